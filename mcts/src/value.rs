@@ -1,0 +1,37 @@
+//! Values and their perspective. Every value in the house belongs to the **side to move of its own
+//! state**; [`Wdl::flip`] is the only change of sign.
+
+/// Probabilities of win, draw and loss for the side to move; they sum to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wdl {
+    pub win: f32,
+    pub draw: f32,
+    pub loss: f32,
+}
+
+impl Wdl {
+    pub const WIN: Wdl = Wdl { win: 1.0, draw: 0.0, loss: 0.0 };
+    pub const DRAW: Wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
+    pub const LOSS: Wdl = Wdl { win: 0.0, draw: 0.0, loss: 1.0 };
+
+    /// The same outcome as the opponent sees it.
+    #[must_use]
+    pub fn flip(self) -> Wdl {
+        Wdl { win: self.loss, draw: self.draw, loss: self.win }
+    }
+
+    /// Expected score in [0, 1]: win + draw / 2.
+    #[must_use]
+    pub fn q(self) -> f32 {
+        self.win + 0.5 * self.draw
+    }
+
+    /// Joins a win probability (expected score, [0, 1]) with a draw estimate, keeping the score and
+    /// cutting the draw share down to what the score allows.
+    #[must_use]
+    pub fn from_score_and_draw(score: f32, draw: f32) -> Wdl {
+        let score = score.clamp(0.0, 1.0);
+        let draw = draw.clamp(0.0, 2.0 * score.min(1.0 - score));
+        Wdl { win: score - draw / 2.0, draw, loss: 1.0 - score - draw / 2.0 }
+    }
+}

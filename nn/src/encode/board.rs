@@ -1,0 +1,105 @@
+//! A position, with or without an action marked on it, as 64 tokens; and the board after the action
+//! as the transition head must answer it.
+
+use super::moves::MoveCode;
+use shakmaty::{CastlingSide, Chess, Color, EnPassantMode, Position, Square};
+
+/// Rows of the input embedding: 13 piece classes, then the flags of [`Features::flags`], then two
+/// rows added to every token.
+pub const EMBEDDING_ROWS: usize = ROW_ACTION_GIVEN + 1;
+/// Row of flag bit `i` is `ROW_FLAGS + i`.
+pub const ROW_FLAGS: usize = 13;
+/// Row scaled by halfmoves / 100, added to every token.
+pub const ROW_HALFMOVES: usize = ROW_FLAGS + FLAG_BITS;
+/// Row added to every token when an action is marked.
+pub const ROW_ACTION_GIVEN: usize = ROW_HALFMOVES + 1;
+
+/// Flag bits of a token.
+pub const FLAG_OUR_CASTLING_ROOK: u16 = 1;
+pub const FLAG_THEIR_CASTLING_ROOK: u16 = 1 << 1;
+pub const FLAG_EN_PASSANT: u16 = 1 << 2;
+pub const FLAG_FROM: u16 = 1 << 3;
+pub const FLAG_TO: u16 = 1 << 4;
+/// `FLAG_PROMOTION << (class - 1)` for promotion classes 1..=4, on the `to` token.
+pub const FLAG_PROMOTION: u16 = 1 << 5;
+/// How many flag bits there are.
+pub const FLAG_BITS: usize = 9;
+/// The bits that mark an action.
+pub const ACTION_FLAG_BITS: u16 = 0b1_1111_1000;
+
+/// The network's input. Token `t` is square `t` for White to move, `t ^ 56` for Black.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Features {
+    /// 0 empty; 1..=6 own pawn, knight, bishop, rook, queen, king; 7..=12 theirs.
+    pub pieces: [u8; 64],
+    /// Flag bits, see `FLAG_*`.
+    pub flags: [u16; 64],
+    /// Halfmoves since the last capture or pawn move, at most 100.
+    pub halfmoves: u8,
+    /// True for `MAV(s, a)`.
+    pub has_action: bool,
+}
+
+/// What the transition head answers, in the frame and colours of the *input* position (own = the
+/// side that moves the marked action).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextBoard {
+    pub pieces: [u8; 64],
+    /// Bits `FLAG_OUR_CASTLING_ROOK`, `FLAG_THEIR_CASTLING_ROOK`, `FLAG_EN_PASSANT` alone.
+    pub flags: [u8; 64],
+}
+
+/// Pieces and state flags of `position` as `viewer` sees them. En passant only where a capture is legal.
+fn board_tokens(position: &Chess, viewer: Color) -> ([u8; 64], [u16; 64]) {
+    let turn: usize = if viewer == Color::Black { 56 } else { 0 };
+    let token = |square: Square| u32::from(square) as usize ^ turn;
+    let mut pieces = [0u8; 64];
+    let mut flags = [0u16; 64];
+    for (square, piece) in position.board() {
+        let theirs = if piece.color == viewer { 0 } else { 6 };
+        pieces[token(square)] = u32::from(piece.role) as u8 + theirs;
+    }
+    for color in [viewer, !viewer] {
+        let flag = if color == viewer { FLAG_OUR_CASTLING_ROOK } else { FLAG_THEIR_CASTLING_ROOK };
+        for side in [CastlingSide::KingSide, CastlingSide::QueenSide] {
+            if let Some(rook) = position.castles().rook(color, side) {
+                flags[token(rook)] |= flag;
+            }
+        }
+    }
+    if let Some(square) = position.ep_square(EnPassantMode::Legal) {
+        flags[token(square)] |= FLAG_EN_PASSANT;
+    }
+    (pieces, flags)
+}
+
+impl Features {
+    /// `MAV(s)`: the position alone.
+    #[must_use]
+    pub fn of(position: &Chess) -> Features {
+        let (pieces, flags) = board_tokens(position, position.turn());
+        Features { pieces, flags, halfmoves: position.halfmoves().min(100) as u8, has_action: false }
+    }
+
+    /// `MAV(s, a)`: the position with an action marked on it.
+    #[must_use]
+    pub fn with_action(position: &Chess, action: MoveCode) -> Features {
+        let mut features = Features::of(position);
+        features.has_action = true;
+        features.flags[usize::from(action.from)] |= FLAG_FROM;
+        features.flags[usize::from(action.to)] |= FLAG_TO;
+        if action.promotion > 0 {
+            features.flags[usize::from(action.to)] |= FLAG_PROMOTION << (action.promotion - 1);
+        }
+        features
+    }
+}
+
+impl NextBoard {
+    /// The true board after the action, as the side that made it sees it.
+    #[must_use]
+    pub fn of(after: &Chess) -> NextBoard {
+        let (pieces, flags) = board_tokens(after, !after.turn());
+        NextBoard { pieces, flags: flags.map(|bits| bits as u8) }
+    }
+}

@@ -1,0 +1,6 @@
+//! The network: value function, policy and world model in one (paper 000). No search.
+
+pub mod encode;
+pub mod evaluator;
+
+pub use evaluator::{EvalError, Evaluation, Evaluator, Query};

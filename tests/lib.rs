@@ -1,0 +1,1 @@
+//! Integration tests of the whole house live beside this file as `[[test]]` entries.
