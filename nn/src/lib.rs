@@ -1,5 +1,6 @@
 //! The network: value function, policy and world model in one (paper 000). No search.
 
+pub mod data;
 pub mod encode;
 pub mod evaluator;
 

@@ -1,0 +1,45 @@
+//! One training example: what the network sees and what it should have answered.
+
+use crate::encode::{Features, MoveCode, NextBoard};
+
+/// Where an example came from, for per-source metrics and loss weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A position of MAVG1: every legal move has a value.
+    ActionValues,
+    /// A game position of PVGR1: the mover's choice and its evaluation.
+    GameMove,
+    /// A position on a principal variation of PVGR1.
+    Variation,
+}
+
+/// What is known about how the answered state stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terminal {
+    Ongoing,
+    /// The side to move is checkmated.
+    Lost,
+    /// Stalemate or insufficient material.
+    Drawn,
+}
+
+/// Everything is from the view of the side to move of the *answered* state: `s`, or `s'` when
+/// `features.has_action`. Token frame: that of `features`.
+#[derive(Clone, Debug)]
+pub struct Example {
+    pub features: Features,
+    pub source: Source,
+    /// Legal moves of the answered state in canonical order (empty if terminal).
+    pub moves: Vec<MoveCode>,
+    /// Index into `moves` of the labelled best move.
+    pub best: Option<u16>,
+    /// Win probability of each move for its mover, in [0, 1]; NaN = unknown. Empty = none known.
+    pub action_values: Vec<f32>,
+    /// Win probability of the answered state, in [0, 1]; NaN = unknown.
+    pub value: f32,
+    /// 0 = lost, 1 = drawn, 2 = won by the side to move; None = unknown.
+    pub result: Option<u8>,
+    pub terminal: Terminal,
+    /// The board after the action; present exactly if `features.has_action`.
+    pub next: Option<Box<NextBoard>>,
+}
