@@ -15,7 +15,7 @@ mod words;
 
 use crate::command::{Command, ENGINE_WORDS};
 use vampirc_uci::UciMessage;
-use words::{Skipped, Words, clean, quote};
+use words::{Skipped, Words, clean};
 
 /// The commands of the protocol.
 const COMMANDS: [&str; 11] = [
@@ -110,11 +110,7 @@ fn debug(words: Words, notes: &mut Vec<String>) -> Option<Command> {
     }
     skipped.note("debug", notes);
     if switch.is_none() {
-        notes.push(format!(
-            "debug: expected {} or {}",
-            quote("on"),
-            quote("off")
-        ));
+        notes.push("debug: expected `on` or `off`".to_owned());
     }
     switch.and_then(ask)
 }
