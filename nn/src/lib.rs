@@ -2,10 +2,12 @@
 #![deny(unsafe_code)]
 
 
+pub mod checkpoint;
 pub mod cpu;
 pub mod data;
 pub mod encode;
 pub mod evaluator;
+pub mod infer;
 pub mod net;
 pub mod train;
 
