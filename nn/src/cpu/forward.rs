@@ -147,7 +147,7 @@ pub fn forward(layout: &Layout, w: &[f32], items: &[Item<'_>], heads: Heads, kee
 }
 
 /// The rows of the embedding that make up token `t`, with their factors.
-pub(super) fn embedding_rows(features: &Features, t: usize, mut each: impl FnMut(usize, f32)) {
+pub(crate) fn embedding_rows(features: &Features, t: usize, mut each: impl FnMut(usize, f32)) {
     each(usize::from(features.pieces[t]), 1.0);
     for bit in 0..FLAG_BITS {
         if features.flags[t] & (1 << bit) != 0 {
