@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 
+pub mod assess;
 pub mod checkpoint;
 pub mod cpu;
 pub mod data;
