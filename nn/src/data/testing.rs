@@ -23,17 +23,45 @@ pub fn position(fen: &str) -> Chess {
     fen.parse::<Fen>().expect("FEN").into_position(CastlingMode::Chess960).expect("position")
 }
 
+/// A back rank of Chess960: bishops on different colours, the king between the rooks.
+fn back_rank(rng: &mut Rng) -> String {
+    let mut rank = [' '; 8];
+    rank[rng.below(4) * 2] = 'b';
+    rank[rng.below(4) * 2 + 1] = 'b';
+    for piece in ['q', 'n', 'n'] {
+        let free: Vec<usize> = (0..8).filter(|&file| rank[file] == ' ').collect();
+        rank[free[rng.below(free.len())]] = piece;
+    }
+    for piece in ['r', 'k', 'r'] {
+        let free = rank.iter().position(|&piece| piece == ' ').expect("three are free");
+        rank[free] = piece;
+    }
+    rank.iter().collect()
+}
+
+/// A start of double Chess960: each side its own back rank.
+pub fn chess960_start(rng: &mut Rng) -> Chess {
+    let (black, white) = (back_rank(rng), back_rank(rng).to_uppercase());
+    position(&format!("{black}/pppppppp/8/8/8/8/PPPPPPPP/{white} w KQkq - 0 1"))
+}
+
 /// Positions of a random game, the first one included, with the moves between them.
 pub fn random_game(seed: u64, plies: usize) -> (Vec<Chess>, Vec<u8>) {
     let mut rng = Rng::new(seed);
-    let mut state = position(STARTS[rng.below(STARTS.len())]);
+    let mut state = if rng.chance(0.3) {
+        chess960_start(&mut rng)
+    } else {
+        position(STARTS[rng.below(STARTS.len())])
+    };
     let (mut states, mut moves) = (vec![state.clone()], Vec::new());
     for _ in 0..plies {
         let legal = canonical_moves(&state);
         if legal.is_empty() {
             break;
         }
-        let index = rng.below(legal.len());
+        // Left to chance, en passant captures come once in a hundred games.
+        let rare = legal.iter().position(|m| m.is_en_passant() || m.is_castle());
+        let index = rare.filter(|_| rng.chance(0.3)).unwrap_or_else(|| rng.below(legal.len()));
         state.play_unchecked(legal[index]);
         states.push(state.clone());
         moves.push(index as u8);
