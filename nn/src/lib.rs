@@ -8,6 +8,7 @@ pub mod data;
 pub mod encode;
 pub mod evaluator;
 pub mod infer;
+pub mod metrics;
 pub mod net;
 pub mod train;
 
