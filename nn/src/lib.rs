@@ -9,6 +9,7 @@ pub mod data;
 pub mod encode;
 pub mod evaluator;
 pub mod infer;
+pub mod metrics;
 pub mod net;
 pub mod train;
 

@@ -51,7 +51,13 @@ pub(super) fn of_action(
     Some(example)
 }
 
-fn answer(features: Features, state: &Chess, legal: &MoveList, flip: bool, label: Label<'_>) -> Example {
+fn answer(
+    features: Features,
+    state: &Chess,
+    legal: &MoveList,
+    flip: bool,
+    label: Label<'_>,
+) -> Example {
     let terminal = terminal(state, legal.len());
     let mut example = Example {
         features,
@@ -66,7 +72,10 @@ fn answer(features: Features, state: &Chess, legal: &MoveList, flip: bool, label
     };
     match terminal {
         Terminal::Ongoing => {
-            example.moves = legal.iter().filter_map(|&m| MoveCode::new(m, flip)).collect();
+            example.moves = legal
+                .iter()
+                .filter_map(|&m| MoveCode::new(m, flip))
+                .collect();
             example.best = label.best.map(u16::from);
             example.action_values = known_values(label, legal.len());
         }

@@ -77,7 +77,10 @@ mod tests {
         // 1 / (1 + exp(-0.368208)) by hand.
         assert!((win_probability(100) - 0.591_025).abs() < 1e-5);
         assert!((win_probability(-100) + win_probability(100) - 1.0).abs() < 1e-6);
-        assert_eq!((win_probability(31_999), win_probability(-31_999)), (1.0, 0.0));
+        assert_eq!(
+            (win_probability(31_999), win_probability(-31_999)),
+            (1.0, 0.0)
+        );
         assert!(win_probability(i16::MAX).is_nan());
     }
 

@@ -15,7 +15,7 @@ pub mod record;
 pub mod rng;
 pub mod sample;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod validation;
 pub mod write;
 

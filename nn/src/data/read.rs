@@ -35,7 +35,11 @@ impl<R: Read> Input<R> {
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
                 Err(source) => {
                     let offset = self.offset + filled as u64;
-                    return Err(DataError::Io { file: self.file.clone(), offset, source });
+                    return Err(DataError::Io {
+                        file: self.file.clone(),
+                        offset,
+                        source,
+                    });
                 }
             }
         }
@@ -50,7 +54,12 @@ impl<R: Read> Input<R> {
     }
 
     fn fault(&self, offset: u64, expected: &'static str, found: String) -> DataError {
-        DataError::Format { file: self.file.clone(), offset, expected, found }
+        DataError::Format {
+            file: self.file.clone(),
+            offset,
+            expected,
+            found,
+        }
     }
 }
 
@@ -73,13 +82,19 @@ impl FileReader {
     /// If the file cannot be opened or does not begin with a known magic.
     pub fn open(path: &Path) -> Result<FileReader, DataError> {
         let name: Arc<str> = path.display().to_string().into();
-        let decoder = File::open(path).and_then(zstd::Decoder::new).and_then(|mut decoder| {
-            decoder.window_log_max(WINDOW_LOG_MAX)?;
-            Ok(decoder)
-        });
+        let decoder = File::open(path)
+            .and_then(zstd::Decoder::new)
+            .and_then(|mut decoder| {
+                decoder.window_log_max(WINDOW_LOG_MAX)?;
+                Ok(decoder)
+            });
         match decoder {
             Ok(decoder) => GameReader::new(BufReader::with_capacity(BUFFER, decoder), &name),
-            Err(source) => Err(DataError::Io { file: name, offset: 0, source }),
+            Err(source) => Err(DataError::Io {
+                file: name,
+                offset: 0,
+                source,
+            }),
         }
     }
 }
@@ -90,14 +105,27 @@ impl<R: Read> GameReader<R> {
     /// # Errors
     /// If the magic is neither format's.
     pub fn new(inner: R, name: &str) -> Result<GameReader<R>, DataError> {
-        let mut input = Input { inner, offset: 0, file: name.into() };
+        let mut input = Input {
+            inner,
+            offset: 0,
+            file: name.into(),
+        };
         let mut magic = [0; 6];
         let length = input.fill(&mut magic)?;
-        let Some(format) = [Format::Mavg, Format::Pvgr].into_iter().find(|format| *format.magic() == magic) else {
+        let Some(format) = [Format::Mavg, Format::Pvgr]
+            .into_iter()
+            .find(|format| *format.magic() == magic)
+        else {
             let found = format!("\"{}\"", magic[..length].escape_ascii());
             return Err(input.fault(0, "the magic MAVG1 or PVGR1", found));
         };
-        Ok(GameReader { input, format, games: 0, cut: false, done: false })
+        Ok(GameReader {
+            input,
+            format,
+            games: 0,
+            cut: false,
+            done: false,
+        })
     }
 
     /// The stream's format.
@@ -127,17 +155,25 @@ impl<R: Read> GameReader<R> {
     }
 
     fn read_mavg(&mut self) -> Result<Option<MavgGame>, DataError> {
-        let Some([chess960, length]) = self.input.take()? else { return Ok(None) };
-        let Some(start) = self.read_fen(length)? else { return Ok(None) };
+        let Some([chess960, length]) = self.input.take()? else {
+            return Ok(None);
+        };
+        let Some(start) = self.read_fen(length)? else {
+            return Ok(None);
+        };
         let at = self.input.offset;
-        let Some([result, n0, n1]) = self.input.take()? else { return Ok(None) };
+        let Some([result, n0, n1]) = self.input.take()? else {
+            return Ok(None);
+        };
         let mut game = MavgGame::new(self.header(chess960, start, result, at)?);
         let n = usize::from(u16::from_le_bytes([n0, n1]));
         game.positions.reserve(n);
         let mut buffer = [0; 255];
         for _ in 0..n {
             let offset = self.input.offset;
-            let Some([legal, best, played, s0, s1]) = self.input.take()? else { return Ok(None) };
+            let Some([legal, best, played, s0, s1]) = self.input.take()? else {
+                return Ok(None);
+            };
             let values = &mut buffer[..usize::from(legal)];
             if self.input.fill(values)? < values.len() {
                 return Ok(None);
@@ -149,21 +185,35 @@ impl<R: Read> GameReader<R> {
 
     fn read_pvgr(&mut self) -> Result<Option<PvgrGame>, DataError> {
         let at = self.input.offset;
-        let Some([chess960, result, length]) = self.input.take()? else { return Ok(None) };
-        let Some(start) = self.read_fen(length)? else { return Ok(None) };
+        let Some([chess960, result, length]) = self.input.take()? else {
+            return Ok(None);
+        };
+        let Some(start) = self.read_fen(length)? else {
+            return Ok(None);
+        };
         let mut game = PvgrGame::new(self.header(chess960, start, result, at + 1)?);
-        let Some(n) = self.input.take()? else { return Ok(None) };
+        let Some(n) = self.input.take()? else {
+            return Ok(None);
+        };
         let n = usize::from(u16::from_le_bytes(n));
         game.plies.reserve(n);
         let mut buffer = [0; 255];
         for _ in 0..n {
             let offset = self.input.offset;
-            let Some([played, s0, s1, depth, length]) = self.input.take()? else { return Ok(None) };
+            let Some([played, s0, s1, depth, length]) = self.input.take()? else {
+                return Ok(None);
+            };
             let line = &mut buffer[..usize::from(length)];
             if self.input.fill(line)? < line.len() {
                 return Ok(None);
             }
-            game.push(offset, played, Some(i16::from_le_bytes([s0, s1])), depth, line)?;
+            game.push(
+                offset,
+                played,
+                Some(i16::from_le_bytes([s0, s1])),
+                depth,
+                line,
+            )?;
         }
         Ok(Some(game))
     }
@@ -177,21 +227,34 @@ impl<R: Read> GameReader<R> {
         }
         let start = Fen::from_ascii(fen)
             .map_err(|error| error.to_string())
-            .and_then(|fen| fen.into_position(CastlingMode::Chess960).map_err(|error| error.to_string()));
+            .and_then(|fen| {
+                fen.into_position(CastlingMode::Chess960)
+                    .map_err(|error| error.to_string())
+            });
         match start {
             Ok(start) => Ok(Some(start)),
             Err(why) => {
                 let found = format!("\"{}\" ({why})", fen.escape_ascii());
-                Err(self.input.fault(offset, "the FEN of a legal position", found))
+                Err(self
+                    .input
+                    .fault(offset, "the FEN of a legal position", found))
             }
         }
     }
 
     fn header(&self, chess960: u8, start: Chess, result: u8, at: u64) -> Result<Header, DataError> {
         if result > UNKNOWN_RESULT {
-            return Err(self.input.fault(at, "a result of 0..=3", result.to_string()));
+            return Err(self
+                .input
+                .fault(at, "a result of 0..=3", result.to_string()));
         }
-        Ok(Header { file: self.input.file.clone(), index: self.games, chess960: chess960 != 0, start, result })
+        Ok(Header {
+            file: self.input.file.clone(),
+            index: self.games,
+            chess960: chess960 != 0,
+            start,
+            result,
+        })
     }
 }
 
@@ -250,7 +313,10 @@ mod tests {
                 assert!(some.len() < 3);
                 ends += usize::from(!cut);
             }
-            assert_eq!(ends, 3, "only the ends of the magic and of the first two games are no cuts");
+            assert_eq!(
+                ends, 3,
+                "only the ends of the magic and of the first two games are no cuts"
+            );
         }
     }
 
@@ -272,9 +338,16 @@ mod tests {
         let mut packed = zstd::encode_all(mavg_bytes(3, 40).as_slice(), 1).expect("pack");
         let middle = packed.len() / 2;
         packed[4..middle].fill(0xa5);
-        let text = match GameReader::new(zstd::Decoder::new(packed.as_slice()).expect("decoder"), "sample") {
+        let text = match GameReader::new(
+            zstd::Decoder::new(packed.as_slice()).expect("decoder"),
+            "sample",
+        ) {
             Err(error) => error.to_string(),
-            Ok(reader) => reader.filter_map(Result::err).next().expect("an error").to_string(),
+            Ok(reader) => reader
+                .filter_map(Result::err)
+                .next()
+                .expect("an error")
+                .to_string(),
         };
         assert!(text.starts_with("sample: "), "{text}");
     }
@@ -283,22 +356,32 @@ mod tests {
     fn messages_name_the_byte_and_what_was_expected() {
         let bytes = mavg_bytes(4, 2);
         let (whole, ..) = games(&bytes);
-        let Game::Mavg(game) = &whole[1] else { panic!("format") };
+        let Game::Mavg(game) = &whole[1] else {
+            panic!("format")
+        };
         let at = game.positions[3].offset as usize;
         let damage = |at: usize, byte: u8| {
             let mut bytes = bytes.clone();
             bytes[at] = byte;
             games(&bytes).1.expect("an error").to_string()
         };
-        let say = |at: usize, what: &str| format!("sample: byte {at} of the decompressed stream: expected {what}");
+        let say = |at: usize, what: &str| {
+            format!("sample: byte {at} of the decompressed stream: expected {what}")
+        };
         assert!(damage(at + 1, 230).starts_with(&say(at + 1, "the index of a legal move")));
         assert!(damage(at + 2, 230).starts_with(&say(at + 2, "the index of a legal move")));
         assert!(damage(at + 5, 128).starts_with(&say(at + 5, "a win probability of 0..=127")));
         assert!(damage(8, b'x').starts_with(&say(8, "the FEN of a legal position")));
         let result = 8 + usize::from(bytes[7]);
         assert!(damage(result, 4).starts_with(&say(result, "a result of 0..=3")));
-        let error = GameReader::new(&b"MAVG2\n"[..], "sample").err().expect("an error").to_string();
-        assert_eq!(error, say(0, "the magic MAVG1 or PVGR1, found \"MAVG2\\n\""));
+        let error = GameReader::new(&b"MAVG2\n"[..], "sample")
+            .err()
+            .expect("an error")
+            .to_string();
+        assert_eq!(
+            error,
+            say(0, "the magic MAVG1 or PVGR1, found \"MAVG2\\n\"")
+        );
     }
 
     #[test]
@@ -317,7 +400,11 @@ mod tests {
     #[test]
     fn packed_files_are_read() {
         let path = std::env::temp_dir().join(format!("mavka-read-{}.zst", std::process::id()));
-        std::fs::write(&path, zstd::encode_all(pvgr_bytes(6, 5).as_slice(), 1).expect("pack")).expect("write");
+        std::fs::write(
+            &path,
+            zstd::encode_all(pvgr_bytes(6, 5).as_slice(), 1).expect("pack"),
+        )
+        .expect("write");
         assert_eq!(unpack(&path).len(), 5);
         std::fs::remove_file(&path).expect("remove");
         let error = FileReader::open(&path).err().expect("an error").to_string();

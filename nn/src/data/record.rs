@@ -50,19 +50,35 @@ impl Header {
     /// The header of a game that no file holds yet.
     #[must_use]
     pub fn new(start: Chess, chess960: bool, result: u8) -> Header {
-        Header { file: "a new game".into(), index: 0, chess960, start, result: result.min(UNKNOWN_RESULT) }
+        Header {
+            file: "a new game".into(),
+            index: 0,
+            chess960,
+            start,
+            result: result.min(UNKNOWN_RESULT),
+        }
     }
 
     /// An error at `offset` of the stream this game came from.
     pub(super) fn fault(&self, offset: u64, expected: &'static str, found: String) -> DataError {
-        DataError::Format { file: self.file.clone(), offset, expected, found }
+        DataError::Format {
+            file: self.file.clone(),
+            offset,
+            expected,
+            found,
+        }
     }
 
     /// Plays the `index`-th legal move in canonical order.
     ///
     /// # Errors
     /// If there are not so many legal moves; `offset` is the byte that holds the index.
-    pub(super) fn play(&self, position: &mut Chess, index: u8, offset: u64) -> Result<(), DataError> {
+    pub(super) fn play(
+        &self,
+        position: &mut Chess,
+        index: u8,
+        offset: u64,
+    ) -> Result<(), DataError> {
         let Some(m) = canonical_move(position, usize::from(index)) else {
             return Err(self.bad_index(index, position.legal_moves().len(), offset));
         };
@@ -72,7 +88,11 @@ impl Header {
 
     /// The error of a move index that is too large.
     pub(super) fn bad_index(&self, index: u8, legal: usize, offset: u64) -> DataError {
-        self.fault(offset, "the index of a legal move", format!("{index} of {legal}"))
+        self.fault(
+            offset,
+            "the index of a legal move",
+            format!("{index} of {legal}"),
+        )
     }
 }
 
@@ -103,21 +123,33 @@ impl MavgGame {
     /// A game of no positions yet.
     #[must_use]
     pub fn new(header: Header) -> MavgGame {
-        MavgGame { header, positions: Vec::new(), values: Vec::new() }
+        MavgGame {
+            header,
+            positions: Vec::new(),
+            values: Vec::new(),
+        }
     }
 
     /// Win probability × 127 of each legal move of `position` in canonical order.
     #[must_use]
     pub fn values(&self, position: &MavgPosition) -> &[u8] {
         let first = position.first as usize;
-        self.values.get(first..first + usize::from(position.legal)).unwrap_or(&[])
+        self.values
+            .get(first..first + usize::from(position.legal))
+            .unwrap_or(&[])
     }
 
     /// Appends a position whose legal moves have `values`. `offset` is where it was read, 0 if it was not.
     ///
     /// # Errors
     /// If an index is not below `values.len()`, or a value not in `0..=127`; the offset is the byte's.
-    pub fn push(&mut self, offset: u64, moves: (u8, u8), score: i16, values: &[u8]) -> Result<(), DataError> {
+    pub fn push(
+        &mut self,
+        offset: u64,
+        moves: (u8, u8),
+        score: i16,
+        values: &[u8],
+    ) -> Result<(), DataError> {
         let (best, played) = moves;
         for (byte, index) in [(1, best), (2, played)] {
             if usize::from(index) >= values.len() {
@@ -126,13 +158,26 @@ impl MavgGame {
         }
         if let Some(bad) = values.iter().position(|&value| value > VALUE_ONE) {
             let found = values[bad].to_string();
-            return Err(self.header.fault(offset + 5 + bad as u64, "a win probability of 0..=127", found));
+            return Err(self.header.fault(
+                offset + 5 + bad as u64,
+                "a win probability of 0..=127",
+                found,
+            ));
         }
-        let legal = u8::try_from(values.len())
-            .map_err(|_| self.header.fault(offset, "at most 255 legal moves", values.len().to_string()))?;
+        let legal = u8::try_from(values.len()).map_err(|_| {
+            self.header
+                .fault(offset, "at most 255 legal moves", values.len().to_string())
+        })?;
         let first = self.values.len() as u32;
         self.values.extend_from_slice(values);
-        self.positions.push(MavgPosition { offset, best, played, score, legal, first });
+        self.positions.push(MavgPosition {
+            offset,
+            best,
+            played,
+            score,
+            legal,
+            first,
+        });
         Ok(())
     }
 }
@@ -164,14 +209,20 @@ impl PvgrGame {
     /// A game of no moves yet.
     #[must_use]
     pub fn new(header: Header) -> PvgrGame {
-        PvgrGame { header, plies: Vec::new(), lines: Vec::new() }
+        PvgrGame {
+            header,
+            plies: Vec::new(),
+            lines: Vec::new(),
+        }
     }
 
     /// Indices of the moves that continue the principal variation after the ply's move.
     #[must_use]
     pub fn line(&self, ply: &PvgrPly) -> &[u8] {
         let first = ply.first as usize;
-        self.lines.get(first..first + usize::from(ply.length)).unwrap_or(&[])
+        self.lines
+            .get(first..first + usize::from(ply.length))
+            .unwrap_or(&[])
     }
 
     /// Appends a move; `line` continues the variation after it. `offset` is where it was read, 0 if it
@@ -179,13 +230,32 @@ impl PvgrGame {
     ///
     /// # Errors
     /// If the line is longer than 255 moves.
-    pub fn push(&mut self, offset: u64, played: u8, score: Option<i16>, depth: u8, line: &[u8]) -> Result<(), DataError> {
-        let length = u8::try_from(line.len())
-            .map_err(|_| self.header.fault(offset, "a line of at most 255 moves", line.len().to_string()))?;
+    pub fn push(
+        &mut self,
+        offset: u64,
+        played: u8,
+        score: Option<i16>,
+        depth: u8,
+        line: &[u8],
+    ) -> Result<(), DataError> {
+        let length = u8::try_from(line.len()).map_err(|_| {
+            self.header.fault(
+                offset,
+                "a line of at most 255 moves",
+                line.len().to_string(),
+            )
+        })?;
         let first = self.lines.len() as u32;
         self.lines.extend_from_slice(line);
         let score = score.filter(|&score| score != NO_SCORE);
-        self.plies.push(PvgrPly { offset, played, score, depth, length, first });
+        self.plies.push(PvgrPly {
+            offset,
+            played,
+            score,
+            depth,
+            length,
+            first,
+        });
         Ok(())
     }
 
@@ -230,8 +300,14 @@ impl Game {
     /// Index of the move played in the `ply`-th position, and the byte that holds it.
     pub(super) fn played(&self, ply: usize) -> Option<(u8, u64)> {
         match self {
-            Game::Mavg(game) => game.positions.get(ply).map(|record| (record.played, record.offset + 2)),
-            Game::Pvgr(game) => game.plies.get(ply).map(|record| (record.played, record.offset)),
+            Game::Mavg(game) => game
+                .positions
+                .get(ply)
+                .map(|record| (record.played, record.offset + 2)),
+            Game::Pvgr(game) => game
+                .plies
+                .get(ply)
+                .map(|record| (record.played, record.offset)),
         }
     }
 }

@@ -31,7 +31,13 @@ pub struct Kinds {
 
 impl Default for Kinds {
     fn default() -> Kinds {
-        Kinds { action_share: 0.2, variation_share: 0.5, played_share: 0.5, special_share: 0.5, min_depth: 10 }
+        Kinds {
+            action_share: 0.2,
+            variation_share: 0.5,
+            played_share: 0.5,
+            special_share: 0.5,
+            min_depth: 10,
+        }
     }
 }
 
@@ -75,7 +81,9 @@ pub(super) struct Sampler<'a> {
 pub(super) fn candidates(game: &Game, kinds: &Kinds) -> Vec<usize> {
     match game {
         Game::Mavg(game) => (0..game.positions.len()).collect(),
-        Game::Pvgr(game) => (0..game.plies.len()).filter(|&ply| pvgr::usable(&game.plies[ply], kinds).is_some()).collect(),
+        Game::Pvgr(game) => (0..game.plies.len())
+            .filter(|&ply| pvgr::usable(&game.plies[ply], kinds).is_some())
+            .collect(),
     }
 }
 
@@ -84,12 +92,19 @@ impl Sampler<'_> {
     ///
     /// # Errors
     /// If the game's moves are not legal.
-    pub fn sample(&mut self, game: &Game, plies: &[usize], out: &mut impl Extend<Example>) -> Result<(), DataError> {
+    pub fn sample(
+        &mut self,
+        game: &Game,
+        plies: &[usize],
+        out: &mut impl Extend<Example>,
+    ) -> Result<(), DataError> {
         let mut position = game.header().start.clone();
         let mut at = 0;
         for &ply in plies {
             while at < ply {
-                let Some((played, offset)) = game.played(at) else { return Ok(()) };
+                let Some((played, offset)) = game.played(at) else {
+                    return Ok(());
+                };
                 game.header().play(&mut position, played, offset)?;
                 at += 1;
             }
@@ -131,7 +146,8 @@ impl Sampler<'_> {
             after.play_unchecked(action);
             self.excluded.contains(&position_key(&after))
         };
-        !self.excluded.is_empty() && (self.excluded.contains(&key) || action.is_some_and(leads_there))
+        !self.excluded.is_empty()
+            && (self.excluded.contains(&key) || action.is_some_and(leads_there))
     }
 }
 

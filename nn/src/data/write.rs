@@ -3,8 +3,8 @@
 
 use super::error::DataError;
 use super::record::{Format, Game, Header, NO_SCORE};
-use shakmaty::fen::Fen;
 use shakmaty::EnPassantMode;
+use shakmaty::fen::Fen;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -43,7 +43,11 @@ impl FileWriter {
         });
         match encoder {
             Ok(encoder) => GameWriter::new(encoder, format, &name),
-            Err(source) => Err(DataError::Io { file: name, offset: 0, source }),
+            Err(source) => Err(DataError::Io {
+                file: name,
+                offset: 0,
+                source,
+            }),
         }
     }
 
@@ -53,7 +57,14 @@ impl FileWriter {
     /// If the file cannot be written.
     pub fn finish_file(self) -> Result<(), DataError> {
         let (file, offset) = (self.file, self.offset);
-        self.inner.finish().map(drop).map_err(|source| DataError::Io { file, offset, source })
+        self.inner
+            .finish()
+            .map(drop)
+            .map_err(|source| DataError::Io {
+                file,
+                offset,
+                source,
+            })
     }
 }
 
@@ -64,7 +75,13 @@ impl<W: Write> GameWriter<W> {
     /// If `inner` cannot be written.
     pub fn new(inner: W, format: Format, name: &str) -> Result<GameWriter<W>, DataError> {
         let buffer = format.magic().to_vec();
-        let mut writer = GameWriter { inner, format, file: name.into(), offset: 0, buffer };
+        let mut writer = GameWriter {
+            inner,
+            format,
+            file: name.into(),
+            offset: 0,
+            buffer,
+        };
         writer.flush()?;
         Ok(writer)
     }
@@ -77,7 +94,11 @@ impl<W: Write> GameWriter<W> {
     pub fn write(&mut self, game: &Game) -> Result<(), DataError> {
         let header = game.header();
         let Ok(length) = u16::try_from(game.len()) else {
-            return Err(header.fault(self.offset, "a game of at most 65,535 positions", game.len().to_string()));
+            return Err(header.fault(
+                self.offset,
+                "a game of at most 65,535 positions",
+                game.len().to_string(),
+            ));
         };
         self.buffer.clear();
         match (game, self.format) {
@@ -87,25 +108,32 @@ impl<W: Write> GameWriter<W> {
                 self.buffer.push(header.result);
                 self.buffer.extend(length.to_le_bytes());
                 for record in &game.positions {
-                    self.buffer.extend([record.legal, record.best, record.played]);
+                    self.buffer
+                        .extend([record.legal, record.best, record.played]);
                     self.buffer.extend(record.score.to_le_bytes());
                     self.buffer.extend(game.values(record));
                 }
             }
             (Game::Pvgr(game), Format::Pvgr) => {
-                self.buffer.extend([u8::from(header.chess960), header.result]);
+                self.buffer
+                    .extend([u8::from(header.chess960), header.result]);
                 self.fen(header);
                 self.buffer.extend(length.to_le_bytes());
                 for record in &game.plies {
                     let line = game.line(record);
                     self.buffer.push(record.played);
-                    self.buffer.extend(record.score.unwrap_or(NO_SCORE).to_le_bytes());
+                    self.buffer
+                        .extend(record.score.unwrap_or(NO_SCORE).to_le_bytes());
                     self.buffer.extend([record.depth, line.len() as u8]);
                     self.buffer.extend(line);
                 }
             }
-            (Game::Pvgr(_), Format::Mavg) => return Err(header.fault(self.offset, "a MAVG1 game", "a PVGR1 game".into())),
-            (Game::Mavg(_), Format::Pvgr) => return Err(header.fault(self.offset, "a PVGR1 game", "a MAVG1 game".into())),
+            (Game::Pvgr(_), Format::Mavg) => {
+                return Err(header.fault(self.offset, "a MAVG1 game", "a PVGR1 game".into()));
+            }
+            (Game::Mavg(_), Format::Pvgr) => {
+                return Err(header.fault(self.offset, "a PVGR1 game", "a MAVG1 game".into()));
+            }
         }
         self.flush()
     }
@@ -123,11 +151,13 @@ impl<W: Write> GameWriter<W> {
     }
 
     fn flush(&mut self) -> Result<(), DataError> {
-        self.inner.write_all(&self.buffer).map_err(|source| DataError::Io {
-            file: self.file.clone(),
-            offset: self.offset,
-            source,
-        })?;
+        self.inner
+            .write_all(&self.buffer)
+            .map_err(|source| DataError::Io {
+                file: self.file.clone(),
+                offset: self.offset,
+                source,
+            })?;
         self.offset += self.buffer.len() as u64;
         Ok(())
     }
@@ -154,9 +184,19 @@ mod tests {
     #[test]
     fn the_other_format_is_refused() {
         let bytes = mavg_bytes(12, 1);
-        let game = GameReader::new(bytes.as_slice(), "sample").expect("magic").next().expect("a game").expect("game");
+        let game = GameReader::new(bytes.as_slice(), "sample")
+            .expect("magic")
+            .next()
+            .expect("a game")
+            .expect("game");
         let mut writer = GameWriter::new(Vec::new(), Format::Pvgr, "copy").expect("magic");
-        assert!(writer.write(&game).expect_err("refused").to_string().contains("expected a PVGR1 game"));
+        assert!(
+            writer
+                .write(&game)
+                .expect_err("refused")
+                .to_string()
+                .contains("expected a PVGR1 game")
+        );
         assert_eq!(writer.into_inner(), Format::Pvgr.magic());
     }
 

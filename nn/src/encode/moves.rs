@@ -33,7 +33,13 @@ impl MoveCode {
         (usize::from(self.from) * 64 + usize::from(self.to)) * 5 + usize::from(self.promotion)
     }
 
-    /// The inverse of [`MoveCode::index`].
+    /// The inverse of [`MoveCode::index`]; None past [`MOVE_CODES`].
+    ///
+    /// ```
+    /// use nn::encode::MoveCode;
+    /// let code = MoveCode { from: 12, to: 28, promotion: 0 };
+    /// assert_eq!(MoveCode::from_index(code.index()), Some(code));
+    /// ```
     #[must_use]
     pub fn from_index(index: usize) -> Option<MoveCode> {
         (index < MOVE_CODES).then(|| MoveCode {
@@ -105,4 +111,98 @@ pub fn canonical_move(position: &Chess, index: usize) -> Option<Move> {
     }
     let (_, word, _) = words[..count].select_nth_unstable(rank);
     Some(moves[(*word & 0xff) as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::testing::{position, random_game};
+    use std::collections::HashSet;
+
+    #[test]
+    fn index_is_a_bijection() {
+        for index in 0..MOVE_CODES {
+            let code = MoveCode::from_index(index).expect("a code");
+            assert!(code.from < 64 && code.to < 64 && code.promotion < 5);
+            assert_eq!(code.index(), index);
+        }
+        assert_eq!(MoveCode::from_index(MOVE_CODES), None);
+    }
+
+    #[test]
+    fn legal_moves_have_codes_of_their_own_in_canonical_order() {
+        for seed in 0..60 {
+            for (ply, state) in random_game(seed, 80).0.iter().enumerate() {
+                let legal = canonical_moves(state);
+                let codes: Vec<MoveCode> = legal
+                    .iter()
+                    .filter_map(|&m| MoveCode::new(m, false))
+                    .collect();
+                assert_eq!(
+                    codes.len(),
+                    state.legal_moves().len(),
+                    "seed {seed} ply {ply}"
+                );
+                let order: Vec<usize> = codes.iter().map(|code| code.index()).collect();
+                assert!(
+                    order.is_sorted_by(|a, b| a < b),
+                    "seed {seed} ply {ply}: {order:?}"
+                );
+                let flipped: HashSet<MoveCode> = legal
+                    .iter()
+                    .filter_map(|&m| MoveCode::new(m, true))
+                    .collect();
+                assert_eq!(flipped.len(), codes.len(), "seed {seed} ply {ply}");
+                assert!(codes.iter().all(|code| flipped.contains(&MoveCode {
+                    from: code.from ^ 56,
+                    to: code.to ^ 56,
+                    promotion: code.promotion,
+                })));
+            }
+        }
+    }
+
+    #[test]
+    fn one_canonical_move_is_that_of_the_sorted_list() {
+        for seed in 0..60 {
+            for (ply, state) in random_game(seed, 40).0.iter().enumerate() {
+                let legal = canonical_moves(state);
+                for (index, &m) in legal.iter().enumerate() {
+                    assert_eq!(
+                        canonical_move(state, index),
+                        Some(m),
+                        "seed {seed} ply {ply}"
+                    );
+                }
+                assert_eq!(canonical_move(state, legal.len()), None);
+            }
+        }
+    }
+
+    #[test]
+    fn castling_takes_the_rook_and_promotions_are_told_apart() {
+        let code = |fen: &str, index: usize| {
+            let state = position(fen);
+            MoveCode::new(canonical_moves(&state)[index], false)
+        };
+        // Legal moves from e1 in canonical order: a1, d1, f1, h1, d2, e2, f2; a1's ten come first.
+        let castle = code("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", 10);
+        assert_eq!(
+            castle,
+            Some(MoveCode {
+                from: 4,
+                to: 0,
+                promotion: 0
+            })
+        );
+        let under = code("8/P6k/8/8/8/8/8/K7 w - - 0 1", 3);
+        assert_eq!(
+            under,
+            Some(MoveCode {
+                from: 48,
+                to: 56,
+                promotion: 1
+            })
+        );
+    }
 }
