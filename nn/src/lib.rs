@@ -2,9 +2,11 @@
 #![deny(unsafe_code)]
 
 
+pub mod burn_eval;
 pub mod checkpoint;
 pub mod cpu;
 pub mod data;
+pub mod device;
 pub mod encode;
 pub mod evaluator;
 pub mod infer;
