@@ -58,7 +58,10 @@ impl FromStr for Backend {
 
     fn from_str(word: &str) -> Result<Backend, UnknownBackend> {
         let named = |backend: &Backend| backend.to_string().eq_ignore_ascii_case(word);
-        Backend::ALL.into_iter().find(named).ok_or_else(|| UnknownBackend(word.to_owned()))
+        Backend::ALL
+            .into_iter()
+            .find(named)
+            .ok_or_else(|| UnknownBackend(word.to_owned()))
     }
 }
 
@@ -82,14 +85,16 @@ pub fn pick(backend: Backend) -> (Device, Option<String>) {
     }
     match gpu() {
         Ok(device) => (device, None),
-        Err(Absent::Missing(why)) if backend == Backend::Cuda => {
-            (Device::flex(), Some(format!("CUDA is not available ({why}); using the CPU")))
-        }
+        Err(Absent::Missing(why)) if backend == Backend::Cuda => (
+            Device::flex(),
+            Some(format!("CUDA is not available ({why}); using the CPU")),
+        ),
         Err(Absent::Missing(_)) => (Device::flex(), None),
         #[cfg(feature = "cuda")]
-        Err(Absent::Broken(why)) => {
-            (Device::flex(), Some(format!("the GPU does not compute ({why}); using the CPU")))
-        }
+        Err(Absent::Broken(why)) => (
+            Device::flex(),
+            Some(format!("the GPU does not compute ({why}); using the CPU")),
+        ),
     }
 }
 
@@ -142,7 +147,9 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // What `work` borrows is scratch that the next call overwrites.
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
-        text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("panic without a message").to_owned()
+        text.or(payload.downcast_ref::<&str>().copied())
+            .unwrap_or("panic without a message")
+            .to_owned()
     })
 }
 

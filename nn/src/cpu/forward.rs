@@ -93,7 +93,7 @@ impl Trace {
     }
 }
 
-fn size(buffer: &mut Vec<f32>, len: usize) {
+pub(super) fn size(buffer: &mut Vec<f32>, len: usize) {
     // Content need not be cleared: every pass writes all it reads.
     buffer.resize(len, 0.0);
 }

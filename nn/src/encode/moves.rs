@@ -49,24 +49,60 @@ fn promotion_class(role: Option<Role>) -> u8 {
     role.map_or(0, |role| u32::from(role) as u8 - 1)
 }
 
-/// What the canonical order sorts by.
-fn canonical_key(m: &Move) -> u32 {
+/// At most 218 moves are legal in a chess position; shakmaty's list holds no more than this.
+const MOST_MOVES: usize = 256;
+
+/// What the canonical order sorts by and below it, in the low byte, the move's index in its list.
+/// Sorting such words takes half the time of sorting the moves by a key.
+fn canonical_word(m: Move, index: usize) -> u32 {
     let from = m.from().map_or(64, u32::from);
-    (from * 64 + u32::from(m.to())) * 5 + u32::from(promotion_class(m.promotion()))
+    let key = (from * 64 + u32::from(m.to())) * 5 + u32::from(promotion_class(m.promotion()));
+    key << 8 | index as u32
 }
 
 /// All legal moves in the order of the data files: by (from, to, promotion), a1 = 0 … h8 = 63,
 /// absolute squares, castling as king takes rook.
 #[must_use]
 pub fn canonical_moves(position: &Chess) -> MoveList {
-    let mut moves = position.legal_moves();
-    moves.sort_unstable_by_key(canonical_key);
-    moves
+    let moves = position.legal_moves();
+    let mut words = [u32::MAX; MOST_MOVES];
+    for (index, (m, word)) in moves.iter().zip(&mut words).enumerate() {
+        *word = canonical_word(*m, index);
+    }
+    let words = &mut words[..moves.len()];
+    words.sort_unstable();
+    words
+        .iter()
+        .map(|word| moves[(word & 0xff) as usize])
+        .collect()
 }
 
 /// The `index`-th of [`canonical_moves`], found without sorting the others; None past the end.
 #[must_use]
 pub fn canonical_move(position: &Chess, index: usize) -> Option<Move> {
-    let mut moves = position.legal_moves();
-    (index < moves.len()).then(|| *moves.select_nth_unstable_by_key(index, canonical_key).1)
+    let moves = position.legal_moves();
+    if index >= moves.len() {
+        return None;
+    }
+    // Replaying games is most of a loader's work: first the square, then the few moves from it.
+    let mut from_square = [0u8; 65];
+    for m in &moves {
+        from_square[m.from().map_or(64, usize::from)] += 1;
+    }
+    let mut rank = index;
+    let mut from = 0;
+    while rank >= usize::from(from_square[from]) {
+        rank -= usize::from(from_square[from]);
+        from += 1;
+    }
+    let mut words = [u32::MAX; MOST_MOVES];
+    let mut count = 0;
+    for (index, m) in moves.iter().enumerate() {
+        if m.from().map_or(64, usize::from) == from {
+            words[count] = canonical_word(*m, index);
+            count += 1;
+        }
+    }
+    let (_, word, _) = words[..count].select_nth_unstable(rank);
+    Some(moves[(*word & 0xff) as usize])
 }

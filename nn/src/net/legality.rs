@@ -14,7 +14,9 @@ pub struct LegalityHead {
 
 impl LegalityHead {
     pub(super) fn load(layout: &Layout, from: &Loader) -> LegalityHead {
-        LegalityHead { bias: from.param(&layout.legality_bias, [1]) }
+        LegalityHead {
+            bias: from.param(&layout.legality_bias, [1]),
+        }
     }
 
     /// Logits of "from, to is legal", `[n, 64, 64]`, from head columns `[n, 64, columns]`.
