@@ -1,13 +1,15 @@
 //! The network: value function, policy and world model in one (paper 000). No search.
 #![deny(unsafe_code)]
 
-
 pub mod assess;
+pub mod burn_eval;
 pub mod checkpoint;
 pub mod cpu;
 pub mod data;
+pub mod device;
 pub mod encode;
 pub mod evaluator;
+pub mod imagine;
 pub mod infer;
 pub mod metrics;
 pub mod net;
