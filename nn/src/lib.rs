@@ -3,5 +3,6 @@
 pub mod data;
 pub mod encode;
 pub mod evaluator;
+pub mod fake;
 
 pub use evaluator::{EvalError, Evaluation, Evaluator, Query};
