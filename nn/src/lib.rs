@@ -9,6 +9,7 @@ pub mod data;
 pub mod device;
 pub mod encode;
 pub mod evaluator;
+pub mod fake;
 pub mod imagine;
 pub mod infer;
 pub mod metrics;
