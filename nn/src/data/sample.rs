@@ -21,8 +21,8 @@ pub struct Kinds {
     pub variation_share: f64,
     /// Share of the moves played among the actions from MAVG1; the others are drawn from all legal moves.
     pub played_share: f64,
-    /// Share of the drawn actions for which a promotion, castling, en passant capture, mate or
-    /// stalemate is preferred if there is one.
+    /// Share of the drawn actions for which a rare move is preferred if there is one: first one that
+    /// ends the game, then a promotion, castling or en passant capture.
     pub special_share: f64,
     /// PVGR1 scores of a smaller known depth are not used. 8 % of TCEC's are below 10 (forced replies,
     /// premoves), 0.03 % unknown.

@@ -171,7 +171,7 @@ fn drawn_actions_have_their_own_value_from_the_other_side() {
 
 #[test]
 fn special_moves_are_preferred_and_ends_are_told() {
-    // Qg7 mates, Qf7 and Qg6 stalemate… among thirty moves.
+    // Among thirty moves some mate and one stalemates.
     let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
     let legal = canonical_moves(&start).len();
     let mut game = MavgGame::new(Header::new(start, false, 3));
