@@ -288,7 +288,7 @@ fn token_heads(
 ) {
     let (c, dim) = (&layout.columns, layout.config.legality_dim);
     let square = TOKENS * TOKENS;
-    grads[layout.legality_bias.start] += heads.legality.iter().sum::<f32>();
+    ops::add_rows(&heads.legality, &mut grads[layout.legality_bias.clone()]);
     let scale = (dim as f32).sqrt().recip();
     for p in 0..n {
         let start = p * TOKENS * trace.columns;

@@ -289,13 +289,13 @@ fn legality(layout: &Layout, w: &[f32], n: usize, trace: &mut Trace) {
     let (c, dim) = (&layout.columns, layout.config.legality_dim);
     let square = TOKENS * TOKENS;
     size(&mut trace.legality, n * square);
-    trace.legality.fill(w[layout.legality_bias.start]);
     for p in 0..n {
         let start = p * TOKENS * trace.columns;
         let side = |columns: &Range<usize>| {
             Mat::new(&trace.tokens[start + columns.start..], TOKENS, dim, trace.columns)
         };
         let out = &mut trace.legality[p * square..][..square];
+        out.copy_from_slice(&w[layout.legality_bias.clone()]);
         let scale = (dim as f32).sqrt().recip();
         matmul(out, TOKENS, Into::Add, scale, side(&c.legality_from), side(&c.legality_to).t());
     }

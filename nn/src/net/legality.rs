@@ -5,16 +5,16 @@ use super::module::{Loader, columns_of};
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 
-/// One scalar beside its columns of the head projection.
+/// What geometry alone says of each pair, beside its columns of the head projection.
 #[derive(Module, Debug)]
 pub struct LegalityHead {
-    /// `[1]`, added to every logit.
-    bias: Param<Tensor<1>>,
+    /// `[64, 64]` (from, to), added to the logits.
+    bias: Param<Tensor<2>>,
 }
 
 impl LegalityHead {
     pub(super) fn load(layout: &Layout, from: &Loader) -> LegalityHead {
-        LegalityHead { bias: from.param(&layout.legality_bias, [1]) }
+        LegalityHead { bias: from.param(&layout.legality_bias, [64, 64]) }
     }
 
     /// Logits of "from, to is legal", `[n, 64, 64]`, from head columns `[n, 64, columns]`.

@@ -1,0 +1,71 @@
+//! The command line: one file per subcommand, UCI when none is named.
+
+pub mod accuracy;
+pub mod bench;
+pub mod eval;
+pub mod evalbench;
+pub mod options;
+pub mod perft;
+pub mod train;
+pub mod uci;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A chess engine: tree search with a network that knows the value of every move.
+#[derive(Parser)]
+#[command(name = "mavka", version, about)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Speak UCI on standard input and output (what a GUI wants; the default)
+    Uci,
+    /// Search fixed positions and print a deterministic signature and the speed
+    Bench(bench::Bench),
+    /// Measure evaluations per second against this machine's matrix-product peak
+    Evalbench(evalbench::EvalBench),
+    /// Measure how often the network alone is right, on games held out from training
+    Accuracy(accuracy::Accuracy),
+    /// Train a network; run again with the same folder to go on
+    Train(train::Train),
+    /// Print the table of UCI options as Markdown
+    Options,
+    /// Count the leaf positions of the move tree, move by move
+    Perft(perft::Perft),
+    /// Show what the network thinks of a position, move by move
+    Eval(eval::Eval),
+}
+
+impl Cli {
+    /// Does what was asked. The error is for humans.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        let done = match self.command.unwrap_or(Command::Uci) {
+            Command::Uci => uci::run(),
+            Command::Bench(bench) => bench.run(),
+            Command::Evalbench(bench) => bench.run(),
+            Command::Accuracy(accuracy) => accuracy.run(),
+            Command::Train(train) => train.run(),
+            Command::Options => options::run(),
+            Command::Perft(perft) => perft.run(),
+            Command::Eval(eval) => eval.run(),
+        };
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                eprintln!("mavka: {why}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// Prints a line; a reader that went away is a reason to end, not to panic.
+fn say(line: impl std::fmt::Display) -> Result<(), String> {
+    use std::io::Write;
+    writeln!(std::io::stdout(), "{line}").map_err(|why| why.to_string())
+}

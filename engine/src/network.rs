@@ -1,0 +1,114 @@
+//! Which network answers: the file the user named, or the one built in. The only file that knows how a
+//! network is opened; everything else sees `Arc<dyn Evaluator>`.
+
+use nn::burn_eval::BurnEvaluator;
+use nn::checkpoint::{self, CheckpointError};
+use nn::device::{Backend, is_cpu, pick};
+use nn::infer::CpuEvaluator;
+use nn::{EvalError, Evaluator};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The bundled network: recipe and results in `assets/networks.md`.
+static BUNDLED: &[u8] = include_bytes!("../../assets/mavka.safetensors");
+
+/// A network ready to answer.
+#[derive(Clone)]
+pub struct Network {
+    pub evaluator: Arc<dyn Evaluator>,
+    /// For humans: name, size, device.
+    pub name: String,
+}
+
+/// Why a network could not be used.
+#[derive(Debug)]
+pub enum NetworkError {
+    /// The file is no network: missing, cut short, of another kind.
+    File { path: PathBuf, why: CheckpointError },
+    /// The built-in network is damaged.
+    Bundled(CheckpointError),
+    /// The device is not there; what was found instead.
+    Backend { wanted: Backend, why: String },
+    /// The device is there but failed.
+    Device(EvalError),
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NetworkError::File { path, why } => write!(f, "cannot use network `{}`: {why}", path.display()),
+            NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
+            NetworkError::Backend { wanted, why } => write!(f, "no backend {wanted}: {why}"),
+            NetworkError::Device(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for NetworkError {}
+
+/// Where networks come from. Called at the first need, never at start-up; may block for a second.
+pub trait Networks: Send + Sync {
+    /// Opens `file`, or the built-in network.
+    ///
+    /// # Errors
+    /// Names the file or device and what is wrong with it.
+    fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError>;
+}
+
+/// The networks of this executable.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Installed;
+
+impl Networks for Installed {
+    fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
+        let network = load(file)?;
+        let (device, note) = pick(backend);
+        let source = file.map_or_else(|| "built-in network".to_owned(), |path| path.display().to_string());
+        let c = &network.layout.config;
+        let name = format!("{source} ({}x{}, {})", c.width, c.layers, network.hash);
+        if !is_cpu(&device) {
+            let evaluator = BurnEvaluator::new(&network, device).map_err(NetworkError::Device)?;
+            return Ok(Network { evaluator: Arc::new(evaluator), name });
+        }
+        if backend == Backend::Cuda {
+            let why = note.unwrap_or_else(|| "none was found".to_owned());
+            return Err(NetworkError::Backend { wanted: backend, why });
+        }
+        Ok(Network { evaluator: Arc::new(CpuEvaluator::new(network)), name })
+    }
+}
+
+/// The parameters in `file`, or the built-in ones.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub fn load(file: Option<&Path>) -> Result<checkpoint::Network, NetworkError> {
+    match file {
+        Some(path) => checkpoint::Network::load(path)
+            .map_err(|why| NetworkError::File { path: path.to_owned(), why }),
+        None => checkpoint::Network::from_bytes(BUNDLED).map_err(NetworkError::Bundled),
+    }
+}
+
+/// The same fake network whatever is asked for.
+#[derive(Clone)]
+pub struct Only(pub Network);
+
+impl Networks for Only {
+    fn open(&self, _file: Option<&Path>, _backend: Backend) -> Result<Network, NetworkError> {
+        Ok(self.0.clone())
+    }
+}
+
+/// Arbitrary but repeatable opinions, for `bench` and tests.
+#[must_use]
+pub fn hashed() -> Network {
+    Network { evaluator: Arc::new(nn::fake::Hashed::default()), name: "hashed (no network)".to_owned() }
+}
+
+/// No opinions at all: what plays when nothing else can.
+#[must_use]
+pub fn uniform() -> Network {
+    Network { evaluator: Arc::new(nn::fake::Uniform), name: "uniform (no network)".to_owned() }
+}
