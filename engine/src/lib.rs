@@ -1,1 +1,4 @@
-
+//! The engine crate.
+pub mod command;
+pub mod league;
+pub mod random;

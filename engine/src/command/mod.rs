@@ -1,0 +1,3 @@
+//! The subcommands of the binary, one file each.
+
+pub mod play_match;
