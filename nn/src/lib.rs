@@ -1,7 +1,15 @@
 //! The network: value function, policy and world model in one (paper 000). No search.
+#![deny(unsafe_code)]
 
+
+pub mod checkpoint;
+pub mod cpu;
 pub mod data;
 pub mod encode;
 pub mod evaluator;
+pub mod fake;
+pub mod infer;
+pub mod net;
+pub mod train;
 
 pub use evaluator::{EvalError, Evaluation, Evaluator, Query};

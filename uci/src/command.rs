@@ -1,57 +1,92 @@
-//! What a GUI can say.
+//! What a GUI can say: one type per command, nothing read and nothing decided here.
+//!
+//! Limits arrive as they were sent. A zero depth, a negative clock or a ponder search without one are all
+//! expressible, because GUIs send them; what they mean is for the engine to say.
+
+/// First words of lines that are the engine's own, though a word of the protocol may follow (`help go`).
+///
+/// Other words of its own need no entry here as long as no word of the protocol follows them.
+pub const ENGINE_WORDS: [&str; 4] = ["bench", "d", "eval", "help"];
 
 /// One line from the GUI. Moves stay text (checked for shape only): legality is the engine's matter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
+    /// `uci`: introduce yourself, then `uciok`. May come more than once.
     Uci,
+    /// `debug on` or `debug off`.
     Debug(bool),
+    /// `isready`: answer `readyok` at once, also during a search.
     IsReady,
+    /// `setoption name … value …`
     SetOption(SetOption),
+    /// `register …`: nothing to register here, so what it says is not kept.
     Register,
+    /// `ucinewgame`: what follows belongs to another game.
     UciNewGame,
-    Position { start: StartPosition, moves: Vec<String> },
+    /// `position …`: the position to search next.
+    Position {
+        /// Where the moves begin.
+        start: StartPosition,
+        /// The moves played from there, `0000` among them; promotions in lower case.
+        moves: Vec<String>,
+    },
+    /// `go …`: start a search.
     Go(Go),
+    /// `stop`: end the search and answer.
     Stop,
+    /// `ponderhit`: the move pondered on was played.
     PonderHit,
+    /// `quit`: leave.
     Quit,
     /// Not of the protocol: the whole line, for the engine's own words (`bench`, `d`, `eval`, `help`).
     Other(String),
 }
 
+/// Where a `position` begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartPosition {
+    /// The initial position of chess.
     Startpos,
     /// The FEN as text, fields joined by single blanks (four fields allowed).
     Fen(String),
 }
 
+/// An option and what to set it to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetOption {
+    /// In the case it was sent in; its words joined by single blanks.
     pub name: String,
-    /// None for a button.
+    /// None for a button; empty for a missing text or `<empty>`.
     pub value: Option<String>,
 }
 
 /// Limits of one search. Times in milliseconds as given: they may be zero or negative.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Go {
+    /// Search these moves only; empty for all.
     pub searchmoves: Vec<String>,
+    /// Search on the opponent's time, until `ponderhit` or `stop`.
     pub ponder: bool,
+    /// Search until `stop`.
     pub infinite: bool,
+    /// What is left on White's clock.
     pub wtime: Option<i64>,
+    /// What is left on Black's clock.
     pub btime: Option<i64>,
+    /// White's increment per move.
     pub winc: Option<i64>,
+    /// Black's increment per move.
     pub binc: Option<i64>,
+    /// Moves until the next time control.
     pub movestogo: Option<u32>,
+    /// Stop at this depth, in plies.
     pub depth: Option<u32>,
+    /// Stop after this many nodes.
     pub nodes: Option<u64>,
+    /// Look for a mate in this many moves.
     pub mate: Option<u32>,
+    /// Take exactly this long.
     pub movetime: Option<i64>,
+    /// Do not search: count the leaves of the move tree to this depth.
     pub perft: Option<u32>,
-}
-
-/// Never fails: unknown tokens are skipped, damaged numbers dropped; `notes` tells what was wrong, one
-/// sentence each, fit for `info string`. None for a blank line.
-pub fn parse(_line: &str) -> Option<(Command, Vec<String>)> {
-    unimplemented!()
 }

@@ -1,67 +1,427 @@
 //! What the engine can say. Every type here is `Display` and prints one line without the line end
 //! (`OptionSpec` as `option name …`).
+//!
+//! One line means one line, whatever the texts hold: a line break inside a string would be read as a command
+//! of its own by the GUI, so every string printed here has its control characters made blanks first.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
+/// The line that ends the answer to `uci`.
+pub const UCIOK: &str = "uciok";
+
+/// The answer to `isready`.
+pub const READYOK: &str = "readyok";
+
+/// How an empty text is spelled where the protocol wants a word.
+const EMPTY: &str = "<empty>";
+
+/// Who we are; prints `id name …` or `id author …`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IdLine {
+    /// The engine's name and version.
+    Name(String),
+    /// Who wrote it.
+    Author(String),
+}
+
+/// The worth of a position for its side to move; prints `cp …` or `mate …`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Score {
+    /// Hundredths of a pawn.
     Centipawns(i32),
     /// Moves (not plies); negative = the side to move is mated.
     Mate(i32),
 }
 
+/// What a search has found so far; prints `info …` with what is set and, when nothing is, just `info`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Info {
+    /// Depth in plies.
     pub depth: Option<u32>,
+    /// Depth of the deepest line, in plies.
     pub seldepth: Option<u32>,
+    /// Rank of this line among several, from 1.
     pub multipv: Option<u32>,
+    /// What this line is worth.
     pub score: Option<Score>,
     /// Permille win, draw, loss.
     pub wdl: Option<[u32; 3]>,
+    /// Nodes searched.
     pub nodes: Option<u64>,
+    /// Nodes per second.
     pub nps: Option<u64>,
+    /// How full the memory of the search is, permille.
     pub hashfull: Option<u32>,
+    /// Positions found in endgame tables.
     pub tbhits: Option<u64>,
+    /// Milliseconds since the search began.
     pub time_ms: Option<u64>,
+    /// The best line; printed last, because GUIs read all that follows it as moves.
     pub pv: Vec<String>,
     /// Prints `info string …` when it is the only thing set.
+    ///
+    /// Beside other facts it is left out: it would have to follow the moves of `pv`. Send it as a line of its own.
     pub string: Option<String>,
 }
 
+/// The end of a search; prints `bestmove …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BestMove {
     /// None prints `bestmove (none)`.
     pub best: Option<String>,
+    /// The reply we expect; not printed without a best move.
     pub ponder: Option<String>,
 }
 
+/// What kind of value an option takes, and which one it begins with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionKind {
-    Check { default: bool },
-    Spin { default: i64, min: i64, max: i64 },
-    Combo { default: String, choices: Vec<String> },
-    Text { default: String },
+    /// `true` or `false`.
+    Check {
+        /// The value at the start.
+        default: bool,
+    },
+    /// A whole number. Some GUIs read these in 32 bits.
+    Spin {
+        /// The value at the start.
+        default: i64,
+        /// The smallest value allowed.
+        min: i64,
+        /// The largest value allowed.
+        max: i64,
+    },
+    /// One text out of several.
+    Combo {
+        /// The value at the start.
+        default: String,
+        /// All values allowed, the default among them.
+        choices: Vec<String>,
+    },
+    /// Any text; an empty one prints `<empty>`.
+    Text {
+        /// The value at the start.
+        default: String,
+    },
+    /// No value: setting it does something.
     Button,
 }
 
+/// An option on offer; prints `option name … type …`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptionSpec {
+    /// Free of the words `name`, `type`, `default`, `min`, `max`, `var` and `value`, which GUIs take as keywords.
     pub name: String,
+    /// What it takes.
     pub kind: OptionKind,
 }
 
+impl Info {
+    /// A line of text for whoever reads the log: `info string …`.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            string: Some(text.into()),
+            ..Self::default()
+        }
+    }
+}
+
+/// A string from outside, made fit for one line.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.trim().chars() {
+            let breaks = c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+            f.write_char(if breaks { ' ' } else { c })?;
+        }
+        Ok(())
+    }
+}
+
+/// As [`OneLine`], with `<empty>` for a text without a character to show.
+fn or_empty(text: &str) -> OneLine<'_> {
+    OneLine(if text.trim().is_empty() { EMPTY } else { text })
+}
+
+impl fmt::Display for IdLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(f, "id name {}", OneLine(name)),
+            Self::Author(author) => write!(f, "id author {}", OneLine(author)),
+        }
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Centipawns(cp) => write!(f, "cp {cp}"),
+            Self::Mate(moves) => write!(f, "mate {moves}"),
+        }
+    }
+}
+
 impl fmt::Display for Info {
-    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        unimplemented!()
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn field(
+            f: &mut fmt::Formatter<'_>,
+            key: &str,
+            value: Option<impl fmt::Display>,
+        ) -> fmt::Result {
+            value.map_or(Ok(()), |value| write!(f, " {key} {value}"))
+        }
+
+        f.write_str("info")?;
+        if let Some(text) = &self.string {
+            let alone = Self {
+                string: None,
+                ..self.clone()
+            } == Self::default();
+            if alone {
+                return write!(f, " string {}", OneLine(text));
+            }
+        }
+        field(f, "depth", self.depth)?;
+        field(f, "seldepth", self.seldepth)?;
+        field(f, "multipv", self.multipv)?;
+        field(f, "score", self.score)?;
+        if let Some([win, draw, loss]) = self.wdl {
+            write!(f, " wdl {win} {draw} {loss}")?;
+        }
+        field(f, "nodes", self.nodes)?;
+        field(f, "nps", self.nps)?;
+        field(f, "hashfull", self.hashfull)?;
+        field(f, "tbhits", self.tbhits)?;
+        field(f, "time", self.time_ms)?;
+        if !self.pv.is_empty() {
+            f.write_str(" pv")?;
+            for text in &self.pv {
+                write!(f, " {}", OneLine(text))?;
+            }
+        }
+        Ok(())
     }
 }
+
 impl fmt::Display for BestMove {
-    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        unimplemented!()
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(best) = &self.best else {
+            return f.write_str("bestmove (none)");
+        };
+        write!(f, "bestmove {}", OneLine(best))?;
+        match &self.ponder {
+            Some(ponder) => write!(f, " ponder {}", OneLine(ponder)),
+            None => Ok(()),
+        }
     }
 }
+
 impl fmt::Display for OptionSpec {
-    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        unimplemented!()
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "option name {} type ", OneLine(&self.name))?;
+        match &self.kind {
+            OptionKind::Check { default } => write!(f, "check default {default}"),
+            OptionKind::Spin { default, min, max } => {
+                write!(f, "spin default {default} min {min} max {max}")
+            }
+            OptionKind::Combo { default, choices } => {
+                write!(f, "combo default {}", or_empty(default))?;
+                choices
+                    .iter()
+                    .try_for_each(|choice| write!(f, " var {}", or_empty(choice)))
+            }
+            OptionKind::Text { default } => write!(f, "string default {}", or_empty(default)),
+            OptionKind::Button => f.write_str("button"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full() -> Info {
+        Info {
+            depth: Some(12),
+            seldepth: Some(30),
+            multipv: Some(1),
+            score: Some(Score::Centipawns(-35)),
+            wdl: Some([250, 500, 250]),
+            nodes: Some(u64::MAX),
+            nps: Some(98_765),
+            hashfull: Some(7),
+            tbhits: Some(0),
+            time_ms: Some(1500),
+            pv: vec!["e2e4".to_owned(), "e7e5".to_owned()],
+            string: None,
+        }
+    }
+
+    fn option(name: &str, kind: OptionKind) -> String {
+        let name = name.to_owned();
+        OptionSpec { name, kind }.to_string()
+    }
+
+    #[test]
+    fn info_prints_its_facts_in_order_and_pv_last() {
+        assert_eq!(
+            full().to_string(),
+            "info depth 12 seldepth 30 multipv 1 score cp -35 wdl 250 500 250 nodes 18446744073709551615 nps 98765 \
+             hashfull 7 tbhits 0 time 1500 pv e2e4 e7e5"
+        );
+    }
+
+    #[test]
+    fn info_prints_nothing_that_is_not_set() {
+        let info = Info {
+            depth: Some(0),
+            score: Some(Score::Mate(0)),
+            ..Info::default()
+        };
+        assert_eq!(info.to_string(), "info depth 0 score mate 0");
+        assert_eq!(Info::default().to_string(), "info");
+    }
+
+    #[test]
+    fn a_mate_against_us_is_negative() {
+        assert_eq!(Score::Mate(-3).to_string(), "mate -3");
+    }
+
+    #[test]
+    fn info_string_stands_alone() {
+        assert_eq!(
+            Info::text("hello there").to_string(),
+            "info string hello there"
+        );
+        let both = Info {
+            string: Some("lost".to_owned()),
+            ..full()
+        };
+        assert_eq!(both.to_string(), full().to_string());
+    }
+
+    #[test]
+    fn bestmove_with_and_without_ponder() {
+        let best = Some("e2e4".to_owned());
+        let ponder = Some("e7e5".to_owned());
+        let line = |best: &Option<String>, ponder: &Option<String>| {
+            BestMove {
+                best: best.clone(),
+                ponder: ponder.clone(),
+            }
+            .to_string()
+        };
+        assert_eq!(line(&best, &ponder), "bestmove e2e4 ponder e7e5");
+        assert_eq!(line(&best, &None), "bestmove e2e4");
+    }
+
+    #[test]
+    fn no_best_move_is_none_in_brackets_and_has_no_ponder() {
+        let line = BestMove {
+            best: None,
+            ponder: Some("e7e5".to_owned()),
+        };
+        assert_eq!(line.to_string(), "bestmove (none)");
+    }
+
+    #[test]
+    fn options_print_their_kind_and_range() {
+        let spin = OptionKind::Spin {
+            default: 1,
+            min: 1,
+            max: 128,
+        };
+        assert_eq!(
+            option("Threads", spin),
+            "option name Threads type spin default 1 min 1 max 128"
+        );
+        let check = OptionKind::Check { default: false };
+        assert_eq!(
+            option("Ponder", check),
+            "option name Ponder type check default false"
+        );
+        let combo = OptionKind::Combo {
+            default: "b".to_owned(),
+            choices: vec!["a".to_owned(), "b".to_owned()],
+        };
+        assert_eq!(
+            option("Search Mode", combo),
+            "option name Search Mode type combo default b var a var b"
+        );
+        assert_eq!(
+            option("Clear Hash", OptionKind::Button),
+            "option name Clear Hash type button"
+        );
+        let text = OptionKind::Text {
+            default: "/a b".to_owned(),
+        };
+        assert_eq!(
+            option("File", text),
+            "option name File type string default /a b"
+        );
+    }
+
+    #[test]
+    fn an_empty_text_prints_empty_in_angle_brackets() {
+        for default in ["", "  ", "\n"] {
+            let default = default.to_owned();
+            assert_eq!(
+                option("File", OptionKind::Text { default }),
+                "option name File type string default <empty>"
+            );
+        }
+    }
+
+    #[test]
+    fn ids_and_constants_are_those_of_the_protocol() {
+        assert_eq!(
+            IdLine::Name("Mavka 0.1".to_owned()).to_string(),
+            "id name Mavka 0.1"
+        );
+        assert_eq!(
+            IdLine::Author("the Mavka team".to_owned()).to_string(),
+            "id author the Mavka team"
+        );
+        assert_eq!((UCIOK, READYOK), ("uciok", "readyok"));
+    }
+
+    #[test]
+    fn every_line_is_one_line_whatever_its_texts_hold() {
+        let nasty = || "a\r\nquit\u{85}b\u{2028}c\0d\u{b}e\n".to_owned();
+        let lines = [
+            Info::text(nasty()).to_string(),
+            Info {
+                pv: vec![nasty(), nasty()],
+                ..full()
+            }
+            .to_string(),
+            BestMove {
+                best: Some(nasty()),
+                ponder: Some(nasty()),
+            }
+            .to_string(),
+            option(&nasty(), OptionKind::Button),
+            option("A", OptionKind::Text { default: nasty() }),
+            option(
+                "A",
+                OptionKind::Combo {
+                    default: nasty(),
+                    choices: vec![nasty()],
+                },
+            ),
+            IdLine::Name(nasty()).to_string(),
+            IdLine::Author(nasty()).to_string(),
+        ];
+        for line in lines {
+            assert!(
+                !line.contains(|c: char| c.is_control() || c == '\u{2028}'),
+                "{line:?}"
+            );
+            assert_eq!(line, line.trim());
+        }
+        assert_eq!(
+            Info::text(nasty()).to_string(),
+            "info string a  quit b c d e"
+        );
     }
 }

@@ -60,7 +60,11 @@ fn board_tokens(position: &Chess, viewer: Color) -> ([u8; 64], [u16; 64]) {
         pieces[token(square)] = u32::from(piece.role) as u8 + theirs;
     }
     for color in [viewer, !viewer] {
-        let flag = if color == viewer { FLAG_OUR_CASTLING_ROOK } else { FLAG_THEIR_CASTLING_ROOK };
+        let flag = if color == viewer {
+            FLAG_OUR_CASTLING_ROOK
+        } else {
+            FLAG_THEIR_CASTLING_ROOK
+        };
         for side in [CastlingSide::KingSide, CastlingSide::QueenSide] {
             if let Some(rook) = position.castles().rook(color, side) {
                 flags[token(rook)] |= flag;
@@ -78,7 +82,12 @@ impl Features {
     #[must_use]
     pub fn of(position: &Chess) -> Features {
         let (pieces, flags) = board_tokens(position, position.turn());
-        Features { pieces, flags, halfmoves: position.halfmoves().min(100) as u8, has_action: false }
+        Features {
+            pieces,
+            flags,
+            halfmoves: position.halfmoves().min(100) as u8,
+            has_action: false,
+        }
     }
 
     /// `MAV(s, a)`: the position with an action marked on it.
@@ -100,6 +109,9 @@ impl NextBoard {
     #[must_use]
     pub fn of(after: &Chess) -> NextBoard {
         let (pieces, flags) = board_tokens(after, !after.turn());
-        NextBoard { pieces, flags: flags.map(|bits| bits as u8) }
+        NextBoard {
+            pieces,
+            flags: flags.map(|bits| bits as u8),
+        }
     }
 }

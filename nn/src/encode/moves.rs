@@ -49,14 +49,24 @@ fn promotion_class(role: Option<Role>) -> u8 {
     role.map_or(0, |role| u32::from(role) as u8 - 1)
 }
 
+/// What the canonical order sorts by.
+fn canonical_key(m: &Move) -> u32 {
+    let from = m.from().map_or(64, u32::from);
+    (from * 64 + u32::from(m.to())) * 5 + u32::from(promotion_class(m.promotion()))
+}
+
 /// All legal moves in the order of the data files: by (from, to, promotion), a1 = 0 … h8 = 63,
 /// absolute squares, castling as king takes rook.
 #[must_use]
 pub fn canonical_moves(position: &Chess) -> MoveList {
     let mut moves = position.legal_moves();
-    moves.sort_unstable_by_key(|m| {
-        let from = m.from().map_or(64, u32::from);
-        (from, u32::from(m.to()), promotion_class(m.promotion()))
-    });
+    moves.sort_unstable_by_key(canonical_key);
     moves
+}
+
+/// The `index`-th of [`canonical_moves`], found without sorting the others; None past the end.
+#[must_use]
+pub fn canonical_move(position: &Chess, index: usize) -> Option<Move> {
+    let mut moves = position.legal_moves();
+    (index < moves.len()).then(|| *moves.select_nth_unstable_by_key(index, canonical_key).1)
 }

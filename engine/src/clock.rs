@@ -1,0 +1,198 @@
+//! Time: where it comes from, and how much of it one move may use.
+//!
+//! The time of day is a parameter, so that tests turn the hands themselves. The budget is a pure
+//! function of what the GUI said.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Time since some fixed moment. Shared by threads; never goes back.
+pub trait Clock: Send + Sync {
+    fn now(&self) -> Duration;
+}
+
+/// The machine's own monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemClock {
+    start: Instant,
+}
+
+impl Default for SystemClock {
+    fn default() -> SystemClock {
+        SystemClock { start: Instant::now() }
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+/// A clock that moves `step` further each time it is read, or only when told to (step zero).
+#[derive(Debug, Default)]
+pub struct ManualClock {
+    nanos: AtomicU64,
+    step: u64,
+}
+
+impl ManualClock {
+    #[must_use]
+    pub fn stepping(step: Duration) -> ManualClock {
+        ManualClock { nanos: AtomicU64::new(0), step: nanos(step) }
+    }
+
+    pub fn advance(&self, by: Duration) {
+        // Relaxed: the number itself is all that is shared.
+        self.nanos.fetch_add(nanos(by), Ordering::Relaxed);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Duration {
+        // Relaxed: as above.
+        Duration::from_nanos(self.nanos.fetch_add(self.step, Ordering::Relaxed))
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// What the mover's clock shows, in milliseconds as the GUI gave them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hands {
+    pub remaining: i64,
+    pub increment: i64,
+    /// Moves until the next time control; None or 0 = the rest of the game.
+    pub moves_to_go: Option<u32>,
+}
+
+/// How long one move may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// The aim; a search may leave it early, or stretch it when its best move wavers.
+    pub soft: Duration,
+    /// Never passed.
+    pub hard: Duration,
+    /// False for `movetime`: the GUI asked for exactly that long.
+    pub flexible: bool,
+}
+
+/// Ten years: beyond any game, far from any overflow.
+const LONGEST_MS: i64 = 10 * 365 * 86_400_000;
+/// Moves a game without time control is taken to last from here on. Guess, after Stockfish's 50 and
+/// lc0's 51.5 (median), less because a tree search profits from early moves through tree reuse.
+const MOVES_LEFT: i64 = 32;
+
+impl Budget {
+    /// For `movetime`.
+    #[must_use]
+    pub fn fixed(movetime: i64, overhead: i64) -> Budget {
+        let total = movetime.clamp(1, LONGEST_MS);
+        let time = millis(total - reserve(total, overhead));
+        Budget { soft: time, hard: time, flexible: false }
+    }
+
+    /// For a running clock. `pondering` spends a quarter more, because the opponent's time is ours too.
+    #[must_use]
+    pub fn from_hands(hands: Hands, overhead: i64, pondering: bool) -> Budget {
+        let remaining = hands.remaining.clamp(1, LONGEST_MS);
+        let increment = hands.increment.clamp(0, LONGEST_MS);
+        let usable = remaining - reserve(remaining, overhead);
+        let moves = hands.moves_to_go.filter(|moves| *moves > 0).map_or(MOVES_LEFT, |moves| i64::from(moves).min(MOVES_LEFT));
+        // The increment pays for the overhead of its move first: with 10 ms a move and 50 ms overhead
+        // there is nothing left to spend, and the share of the clock must shrink with the clock.
+        let gain = (increment * 3 / 4).min((increment - overhead.max(0)).max(increment / 4));
+        let mut soft = usable / moves + gain;
+        if pondering {
+            soft += soft / 4;
+        }
+        // The last move before the control may use what is left, less a fifth for surprises; otherwise no
+        // single move takes more than a quarter of the clock.
+        let ceiling = match moves {
+            1 => usable.min(remaining * 4 / 5),
+            2 => usable / 2,
+            _ => usable / 4,
+        };
+        let hard = soft.saturating_mul(3).min(ceiling).max(1);
+        Budget { soft: millis(soft.min(hard)), hard: millis(hard), flexible: true }
+    }
+}
+
+/// The part of `total` kept for the way to the GUI: the option's value, but at most a twentieth, so that
+/// a short clock is not all overhead.
+fn reserve(total: i64, overhead: i64) -> i64 {
+    overhead.clamp(0, total / 20)
+}
+
+fn millis(ms: i64) -> Duration {
+    Duration::from_millis(ms.max(1).unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hands(remaining: i64, increment: i64, moves_to_go: Option<u32>) -> Hands {
+        Hands { remaining, increment, moves_to_go }
+    }
+
+    #[test]
+    fn hard_never_reaches_the_flag_and_soft_never_passes_hard() {
+        let times = [i64::MIN, -5, 0, 1, 2, 10, 99, 1_000, 60_000, 7_200_000, i64::MAX];
+        let increments = [i64::MIN, -1, 0, 1, 10, 100, 60_000, i64::MAX];
+        for remaining in times {
+            for increment in increments {
+                for moves in [None, Some(0), Some(1), Some(2), Some(40), Some(u32::MAX)] {
+                    for overhead in [0, 50, 5_000] {
+                        let budget = Budget::from_hands(hands(remaining, increment, moves), overhead, true);
+                        assert!(budget.soft <= budget.hard);
+                        assert!(budget.soft >= Duration::from_millis(1));
+                        let flag = Duration::from_millis(remaining.max(2).unsigned_abs());
+                        assert!(budget.hard < flag, "{remaining} {increment} {moves:?} {budget:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn overhead_takes_at_most_a_twentieth() {
+        assert_eq!(Budget::fixed(100, 50).hard, Duration::from_millis(95));
+        assert_eq!(Budget::fixed(10_000, 50).hard, Duration::from_millis(9_950));
+        assert_eq!(Budget::fixed(0, 50).hard, Duration::from_millis(1));
+        assert_eq!(Budget::fixed(-7, 50).hard, Duration::from_millis(1));
+    }
+
+    /// Plays 300 moves, each taking its whole hard budget plus `lag`; returns the time left.
+    fn worst_game(start: i64, increment: i64, lag: i64) -> i64 {
+        let mut left = start;
+        for _ in 0..300 {
+            let budget = Budget::from_hands(hands(left, increment, None), 50, false);
+            left -= i64::try_from(budget.hard.as_millis()).unwrap() + lag;
+            if left < 0 {
+                return left;
+            }
+            left += increment;
+        }
+        left
+    }
+
+    #[test]
+    fn a_game_of_hard_limits_does_not_lose_on_time() {
+        assert!(worst_game(10_000, 100, 20) > 0);
+        assert!(worst_game(1_000, 10, 5) > 0);
+        assert!(worst_game(60_000, 0, 0) > 0);
+    }
+
+    #[test]
+    fn a_manual_clock_moves_when_told() {
+        let clock = ManualClock::default();
+        assert_eq!(clock.now(), clock.now());
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(clock.now(), Duration::from_secs(1));
+        let stepping = ManualClock::stepping(Duration::from_millis(1));
+        assert!(stepping.now() < stepping.now());
+    }
+}

@@ -1,0 +1,316 @@
+//! A game as the GUI tells it: where it began, what was played, and whether it is over.
+//!
+//! The rules that need a past (threefold repetition, fifty moves) live here for the board that was
+//! really played; [`crate::world::rules`] has their counterpart inside the tree.
+
+use crate::action::Action;
+use shakmaty::fen::{Fen, ParseFenError};
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionErrorKinds};
+use std::fmt;
+
+/// How a game ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Checkmate { winner: Color },
+    Stalemate,
+    InsufficientMaterial,
+    FiftyMoves,
+    Threefold,
+}
+
+impl Ending {
+    /// None for a draw.
+    #[must_use]
+    pub fn winner(self) -> Option<Color> {
+        match self {
+            Ending::Checkmate { winner } => Some(winner),
+            _ => None,
+        }
+    }
+}
+
+/// Why a position or move was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GameError {
+    /// The text is no FEN.
+    Syntax { fen: String, why: ParseFenError },
+    /// A FEN that is no position of chess.
+    Position { fen: String, why: String },
+    /// The move is not legal where it was to be played. `ply` counts from 1.
+    Move { text: String, ply: usize, fen: String },
+}
+
+impl fmt::Display for GameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GameError::Syntax { fen, why } => write!(f, "`{fen}` is not a FEN: {why}"),
+            GameError::Position { fen, why } => write!(f, "`{fen}` is not a legal position: {why}"),
+            GameError::Move { text, ply, fen } => {
+                write!(f, "move {ply}, `{text}`, is not legal in `{fen}`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for GameError {}
+
+/// A game: its start, its moves and the position they lead to.
+#[derive(Clone, Debug)]
+pub struct Game {
+    start: Chess,
+    position: Chess,
+    actions: Vec<Action>,
+    /// One key per position, the start's first, the current one's last.
+    keys: Vec<u64>,
+    mode: CastlingMode,
+}
+
+impl Default for Game {
+    fn default() -> Game {
+        Game::new(Chess::default(), CastlingMode::Standard)
+    }
+}
+
+impl Game {
+    /// A game that begins at `start`. `mode` says how castling is written.
+    #[must_use]
+    pub fn new(start: Chess, mode: CastlingMode) -> Game {
+        let keys = vec![key(&start)];
+        Game { position: start.clone(), start, actions: Vec::new(), keys, mode }
+    }
+
+    /// Reads a FEN (X-FEN and Shredder-FEN castling, four fields are enough).
+    ///
+    /// Castling rights or an en-passant square the board does not support are dropped, as other engines
+    /// do; a position that needs Chess960 rules gets them whatever `chess960` says.
+    ///
+    /// # Errors
+    /// The text is no FEN, or the board cannot occur in chess.
+    pub fn from_fen(text: &str, chess960: bool) -> Result<Game, GameError> {
+        let fen: Fen = text.parse().map_err(|why| GameError::Syntax { fen: text.to_owned(), why })?;
+        let setup = fen.into_setup();
+        let order = [CastlingMode::from_chess960(chess960), CastlingMode::Chess960];
+        for mode in order {
+            if let Ok(start) = Chess::from_setup(setup.clone(), mode) {
+                return Ok(Game::new(start, mode));
+            }
+        }
+        let mode = order[0];
+        // Too much material stays refused: beyond 16 men a side the move list could overflow.
+        Chess::from_setup(setup, mode)
+            .or_else(shakmaty::PositionError::ignore_invalid_castling_rights)
+            .or_else(shakmaty::PositionError::ignore_invalid_ep_square)
+            .or_else(shakmaty::PositionError::ignore_impossible_check)
+            .map(|start| Game::new(start, mode))
+            .map_err(|error| GameError::Position { fen: text.to_owned(), why: reasons(error.kinds()) })
+    }
+
+    /// Plays a move written in either castling notation.
+    ///
+    /// # Errors
+    /// The move is not legal here; the game is unchanged.
+    pub fn play_uci(&mut self, text: &str) -> Result<Action, GameError> {
+        let action = Action::from_uci(text, &self.position).ok_or_else(|| self.illegal(text))?;
+        self.play(action)?;
+        Ok(action)
+    }
+
+    /// Plays a move.
+    ///
+    /// # Errors
+    /// The move is not legal here; the game is unchanged.
+    pub fn play(&mut self, action: Action) -> Result<(), GameError> {
+        let m = action
+            .to_move(&self.position)
+            .filter(|m| self.position.is_legal(*m))
+            .ok_or_else(|| self.illegal(&format!("{action:?}")))?;
+        self.position.play_unchecked(m);
+        self.actions.push(action);
+        self.keys.push(key(&self.position));
+        Ok(())
+    }
+
+    fn illegal(&self, text: &str) -> GameError {
+        GameError::Move { text: text.to_owned(), ply: self.actions.len() + 1, fen: self.fen() }
+    }
+
+    #[must_use]
+    pub fn start(&self) -> &Chess {
+        &self.start
+    }
+
+    #[must_use]
+    pub fn position(&self) -> &Chess {
+        &self.position
+    }
+
+    /// The moves played since the start.
+    #[must_use]
+    pub fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    /// Keys of all positions so far, the current one's last.
+    #[must_use]
+    pub fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    /// How this game's castling is written.
+    #[must_use]
+    pub fn mode(&self) -> CastlingMode {
+        self.mode
+    }
+
+    /// The current position as FEN.
+    #[must_use]
+    pub fn fen(&self) -> String {
+        Fen::from_position(&self.position, EnPassantMode::Legal).to_string()
+    }
+
+    /// The legal moves, in the order of the move generator.
+    #[must_use]
+    pub fn legal_actions(&self) -> Vec<Action> {
+        self.position.legal_moves().into_iter().map(Action::new).collect()
+    }
+
+    /// `action` as text, in this game's castling notation.
+    #[must_use]
+    pub fn uci(&self, action: Action) -> String {
+        action.to_uci(&self.position, self.mode)
+    }
+
+    /// How the game ended, if it has. Mate comes first: it beats the fifty-move rule.
+    #[must_use]
+    pub fn ending(&self) -> Option<Ending> {
+        if self.position.legal_moves().is_empty() {
+            return Some(if self.position.is_check() {
+                Ending::Checkmate { winner: !self.position.turn() }
+            } else {
+                Ending::Stalemate
+            });
+        }
+        if self.position.is_insufficient_material() {
+            return Some(Ending::InsufficientMaterial);
+        }
+        if self.position.halfmoves() >= 100 {
+            return Some(Ending::FiftyMoves);
+        }
+        let now = key(&self.position);
+        let seen = self.keys.iter().filter(|key| **key == now).count();
+        (seen >= 3).then_some(Ending::Threefold)
+    }
+
+    /// The moves that lead from `earlier` to this game, if it is a continuation of it.
+    #[must_use]
+    pub fn continuation_of(&self, earlier: &Game) -> Option<&[Action]> {
+        let same_start = self.start == earlier.start
+            && self.start.halfmoves() == earlier.start.halfmoves()
+            && self.mode == earlier.mode;
+        self.actions.strip_prefix(earlier.actions.as_slice()).filter(|_| same_start)
+    }
+}
+
+/// The key that repetition is counted by: board, mover, castling rights, and the en-passant square
+/// where a capture there is legal.
+#[must_use]
+pub fn key(position: &Chess) -> u64 {
+    position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
+}
+
+fn reasons(kinds: PositionErrorKinds) -> String {
+    let names = [
+        (PositionErrorKinds::EMPTY_BOARD, "the board is empty"),
+        (PositionErrorKinds::MISSING_KING, "a king is missing"),
+        (PositionErrorKinds::TOO_MANY_KINGS, "a side has several kings"),
+        (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn stands on a back rank"),
+        (PositionErrorKinds::OPPOSITE_CHECK, "the side not to move is in check"),
+        (PositionErrorKinds::TOO_MUCH_MATERIAL, "a side has more men than a game can give it"),
+        (PositionErrorKinds::VARIANT, "it belongs to a chess variant"),
+    ];
+    let found: Vec<&str> = names.iter().filter(|(kind, _)| kinds.contains(*kind)).map(|(_, name)| *name).collect();
+    if found.is_empty() { "it cannot occur in a game".to_owned() } else { found.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn game(fen: &str, moves: &[&str]) -> Game {
+        let mut game = Game::from_fen(fen, false).unwrap();
+        for text in moves {
+            game.play_uci(text).unwrap();
+        }
+        game
+    }
+
+    #[test]
+    fn third_occurrence_ends_the_game_and_the_second_does_not() {
+        let mut game = Game::default();
+        let dance = ["g1f3", "g8f6", "f3g1", "f6g8"];
+        for text in dance {
+            game.play_uci(text).unwrap();
+        }
+        assert_eq!(game.ending(), None);
+        for text in dance {
+            game.play_uci(text).unwrap();
+        }
+        assert_eq!(game.ending(), Some(Ending::Threefold));
+    }
+
+    #[test]
+    fn mate_on_the_hundredth_ply_is_mate() {
+        let game = game("7k/8/5KQ1/8/8/8/8/8 w - - 99 80", &["g6g7"]);
+        assert_eq!(game.position().halfmoves(), 100);
+        assert_eq!(game.ending(), Some(Ending::Checkmate { winner: Color::White }));
+        let quiet = self::game("7k/8/5KQ1/8/8/8/8/8 w - - 99 80", &["g6a6"]);
+        assert_eq!(quiet.ending(), Some(Ending::FiftyMoves));
+    }
+
+    #[test]
+    fn endings_are_told_apart() {
+        assert_eq!(game("7k/8/6Q1/8/8/8/8/K7 b - - 0 1", &[]).ending(), Some(Ending::Stalemate));
+        assert_eq!(game("7k/8/8/8/8/8/8/KB6 w - - 0 1", &[]).ending(), Some(Ending::InsufficientMaterial));
+        assert_eq!(Game::default().ending(), None);
+    }
+
+    #[test]
+    fn errors_name_the_offender() {
+        let missing = Game::from_fen("8/8/8/8/8/8/8/K7 w - - 0 1", false).unwrap_err().to_string();
+        assert!(missing.contains("a king is missing"), "{missing}");
+        assert!(matches!(Game::from_fen("not a fen", false), Err(GameError::Syntax { .. })));
+        let mut game = Game::default();
+        game.play_uci("e2e4").unwrap();
+        let error = game.play_uci("e7e4").unwrap_err();
+        assert!(error.to_string().starts_with("move 2, `e7e4`"), "{error}");
+        assert_eq!(game.actions().len(), 1);
+    }
+
+    #[test]
+    fn lenient_where_the_board_is_sound() {
+        // Rights without rooks, an en-passant square without a pawn.
+        let game = game("4k3/8/8/8/8/8/8/4K3 w KQkq e6 0 1", &[]);
+        assert!(game.position().castles().is_empty());
+        assert_eq!(Game::from_fen("4k3/8/8/8/8/8/8/4K3 w - -", false).unwrap().position().halfmoves(), 0);
+    }
+
+    #[test]
+    fn chess960_is_noticed_without_the_option() {
+        let game = Game::from_fen("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9", false);
+        assert_eq!(game.unwrap().mode(), CastlingMode::Chess960);
+    }
+
+    #[test]
+    fn continuation_is_found_only_on_the_same_line() {
+        let mut early = Game::default();
+        early.play_uci("e2e4").unwrap();
+        let mut late = early.clone();
+        late.play_uci("e7e5").unwrap();
+        assert_eq!(late.continuation_of(&early).map(<[Action]>::len), Some(1));
+        assert_eq!(early.continuation_of(&late), None);
+        let mut other = Game::default();
+        other.play_uci("d2d4").unwrap();
+        assert_eq!(other.continuation_of(&early), None);
+    }
+}

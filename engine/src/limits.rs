@@ -1,0 +1,142 @@
+//! What one `go` asks for, in the engine's own terms.
+
+use crate::action::Action;
+use crate::clock::{Budget, Hands};
+use crate::game::Game;
+use shakmaty::{Color, Position};
+use uci::Go;
+
+/// The limits of one search. With none set it runs until `stop`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Legal root moves to consider; empty = all.
+    pub searchmoves: Vec<Action>,
+    pub ponder: bool,
+    pub infinite: bool,
+    pub nodes: Option<u64>,
+    pub depth: Option<u32>,
+    /// Moves, not plies.
+    pub mate: Option<u32>,
+    pub budget: Option<Budget>,
+}
+
+/// What the options contribute to a budget.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeSettings {
+    /// Milliseconds.
+    pub overhead: i64,
+    /// The GUI will let the engine ponder.
+    pub ponder: bool,
+}
+
+impl Limits {
+    /// Reads a `go` for the side to move of `game`. The second part tells what was ignored, one
+    /// sentence each.
+    #[must_use]
+    pub fn new(go: &Go, game: &Game, settings: TimeSettings) -> (Limits, Vec<String>) {
+        let mut notes = Vec::new();
+        let mut searchmoves = Vec::new();
+        for text in &go.searchmoves {
+            match Action::from_uci(text, game.position()) {
+                Some(action) if searchmoves.contains(&action) => {}
+                Some(action) => searchmoves.push(action),
+                None => notes.push(format!("searchmoves: `{text}` is not legal here and is ignored")),
+            }
+        }
+        if searchmoves.is_empty() && !go.searchmoves.is_empty() {
+            notes.push("searchmoves: no legal move among them, searching all moves".to_owned());
+        }
+        let limits = Limits {
+            searchmoves,
+            ponder: go.ponder,
+            infinite: go.infinite,
+            // Zero asks for as little as possible, not for nothing: a move is owed.
+            nodes: go.nodes.map(|nodes| nodes.max(1)),
+            depth: go.depth.map(|depth| depth.max(1)),
+            mate: go.mate.map(|moves| moves.max(1)),
+            budget: if go.infinite { None } else { budget(go, game.position().turn(), settings) },
+        };
+        (limits, notes)
+    }
+
+    /// True when nothing but the GUI ends this search.
+    #[must_use]
+    pub fn is_open_ended(&self) -> bool {
+        self.nodes.is_none() && self.depth.is_none() && self.mate.is_none() && self.budget.is_none()
+    }
+}
+
+fn budget(go: &Go, mover: Color, settings: TimeSettings) -> Option<Budget> {
+    let (own, own_increment, other) = match mover {
+        Color::White => (go.wtime, go.winc, go.btime),
+        Color::Black => (go.btime, go.binc, go.wtime),
+    };
+    let increment = own_increment.unwrap_or(0);
+    // A GUI that sends one clock means both; one that sends only an increment means at least that much.
+    let remaining = own.or(other).or(own_increment);
+    let clock = remaining.map(|remaining| {
+        let hands = Hands { remaining, increment, moves_to_go: go.movestogo };
+        Budget::from_hands(hands, settings.overhead, settings.ponder)
+    });
+    let fixed = go.movetime.map(|movetime| Budget::fixed(movetime, settings.overhead));
+    match (fixed, clock) {
+        // Both: the clock is real, so it caps the wish.
+        (Some(fixed), Some(clock)) if clock.hard < fixed.hard => {
+            Some(Budget { soft: clock.hard, hard: clock.hard, flexible: false })
+        }
+        (fixed, clock) => fixed.or(clock),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const SETTINGS: TimeSettings = TimeSettings { overhead: 50, ponder: false };
+
+    fn limits(go: Go) -> Limits {
+        Limits::new(&go, &Game::default(), SETTINGS).0
+    }
+
+    #[test]
+    fn zero_limits_mean_one() {
+        let limits = limits(Go { nodes: Some(0), depth: Some(0), mate: Some(0), movetime: Some(0), ..Go::default() });
+        assert_eq!((limits.nodes, limits.depth, limits.mate), (Some(1), Some(1), Some(1)));
+        assert_eq!(limits.budget.unwrap().hard, Duration::from_millis(1));
+    }
+
+    #[test]
+    fn the_other_sides_clock_stands_in_for_a_missing_one() {
+        let borrowed = limits(Go { btime: Some(60_000), ..Go::default() });
+        let own = limits(Go { wtime: Some(60_000), ..Go::default() });
+        assert_eq!(borrowed.budget, own.budget);
+        assert!(limits(Go { winc: Some(1_000), ..Go::default() }).budget.is_some());
+        assert!(limits(Go::default()).is_open_ended());
+    }
+
+    #[test]
+    fn movetime_and_clock_take_the_smaller() {
+        let go = Go { movetime: Some(60_000), wtime: Some(1_000), ..Go::default() };
+        assert!(limits(go).budget.unwrap().hard < Duration::from_secs(1));
+        let go = Go { movetime: Some(100), wtime: Some(60_000), ..Go::default() };
+        assert_eq!(limits(go).budget.unwrap().hard, Duration::from_millis(95));
+    }
+
+    #[test]
+    fn infinite_forgets_the_clock() {
+        let go = Go { infinite: true, wtime: Some(1_000), ..Go::default() };
+        assert_eq!(limits(go).budget, None);
+    }
+
+    #[test]
+    fn illegal_searchmoves_are_named_and_dropped() {
+        let texts = ["e2e4", "e2e5", "e2e4"].map(str::to_owned).to_vec();
+        let go = Go { searchmoves: texts, ..Go::default() };
+        let (limits, notes) = Limits::new(&go, &Game::default(), SETTINGS);
+        assert_eq!(limits.searchmoves.len(), 1);
+        assert_eq!(notes.len(), 1);
+        let go = Go { searchmoves: vec!["e2e5".to_owned()], ..Go::default() };
+        assert!(Limits::new(&go, &Game::default(), SETTINGS).0.searchmoves.is_empty());
+    }
+}

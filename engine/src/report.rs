@@ -1,0 +1,167 @@
+//! Search facts in the words of UCI: scores, lines, chances.
+//!
+//! Everything printed here is checked against the rules on the way out: a line is cut at the first move
+//! that cannot be played and at the end of the game.
+
+use crate::action::Action;
+use crate::game::Game;
+use crate::world::rules::State;
+use mcts::search::{Line, Snapshot};
+use mcts::Wdl;
+use shakmaty::{CastlingMode, Chess, Position};
+use std::time::Duration;
+use uci::{Info, Score};
+
+/// Slope of the win probability in centipawns (paper 000, footnote to section 2).
+const SLOPE: f64 = 0.003_682_08;
+/// Largest centipawn score: beyond it only mates.
+const MOST_CENTIPAWNS: f64 = 12_800.0;
+
+/// Turns snapshots of one search into `info` lines.
+pub struct Reporter {
+    root: State,
+    mode: CastlingMode,
+    show_wdl: bool,
+    multipv: usize,
+}
+
+impl Reporter {
+    #[must_use]
+    pub fn new(game: &Game, multipv: usize, show_wdl: bool) -> Reporter {
+        Reporter { root: State::root(game), mode: game.mode(), show_wdl, multipv }
+    }
+
+    /// How many lines a snapshot needs.
+    #[must_use]
+    pub fn multipv(&self) -> usize {
+        self.multipv
+    }
+
+    /// One line per principal variation, best first.
+    #[must_use]
+    pub fn infos(&self, snapshot: &Snapshot<Action>, elapsed: Duration) -> Vec<Info> {
+        let time = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        let lines = snapshot.lines.iter().take(self.multipv).enumerate();
+        lines
+            .map(|(index, line)| Info {
+                depth: Some(snapshot.depth.max(1)),
+                seldepth: Some(snapshot.seldepth.max(snapshot.depth).max(1)),
+                multipv: (self.multipv > 1).then(|| u32::try_from(index + 1).unwrap_or(u32::MAX)),
+                score: Some(line.mate_plies.map_or_else(|| centipawns(line.value.q()), mate)),
+                wdl: self.show_wdl.then(|| permille(line.value)),
+                nodes: Some(snapshot.playouts),
+                nps: Some(per_second(snapshot.playouts, elapsed)),
+                hashfull: Some(snapshot.hashfull.min(1000)),
+                time_ms: Some(time),
+                pv: self.variation(&line.moves),
+                ..Info::default()
+            })
+            .collect()
+    }
+
+    /// The playable part of `moves`, as text.
+    fn variation(&self, moves: &[Action]) -> Vec<String> {
+        let mut state = self.root.clone();
+        let mut out = Vec::with_capacity(moves.len());
+        for action in moves {
+            let text = action.to_uci(state.position(), self.mode);
+            match state.follow(*action) {
+                None => break,
+                Some(over) => out.push((text, over)),
+            }
+            if out.last().is_some_and(|(_, over)| *over) {
+                break;
+            }
+        }
+        out.into_iter().map(|(text, _)| text).collect()
+    }
+}
+
+/// What there is to say about a position without moves.
+#[must_use]
+pub fn no_moves(position: &Chess) -> Info {
+    let score = if position.is_check() { Score::Mate(0) } else { Score::Centipawns(0) };
+    Info { depth: Some(0), score: Some(score), ..Info::default() }
+}
+
+/// Playouts per second.
+#[must_use]
+pub fn per_second(count: u64, elapsed: Duration) -> u64 {
+    let micros = elapsed.as_micros().max(1);
+    u64::try_from(u128::from(count) * 1_000_000 / micros).unwrap_or(u64::MAX)
+}
+
+/// The score of an expected result, by the inverse of `1 / (1 + exp(-0.00368208 cp))`.
+#[must_use]
+pub fn centipawns(q: f32) -> Score {
+    let q = f64::from(q).clamp(0.0, 1.0);
+    let cp = (q / (1.0 - q)).ln() / SLOPE;
+    // NaN cannot arrive here from [0, 1]; the cast would turn it into 0.
+    Score::Centipawns(cp.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS).round() as i32)
+}
+
+/// Plies to mate as moves; negative when the side to move is mated.
+#[must_use]
+pub fn mate(plies: i32) -> Score {
+    Score::Mate(if plies > 0 { plies / 2 + plies % 2 } else { plies / 2 })
+}
+
+/// Win, draw and loss per mille; they sum to 1000.
+#[must_use]
+pub fn permille(wdl: Wdl) -> [u32; 3] {
+    let part = |share: f32| (f64::from(share).clamp(0.0, 1.0) * 1000.0).round() as u32;
+    let win = part(wdl.win);
+    let loss = part(wdl.loss).min(1000 - win);
+    [win, 1000 - win - loss, loss]
+}
+
+/// Puts the line of the move that will be played first.
+pub fn lead_with(lines: &mut [Line<Action>], best: Action) {
+    if let Some(place) = lines.iter().position(|line| line.moves.first() == Some(&best)) {
+        lines[..=place].rotate_right(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn centipawns_invert_the_win_probability() {
+        for cp in [-900, -35, 0, 1, 35, 250, 1500] {
+            let q = 1.0 / (1.0 + (-SLOPE * f64::from(cp)).exp());
+            assert_eq!(centipawns(q as f32), Score::Centipawns(cp));
+        }
+        assert_eq!(centipawns(1.0), Score::Centipawns(12_800));
+        assert_eq!(centipawns(0.0), Score::Centipawns(-12_800));
+    }
+
+    #[test]
+    fn mates_count_moves() {
+        let moves = [(1, 1), (3, 2), (4, 2), (-2, -1), (-4, -2), (5, 3)];
+        for (plies, expected) in moves {
+            assert_eq!(mate(plies), Score::Mate(expected), "{plies}");
+        }
+    }
+
+    #[test]
+    fn permille_sums_to_a_thousand() {
+        for win in 0..=50 {
+            for loss in 0..=(50 - win) {
+                let (win, loss) = (win as f32 / 50.3, loss as f32 / 50.3);
+                let wdl = Wdl { win, draw: 1.0 - win - loss, loss };
+                assert_eq!(permille(wdl).iter().sum::<u32>(), 1000);
+            }
+        }
+    }
+
+    #[test]
+    fn variations_end_with_the_game() {
+        let game = Game::from_fen("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", false).unwrap();
+        let reporter = Reporter::new(&game, 1, false);
+        let mate = Action::from_uci("g6g7", game.position()).unwrap();
+        assert_eq!(reporter.variation(&[mate, mate]), ["g6g7"]);
+        let nonsense = Action::from(0);
+        assert!(reporter.variation(&[nonsense]).is_empty());
+    }
+}

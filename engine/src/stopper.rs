@@ -1,0 +1,180 @@
+//! When to stop searching, and when to speak meanwhile.
+//!
+//! A chain of reasons, each of which may end the search: the GUI, the hard limit, a mate within the
+//! limit, the depth, a proven result, no alternative, a lead nobody can catch, the soft limit. The
+//! number of playouts is the search's own business (exact). Called by worker 0 only.
+
+use crate::action::Action;
+use crate::clock::Budget;
+use crate::limits::Limits;
+use crate::output::Output;
+use crate::report::Reporter;
+use crate::signal::Signal;
+use crate::world::RulesWorld;
+use mcts::search::{Control, Flow, Snapshot, View};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// A lead counts as safe if the second move would need this much more than the expected rate to catch
+/// up (lc0's SmartPruningFactor).
+const SAFETY: f64 = 1.33;
+/// Least time between two reports. Guess: fast enough for a GUI, slow enough for a pipe.
+const REPORT_GAP: Duration = Duration::from_millis(40);
+/// Longest silence.
+const REPORT_DUE: Duration = Duration::from_secs(1);
+/// Playouts per ply of a depth limit after which it counts as reached: a won endgame's tree may never
+/// grow deeper on average. Guess.
+const DEPTH_PATIENCE: u64 = 20_000;
+
+/// The engine's hand on one running search.
+pub struct Stopper<'a> {
+    pub limits: &'a Limits,
+    pub signal: &'a Signal,
+    pub reporter: &'a Reporter,
+    pub output: &'a Output,
+    /// The move with most visits is played, so a lead in visits decides.
+    pub robust: bool,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Default)]
+struct Memory {
+    last_tick: Duration,
+    /// Longest of the recent minibatches.
+    longest: Duration,
+    next_look: u64,
+    last_report: Option<Duration>,
+    depth: u32,
+    best: Option<Action>,
+    /// When the best move last changed.
+    changed: Duration,
+    mate_plies: Option<i32>,
+}
+
+impl<'a> Stopper<'a> {
+    #[must_use]
+    pub fn new(limits: &'a Limits, signal: &'a Signal, reporter: &'a Reporter, output: &'a Output, robust: bool) -> Self {
+        Stopper { limits, signal, reporter, output, robust, memory: Mutex::new(Memory::default()) }
+    }
+
+    /// Looks at the lines now and then, reports what is new.
+    fn look(&self, view: &View<'_, RulesWorld>, memory: &mut Memory) {
+        let (playouts, elapsed) = (view.playouts(), view.elapsed());
+        let silent = elapsed.saturating_sub(memory.last_report.unwrap_or_default());
+        // Walking the lines costs microseconds: geometric in playouts, and never rarer than the gap.
+        if playouts < memory.next_look && silent < REPORT_GAP {
+            return;
+        }
+        memory.next_look = playouts + 16 + playouts / 8;
+        let snapshot = view.snapshot(self.reporter.multipv());
+        let Some(first) = snapshot.lines.first() else { return };
+        let best = first.moves.first().copied();
+        let news = best != memory.best || snapshot.depth > memory.depth || first.mate_plies != memory.mate_plies;
+        if best != memory.best {
+            memory.best = best;
+            memory.changed = elapsed;
+        }
+        memory.mate_plies = first.mate_plies;
+        memory.depth = snapshot.depth;
+        let due = memory.last_report.is_none() || silent >= REPORT_DUE || news && silent >= REPORT_GAP;
+        if due {
+            memory.last_report = Some(elapsed);
+            self.report(&snapshot, elapsed);
+        }
+    }
+
+    fn report(&self, snapshot: &Snapshot<Action>, elapsed: Duration) {
+        self.output.block(&self.reporter.infos(snapshot, elapsed));
+    }
+
+    fn is_done(&self, view: &View<'_, RulesWorld>, memory: &Memory) -> bool {
+        if self.limits.infinite {
+            return false;
+        }
+        let playouts = view.playouts();
+        if let (Some(moves), Some(plies)) = (self.limits.mate, memory.mate_plies)
+            && plies > 0
+            && plies.unsigned_abs().div_ceil(2) <= moves
+        {
+            return true;
+        }
+        if let Some(depth) = self.limits.depth
+            && (memory.depth >= depth || playouts >= DEPTH_PATIENCE.saturating_mul(u64::from(depth)))
+        {
+            return true;
+        }
+        match (self.limits.budget, self.signal.used()) {
+            (Some(budget), Some(used)) => {
+                used + memory.longest >= budget.hard || budget.flexible && self.is_enough(view, memory, budget, used)
+            }
+            _ => false,
+        }
+    }
+
+    /// Reasons that need a clock of our own: whoever asks for a fixed time gets it whole.
+    fn is_enough(&self, view: &View<'_, RulesWorld>, memory: &Memory, budget: Budget, used: Duration) -> bool {
+        let (first, second, moves) = view.root_race();
+        if moves <= 1 || memory.mate_plies.is_some() {
+            return true;
+        }
+        let elapsed = view.elapsed().max(Duration::from_micros(1));
+        let aim = budget.soft.mul_f64(stretch(first, second, memory.changed, elapsed)).min(budget.hard);
+        if used >= aim {
+            return true;
+        }
+        let rate = view.playouts() as f64 / elapsed.as_secs_f64();
+        let to_come = rate * (aim - used).as_secs_f64();
+        self.robust && to_come * SAFETY < first.saturating_sub(second) as f64
+    }
+}
+
+/// How far the soft limit gives: more when the best move is new or hardly ahead, less when it towers.
+/// The numbers are guesses.
+fn stretch(first: u64, second: u64, changed: Duration, elapsed: Duration) -> f64 {
+    let mut factor = if second * 5 < first {
+        0.7
+    } else if second * 4 > first * 3 {
+        1.3
+    } else {
+        1.0
+    };
+    if changed > elapsed.mul_f64(2.0 / 3.0) {
+        factor *= 1.4;
+    }
+    factor
+}
+
+impl Control<RulesWorld> for Stopper<'_> {
+    fn tick(&self, view: &View<'_, RulesWorld>) -> Flow {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = view.elapsed();
+        let batch = now.saturating_sub(memory.last_tick);
+        memory.last_tick = now;
+        // Forgets slowly: one late minibatch warns for about ten more.
+        memory.longest = memory.longest.mul_f64(0.9).max(batch);
+        if self.signal.is_over() {
+            return Flow::Stop;
+        }
+        self.look(view, &mut memory);
+        if self.is_done(view, &memory) { Flow::Stop } else { Flow::Continue }
+    }
+
+    fn stopped(&self) -> bool {
+        self.signal.is_over()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubt_takes_longer_than_certainty() {
+        let second = Duration::from_secs(1);
+        let calm = stretch(100, 5, Duration::ZERO, second);
+        let usual = stretch(100, 50, Duration::ZERO, second);
+        let close = stretch(100, 90, Duration::ZERO, second);
+        let wavering = stretch(100, 90, second, second);
+        assert!(calm < usual && usual < close && close < wavering);
+    }
+}

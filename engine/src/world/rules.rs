@@ -1,0 +1,218 @@
+//! Chess by its rules, judged by a network: the world of the ordinary search.
+//!
+//! A state carries the keys of its past, so a repetition is seen on the path where it happens and is
+//! never stored in the tree. Mate, stalemate and dead positions are seen without asking the network.
+
+use crate::action::Action;
+use crate::game::{self, Game};
+use mcts::{Edge, Leaf, Wdl, World};
+use nn::{EvalError, Evaluation, Evaluator, Query};
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{Chess, EnPassantMode, MoveList, Position};
+use std::sync::Arc;
+
+/// Which summary of the action-value distribution counts (paper 000, section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scoring {
+    /// Expectation over the buckets.
+    Mean,
+    /// Centre of the most likely bucket.
+    Max,
+}
+
+/// A position and the part of its past that can recur.
+#[derive(Clone, Debug)]
+pub struct State {
+    position: Chess,
+    /// Keys of the game's positions, the search root's last.
+    game: Arc<[u64]>,
+    /// Keys of the positions after the root, this one's last.
+    path: Vec<u64>,
+}
+
+impl State {
+    /// The state at the root of a search.
+    #[must_use]
+    pub fn root(game: &Game) -> State {
+        State { position: game.position().clone(), game: game.keys().into(), path: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn position(&self) -> &Chess {
+        &self.position
+    }
+
+    fn key(&self) -> u64 {
+        self.path.last().or(self.game.last()).copied().unwrap_or_default()
+    }
+
+    /// The key `plies` before this state.
+    fn key_before(&self, plies: usize) -> Option<u64> {
+        match self.path.len().checked_sub(plies + 1) {
+            Some(index) => self.path.get(index).copied(),
+            None => {
+                let past_root = plies.checked_sub(self.path.len())?;
+                self.game.get(self.game.len().checked_sub(past_root + 1)?).copied()
+            }
+        }
+    }
+
+    /// Twice inside the tree is a draw: whoever steered back once can do so again. What was on the real
+    /// board, root included, must come a third time, as the arbiter counts.
+    fn repeats(&self) -> bool {
+        let now = self.key();
+        let reach = self.position.halfmoves() as usize;
+        let mut seen = 0;
+        for plies in (4..=reach).step_by(2) {
+            match self.key_before(plies) {
+                None => return false,
+                Some(key) if key != now => {}
+                Some(_) if plies < self.path.len() => return true,
+                Some(_) => {
+                    seen += 1;
+                    if seen == 2 {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Plays a move that may be anything. None, and nothing changed, if it is not legal; else whether
+    /// the game ends with it.
+    pub fn follow(&mut self, action: Action) -> Option<bool> {
+        let legal = action.to_move(&self.position).is_some_and(|m| self.position.is_legal(m));
+        if !legal || !self.play(action) {
+            return None;
+        }
+        Some(self.repeats() || self.position.halfmoves() >= 100 || self.position.is_game_over())
+    }
+
+    /// Plays a move taken from a list of legal ones. False if not even the board allows it.
+    fn play(&mut self, action: Action) -> bool {
+        let Some(m) = action.to_move(&self.position) else { return false };
+        let quick = self.position.update_zobrist_hash(Zobrist64(self.key()), m, EnPassantMode::Legal);
+        self.position.play_unchecked(m);
+        self.path.push(quick.map_or_else(|| game::key(&self.position), |key| key.0));
+        true
+    }
+}
+
+/// The rules of chess with a network as judge.
+pub struct RulesWorld {
+    evaluator: Arc<dyn Evaluator>,
+    scoring: Scoring,
+    /// Share of the state-value head in the value backed up, against the best action value.
+    state_share: f32,
+}
+
+impl RulesWorld {
+    /// `state_share` 0 backs up `max_a Q(a)` (paper 000, section 3), 1 the value head.
+    #[must_use]
+    pub fn new(evaluator: Arc<dyn Evaluator>, scoring: Scoring, state_share: f32) -> RulesWorld {
+        RulesWorld { evaluator, scoring, state_share: state_share.clamp(0.0, 1.0) }
+    }
+
+    fn leaf(&self, legal: &MoveList, answer: &Evaluation) -> Result<Leaf<Action>, EvalError> {
+        check(answer, legal.len())?;
+        let scores = action_scores(answer, self.scoring);
+        let best = scores.iter().copied().fold(0.0, f32::max);
+        let value = best + self.state_share * (answer.value - best);
+        let edges = legal
+            .iter()
+            .zip(scores)
+            .zip(&answer.policy)
+            .map(|((m, q), policy)| Edge { action: Action::new(*m), policy: *policy, q: *q })
+            .collect();
+        Ok(Leaf::Open { value: Wdl::from_score_and_draw(value, answer.wdl[1]), edges })
+    }
+}
+
+/// The action values that `scoring` asks for.
+#[must_use]
+pub fn action_scores(answer: &Evaluation, scoring: Scoring) -> &[f32] {
+    match scoring {
+        Scoring::Mean => &answer.action_values,
+        Scoring::Max => &answer.action_modes,
+    }
+}
+
+/// Refuses an answer that is short or no number: a NaN in the tree would poison every comparison above.
+///
+/// # Errors
+/// Names the head that broke its promise.
+pub fn check(answer: &Evaluation, moves: usize) -> Result<(), EvalError> {
+    let heads = [
+        ("action value", &answer.action_values),
+        ("action mode", &answer.action_modes),
+        ("policy", &answer.policy),
+    ];
+    for (name, values) in heads {
+        if values.len() != moves {
+            return Err(EvalError::Device(format!("the {name} head answered {} of {moves} moves", values.len())));
+        }
+        if !values.iter().all(|value| value.is_finite()) {
+            return Err(EvalError::NotANumber(name));
+        }
+    }
+    if !answer.value.is_finite() || !answer.wdl.iter().all(|share| share.is_finite()) {
+        return Err(EvalError::NotANumber("value"));
+    }
+    Ok(())
+}
+
+impl World for RulesWorld {
+    type State = State;
+    type Action = Action;
+    type Error = EvalError;
+
+    fn step(&self, state: &mut State, action: Action) -> Option<Wdl> {
+        if !state.play(action) {
+            log::error!("the tree holds {action:?}, which no piece can play");
+            return Some(Wdl::DRAW);
+        }
+        if state.repeats() {
+            return Some(Wdl::DRAW);
+        }
+        // Mate beats the fifty-move rule; `evaluate` sees the mate.
+        (state.position.halfmoves() >= 100 && !state.position.is_checkmate()).then_some(Wdl::DRAW)
+    }
+
+    fn evaluate(&self, leaves: &[&State]) -> Result<Vec<Leaf<Action>>, EvalError> {
+        let mut known: Vec<Option<Leaf<Action>>> = Vec::with_capacity(leaves.len());
+        let mut open: Vec<(&Chess, MoveList)> = Vec::with_capacity(leaves.len());
+        for state in leaves {
+            let position = &state.position;
+            let legal = position.legal_moves();
+            known.push(if legal.is_empty() {
+                Some(Leaf::Over(if position.is_check() { Wdl::LOSS } else { Wdl::DRAW }))
+            } else if position.is_insufficient_material() && !state.path.is_empty() {
+                // At the root a move is owed even in a dead position.
+                Some(Leaf::Over(Wdl::DRAW))
+            } else {
+                open.push((position, legal));
+                None
+            });
+        }
+        let queries: Vec<Query<'_>> =
+            open.iter().map(|(position, legal)| Query { position, legal }).collect();
+        let answers = if queries.is_empty() { Vec::new() } else { self.evaluator.evaluate(&queries)? };
+        if answers.len() != queries.len() {
+            let why = format!("the network answered {} of {} positions", answers.len(), queries.len());
+            return Err(EvalError::Device(why));
+        }
+        let mut answered = open.iter().zip(&answers);
+        let mut out = Vec::with_capacity(leaves.len());
+        for leaf in known {
+            out.push(match leaf {
+                Some(leaf) => leaf,
+                None => match answered.next() {
+                    Some(((_, legal), answer)) => self.leaf(legal, answer)?,
+                    None => return Err(EvalError::NoMoves),
+                },
+            });
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,310 @@
+//! The gradient of [`super::forward`], layer by layer from the heads down, added into one flat
+//! vector laid out as the parameters are.
+
+use super::forward::{Item, LayerTrace, Trace, embedding_rows, head_start};
+use super::matmul::{Into, Mat, matmul};
+use super::ops;
+use crate::net::TOKENS;
+use crate::net::layout::{Block, Layout, Linear, Norm};
+use std::ops::Range;
+
+/// dL/d(logits) of every head, shaped as [`Trace`]'s answers.
+#[derive(Default)]
+pub struct HeadGradients {
+    /// `[m]`.
+    pub policy: Vec<f32>,
+    /// `[m, 64]`.
+    pub actions: Vec<f32>,
+    /// `[n, 64]`.
+    pub value: Vec<f32>,
+    /// `[n, 3]`.
+    pub result: Vec<f32>,
+    /// `[n, 3]`.
+    pub terminal: Vec<f32>,
+    /// `[n, 64, 64]`.
+    pub legality: Vec<f32>,
+    /// `[n, 64]`.
+    pub promotes: Vec<f32>,
+    /// `[n, 64, 16]`.
+    pub transition: Vec<f32>,
+}
+
+impl HeadGradients {
+    /// All zero, for `n` positions and `m` moves.
+    pub fn reset(&mut self, n: usize, m: usize) {
+        for (buffer, len) in [
+            (&mut self.policy, m),
+            (&mut self.actions, m * 64),
+            (&mut self.value, n * 64),
+            (&mut self.result, n * 3),
+            (&mut self.terminal, n * 3),
+            (&mut self.legality, n * TOKENS * TOKENS),
+            (&mut self.promotes, n * TOKENS),
+            (&mut self.transition, n * TOKENS * 16),
+        ] {
+            buffer.clear();
+            buffer.resize(len, 0.0);
+        }
+    }
+}
+
+/// Scratch of a backward pass, reused.
+#[derive(Default)]
+pub struct Scratch {
+    dx: Vec<f32>,
+    dtokens: Vec<f32>,
+    dboard: Vec<f32>,
+    dflat: Vec<f32>,
+    dcontext: Vec<f32>,
+    dhidden: Vec<f32>,
+    dnormed: Vec<f32>,
+    dwide: Vec<f32>,
+    dmixed: Vec<f32>,
+    dqkv: Vec<f32>,
+    dscores: Vec<f32>,
+    dgamma: Vec<f32>,
+    dbeta: Vec<f32>,
+}
+
+fn zeroed(buffer: &mut Vec<f32>, len: usize) {
+    buffer.clear();
+    buffer.resize(len, 0.0);
+}
+
+/// Gradient of `out = x * weight + bias`: weight and bias into `grads`; `dx` is added to, or replaced.
+fn linear(
+    (w, grads): (&[f32], &mut [f32]),
+    places: &Linear,
+    x: &[f32],
+    dout: &[f32],
+    dx: Option<(&mut [f32], Into)>,
+) {
+    let outputs = places.bias.len();
+    let (inputs, rows) = (places.weight.len() / outputs, dout.len() / outputs);
+    if rows == 0 {
+        return;
+    }
+    let dout_view = Mat::new(dout, rows, outputs, outputs);
+    ops::add_rows(dout, &mut grads[places.bias.clone()]);
+    let x = Mat::new(x, rows, inputs, inputs).t();
+    matmul(&mut grads[places.weight.clone()], outputs, Into::Add, 1.0, x, dout_view);
+    if let Some((dx, into)) = dx {
+        let weight = Mat::new(&w[places.weight.clone()], inputs, outputs, outputs).t();
+        matmul(dx, inputs, into, 1.0, dout_view, weight);
+    }
+}
+
+/// Zeroes `grad` where the ReLU's output is zero.
+fn relu(grad: &mut [f32], out: &[f32]) {
+    for (grad, out) in grad.iter_mut().zip(out) {
+        *grad = if *out > 0.0 { *grad } else { 0.0 };
+    }
+}
+
+/// Adds dL/d(parameters) for one forward pass that kept its layers and computed all heads.
+pub fn backward(
+    layout: &Layout,
+    w: &[f32],
+    items: &[Item<'_>],
+    trace: &Trace,
+    heads: &HeadGradients,
+    s: &mut Scratch,
+    grads: &mut [f32],
+) {
+    let (n, width) = (items.len(), layout.config.width);
+    let rows = n * TOKENS;
+    zeroed(&mut s.dtokens, rows * trace.columns);
+    zeroed(&mut s.dboard, n * layout.config.value_hidden);
+    move_heads(layout, (w, grads), items, trace, heads, s);
+    board_heads(layout, (w, grads), n, trace, heads, s);
+    token_heads(layout, grads, n, trace, heads, s);
+
+    zeroed(&mut s.dnormed, rows * width);
+    let dnormed = Some((&mut s.dnormed[..], Into::Replace));
+    linear((w, grads), &layout.heads, &trace.normed, &s.dtokens, dnormed);
+    zeroed(&mut s.dx, rows * width);
+    norm((w, grads), &layout.norm, (&trace.unit, &trace.scale), s);
+    for (places, layer) in layout.blocks.iter().zip(&trace.layers).rev() {
+        block(layout, (w, grads), places, layer, n, s);
+    }
+    embed(layout, items, &s.dx, grads);
+}
+
+/// Gradient through a normalisation: from `s.dnormed`, added to `s.dx`.
+fn norm((w, grads): (&[f32], &mut [f32]), places: &Norm, (unit, scale): (&[f32], &[f32]), s: &mut Scratch) {
+    zeroed(&mut s.dgamma, places.gamma.len());
+    zeroed(&mut s.dbeta, places.beta.len());
+    let gamma = &w[places.gamma.clone()];
+    ops::layer_norm_backward(&s.dnormed, gamma, unit, scale, &mut s.dx, &mut s.dgamma, &mut s.dbeta);
+    ops::add_rows(&s.dgamma, &mut grads[places.gamma.clone()]);
+    ops::add_rows(&s.dbeta, &mut grads[places.beta.clone()]);
+}
+
+fn block(
+    layout: &Layout,
+    (w, grads): (&[f32], &mut [f32]),
+    places: &Block,
+    layer: &LayerTrace,
+    n: usize,
+    s: &mut Scratch,
+) {
+    zeroed(&mut s.dwide, layer.up.len());
+    linear((w, grads), &places.down, &layer.squared, &s.dx, Some((&mut s.dwide, Into::Replace)));
+    ops::squared_relu_backward(&mut s.dwide, &layer.up);
+    let dnormed = Some((&mut s.dnormed[..], Into::Replace));
+    linear((w, grads), &places.up, &layer.normed2, &s.dwide, dnormed);
+    norm((w, grads), &places.norm2, (&layer.unit2, &layer.scale2), s);
+
+    zeroed(&mut s.dmixed, layer.mixed.len());
+    linear((w, grads), &places.out, &layer.mixed, &s.dx, Some((&mut s.dmixed, Into::Replace)));
+    attention(layout, &places.attention_bias, layer, n, s, grads);
+    let dnormed = Some((&mut s.dnormed[..], Into::Replace));
+    linear((w, grads), &places.qkv, &layer.normed1, &s.dqkv, dnormed);
+    norm((w, grads), &places.norm1, (&layer.unit1, &layer.scale1), s);
+}
+
+fn attention(
+    layout: &Layout,
+    bias: &Range<usize>,
+    layer: &LayerTrace,
+    n: usize,
+    s: &mut Scratch,
+    grads: &mut [f32],
+) {
+    let (width, heads) = (layout.config.width, layout.config.heads);
+    let (dim, square) = (width / heads, TOKENS * TOKENS);
+    let scale = (dim as f32).sqrt().recip();
+    zeroed(&mut s.dqkv, layer.qkv.len());
+    s.dscores.resize(square, 0.0);
+    for p in 0..n {
+        for h in 0..heads {
+            let at = |i| head_start(layout, p, h, i);
+            let part = |i| Mat::new(&layer.qkv[at(i)..], TOKENS, dim, 3 * width);
+            let weights = &layer.attention[(p * heads + h) * square..][..square];
+            let weights_view = Mat::new(weights, TOKENS, TOKENS, TOKENS);
+            let dmixed = Mat::new(&s.dmixed[p * TOKENS * width + h * dim..], TOKENS, dim, width);
+            matmul(&mut s.dqkv[at(2)..], 3 * width, Into::Replace, 1.0, weights_view.t(), dmixed);
+            matmul(&mut s.dscores, TOKENS, Into::Replace, 1.0, dmixed, part(2).t());
+            ops::softmax64_backward(&mut s.dscores, weights);
+            ops::add_scaled(&mut grads[bias.clone()][h * square..][..square], 1.0, &s.dscores);
+            let dscores = Mat::new(&s.dscores, TOKENS, TOKENS, TOKENS);
+            matmul(&mut s.dqkv[at(0)..], 3 * width, Into::Replace, scale, dscores, part(1));
+            matmul(&mut s.dqkv[at(1)..], 3 * width, Into::Replace, scale, dscores.t(), part(0));
+        }
+    }
+}
+
+fn embed(layout: &Layout, items: &[Item<'_>], dx: &[f32], grads: &mut [f32]) {
+    let width = layout.config.width;
+    ops::add_rows(dx, &mut grads[layout.position.clone()]);
+    for (item, dx) in items.iter().zip(dx.chunks_exact(TOKENS * width)) {
+        for (t, dx) in dx.chunks_exact(width).enumerate() {
+            embedding_rows(item.features, t, |row, factor| {
+                let grad = &mut grads[layout.embed.start + row * width..][..width];
+                ops::add_scaled(grad, factor, dx);
+            });
+        }
+    }
+}
+
+/// Policy and action values, down to `dtokens`, `dcontext` and, through it, `dboard`.
+fn move_heads(
+    layout: &Layout,
+    (w, grads): (&[f32], &mut [f32]),
+    items: &[Item<'_>],
+    trace: &Trace,
+    heads: &HeadGradients,
+    s: &mut Scratch,
+) {
+    let (c, dim) = (&layout.columns, layout.config.action_dim);
+    zeroed(&mut s.dhidden, trace.hidden.len());
+    let dhidden = Some((&mut s.dhidden[..], Into::Replace));
+    linear((w, grads), &layout.action_buckets, &trace.hidden, &heads.actions, dhidden);
+    relu(&mut s.dhidden, &trace.hidden);
+    zeroed(&mut s.dcontext, trace.context.len());
+    let scale = (layout.config.policy_dim as f32).sqrt().recip();
+    let mut rows = s.dhidden.chunks_exact(dim).zip(&heads.policy);
+    for (p, item) in items.iter().enumerate() {
+        let dcontext = &mut s.dcontext[p * dim..][..dim];
+        for m in item.moves {
+            let Some((dhidden, &dlogit)) = rows.next() else { return };
+            let start = |t: u8| (p * TOKENS + usize::from(t)) * trace.columns;
+            let (from, to) = (start(m.from), start(m.to));
+            let columns = |start: usize, range: &Range<usize>| start + range.start..start + range.end;
+            ops::add_scaled(dcontext, 1.0, dhidden);
+            ops::add_scaled(&mut s.dtokens[columns(from, &c.action_from)], 1.0, dhidden);
+            ops::add_scaled(&mut s.dtokens[columns(to, &c.action_to)], 1.0, dhidden);
+            let kind = layout.action_promotion.start + usize::from(m.promotion) * dim;
+            ops::add_scaled(&mut grads[kind..][..dim], 1.0, dhidden);
+
+            let (query, key) = (columns(from, &c.policy_from), columns(to, &c.policy_to));
+            ops::add_scaled(&mut s.dtokens[query.clone()], scale * dlogit, &trace.tokens[key.clone()]);
+            ops::add_scaled(&mut s.dtokens[key], scale * dlogit, &trace.tokens[query]);
+            if m.promotion > 0 {
+                s.dtokens[to + c.promotion.start + usize::from(m.promotion) - 1] += dlogit;
+            }
+        }
+    }
+    let dboard = Some((&mut s.dboard[..], Into::Add));
+    linear((w, grads), &layout.action_context, &trace.board, &s.dcontext, dboard);
+}
+
+/// Value, result and terminal, and what the moves asked of the board, down to `dtokens`.
+fn board_heads(
+    layout: &Layout,
+    (w, grads): (&[f32], &mut [f32]),
+    n: usize,
+    trace: &Trace,
+    heads: &HeadGradients,
+    s: &mut Scratch,
+) {
+    for (places, dout) in [
+        (&layout.value_buckets, &heads.value),
+        (&layout.value_result, &heads.result),
+        (&layout.value_terminal, &heads.terminal),
+    ] {
+        linear((w, grads), places, &trace.board, dout, Some((&mut s.dboard, Into::Add)));
+    }
+    relu(&mut s.dboard, &trace.board);
+    let channels = layout.config.value_channels;
+    zeroed(&mut s.dflat, n * TOKENS * channels);
+    let dflat = Some((&mut s.dflat[..], Into::Replace));
+    linear((w, grads), &layout.value_hidden, &trace.flat, &s.dboard, dflat);
+    relu(&mut s.dflat, &trace.flat);
+    let rows = s.dtokens.chunks_exact_mut(trace.columns);
+    for (row, dflat) in rows.zip(s.dflat.chunks_exact(channels)) {
+        row[layout.columns.value.clone()].copy_from_slice(dflat);
+    }
+}
+
+/// Legality and transition, down to `dtokens`.
+fn token_heads(
+    layout: &Layout,
+    grads: &mut [f32],
+    n: usize,
+    trace: &Trace,
+    heads: &HeadGradients,
+    s: &mut Scratch,
+) {
+    let (c, dim) = (&layout.columns, layout.config.legality_dim);
+    let square = TOKENS * TOKENS;
+    grads[layout.legality_bias.start] += heads.legality.iter().sum::<f32>();
+    let scale = (dim as f32).sqrt().recip();
+    for p in 0..n {
+        let start = p * TOKENS * trace.columns;
+        let side = |columns: &Range<usize>| {
+            Mat::new(&trace.tokens[start + columns.start..], TOKENS, dim, trace.columns)
+        };
+        let dlogits = Mat::new(&heads.legality[p * square..], TOKENS, TOKENS, TOKENS);
+        let from = &mut s.dtokens[start + c.legality_from.start..];
+        matmul(from, trace.columns, Into::Replace, scale, dlogits, side(&c.legality_to));
+        let to = &mut s.dtokens[start + c.legality_to.start..];
+        matmul(to, trace.columns, Into::Replace, scale, dlogits.t(), side(&c.legality_from));
+    }
+    let rows = s.dtokens.chunks_exact_mut(trace.columns);
+    let gradients = heads.transition.chunks_exact(c.transition.len()).zip(&heads.promotes);
+    for (row, (transition, promotes)) in rows.zip(gradients) {
+        row[c.transition.clone()].copy_from_slice(transition);
+        row[c.promotes.start] = *promotes;
+    }
+}

@@ -1,0 +1,302 @@
+//! The forward pass, a few positions at a time, in scratch that stays in the cache.
+//!
+//! The same code serves play and training: training keeps one set of buffers per layer for the
+//! gradient, play uses one set for all layers.
+
+use super::matmul::{Into, Mat, matmul};
+use super::ops;
+use crate::encode::board::{FLAG_BITS, ROW_ACTION_GIVEN, ROW_FLAGS, ROW_HALFMOVES};
+use crate::encode::{Features, MoveCode};
+use crate::net::layout::{Layout, Linear, Norm, RESULTS, TERMINALS};
+use crate::net::{BUCKETS, TOKENS};
+use std::ops::Range;
+
+/// Which heads to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heads {
+    /// Values, action values and policy: all a search by the rules needs.
+    Play,
+    /// Legality and next state too.
+    All,
+}
+
+/// One position and the moves whose policy and action values are wanted.
+#[derive(Clone, Copy)]
+pub struct Item<'a> {
+    pub features: &'a Features,
+    pub moves: &'a [MoveCode],
+}
+
+/// One layer's intermediate values; rows = 64 × positions.
+#[derive(Default)]
+pub(super) struct LayerTrace {
+    pub unit1: Vec<f32>,
+    pub scale1: Vec<f32>,
+    /// `[rows, width]`: input of qkv.
+    pub normed1: Vec<f32>,
+    /// `[rows, 3 * width]`.
+    pub qkv: Vec<f32>,
+    /// `[positions, heads, 64, 64]`: attention weights.
+    pub attention: Vec<f32>,
+    /// `[rows, width]`: the heads' outputs side by side.
+    pub mixed: Vec<f32>,
+    pub unit2: Vec<f32>,
+    pub scale2: Vec<f32>,
+    pub normed2: Vec<f32>,
+    /// `[rows, ffn]`: before and after the squared ReLU.
+    pub up: Vec<f32>,
+    pub squared: Vec<f32>,
+}
+
+/// Everything a forward pass computes; reused from call to call. After [`forward`] the public fields
+/// hold the heads' answers, `n` positions and `m` moves long.
+#[derive(Default)]
+pub struct Trace {
+    pub(super) layers: Vec<LayerTrace>,
+    pub(super) x: Vec<f32>,
+    pub(super) unit: Vec<f32>,
+    pub(super) scale: Vec<f32>,
+    pub(super) normed: Vec<f32>,
+    /// `[rows, columns]`: the per-token head projection.
+    pub(super) tokens: Vec<f32>,
+    /// Columns of `tokens` in this pass.
+    pub(super) columns: usize,
+    /// `[n, 64 * value_channels]`, after ReLU.
+    pub(super) flat: Vec<f32>,
+    /// `[n, value_hidden]`, after ReLU.
+    pub(super) board: Vec<f32>,
+    /// `[n, action_dim]`.
+    pub(super) context: Vec<f32>,
+    /// `[m, action_dim]`, after ReLU.
+    pub(super) hidden: Vec<f32>,
+    /// `[m]` logits.
+    pub policy: Vec<f32>,
+    /// `[m, 64]` logits over win-probability buckets.
+    pub actions: Vec<f32>,
+    /// `[n, 64]` logits over win-probability buckets.
+    pub value: Vec<f32>,
+    /// `[n, 3]` logits: lost, drawn, won.
+    pub result: Vec<f32>,
+    /// `[n, 3]` logits: ongoing, lost, drawn.
+    pub terminal: Vec<f32>,
+    /// `[n, 64, 64]` logits (from, to); only with [`Heads::All`].
+    pub legality: Vec<f32>,
+}
+
+impl Trace {
+    /// Logits of the transition head for token `token` of position `p`, 16 of them, and of "moves from
+    /// here promote". Only after [`Heads::All`].
+    #[must_use]
+    pub fn transition(&self, layout: &Layout, p: usize, token: usize) -> (&[f32], f32) {
+        let row = &self.tokens[(p * TOKENS + token) * self.columns..];
+        (&row[layout.columns.transition.clone()], row[layout.columns.promotes.start])
+    }
+}
+
+fn size(buffer: &mut Vec<f32>, len: usize) {
+    // Content need not be cleared: every pass writes all it reads.
+    buffer.resize(len, 0.0);
+}
+
+/// `out = x * weight + bias`, `[rows, in] -> [rows, out]`.
+pub(super) fn linear(w: &[f32], places: &Linear, x: &[f32], rows: usize, out: &mut Vec<f32>) {
+    let (inputs, outputs) = (places.weight.len() / places.bias.len(), places.bias.len());
+    size(out, rows * outputs);
+    if rows == 0 {
+        return;
+    }
+    ops::broadcast(&w[places.bias.clone()], out);
+    let weight = Mat::new(&w[places.weight.clone()], inputs, outputs, outputs);
+    matmul(out, outputs, Into::Add, 1.0, Mat::new(x, rows, inputs, inputs), weight);
+}
+
+fn norm(w: &[f32], places: &Norm, x: &[f32], unit: &mut Vec<f32>, scale: &mut Vec<f32>, out: &mut Vec<f32>) {
+    size(unit, x.len());
+    size(scale, x.len() / places.gamma.len());
+    size(out, x.len());
+    ops::layer_norm(x, &w[places.gamma.clone()], &w[places.beta.clone()], unit, scale, out);
+}
+
+/// Runs the network on `items`. `keep_layers` keeps every layer's buffers for the gradient.
+pub fn forward(layout: &Layout, w: &[f32], items: &[Item<'_>], heads: Heads, keep_layers: bool, trace: &mut Trace) {
+    let rows = items.len() * TOKENS;
+    trace.layers.resize_with(if keep_layers { layout.blocks.len() } else { 1 }, LayerTrace::default);
+    embed(layout, w, items, &mut trace.x);
+    for (i, _) in layout.blocks.iter().enumerate() {
+        let layer = &mut trace.layers[if keep_layers { i } else { 0 }];
+        block(layout, w, i, &mut trace.x, layer);
+    }
+    norm(w, &layout.norm, &trace.x, &mut trace.unit, &mut trace.scale, &mut trace.normed);
+    let (all, width) = (layout.columns.all(), layout.config.width);
+    trace.columns = if heads == Heads::All { all } else { layout.columns.play() };
+    size(&mut trace.tokens, rows * trace.columns);
+    ops::broadcast(&w[layout.heads.bias.clone()][..trace.columns], &mut trace.tokens);
+    matmul(
+        &mut trace.tokens,
+        trace.columns,
+        Into::Add,
+        1.0,
+        Mat::new(&trace.normed, rows, width, width),
+        Mat::new(&w[layout.heads.weight.clone()], width, trace.columns, all),
+    );
+    board_heads(layout, w, items.len(), trace);
+    move_heads(layout, w, items, trace);
+    if heads == Heads::All {
+        legality(layout, w, items.len(), trace);
+    }
+}
+
+/// The rows of the embedding that make up token `t`, with their factors.
+pub(super) fn embedding_rows(features: &Features, t: usize, mut each: impl FnMut(usize, f32)) {
+    each(usize::from(features.pieces[t]), 1.0);
+    for bit in 0..FLAG_BITS {
+        if features.flags[t] & (1 << bit) != 0 {
+            each(ROW_FLAGS + bit, 1.0);
+        }
+    }
+    if features.halfmoves > 0 {
+        each(ROW_HALFMOVES, f32::from(features.halfmoves) / 100.0);
+    }
+    if features.has_action {
+        each(ROW_ACTION_GIVEN, 1.0);
+    }
+}
+
+fn embed(layout: &Layout, w: &[f32], items: &[Item<'_>], x: &mut Vec<f32>) {
+    let width = layout.config.width;
+    size(x, items.len() * TOKENS * width);
+    for (item, x) in items.iter().zip(x.chunks_exact_mut(TOKENS * width)) {
+        x.copy_from_slice(&w[layout.position.clone()]);
+        for (t, x) in x.chunks_exact_mut(width).enumerate() {
+            embedding_rows(item.features, t, |row, factor| {
+                let row = &w[layout.embed.start + row * width..][..width];
+                ops::add_scaled(x, factor, row);
+            });
+        }
+    }
+}
+
+fn block(layout: &Layout, w: &[f32], i: usize, x: &mut [f32], layer: &mut LayerTrace) {
+    let (places, width) = (&layout.blocks[i], layout.config.width);
+    let rows = x.len() / width;
+    norm(w, &places.norm1, x, &mut layer.unit1, &mut layer.scale1, &mut layer.normed1);
+    linear(w, &places.qkv, &layer.normed1, rows, &mut layer.qkv);
+    attention(layout, &w[places.attention_bias.clone()], rows / TOKENS, layer);
+    residual(w, &places.out, &layer.mixed, x);
+    norm(w, &places.norm2, x, &mut layer.unit2, &mut layer.scale2, &mut layer.normed2);
+    linear(w, &places.up, &layer.normed2, rows, &mut layer.up);
+    size(&mut layer.squared, layer.up.len());
+    ops::squared_relu(&layer.up, &mut layer.squared);
+    residual(w, &places.down, &layer.squared, x);
+}
+
+/// `x += inputs * weight + bias`.
+fn residual(w: &[f32], places: &Linear, inputs: &[f32], x: &mut [f32]) {
+    let (outputs, width) = (places.bias.len(), places.weight.len() / places.bias.len());
+    let rows = x.len() / outputs;
+    ops::add_bias(&w[places.bias.clone()], x);
+    let weight = Mat::new(&w[places.weight.clone()], width, outputs, outputs);
+    matmul(x, outputs, Into::Add, 1.0, Mat::new(inputs, rows, width, width), weight);
+}
+
+/// Views of position `p`, head `h` in `[rows, 3 * width]`: `part` 0 queries, 1 keys, 2 values.
+pub(super) fn head_start(layout: &Layout, p: usize, h: usize, part: usize) -> usize {
+    let (width, heads) = (layout.config.width, layout.config.heads);
+    p * TOKENS * 3 * width + part * width + h * (width / heads)
+}
+
+fn attention(layout: &Layout, bias: &[f32], positions: usize, layer: &mut LayerTrace) {
+    let (width, heads) = (layout.config.width, layout.config.heads);
+    let (dim, square) = (width / heads, TOKENS * TOKENS);
+    size(&mut layer.attention, positions * heads * square);
+    size(&mut layer.mixed, positions * TOKENS * width);
+    for p in 0..positions {
+        for h in 0..heads {
+            let part = |i| Mat::new(&layer.qkv[head_start(layout, p, h, i)..], TOKENS, dim, 3 * width);
+            let scores = &mut layer.attention[(p * heads + h) * square..][..square];
+            matmul(scores, TOKENS, Into::Replace, 1.0, part(0), part(1).t());
+            ops::attention_softmax(scores, (dim as f32).sqrt().recip(), &bias[h * square..][..square]);
+            let mixed = &mut layer.mixed[p * TOKENS * width + h * dim..];
+            let weights = Mat::new(scores, TOKENS, TOKENS, TOKENS);
+            matmul(mixed, width, Into::Replace, 1.0, weights, part(2));
+        }
+    }
+}
+
+fn relu(x: &mut [f32]) {
+    for x in x {
+        *x = x.max(0.0);
+    }
+}
+
+fn board_heads(layout: &Layout, w: &[f32], n: usize, trace: &mut Trace) {
+    let channels = layout.config.value_channels;
+    size(&mut trace.flat, n * TOKENS * channels);
+    let rows = trace.tokens.chunks_exact(trace.columns);
+    for (row, flat) in rows.zip(trace.flat.chunks_exact_mut(channels)) {
+        flat.copy_from_slice(&row[layout.columns.value.clone()]);
+    }
+    relu(&mut trace.flat);
+    linear(w, &layout.value_hidden, &trace.flat, n, &mut trace.board);
+    relu(&mut trace.board);
+    linear(w, &layout.value_buckets, &trace.board, n, &mut trace.value);
+    linear(w, &layout.value_result, &trace.board, n, &mut trace.result);
+    linear(w, &layout.value_terminal, &trace.board, n, &mut trace.terminal);
+    linear(w, &layout.action_context, &trace.board, n, &mut trace.context);
+    debug_assert!(trace.result.len() == n * RESULTS && trace.terminal.len() == n * TERMINALS);
+}
+
+/// The part of token `t` of position `p` that lies in `columns`.
+pub(super) fn token<'a>(trace: &'a Trace, p: usize, t: u8, columns: &Range<usize>) -> &'a [f32] {
+    let start = (p * TOKENS + usize::from(t)) * trace.columns;
+    &trace.tokens[start + columns.start..start + columns.end]
+}
+
+fn move_heads(layout: &Layout, w: &[f32], items: &[Item<'_>], trace: &mut Trace) {
+    let (c, dim) = (&layout.columns, layout.config.action_dim);
+    let count: usize = items.iter().map(|item| item.moves.len()).sum();
+    let mut hidden = std::mem::take(&mut trace.hidden);
+    let mut policy = std::mem::take(&mut trace.policy);
+    size(&mut hidden, count * dim);
+    policy.clear();
+    let scale = (layout.config.policy_dim as f32).sqrt().recip();
+    let mut outputs = hidden.chunks_exact_mut(dim);
+    for (p, item) in items.iter().enumerate() {
+        let context = &trace.context[p * dim..][..dim];
+        for m in item.moves {
+            let from = token(trace, p, m.from, &c.policy_from);
+            let mut logit = scale * ops::dot(from, token(trace, p, m.to, &c.policy_to));
+            if m.promotion > 0 {
+                logit += token(trace, p, m.to, &c.promotion)[usize::from(m.promotion) - 1];
+            }
+            policy.push(logit);
+            let from = token(trace, p, m.from, &c.action_from);
+            let to = token(trace, p, m.to, &c.action_to);
+            let kind = &w[layout.action_promotion.start + usize::from(m.promotion) * dim..][..dim];
+            if let Some(hidden) = outputs.next() {
+                for i in 0..dim {
+                    hidden[i] = (from[i] + to[i] + context[i] + kind[i]).max(0.0);
+                }
+            }
+        }
+    }
+    (trace.hidden, trace.policy) = (hidden, policy);
+    linear(w, &layout.action_buckets, &trace.hidden, count, &mut trace.actions);
+    debug_assert_eq!(trace.actions.len(), count * BUCKETS);
+}
+
+fn legality(layout: &Layout, w: &[f32], n: usize, trace: &mut Trace) {
+    let (c, dim) = (&layout.columns, layout.config.legality_dim);
+    let square = TOKENS * TOKENS;
+    size(&mut trace.legality, n * square);
+    trace.legality.fill(w[layout.legality_bias.start]);
+    for p in 0..n {
+        let start = p * TOKENS * trace.columns;
+        let side = |columns: &Range<usize>| {
+            Mat::new(&trace.tokens[start + columns.start..], TOKENS, dim, trace.columns)
+        };
+        let out = &mut trace.legality[p * square..][..square];
+        let scale = (dim as f32).sqrt().recip();
+        matmul(out, TOKENS, Into::Add, scale, side(&c.legality_from), side(&c.legality_to).t());
+    }
+}

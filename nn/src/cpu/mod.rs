@@ -1,0 +1,11 @@
+//! The network on the CPU, by hand: the forward pass that play uses and its gradient, which trains
+//! several times faster on two cores than a general tensor library. The burn module of `net` says what
+//! the right answers are; tests hold both to each other.
+
+pub mod backward;
+pub mod forward;
+pub mod matmul;
+pub mod ops;
+
+pub use backward::{HeadGradients, Scratch, backward};
+pub use forward::{Heads, Item, Trace, forward};

@@ -1,0 +1,306 @@
+//! The element-wise kernels: layer normalisation, softmax, squared ReLU, and their gradients.
+//!
+//! Written as plain loops that vectorise; `multiversion` compiles each for AVX-512, AVX2 and the
+//! baseline and picks at run time, so one binary serves every machine.
+
+use multiversion::multiversion;
+
+const EPSILON: f32 = 1e-5;
+const LANES: usize = 16;
+
+/// exp by range reduction and a degree-5 polynomial (Cephes `expf`): no branches, relative error
+/// below 2e-7 on [-87, 88]; smaller arguments count as -87.
+#[inline(always)]
+fn exp(x: f32) -> f32 {
+    let x = x.clamp(-87.0, 88.0);
+    // Adding 1.5 * 2^23 rounds to the nearest integer in the mantissa's low bits.
+    const ROUND: f32 = 12_582_912.0;
+    let shifted = x.mul_add(std::f32::consts::LOG2_E, ROUND);
+    let n = shifted - ROUND;
+    let r = n.mul_add(-0.693_359_4, x);
+    let r = n.mul_add(2.121_944_4e-4, r);
+    let p = r.mul_add(1.987_569_1e-4, 1.398_199_9e-3);
+    let p = p.mul_add(r, 8.333_452e-3);
+    let p = p.mul_add(r, 4.166_579_6e-2);
+    let p = p.mul_add(r, 1.666_666_5e-1);
+    let p = p.mul_add(r, 0.5);
+    let y = p.mul_add(r * r, r) + 1.0;
+    // `shifted`'s low bits hold n; moved to the exponent they multiply by 2^n.
+    f32::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 23))
+}
+
+#[inline(always)]
+fn sum(lanes: [f32; LANES]) -> f32 {
+    let mut half = [0.0; 8];
+    for i in 0..8 {
+        half[i] = lanes[i] + lanes[i + 8];
+    }
+    (half[0] + half[4]) + (half[1] + half[5]) + ((half[2] + half[6]) + (half[3] + half[7]))
+}
+
+#[inline(always)]
+fn fold(row: &[f32], mut f: impl FnMut(usize, f32) -> f32) -> f32 {
+    let mut lanes = [0.0; LANES];
+    let whole = row.len() / LANES * LANES;
+    for start in (0..whole).step_by(LANES) {
+        let chunk: &[f32; LANES] = row[start..start + LANES].first_chunk().unwrap_or(&[0.0; LANES]);
+        for i in 0..LANES {
+            lanes[i] += f(start + i, chunk[i]);
+        }
+    }
+    let mut total = sum(lanes);
+    for (i, &x) in row.iter().enumerate().skip(whole) {
+        total += f(i, x);
+    }
+    total
+}
+
+/// Layer normalisation of each row of `x` (`[rows, width]`): `unit` gets the rows with mean 0 and
+/// variance 1, `scale` one over each row's deviation, `out = unit * gamma + beta`.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn layer_norm(
+    x: &[f32],
+    gamma: &[f32],
+    beta: &[f32],
+    unit: &mut [f32],
+    scale: &mut [f32],
+    out: &mut [f32],
+) {
+    let width = gamma.len();
+    let rows = x.chunks_exact(width).zip(unit.chunks_exact_mut(width));
+    for (((x, unit), out), scale) in rows.zip(out.chunks_exact_mut(width)).zip(scale) {
+        let mean = fold(x, |_, v| v) / width as f32;
+        let variance = fold(x, |_, v| (v - mean) * (v - mean)) / width as f32;
+        *scale = 1.0 / (variance + EPSILON).sqrt();
+        for i in 0..width {
+            unit[i] = (x[i] - mean) * *scale;
+            out[i] = unit[i].mul_add(gamma[i], beta[i]);
+        }
+    }
+}
+
+/// Gradient of [`layer_norm`]: adds to `dx`, `dgamma` and `dbeta`.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn layer_norm_backward(
+    dout: &[f32],
+    gamma: &[f32],
+    unit: &[f32],
+    scale: &[f32],
+    dx: &mut [f32],
+    dgamma: &mut [f32],
+    dbeta: &mut [f32],
+) {
+    let width = gamma.len();
+    let rows = dout.chunks_exact(width).zip(unit.chunks_exact(width));
+    for (((dout, unit), dx), scale) in rows.zip(dx.chunks_exact_mut(width)).zip(scale) {
+        let mean = fold(dout, |i, d| d * gamma[i]) / width as f32;
+        let slope = fold(dout, |i, d| d * gamma[i] * unit[i]) / width as f32;
+        for i in 0..width {
+            dgamma[i] = dout[i].mul_add(unit[i], dgamma[i]);
+            dbeta[i] += dout[i];
+            dx[i] += scale * (dout[i] * gamma[i] - mean - unit[i] * slope);
+        }
+    }
+}
+
+/// Softmax of each 64-wide row of `scale * scores + bias`, in place; `bias` has as many rows.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn attention_softmax(scores: &mut [f32], scale: f32, bias: &[f32]) {
+    let (rows, _) = scores.as_chunks_mut::<64>();
+    let (biases, _) = bias.as_chunks::<64>();
+    for (row, bias) in rows.iter_mut().zip(biases) {
+        for i in 0..64 {
+            row[i] = row[i].mul_add(scale, bias[i]);
+        }
+        softmax_row(row);
+    }
+}
+
+/// Softmax of each 64-wide row, in place.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn softmax64(logits: &mut [f32]) {
+    let (rows, _) = logits.as_chunks_mut::<64>();
+    for row in rows {
+        softmax_row(row);
+    }
+}
+
+#[inline(always)]
+fn softmax_row(row: &mut [f32; 64]) {
+    let mut high = [f32::MIN; LANES];
+    for c in 0..4 {
+        for i in 0..LANES {
+            let x = row[c * LANES + i];
+            high[i] = if x > high[i] { x } else { high[i] };
+        }
+    }
+    let mut top = high[0];
+    for x in high {
+        top = if x > top { x } else { top };
+    }
+    let mut lanes = [0.0; LANES];
+    for c in 0..4 {
+        for i in 0..LANES {
+            let e = exp(row[c * LANES + i] - top);
+            row[c * LANES + i] = e;
+            lanes[i] += e;
+        }
+    }
+    let scale = 1.0 / sum(lanes);
+    for x in row {
+        *x *= scale;
+    }
+}
+
+/// Gradient of a 64-wide softmax: `grad` holds dL/dp and becomes dL/dlogit; `p` the probabilities.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn softmax64_backward(grad: &mut [f32], p: &[f32]) {
+    let (rows, _) = grad.as_chunks_mut::<64>();
+    let (probabilities, _) = p.as_chunks::<64>();
+    for (row, p) in rows.iter_mut().zip(probabilities) {
+        let mut lanes = [0.0; LANES];
+        for c in 0..4 {
+            for i in 0..LANES {
+                lanes[i] = row[c * LANES + i].mul_add(p[c * LANES + i], lanes[i]);
+            }
+        }
+        let mean = sum(lanes);
+        for i in 0..64 {
+            row[i] = p[i] * (row[i] - mean);
+        }
+    }
+}
+
+/// Squared ReLU: `out = max(x, 0)^2`.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn squared_relu(x: &[f32], out: &mut [f32]) {
+    for (x, out) in x.iter().zip(out) {
+        let r = if *x > 0.0 { *x } else { 0.0 };
+        *out = r * r;
+    }
+}
+
+/// Gradient of [`squared_relu`], in place: `grad *= 2 max(x, 0)`.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn squared_relu_backward(grad: &mut [f32], x: &[f32]) {
+    for (grad, x) in grad.iter_mut().zip(x) {
+        let r = if *x > 0.0 { *x } else { 0.0 };
+        *grad *= 2.0 * r;
+    }
+}
+
+/// Fills each row of `out` with `bias`.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn broadcast(bias: &[f32], out: &mut [f32]) {
+    for row in out.chunks_exact_mut(bias.len()) {
+        row.copy_from_slice(bias);
+    }
+}
+
+/// Adds `bias` to each row of `out`.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn add_bias(bias: &[f32], out: &mut [f32]) {
+    for row in out.chunks_exact_mut(bias.len()) {
+        for (x, b) in row.iter_mut().zip(bias) {
+            *x += b;
+        }
+    }
+}
+
+/// `out += x`; as rows of `out`'s length, so that a bias gathers its gradient over all rows.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn add_rows(x: &[f32], out: &mut [f32]) {
+    for row in x.chunks_exact(out.len()) {
+        for (out, x) in out.iter_mut().zip(row) {
+            *out += x;
+        }
+    }
+}
+
+/// Dot product.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    fold(&a[..a.len().min(b.len())], |i, x| x * b[i])
+}
+
+/// `out += scale * x`.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn add_scaled(out: &mut [f32], scale: f32, x: &[f32]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = x.mul_add(scale, *out);
+    }
+}
+
+/// Binary cross-entropy of every logit against "no": returns the sum of softplus(x) and sets
+/// `grad = weight * sigmoid(x)`. The few "yes" entries are mended by the caller.
+#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+pub fn binary_negative(logits: &[f32], weight: f32, grad: &mut [f32]) -> f32 {
+    let (rows, _) = logits.as_chunks::<64>();
+    let (grads, _) = grad.as_chunks_mut::<64>();
+    let mut total = 0.0;
+    for (row, grad) in rows.iter().zip(grads) {
+        // softplus(x) = max(x, 0) + ln(1 + exp(-|x|)); 64 factors of at most 2 fit a float, so one
+        // logarithm does for a row.
+        let (mut positive, mut product) = ([0.0; LANES], [1.0f32; LANES]);
+        for c in 0..4 {
+            for i in 0..LANES {
+                let x = row[c * LANES + i];
+                let e = exp(-x.abs());
+                let p = 1.0 / (1.0 + e);
+                grad[c * LANES + i] = weight * if x > 0.0 { p } else { 1.0 - p };
+                positive[i] += if x > 0.0 { x } else { 0.0 };
+                product[i] *= 1.0 + e;
+            }
+        }
+        total += sum(positive) + product.iter().product::<f32>().ln();
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binary_loss_of_a_row_is_the_sum_of_softplus() {
+        let row: Vec<f32> = (0..64).map(|i| (i as f32 - 40.0) / 4.0).collect();
+        let mut grad = vec![0.0; 64];
+        let loss = binary_negative(&row, 2.0, &mut grad);
+        let want: f32 = row.iter().map(|x| (1.0 + x.exp()).ln()).sum();
+        assert!((loss - want).abs() < 1e-3, "{loss} against {want}");
+        assert!(row.iter().zip(&grad).all(|(x, g)| (g - 2.0 / (1.0 + (-x).exp())).abs() < 1e-5));
+    }
+
+    #[test]
+    fn exp_is_close_to_the_library_over_its_whole_range() {
+        for i in -8700..8800 {
+            let x = i as f32 / 100.0;
+            let error = (exp(x) / x.exp() - 1.0).abs();
+            assert!(error < 1e-6, "exp({x}): relative error {error}");
+        }
+        assert!(exp(f32::MIN) < 1e-37);
+    }
+
+    #[test]
+    fn softmax_rows_sum_to_one_and_keep_their_order() {
+        let mut rows: Vec<f32> = (0..128).map(|i| ((i * 29) % 64) as f32 / 3.0).collect();
+        let logits = rows.clone();
+        softmax64(&mut rows);
+        for (row, logits) in rows.chunks(64).zip(logits.chunks(64)) {
+            assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+            assert!((row[5] / row[9] - (logits[5] - logits[9]).exp()).abs() < 1e-3 * row[5] / row[9]);
+        }
+    }
+
+    #[test]
+    fn normalised_rows_have_mean_zero_and_variance_one() {
+        let x: Vec<f32> = (0..40).map(|i| (i * i % 17) as f32).collect();
+        let (mut unit, mut scale, mut out) = (vec![0.0; 40], vec![0.0; 2], vec![0.0; 40]);
+        layer_norm(&x, &[2.0; 20], &[1.0; 20], &mut unit, &mut scale, &mut out);
+        for (unit, out) in unit.chunks(20).zip(out.chunks(20)) {
+            assert!(unit.iter().sum::<f32>().abs() < 1e-4);
+            assert!((unit.iter().map(|x| x * x).sum::<f32>() / 20.0 - 1.0).abs() < 1e-3);
+            assert!((out[3] - (2.0 * unit[3] + 1.0)).abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Turns a position and what a file says of it into an [`Example`], with or without an action. Knows
+//! no file and draws no random numbers.
+
+use super::example::{Example, Source, Terminal};
+use super::label::terminal;
+use crate::encode::{Features, MoveCode, NextBoard};
+use shakmaty::{Chess, Color, Move, MoveList, Position};
+
+/// What is known of the values of a state's moves.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Values<'a> {
+    /// Nothing.
+    None,
+    /// The best move's alone: it is the state's value.
+    Best,
+    /// Win probability × 127 of every legal move in canonical order.
+    All(&'a [u8]),
+}
+
+/// What a file says of a state, from the view of its side to move.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Label<'a> {
+    pub source: Source,
+    /// Index in canonical order.
+    pub best: Option<u8>,
+    pub values: Values<'a>,
+    /// Win probability in [0, 1]; NaN = unknown.
+    pub value: f32,
+    /// 0 = lost, 1 = drawn, 2 = won; None = unknown.
+    pub result: Option<u8>,
+}
+
+/// `MAV(s)`. `legal` are the legal moves of `state` in canonical order.
+pub(super) fn of_state(state: &Chess, legal: &MoveList, label: Label<'_>) -> Example {
+    let flip = state.turn() == Color::Black;
+    answer(Features::of(state), state, legal, flip, label)
+}
+
+/// `MAV(s, a)`: `label` and `legal` belong to `after`, the state that `action` leads to.
+pub(super) fn of_action(
+    state: &Chess,
+    action: Move,
+    after: &Chess,
+    legal: &MoveList,
+    label: Label<'_>,
+) -> Option<Example> {
+    let flip = state.turn() == Color::Black;
+    let features = Features::with_action(state, MoveCode::new(action, flip)?);
+    let mut example = answer(features, after, legal, flip, label);
+    example.next = Some(Box::new(NextBoard::of(after)));
+    Some(example)
+}
+
+fn answer(
+    features: Features,
+    state: &Chess,
+    legal: &MoveList,
+    flip: bool,
+    label: Label<'_>,
+) -> Example {
+    let terminal = terminal(state, legal.len());
+    let (value, result) = match terminal {
+        Terminal::Ongoing => {
+            let moves: Vec<MoveCode> = legal
+                .iter()
+                .filter_map(|&m| MoveCode::new(m, flip))
+                .collect();
+            let best = label
+                .best
+                .map(u16::from)
+                .filter(|&best| usize::from(best) < moves.len());
+            let action_values = match (label.values, best) {
+                (Values::All(values), _) if values.len() == moves.len() => values
+                    .iter()
+                    .map(|&value| f32::from(value) / 127.0)
+                    .collect(),
+                (Values::Best, Some(best)) if !label.value.is_nan() => {
+                    let mut values = vec![f32::NAN; moves.len()];
+                    values[usize::from(best)] = label.value;
+                    values
+                }
+                _ => Vec::new(),
+            };
+            let Label {
+                source,
+                value,
+                result,
+                ..
+            } = label;
+            return Example {
+                features,
+                source,
+                moves,
+                best,
+                action_values,
+                value,
+                result,
+                terminal,
+                next: None,
+            };
+        }
+        Terminal::Lost => (0.0, Some(0)),
+        Terminal::Drawn => (0.5, Some(1)),
+    };
+    Example {
+        features,
+        source: label.source,
+        moves: Vec::new(),
+        best: None,
+        action_values: Vec::new(),
+        value,
+        result,
+        terminal,
+        next: None,
+    }
+}

@@ -1,0 +1,62 @@
+//! What can be wrong with a data file, said so that the reader of the message finds the byte.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Damage in a data file, or a request the data cannot satisfy.
+#[derive(Debug)]
+pub enum DataError {
+    /// The file cannot be opened, read or decompressed.
+    Io {
+        file: Arc<str>,
+        offset: u64,
+        source: std::io::Error,
+    },
+    /// The bytes are not what the format asks for. `offset` counts bytes of the decompressed stream.
+    Format {
+        file: Arc<str>,
+        offset: u64,
+        expected: &'static str,
+        found: String,
+    },
+    /// The configuration asks for something that no file can give.
+    Config(String),
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DataError::Io {
+                file,
+                offset,
+                source,
+            } => {
+                write!(
+                    f,
+                    "{file}: after byte {offset} of the decompressed stream: {source}"
+                )
+            }
+            DataError::Format {
+                file,
+                offset,
+                expected,
+                found,
+            } => {
+                write!(
+                    f,
+                    "{file}: byte {offset} of the decompressed stream: expected {expected}, found {found}"
+                )
+            }
+            DataError::Config(what) => write!(f, "data configuration: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for DataError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            DataError::Io { source, .. } => Some(source),
+            DataError::Format { .. } | DataError::Config(_) => None,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Which positions may be used: none of the test suites', and none twice within a window.
+
+use super::error::DataError;
+use super::rng::scramble;
+use crate::encode::MoveCode;
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{CastlingMode, Chess, EnPassantMode, Position, fen::Fen};
+use std::collections::{HashSet, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::path::Path;
+
+/// Zobrist key of a position: pieces, side to move, castling rights, en passant where legal; no clocks.
+#[must_use]
+pub fn position_key(position: &Chess) -> u64 {
+    position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
+}
+
+/// Key of `MAV(s)` or, with an action, of `MAV(s, a)`.
+#[must_use]
+pub fn query_key(position: u64, action: Option<MoveCode>) -> u64 {
+    match action {
+        None => position,
+        Some(action) => position ^ scramble(action.index() as u64 + 1),
+    }
+}
+
+/// Passes keys through: they are random already.
+#[derive(Default)]
+pub struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = scramble(self.0 ^ u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
+/// A set of position keys.
+pub type KeySet = HashSet<u64, BuildHasherDefault<KeyHasher>>;
+
+/// The last keys admitted, as many as the window is long.
+pub(super) struct Recent {
+    keys: KeySet,
+    order: VecDeque<u64>,
+    window: usize,
+}
+
+impl Recent {
+    pub fn new(window: usize) -> Recent {
+        Recent {
+            keys: KeySet::default(),
+            order: VecDeque::new(),
+            window,
+        }
+    }
+
+    /// True if `key` was not among the last admitted; it then is.
+    pub fn admit(&mut self, key: u64) -> bool {
+        if self.window == 0 {
+            return true;
+        }
+        if !self.keys.insert(key) {
+            return false;
+        }
+        if self.order.len() == self.window
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.keys.remove(&oldest);
+        }
+        self.order.push_back(key);
+        true
+    }
+
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.order.clear();
+    }
+}
+
+/// Keys of all positions in EPD, FEN or CSV files: the text before the fourth blank of each line (or
+/// before the first comma) is read as a FEN; in a CSV, UCI moves after the first comma are played and
+/// their positions taken too. Lines that hold no legal position are skipped.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn exclude_from_files<P: AsRef<Path>>(paths: &[P]) -> Result<KeySet, DataError> {
+    let mut keys = KeySet::default();
+    for path in paths {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|source| DataError::Io {
+            file: path.display().to_string().into(),
+            offset: 0,
+            source,
+        })?;
+        for line in text.lines() {
+            exclude_line(line, &mut keys);
+        }
+    }
+    Ok(keys)
+}
+
+fn exclude_line(line: &str, keys: &mut KeySet) {
+    let mut columns = line.split(',');
+    let fields: Vec<&str> = columns
+        .next()
+        .unwrap_or("")
+        .split_whitespace()
+        .take(4)
+        .collect();
+    let Ok(fen) = fields.join(" ").parse::<Fen>() else {
+        return;
+    };
+    // The suites hold composed positions that shakmaty finds impossible; training never meets those.
+    let Ok(mut position) = fen.into_position::<Chess>(CastlingMode::Chess960) else {
+        return;
+    };
+    keys.insert(position_key(&position));
+    for uci in columns.next().unwrap_or("").split_whitespace() {
+        let Ok(m) = uci
+            .parse::<shakmaty::uci::UciMove>()
+            .map_err(drop)
+            .and_then(|uci| uci.to_move(&position).map_err(drop))
+        else {
+            return;
+        };
+        position.play_unchecked(m);
+        keys.insert(position_key(&position));
+    }
+}

@@ -1,0 +1,321 @@
+//! An endless, shuffled stream of examples from several files. Every source loops over its file;
+//! the same configuration gives the same stream. Held-out games never enter it.
+
+use super::error::DataError;
+use super::example::Example;
+use super::filter::{KeySet, Recent};
+use super::record::{FileReader, Game};
+use super::rng::{Rng, scramble};
+use super::sample::{Counts, Kinds, Pass, Sampler, candidates};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+/// A file and its share of the examples.
+#[derive(Clone, Debug)]
+pub struct MixSource {
+    pub path: PathBuf,
+    /// Relative to the other sources' weights.
+    pub weight: f64,
+}
+
+/// What to mix. [`MixConfig::new`] gives sensible defaults.
+#[derive(Clone, Debug)]
+pub struct MixConfig {
+    pub sources: Vec<MixSource>,
+    pub kinds: Kinds,
+    /// Examples among which the next one is drawn; about 600 bytes each.
+    pub buffer: usize,
+    pub seed: u64,
+    /// Every so-many-th game of each file is held out for [`super::validation`]; 0 = none.
+    pub validation_every: u64,
+    /// A pass over a file takes one position in `stride` of each game.
+    pub stride: u64,
+    /// Examples already drawn by an earlier run: the sources are wound on about as far, so that a
+    /// resumed training goes on in the data where it stopped (though not with the same examples).
+    pub skip: u64,
+    /// Keys of positions that must not be used, from [`super::exclude_from_files`].
+    pub excluded: Arc<KeySet>,
+}
+
+impl MixConfig {
+    /// Defaults for `sources`.
+    #[must_use]
+    pub fn new(sources: Vec<MixSource>) -> MixConfig {
+        MixConfig {
+            sources,
+            kinds: Kinds::default(),
+            buffer: 200_000,
+            seed: 0,
+            validation_every: 50,
+            stride: 4,
+            skip: 0,
+            excluded: Arc::default(),
+        }
+    }
+}
+
+/// What a source has given so far.
+#[derive(Clone, Debug)]
+pub struct SourceReport {
+    pub path: PathBuf,
+    /// Whole passes over the file.
+    pub passes: u64,
+    /// Whole games read, of all passes.
+    pub games: u64,
+    /// Games dropped because the stream ended inside them, of all passes.
+    pub cut: u64,
+    pub counts: Counts,
+}
+
+/// The stream. Not shared between threads; see [`spawn`].
+pub struct Mixer {
+    config: MixConfig,
+    sources: Vec<Stream>,
+    rng: Rng,
+    buffer: Vec<Example>,
+}
+
+/// One file, read again and again.
+struct Stream {
+    share: f64,
+    seed: u64,
+    reader: Option<FileReader>,
+    recent: Recent,
+    pending: VecDeque<Example>,
+    /// Passes in a row that gave nothing.
+    barren: u64,
+    gave: bool,
+    rng: Rng,
+    report: SourceReport,
+}
+
+impl Mixer {
+    /// Opens the files. The buffer is filled by the first call of [`Mixer::next_batch`].
+    ///
+    /// # Errors
+    /// If there is no source, a weight is not positive, or a file cannot be read.
+    pub fn new(config: MixConfig) -> Result<Mixer, DataError> {
+        let total: f64 = config.sources.iter().map(|source| source.weight).sum();
+        if config.sources.is_empty()
+            || config
+                .sources
+                .iter()
+                .any(|source| source.weight.is_nan() || source.weight <= 0.0)
+        {
+            return Err(DataError::Config(
+                "at least one source, each of a positive weight".to_string(),
+            ));
+        }
+        if config.stride == 0 {
+            return Err(DataError::Config("a stride of at least 1".to_string()));
+        }
+        let mut sources = Vec::new();
+        for (number, source) in config.sources.iter().enumerate() {
+            let seed = scramble(config.seed ^ scramble(number as u64 + 1));
+            let mut stream = Stream {
+                share: source.weight / total,
+                seed,
+                reader: None,
+                recent: Recent::new(config.buffer.saturating_mul(2)),
+                pending: VecDeque::new(),
+                barren: 0,
+                gave: false,
+                rng: Rng::new(seed ^ config.skip),
+                report: SourceReport {
+                    path: source.path.clone(),
+                    passes: 0,
+                    games: 0,
+                    cut: 0,
+                    counts: Counts::default(),
+                },
+            };
+            stream.reader = Some(FileReader::open(&source.path)?);
+            stream.wind_on(&config)?;
+            sources.push(stream);
+        }
+        let rng = Rng::new(config.seed ^ scramble(config.skip));
+        Ok(Mixer {
+            config,
+            sources,
+            rng,
+            buffer: Vec::new(),
+        })
+    }
+
+    /// The next `n` examples.
+    ///
+    /// # Errors
+    /// If a file is damaged or gives no example in several passes.
+    pub fn next_batch(&mut self, n: usize) -> Result<Vec<Example>, DataError> {
+        while self.buffer.len() < self.config.buffer.max(1) {
+            let example = self.draw()?;
+            self.buffer.push(example);
+        }
+        let mut batch = Vec::with_capacity(n);
+        for _ in 0..n {
+            let mut example = self.draw()?;
+            let slot = self.rng.below(self.buffer.len());
+            std::mem::swap(&mut self.buffer[slot], &mut example);
+            batch.push(example);
+        }
+        Ok(batch)
+    }
+
+    /// What each source has given so far.
+    #[must_use]
+    pub fn report(&self) -> Vec<SourceReport> {
+        self.sources
+            .iter()
+            .map(|source| source.report.clone())
+            .collect()
+    }
+
+    /// One example of a source drawn by weight.
+    fn draw(&mut self) -> Result<Example, DataError> {
+        let mut rest = self.rng.unit();
+        let mut chosen = 0;
+        for (number, source) in self.sources.iter().enumerate() {
+            chosen = number;
+            rest -= source.share;
+            if rest < 0.0 {
+                break;
+            }
+        }
+        self.sources[chosen].draw(&self.config)
+    }
+}
+
+impl Stream {
+    fn draw(&mut self, config: &MixConfig) -> Result<Example, DataError> {
+        loop {
+            if let Some(example) = self.pending.pop_front() {
+                return Ok(example);
+            }
+            let Some(game) = self.next_game()? else {
+                self.end_pass(config)?;
+                continue;
+            };
+            let plies = self.chosen(&game, config);
+            let mut sampler = Sampler {
+                kinds: config.kinds,
+                excluded: &config.excluded,
+                recent: &mut self.recent,
+                rng: &mut self.rng,
+                counts: &mut self.report.counts,
+            };
+            sampler.sample(&game, &plies, &mut self.pending)?;
+            self.gave |= !self.pending.is_empty();
+        }
+    }
+
+    /// The plies that this pass takes of `game`; none if it is held out.
+    fn chosen(&self, game: &Game, config: &MixConfig) -> Vec<usize> {
+        let index = game.header().index;
+        if held_out(index, config.validation_every) {
+            return Vec::new();
+        }
+        let pass = Pass {
+            seed: self.seed,
+            number: self.report.passes,
+            stride: config.stride,
+        };
+        let mut plies = candidates(game, &config.kinds);
+        plies.retain(|&ply| pass.takes(index, ply));
+        plies
+    }
+
+    fn next_game(&mut self) -> Result<Option<Game>, DataError> {
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            none => none.insert(FileReader::open(&self.report.path)?),
+        };
+        match reader.next() {
+            Some(game) => {
+                self.report.games += 1;
+                game.map(Some)
+            }
+            None => {
+                self.report.cut += u64::from(reader.cut());
+                self.reader = None;
+                Ok(None)
+            }
+        }
+    }
+
+    /// A file smaller than the window gives duplicates only: then the window is emptied; a file that
+    /// gives nothing all the same is refused.
+    fn end_pass(&mut self, config: &MixConfig) -> Result<(), DataError> {
+        self.report.passes += 1;
+        self.barren = if self.gave { 0 } else { self.barren + 1 };
+        self.gave = false;
+        if self.barren == config.stride {
+            self.recent.clear();
+        }
+        if self.barren > config.stride * 4 {
+            let path = self.report.path.display();
+            return Err(DataError::Config(format!(
+                "{path} gave no example in {} passes",
+                self.barren
+            )));
+        }
+        Ok(())
+    }
+
+    /// Reads on past about as many candidates as an earlier run took from this source.
+    fn wind_on(&mut self, config: &MixConfig) -> Result<(), DataError> {
+        let mut rest = (config.skip as f64 * self.share) as u64;
+        let mut in_pass = 0;
+        while rest > 0 {
+            match self.next_game()? {
+                Some(game) => {
+                    let taken = self.chosen(&game, config).len() as u64;
+                    in_pass += taken;
+                    rest = rest.saturating_sub(taken);
+                }
+                None if in_pass == 0 => return Ok(()),
+                None => {
+                    // Passes are about equally long: whole ones need not be read.
+                    self.report.passes += 1 + rest / in_pass;
+                    rest %= in_pass;
+                    in_pass = 0;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True if the `index`-th game of a file is kept from training.
+pub(super) fn held_out(index: u64, every: u64) -> bool {
+    every > 0 && index.is_multiple_of(every)
+}
+
+/// Mixes on a thread of its own: batches of `batch` examples, at most `queue` waiting. The thread ends
+/// when the receiver is dropped or after it has sent an error.
+pub fn spawn(
+    config: MixConfig,
+    batch: usize,
+    queue: usize,
+) -> Receiver<Result<Vec<Example>, DataError>> {
+    let (sender, receiver) = sync_channel(queue);
+    std::thread::spawn(move || {
+        let mut mixer = Mixer::new(config);
+        loop {
+            let next = match &mut mixer {
+                Ok(mixer) => mixer.next_batch(batch),
+                Err(_) => break,
+            };
+            let failed = next.is_err();
+            if sender.send(next).is_err() || failed {
+                return;
+            }
+        }
+        if let Err(error) = mixer {
+            // Nobody listening is no error.
+            let _ = sender.send(Err(error));
+        }
+    });
+    receiver
+}

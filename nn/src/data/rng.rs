@@ -1,0 +1,70 @@
+//! A small seeded generator, so that a stream of examples is the same for a seed on every machine
+//! and in every version. Not for secrets.
+
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+/// SplitMix64's finaliser: a bijection of 64 bits in which every input bit reaches every output bit.
+#[must_use]
+pub fn scramble(bits: u64) -> u64 {
+    let z = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Rng {
+    /// A generator that gives the same numbers for the same seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Rng {
+        Rng(scramble(seed ^ 0x6d61_766b_615f_726e))
+    }
+
+    /// The next 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        scramble(self.0)
+    }
+
+    /// A number in `0..n`; 0 if `n` is 0. The bias is at most n / 2^64.
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.bits()) * n as u128) >> 64) as usize
+    }
+
+    /// A number in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// True with probability `p`.
+    pub fn chance(&mut self, p: f64) -> bool {
+        self.unit() < p
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_numbers_stay_the_same() {
+        // SplitMix64 from state 1234567: the reference sequence of the Rosetta Code task.
+        let mut rng = Rng(1_234_567);
+        assert_eq!(rng.bits(), 6_457_827_717_110_365_317);
+        assert_eq!(rng.bits(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn below_reaches_every_number_and_no_other() {
+        let mut rng = Rng::new(3);
+        let mut seen = [0u32; 7];
+        for _ in 0..7_000 {
+            seen[rng.below(7)] += 1;
+        }
+        assert!(
+            seen.iter().all(|&count| (850..1_150).contains(&count)),
+            "{seen:?}"
+        );
+        assert_eq!(rng.below(0), 0);
+    }
+}

@@ -1,0 +1,191 @@
+//! Evaluators without a network, for tests, for `bench` and for playing on when no weights load.
+//!
+//! None of them knows chess. `Uniform` has no opinion, `Hashed` has arbitrary but repeatable ones, and
+//! `Failing` breaks its promises on purpose.
+
+use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{EnPassantMode, Position};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Thinks every position is level and every move as good as the next.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Uniform;
+
+impl Evaluator for Uniform {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        batch.iter().map(uniform).collect()
+    }
+}
+
+fn uniform(query: &Query<'_>) -> Result<Evaluation, EvalError> {
+    let moves = query.legal.len();
+    if moves == 0 {
+        return Err(EvalError::NoMoves);
+    }
+    Ok(Evaluation {
+        wdl: [0.25, 0.5, 0.25],
+        value: 0.5,
+        action_values: vec![0.5; moves],
+        action_modes: vec![0.5; moves],
+        policy: vec![1.0 / moves as f32; moves],
+    })
+}
+
+/// Opinions drawn from the position's key: the same on every machine and in every batch, so that golden
+/// trees and the bench signature change only when the search does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hashed {
+    pub seed: u64,
+}
+
+impl Evaluator for Hashed {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        batch.iter().map(|query| self.answer(query)).collect()
+    }
+}
+
+impl Hashed {
+    fn answer(self, query: &Query<'_>) -> Result<Evaluation, EvalError> {
+        if query.legal.is_empty() {
+            return Err(EvalError::NoMoves);
+        }
+        let key = query.position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0 ^ self.seed;
+        let value = 0.1 + 0.8 * unit(key);
+        let draw = 0.5 * unit(key ^ 1) * (2.0 * value.min(1.0 - value));
+        let mut action_values = Vec::with_capacity(query.legal.len());
+        let mut weights = Vec::with_capacity(query.legal.len());
+        for m in query.legal {
+            // The answer belongs to the move, not to its place in the list.
+            let from = m.from().map_or(64, u64::from);
+            let promotion = m.promotion().map_or(0, |role| role as u64);
+            let code = (from << 12) | (u64::from(m.to()) << 4) | promotion;
+            let noise = unit(mix(key) ^ (code << 20));
+            // Most moves are worse than the position's value, a few are as good.
+            action_values.push((value + 0.3 * (noise - 0.9)).clamp(0.0, 1.0));
+            let weight = unit(mix(key ^ 2) ^ (code << 20));
+            weights.push(0.01 + weight * weight * weight);
+        }
+        let total: f32 = weights.iter().sum();
+        let action_modes = action_values.iter().map(|q| ((q * 64.0).floor().min(63.0) + 0.5) / 64.0).collect();
+        Ok(Evaluation {
+            wdl: [value - draw / 2.0, draw, 1.0 - value - draw / 2.0],
+            value,
+            action_values,
+            action_modes,
+            policy: weights.iter().map(|w| w / total).collect(),
+        })
+    }
+}
+
+/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// A number in [0, 1) from 24 bits of the hash: exact in f32.
+fn unit(seed: u64) -> f32 {
+    (mix(seed) >> 40) as f32 / (1u64 << 24) as f32
+}
+
+/// How [`Failing`] breaks down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breakdown {
+    /// An honest error.
+    Error,
+    /// Pretends to succeed with values that are no numbers.
+    NotANumber,
+    /// Pretends to succeed with an answer short of one move.
+    Short,
+    /// Panics, as a buggy backend would.
+    Panic,
+}
+
+/// Answers like [`Hashed`] for the first `calls` calls, then breaks down, for good.
+#[derive(Debug)]
+pub struct Failing {
+    calls: u64,
+    made: AtomicU64,
+    how: Breakdown,
+}
+
+impl Failing {
+    #[must_use]
+    pub fn after(calls: u64, how: Breakdown) -> Failing {
+        Failing { calls, made: AtomicU64::new(0), how }
+    }
+}
+
+impl Evaluator for Failing {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        // Relaxed: only the count matters, nothing else is published through it.
+        let healthy = self.made.fetch_add(1, Ordering::Relaxed) < self.calls;
+        if !healthy && self.how == Breakdown::Error {
+            return Err(EvalError::Device("the fake device failed as it was told to".to_owned()));
+        }
+        assert!(healthy || self.how != Breakdown::Panic, "the fake device panics as it was told to");
+        let mut answers = Hashed::default().evaluate(batch)?;
+        if !healthy {
+            for answer in &mut answers {
+                match self.how {
+                    Breakdown::NotANumber => {
+                        answer.value = f32::NAN;
+                        answer.action_values.fill(f32::NAN);
+                        answer.policy.fill(f32::NAN);
+                    }
+                    _ => {
+                        answer.action_values.pop();
+                    }
+                }
+            }
+        }
+        Ok(answers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shakmaty::{Chess, MoveList};
+
+    fn ask(evaluator: &dyn Evaluator, position: &Chess, legal: &MoveList) -> Evaluation {
+        evaluator.evaluate(&[Query { position, legal }]).unwrap().remove(0)
+    }
+
+    #[test]
+    fn answers_are_probabilities() {
+        let position = Chess::default();
+        let legal = position.legal_moves();
+        for evaluator in [&Uniform as &dyn Evaluator, &Hashed::default()] {
+            let answer = ask(evaluator, &position, &legal);
+            assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+            assert!((answer.wdl.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+            assert!(answer.action_values.iter().all(|q| (0.0..=1.0).contains(q)));
+        }
+    }
+
+    #[test]
+    fn hashed_answers_follow_the_move_not_its_place() {
+        let position = Chess::default();
+        let legal = position.legal_moves();
+        let mut turned = legal.clone();
+        turned.reverse();
+        let there = ask(&Hashed::default(), &position, &legal);
+        let mut back = ask(&Hashed::default(), &position, &turned);
+        back.action_values.reverse();
+        assert_eq!(there.action_values, back.action_values);
+    }
+
+    #[test]
+    fn failing_fails_after_the_calls_it_was_given() {
+        let position = Chess::default();
+        let legal = position.legal_moves();
+        let batch = [Query { position: &position, legal: &legal }];
+        let failing = Failing::after(1, Breakdown::Error);
+        assert!(failing.evaluate(&batch).is_ok());
+        assert!(failing.evaluate(&batch).is_err());
+    }
+}

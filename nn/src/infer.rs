@@ -1,0 +1,169 @@
+//! From a position to an [`Evaluation`]: the CPU evaluator, and how logits become probabilities.
+
+use crate::checkpoint::Network;
+use crate::cpu::{Heads, Item, Trace, forward, ops};
+use crate::encode::{Features, MoveCode};
+use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
+use crate::net::BUCKETS;
+use shakmaty::Position;
+use std::cell::RefCell;
+
+/// Positions that go through the layers together: few enough to stay near the core.
+const GROUP: usize = 4;
+
+/// Evaluates on the calling thread with the hand-written kernels. Each thread keeps its own scratch,
+/// so any number may ask at once and none waits for another.
+pub struct CpuEvaluator {
+    network: Network,
+}
+
+thread_local! {
+    static TRACE: RefCell<Trace> = RefCell::default();
+}
+
+impl CpuEvaluator {
+    #[must_use]
+    pub fn new(network: Network) -> CpuEvaluator {
+        CpuEvaluator { network }
+    }
+
+    /// The network it evaluates with.
+    #[must_use]
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+}
+
+impl Evaluator for CpuEvaluator {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        let (layout, values) = (&self.network.layout, &self.network.values);
+        let mut answers = Vec::with_capacity(batch.len());
+        TRACE.with_borrow_mut(|trace| {
+            for group in batch.chunks(GROUP) {
+                let inputs: Vec<(Features, Vec<MoveCode>)> = group.iter().map(encode).collect();
+                let items: Vec<Item<'_>> =
+                    inputs.iter().map(|(features, moves)| Item { features, moves }).collect();
+                forward(layout, values, &items, Heads::Play, false, trace);
+                let mut first = 0;
+                for (p, item) in items.iter().enumerate() {
+                    let moves = first..first + item.moves.len();
+                    first = moves.end;
+                    answers.push(answer(
+                        &trace.policy[moves.clone()],
+                        &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
+                        &trace.value[p * BUCKETS..][..BUCKETS],
+                        &trace.result[p * 3..][..3],
+                    )?);
+                }
+            }
+            Ok(answers)
+        })
+    }
+
+    fn preferred_batch(&self) -> usize {
+        GROUP
+    }
+}
+
+/// What the network sees of a query.
+#[must_use]
+pub fn encode(query: &Query<'_>) -> (Features, Vec<MoveCode>) {
+    let flip = query.position.turn().is_black();
+    let moves = query.legal.iter().filter_map(|m| MoveCode::new(*m, flip)).collect();
+    (Features::of(query.position), moves)
+}
+
+/// Softmax of a few logits.
+fn softmax(logits: &[f32]) -> Vec<f32> {
+    let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut p: Vec<f32> = logits.iter().map(|x| (x - top).exp()).collect();
+    let total: f32 = p.iter().sum();
+    p.iter_mut().for_each(|p| *p /= total);
+    p
+}
+
+fn bucket_centre(bucket: usize) -> f32 {
+    (bucket as f32 + 0.5) / BUCKETS as f32
+}
+
+/// Mean over the buckets of a softmaxed row.
+fn mean(row: &[f32]) -> f32 {
+    row.iter().enumerate().map(|(i, p)| p * bucket_centre(i)).sum()
+}
+
+/// Centre of a row's largest entry.
+fn mode(row: &[f32]) -> f32 {
+    let (best, _) =
+        row.iter().enumerate().fold((0, f32::MIN), |a, (i, &x)| if x > a.1 { (i, x) } else { a });
+    bucket_centre(best)
+}
+
+/// One position's answer from the heads' logits: `policy` `[m]`, `actions` `[m, 64]`, `value` `[64]`,
+/// `result` `[3]` (lost, drawn, won).
+///
+/// # Errors
+/// The head whose logits hold NaN or infinity; no moves.
+pub fn answer(policy: &[f32], actions: &[f32], value: &[f32], result: &[f32]) -> Result<Evaluation, EvalError> {
+    for (name, logits) in
+        [("policy", policy), ("action-value", actions), ("value", value), ("result", result)]
+    {
+        if !logits.iter().all(|x| x.is_finite()) {
+            return Err(EvalError::NotANumber(name));
+        }
+    }
+    if policy.is_empty() {
+        return Err(EvalError::NoMoves);
+    }
+    let mut rows = actions.to_vec();
+    ops::softmax64(&mut rows);
+    let mut board = value.to_vec();
+    ops::softmax64(&mut board);
+    let result = softmax(result);
+    Ok(Evaluation {
+        wdl: [result[2], result[1], result[0]],
+        value: mean(&board),
+        action_values: rows.chunks_exact(BUCKETS).map(mean).collect(),
+        action_modes: rows.chunks_exact(BUCKETS).map(mode).collect(),
+        policy: softmax(policy),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::canonical_moves;
+    use crate::net::NetConfig;
+    use shakmaty::Chess;
+
+    #[test]
+    fn batch_size_never_changes_an_answer() {
+        let evaluator = CpuEvaluator::new(Network::new(&NetConfig::default(), 1));
+        let mut positions = vec![Chess::default()];
+        for i in 0..6 {
+            let mut next = positions[i].clone();
+            next.play_unchecked(canonical_moves(&next)[i * 3]);
+            positions.push(next);
+        }
+        let legal: Vec<_> = positions.iter().map(canonical_moves).collect();
+        let queries: Vec<Query<'_>> =
+            positions.iter().zip(&legal).map(|(position, legal)| Query { position, legal }).collect();
+        let together = evaluator.evaluate(&queries).unwrap();
+        for (query, answer) in queries.iter().zip(&together) {
+            let alone = evaluator.evaluate(&[*query]).unwrap();
+            assert!((alone[0].value - answer.value).abs() < 1e-5);
+            assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+            assert_eq!(answer.action_values.len(), query.legal.len());
+        }
+    }
+
+    #[test]
+    fn a_head_that_answers_no_number_is_named() {
+        let mut network = Network::new(&NetConfig::default(), 1);
+        let start = network.layout.value_buckets.bias.start;
+        network.values[start] = f32::NAN;
+        let position = Chess::default();
+        let legal = canonical_moves(&position);
+        let answer = CpuEvaluator::new(network).evaluate(&[Query { position: &position, legal: &legal }]);
+        assert_eq!(answer, Err(EvalError::NotANumber("value")));
+    }
+}

@@ -1,0 +1,119 @@
+//! The network's sizes. Configuration, not code: a checkpoint carries its own.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Buckets of the value and action-value heads over win probability (paper 000, section 2).
+pub const BUCKETS: usize = 64;
+/// Squares, hence tokens.
+pub const TOKENS: usize = 64;
+
+/// Sizes of a board-token transformer and its heads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetConfig {
+    /// Channels of a token.
+    pub width: usize,
+    pub layers: usize,
+    /// Attention heads; divides `width`.
+    pub heads: usize,
+    /// Hidden channels of a block's feed-forward part.
+    pub ffn: usize,
+    /// Channels of the policy's from- and to-projections.
+    pub policy_dim: usize,
+    /// Hidden channels of the action-value head, per move.
+    pub action_dim: usize,
+    /// Channels of the legality head's from- and to-projections.
+    pub legality_dim: usize,
+    /// Channels kept of each token for the value head.
+    pub value_channels: usize,
+    /// Hidden channels of the value head.
+    pub value_hidden: usize,
+}
+
+impl Default for NetConfig {
+    /// The bundled network's sizes.
+    fn default() -> Self {
+        NetConfig {
+            width: 64,
+            layers: 4,
+            heads: 4,
+            ffn: 192,
+            policy_dim: 64,
+            action_dim: 64,
+            legality_dim: 32,
+            value_channels: 16,
+            value_hidden: 128,
+        }
+    }
+}
+
+/// A configuration no network can be built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError(String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "network configuration: {}", self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl NetConfig {
+    /// Checks what the code relies on; also bounds sizes, so that a hostile file cannot ask for the
+    /// machine's memory.
+    ///
+    /// # Errors
+    /// Names the first field at fault, its value and what was expected.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        for (name, value, max) in [
+            ("width", self.width, 2048),
+            ("layers", self.layers, 64),
+            ("heads", self.heads, 64),
+            ("ffn", self.ffn, 8192),
+            ("policy_dim", self.policy_dim, 1024),
+            ("action_dim", self.action_dim, 1024),
+            ("legality_dim", self.legality_dim, 1024),
+            ("value_channels", self.value_channels, 256),
+            ("value_hidden", self.value_hidden, 4096),
+        ] {
+            if value == 0 || value > max {
+                return Err(ConfigError(format!("{name} is {value}, expected 1 to {max}")));
+            }
+        }
+        if !self.width.is_multiple_of(self.heads) {
+            return Err(ConfigError(format!(
+                "width {} is not a multiple of heads {}",
+                self.width, self.heads
+            )));
+        }
+        Ok(())
+    }
+
+    /// Floating-point operations of one evaluation (multiply and add counted apart), matrix products
+    /// alone, all heads that play needs, 35 legal moves.
+    #[must_use]
+    pub fn flops(&self) -> f64 {
+        let (d, f, t) = (self.width as f64, self.ffn as f64, TOKENS as f64);
+        let block = 2.0 * t * d * (4.0 * d + 2.0 * f) + 4.0 * t * t * d;
+        let columns = 2 * self.policy_dim + 4 + 2 * self.action_dim + self.value_channels;
+        let value = 2.0 * t * (self.value_channels * self.value_hidden) as f64;
+        let actions = 35.0 * 2.0 * (self.action_dim * BUCKETS + self.policy_dim) as f64;
+        self.layers as f64 * block + 2.0 * t * d * columns as f64 + value + actions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_cannot_work_are_named() {
+        let odd = NetConfig { heads: 3, ..NetConfig::default() };
+        assert!(odd.check().unwrap_err().to_string().contains("width 64 is not a multiple of heads 3"));
+        let huge = NetConfig { ffn: 1 << 20, ..NetConfig::default() };
+        assert!(huge.check().unwrap_err().to_string().contains("ffn"));
+        assert!(NetConfig::default().check().is_ok());
+    }
+}

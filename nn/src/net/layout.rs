@@ -1,0 +1,315 @@
+//! Where each parameter lives in the one flat vector that trainer, CPU kernels and checkpoint share;
+//! the burn module takes its tensors from it by the same names.
+//!
+//! Weights of linear maps are stored `[in, out]`, row-major, as burn's `Linear` does.
+
+use super::config::{BUCKETS, NetConfig, TOKENS};
+use crate::encode::board::EMBEDDING_ROWS;
+use std::ops::Range;
+
+/// Per-token outputs of the transition head: 13 piece classes, our castling rook, theirs, en passant.
+pub const TRANSITION_OUTPUTS: usize = 16;
+/// Outputs for win, draw, loss — stored in the order loss, draw, win, as results are numbered.
+pub const RESULTS: usize = 3;
+/// Outputs of the terminal head: ongoing, lost, drawn.
+pub const TERMINALS: usize = 3;
+
+/// One named parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    pub name: String,
+    pub shape: Vec<usize>,
+    /// Its place in the flat vector.
+    pub range: Range<usize>,
+    /// How it starts out.
+    pub init: Init,
+}
+
+/// Initial values of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Init {
+    Zero,
+    One,
+    Constant(f32),
+    /// Normal with this standard deviation.
+    Normal(f32),
+}
+
+/// Places of a linear map's weight and bias.
+#[derive(Clone, Debug)]
+pub struct Linear {
+    pub weight: Range<usize>,
+    pub bias: Range<usize>,
+}
+
+/// Places of a layer normalisation's scale and shift.
+#[derive(Clone, Debug)]
+pub struct Norm {
+    pub gamma: Range<usize>,
+    pub beta: Range<usize>,
+}
+
+/// Places of one transformer block's parameters.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub norm1: Norm,
+    /// `[width, 3 * width]`: queries of all heads, then keys, then values.
+    pub qkv: Linear,
+    /// `[heads, 64, 64]`, added to the scaled scores (query row, key column).
+    pub attention_bias: Range<usize>,
+    pub out: Linear,
+    pub norm2: Norm,
+    pub up: Linear,
+    pub down: Linear,
+}
+
+/// Columns of the per-token head projection, in this order. Play needs only a prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeadColumns {
+    pub policy_from: Range<usize>,
+    pub policy_to: Range<usize>,
+    /// Four offsets by promotion class, read on the `to` token.
+    pub promotion: Range<usize>,
+    pub value: Range<usize>,
+    pub action_from: Range<usize>,
+    pub action_to: Range<usize>,
+    pub legality_from: Range<usize>,
+    pub legality_to: Range<usize>,
+    /// One logit on the `from` token: its moves promote.
+    pub promotes: Range<usize>,
+    pub transition: Range<usize>,
+}
+
+impl HeadColumns {
+    fn new(c: &NetConfig) -> HeadColumns {
+        let mut end = 0;
+        let mut take = |n: usize| {
+            end += n;
+            end - n..end
+        };
+        HeadColumns {
+            policy_from: take(c.policy_dim),
+            policy_to: take(c.policy_dim),
+            promotion: take(4),
+            value: take(c.value_channels),
+            action_from: take(c.action_dim),
+            action_to: take(c.action_dim),
+            legality_from: take(c.legality_dim),
+            legality_to: take(c.legality_dim),
+            promotes: take(1),
+            transition: take(TRANSITION_OUTPUTS),
+        }
+    }
+
+    /// Columns that play needs: values, action values and policy.
+    #[must_use]
+    pub fn play(&self) -> usize {
+        self.action_to.end
+    }
+
+    /// All columns.
+    #[must_use]
+    pub fn all(&self) -> usize {
+        self.transition.end
+    }
+}
+
+/// All parameters of a configuration.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    pub config: NetConfig,
+    pub params: Vec<Param>,
+    /// `[EMBEDDING_ROWS, width]`.
+    pub embed: Range<usize>,
+    /// `[64, width]`.
+    pub position: Range<usize>,
+    pub blocks: Vec<Block>,
+    pub norm: Norm,
+    /// `[width, columns.all()]`.
+    pub heads: Linear,
+    pub columns: HeadColumns,
+    /// Scalar added to every legality logit.
+    pub legality_bias: Range<usize>,
+    /// `[64 * value_channels, value_hidden]`.
+    pub value_hidden: Linear,
+    /// `[value_hidden, 64]`.
+    pub value_buckets: Linear,
+    /// `[value_hidden, RESULTS]`.
+    pub value_result: Linear,
+    /// `[value_hidden, TERMINALS]`.
+    pub value_terminal: Linear,
+    /// `[value_hidden, action_dim]`: what the whole board adds to each move.
+    pub action_context: Linear,
+    /// `[5, action_dim]`, by promotion class.
+    pub action_promotion: Range<usize>,
+    /// `[action_dim, 64]`.
+    pub action_buckets: Linear,
+    /// Length of the flat vector.
+    pub len: usize,
+}
+
+struct Builder {
+    params: Vec<Param>,
+    len: usize,
+}
+
+impl Builder {
+    fn param(&mut self, name: &str, shape: &[usize], init: Init) -> Range<usize> {
+        let range = self.len..self.len + shape.iter().product::<usize>();
+        self.len = range.end;
+        self.params.push(Param { name: name.into(), shape: shape.into(), range: range.clone(), init });
+        range
+    }
+
+    fn linear(&mut self, name: &str, inputs: usize, outputs: usize, init: Init) -> Linear {
+        Linear {
+            weight: self.param(&format!("{name}.weight"), &[inputs, outputs], init),
+            bias: self.param(&format!("{name}.bias"), &[outputs], Init::Zero),
+        }
+    }
+
+    fn norm(&mut self, name: &str, width: usize) -> Norm {
+        Norm {
+            gamma: self.param(&format!("{name}.gamma"), &[width], Init::One),
+            beta: self.param(&format!("{name}.beta"), &[width], Init::Zero),
+        }
+    }
+}
+
+/// Standard deviation that keeps the size of a map's output that of its input.
+fn fan_in(inputs: usize) -> Init {
+    Init::Normal(1.0 / (inputs as f32).sqrt())
+}
+
+impl Layout {
+    /// Lays out a configuration that passed [`NetConfig::check`].
+    #[must_use]
+    pub fn new(config: &NetConfig) -> Layout {
+        let c = config;
+        let mut b = Builder { params: Vec::new(), len: 0 };
+        let embed = b.param("embed.rows", &[EMBEDDING_ROWS, c.width], Init::Normal(0.5));
+        let position = b.param("embed.position", &[TOKENS, c.width], Init::Normal(0.5));
+        let blocks = (0..c.layers)
+            .map(|i| Block {
+                norm1: b.norm(&format!("block{i}.norm1"), c.width),
+                qkv: b.linear(&format!("block{i}.qkv"), c.width, 3 * c.width, fan_in(c.width)),
+                attention_bias: b.param(
+                    &format!("block{i}.attention_bias"),
+                    &[c.heads, TOKENS, TOKENS],
+                    Init::Zero,
+                ),
+                // The residual branches start closed, so that depth costs nothing at the start.
+                out: b.linear(&format!("block{i}.out"), c.width, c.width, Init::Zero),
+                norm2: b.norm(&format!("block{i}.norm2"), c.width),
+                up: b.linear(&format!("block{i}.up"), c.width, c.ffn, fan_in(c.width)),
+                down: b.linear(&format!("block{i}.down"), c.ffn, c.width, Init::Zero),
+            })
+            .collect();
+        let norm = b.norm("norm", c.width);
+        let columns = HeadColumns::new(c);
+        let heads = b.linear("heads", c.width, columns.all(), fan_in(c.width));
+        // About 35 of 4,096 pairs are legal.
+        let legality_bias = b.param("legality.bias", &[1], Init::Constant(-4.0));
+        let flat = TOKENS * c.value_channels;
+        let value_hidden = b.linear("value.hidden", flat, c.value_hidden, fan_in(flat));
+        let value_buckets = b.linear("value.buckets", c.value_hidden, BUCKETS, fan_in(c.value_hidden));
+        let value_result = b.linear("value.result", c.value_hidden, RESULTS, fan_in(c.value_hidden));
+        let value_terminal =
+            b.linear("value.terminal", c.value_hidden, TERMINALS, fan_in(c.value_hidden));
+        let action_context =
+            b.linear("action.context", c.value_hidden, c.action_dim, fan_in(c.value_hidden));
+        let action_promotion = b.param("action.promotion", &[5, c.action_dim], Init::Normal(0.1));
+        let action_buckets = b.linear("action.buckets", c.action_dim, BUCKETS, fan_in(c.action_dim));
+        Layout {
+            config: c.clone(),
+            params: b.params,
+            embed,
+            position,
+            blocks,
+            norm,
+            heads,
+            columns,
+            legality_bias,
+            value_hidden,
+            value_buckets,
+            value_result,
+            value_terminal,
+            action_context,
+            action_promotion,
+            action_buckets,
+            len: b.len,
+        }
+    }
+
+    /// Initial values, the same for the same seed.
+    #[must_use]
+    pub fn init(&self, seed: u64) -> Vec<f32> {
+        let mut random = Normal { state: seed, spare: None };
+        let mut values = vec![0.0; self.len];
+        for param in &self.params {
+            for value in &mut values[param.range.clone()] {
+                *value = match param.init {
+                    Init::Zero => 0.0,
+                    Init::One => 1.0,
+                    Init::Constant(c) => c,
+                    Init::Normal(deviation) => deviation * random.next(),
+                };
+            }
+        }
+        values
+    }
+}
+
+/// Normal numbers by Box and Muller over SplitMix64.
+struct Normal {
+    state: u64,
+    spare: Option<f32>,
+}
+
+impl Normal {
+    fn uniform(&mut self) -> f64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn next(&mut self) -> f32 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        let angle = std::f64::consts::TAU * self.uniform();
+        self.spare = Some((radius * angle.sin()) as f32);
+        (radius * angle.cos()) as f32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_tile_the_vector() {
+        let layout = Layout::new(&NetConfig::default());
+        let mut end = 0;
+        for param in &layout.params {
+            assert_eq!(param.range.start, end, "{}", param.name);
+            assert_eq!(param.range.len(), param.shape.iter().product::<usize>());
+            end = param.range.end;
+        }
+        assert_eq!(end, layout.len);
+    }
+
+    #[test]
+    fn initial_values_repeat_and_have_their_deviation() {
+        let layout = Layout::new(&NetConfig::default());
+        let values = layout.init(7);
+        assert_eq!(values, layout.init(7));
+        assert_ne!(values, layout.init(8));
+        let rows = &values[layout.heads.weight.clone()];
+        let variance = rows.iter().map(|x| x * x).sum::<f32>() / rows.len() as f32;
+        assert!((variance * 64.0 - 1.0).abs() < 0.05, "{variance}");
+    }
+}

@@ -1,0 +1,186 @@
+//! One batch's gradient on the CPU: each thread takes its share of the examples, a few at a time.
+
+use super::buckets::Buckets;
+use super::loss::{LossConfig, LossSums, losses};
+use crate::cpu::{HeadGradients, Heads, Item, Scratch, Trace, backward, forward};
+use crate::data::Example;
+use crate::net::Layout;
+
+/// Positions a thread takes at a time: few enough for their activations to stay near the core.
+const GROUP: usize = 4;
+
+#[derive(Default)]
+struct Worker {
+    trace: Trace,
+    heads: HeadGradients,
+    scratch: Scratch,
+    grads: Vec<f32>,
+}
+
+/// Gradients by hand-written kernels.
+pub struct CpuStep {
+    layout: Layout,
+    loss: LossConfig,
+    buckets: Buckets,
+    workers: Vec<Worker>,
+}
+
+impl CpuStep {
+    #[must_use]
+    pub fn new(layout: Layout, loss: LossConfig, threads: usize) -> CpuStep {
+        let buckets = Buckets::new(loss.bucket_deviation);
+        let workers = (0..threads.max(1)).map(|_| Worker::default()).collect();
+        CpuStep { layout, loss, buckets, workers }
+    }
+
+    /// Loss sums of `batch` at `params`; `grads` is overwritten with the gradient of their total.
+    pub fn gradient(&mut self, params: &[f32], batch: &[Example], grads: &mut [f32]) -> LossSums {
+        let (layout, loss, buckets) = (&self.layout, &self.loss, &self.buckets);
+        let share = batch.len().div_ceil(self.workers.len()).max(1);
+        let mut total = LossSums::default();
+        let parts: Vec<LossSums> = std::thread::scope(|scope| {
+            let running: Vec<_> = (self.workers.iter_mut().zip(batch.chunks(share)))
+                .map(|(worker, examples)| {
+                    scope.spawn(move || worker.run(layout, loss, buckets, params, examples, batch.len()))
+                })
+                .collect();
+            running.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        });
+        for part in &parts {
+            total.add(part);
+        }
+        grads.fill(0.0);
+        for worker in self.workers.iter().take(parts.len()) {
+            crate::cpu::ops::add_scaled(grads, 1.0, &worker.grads);
+        }
+        total
+    }
+}
+
+impl Worker {
+    fn run(
+        &mut self,
+        layout: &Layout,
+        loss: &LossConfig,
+        buckets: &Buckets,
+        params: &[f32],
+        examples: &[Example],
+        batch: usize,
+    ) -> LossSums {
+        self.grads.clear();
+        self.grads.resize(layout.len, 0.0);
+        let mut sums = LossSums::default();
+        for group in examples.chunks(GROUP) {
+            let items: Vec<Item<'_>> =
+                group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
+            forward(layout, params, &items, Heads::All, true, &mut self.trace);
+            let part = losses(layout, loss, buckets, group, batch, &self.trace, &mut self.heads);
+            sums.add(&part);
+            backward(layout, params, &items, &self.trace, &self.heads, &mut self.scratch, &mut self.grads);
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Source, Terminal};
+    use crate::encode::{Features, MoveCode, NextBoard, canonical_moves};
+    use crate::net::NetConfig;
+    use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
+
+    /// A handful of examples with every kind of label.
+    fn examples() -> Vec<Example> {
+        let fens = [
+            "r3k2r/pPp2ppp/8/3pP3/8/8/PPP2PPP/R3K2R w KQkq d6 0 1",
+            "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5Q2/PPPP1PPP/RNB1K1NR w KQkq - 4 3",
+            "8/2k5/8/8/8/5K2/4p3/8 b - - 70 1",
+        ];
+        let mut all = Vec::new();
+        for fen in fens {
+            let fen: Fen = fen.parse().unwrap();
+            let position: Chess = fen.into_position(CastlingMode::Standard).unwrap();
+            let flip = position.turn().is_black();
+            let code = |moves: &[shakmaty::Move]| -> Vec<MoveCode> {
+                moves.iter().filter_map(|m| MoveCode::new(*m, flip)).collect()
+            };
+            let legal = canonical_moves(&position);
+            let values = (0..legal.len()).map(|i| (i as f32 * 0.37).fract()).collect();
+            all.push(Example {
+                features: Features::of(&position),
+                source: Source::ActionValues,
+                moves: code(&legal),
+                best: Some(3),
+                action_values: values,
+                value: 0.7,
+                result: Some(2),
+                terminal: Terminal::Ongoing,
+                next: None,
+            });
+            let m = legal[legal.len() - 1];
+            let mut after = position.clone();
+            after.play_unchecked(m);
+            let moves = code(&canonical_moves(&after));
+            let mut values = vec![f32::NAN; moves.len()];
+            let best = moves.len() - 1;
+            values[best] = 0.4;
+            all.push(Example {
+                features: Features::with_action(&position, MoveCode::new(m, flip).unwrap()),
+                source: Source::GameMove,
+                moves,
+                best: Some(best as u16),
+                action_values: values,
+                value: f32::NAN,
+                result: None,
+                terminal: Terminal::Ongoing,
+                next: Some(Box::new(NextBoard::of(&after))),
+            });
+        }
+        all
+    }
+
+    #[test]
+    fn gradient_is_the_slope_of_the_loss() {
+        let config = NetConfig {
+            width: 16,
+            layers: 2,
+            heads: 2,
+            ffn: 24,
+            policy_dim: 8,
+            action_dim: 8,
+            legality_dim: 8,
+            value_channels: 4,
+            value_hidden: 12,
+        };
+        let layout = Layout::new(&config);
+        let loss = LossConfig::default();
+        let mut params = layout.init(3);
+        // Open the closed branches, or most gradients would be zero.
+        for (i, p) in params.iter_mut().enumerate() {
+            *p += 0.1 * ((i * 7919 % 1013) as f32 / 506.5 - 1.0);
+        }
+        let mut step = CpuStep::new(layout.clone(), loss.clone(), 2);
+        let batch = examples();
+        let mut grads = vec![0.0; layout.len];
+        step.gradient(&params, &batch, &mut grads);
+        let mut unused = vec![0.0; layout.len];
+        for param in &layout.params {
+            // Along the gradient itself the slope is its length: no entry can hide.
+            let part = &grads[param.range.clone()];
+            let length = part.iter().map(|g| g * g).sum::<f32>().sqrt();
+            assert!(length > 0.0, "{} gets no gradient", param.name);
+            let h = 2e-3 / length.max(0.05);
+            let mut at = |sign: f32| {
+                let mut moved = params.clone();
+                for (p, g) in moved[param.range.clone()].iter_mut().zip(part) {
+                    *p += sign * h * g / length;
+                }
+                step.gradient(&moved, &batch, &mut unused).total(&loss)
+            };
+            let slope = (at(1.0) - at(-1.0)) / (2.0 * f64::from(h));
+            let error = (slope / f64::from(length) - 1.0).abs();
+            assert!(error < 0.03, "{}: slope {slope}, gradient {length}", param.name);
+        }
+    }
+}

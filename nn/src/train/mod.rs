@@ -1,0 +1,14 @@
+//! Training: targets and losses, the optimiser, one step on a device, and the run around them.
+
+pub mod buckets;
+pub mod cpu_step;
+pub mod loss;
+pub mod optimizer;
+pub mod run;
+pub mod schedule;
+
+pub use cpu_step::CpuStep;
+pub use loss::{LossConfig, LossSums};
+pub use optimizer::{Optimizer, OptimizerConfig};
+pub use run::{Progress, RunConfig, Session, TrainError, Watcher, run};
+pub use schedule::Schedule;
