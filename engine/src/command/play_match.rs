@@ -60,7 +60,7 @@ mod limits {
     macro_rules! limits {
         ($name:ident, $prefix:literal, $whose:literal) => {
             #[derive(Args, Clone, Debug, Default)]
-            #[group(multiple = false)]
+            #[group(id = concat!($prefix, "limit"), multiple = false)]
             pub(super) struct $name {
                 #[arg(
                     id = concat!($prefix, "tc"), long = concat!($prefix, "tc"),
@@ -237,9 +237,13 @@ impl Engine {
     }
 
     fn start(&self, patience: Patience) -> Result<Player<Process>, Fault> {
-        let process = Process::spawn(&self.program, &self.args)
-            .map_err(|error| Fault::Absent(format!("{}: {error}", self.program.display())))?;
-        Player::greet(process, &self.options, patience)
+        let absent = |why: String| Fault::Absent(format!("{}: {why}", self.program.display()));
+        let process =
+            Process::spawn(&self.program, &self.args).map_err(|error| absent(error.to_string()))?;
+        Player::greet(process, &self.options, patience).map_err(|fault| match fault {
+            Fault::Absent(why) => absent(why),
+            fault => absent(fault.to_string()),
+        })
     }
 }
 

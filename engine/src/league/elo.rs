@@ -27,12 +27,18 @@ pub struct Judgement {
 #[must_use]
 pub fn judge(wins: u64, draws: u64, losses: u64, pairs: &Pentanomial) -> Option<Judgement> {
     let score = Moments::of_counts([losses, draws, wins])?;
+    // One pair has no variance to speak of.
     let deviation = match Moments::of_counts(*pairs) {
-        Some(pairs) => pairs.standard_error(),
-        None => score.standard_error(),
+        Some(pairs) if pairs.count > 1.0 => pairs.standard_error(),
+        _ => score.standard_error(),
     };
     let half = Z95 * deviation;
-    let error = (elo(score.mean + half) - elo(score.mean - half)) / 2.0;
+    let (low, high) = (elo(score.mean - half), elo(score.mean + half));
+    let error = if low.is_finite() && high.is_finite() {
+        (high - low) / 2.0
+    } else {
+        f64::INFINITY
+    };
     let los = if deviation > 0.0 {
         normal_cdf((score.mean - 0.5) / deviation)
     } else if score.mean == 0.5 {
@@ -204,7 +210,7 @@ mod tests {
         let biased = judge(100, 0, 100, &[0, 0, 100, 0, 0]).unwrap();
         assert_eq!(biased.error, 0.0);
         let unpaired = judge(100, 0, 100, &[0; 5]).unwrap();
-        assert!(close(unpaired.error, 48.3, 0.1), "{}", unpaired.error);
+        assert!(close(unpaired.error, 48.46, 0.01), "{}", unpaired.error);
     }
 
     #[test]
@@ -223,6 +229,7 @@ mod tests {
         assert_eq!(judge(0, 0, 0, &[0; 5]), None);
         let all = judge(4, 0, 0, &[0, 0, 0, 0, 2]).unwrap();
         assert_eq!(all.elo, f64::INFINITY);
+        assert_eq!(all.error, f64::INFINITY);
         assert_eq!(all.los, 1.0);
         let nearly = judge(3, 0, 1, &[0, 0, 1, 0, 1]).unwrap();
         assert_eq!(nearly.error, f64::INFINITY);

@@ -8,6 +8,11 @@ use std::time::Duration;
 
 type Brain = Box<dyn FnMut(&str) -> Vec<(u64, String)> + Send>;
 
+/// A brain without an answer.
+pub(crate) fn nothing(_line: &str) -> Vec<(u64, String)> {
+    Vec::new()
+}
+
 /// Answers each line with lines after so many milliseconds.
 pub(crate) struct Fake {
     brain: Brain,

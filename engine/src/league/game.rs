@@ -203,12 +203,11 @@ pub fn play<T: Transport>(
         let time = clock.budget().map(|budget| budget + rules.margin);
         let thought = match players[mover].think(&table.command, &go, time) {
             Ok(thought) => thought,
+            Err(Fault::Stalled("go")) if time.is_some() => return Ok(table.flag(mover)),
             Err(fault) => return table.abandon(mover, fault),
         };
         if !clocks[mover].spend(thought.elapsed, rules.margin) {
-            // FIDE 6.9: no win on time with bare material.
-            let winner = (!table.position.has_insufficient_material(!mover)).then_some(!mover);
-            return Ok(table.close(winner, Ending::TimeLoss(mover)));
+            return Ok(table.flag(mover));
         }
         match read_move(&table.position, &thought.best) {
             Some(action) => table.advance(action, &thought),
@@ -394,6 +393,12 @@ impl<'a> Table<'a> {
         self.warnings[color][warning as usize] += 1;
     }
 
+    /// FIDE 6.9: no win on time for a player who could not mate.
+    fn flag(self, late: Color) -> Played {
+        let winner = (!self.position.has_insufficient_material(!late)).then_some(!late);
+        self.close(winner, Ending::TimeLoss(late))
+    }
+
     fn close(self, winner: Option<Color>, ending: Ending) -> Played {
         Played {
             plies: self.plies,
@@ -547,7 +552,11 @@ mod tests {
         );
         assert_eq!(played.winner, Some(Color::Black));
         let played = simply(&["e2e4"], &["e7e5"], "");
-        assert_eq!(played.ending, Ending::Stall(Color::White));
+        assert_eq!(
+            played.ending,
+            Ending::TimeLoss(Color::White),
+            "the clock runs on"
+        );
     }
 
     #[test]
@@ -567,7 +576,7 @@ mod tests {
         assert_eq!(played.ending, Ending::Checkmate);
         let played = simply(&["e6f6"], &[], "5k2/5P2/4K3/8/8/8/8/8 w - - 0 1");
         assert_eq!(played.ending, Ending::Stalemate);
-        let played = simply(&["e6f7"], &[], "8/5n2/4K3/8/8/8/8/6k1 w - - 0 1");
+        let played = simply(&["e6f7"], &[], "8/5p2/4K3/8/8/8/8/6k1 w - - 0 1");
         assert_eq!(played.ending, Ending::InsufficientMaterial);
     }
 
@@ -665,7 +674,7 @@ mod tests {
         );
         assert_eq!(
             meet(&white, &black, "", "60", Rules::default()).ending,
-            Ending::Stall(Color::White)
+            Ending::TimeLoss(Color::White)
         );
 
         let white = drawn(["info score cp 900;e2e4", "info score mate 5;d2d4"]);

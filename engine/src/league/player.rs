@@ -77,6 +77,7 @@ pub struct Player<T: Transport> {
     options: Vec<String>,
     patience: Patience,
     chess960: bool,
+    lost: bool,
 }
 
 impl<T: Transport> Player<T> {
@@ -95,6 +96,7 @@ impl<T: Transport> Player<T> {
             options: Vec::new(),
             patience,
             chess960: false,
+            lost: false,
         };
         player.send("uci")?;
         player.read_greeting()?;
@@ -134,6 +136,12 @@ impl<T: Transport> Player<T> {
         } else {
             self.send(&format!("setoption name {name} value {value}"))
         }
+    }
+
+    /// After a fault: the engine and the league no longer understand each other.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.lost
     }
 
     /// The engine's own name.
@@ -180,7 +188,7 @@ impl<T: Transport> Player<T> {
             self.send("stop")?;
             let deadline = self.transport.now() + self.patience.grace;
             if !self.listen(&mut thought, start, deadline)? {
-                return Err(Fault::Stalled("go"));
+                return Err(self.stalled("go"));
             }
         }
         Ok(thought)
@@ -231,7 +239,7 @@ impl<T: Transport> Player<T> {
         let left = deadline.saturating_sub(self.transport.now());
         match self.transport.receive(left) {
             Heard::Line { text, at } if at <= deadline => Ok(text),
-            Heard::Line { .. } | Heard::Silence => Err(Fault::Stalled(command)),
+            Heard::Line { .. } | Heard::Silence => Err(self.stalled(command)),
             Heard::Closed => Err(self.crashed()),
         }
     }
@@ -240,7 +248,13 @@ impl<T: Transport> Player<T> {
         self.transport.send(line).map_err(|_| self.crashed())
     }
 
+    fn stalled(&mut self, command: &'static str) -> Fault {
+        self.lost = true;
+        Fault::Stalled(command)
+    }
+
     fn crashed(&mut self) -> Fault {
+        self.lost = true;
         Fault::Crashed(self.transport.last_words())
     }
 }
@@ -268,7 +282,7 @@ impl Thought {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::Fake;
+    use super::super::fake::{Fake, nothing};
     use super::*;
 
     fn ms(ms: u64) -> Duration {
@@ -281,7 +295,7 @@ mod tests {
 
     #[test]
     fn greeting_learns_the_name_and_sets_options() {
-        let fake = Fake::polite(|_| vec![]);
+        let fake = Fake::polite(nothing);
         let sent = fake.sent();
         let player = Player::greet(fake, &[option("hash", "16")], Patience::default())
             .expect("a polite engine");
@@ -295,7 +309,7 @@ mod tests {
     #[test]
     fn undeclared_option_is_refused() {
         let fault = Player::greet(
-            Fake::polite(|_| vec![]),
+            Fake::polite(nothing),
             &[option("Tash", "1")],
             Patience::default(),
         )
@@ -306,9 +320,9 @@ mod tests {
 
     #[test]
     fn silence_after_uci_is_a_stall_and_eof_a_crash() {
-        let mute = Player::greet(Fake::new(|_| vec![]), &[], Patience::default());
+        let mute = Player::greet(Fake::new(nothing), &[], Patience::default());
         assert_eq!(mute.err(), Some(Fault::Stalled("uci")));
-        let mut dead = Fake::new(|_| vec![]);
+        let mut dead = Fake::new(nothing);
         dead.close();
         assert!(matches!(
             Player::greet(dead, &[], Patience::default()).err(),
@@ -357,10 +371,11 @@ mod tests {
 
     #[test]
     fn engine_deaf_to_stop_is_stalled() {
-        let fake = Fake::polite(|_| vec![]);
+        let fake = Fake::polite(nothing);
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
         let fault = player.think("position startpos", "go", Some(ms(100)));
         assert_eq!(fault, Err(Fault::Stalled("go")));
+        assert!(player.is_lost());
     }
 
     #[test]
@@ -381,7 +396,7 @@ mod tests {
 
     #[test]
     fn chess960_is_switched_only_on_change() {
-        let fake = Fake::polite(|_| vec![]);
+        let fake = Fake::polite(nothing);
         let sent = fake.sent();
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
         for chess960 in [false, true, true, false] {

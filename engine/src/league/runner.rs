@@ -2,14 +2,14 @@
 //! back to the calling thread, which alone counts and writes.
 
 use super::elo::{Sprt, Verdict};
-use super::game::{self, Ending, Played, Rules};
+use super::game::{self, Played, Rules};
 use super::limit::Limit;
 use super::openings::Opening;
 use super::player::{Fault, Player};
 use super::tally::Tally;
 use super::transport::Transport;
-use crossbeam::channel::{Receiver, Sender, unbounded};
-use shakmaty::{ByColor, Color};
+use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use shakmaty::ByColor;
 use std::thread;
 
 /// The two players of a match.
@@ -17,16 +17,6 @@ use std::thread;
 pub enum Seat {
     First,
     Second,
-}
-
-impl Seat {
-    #[must_use]
-    pub fn other(self) -> Seat {
-        match self {
-            Seat::First => Seat::Second,
-            Seat::Second => Seat::First,
-        }
-    }
 }
 
 /// Everything about a match but the engines.
@@ -100,7 +90,8 @@ impl Match {
             let _ = jobs.send(Job { number });
         }
         drop(jobs);
-        let (results, finished) = unbounded();
+        // Hand to hand: no worker runs ahead of a decision to end the match.
+        let (results, finished) = bounded(0);
         let initial = Opening::default();
         let mut tally = Tally::default();
         let mut verdict = None;
@@ -197,18 +188,9 @@ impl Match {
                     &self.rules,
                 )
             });
-            if let Ok(played) = &result
-                && let Some(guilty) = lost_player(&played.ending)
-            {
-                let seat = if guilty == Color::White {
-                    job.white()
-                } else {
-                    job.white().other()
-                };
-                match seat {
-                    Seat::First => first = None,
-                    Seat::Second => second = None,
-                }
+            // A lost engine is started anew; one that only broke the rules or its time stays.
+            for chair in [&mut first, &mut second] {
+                chair.take_if(|player| player.is_lost());
             }
             if results.send((job, result)).is_err() {
                 return;
@@ -227,14 +209,6 @@ fn seated<T: Transport>(
         None => call()?,
     };
     Ok(chair.insert(player))
-}
-
-/// The player who has to be started anew. One that lost on time or by an illegal move answered, and stays.
-fn lost_player(ending: &Ending) -> Option<Color> {
-    match ending {
-        Ending::Crash(color, _) | Ending::Stall(color) => Some(*color),
-        _ => None,
-    }
 }
 
 fn discard(queue: &Receiver<Job>) {
