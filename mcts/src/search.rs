@@ -1,59 +1,43 @@
-//! The facade: what the engine sees of the search.
-// CONTRACT (signatures the engine codes against; the mcts owner fills them in and may split files).
+//! The facade: what the engine sees of the search. Owns tree, root state and parameters, and runs the
+//! phases of the pool; no formula and no atomic lives here.
 
-use crate::{value::Wdl, world::World};
-use std::marker::PhantomData;
-use std::time::Duration;
+use crate::{
+    audit::Audit,
+    batch::{Ended, Worker},
+    node::{Proof, State},
+    params::Params,
+    pool::{self, Halt, Job, Tally},
+    rng::Rng,
+    root::{self, Guide},
+    tree::Tree,
+    value::Wdl,
+    world::World,
+};
+use std::{marker::PhantomData, time::Duration};
 
-/// Every search constant, each with source and range.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Params {
-    /// Leaves a worker gathers before it evaluates (paper 000 App. A: b = 16). 1..=1024.
-    pub batch: usize,
-    pub c_puct: f32,
-    /// Eq. 1: temperature over action values, k best moves, share spread evenly.
-    pub tau: f32,
-    pub top_k: usize,
-    pub epsilon: f32,
-    /// Weight of the model's policy head in the prior against Eq. 1's action-value prior, 0..=1.
-    pub policy_share: f32,
-    /// Dynamic virtual counts (n_min, n_max); None = static count of `static_virtual`.
-    pub dynamic_virtual: Option<(u32, u32)>,
-    pub static_virtual: u32,
-    /// Final move: most visits (robust child) or best mean value (max child).
-    pub final_move: FinalMove,
-    /// 0 = off. Root noise for self-play.
-    pub noise_epsilon: f32,
-    pub noise_alpha: f32,
-    pub seed: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FinalMove {
-    Robust,
-    Max,
-}
-
+/// An answer of [`Control::tick`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     Continue,
     Stop,
 }
 
-/// One principal variation, best first.
-#[derive(Clone, Debug)]
+/// One principal variation.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Line<A> {
     pub moves: Vec<A>,
     pub visits: u64,
     /// For the side to move at the root.
     pub value: Wdl,
-    /// Proven mate: plies to mate, positive = the root's mover mates, negative = is mated.
+    /// Proven mate: plies to mate, positive = the root's mover mates, negative = is mated. The winner
+    /// needs no more than that; a shorter one may exist.
     pub mate_plies: Option<i32>,
     /// Prior of the first move after Eq. 1.
     pub prior: f32,
 }
 
-#[derive(Clone, Debug)]
+/// Where a search stands.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot<A> {
     /// Playouts of this run plus visits kept from earlier runs.
     pub nodes: u64,
@@ -64,6 +48,7 @@ pub struct Snapshot<A> {
     pub seldepth: u32,
     /// Permille of the tree's memory in use.
     pub hashfull: u32,
+    /// Best first, by the final-move rule.
     pub lines: Vec<Line<A>>,
     /// States answered `Refused`.
     pub refused: u64,
@@ -72,22 +57,71 @@ pub struct Snapshot<A> {
 
 /// What a running search shows its controller. Cheap except `snapshot`.
 pub struct View<'a, W: World> {
-    _search: PhantomData<&'a W>,
+    tree: &'a Tree,
+    guide: &'a Guide,
+    params: &'a Params,
+    tally: &'a Tally,
+    world: PhantomData<fn() -> W>,
 }
 
 impl<W: World> View<'_, W> {
+    /// Playouts of this run.
     pub fn playouts(&self) -> u64 {
-        unimplemented!()
+        self.tally.playouts()
     }
+
+    /// Time since `run` was called.
     pub fn elapsed(&self) -> Duration {
-        unimplemented!()
+        self.tally.started.elapsed()
     }
-    /// (visits of the most visited root child, of the second, number of root edges)
+
+    /// Visits of the most visited root child and of the second, and the number of root edges that
+    /// may be played.
     pub fn root_race(&self) -> (u64, u64, usize) {
-        unimplemented!()
+        root::race(self.tree, self.guide)
     }
-    pub fn snapshot(&self, _multipv: usize) -> Snapshot<W::Action> {
-        unimplemented!()
+
+    /// Mate distance of the best line, as [`Line::mate_plies`].
+    pub fn mate_plies(&self) -> Option<i32> {
+        root::candidates(
+            self.tree,
+            self.tree.root(),
+            self.guide,
+            self.params.final_move,
+        )
+        .first()
+        .and_then(root::Candidate::mate_plies)
+    }
+
+    /// True when the root's result is proven, draws included: more search finds nothing but
+    /// shorter mates.
+    pub fn proven(&self) -> bool {
+        let best = root::candidates(
+            self.tree,
+            self.tree.root(),
+            self.guide,
+            self.params.final_move,
+        );
+        match best.first().and_then(|best| best.proof) {
+            Some(Proof::Win(_)) => true,
+            Some(_) => best.iter().all(|c| c.proof.is_some()),
+            None => false,
+        }
+    }
+
+    /// The best `multipv` lines and the counters.
+    pub fn snapshot(&self, multipv: usize) -> Snapshot<W::Action> {
+        let (depth, seldepth) = self.tally.depths();
+        Snapshot {
+            nodes: self.tally.kept + self.tally.playouts(),
+            playouts: self.tally.playouts(),
+            depth,
+            seldepth,
+            hashfull: self.tree.hashfull(),
+            lines: root::lines(self.tree, self.guide, self.params.final_move, multipv),
+            refused: self.tally.refused(),
+            collisions: self.tally.collisions(),
+        }
     }
 }
 
@@ -96,13 +130,15 @@ pub trait Control<W: World>: Sync {
     /// Asked by the calling thread (worker 0) after each of its minibatches, and at once after the
     /// root's evaluation. May print. Must be quick.
     fn tick(&self, view: &View<'_, W>) -> Flow;
-    /// Polled by every worker between minibatches; true ends the search at once.
+    /// Polled by every worker between minibatches and between descents; true ends the search at once.
+    /// Only the root's own evaluation is not given up, so that there is a move.
     fn stopped(&self) -> bool;
 }
 
 /// How a run ended.
 #[derive(Debug)]
 pub struct Outcome<A, E> {
+    /// With every root line.
     pub snapshot: Snapshot<A>,
     /// The move by the final-move rule; None if the root has no edges.
     pub best: Option<A>,
@@ -113,52 +149,217 @@ pub struct Outcome<A, E> {
 
 /// A tree inside a fixed memory budget, reused from move to move.
 pub struct Searcher<W: World> {
-    _world: PhantomData<W>,
+    params: Params,
+    tree: Tree,
+    state: Option<W::State>,
+    /// `searchmoves`; empty = all.
+    restriction: Vec<u16>,
 }
 
 impl<W: World> Searcher<W> {
-    /// Reserves at most `bytes` for the tree, once; a run never allocates tree memory beyond it. When the memory
-    /// is full the search goes on (it frees the least useful part), it never dies.
-    pub fn new(_params: Params, _bytes: usize) -> Self {
-        unimplemented!()
+    /// Reserves at most `bytes` for the tree (at least 64 KiB), once; a run never allocates tree memory
+    /// beyond it. When the memory is full the search goes on (it frees the least useful part), it
+    /// never dies. If the system refuses the memory, takes what it gives: see [`Searcher::bytes`].
+    pub fn new(params: Params, bytes: usize) -> Self {
+        Searcher {
+            params: params.sane(),
+            tree: Tree::new(bytes),
+            state: None,
+            restriction: Vec::new(),
+        }
     }
-    pub fn set_params(&mut self, _params: Params) {
-        unimplemented!()
+
+    /// Takes effect with the next run; priors already in the tree stay as they are.
+    pub fn set_params(&mut self, params: Params) {
+        self.params = params.sane();
     }
+
+    /// The parameters in force, every one inside its range.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
     /// Drops the tree and reserves anew.
-    pub fn resize(&mut self, _bytes: usize) {
-        unimplemented!()
+    pub fn resize(&mut self, bytes: usize) {
+        // The old reservation goes first: both at once might not fit.
+        self.tree = Tree::new(0);
+        self.tree = Tree::new(bytes);
     }
+
+    /// Bytes reserved for the tree, side arrays included.
+    pub fn bytes(&self) -> usize {
+        self.tree.bytes()
+    }
+
+    /// Drops the tree; keeps the root's state and the memory.
     pub fn clear(&mut self) {
-        unimplemented!()
+        self.tree.clear();
     }
+
     /// Makes `state` the root. `path` = actions from the former root to `state`, or None if unrelated
-    /// (then the tree is dropped). Returns visits kept.
-    pub fn set_root(&mut self, _state: W::State, _path: Option<&[W::Action]>) -> u64 {
-        unimplemented!()
+    /// (then the tree is dropped). Lifts any restriction. Returns visits kept.
+    pub fn set_root(&mut self, state: W::State, path: Option<&[W::Action]>) -> u64 {
+        self.restriction.clear();
+        let known = self.state.is_some();
+        self.state = Some(state);
+        let root = path
+            .filter(|_| known)
+            .and_then(|path| self.tree.descend(path.iter().map(|&action| action.into())))
+            // Anything but Expanded is evaluated anew: a proven node may have lost its edges, a refused
+            // one is a real position after all, and path-dependent ends are no statistics of its own.
+            .filter(|&at| self.tree.node(at).meta().state() == State::Expanded);
+        match root {
+            // The rest of the tree stays as garbage until a compaction.
+            Some(root) => {
+                self.tree.root = root;
+                self.tree.root().stats().visits
+            }
+            None => {
+                self.tree.clear();
+                0
+            }
+        }
     }
-    /// Restricts the root to these actions (`searchmoves`); empty = all.
-    pub fn restrict_root(&mut self, _actions: &[W::Action]) {
-        unimplemented!()
+
+    /// Restricts the root to these actions (`searchmoves`); empty, or none of them legal = all.
+    pub fn restrict_root(&mut self, actions: &[W::Action]) {
+        self.restriction = actions.iter().map(|&action| action.into()).collect();
     }
+
     /// Searches until `control` stops it or `max_playouts` playouts of this run are done (exact).
     /// The calling thread is worker 0; `threads - 1` more are spawned. Blocks. With one thread and a
     /// deterministic world the result repeats bit for bit.
+    ///
+    /// Ends early when the root has no move to search: the game is over there, or all is refused.
+    /// Without a root (no `set_root` yet) the outcome is empty.
     pub fn run(
         &mut self,
-        _world: &W,
-        _threads: usize,
-        _max_playouts: Option<u64>,
-        _control: &dyn Control<W>,
+        world: &W,
+        threads: usize,
+        max_playouts: Option<u64>,
+        control: &dyn Control<W>,
     ) -> Outcome<W::Action, W::Error> {
-        unimplemented!()
+        // 256: the width of a node's count of visits in flight (see `node`).
+        let threads = threads.clamp(1, 256);
+        let tally = Tally::new(self.tree.root().stats().visits, max_playouts);
+        let mut rngs: Vec<Rng> = (0..threads as u64)
+            .map(|lane| Rng::lane(self.params.seed, lane))
+            .collect();
+        let Some(state) = self.state.take() else {
+            return self.outcome(&tally, &Guide::default(), None);
+        };
+        let mut error = None;
+        let mut guide = None;
+        loop {
+            let root = self.tree.root().meta().state();
+            if root == State::Expanded && guide.is_none() {
+                guide = Some(Guide::new(&self.tree, &self.restriction, &self.params));
+            }
+            let none = Guide::default();
+            let guide = guide.as_ref().unwrap_or(&none);
+            let (tree, params, tally) = (&self.tree, &self.params, &tally);
+            let job = Job {
+                world,
+                tree,
+                params,
+                state: &state,
+                guide,
+                tally,
+                control,
+                threads,
+                max_playouts,
+            };
+            let view = View {
+                tree,
+                guide,
+                params,
+                tally,
+                world: PhantomData,
+            };
+            let ended = match root {
+                // The root is evaluated alone and before all else, even by a search already stopped.
+                State::Fresh => {
+                    let mut worker = Worker::new(&job, &mut rngs[0]);
+                    let error = worker.step(false).err();
+                    vec![worker.end(error)]
+                }
+                State::Expanded if control.tick(&view) == Flow::Stop => break,
+                State::Expanded => pool::phase(&job, &view, &mut rngs),
+                // No room for the root's own edges.
+                State::Shed => {
+                    tally.halt(Halt::Full);
+                    Vec::new()
+                }
+                State::Claimed | State::Terminal | State::Refused => break,
+            };
+            for Ended {
+                error: failed,
+                abandoned,
+            } in ended
+            {
+                error = error.or(failed);
+                abandoned.into_iter().for_each(|at| self.tree.release(at));
+            }
+            match tally.take_halt() {
+                _ if error.is_some() => break,
+                Halt::Stop => break,
+                // A stopped search has no use for room, and making it takes time.
+                Halt::Full if root == State::Expanded && control.stopped() => break,
+                Halt::Full => {
+                    if !self.tree.grow() {
+                        self.tree.compact();
+                    }
+                }
+                Halt::None if root == State::Expanded || !tally.tickets_left() => break,
+                Halt::None => {}
+            }
+        }
+        self.state = Some(state);
+        self.outcome(&tally, &guide.unwrap_or_default(), error)
+    }
+
+    /// Walks the whole tree and adds up what must hold between runs. For tests and for measuring.
+    pub fn audit(&self) -> Audit {
+        Audit::of(&self.tree)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    #[cfg(test)]
+    pub(crate) fn tree_mut(&mut self) -> &mut Tree {
+        &mut self.tree
+    }
+
+    #[cfg(test)]
+    pub(crate) fn root_state(&self) -> &W::State {
+        self.state.as_ref().expect("a root was set")
+    }
+
+    fn outcome(
+        &self,
+        tally: &Tally,
+        guide: &Guide,
+        error: Option<W::Error>,
+    ) -> Outcome<W::Action, W::Error> {
+        let view: View<'_, W> = View {
+            tree: &self.tree,
+            guide,
+            params: &self.params,
+            tally,
+            world: PhantomData,
+        };
+        let snapshot = view.snapshot(usize::MAX);
+        let line = snapshot.lines.first();
+        let best = line.and_then(|line| line.moves.first().copied());
+        let ponder = line.and_then(|line| line.moves.get(1).copied());
+        Outcome {
+            snapshot,
+            best,
+            ponder,
+            error,
+        }
     }
 }
-
-impl<W: World> Default for View<'_, W> {
-    fn default() -> Self {
-        View { _search: PhantomData }
-    }
-}
-
-pub(crate) fn _wdl(_: Wdl) {}

@@ -9,8 +9,9 @@ pub trait World: Send + Sync {
     /// A position, a predicted board or a latent: search never looks inside. The tree does not keep
     /// states; each descent clones the root's and steps it along the path.
     type State: Clone + Send + Sync;
-    /// One edge's label. Small: the tree keeps one per legal move of every expanded position.
-    type Action: Copy + Eq + std::fmt::Debug + Send + Sync;
+    /// One edge's label, packed into 16 bits: the tree keeps one per legal move of every expanded
+    /// position, so `From<u16>` must undo `Into<u16>`.
+    type Action: Copy + Eq + std::fmt::Debug + Send + Sync + Into<u16> + From<u16>;
     /// Why an evaluation failed (device lost, NaN, …). Ends the search, never the process.
     type Error: Error + Send + 'static;
 
@@ -21,6 +22,9 @@ pub trait World: Send + Sync {
     fn step(&self, state: &mut Self::State, action: Self::Action) -> Option<Wdl>;
 
     /// Evaluates one minibatch, in order. Blocks. The answer has one leaf per state.
+    ///
+    /// An answer that is not finite, has no edges, or has the wrong length is taken as
+    /// [`Leaf::Refused`].
     ///
     /// # Errors
     /// The device failed; the search drains, reports what it has, and ends.

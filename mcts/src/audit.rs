@@ -1,0 +1,68 @@
+//! Counts what must hold in a tree at rest. Reads every reachable node, so it is for tests and
+//! measurements; no search calls it.
+
+use crate::{
+    node::{Granule, State},
+    tree::{Tree, block_granules},
+};
+
+/// The tree's books, between two runs.
+///
+/// The law of visits: an expanded node has its own evaluation plus its children's visits,
+/// `visits = 1 + sum of the children's`. It has more, never less, if it is proven (a proven node ends
+/// playouts itself), or if a compaction took edges or a block from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Audit {
+    /// Nodes within reach of the root, and those of them with edges.
+    pub nodes: u64,
+    pub expanded: u64,
+    /// Nodes whose result is proven.
+    pub proven: u64,
+    /// Bytes of those nodes and their edges, garbage left out.
+    pub bytes: u64,
+    /// Virtual counts still on nodes, and claims nobody holds: 0 between runs.
+    pub in_flight: u64,
+    pub claimed: u64,
+    /// Expanded nodes with fewer visits than the law asks: 0 always.
+    pub below_law: u64,
+    /// Unproven expanded nodes with more: 0 until a compaction.
+    pub above_law: u64,
+    /// Largest distance of a node's prior sum from 1 (each is rounded to 16 bits).
+    pub prior_error: f32,
+}
+
+impl Audit {
+    pub(crate) fn of(tree: &Tree) -> Audit {
+        let mut audit = Audit::default();
+        let mut granules = 0;
+        let mut stack = vec![tree.root];
+        while let Some(at) = stack.pop() {
+            let (meta, stats) = (tree.node(at).meta(), tree.node(at).stats());
+            granules += 1;
+            audit.nodes += 1;
+            audit.in_flight += stats.in_flight;
+            audit.claimed += u64::from(meta.state() == State::Claimed);
+            audit.proven += u64::from(meta.proof().is_some());
+            if meta.state() != State::Expanded {
+                continue;
+            }
+            let edges = tree.edges(meta.edges());
+            granules += block_granules(edges.len());
+            audit.expanded += 1;
+            let children: Vec<u32> = edges.iter().filter_map(|edge| edge.child()).collect();
+            let law = 1 + children
+                .iter()
+                .map(|&child| tree.node(child).stats().visits)
+                .sum::<u64>();
+            audit.below_law += u64::from(stats.visits < law);
+            audit.above_law += u64::from(stats.visits > law && meta.proof().is_none());
+            if edges.complete {
+                let sum: f32 = edges.iter().map(|edge| edge.prior()).sum();
+                audit.prior_error = audit.prior_error.max((sum - 1.0).abs());
+            }
+            stack.extend(children);
+        }
+        audit.bytes = granules as u64 * size_of::<Granule>() as u64;
+        audit
+    }
+}

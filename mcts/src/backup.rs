@@ -1,0 +1,175 @@
+//! The way up: virtual counts on and off, values into the sums, proofs towards the root. Atomic adds
+//! and one compare-exchange loop (a proof), which repeats only when another worker has got further.
+
+use crate::{
+    node::{Fixed, Proof, State},
+    puct::virtual_count,
+    tree::Tree,
+    value::Wdl,
+};
+
+/// Puts the virtual counts of one playout on its path.
+pub fn launch(tree: &Tree, path: &[u32], counts: (u32, u32)) {
+    for (depth, &at) in path.iter().enumerate() {
+        tree.node(at)
+            .launch(virtual_count(depth, path.len() - 1, counts));
+    }
+}
+
+/// Takes them off again, without a visit.
+pub fn undo(tree: &Tree, path: &[u32], counts: (u32, u32)) {
+    for (depth, &at) in path.iter().enumerate() {
+        tree.node(at)
+            .undo(virtual_count(depth, path.len() - 1, counts));
+    }
+}
+
+/// Backs up `value`, of the side to move at the path's end, flipping it at each step. With `counts`,
+/// takes those virtual counts off in the same add.
+pub fn land(tree: &Tree, path: &[u32], value: Wdl, counts: Option<(u32, u32)>) {
+    let leaf = path.len() - 1;
+    let mut value = Fixed::new(value);
+    for (depth, &at) in path.iter().enumerate().rev() {
+        let off = counts.map_or(0, |counts| virtual_count(depth, leaf, counts));
+        tree.node(at).land(value, off);
+        value = value.flip();
+    }
+}
+
+/// Draws what follows from a proof at the end of `path` for the nodes above it, as far as something
+/// follows.
+pub fn propagate(tree: &Tree, path: &[u32]) {
+    for pair in path.windows(2).rev() {
+        let [parent, child] = [pair[0], pair[1]];
+        let Some(proof) = tree.node(child).meta().proof() else {
+            return;
+        };
+        let follows = match proof {
+            Proof::Loss(plies) => Some(Proof::Win(plies + 1)),
+            _ => conclude(tree, parent),
+        };
+        if !follows.is_some_and(|proof| tree.node(parent).prove(proof)) {
+            return;
+        }
+    }
+}
+
+/// What all children together prove. Lowest priors first: those are the last to be visited, so the
+/// usual answer, nothing, comes at once. Two workers that prove the last two children at the same
+/// instant may each miss the other's; the next visit to either child asks again.
+fn conclude(tree: &Tree, at: u32) -> Option<Proof> {
+    let meta = tree.node(at).meta();
+    if meta.state() != State::Expanded {
+        return None;
+    }
+    let edges = tree.edges(meta.edges());
+    let (mut win, mut draw, mut loss) = (None, false, 0);
+    for edge in edges.iter().rev() {
+        match tree.node(edge.child()?).meta().proof()? {
+            Proof::Loss(plies) => win = Some(win.unwrap_or(u32::MAX).min(plies + 1)),
+            Proof::Draw => draw = true,
+            Proof::Win(plies) => loss = loss.max(plies + 1),
+        }
+    }
+    match win {
+        Some(plies) => Some(Proof::Win(plies)),
+        None if !edges.complete => None,
+        None if draw => Some(Proof::Draw),
+        None => Some(Proof::Loss(loss)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        node::Meta,
+        puct::Ranked,
+        tree::{MIN_BYTES, Tree},
+    };
+
+    /// A root with `n` visited children.
+    fn family(n: u16) -> (Tree, Vec<u32>) {
+        let tree = Tree::new(MIN_BYTES);
+        let ranked: Vec<_> = (0..n)
+            .map(|action| Ranked {
+                action,
+                prior: 0.1,
+                q: 0.5,
+            })
+            .collect();
+        let block = tree.alloc_edges(&ranked).unwrap();
+        tree.root()
+            .publish(Meta::fresh(0).with_edges(block).with_state(State::Expanded));
+        let edges = tree.edges(block);
+        let children = (0..n.into())
+            .map(|at| tree.visit(&edges, at, &mut None).unwrap())
+            .collect();
+        (tree, children)
+    }
+
+    fn prove(tree: &Tree, child: u32, proof: Proof) {
+        tree.node(child).publish(
+            Meta::fresh(0)
+                .with_state(State::Terminal)
+                .with_proof(Some(proof)),
+        );
+        propagate(tree, &[tree.root, child]);
+    }
+
+    #[test]
+    fn one_lost_child_wins_and_a_shorter_one_wins_faster() {
+        let (tree, children) = family(3);
+        prove(&tree, children[0], Proof::Win(1));
+        assert_eq!(tree.root().meta().proof(), None);
+        prove(&tree, children[1], Proof::Loss(4));
+        assert_eq!(tree.root().meta().proof(), Some(Proof::Win(5)));
+        prove(&tree, children[2], Proof::Loss(0));
+        assert_eq!(tree.root().meta().proof(), Some(Proof::Win(1)));
+    }
+
+    #[test]
+    fn all_children_won_is_a_loss_as_late_as_possible() {
+        let (tree, children) = family(3);
+        for (&child, plies) in children.iter().zip([2, 6, 4]) {
+            assert_eq!(tree.root().meta().proof(), None);
+            prove(&tree, child, Proof::Win(plies));
+        }
+        assert_eq!(tree.root().meta().proof(), Some(Proof::Loss(7)));
+    }
+
+    #[test]
+    fn a_draw_among_losses_is_a_draw() {
+        let (tree, children) = family(2);
+        prove(&tree, children[0], Proof::Draw);
+        prove(&tree, children[1], Proof::Win(0));
+        assert_eq!(tree.root().meta().proof(), Some(Proof::Draw));
+    }
+
+    #[test]
+    fn a_refused_or_unfinished_sibling_proves_nothing() {
+        let (tree, children) = family(2);
+        tree.node(children[1])
+            .publish(Meta::fresh(0).with_state(State::Refused));
+        prove(&tree, children[0], Proof::Win(0));
+        assert_eq!(tree.root().meta().proof(), None);
+    }
+
+    #[test]
+    fn values_flip_on_the_way_up_and_virtual_counts_come_off() {
+        let (tree, children) = family(1);
+        let path = [tree.root, children[0]];
+        launch(&tree, &path, (2, 8));
+        assert_eq!(
+            (
+                tree.root().stats().in_flight,
+                tree.node(children[0]).stats().in_flight
+            ),
+            (4, 8)
+        );
+        land(&tree, &path, Wdl::WIN, Some((2, 8)));
+        assert_eq!(tree.root().stats().mean(), Some(Wdl::LOSS));
+        assert_eq!(tree.node(children[0]).stats().mean(), Some(Wdl::WIN));
+        assert!(path.iter().all(|&at| tree.node(at).stats().in_flight == 0));
+    }
+}

@@ -1,0 +1,386 @@
+//! One node in 32 bytes, all of it atomic: counts, value sum, draw sum, and one word of meta data
+//! that says what the node is. Knows bits and orderings; knows nothing of trees or of PUCT.
+//!
+//! Values are fixed-point integers so that a backup is an atomic add and no order of adds can change
+//! a sum. Counts and sums are separate words: a reader may see one playout's visit without its value.
+//! That skews one mean by one sample for an instant, and every sum is exact once the adds are done.
+
+use crate::value::Wdl;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+/// 32 bytes of arena: a node, or four words of an edge block.
+#[repr(C, align(32))]
+#[derive(Debug, Default)]
+pub struct Granule(pub [AtomicU64; 4]);
+
+/// `counts`: visits above, virtual counts below. 26 bits hold 256 workers x 2 x 1024 leaves and
+/// collisions x 64; 38 bits of visits last three days at a million playouts a second.
+const VIRTUAL_BITS: u32 = 26;
+const VISIT: u64 = 1 << VIRTUAL_BITS;
+/// Fixed point of the sums: 2^38 visits x 2^24 still fit.
+const ONE: u64 = 1 << 24;
+
+/// How far a node has come. Only moves forward while workers run: Fresh, Claimed, then one of the
+/// others; Expanded may still become Refused (all its children refused).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Never evaluated.
+    Fresh = 0,
+    /// One worker has it in its minibatch.
+    Claimed = 1,
+    /// Has edges.
+    Expanded = 2,
+    /// The game is over here, or it is proven and its edges were dropped for room.
+    Terminal = 3,
+    /// The model's answer was no state: never chosen again.
+    Refused = 4,
+    /// Evaluated and backed up, but there was no room for its edges; a compaction makes it Fresh.
+    Shed = 5,
+}
+
+/// A result that no further search can change, for the side to move, with plies to the end of the
+/// game. `Win` and `Loss` hold a bound: the winner needs no more than that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    Win(u32),
+    Draw,
+    Loss(u32),
+}
+
+impl Proof {
+    pub fn wdl(self) -> Wdl {
+        match self {
+            Proof::Win(_) => Wdl::WIN,
+            Proof::Draw => Wdl::DRAW,
+            Proof::Loss(_) => Wdl::LOSS,
+        }
+    }
+
+    /// The proof a terminal value is; a value between the three is none.
+    pub fn of_end(wdl: Wdl) -> Option<Proof> {
+        [Proof::Win(0), Proof::Draw, Proof::Loss(0)]
+            .into_iter()
+            .find(|p| p.wdl() == wdl)
+    }
+}
+
+/// The fourth word: edge block 0..32, first-play q 32..48, state 48..51, proof 51..53, its plies 53..64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meta(pub u64);
+
+const MAX_PLIES: u32 = (1 << 11) - 1;
+
+impl Meta {
+    pub fn fresh(q: u16) -> Meta {
+        Meta(u64::from(q) << 32)
+    }
+
+    pub fn state(self) -> State {
+        match self.0 >> 48 & 7 {
+            0 => State::Fresh,
+            1 => State::Claimed,
+            2 => State::Expanded,
+            3 => State::Terminal,
+            4 => State::Refused,
+            _ => State::Shed,
+        }
+    }
+
+    pub fn with_state(self, state: State) -> Meta {
+        Meta(self.0 & !(7 << 48) | (state as u64) << 48)
+    }
+
+    /// Granule index of the edge block; meaningful when Expanded.
+    pub fn edges(self) -> u32 {
+        self.0 as u32
+    }
+
+    pub fn with_edges(self, edges: u32) -> Meta {
+        Meta(self.0 & !0xFFFF_FFFF | u64::from(edges))
+    }
+
+    /// The model's action value of the edge that led here, for the side to move at the parent.
+    pub fn q(self) -> f32 {
+        from_unit16((self.0 >> 32) as u16)
+    }
+
+    pub fn proof(self) -> Option<Proof> {
+        let plies = (self.0 >> 53) as u32;
+        match self.0 >> 51 & 3 {
+            1 => Some(Proof::Win(plies)),
+            2 => Some(Proof::Draw),
+            3 => Some(Proof::Loss(plies)),
+            _ => None,
+        }
+    }
+
+    pub fn with_proof(self, proof: Option<Proof>) -> Meta {
+        let (kind, plies) = match proof {
+            None => (0, 0),
+            Some(Proof::Win(plies)) => (1, plies),
+            Some(Proof::Draw) => (2, 0),
+            Some(Proof::Loss(plies)) => (3, plies),
+        };
+        Meta(self.0 & ((1 << 51) - 1) | kind << 51 | u64::from(plies.min(MAX_PLIES)) << 53)
+    }
+}
+
+/// A number of [0, 1] in 16 bits.
+pub fn to_unit16(x: f32) -> u16 {
+    (x.clamp(0.0, 1.0) * 65535.0).round() as u16
+}
+
+pub fn from_unit16(x: u16) -> f32 {
+    f32::from(x) / 65535.0
+}
+
+/// A value in the fixed point of the sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    score: u64,
+    draw: u64,
+}
+
+impl Fixed {
+    pub fn new(wdl: Wdl) -> Fixed {
+        let unit = |x: f32| (f64::from(x.clamp(0.0, 1.0)) * ONE as f64).round() as u64;
+        Fixed {
+            score: unit(wdl.q()),
+            draw: unit(wdl.draw),
+        }
+    }
+
+    /// [`Wdl::flip`] on the fixed-point form, exact.
+    pub fn flip(self) -> Fixed {
+        Fixed {
+            score: ONE - self.score,
+            ..self
+        }
+    }
+}
+
+/// Counts and sums of a node, read once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    pub visits: u64,
+    pub in_flight: u64,
+    score: u64,
+    draw: u64,
+}
+
+impl Stats {
+    /// Sum of values as the side to move at the *parent* sees them: the flip of this node's own.
+    pub fn parents_value(&self) -> f64 {
+        self.visits as f64 - self.score as f64 / ONE as f64
+    }
+
+    /// Mean value for the node's own side to move; None before the first visit.
+    pub fn mean(&self) -> Option<Wdl> {
+        let part = |sum: u64| (sum as f64 / ONE as f64 / self.visits as f64) as f32;
+        (self.visits > 0).then(|| Wdl::from_score_and_draw(part(self.score), part(self.draw)))
+    }
+}
+
+/// A granule read as a node.
+#[derive(Clone, Copy, Debug)]
+pub struct Node<'a>(pub &'a Granule);
+
+impl Node<'_> {
+    /// Makes the granule a fresh node. Relaxed: nobody else knows the index until an edge publishes it.
+    pub fn init(self, q: u16) {
+        let [counts, score, draw, meta] = &self.0.0;
+        counts.store(0, Relaxed);
+        score.store(0, Relaxed);
+        draw.store(0, Relaxed);
+        meta.store(Meta::fresh(q).0, Relaxed);
+    }
+
+    /// Relaxed: statistics steer, they publish nothing.
+    pub fn stats(self) -> Stats {
+        let [counts, score, draw, _] = &self.0.0;
+        let counts = counts.load(Relaxed);
+        Stats {
+            visits: counts >> VIRTUAL_BITS,
+            in_flight: counts & (VISIT - 1),
+            score: score.load(Relaxed),
+            draw: draw.load(Relaxed),
+        }
+    }
+
+    /// Adds virtual counts. Relaxed: see [`Node::stats`].
+    pub fn launch(self, count: u32) {
+        self.0.0[0].fetch_add(u64::from(count), Relaxed);
+    }
+
+    /// Takes virtual counts back without a visit. Relaxed: see [`Node::stats`].
+    pub fn undo(self, count: u32) {
+        self.0.0[0].fetch_sub(u64::from(count), Relaxed);
+    }
+
+    /// One visit worth `value`, in exchange for `count` virtual ones. Relaxed: see [`Node::stats`].
+    pub fn land(self, value: Fixed, count: u32) {
+        let [counts, score, draw, _] = &self.0.0;
+        score.fetch_add(value.score, Relaxed);
+        draw.fetch_add(value.draw, Relaxed);
+        counts.fetch_add(VISIT - u64::from(count), Relaxed);
+    }
+
+    /// Acquire: pairs with the Release of [`Node::publish`], so that a reader who sees Expanded also
+    /// sees the edges, and one who sees Terminal sees its first visit.
+    pub fn meta(self) -> Meta {
+        Meta(self.0.0[3].load(Acquire))
+    }
+
+    /// The one compare-exchange that makes a worker the owner of a fresh node's expansion.
+    /// Relaxed: the claim hands over no data; what its owner writes is published later.
+    pub fn claim(self, fresh: Meta) -> bool {
+        let claimed = fresh.with_state(State::Claimed);
+        self.0.0[3]
+            .compare_exchange(fresh.0, claimed.0, Relaxed, Relaxed)
+            .is_ok()
+    }
+
+    /// Ends the claim; only its owner may call. A plain store will do: nobody else changes the meta
+    /// word of a claimed node. Release: publishes the edge block, or a terminal's first visit.
+    pub fn publish(self, meta: Meta) {
+        self.0.0[3].store(meta.0, Release);
+    }
+
+    /// Sets or improves the proof of an expanded node: a shorter win, any result over none. True if
+    /// it changed. AcqRel: passes on the children's proofs that this one was drawn from.
+    pub fn prove(self, proof: Proof) -> bool {
+        self.update(|meta| {
+            let better = match (meta.proof(), proof) {
+                (None, _) => true,
+                (Some(Proof::Win(old)), Proof::Win(new)) => new < old,
+                (Some(Proof::Loss(old)), Proof::Loss(new)) => new != old,
+                _ => false,
+            };
+            (meta.state() == State::Expanded && better).then(|| meta.with_proof(Some(proof)))
+        })
+    }
+
+    /// An expanded node all of whose children were refused is no state either.
+    pub fn refuse(self) -> bool {
+        self.update(|meta| {
+            (meta.state() == State::Expanded).then(|| meta.with_state(State::Refused))
+        })
+    }
+
+    fn update(self, change: impl Fn(Meta) -> Option<Meta>) -> bool {
+        self.0.0[3]
+            .fetch_update(AcqRel, Acquire, |word| {
+                change(Meta(word)).map(|meta| meta.0)
+            })
+            .is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_32_bytes() {
+        assert_eq!((size_of::<Granule>(), align_of::<Granule>()), (32, 32));
+    }
+
+    #[test]
+    fn meta_fields_do_not_touch_each_other() {
+        for state in [
+            State::Fresh,
+            State::Claimed,
+            State::Expanded,
+            State::Terminal,
+            State::Refused,
+            State::Shed,
+        ] {
+            for proof in [
+                None,
+                Some(Proof::Win(2047)),
+                Some(Proof::Draw),
+                Some(Proof::Loss(1)),
+            ] {
+                let meta = Meta::fresh(0xABCD)
+                    .with_edges(u32::MAX)
+                    .with_state(state)
+                    .with_proof(proof);
+                assert_eq!(
+                    (meta.state(), meta.proof(), meta.edges()),
+                    (state, proof, u32::MAX)
+                );
+                assert_eq!(meta.q(), from_unit16(0xABCD));
+            }
+        }
+        assert_eq!(
+            Meta::fresh(0).with_proof(Some(Proof::Win(9999))).proof(),
+            Some(Proof::Win(2047))
+        );
+    }
+
+    #[test]
+    fn landing_takes_off_exactly_what_was_launched() {
+        let granule = Granule::default();
+        let node = Node(&granule);
+        node.init(0);
+        node.launch(8);
+        node.launch(2);
+        assert_eq!((node.stats().visits, node.stats().in_flight), (0, 10));
+        node.land(
+            Fixed::new(Wdl {
+                win: 0.5,
+                draw: 0.25,
+                loss: 0.25,
+            }),
+            8,
+        );
+        node.undo(2);
+        let stats = node.stats();
+        assert_eq!((stats.visits, stats.in_flight), (1, 0));
+        assert_eq!(
+            stats.mean(),
+            Some(Wdl {
+                win: 0.5,
+                draw: 0.25,
+                loss: 0.25
+            })
+        );
+        assert_eq!(stats.parents_value(), 1.0 - 0.625);
+    }
+
+    #[test]
+    fn only_one_claim_wins() {
+        let granule = Granule::default();
+        let node = Node(&granule);
+        let fresh = node.meta();
+        assert!(node.claim(fresh));
+        assert!(!node.claim(fresh));
+        assert_eq!(node.meta().state(), State::Claimed);
+    }
+
+    #[test]
+    fn wins_only_get_shorter_and_results_never_change() {
+        let granule = Granule::default();
+        let node = Node(&granule);
+        assert!(
+            !node.prove(Proof::Win(3)),
+            "a fresh node has nothing to prove"
+        );
+        node.publish(Meta::fresh(0).with_state(State::Expanded));
+        assert!(node.prove(Proof::Win(5)));
+        assert!(!node.prove(Proof::Win(7)));
+        assert!(node.prove(Proof::Win(3)));
+        assert!(!node.prove(Proof::Draw));
+        assert_eq!(node.meta().proof(), Some(Proof::Win(3)));
+    }
+
+    #[test]
+    fn flip_twice_is_nothing() {
+        let value = Fixed::new(Wdl {
+            win: 0.3,
+            draw: 0.3,
+            loss: 0.4,
+        });
+        assert_eq!(value.flip().flip(), value);
+    }
+}

@@ -1,0 +1,169 @@
+//! Every constant of the search, with its source and range. Pure data: nothing here reads the tree.
+//! Values outside their range are clamped by [`Params::sane`], never refused: an option typed into a
+//! GUI must not stop a search.
+
+/// Every search constant, each with source and range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Leaves a worker gathers before it evaluates (paper 000, App. A.3: b = 16). 1..=1024.
+    pub batch: usize,
+    /// Visits the tree must hold per worker for each leaf beyond the first in a minibatch, so that a
+    /// small tree is searched nearly in sequence. Guess, after the collision ramp of lc0 PR #1540. 1..
+    pub ramp: u32,
+    /// Exploration at few visits. Half of lc0's 1.745, our Q being in [0, 1]. 0..=16.
+    pub c_puct: f32,
+    /// Visits at which exploration starts to grow (lc0: 38739). 1..
+    pub c_base: f32,
+    /// Growth of exploration with log N; half of lc0's 3.894. 0 = constant `c_puct`. 0..=16.
+    pub c_factor: f32,
+    /// Eq. 1: temperature over action values (paper 000, App. A.3: 0.1). 0.001..=10.
+    pub tau: f32,
+    /// Eq. 1: the k best moves share the softmax (paper 000, App. A.3: 5). 1..
+    pub top_k: usize,
+    /// Eq. 1: share spread evenly over all moves (paper 000, App. A.3: 0.05). 0..=1.
+    pub epsilon: f32,
+    /// Weight of the model's policy head in the prior against Eq. 1's action-value prior, 0..=1.
+    /// 0 is the paper's agent; 0.5 is a guess.
+    pub policy_share: f32,
+    /// Value assumed for an unvisited edge.
+    pub fpu: Fpu,
+    /// Dynamic virtual counts (n_min, n_max) of paper 000, section 3.2; None = static count of
+    /// `static_virtual`. Paper: n_min 2, n_max from 8. 1..=64 each.
+    pub dynamic_virtual: Option<(u32, u32)>,
+    /// Raise n_max with the simulations of the search by the table of paper 000, App. A.3.
+    pub adapt_virtual: bool,
+    /// Paper 000, App. A.3: 10, the baseline it beats. 1..=64.
+    pub static_virtual: u32,
+    /// What a virtual count is worth while its evaluation is under way.
+    pub virtual_value: VirtualValue,
+    /// Final move: most visits (robust child) or best mean value (max child).
+    pub final_move: FinalMove,
+    /// Share of Dirichlet noise in the root's priors, for self-play; 0 = off. AlphaZero: 0.25. 0..=1.
+    pub noise_epsilon: f32,
+    /// Concentration of that noise per move. AlphaZero, chess: 0.3. 0.001..=100.
+    pub noise_alpha: f32,
+    /// Seeds tie-breaks and noise.
+    pub seed: u64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            batch: 16,
+            ramp: 8,
+            c_puct: 0.87,
+            c_base: 38_739.0,
+            c_factor: 1.947,
+            tau: 0.1,
+            top_k: 5,
+            epsilon: 0.05,
+            policy_share: 0.5,
+            fpu: Fpu::ActionValue,
+            dynamic_virtual: Some((2, 8)),
+            adapt_virtual: true,
+            static_virtual: 10,
+            virtual_value: VirtualValue::Loss,
+            final_move: FinalMove::Robust,
+            noise_epsilon: 0.0,
+            noise_alpha: 0.3,
+            seed: 0,
+        }
+    }
+}
+
+/// Largest virtual count of one playout on one node; [`crate::node`] sizes its counter by it.
+pub const MAX_VIRTUAL: u32 = 64;
+/// Largest minibatch of one worker.
+pub const MAX_BATCH: usize = 1024;
+
+impl Params {
+    /// The same parameters with every number inside its range.
+    #[must_use]
+    pub fn sane(mut self) -> Self {
+        let or = |x: f32, low: f32, high: f32, default: f32| {
+            if x.is_finite() {
+                x.clamp(low, high)
+            } else {
+                default
+            }
+        };
+        let d = Params::default();
+        self.batch = self.batch.clamp(1, MAX_BATCH);
+        self.ramp = self.ramp.max(1);
+        self.c_puct = or(self.c_puct, 0.0, 16.0, d.c_puct);
+        self.c_base = or(self.c_base, 1.0, 1e12, d.c_base);
+        self.c_factor = or(self.c_factor, 0.0, 16.0, d.c_factor);
+        self.tau = or(self.tau, 0.001, 10.0, d.tau);
+        self.top_k = self.top_k.max(1);
+        self.epsilon = or(self.epsilon, 0.0, 1.0, d.epsilon);
+        self.policy_share = or(self.policy_share, 0.0, 1.0, d.policy_share);
+        if let Fpu::ParentQ { reduction } = self.fpu {
+            self.fpu = Fpu::ParentQ {
+                reduction: or(reduction, 0.0, 2.0, 0.0),
+            };
+        }
+        self.dynamic_virtual = self.dynamic_virtual.map(|(low, high)| {
+            let low = low.clamp(1, MAX_VIRTUAL);
+            (low, high.clamp(low, MAX_VIRTUAL))
+        });
+        self.static_virtual = self.static_virtual.clamp(1, MAX_VIRTUAL);
+        self.noise_epsilon = or(self.noise_epsilon, 0.0, 1.0, 0.0);
+        self.noise_alpha = or(self.noise_alpha, 0.001, 100.0, d.noise_alpha);
+        self
+    }
+}
+
+/// First-play urgency: the Q of an edge nobody has visited.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fpu {
+    /// The model's own action value of that edge (after Ceres' action head).
+    ActionValue,
+    /// The parent's Q, less `reduction` times the root of the visited prior mass (lc0).
+    ParentQ { reduction: f32 },
+}
+
+/// What a visit under way counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VirtualValue {
+    /// As lost: visits rise, the value sum does not (paper 000, App. A.1).
+    Loss,
+    /// As the edge's present mean: only exploration falls (Princhess).
+    Mean,
+}
+
+/// Rule that turns the root's statistics into a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinalMove {
+    /// Most visits, ties by mean value.
+    Robust,
+    /// Best mean value among the visited, ties by visits.
+    Max,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_sane_and_nonsense_becomes_so() {
+        assert_eq!(Params::default().sane(), Params::default());
+        let wild = Params {
+            batch: 0,
+            tau: f32::NAN,
+            c_puct: -1.0,
+            top_k: 0,
+            dynamic_virtual: Some((9, 3)),
+            fpu: Fpu::ParentQ {
+                reduction: f32::INFINITY,
+            },
+            ..Params::default()
+        }
+        .sane();
+        assert_eq!(
+            (wild.batch, wild.tau, wild.c_puct, wild.top_k),
+            (1, 0.1, 0.0, 1)
+        );
+        assert_eq!(wild.dynamic_virtual, Some((9, 9)));
+        assert_eq!(wild.fpu, Fpu::ParentQ { reduction: 0.0 });
+    }
+}

@@ -1,0 +1,210 @@
+//! The workers: what they share, and the phases they run in. A phase is one `thread::scope`; it ends
+//! when the search does or when the arena is full. Between phases one thread has the tree for itself
+//! and makes room, so no worker ever waits for another.
+
+use crate::{
+    batch::{Ended, Worker},
+    params::Params,
+    rng::Rng,
+    root::Guide,
+    search::{Control, Flow, View},
+    tree::Tree,
+    world::World,
+};
+use std::{
+    sync::atomic::{AtomicU8, AtomicU64, Ordering::*},
+    thread,
+    time::Instant,
+};
+
+/// What all workers of one phase share, read-only but for atomics.
+pub struct Job<'a, W: World> {
+    pub world: &'a W,
+    pub tree: &'a Tree,
+    pub params: &'a Params,
+    pub state: &'a W::State,
+    pub guide: &'a Guide,
+    pub tally: &'a Tally,
+    pub control: &'a dyn Control<W>,
+    pub threads: usize,
+    pub max_playouts: Option<u64>,
+}
+
+/// Why a phase ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// No playouts left, or not halted.
+    None = 0,
+    /// The arena is full: make room, then go on.
+    Full = 1,
+    /// The search is over.
+    Stop = 2,
+}
+
+/// Counters of one run. All Relaxed: they are totals and signals, and publish no other data; the end
+/// of a scope orders everything before it.
+#[derive(Debug)]
+pub struct Tally {
+    pub started: Instant,
+    /// Visits the root had before this run.
+    pub kept: u64,
+    tickets: AtomicU64,
+    halt: AtomicU8,
+    playouts: AtomicU64,
+    plies: AtomicU64,
+    deepest: AtomicU64,
+    refused: AtomicU64,
+    collisions: AtomicU64,
+}
+
+impl Tally {
+    pub fn new(kept: u64, max_playouts: Option<u64>) -> Tally {
+        let zero = || AtomicU64::new(0);
+        Tally {
+            started: Instant::now(),
+            kept,
+            tickets: AtomicU64::new(max_playouts.unwrap_or(u64::MAX)),
+            halt: AtomicU8::new(Halt::None as u8),
+            playouts: zero(),
+            plies: zero(),
+            deepest: zero(),
+            refused: zero(),
+            collisions: zero(),
+        }
+    }
+
+    /// The right to one playout. A worker that does not finish it gives it back and asks again, so
+    /// the total is exact.
+    pub fn take_ticket(&self) -> bool {
+        self.tickets
+            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
+            .is_ok()
+    }
+
+    pub fn tickets_left(&self) -> bool {
+        self.tickets.load(Relaxed) > 0
+    }
+
+    pub fn return_ticket(&self) {
+        self.tickets.fetch_add(1, Relaxed);
+    }
+
+    pub fn playout(&self, depth: usize) {
+        self.playouts.fetch_add(1, Relaxed);
+        self.plies.fetch_add(depth as u64, Relaxed);
+        self.deepest.fetch_max(depth as u64, Relaxed);
+    }
+
+    pub fn playouts(&self) -> u64 {
+        self.playouts.load(Relaxed)
+    }
+
+    pub fn refuse(&self) {
+        self.refused.fetch_add(1, Relaxed);
+    }
+
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Relaxed)
+    }
+
+    pub fn collide(&self) {
+        self.collisions.fetch_add(1, Relaxed);
+    }
+
+    pub fn collisions(&self) -> u64 {
+        self.collisions.load(Relaxed)
+    }
+
+    /// Mean depth of the playouts, rounded, and the greatest.
+    pub fn depths(&self) -> (u32, u32) {
+        let playouts = self.playouts().max(1);
+        let mean = (self.plies.load(Relaxed) + playouts / 2) / playouts;
+        (mean as u32, self.deepest.load(Relaxed) as u32)
+    }
+
+    /// Asks all workers to leave; a stop outranks a full arena.
+    pub fn halt(&self, why: Halt) {
+        self.halt.fetch_max(why as u8, Relaxed);
+    }
+
+    pub fn halted(&self) -> bool {
+        self.halt.load(Relaxed) != Halt::None as u8
+    }
+
+    /// Reads the reason and clears it.
+    pub fn take_halt(&self) -> Halt {
+        match self.halt.swap(Halt::None as u8, Relaxed) {
+            0 => Halt::None,
+            1 => Halt::Full,
+            _ => Halt::Stop,
+        }
+    }
+}
+
+/// Lets the others leave when a worker dies of a panic in its world, so that the scope can end and
+/// pass the panic on.
+struct Alarm<'a>(&'a Tally);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.halt(Halt::Stop);
+        }
+    }
+}
+
+/// Runs one phase. The calling thread is worker 0. `rngs` has one generator per worker.
+pub fn phase<W: World>(
+    job: &Job<'_, W>,
+    view: &View<'_, W>,
+    rngs: &mut [Rng],
+) -> Vec<Ended<W::Error>> {
+    let Some((first, others)) = rngs.split_first_mut() else {
+        return Vec::new();
+    };
+    thread::scope(|scope| {
+        let spawned: Vec<_> = others
+            .iter_mut()
+            .filter_map(|rng| {
+                let thread = thread::Builder::new().name("mcts".into());
+                thread
+                    .spawn_scoped(scope, || work(job, rng, None))
+                    .inspect_err(|error| log::warn!("one search thread fewer: {error}"))
+                    .ok()
+            })
+            .collect();
+        let mut ended = vec![work(job, first, Some(view))];
+        for worker in spawned {
+            match worker.join() {
+                Ok(end) => ended.push(end),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        ended
+    })
+}
+
+fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, view: Option<&View<'_, W>>) -> Ended<W::Error> {
+    let _alarm = Alarm(job.tally);
+    let mut worker = Worker::new(job, rng);
+    let error = loop {
+        match worker.step(true) {
+            Err(error) => break Some(error),
+            Ok(busy) => {
+                if let Some(view) = view
+                    && job.control.tick(view) == Flow::Stop
+                {
+                    job.tally.halt(Halt::Stop);
+                }
+                if job.tally.halted() || (!busy && !job.tally.tickets_left()) {
+                    break None;
+                }
+                // Every leaf within reach is in flight elsewhere: let those threads have the core.
+                if !busy {
+                    thread::yield_now();
+                }
+            }
+        }
+    };
+    worker.end(error)
+}

@@ -1,0 +1,296 @@
+//! What is special about the root: noise and restriction before the search, the final move and the
+//! principal variations after it. Reads the tree; changes nothing in it.
+
+use crate::{
+    node::{Node, Proof, State},
+    params::{FinalMove, Params},
+    rng::Rng,
+    search::Line,
+    tree::{EdgeWord, Tree},
+    value::Wdl,
+};
+use std::cmp::Ordering;
+
+/// The root's priors and moves as this run sees them. The tree keeps the priors without noise, so
+/// that none of it stays when the tree is reused.
+#[derive(Debug, Default)]
+pub struct Guide {
+    /// By edge; empty = all allowed.
+    allowed: Vec<bool>,
+    /// By edge; empty = none.
+    noise: Vec<f32>,
+    epsilon: f32,
+}
+
+impl Guide {
+    /// For the expanded root of `tree`: only `actions`, unless none of them is among its edges.
+    pub fn new(tree: &Tree, actions: &[u16], params: &Params) -> Guide {
+        let meta = tree.root().meta();
+        if meta.state() != State::Expanded {
+            return Guide::default();
+        }
+        let edges = tree.edges(meta.edges());
+        let mut allowed: Vec<bool> = edges
+            .iter()
+            .map(|e| actions.contains(&e.action()))
+            .collect();
+        if !allowed.contains(&true) {
+            allowed.clear();
+        }
+        let mut noise = Vec::new();
+        if params.noise_epsilon > 0.0 {
+            let mut rng = Rng::lane(params.seed, u64::MAX);
+            noise = rng.dirichlet(f64::from(params.noise_alpha), edges.len());
+        }
+        Guide {
+            allowed,
+            noise,
+            epsilon: params.noise_epsilon,
+        }
+    }
+
+    pub fn allows(&self, at: usize) -> bool {
+        self.allowed.get(at).copied().unwrap_or(true)
+    }
+
+    /// Prior with noise (AlphaZero): `(1 - epsilon) P + epsilon * Dirichlet`.
+    pub fn prior(&self, at: usize, prior: f32) -> f32 {
+        self.noise.get(at).map_or(prior, |noise| {
+            (1.0 - self.epsilon) * prior + self.epsilon * noise
+        })
+    }
+}
+
+/// One move of a node with all the final-move rule looks at, for the side to move at the node.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    pub action: u16,
+    pub prior: f32,
+    pub visits: u64,
+    pub value: Wdl,
+    pub proof: Option<Proof>,
+    pub child: Option<u32>,
+    refused: bool,
+}
+
+impl Candidate {
+    fn new(tree: &Tree, edge: EdgeWord, draw: f32) -> Candidate {
+        let mut candidate = Candidate {
+            action: edge.action(),
+            prior: edge.prior(),
+            visits: 0,
+            value: Wdl::from_score_and_draw(crate::node::from_unit16(edge.q_bits()), draw),
+            proof: None,
+            child: edge.child(),
+            refused: false,
+        };
+        if let Some(child) = edge.child() {
+            let (meta, stats) = (tree.node(child).meta(), tree.node(child).stats());
+            candidate.visits = stats.visits;
+            candidate.refused = meta.state() == State::Refused;
+            candidate.proof = meta.proof().map(|proof| match proof {
+                Proof::Win(plies) => Proof::Loss(plies + 1),
+                Proof::Draw => Proof::Draw,
+                Proof::Loss(plies) => Proof::Win(plies + 1),
+            });
+            let mean = stats.mean().map(Wdl::flip);
+            let unvisited = || Wdl::from_score_and_draw(meta.q(), draw);
+            candidate.value = candidate
+                .proof
+                .map(Proof::wdl)
+                .or(mean)
+                .unwrap_or_else(unvisited);
+        }
+        candidate
+    }
+
+    /// Mate in plies: positive when the mover mates.
+    pub fn mate_plies(&self) -> Option<i32> {
+        match self.proof? {
+            Proof::Win(plies) => Some(plies as i32),
+            Proof::Draw => None,
+            Proof::Loss(plies) => Some(-(plies as i32)),
+        }
+    }
+
+    /// The final-move rule as an order, best first. Proven wins lead, the shortest foremost; proven
+    /// losses trail, the longest foremost; refused states come last. Then the rule itself (paper 000,
+    /// App. A.3: most visits, ties by value), and the prior where nothing has been visited.
+    fn order(&self, other: &Candidate, rule: FinalMove) -> Ordering {
+        let class = |c: &Candidate| match c.proof {
+            _ if c.refused => (3, 0),
+            Some(Proof::Win(plies)) => (0, i64::from(plies)),
+            Some(Proof::Loss(plies)) => (2, -i64::from(plies)),
+            _ => (1, 0),
+        };
+        let visits = other.visits.cmp(&self.visits);
+        let value = other.value.q().total_cmp(&self.value.q());
+        let by_rule = match rule {
+            FinalMove::Robust => visits.then(value),
+            FinalMove::Max => (self.visits == 0)
+                .cmp(&(other.visits == 0))
+                .then(value)
+                .then(visits),
+        };
+        class(self)
+            .cmp(&class(other))
+            .then(by_rule)
+            .then(other.prior.total_cmp(&self.prior))
+    }
+}
+
+/// The moves of an expanded node, best first; empty for any other node.
+pub fn candidates(tree: &Tree, node: Node<'_>, guide: &Guide, rule: FinalMove) -> Vec<Candidate> {
+    let meta = node.meta();
+    if meta.state() != State::Expanded {
+        return Vec::new();
+    }
+    let draw = node.stats().mean().map_or(0.0, |mean| mean.draw);
+    let mut moves: Vec<Candidate> = tree
+        .edges(meta.edges())
+        .iter()
+        .enumerate()
+        .filter(|&(at, _)| guide.allows(at))
+        .map(|(_, edge)| Candidate::new(tree, edge, draw))
+        .collect();
+    moves.sort_by(|a, b| a.order(b, rule));
+    moves
+}
+
+/// The best `multipv` lines of the root.
+pub fn lines<A: From<u16>>(
+    tree: &Tree,
+    guide: &Guide,
+    rule: FinalMove,
+    multipv: usize,
+) -> Vec<Line<A>> {
+    candidates(tree, tree.root(), guide, rule)
+        .iter()
+        .take(multipv)
+        .map(|first| {
+            let mut moves = vec![A::from(first.action)];
+            let mut next = first.child;
+            while let Some(best) = next.and_then(|at| best_reply(tree, at, rule)) {
+                moves.push(A::from(best.action));
+                next = best.child;
+            }
+            Line {
+                moves,
+                visits: first.visits,
+                value: first.value,
+                mate_plies: first.mate_plies(),
+                prior: first.prior,
+            }
+        })
+        .collect()
+}
+
+fn best_reply(tree: &Tree, at: u32, rule: FinalMove) -> Option<Candidate> {
+    let best = *candidates(tree, tree.node(at), &Guide::default(), rule).first()?;
+    (best.visits > 0 && !best.refused).then_some(best)
+}
+
+/// Visits of the most visited root move and of the second, and the number of moves allowed.
+pub fn race(tree: &Tree, guide: &Guide) -> (u64, u64, usize) {
+    let meta = tree.root().meta();
+    let (mut first, mut second, mut moves) = (0, 0, 0);
+    if meta.state() == State::Expanded {
+        for (at, edge) in tree.edges(meta.edges()).iter().enumerate() {
+            if !guide.allows(at) {
+                continue;
+            }
+            moves += 1;
+            let visits = edge
+                .child()
+                .map_or(0, |child| tree.node(child).stats().visits);
+            second = second.max(visits.min(first));
+            first = first.max(visits);
+        }
+    }
+    (first, second, moves)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(visits: u64, q: f32, proof: Option<Proof>) -> Candidate {
+        let value = Wdl::from_score_and_draw(q, 0.0);
+        Candidate {
+            action: 0,
+            prior: 0.1,
+            visits,
+            value,
+            proof,
+            child: None,
+            refused: false,
+        }
+    }
+
+    fn sorted(mut moves: Vec<Candidate>, rule: FinalMove) -> Vec<(u64, Option<Proof>)> {
+        moves.sort_by(|a, b| a.order(b, rule));
+        moves.iter().map(|c| (c.visits, c.proof)).collect()
+    }
+
+    #[test]
+    fn shorter_wins_first_longer_losses_first_among_the_last() {
+        let (short, long) = (Some(Proof::Win(1)), Some(Proof::Win(9)));
+        let (soon, late) = (Some(Proof::Loss(2)), Some(Proof::Loss(8)));
+        let moves = [
+            (90, soon),
+            (5, None),
+            (80, late),
+            (1, long),
+            (2, short),
+            (0, None),
+        ];
+        let moves = moves
+            .iter()
+            .map(|&(visits, proof)| candidate(visits, 0.5, proof))
+            .collect();
+        let order = [
+            (2, short),
+            (1, long),
+            (5, None),
+            (0, None),
+            (80, late),
+            (90, soon),
+        ];
+        assert_eq!(sorted(moves, FinalMove::Robust), order);
+    }
+
+    #[test]
+    fn robust_breaks_ties_by_value_and_max_ignores_the_unvisited() {
+        let moves = vec![
+            candidate(5, 0.4, None),
+            candidate(5, 0.6, None),
+            candidate(7, 0.1, None),
+        ];
+        assert_eq!(
+            moves
+                .iter()
+                .min_by(|a, b| a.order(b, FinalMove::Robust))
+                .unwrap()
+                .visits,
+            7
+        );
+        let best = moves[..2]
+            .iter()
+            .min_by(|a, b| a.order(b, FinalMove::Robust))
+            .unwrap();
+        assert_eq!(best.value.q(), 0.6);
+        let moves = vec![
+            candidate(0, 0.9, None),
+            candidate(3, 0.6, None),
+            candidate(7, 0.1, None),
+        ];
+        assert_eq!(
+            moves
+                .iter()
+                .min_by(|a, b| a.order(b, FinalMove::Max))
+                .unwrap()
+                .visits,
+            3
+        );
+    }
+}

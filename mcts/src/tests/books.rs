@@ -1,0 +1,216 @@
+//! Accounts: exact playouts, the law of visits, nothing in flight, repetition, reuse, memory.
+
+use super::*;
+use crate::toy::{Board, Nim, TicTacToe, Wide};
+
+#[test]
+fn playouts_are_exact_and_the_law_of_visits_holds() {
+    for (threads, batch, playouts) in [
+        (1, 1, 1),
+        (1, 16, 0),
+        (1, 16, 777),
+        (3, 16, 5000),
+        (8, 64, 3001),
+    ] {
+        let params = Params {
+            batch,
+            ..Params::default()
+        };
+        let (searcher, outcome) = search(&Wide::CHESSLIKE, 0, params, threads, playouts);
+        assert_eq!(outcome.snapshot.playouts, playouts);
+        assert_eq!(outcome.snapshot.nodes, playouts);
+        let audit = searcher.audit();
+        assert_eq!((audit.in_flight, audit.claimed), (0, 0));
+        assert_eq!((audit.below_law, audit.above_law), (0, 0));
+        assert_eq!(
+            audit.expanded, playouts,
+            "each playout expands one node here"
+        );
+        // 35 priors, each off by half a unit at most.
+        assert!(audit.prior_error < 35.0 * 0.5 / 65535.0 + 1e-5);
+        assert_eq!(outcome.best.is_some(), playouts > 0);
+    }
+}
+
+#[test]
+fn path_ends_count_as_playouts_and_keep_the_law() {
+    let world = Wide {
+        end_one_in: 3,
+        ..Wide::CHESSLIKE
+    };
+    let (searcher, outcome) = search(&world, 0, Params::default(), 3, 4000);
+    let audit = searcher.audit();
+    assert_eq!(outcome.snapshot.playouts, 4000);
+    assert!(audit.expanded < 4000 && audit.proven == 0);
+    assert_eq!(
+        (
+            audit.in_flight,
+            audit.claimed,
+            audit.below_law,
+            audit.above_law
+        ),
+        (0, 0, 0, 0)
+    );
+}
+
+#[test]
+fn one_thread_repeats_bit_for_bit() {
+    let params = Params {
+        noise_epsilon: 0.25,
+        seed: 5,
+        ..Params::default()
+    };
+    let (mut searcher, first) = search(&Wide::CHESSLIKE, 0, params.clone(), 1, 3000);
+    let (_, second) = search(&Wide::CHESSLIKE, 0, params.clone(), 1, 3000);
+    assert_eq!(first.snapshot, second.snapshot);
+    searcher.clear();
+    let third = searcher.run(&Wide::CHESSLIKE, 1, Some(3000), &Patient);
+    assert_eq!(
+        first.snapshot, third.snapshot,
+        "a cleared tree is a new tree"
+    );
+    let (_, other) = search(&Wide::CHESSLIKE, 0, Params { seed: 6, ..params }, 1, 3000);
+    assert_ne!(first.snapshot, other.snapshot);
+}
+
+#[test]
+fn stopping_leaves_nothing_in_flight() {
+    for polls in [0, 1, 2, 50, 999, 5003] {
+        for threads in [1, 4] {
+            let mut searcher = Searcher::new(Params::default(), MIB);
+            searcher.set_root(0, None);
+            let outcome = searcher.run(&Wide::CHESSLIKE, threads, None, &StopAfter::new(polls));
+            assert!(
+                outcome.best.is_some(),
+                "stopped after {polls} polls: still a move"
+            );
+            let audit = searcher.audit();
+            assert_eq!((audit.in_flight, audit.claimed, audit.below_law), (0, 0, 0));
+            let more = searcher.run(&Wide::CHESSLIKE, threads, Some(500), &Patient);
+            assert_eq!(
+                more.snapshot.playouts, 500,
+                "and the tree can be searched on"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_tick_can_stop_the_search() {
+    struct Ticks(u64);
+    impl Control<Wide> for Ticks {
+        fn tick(&self, view: &View<'_, Wide>) -> Flow {
+            let (first, second, moves) = view.root_race();
+            assert!(first >= second && moves == 35);
+            assert!(view.snapshot(3).lines.len() == 3);
+            if view.playouts() >= self.0 {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            }
+        }
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+    for (wanted, threads) in [(0, 1), (1, 2), (400, 1), (400, 3)] {
+        let mut searcher = Searcher::new(Params::default(), MIB);
+        searcher.set_root(0, None);
+        let outcome = searcher.run(&Wide::CHESSLIKE, threads, None, &Ticks(wanted));
+        assert!(outcome.snapshot.playouts >= wanted.max(1) && outcome.best.is_some());
+        assert_eq!(searcher.audit().in_flight, 0);
+    }
+}
+
+#[test]
+fn a_small_tree_is_searched_in_sequence() {
+    // With one leaf in flight at a time, no descent can collide.
+    let params = Params {
+        ramp: 1000,
+        ..Params::default()
+    };
+    let (_, outcome) = search(&Wide::CHESSLIKE, 0, params, 1, 999);
+    assert_eq!(outcome.snapshot.collisions, 0);
+}
+
+#[test]
+fn moving_the_root_keeps_the_visits_of_the_move_played() {
+    let (mut searcher, outcome) = search(&Wide::CHESSLIKE, 0, Params::default(), 2, 3000);
+    let line = &outcome.snapshot.lines[0];
+    let mut state = 0;
+    line.moves[..2]
+        .iter()
+        .for_each(|&action| drop(Wide::CHESSLIKE.step(&mut state, action)));
+    let kept = searcher.set_root(state, Some(&line.moves[..2]));
+    assert!(kept > 0 && kept < line.visits);
+    let audit = searcher.audit();
+    assert_eq!(
+        (audit.below_law, audit.above_law, audit.expanded),
+        (0, 0, kept)
+    );
+    let outcome = searcher.run(&Wide::CHESSLIKE, 1, Some(100), &Patient);
+    assert_eq!(
+        (outcome.snapshot.playouts, outcome.snapshot.nodes),
+        (100, kept + 100)
+    );
+    assert_eq!(outcome.snapshot.lines[0].moves[0], outcome.best.unwrap());
+    assert_eq!(searcher.set_root(1234, None), 0);
+    assert_eq!(
+        searcher.set_root(1234, Some(&[3])),
+        0,
+        "an unvisited move keeps nothing"
+    );
+    assert_eq!(
+        searcher
+            .run(&Wide::CHESSLIKE, 1, Some(10), &Patient)
+            .snapshot
+            .nodes,
+        10
+    );
+}
+
+#[test]
+fn the_same_root_again_keeps_everything() {
+    let (mut searcher, _) = search(&Wide::CHESSLIKE, 0, Params::default(), 1, 500);
+    assert_eq!(searcher.set_root(0, Some(&[])), 500);
+}
+
+#[test]
+fn a_proven_move_can_become_the_root_and_still_be_searched() {
+    let mut searcher = Searcher::new(Params::default(), MIB);
+    let mut heaps = [3, 2, 0];
+    searcher.set_root(heaps, None);
+    while heaps != [0; 3] {
+        let outcome = searcher.run(&Nim, 1, Some(2000), &Patient);
+        let action = outcome.best.expect("stones are left, so there is a move");
+        Nim.step(&mut heaps, action);
+        searcher.set_root(heaps, Some(&[action]));
+    }
+    assert_eq!(searcher.run(&Nim, 1, Some(2000), &Patient).best, None);
+}
+
+#[test]
+fn restrictions_and_noise_leave_no_trace_in_the_tree() {
+    let plain = search(&TicTacToe, Board::default(), Params::default(), 1, 1).1;
+    let noisy = Params {
+        noise_epsilon: 0.9,
+        ..Params::default()
+    };
+    let noisy = search(&TicTacToe, Board::default(), noisy, 1, 1).1;
+    let priors = |outcome: &Outcome<u16, _>| -> Vec<f32> {
+        outcome
+            .snapshot
+            .lines
+            .iter()
+            .map(|line| line.prior)
+            .collect()
+    };
+    assert_eq!(priors(&plain), priors(&noisy));
+}
+
+#[test]
+fn chesslike_positions_take_320_bytes_each() {
+    let (searcher, _) = search(&Wide::CHESSLIKE, 0, Params::default(), 1, 5000);
+    let audit = searcher.audit();
+    assert_eq!(audit.bytes / audit.expanded, 320);
+}

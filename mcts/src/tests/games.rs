@@ -1,0 +1,207 @@
+//! Toy games whose truth is known: the search must find it, and must never claim what is not true.
+
+use super::*;
+use crate::{
+    FinalMove, Fpu, VirtualValue,
+    node::{Proof, State},
+    toy::{Board, Nim, TicTacToe, minimax},
+};
+
+/// Checks every proof in the tree against full search.
+fn check_proofs<W: World>(world: &W, searcher: &Searcher<W>) -> usize {
+    let tree = searcher.tree();
+    let mut stack = vec![(tree.root, searcher.root_state().clone())];
+    let mut checked = 0;
+    while let Some((at, state)) = stack.pop() {
+        let meta = tree.node(at).meta();
+        if let Some(proof) = meta.proof() {
+            let (value, plies) = minimax(world, &state);
+            assert_eq!(proof.wdl(), value, "{proof:?}");
+            match proof {
+                Proof::Win(bound) | Proof::Loss(bound) => {
+                    assert!(bound >= plies, "{bound} < {plies}")
+                }
+                Proof::Draw => {}
+            }
+            checked += 1;
+        }
+        if meta.state() == State::Expanded {
+            for edge in tree.edges(meta.edges()).iter() {
+                let mut next = state.clone();
+                let end = world.step(&mut next, edge.action().into());
+                if let Some(child) = edge.child() {
+                    if end.is_some() {
+                        assert_eq!(
+                            tree.node(child).meta().proof(),
+                            None,
+                            "a path's end was stored"
+                        );
+                    } else {
+                        stack.push((child, next));
+                    }
+                }
+            }
+        }
+    }
+    checked
+}
+
+#[test]
+fn nim_is_solved_and_every_proof_is_true() {
+    for heaps in [
+        [1, 2, 3],
+        [1, 2, 2],
+        [3, 3, 0],
+        [3, 1, 0],
+        [0, 0, 4],
+        [2, 3, 1],
+        [1, 1, 1],
+    ] {
+        for threads in [1, 4] {
+            let (searcher, outcome) = search(&Nim, heaps, Params::default(), threads, 20_000);
+            let (value, plies) = minimax(&Nim, &heaps);
+            let line = &outcome.snapshot.lines[0];
+            let mate = line
+                .mate_plies
+                .unwrap_or_else(|| panic!("{heaps:?} not solved"));
+            assert_eq!(mate > 0, value.q() > 0.5, "{heaps:?}");
+            assert!(mate.unsigned_abs() >= plies);
+            assert!(check_proofs(&Nim, &searcher) > 1);
+        }
+    }
+}
+
+#[test]
+fn the_winning_move_of_nim_is_minimaxs() {
+    for heaps in [[1, 2, 2], [3, 1, 0], [2, 3, 2], [3, 3, 2]] {
+        let (_, outcome) = search(&Nim, heaps, Params::default(), 1, 20_000);
+        let mut next = heaps;
+        Nim.step(&mut next, outcome.best.unwrap());
+        assert_eq!(minimax(&Nim, &next).0, crate::Wdl::LOSS, "{heaps:?}");
+    }
+}
+
+#[test]
+fn tic_tac_toe_is_a_draw_with_every_rule_and_option() {
+    let default = Params::default();
+    for params in [
+        Params {
+            final_move: FinalMove::Max,
+            ..default.clone()
+        },
+        Params {
+            fpu: Fpu::ParentQ { reduction: 0.2 },
+            ..default.clone()
+        },
+        Params {
+            dynamic_virtual: None,
+            ..default.clone()
+        },
+        Params {
+            virtual_value: VirtualValue::Mean,
+            policy_share: 1.0,
+            ..default.clone()
+        },
+        Params {
+            noise_epsilon: 0.25,
+            ..default.clone()
+        },
+        default,
+    ] {
+        let (searcher, outcome) = search(&TicTacToe, Board::default(), params.clone(), 2, 30_000);
+        let value = outcome.snapshot.lines[0].value.q();
+        assert!((value - 0.5).abs() < 0.1, "{params:?}: {value}");
+        let mut board = Board::default();
+        TicTacToe.step(&mut board, outcome.best.unwrap());
+        assert_eq!(minimax(&TicTacToe, &board).0, crate::Wdl::DRAW);
+        check_proofs(&TicTacToe, &searcher);
+    }
+}
+
+#[test]
+fn a_mate_in_one_is_found_and_its_distance_is_one() {
+    let board = Board {
+        mine: 0o003,
+        theirs: 0o050,
+    };
+    let (_, outcome) = search(&TicTacToe, board, Params::default(), 1, 500);
+    assert_eq!(
+        (outcome.best, outcome.snapshot.lines[0].mate_plies),
+        (Some(2), Some(1))
+    );
+    assert_eq!(outcome.ponder, None);
+}
+
+#[test]
+fn a_losing_move_is_not_played_while_there_is_another() {
+    // The opponent threatens square 2; every other move loses at once.
+    let board = Board {
+        mine: 0o020,
+        theirs: 0o003,
+    };
+    let (_, outcome) = search(&TicTacToe, board, Params::default(), 1, 3000);
+    assert_eq!(outcome.best, Some(2));
+    let lost = &outcome.snapshot.lines[1..];
+    assert!(
+        lost.iter().all(|line| line.mate_plies == Some(-2)),
+        "{lost:?}"
+    );
+}
+
+#[test]
+fn a_restricted_root_plays_nothing_else() {
+    let board = Board {
+        mine: 0o003,
+        theirs: 0o050,
+    };
+    let mut searcher = Searcher::new(Params::default(), MIB);
+    searcher.set_root(board, None);
+    searcher.restrict_root(&[7, 8]);
+    let outcome = searcher.run(&TicTacToe, 1, Some(300), &Patient);
+    assert_eq!(outcome.snapshot.lines.len(), 2);
+    assert!([7, 8].contains(&outcome.best.unwrap()));
+    assert!(
+        outcome
+            .snapshot
+            .lines
+            .iter()
+            .all(|line| line.mate_plies.is_none_or(|plies| plies < 0))
+    );
+    searcher.restrict_root(&[99]);
+    assert_eq!(
+        searcher.run(&TicTacToe, 1, Some(300), &Patient).best,
+        Some(2),
+        "no such move: all"
+    );
+}
+
+#[test]
+fn a_root_with_one_move_and_a_terminal_root_end_well() {
+    let (_, outcome) = search(&Nim, [1, 0, 0], Params::default(), 2, 100);
+    assert_eq!((outcome.best, outcome.snapshot.playouts), (Some(1), 100));
+    let (mut searcher, outcome) = search(&Nim, [0, 0, 0], Params::default(), 2, 100);
+    assert_eq!((outcome.best, outcome.snapshot.playouts), (None, 1));
+    let again = searcher.run(&Nim, 2, None, &Patient);
+    assert_eq!((again.best, again.snapshot.lines.len()), (None, 0));
+}
+
+#[test]
+fn lines_are_playable_and_start_with_the_best_move() {
+    let (_, outcome) = search(&TicTacToe, Board::default(), Params::default(), 1, 2000);
+    let lines = &outcome.snapshot.lines;
+    assert_eq!((lines.len(), lines[0].moves[0]), (9, outcome.best.unwrap()));
+    assert_eq!(lines[0].moves.get(1), outcome.ponder.as_ref());
+    assert!(lines.is_sorted_by_key(|line| std::cmp::Reverse(line.visits)));
+    for line in lines {
+        let mut board = Board::default();
+        for &square in &line.moves {
+            assert_eq!(
+                (board.mine | board.theirs) >> square & 1,
+                0,
+                "{:?}",
+                line.moves
+            );
+            TicTacToe.step(&mut board, square);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The search as a whole: what no single file can prove. `games` asks whether it is right, `books`
+//! whether its accounts are, `trouble` whether it survives.
+
+mod books;
+mod games;
+mod trouble;
+
+use crate::{Control, Flow, Outcome, Params, Searcher, View, World, toy::Patient};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+const MIB: usize = 1 << 20;
+
+/// Searches `state` in a fresh tree of 16 MiB.
+fn search<W: World>(
+    world: &W,
+    state: W::State,
+    params: Params,
+    threads: usize,
+    playouts: u64,
+) -> (Searcher<W>, Outcome<W::Action, W::Error>) {
+    let mut searcher = Searcher::new(params, 16 * MIB);
+    searcher.set_root(state, None);
+    let outcome = searcher.run(world, threads, Some(playouts), &Patient);
+    (searcher, outcome)
+}
+
+/// Stops the search at the first poll after `polls`.
+struct StopAfter(AtomicU64);
+
+impl StopAfter {
+    fn new(polls: u64) -> Self {
+        StopAfter(AtomicU64::new(polls))
+    }
+}
+
+impl<W: World> Control<W> for StopAfter {
+    fn tick(&self, _: &View<'_, W>) -> Flow {
+        Flow::Continue
+    }
+
+    fn stopped(&self) -> bool {
+        self.0
+            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
+            .is_err()
+    }
+}

@@ -1,0 +1,220 @@
+//! Full memory, failing evaluators, refused states, many threads: the search goes on or ends cleanly.
+
+use super::*;
+use crate::toy::{Fault, Faulty, Nim, Wide};
+
+#[test]
+fn a_full_memory_does_not_end_the_search() {
+    for (bytes, threads, playouts) in [(0, 1, 20_000), (MIB / 4, 2, 50_000), (MIB, 8, 100_000)] {
+        let mut searcher = Searcher::new(Params::default(), bytes);
+        searcher.set_root(0, None);
+        let outcome = searcher.run(&Wide::CHESSLIKE, threads, Some(playouts), &Patient);
+        assert_eq!(outcome.snapshot.playouts, playouts);
+        assert!(outcome.best.is_some() && outcome.snapshot.hashfull <= 1000);
+        let audit = searcher.audit();
+        assert_eq!((audit.in_flight, audit.claimed, audit.below_law), (0, 0, 0));
+        let visits: u64 = outcome.snapshot.lines.iter().map(|line| line.visits).sum();
+        assert!(
+            visits < playouts && visits + audit.expanded >= playouts / 2,
+            "root statistics survive"
+        );
+    }
+}
+
+#[test]
+fn a_compaction_keeps_the_most_visited_and_the_proofs() {
+    let mut searcher = Searcher::new(Params::default(), MIB / 2);
+    searcher.set_root([9, 9, 9], None);
+    let outcome = searcher.run(&Nim, 1, Some(30_000), &Patient);
+    let before = searcher.audit();
+    let visits: Vec<_> = outcome
+        .snapshot
+        .lines
+        .iter()
+        .map(|line| (line.moves[0], line.visits))
+        .collect();
+    searcher.tree_mut().compact();
+    let after = searcher.audit();
+    assert!(after.bytes <= MIB as u64 / 4 && after.expanded < before.expanded);
+    assert_eq!((after.below_law, after.in_flight), (0, 0));
+    let outcome = searcher.run(&Nim, 1, Some(0), &Patient);
+    let same: Vec<_> = outcome
+        .snapshot
+        .lines
+        .iter()
+        .map(|line| (line.moves[0], line.visits))
+        .collect();
+    assert_eq!(visits, same);
+    searcher.tree_mut().compact();
+    assert_eq!(
+        searcher.audit(),
+        after,
+        "a second compaction finds nothing to do"
+    );
+}
+
+#[test]
+fn full_memory_with_one_thread_repeats_bit_for_bit() {
+    let run = || {
+        let mut searcher = Searcher::new(Params::default(), MIB / 4);
+        searcher.set_root(0, None);
+        searcher
+            .run(&Wide::CHESSLIKE, 1, Some(20_000), &Patient)
+            .snapshot
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn positions_wider_than_the_memory_lose_their_last_edges_only() {
+    let world = Wide {
+        edges: 5000,
+        ..Wide::CHESSLIKE
+    };
+    let mut searcher = Searcher::new(Params::default(), 0);
+    searcher.set_root(0, None);
+    let outcome = searcher.run(&world, 2, Some(2000), &Patient);
+    assert_eq!(outcome.snapshot.playouts, 2000);
+    assert!(outcome.snapshot.lines.len() > 900);
+}
+
+#[test]
+fn many_threads_in_a_small_memory_keep_the_books() {
+    for seed in 0..3 {
+        let world = Wide {
+            edges: 20,
+            refuse_one_in: 9,
+            end_one_in: 11,
+        };
+        let params = Params {
+            seed,
+            batch: 8,
+            ramp: 1,
+            ..Params::default()
+        };
+        let mut searcher = Searcher::new(params, 0);
+        let mut state = 0;
+        searcher.set_root(state, None);
+        for _ in 0..5 {
+            let outcome = searcher.run(&world, 8, Some(6000), &Patient);
+            assert_eq!(
+                (outcome.snapshot.playouts, outcome.error.is_none()),
+                (6000, true)
+            );
+            assert!(outcome.snapshot.refused > 0);
+            let audit = searcher.audit();
+            assert_eq!((audit.in_flight, audit.claimed, audit.below_law), (0, 0, 0));
+            let best = outcome.best.unwrap();
+            world.step(&mut state, best);
+            searcher.set_root(state, Some(&[best]));
+        }
+    }
+}
+
+#[test]
+fn an_error_ends_the_search_with_what_it_has() {
+    for threads in [1, 4] {
+        for after in [1, 2, 30, 300] {
+            let world = Faulty::new(Wide::CHESSLIKE, Fault::Error, after);
+            let (mut searcher, outcome) = search(&world, 0, Params::default(), threads, 100_000);
+            assert!(outcome.error.is_some() && outcome.best.is_some());
+            let audit = searcher.audit();
+            assert_eq!((audit.in_flight, audit.claimed, audit.above_law), (0, 0, 0));
+            let again = searcher.run(
+                &Faulty::new(Wide::CHESSLIKE, Fault::Error, 9999),
+                threads,
+                Some(50),
+                &Patient,
+            );
+            assert_eq!((again.snapshot.playouts, again.error.is_none()), (50, true));
+        }
+    }
+    let (_, outcome) = search(
+        &Faulty::new(Wide::CHESSLIKE, Fault::Error, 0),
+        0,
+        Params::default(),
+        1,
+        10,
+    );
+    assert!(outcome.error.is_some() && outcome.best.is_none());
+}
+
+#[test]
+fn nonsense_answers_are_refused_and_counted() {
+    for fault in [
+        Fault::NanValue,
+        Fault::NanQ,
+        Fault::Short,
+        Fault::NoEdges,
+        Fault::Refuse,
+    ] {
+        let world = Faulty::new(Wide::CHESSLIKE, fault, 20);
+        let (searcher, outcome) = search(&world, 0, Params::default(), 2, 300);
+        assert!(
+            outcome.error.is_none() && outcome.best.is_some(),
+            "{fault:?}"
+        );
+        assert!(outcome.snapshot.refused > 0 && outcome.snapshot.playouts <= 300);
+        let audit = searcher.audit();
+        assert_eq!((audit.in_flight, audit.claimed, audit.below_law), (0, 0, 0));
+        let (_, outcome) = search(
+            &Faulty::new(Wide::CHESSLIKE, fault, 0),
+            0,
+            Params::default(),
+            1,
+            10,
+        );
+        assert_eq!(
+            (outcome.best, outcome.snapshot.refused),
+            (None, 1),
+            "{fault:?} at the root"
+        );
+    }
+}
+
+#[test]
+fn refused_states_are_never_chosen_again() {
+    let world = Wide {
+        refuse_one_in: 4,
+        ..Wide::CHESSLIKE
+    };
+    let (searcher, outcome) = search(&world, 0, Params::default(), 2, 5000);
+    assert_eq!(outcome.snapshot.playouts, 5000);
+    // Every playout either expanded a node or found one refused state, each once.
+    assert_eq!(searcher.audit().expanded + outcome.snapshot.refused, 5000);
+    assert!(outcome.snapshot.refused > 500);
+}
+
+#[test]
+fn a_root_whose_moves_are_all_refused_still_names_one() {
+    let world = Wide {
+        refuse_one_in: 1,
+        edges: 7,
+        end_one_in: 0,
+    };
+    let (_, outcome) = search(&world, 0, Params::default(), 2, 1000);
+    assert_eq!(
+        (outcome.snapshot.playouts, outcome.snapshot.refused),
+        (8, 7)
+    );
+    assert!(outcome.best.is_some());
+}
+
+#[test]
+fn a_panic_in_the_world_passes_through_and_hangs_nobody() {
+    struct Bomb;
+    impl World for Bomb {
+        type State = u64;
+        type Action = u16;
+        type Error = crate::toy::Broken;
+        fn step(&self, key: &mut u64, action: u16) -> Option<crate::Wdl> {
+            Wide::CHESSLIKE.step(key, action)
+        }
+        fn evaluate(&self, leaves: &[&u64]) -> Result<Vec<crate::Leaf<u16>>, Self::Error> {
+            assert!(std::thread::current().name() != Some("mcts"), "boom");
+            Wide::CHESSLIKE.evaluate(leaves)
+        }
+    }
+    let run = || search(&Bomb, 0, Params::default(), 3, u64::MAX);
+    assert!(std::panic::catch_unwind(run).is_err());
+}

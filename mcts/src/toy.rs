@@ -1,0 +1,339 @@
+//! Test games: small, deterministic, with evaluators that hash the state instead of understanding it.
+//! For tests of this crate and of others; nothing here is used by a real search.
+
+use crate::{
+    rng::mix,
+    search::{Control, Flow, View},
+    value::Wdl,
+    world::{Edge, Leaf, World},
+};
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// Why a toy's evaluation failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken;
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the toy evaluator was told to fail")
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// A number in [0, 1) that depends on nothing but `key` and `salt`.
+pub fn hashed(key: u64, salt: u64) -> f32 {
+    (mix(key ^ mix(salt ^ 0x5EED)) >> 40) as f32 / (1u64 << 24) as f32
+}
+
+/// An open leaf with hashed value, policy and action values: knows nothing, but always the same.
+pub fn hashed_leaf(key: u64, actions: impl IntoIterator<Item = u16>) -> Leaf<u16> {
+    let mut edges: Vec<Edge<u16>> = actions
+        .into_iter()
+        .map(|action| {
+            let salt = u64::from(action) << 8;
+            Edge {
+                action,
+                policy: 0.1 + hashed(key, salt | 1),
+                q: hashed(key, salt | 2),
+            }
+        })
+        .collect();
+    let mass: f32 = edges.iter().map(|e| e.policy).sum();
+    edges.iter_mut().for_each(|e| e.policy /= mass);
+    let value = Wdl::from_score_and_draw(hashed(key, 3), hashed(key, 4) / 2.0);
+    Leaf::Open { value, edges }
+}
+
+/// The true result of a finite game by full search, for the side to move, with the plies it takes:
+/// short wins, long losses. The yardstick for what the search claims to have proven.
+pub fn minimax<W: World>(world: &W, state: &W::State) -> (Wdl, u32) {
+    let edges = match world
+        .evaluate(&[state])
+        .ok()
+        .and_then(|mut leaves| leaves.pop())
+    {
+        Some(Leaf::Open { edges, .. }) => edges,
+        Some(Leaf::Over(end)) => return (end, 0),
+        Some(Leaf::Refused) | None => return (Wdl::DRAW, 0),
+    };
+    let results = edges.iter().map(|edge| {
+        let mut next = state.clone();
+        let (value, plies) = match world.step(&mut next, edge.action) {
+            Some(end) => (end, 0),
+            None => minimax(world, &next),
+        };
+        (value.flip(), plies + 1)
+    });
+    let rank = |(value, plies): &(Wdl, u32)| match value.q() {
+        q if q > 0.5 => (2, -i64::from(*plies)),
+        q if q < 0.5 => (0, i64::from(*plies)),
+        _ => (1, 0),
+    };
+    results.max_by_key(rank).unwrap_or((Wdl::DRAW, 0))
+}
+
+/// Nim: take any number of stones from one heap; who takes the last one wins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nim;
+
+impl World for Nim {
+    /// Stones on the heaps.
+    type State = [u8; 3];
+    /// Heap in the high byte, stones taken in the low one.
+    type Action = u16;
+    type Error = Broken;
+
+    fn step(&self, heaps: &mut [u8; 3], action: u16) -> Option<Wdl> {
+        heaps[usize::from(action >> 8)] -= action as u8;
+        None
+    }
+
+    fn evaluate(&self, leaves: &[&[u8; 3]]) -> Result<Vec<Leaf<u16>>, Broken> {
+        let leaf = |heaps: &[u8; 3]| {
+            let actions = (0..3u16).flat_map(|heap| {
+                (1..=u16::from(heaps[usize::from(heap)])).map(move |taken| heap << 8 | taken)
+            });
+            let key = heaps
+                .iter()
+                .fold(1, |key, &heap| key << 8 | u64::from(heap));
+            if *heaps == [0; 3] {
+                Leaf::Over(Wdl::LOSS)
+            } else {
+                hashed_leaf(key, actions)
+            }
+        };
+        Ok(leaves.iter().map(|heaps| leaf(heaps)).collect())
+    }
+}
+
+/// Tic-tac-toe. A full board is a draw *of the path*, so that both kinds of end are in the game.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TicTacToe;
+
+/// Squares of the mover and of the opponent, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Board {
+    pub mine: u16,
+    pub theirs: u16,
+}
+
+impl World for TicTacToe {
+    type State = Board;
+    /// The square, 0..9.
+    type Action = u16;
+    type Error = Broken;
+
+    fn step(&self, board: &mut Board, square: u16) -> Option<Wdl> {
+        *board = Board {
+            mine: board.theirs,
+            theirs: board.mine | 1 << square,
+        };
+        let full = board.mine | board.theirs == 0o777;
+        (full && !has_line(board.theirs)).then_some(Wdl::DRAW)
+    }
+
+    fn evaluate(&self, leaves: &[&Board]) -> Result<Vec<Leaf<u16>>, Broken> {
+        let leaf = |board: &Board| {
+            let free = (0..9).filter(|square| (board.mine | board.theirs) >> square & 1 == 0);
+            let key = u64::from(board.mine) << 16 | u64::from(board.theirs);
+            if has_line(board.theirs) {
+                Leaf::Over(Wdl::LOSS)
+            } else {
+                hashed_leaf(key, free)
+            }
+        };
+        Ok(leaves.iter().map(|board| leaf(board)).collect())
+    }
+}
+
+fn has_line(squares: u16) -> bool {
+    [0o700, 0o070, 0o007, 0o444, 0o222, 0o111, 0o421, 0o124]
+        .iter()
+        .any(|&line| squares & line == line)
+}
+
+/// A game without end: every state has `edges` moves and a hashed value, about one answer in
+/// `refuse_one_in` is refused (0 = none), one in `end_one_in` steps ends on the path (0 = none).
+#[derive(Clone, Copy, Debug)]
+pub struct Wide {
+    pub edges: u16,
+    pub refuse_one_in: u64,
+    pub end_one_in: u64,
+}
+
+impl Wide {
+    /// Chess's average width.
+    pub const CHESSLIKE: Wide = Wide {
+        edges: 35,
+        refuse_one_in: 0,
+        end_one_in: 0,
+    };
+}
+
+impl World for Wide {
+    /// A hash of the path; 0 is the root, which is never refused.
+    type State = u64;
+    type Action = u16;
+    type Error = Broken;
+
+    fn step(&self, key: &mut u64, action: u16) -> Option<Wdl> {
+        *key = mix(key.wrapping_mul(31).wrapping_add(u64::from(action) + 1)).max(1);
+        (self.end_one_in > 0 && mix(*key ^ 0xE4D).is_multiple_of(self.end_one_in))
+            .then_some(Wdl::DRAW)
+    }
+
+    fn evaluate(&self, leaves: &[&u64]) -> Result<Vec<Leaf<u16>>, Broken> {
+        let refused = |key: u64| {
+            key != 0
+                && self.refuse_one_in > 0
+                && mix(key ^ 0xBAD).is_multiple_of(self.refuse_one_in)
+        };
+        let leaf = |&&key: &&u64| {
+            if refused(key) {
+                Leaf::Refused
+            } else {
+                hashed_leaf(key, 0..self.edges)
+            }
+        };
+        Ok(leaves.iter().map(leaf).collect())
+    }
+}
+
+/// What a [`Faulty`] evaluator does once its time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Returns the error.
+    Error,
+    /// Answers with NaN values.
+    NanValue,
+    /// Answers with NaN action values.
+    NanQ,
+    /// Answers one leaf too few.
+    Short,
+    /// Answers open leaves without edges.
+    NoEdges,
+    /// Refuses everything.
+    Refuse,
+}
+
+/// A world whose evaluator goes wrong after `after` good minibatches.
+#[derive(Debug)]
+pub struct Faulty<W> {
+    world: W,
+    fault: Fault,
+    left: AtomicU64,
+}
+
+impl<W> Faulty<W> {
+    pub fn new(world: W, fault: Fault, after: u64) -> Self {
+        Faulty {
+            world,
+            fault,
+            left: AtomicU64::new(after),
+        }
+    }
+}
+
+impl<W: World<Error = Broken>> World for Faulty<W> {
+    type State = W::State;
+    type Action = W::Action;
+    type Error = Broken;
+
+    fn step(&self, state: &mut W::State, action: W::Action) -> Option<Wdl> {
+        self.world.step(state, action)
+    }
+
+    fn evaluate(&self, leaves: &[&W::State]) -> Result<Vec<Leaf<W::Action>>, Broken> {
+        let mut answer = self.world.evaluate(leaves)?;
+        // Relaxed: a count, nothing more.
+        if self
+            .left
+            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
+            .is_ok()
+        {
+            return Ok(answer);
+        }
+        match self.fault {
+            Fault::Error => return Err(Broken),
+            Fault::Short => drop(answer.pop()),
+            Fault::Refuse => answer.iter_mut().for_each(|leaf| *leaf = Leaf::Refused),
+            Fault::NanValue | Fault::NanQ | Fault::NoEdges => {
+                for leaf in &mut answer {
+                    if let Leaf::Open { value, edges } = leaf {
+                        match self.fault {
+                            Fault::NanValue => value.win = f32::NAN,
+                            Fault::NanQ => edges.iter_mut().for_each(|e| e.q = f32::NAN),
+                            _ => edges.clear(),
+                        }
+                    }
+                }
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// A control that lets the search run to its playout limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Patient;
+
+impl<W: World> Control<W> for Patient {
+    fn tick(&self, _: &View<'_, W>) -> Flow {
+        Flow::Continue
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minimax_knows_nim() {
+        assert_eq!(minimax(&Nim, &[0, 0, 0]), (Wdl::LOSS, 0));
+        assert_eq!(minimax(&Nim, &[5, 0, 0]), (Wdl::WIN, 1));
+        assert_eq!(minimax(&Nim, &[2, 2, 0]).0, Wdl::LOSS);
+        assert_eq!(minimax(&Nim, &[1, 2, 3]).0, Wdl::LOSS);
+        assert_eq!(minimax(&Nim, &[1, 2, 2]).0, Wdl::WIN);
+    }
+
+    #[test]
+    fn minimax_knows_tic_tac_toe() {
+        assert_eq!(minimax(&TicTacToe, &Board::default()).0, Wdl::DRAW);
+        assert_eq!(
+            minimax(
+                &TicTacToe,
+                &Board {
+                    mine: 0o003,
+                    theirs: 0o050
+                }
+            ),
+            (Wdl::WIN, 1)
+        );
+    }
+
+    #[test]
+    fn hashed_leaves_repeat_and_their_policy_sums_to_one() {
+        let Leaf::Open { edges, .. } = hashed_leaf(42, 0..35) else {
+            panic!("not open")
+        };
+        let again = Wide::CHESSLIKE.evaluate(&[&42]).unwrap().pop();
+        let Some(Leaf::Open { edges: same, .. }) = again else {
+            panic!("not open")
+        };
+        assert!(
+            edges
+                .iter()
+                .zip(&same)
+                .all(|(a, b)| (a.policy, a.q) == (b.policy, b.q))
+        );
+        assert!((edges.iter().map(|e| e.policy).sum::<f32>() - 1.0).abs() < 1e-5);
+    }
+}
