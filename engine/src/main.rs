@@ -1,13 +1,14 @@
-//! The binary.
+//! The executable: command line in, exit status out. Everything else is the library's.
+
+#![forbid(unsafe_code)]
+
 use clap::Parser;
+use std::process::ExitCode;
 
-#[derive(Parser)]
-enum Command {
-    Match(engine::command::play_match::PlayMatch),
-}
+// Many small vectors die on other threads than they were born on; mimalloc takes that in its stride.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    match Command::parse() {
-        Command::Match(args) => engine::command::play_match::run(args),
-    }
+fn main() -> ExitCode {
+    engine::command::Cli::parse().run()
 }

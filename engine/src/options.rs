@@ -4,7 +4,7 @@
 //! here once; the rest of the engine sees the typed [`Settings`].
 
 use crate::world::rules::Scoring;
-use mcts::search::FinalMove;
+use mcts::FinalMove;
 use std::fmt::Write as _;
 use uci::{OptionKind, OptionSpec, SetOption};
 
@@ -56,6 +56,7 @@ pub struct Settings {
     pub dynamic_virtual_counts: bool,
     pub virtual_min: u32,
     pub virtual_max: u32,
+    pub static_virtual: u32,
     pub final_move: FinalMove,
     pub scoring: Scoring,
     /// Empty = no log file.
@@ -184,13 +185,13 @@ pub static TABLE: &[Entry] = &[
     },
     Entry {
         name: "CPuct",
-        kind: Kind::Real { default: 1.5, min: 0.0, max: 100.0 },
-        help: "Exploration constant of PUCT.",
+        kind: Kind::Real { default: 0.87, min: 0.0, max: 16.0 },
+        help: "Exploration constant of PUCT; it grows with the visits.",
         store: |s, v| s.c_puct = v.real(),
     },
     Entry {
         name: "PriorTemperature",
-        kind: Kind::Real { default: 0.1, min: 0.001, max: 100.0 },
+        kind: Kind::Real { default: 0.1, min: 0.001, max: 10.0 },
         help: "Temperature of the prior over action values.",
         store: |s, v| s.prior_temperature = v.real(),
     },
@@ -226,15 +227,21 @@ pub static TABLE: &[Entry] = &[
     },
     Entry {
         name: "VirtualMin",
-        kind: Kind::Spin { default: 2, min: 1, max: 1_000 },
+        kind: Kind::Spin { default: 2, min: 1, max: 64 },
         help: "Least dynamic virtual count.",
         store: |s, v| s.virtual_min = v.count(),
     },
     Entry {
         name: "VirtualMax",
-        kind: Kind::Spin { default: 8, min: 1, max: 1_000 },
-        help: "Dynamic virtual count at the leaf, and the static count.",
+        kind: Kind::Spin { default: 8, min: 1, max: 64 },
+        help: "Dynamic virtual count at the leaf.",
         store: |s, v| s.virtual_max = v.count(),
+    },
+    Entry {
+        name: "VirtualStatic",
+        kind: Kind::Spin { default: 10, min: 1, max: 64 },
+        help: "Virtual count where it is static.",
+        store: |s, v| s.static_virtual = v.count(),
     },
     Entry {
         name: "FinalMove",
@@ -297,6 +304,7 @@ impl Default for Settings {
             dynamic_virtual_counts: false,
             virtual_min: 0,
             virtual_max: 0,
+            static_virtual: 0,
             final_move: FinalMove::Robust,
             scoring: Scoring::Mean,
             log_file: String::new(),

@@ -14,6 +14,7 @@ const NEVER: u64 = u64::MAX;
 pub struct Signal {
     clock: Arc<dyn Clock>,
     stop: AtomicBool,
+    heard: Duration,
     /// When our clock began to run, in nanoseconds; `NEVER` while pondering.
     started: AtomicU64,
     /// How long it may run from then on, in nanoseconds.
@@ -30,6 +31,7 @@ impl Signal {
         Signal {
             clock,
             stop: AtomicBool::new(false),
+            heard: started,
             started: AtomicU64::new(if ponder { NEVER } else { nanos(started) }),
             hard: hard.map_or(NEVER, nanos),
             infinite,
@@ -72,6 +74,12 @@ impl Signal {
     pub fn is_stopped(&self) -> bool {
         // Relaxed: see `stop`.
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Time since `go` was heard, pondering included.
+    #[must_use]
+    pub fn since_go(&self) -> Duration {
+        self.clock.now().saturating_sub(self.heard)
     }
 
     /// Time used of our clock; None while pondering.

@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 
+pub mod assess;
 pub mod checkpoint;
 pub mod cpu;
 pub mod data;
@@ -9,6 +10,7 @@ pub mod encode;
 pub mod evaluator;
 pub mod fake;
 pub mod infer;
+pub mod metrics;
 pub mod net;
 pub mod train;
 

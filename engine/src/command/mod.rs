@@ -1,3 +1,67 @@
-//! The subcommands of the binary, one file each.
+//! The command line: one file per subcommand, UCI when none is named.
 
+pub mod bench;
+pub mod eval;
+pub mod options;
+pub mod perft;
 pub mod play_match;
+pub mod puzzles;
+pub mod uci;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A chess engine: tree search with a network that knows the value of every move.
+#[derive(Parser)]
+#[command(name = "mavka", version, about)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Speak UCI on standard input and output (what a GUI wants; the default)
+    Uci,
+    /// Search fixed positions and print a deterministic signature and the speed
+    Bench(bench::Bench),
+    /// Print the table of UCI options as Markdown
+    Options,
+    /// Count the leaf positions of the move tree, move by move
+    Perft(perft::Perft),
+    /// Show what the network thinks of a position, move by move
+    Eval(eval::Eval),
+    /// Play a match between two UCI engines, or two settings of this one
+    Match(Box<play_match::PlayMatch>),
+    /// Count the puzzles of a file that an engine solves
+    Puzzles(Box<puzzles::Puzzles>),
+}
+
+impl Cli {
+    /// Does what was asked. The error is for humans.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        let done = match self.command.unwrap_or(Command::Uci) {
+            Command::Uci => uci::run(),
+            Command::Bench(bench) => bench.run(),
+            Command::Options => options::run(),
+            Command::Perft(perft) => perft.run(),
+            Command::Eval(eval) => eval.run(),
+            Command::Match(play_match) => play_match.run(),
+            Command::Puzzles(puzzles) => puzzles.run(),
+        };
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                eprintln!("mavka: {why}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// Prints a line; a reader that went away is a reason to end, not to panic.
+fn say(line: impl std::fmt::Display) -> Result<(), String> {
+    use std::io::Write;
+    writeln!(std::io::stdout(), "{line}").map_err(|why| why.to_string())
+}

@@ -1,6 +1,7 @@
 //! `mavka match`: two engines, many games, one verdict. Parses the words, starts the processes, draws
 //! the progress and writes the files; the play itself is [`crate::league`]'s.
 
+use super::say;
 use crate::league::elo::Sprt;
 use crate::league::game::{DrawRule, ResignRule, Rules};
 use crate::league::openings;
@@ -53,7 +54,7 @@ macro_rules! side {
 }
 
 /// The four ways to limit a player, once for both and once for each with a prefix.
-mod limits {
+pub(super) mod limits {
     use super::{Duration, Limit, read_milliseconds};
     use clap::Args;
 
@@ -61,7 +62,7 @@ mod limits {
         ($name:ident, $prefix:literal, $whose:literal) => {
             #[derive(Args, Clone, Debug, Default)]
             #[group(id = concat!($prefix, "limit"), multiple = false)]
-            pub(super) struct $name {
+            pub struct $name {
                 #[arg(
                     id = concat!($prefix, "tc"), long = concat!($prefix, "tc"),
                     value_name = "[MOVES/]SECONDS[+INCREMENT]", help = concat!("Clock of ", $whose)
@@ -86,7 +87,7 @@ mod limits {
             }
 
             impl $name {
-                pub(super) fn read(&self) -> Option<Limit> {
+                pub(in crate::command) fn read(&self) -> Option<Limit> {
                     self.clock
                         .or_else(|| self.movetime.map(Limit::MoveTime))
                         .or_else(|| self.nodes.map(Limit::Nodes))
@@ -218,14 +219,7 @@ impl Engine {
             .limit
             .or(limit)
             .ok_or("a match needs a limit: --tc, --movetime, --nodes or --depth")?;
-        let (program, args) = match &side.command {
-            Some(command) => {
-                let mut words = split_words(command)?.into_iter();
-                let program = words.next().ok_or("an engine's command line is empty")?;
-                (PathBuf::from(program), words.collect())
-            }
-            None => (env::current_exe()?, Vec::new()),
-        };
+        let (program, args) = command_line(side.command.as_deref())?;
         // A player's own options come last and so win.
         let options = common.iter().chain(&side.options).cloned().collect();
         Ok(Engine {
@@ -247,11 +241,17 @@ impl Engine {
     }
 }
 
-/// Runs the match and prints its table.
-///
-/// # Errors
-/// A file cannot be read or written, or an engine does not start.
-pub fn run(args: PlayMatch) -> Result<(), Error> {
+impl PlayMatch {
+    /// Plays the match and prints its table.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or an engine does not start.
+    pub fn run(self) -> Result<(), String> {
+        run(&self).map_err(|error| error.to_string())
+    }
+}
+
+fn run(args: &PlayMatch) -> Result<(), Error> {
     let both = args.limit.read();
     let sides = [
         Side::from(args.first.clone()),
@@ -269,7 +269,7 @@ pub fn run(args: PlayMatch) -> Result<(), Error> {
         Seat::First => engines[0].start(patience),
         Seat::Second => engines[1].start(patience),
     };
-    let plan = plan(&args, &engines)?;
+    let plan = plan(args, &engines)?;
     // A rehearsal: learns the names, and shows a wrong command line before the first game.
     let names = names(
         &sides,
@@ -291,13 +291,11 @@ pub fn run(args: PlayMatch) -> Result<(), Error> {
         true
     });
     bar.finish_and_clear();
-    println!("{}", end.tally.table(&names[0], &names[1])?.trim_end());
+    say(end.tally.table(&names[0], &names[1])?.trim_end())?;
     if let (Some(test), Some(verdict)) = (plan.sprt, end.verdict) {
         let Sprt { elo0, elo1 } = test;
-        println!(
-            "  SPRT [{elo0}, {elo1}]    {verdict:?} (LLR {:.2})",
-            test.llr(&end.tally.pairs)
-        );
+        let llr = test.llr(&end.tally.pairs);
+        say(format_args!("  {:<18}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")))?;
     }
     if let Some(path) = &args.csv {
         write_result(path, &args.event, &date, &names, &engines, &end)?;
@@ -540,7 +538,7 @@ fn seconds_since_1970() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-fn read_option(text: &str) -> Result<(String, String), String> {
+pub(super) fn read_option(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
@@ -551,6 +549,16 @@ fn read_option(text: &str) -> Result<(String, String), String> {
 
 fn read_milliseconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
     text.parse().map(Duration::from_millis)
+}
+
+/// The program and its words; this program where none is named.
+pub(super) fn command_line(line: Option<&str>) -> Result<(PathBuf, Vec<String>), io::Error> {
+    let Some(line) = line else {
+        return Ok((env::current_exe()?, Vec::new()));
+    };
+    let mut words = split_words(line)?.into_iter();
+    let program = words.next().ok_or_else(|| io::Error::other("an engine's command line is empty"))?;
+    Ok((PathBuf::from(program), words.collect()))
 }
 
 /// Splits as a shell would, with single and double quotes but without any expansion.

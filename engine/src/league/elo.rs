@@ -147,6 +147,15 @@ pub enum Verdict {
     Rejected,
 }
 
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Accepted => "better",
+            Verdict::Rejected => "not better",
+        })
+    }
+}
+
 impl Sprt {
     /// Wald's bound for both errors at 5 %: ln(0.95 / 0.05).
     pub const BOUND: f64 = 2.944_439;

@@ -1,7 +1,7 @@
 //! The gradient of [`super::forward`], layer by layer from the heads down, added into one flat
 //! vector laid out as the parameters are.
 
-use super::forward::{Item, LayerTrace, Trace, embedding_rows, head_start};
+use super::forward::{Item, LayerTrace, Trace, embedding_rows, head_start, size};
 use super::matmul::{Into, Mat, matmul};
 use super::ops;
 use crate::net::TOKENS;
@@ -119,7 +119,7 @@ pub fn backward(
     board_heads(layout, (w, grads), n, trace, heads, s);
     token_heads(layout, grads, n, trace, heads, s);
 
-    zeroed(&mut s.dnormed, rows * width);
+    size(&mut s.dnormed, rows * width);
     let dnormed = Some((&mut s.dnormed[..], Into::Replace));
     linear((w, grads), &layout.heads, &trace.normed, &s.dtokens, dnormed);
     zeroed(&mut s.dx, rows * width);
@@ -148,14 +148,14 @@ fn block(
     n: usize,
     s: &mut Scratch,
 ) {
-    zeroed(&mut s.dwide, layer.up.len());
+    size(&mut s.dwide, layer.up.len());
     linear((w, grads), &places.down, &layer.squared, &s.dx, Some((&mut s.dwide, Into::Replace)));
     ops::squared_relu_backward(&mut s.dwide, &layer.up);
     let dnormed = Some((&mut s.dnormed[..], Into::Replace));
     linear((w, grads), &places.up, &layer.normed2, &s.dwide, dnormed);
     norm((w, grads), &places.norm2, (&layer.unit2, &layer.scale2), s);
 
-    zeroed(&mut s.dmixed, layer.mixed.len());
+    size(&mut s.dmixed, layer.mixed.len());
     linear((w, grads), &places.out, &layer.mixed, &s.dx, Some((&mut s.dmixed, Into::Replace)));
     attention(layout, &places.attention_bias, layer, n, s, grads);
     let dnormed = Some((&mut s.dnormed[..], Into::Replace));
@@ -174,8 +174,8 @@ fn attention(
     let (width, heads) = (layout.config.width, layout.config.heads);
     let (dim, square) = (width / heads, TOKENS * TOKENS);
     let scale = (dim as f32).sqrt().recip();
-    zeroed(&mut s.dqkv, layer.qkv.len());
-    s.dscores.resize(square, 0.0);
+    size(&mut s.dqkv, layer.qkv.len());
+    size(&mut s.dscores, square);
     for p in 0..n {
         for h in 0..heads {
             let at = |i| head_start(layout, p, h, i);
@@ -217,7 +217,7 @@ fn move_heads(
     s: &mut Scratch,
 ) {
     let (c, dim) = (&layout.columns, layout.config.action_dim);
-    zeroed(&mut s.dhidden, trace.hidden.len());
+    size(&mut s.dhidden, trace.hidden.len());
     let dhidden = Some((&mut s.dhidden[..], Into::Replace));
     linear((w, grads), &layout.action_buckets, &trace.hidden, &heads.actions, dhidden);
     relu(&mut s.dhidden, &trace.hidden);
@@ -267,7 +267,7 @@ fn board_heads(
     }
     relu(&mut s.dboard, &trace.board);
     let channels = layout.config.value_channels;
-    zeroed(&mut s.dflat, n * TOKENS * channels);
+    size(&mut s.dflat, n * TOKENS * channels);
     let dflat = Some((&mut s.dflat[..], Into::Replace));
     linear((w, grads), &layout.value_hidden, &trace.flat, &s.dboard, dflat);
     relu(&mut s.dflat, &trace.flat);
@@ -288,7 +288,7 @@ fn token_heads(
 ) {
     let (c, dim) = (&layout.columns, layout.config.legality_dim);
     let square = TOKENS * TOKENS;
-    grads[layout.legality_bias.start] += heads.legality.iter().sum::<f32>();
+    ops::add_rows(&heads.legality, &mut grads[layout.legality_bias.clone()]);
     let scale = (dim as f32).sqrt().recip();
     for p in 0..n {
         let start = p * TOKENS * trace.columns;

@@ -93,7 +93,7 @@ impl Trace {
     }
 }
 
-fn size(buffer: &mut Vec<f32>, len: usize) {
+pub(super) fn size(buffer: &mut Vec<f32>, len: usize) {
     // Content need not be cleared: every pass writes all it reads.
     buffer.resize(len, 0.0);
 }
@@ -147,7 +147,7 @@ pub fn forward(layout: &Layout, w: &[f32], items: &[Item<'_>], heads: Heads, kee
 }
 
 /// The rows of the embedding that make up token `t`, with their factors.
-pub(super) fn embedding_rows(features: &Features, t: usize, mut each: impl FnMut(usize, f32)) {
+pub(crate) fn embedding_rows(features: &Features, t: usize, mut each: impl FnMut(usize, f32)) {
     each(usize::from(features.pieces[t]), 1.0);
     for bit in 0..FLAG_BITS {
         if features.flags[t] & (1 << bit) != 0 {
@@ -289,13 +289,13 @@ fn legality(layout: &Layout, w: &[f32], n: usize, trace: &mut Trace) {
     let (c, dim) = (&layout.columns, layout.config.legality_dim);
     let square = TOKENS * TOKENS;
     size(&mut trace.legality, n * square);
-    trace.legality.fill(w[layout.legality_bias.start]);
     for p in 0..n {
         let start = p * TOKENS * trace.columns;
         let side = |columns: &Range<usize>| {
             Mat::new(&trace.tokens[start + columns.start..], TOKENS, dim, trace.columns)
         };
         let out = &mut trace.legality[p * square..][..square];
+        out.copy_from_slice(&w[layout.legality_bias.clone()]);
         let scale = (dim as f32).sqrt().recip();
         matmul(out, TOKENS, Into::Add, scale, side(&c.legality_from), side(&c.legality_to).t());
     }

@@ -8,4 +8,5 @@ pub mod matmul;
 pub mod ops;
 
 pub use backward::{HeadGradients, Scratch, backward};
+pub(crate) use forward::embedding_rows;
 pub use forward::{Heads, Item, Trace, forward};

@@ -2,7 +2,7 @@
 //! no file and draws no random numbers.
 
 use super::example::{Example, Source, Terminal};
-use super::label::terminal;
+use super::label::{action_value, terminal};
 use crate::encode::{Features, MoveCode, NextBoard};
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 
@@ -17,7 +17,7 @@ pub(super) enum Values<'a> {
     All(&'a [u8]),
 }
 
-/// What a file says of a state, from the view of its side to move.
+/// What a file says of a state, from the view of its side to move. Indices and lengths were checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Label<'a> {
     pub source: Source,
@@ -59,58 +59,44 @@ fn answer(
     label: Label<'_>,
 ) -> Example {
     let terminal = terminal(state, legal.len());
-    let (value, result) = match terminal {
-        Terminal::Ongoing => {
-            let moves: Vec<MoveCode> = legal
-                .iter()
-                .filter_map(|&m| MoveCode::new(m, flip))
-                .collect();
-            let best = label
-                .best
-                .map(u16::from)
-                .filter(|&best| usize::from(best) < moves.len());
-            let action_values = match (label.values, best) {
-                (Values::All(values), _) if values.len() == moves.len() => values
-                    .iter()
-                    .map(|&value| f32::from(value) / 127.0)
-                    .collect(),
-                (Values::Best, Some(best)) if !label.value.is_nan() => {
-                    let mut values = vec![f32::NAN; moves.len()];
-                    values[usize::from(best)] = label.value;
-                    values
-                }
-                _ => Vec::new(),
-            };
-            let Label {
-                source,
-                value,
-                result,
-                ..
-            } = label;
-            return Example {
-                features,
-                source,
-                moves,
-                best,
-                action_values,
-                value,
-                result,
-                terminal,
-                next: None,
-            };
-        }
-        Terminal::Lost => (0.0, Some(0)),
-        Terminal::Drawn => (0.5, Some(1)),
-    };
-    Example {
+    let mut example = Example {
         features,
         source: label.source,
         moves: Vec::new(),
         best: None,
         action_values: Vec::new(),
-        value,
-        result,
+        value: label.value,
+        result: label.result,
         terminal,
         next: None,
+    };
+    match terminal {
+        Terminal::Ongoing => {
+            example.moves = legal
+                .iter()
+                .filter_map(|&m| MoveCode::new(m, flip))
+                .collect();
+            example.best = label.best.map(u16::from);
+            example.action_values = known_values(label, legal.len());
+        }
+        // The rules know better than a search or a game that went on.
+        Terminal::Lost => (example.value, example.result) = (0.0, Some(0)),
+        Terminal::Drawn => (example.value, example.result) = (0.5, Some(1)),
+    }
+    example
+}
+
+/// Win probability of each of `moves` moves, NaN where unknown; empty if none is known.
+fn known_values(label: Label<'_>, moves: usize) -> Vec<f32> {
+    match (label.values, label.best) {
+        (Values::All(values), _) => values.iter().map(|&value| action_value(value)).collect(),
+        (Values::Best, Some(best)) if !label.value.is_nan() => {
+            let mut values = vec![f32::NAN; moves];
+            if let Some(value) = values.get_mut(usize::from(best)) {
+                *value = label.value;
+            }
+            values
+        }
+        _ => Vec::new(),
     }
 }

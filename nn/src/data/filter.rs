@@ -136,3 +136,66 @@ fn exclude_line(line: &str, keys: &mut KeySet) {
         keys.insert(position_key(&position));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::testing::position;
+
+    #[test]
+    fn the_window_forgets_the_oldest_key() {
+        let mut recent = Recent::new(2);
+        assert_eq!(
+            [1, 2, 1, 3, 1, 2].map(|key| recent.admit(key)),
+            [true, true, false, true, true, true]
+        );
+        recent.clear();
+        assert!(recent.admit(2));
+        let mut none = Recent::new(0);
+        assert!(none.admit(1) && none.admit(1));
+    }
+
+    #[test]
+    fn keys_tell_apart_what_the_network_sees_but_for_the_clock() {
+        let key = |fen| position_key(&position(fen));
+        let white = key("4k3/8/8/8/4P3/8/8/R3K3 w Q - 0 1");
+        assert_eq!(white, key("4k3/8/8/8/4P3/8/8/R3K3 w Q - 40 90"));
+        for other in [
+            "4k3/8/8/8/4P3/8/8/R3K3 b Q - 0 1",
+            "4k3/8/8/8/4P3/8/8/R3K3 w - - 0 1",
+        ] {
+            assert_ne!(white, key(other));
+        }
+        let code = MoveCode {
+            from: 0,
+            to: 1,
+            promotion: 0,
+        };
+        assert_eq!(query_key(white, None), white);
+        assert_ne!(query_key(white, Some(code)), white);
+    }
+
+    #[test]
+    fn lines_of_every_kind_of_suite_are_understood() {
+        let mut keys = KeySet::default();
+        let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+        exclude_line(&format!("{start} w KQkq - bm e4; id \"one\";"), &mut keys);
+        exclude_line(&format!("{start} w KQkq - 0 1 ;D1 20"), &mut keys);
+        assert_eq!(keys.len(), 1);
+        exclude_line(
+            &format!("{start} w KQkq - 0 1,e2e4 e7e5 g1f3,1500,id"),
+            &mut keys,
+        );
+        assert_eq!(keys.len(), 4, "the puzzle's positions to its end");
+        for no_position in ["fen,moves,rating,id", "", "# 8/8/8/8/8/8/8/8 w - -"] {
+            exclude_line(no_position, &mut keys);
+        }
+        assert_eq!(keys.len(), 4);
+        assert!(
+            exclude_from_files(&["no/such/file.epd"])
+                .expect_err("absent")
+                .to_string()
+                .contains("no/such/file.epd")
+        );
+    }
+}

@@ -2,7 +2,7 @@
 //! the view of the side to move. Pure functions.
 
 use super::example::Terminal;
-use super::record::NO_SCORE;
+use super::record::{NO_SCORE, VALUE_ONE};
 use shakmaty::{Chess, Color, Position};
 
 /// Per centipawn (paper 000, spec section 1: `win = 1 / (1 + exp(-0.00368208 * cp))`).
@@ -33,6 +33,12 @@ pub fn along_line(score: i16, plies: usize) -> f32 {
     }
 }
 
+/// Win probability of a stored action value for its mover, in [0, 1].
+#[must_use]
+pub fn action_value(stored: u8) -> f32 {
+    f32::from(stored) / f32::from(VALUE_ONE)
+}
+
 /// 0 = lost, 1 = drawn, 2 = won by `turn`, from a file's 0 = Black won … 3 = unknown.
 #[must_use]
 pub fn result_for(turn: Color, result: u8) -> Option<u8> {
@@ -57,5 +63,53 @@ pub fn terminal(position: &Chess, legal: usize) -> Terminal {
         Terminal::Drawn
     } else {
         Terminal::Ongoing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::testing::position;
+
+    #[test]
+    fn win_probability_follows_the_paper() {
+        assert_eq!(win_probability(0), 0.5);
+        // 1 / (1 + exp(-0.368208)) by hand.
+        assert!((win_probability(100) - 0.591_025).abs() < 1e-5);
+        assert!((win_probability(-100) + win_probability(100) - 1.0).abs() < 1e-6);
+        assert_eq!(
+            (win_probability(31_999), win_probability(-31_999)),
+            (1.0, 0.0)
+        );
+        assert!(win_probability(i16::MAX).is_nan());
+    }
+
+    #[test]
+    fn along_a_line_the_sides_take_turns() {
+        for score in [-31_990, -250, 0, 42, 31_990] {
+            assert_eq!(along_line(score, 0), win_probability(score));
+            assert_eq!(along_line(score, 2), win_probability(score));
+            assert!((along_line(score, 1) - win_probability(-score)).abs() < 1e-6);
+        }
+        assert!(along_line(i16::MAX, 1).is_nan());
+    }
+
+    #[test]
+    fn results_turn_with_the_side() {
+        let of = |turn| [0, 1, 2, 3].map(|result| result_for(turn, result));
+        assert_eq!(of(Color::White), [Some(0), Some(1), Some(2), None]);
+        assert_eq!(of(Color::Black), [Some(2), Some(1), Some(0), None]);
+    }
+
+    #[test]
+    fn mate_stalemate_and_bare_kings_are_ends() {
+        let of = |fen| {
+            let position = position(fen);
+            terminal(&position, position.legal_moves().len())
+        };
+        assert_eq!(of("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), Terminal::Lost);
+        assert_eq!(of("7k/8/6Q1/8/8/8/8/K7 b - - 0 1"), Terminal::Drawn);
+        assert_eq!(of("7k/8/8/8/8/8/8/K1B5 b - - 0 1"), Terminal::Drawn);
+        assert_eq!(of("7k/8/8/8/8/8/7P/K7 b - - 0 1"), Terminal::Ongoing);
     }
 }

@@ -1,7 +1,8 @@
 //! Training data: readers of the two label formats and the stream of mixed, shuffled examples.
 //!
-//! `record` reads whole games, `sample` draws positions from a game, `build` turns one into an
-//! [`Example`], `mix` shuffles those of several files, `filter` keeps suites and repetitions out.
+//! `record` says what a game is, `read` and `write` know its bytes, `sample` draws positions from it,
+//! `build` turns one into an [`Example`] with the labels of `label`, `filter` keeps test suites and
+//! repetitions out, `mix` shuffles the examples of several files, `validation` takes the held-out games.
 
 mod build;
 pub mod error;
@@ -9,12 +10,18 @@ pub mod example;
 pub mod filter;
 pub mod label;
 pub mod mix;
+pub mod read;
 pub mod record;
 pub mod rng;
 pub mod sample;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod validation;
+pub mod write;
 
 pub use error::DataError;
 pub use example::{Example, Source, Terminal};
 pub use filter::{KeySet, exclude_from_files, position_key};
 pub use mix::{MixConfig, MixSource, Mixer, spawn};
 pub use sample::Kinds;
+pub use validation::{Ask, validation};

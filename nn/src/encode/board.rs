@@ -115,3 +115,88 @@ impl NextBoard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::testing::{position, random_game};
+    use crate::encode::canonical_moves;
+    use shakmaty::{CastlingMode, FromSetup};
+
+    #[test]
+    fn both_colours_see_the_same_board() {
+        for seed in 0..60 {
+            for (ply, state) in random_game(seed, 80).0.iter().enumerate() {
+                let setup = state.to_setup(EnPassantMode::Legal).into_mirrored();
+                let mirrored =
+                    Chess::from_setup(setup, CastlingMode::Chess960).expect("a mirrored position");
+                assert_eq!(
+                    Features::of(state),
+                    Features::of(&mirrored),
+                    "seed {seed} ply {ply}"
+                );
+                assert_eq!(
+                    NextBoard::of(state),
+                    NextBoard::of(&mirrored),
+                    "seed {seed} ply {ply}"
+                );
+                let codes = |state: &Chess| {
+                    let mut codes: Vec<usize> = canonical_moves(state)
+                        .iter()
+                        .filter_map(|&m| MoveCode::new(m, state.turn() == Color::Black))
+                        .map(MoveCode::index)
+                        .collect();
+                    codes.sort_unstable();
+                    codes
+                };
+                assert_eq!(codes(state), codes(&mirrored), "seed {seed} ply {ply}");
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_hold_pieces_rights_and_en_passant() {
+        let features = Features::of(&position("r3k3/8/8/8/Pp6/8/8/4K2R b Kq a3 7 30"));
+        // From Black: a8 is token 0, e8 token 4; b4 is token 33 and a3 token 40.
+        assert_eq!(
+            (features.pieces[0], features.flags[0]),
+            (4, FLAG_OUR_CASTLING_ROOK)
+        );
+        assert_eq!(
+            (features.pieces[63], features.flags[63]),
+            (10, FLAG_THEIR_CASTLING_ROOK)
+        );
+        assert_eq!((features.pieces[4], features.pieces[60]), (6, 12));
+        assert_eq!((features.pieces[33], features.pieces[32]), (1, 7));
+        assert_eq!(features.flags[40], FLAG_EN_PASSANT);
+        assert_eq!((features.halfmoves, features.has_action), (7, false));
+        assert_eq!(features.flags.iter().filter(|&&bits| bits != 0).count(), 3);
+    }
+
+    #[test]
+    fn en_passant_that_nobody_can_take_is_not_told() {
+        let features = Features::of(&position("4k3/8/8/8/P7/8/8/4K3 b - a3 0 1"));
+        assert!(features.flags.iter().all(|&bits| bits == 0));
+    }
+
+    #[test]
+    fn an_action_marks_from_to_and_promotion() {
+        let state = position("8/P6k/8/8/8/8/8/K7 w - - 0 1");
+        let queen = MoveCode {
+            from: 48,
+            to: 56,
+            promotion: 4,
+        };
+        let features = Features::with_action(&state, queen);
+        assert!(features.has_action);
+        assert_eq!(features.flags[48], FLAG_FROM);
+        assert_eq!(features.flags[56], FLAG_TO | FLAG_PROMOTION << 3);
+        let mut plain = features.clone();
+        plain
+            .flags
+            .iter_mut()
+            .for_each(|bits| *bits &= !ACTION_FLAG_BITS);
+        plain.has_action = false;
+        assert_eq!(plain, Features::of(&state));
+    }
+}

@@ -2,7 +2,9 @@
 //! when Black moves, files never are, so that Chess960 castling keeps its files).
 
 pub mod board;
+pub mod decode;
 pub mod moves;
 
 pub use board::{ACTION_FLAG_BITS, Features, NextBoard};
+pub use decode::DecodeError;
 pub use moves::{MoveCode, canonical_moves};

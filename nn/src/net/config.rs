@@ -23,7 +23,8 @@ pub struct NetConfig {
     pub policy_dim: usize,
     /// Hidden channels of the action-value head, per move.
     pub action_dim: usize,
-    /// Channels of the legality head's from- and to-projections.
+    /// Channels of the legality head's from- and to-projections; fewer than 64 cannot tell all sets of
+    /// target squares apart (measured: 32 held F1 near 0.9).
     pub legality_dim: usize,
     /// Channels kept of each token for the value head.
     pub value_channels: usize,
@@ -41,7 +42,7 @@ impl Default for NetConfig {
             ffn: 192,
             policy_dim: 64,
             action_dim: 64,
-            legality_dim: 32,
+            legality_dim: 64,
             value_channels: 16,
             value_hidden: 128,
         }

@@ -128,7 +128,7 @@ pub struct Layout {
     /// `[width, columns.all()]`.
     pub heads: Linear,
     pub columns: HeadColumns,
-    /// Scalar added to every legality logit.
+    /// `[64, 64]` (from, to), added to the legality logits: most pairs are no move of any piece.
     pub legality_bias: Range<usize>,
     /// `[64 * value_channels, value_hidden]`.
     pub value_hidden: Linear,
@@ -209,7 +209,7 @@ impl Layout {
         let columns = HeadColumns::new(c);
         let heads = b.linear("heads", c.width, columns.all(), fan_in(c.width));
         // About 35 of 4,096 pairs are legal.
-        let legality_bias = b.param("legality.bias", &[1], Init::Constant(-4.0));
+        let legality_bias = b.param("legality.bias", &[TOKENS, TOKENS], Init::Constant(-4.0));
         let flat = TOKENS * c.value_channels;
         let value_hidden = b.linear("value.hidden", flat, c.value_hidden, fan_in(flat));
         let value_buckets = b.linear("value.buckets", c.value_hidden, BUCKETS, fan_in(c.value_hidden));

@@ -5,6 +5,7 @@ use super::loss::{LossConfig, LossSums, losses};
 use crate::cpu::{HeadGradients, Heads, Item, Scratch, Trace, backward, forward};
 use crate::data::Example;
 use crate::net::Layout;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Positions a thread takes at a time: few enough for their activations to stay near the core.
 const GROUP: usize = 4;
@@ -34,51 +35,67 @@ impl CpuStep {
     }
 
     /// Loss sums of `batch` at `params`; `grads` is overwritten with the gradient of their total.
+    /// Threads take groups as they come, so one that shares its core with a stranger does not hold
+    /// up the rest; hence results repeat exactly with one thread, to rounding with more.
     pub fn gradient(&mut self, params: &[f32], batch: &[Example], grads: &mut [f32]) -> LossSums {
-        let (layout, loss, buckets) = (&self.layout, &self.loss, &self.buckets);
-        let share = batch.len().div_ceil(self.workers.len()).max(1);
-        let mut total = LossSums::default();
+        let next = AtomicUsize::new(0);
+        let task = Task {
+            layout: &self.layout,
+            loss: &self.loss,
+            buckets: &self.buckets,
+            params,
+            batch,
+            next: &next,
+        };
+        let task = &task;
         let parts: Vec<LossSums> = std::thread::scope(|scope| {
-            let running: Vec<_> = (self.workers.iter_mut().zip(batch.chunks(share)))
-                .map(|(worker, examples)| {
-                    scope.spawn(move || worker.run(layout, loss, buckets, params, examples, batch.len()))
-                })
-                .collect();
-            running.into_iter().filter_map(|thread| thread.join().ok()).collect()
+            let (first, rest) = self.workers.split_at_mut(1);
+            let running: Vec<_> =
+                rest.iter_mut().map(|worker| scope.spawn(move || worker.run(task))).collect();
+            let mut parts: Vec<LossSums> = first.iter_mut().map(|worker| worker.run(task)).collect();
+            parts.extend(running.into_iter().filter_map(|thread| thread.join().ok()));
+            parts
         });
-        for part in &parts {
-            total.add(part);
-        }
+        let mut total = LossSums::default();
+        parts.iter().for_each(|part| total.add(part));
         grads.fill(0.0);
-        for worker in self.workers.iter().take(parts.len()) {
+        for worker in &self.workers {
             crate::cpu::ops::add_scaled(grads, 1.0, &worker.grads);
         }
         total
     }
 }
 
+/// One batch, shared by the workers.
+struct Task<'a> {
+    layout: &'a Layout,
+    loss: &'a LossConfig,
+    buckets: &'a Buckets,
+    params: &'a [f32],
+    batch: &'a [Example],
+    /// The first example nobody has taken.
+    next: &'a AtomicUsize,
+}
+
 impl Worker {
-    fn run(
-        &mut self,
-        layout: &Layout,
-        loss: &LossConfig,
-        buckets: &Buckets,
-        params: &[f32],
-        examples: &[Example],
-        batch: usize,
-    ) -> LossSums {
+    fn run(&mut self, task: &Task<'_>) -> LossSums {
+        let (layout, batch) = (task.layout, task.batch);
         self.grads.clear();
         self.grads.resize(layout.len, 0.0);
         let mut sums = LossSums::default();
-        for group in examples.chunks(GROUP) {
+        loop {
+            // Relaxed: the number alone is shared; the examples are read-only.
+            let first = task.next.fetch_add(GROUP, Ordering::Relaxed);
+            let group = batch.get(first..batch.len().min(first + GROUP));
+            let Some(group) = group.filter(|group| !group.is_empty()) else { return sums };
             let items: Vec<Item<'_>> =
                 group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
-            forward(layout, params, &items, Heads::All, true, &mut self.trace);
-            let part = losses(layout, loss, buckets, group, batch, &self.trace, &mut self.heads);
-            sums.add(&part);
-            backward(layout, params, &items, &self.trace, &self.heads, &mut self.scratch, &mut self.grads);
+            forward(layout, task.params, &items, Heads::All, true, &mut self.trace);
+            let (trace, heads) = (&self.trace, &mut self.heads);
+            sums.add(&losses(layout, task.loss, task.buckets, group, batch.len(), trace, heads));
+            let scratch = &mut self.scratch;
+            backward(layout, task.params, &items, trace, heads, scratch, &mut self.grads);
         }
-        sums
     }
 }
 

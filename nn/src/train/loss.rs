@@ -39,7 +39,7 @@ impl Default for LossConfig {
             value: 0.5,
             result: 0.1,
             terminal: 0.1,
-            legality: 0.5,
+            legality: 1.5,
             transition: 0.5,
             best_share: 0.7,
             policy_temperature: 0.02,

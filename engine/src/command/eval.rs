@@ -1,0 +1,110 @@
+//! `mavka eval` and the UCI words `eval` and `d`: what the network sees, for human eyes.
+
+use super::{perft, say};
+use crate::engine::Setup;
+use crate::game::{self, Game};
+use crate::network::{Network, Networks};
+use crate::options::{Backend, Settings};
+use crate::report::{centipawns, permille};
+use crate::world::rules::action_scores;
+use clap::Args;
+use mcts::Wdl;
+use nn::Query;
+use shakmaty::san::SanPlus;
+use shakmaty::{Chess, Position, Square};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Rows of the move table.
+const ROWS: usize = 12;
+
+/// Arguments of `mavka eval`.
+#[derive(Args)]
+pub struct Eval {
+    /// The position, in quotes; `startpos` for the initial one
+    fen: String,
+    /// Network file; the built-in network without it
+    #[arg(long)]
+    weights: Option<PathBuf>,
+    /// Castling as king takes rook
+    #[arg(long)]
+    chess960: bool,
+}
+
+impl Eval {
+    /// Asks the network and prints.
+    ///
+    /// # Errors
+    /// Position or network is refused, or standard output is closed.
+    pub fn run(self) -> Result<(), String> {
+        let game = perft::read(&self.fen, self.chess960)?;
+        let networks = Setup::default().networks;
+        let network = networks.open(self.weights.as_deref(), Backend::Auto).map_err(|why| why.to_string())?;
+        say(board(&game))?;
+        say(table(&game, &network, &Settings::default()))
+    }
+}
+
+/// The board as text, with FEN and key.
+#[must_use]
+pub fn board(game: &Game) -> String {
+    let mut out = String::new();
+    for rank in (0..8).rev() {
+        let _ = write!(out, "{} ", rank + 1);
+        for file in 0..8 {
+            let piece = game.position().board().piece_at(Square::new(rank * 8 + file));
+            let _ = write!(out, " {}", piece.map_or('.', shakmaty::Piece::char));
+        }
+        out.push('\n');
+    }
+    let _ = write!(out, "   a b c d e f g h\n\nFen: {}\nKey: {:016X}", game.fen(), game::key(game.position()));
+    out
+}
+
+/// Value, chances and the moves the network likes best. An error of the network is part of the text.
+#[must_use]
+pub fn table(game: &Game, network: &Network, settings: &Settings) -> String {
+    let position = game.position();
+    let legal = position.legal_moves();
+    if legal.is_empty() {
+        return if position.is_check() { "checkmate".to_owned() } else { "stalemate".to_owned() };
+    }
+    let asked = network.evaluator.evaluate(&[Query { position, legal: &legal }]);
+    let Some(answer) = asked.as_ref().ok().and_then(|answers| answers.first()) else {
+        return asked.err().map_or_else(|| "the network answered nothing".to_owned(), |error| error.to_string());
+    };
+    if let Err(error) = crate::world::rules::check(answer, legal.len()) {
+        return error.to_string();
+    }
+    let [win, draw, loss] = answer.wdl;
+    let chances = permille(Wdl { win, draw, loss });
+    let uci::Score::Centipawns(cp) = centipawns(answer.value) else { return String::new() };
+    let mut out = format!(
+        "network  {}\nvalue    {:.1} % ({:+} cp)\nresult   win {:.1} %, draw {:.1} %, loss {:.1} %\n\n",
+        network.name,
+        100.0 * answer.value,
+        cp,
+        f64::from(chances[0]) / 10.0,
+        f64::from(chances[1]) / 10.0,
+        f64::from(chances[2]) / 10.0,
+    );
+    let values = action_scores(answer, settings.scoring);
+    let mut rows: Vec<usize> = (0..legal.len()).collect();
+    rows.sort_by(|a, b| answer.policy[*b].total_cmp(&answer.policy[*a]));
+    let _ = writeln!(out, "{:<8} {:<7} {:>7} {:>13}", "move", "uci", "policy", "action value");
+    for row in rows.iter().take(ROWS) {
+        let m = legal[*row];
+        let uci = m.to_uci(game.mode()).to_string();
+        let san = san(position, m);
+        let _ = writeln!(out, "{san:<8} {uci:<7} {:>5.1} % {:>11.1} %", 100.0 * answer.policy[*row], 100.0 * values[*row]);
+    }
+    if legal.len() > ROWS {
+        let _ = writeln!(out, "… and {} more", legal.len() - ROWS);
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+fn san(position: &Chess, m: shakmaty::Move) -> String {
+    SanPlus::from_move(position.clone(), m).to_string()
+}

@@ -1,0 +1,12 @@
+//! `mavka options`: the option table for the README, from the table the engine itself reads.
+
+use super::say;
+use crate::options::markdown;
+
+/// Prints the table.
+///
+/// # Errors
+/// Standard output is closed.
+pub fn run() -> Result<(), String> {
+    say(markdown().trim_end())
+}

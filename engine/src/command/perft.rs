@@ -1,0 +1,84 @@
+//! `mavka perft` and `go perft`: counts leaves of the move tree, through the same packed moves the
+//! search uses, so that the counts vouch for both.
+
+use super::say;
+use crate::action::Action;
+use crate::game::Game;
+use clap::Args;
+use shakmaty::{Chess, Position};
+
+/// Arguments of `mavka perft`.
+#[derive(Args)]
+pub struct Perft {
+    /// The position, in quotes; `startpos` for the initial one
+    fen: String,
+    /// Plies to look ahead
+    depth: u32,
+    /// Castling as king takes rook
+    #[arg(long)]
+    chess960: bool,
+}
+
+impl Perft {
+    /// Counts and prints.
+    ///
+    /// # Errors
+    /// The position is refused, or standard output is closed.
+    pub fn run(self) -> Result<(), String> {
+        let game = read(&self.fen, self.chess960)?;
+        let mut sent = Ok(());
+        divide(&game, self.depth, &|| false, &mut |line| {
+            if sent.is_ok() {
+                sent = say(line);
+            }
+        });
+        sent
+    }
+}
+
+/// A position from the command line.
+pub(super) fn read(fen: &str, chess960: bool) -> Result<Game, String> {
+    match fen {
+        "startpos" => Ok(Game::default()),
+        _ => Game::from_fen(fen, chess960).map_err(|why| why.to_string()),
+    }
+}
+
+/// Says the count below each move, then the total. Ends early when `cancelled`.
+pub fn divide(game: &Game, depth: u32, cancelled: &dyn Fn() -> bool, say: &mut dyn FnMut(String)) {
+    let mut total: u64 = u64::from(depth == 0);
+    if depth > 0 {
+        for action in game.legal_actions() {
+            let Some(count) = after(game.position(), action, depth - 1, cancelled) else {
+                return say("info string perft was stopped".to_owned());
+            };
+            total += count;
+            say(format!("{}: {count}", game.uci(action)));
+        }
+    }
+    say(String::new());
+    say(format!("Nodes searched: {total}"));
+}
+
+/// Leaves `depth` plies below `position`; None when cancelled.
+pub fn count(position: &Chess, depth: u32, cancelled: &dyn Fn() -> bool) -> Option<u64> {
+    if depth == 0 {
+        return Some(1);
+    }
+    if depth >= 3 && cancelled() {
+        return None;
+    }
+    let legal = position.legal_moves();
+    if depth == 1 {
+        return u64::try_from(legal.len()).ok();
+    }
+    legal.into_iter().try_fold(0, |sum, m| Some(sum + after(position, Action::new(m), depth - 1, cancelled)?))
+}
+
+fn after(position: &Chess, action: Action, depth: u32, cancelled: &dyn Fn() -> bool) -> Option<u64> {
+    // An action that does not unpack counts nothing, so the total betrays it.
+    let Some(m) = action.to_move(position) else { return Some(0) };
+    let mut next = position.clone();
+    next.play_unchecked(m);
+    count(&next, depth, cancelled)
+}

@@ -1,0 +1,315 @@
+//! The engine behind the protocol: a position, options, a network, and at most one search.
+//!
+//! Idle, searching, pondering and holding an answer are states of the search's own signal, so nothing
+//! here can disagree with it: as long as `running` is set, exactly one `bestmove` is owed or printed,
+//! and whatever changes the engine ends that search first. Called by one thread; nothing here blocks
+//! longer than the end of a minibatch, except loading the network.
+
+use crate::clock::Clock;
+use crate::command::perft;
+use crate::game::{Game, GameError};
+use crate::host;
+use crate::limits::{Limits, TimeSettings};
+use crate::network::{self, Network, Networks};
+use crate::options::{Backend, Settings};
+use crate::output::Output;
+use crate::search::{self, Job, Tree};
+use crate::signal::Signal;
+use nn::Query;
+use shakmaty::{Chess, Position};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use uci::{Go, SetOption, StartPosition};
+
+/// What the engine needs from outside: its time and its networks.
+#[derive(Clone)]
+pub struct Setup {
+    pub clock: Arc<dyn Clock>,
+    pub networks: Arc<dyn Networks>,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup {
+            clock: Arc::new(crate::clock::SystemClock::default()),
+            networks: Arc::new(network::Installed),
+        }
+    }
+}
+
+/// See the module.
+pub struct Engine {
+    setup: Setup,
+    output: Output,
+    settings: Settings,
+    debug: bool,
+    /// None: the last position was refused.
+    game: Option<Game>,
+    loaded: Option<Loaded>,
+    /// Home when no search runs.
+    tree: Tree,
+    running: Option<Running>,
+}
+
+struct Running {
+    signal: Arc<Signal>,
+    thread: JoinHandle<Tree>,
+}
+
+struct Loaded {
+    network: Network,
+    /// What it was asked to be.
+    wish: (String, Backend),
+    /// Time of one evaluation.
+    pace: Duration,
+}
+
+impl Engine {
+    #[must_use]
+    pub fn new(setup: Setup, output: Output) -> Engine {
+        Engine {
+            setup,
+            output,
+            settings: Settings::default(),
+            debug: false,
+            game: Some(Game::default()),
+            loaded: None,
+            tree: Tree::default(),
+            running: None,
+        }
+    }
+
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The current game; None after a refused position.
+    #[must_use]
+    pub fn game(&self) -> Option<&Game> {
+        self.game.as_ref()
+    }
+
+    pub fn set_debug(&mut self, on: bool) {
+        self.debug = on;
+    }
+
+    #[must_use]
+    pub fn debug(&self) -> bool {
+        self.debug
+    }
+
+    /// Sets an option; ends a running search first, since options shape it.
+    pub fn set_option(&mut self, option: &SetOption) {
+        self.stop_and_wait();
+        match self.settings.set(option) {
+            Ok(note) => note.iter().for_each(|note| self.output.note(note)),
+            Err(why) => return self.output.note(why),
+        }
+        let is = |name: &str| option.name.trim().eq_ignore_ascii_case(name);
+        if is("Clear Hash") {
+            self.tree.clear();
+        } else if is("Log File") {
+            if let Err(why) = self.output.log_to(&self.settings.log_file) {
+                self.output.note(format_args!("cannot write the log `{}`: {why}", self.settings.log_file));
+            }
+        } else if is("Threads") {
+            let (wanted, used) = (self.settings.threads, host::threads(self.settings.threads));
+            if used < wanted {
+                self.output.note(format_args!("Threads {wanted} is more than this machine's cores can use; using {used}"));
+            }
+        }
+    }
+
+    /// Forgets the game and what was searched.
+    pub fn new_game(&mut self) {
+        self.stop_and_wait();
+        self.tree.clear();
+        self.game = Some(Game::default());
+    }
+
+    /// Sets the position. A refused one leaves the engine without a position, so that the next `go`
+    /// cannot answer for the wrong one.
+    ///
+    /// # Errors
+    /// Names the FEN or the move.
+    pub fn set_position(&mut self, start: &StartPosition, moves: &[String]) -> Result<(), GameError> {
+        self.stop_and_wait();
+        let game = self.read_position(start, moves);
+        self.game = game.as_ref().ok().cloned();
+        game.map(|_| ())
+    }
+
+    fn read_position(&self, start: &StartPosition, moves: &[String]) -> Result<Game, GameError> {
+        let mut game = match start {
+            StartPosition::Startpos => {
+                let mode = shakmaty::CastlingMode::from_chess960(self.settings.chess960);
+                Game::new(Chess::default(), mode)
+            }
+            StartPosition::Fen(fen) => Game::from_fen(fen, self.settings.chess960)?,
+        };
+        for text in moves {
+            game.play_uci(text)?;
+        }
+        Ok(game)
+    }
+
+    /// Starts a search; `heard` is when the GUI asked for it. A search still running is ended first and
+    /// its answer printed.
+    pub fn go(&mut self, go: &Go, heard: Duration) {
+        self.stop_and_wait();
+        if let (Some(depth), Some(game)) = (go.perft, &self.game) {
+            return self.start_perft(game.clone(), depth, heard);
+        }
+        let network = self.network();
+        let pace = self.loaded.as_ref().map_or(Duration::ZERO, |loaded| loaded.pace);
+        let time = TimeSettings { overhead: self.settings.move_overhead, ponder: self.settings.ponder };
+        let fallback = Game::default();
+        let (limits, notes) = Limits::new(go, self.game.as_ref().unwrap_or(&fallback), time);
+        for note in notes {
+            self.output.note(note);
+        }
+        let hard = limits.budget.map(|budget| budget.hard);
+        let signal =
+            Arc::new(Signal::new(self.setup.clock.clone(), heard, hard, limits.ponder, limits.infinite));
+        let job = Job {
+            game: self.game.clone(),
+            limits,
+            settings: self.settings.clone(),
+            network,
+            pace,
+            tree: std::mem::take(&mut self.tree),
+            signal: signal.clone(),
+            output: self.output.clone(),
+            debug: self.debug,
+        };
+        self.start(signal, move || search::run(job));
+    }
+
+    fn start_perft(&mut self, game: Game, depth: u32, heard: Duration) {
+        let signal = Arc::new(Signal::new(self.setup.clock.clone(), heard, None, false, false));
+        let tree = std::mem::take(&mut self.tree);
+        let (ear, output) = (signal.clone(), self.output.clone());
+        self.start(signal, move || {
+            perft::divide(&game, depth, &|| ear.is_stopped(), &mut |line| output.line(line));
+            tree
+        });
+    }
+
+    fn start(&mut self, signal: Arc<Signal>, work: impl FnOnce() -> Tree + Send + 'static) {
+        match thread::Builder::new().name("search".to_owned()).spawn(work) {
+            Ok(thread) => self.running = Some(Running { signal, thread }),
+            Err(why) => {
+                // The work, and the tree in it, is lost with the thread; a move is owed all the same.
+                self.output.note(format_args!("the system gives no thread: {why}"));
+                let best = self.game.as_ref().and_then(|game| game.legal_actions().first().map(|action| game.uci(*action)));
+                self.output.line(uci::BestMove { best, ponder: None });
+            }
+        }
+    }
+
+    /// Ends the search. Its answer comes from its own thread.
+    pub fn stop(&self) {
+        if let Some(running) = &self.running {
+            running.signal.stop();
+        }
+    }
+
+    /// The pondered move was played.
+    pub fn ponderhit(&self) {
+        if let Some(running) = &self.running {
+            running.signal.ponderhit();
+        }
+    }
+
+    /// True while a search runs or holds its answer.
+    #[must_use]
+    pub fn is_searching(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| !running.thread.is_finished())
+    }
+
+    /// Ends the search, if any, and waits for its answer.
+    pub fn stop_and_wait(&mut self) {
+        self.stop();
+        self.wait();
+    }
+
+    /// Waits for the search to end by itself. An open-ended one never does.
+    pub fn wait(&mut self) {
+        if let Some(running) = self.running.take() {
+            // A panic past the search's own net has printed no answer and lost the tree; the next search
+            // begins with a new one.
+            self.tree = running.thread.join().unwrap_or_default();
+        }
+    }
+
+    /// Has network and tree memory ready: the slow part of a start. Does nothing during a search.
+    pub fn prepare(&mut self) {
+        if self.is_searching() {
+            return;
+        }
+        self.wait();
+        self.network();
+        if let Some(note) = self.tree.reserve(self.settings.hash_mb) {
+            self.output.note(note);
+        }
+    }
+
+    /// The network that the options ask for, or the best there is instead.
+    pub fn network(&mut self) -> Network {
+        let wish = (self.settings.weights_file.clone(), self.settings.backend);
+        if let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.wish == wish) {
+            return loaded.network.clone();
+        }
+        let (network, pace) = self.load(&wish.0, wish.1);
+        self.loaded = Some(Loaded { network: network.clone(), wish, pace });
+        network
+    }
+
+    fn load(&self, file: &str, backend: Backend) -> (Network, Duration) {
+        // From what was asked for to what always works.
+        let named = (!file.is_empty()).then(|| Path::new(file));
+        let tries = [(named, backend), (named, Backend::Auto), (None, Backend::Auto)];
+        for (index, (file, backend)) in tries.iter().enumerate() {
+            if tries[..index].contains(&(*file, *backend)) {
+                continue;
+            }
+            let opened = self.setup.networks.open(*file, *backend).map_err(|error| error.to_string());
+            match opened.and_then(|network| self.warm_up(&network).map(|pace| (network, pace))) {
+                Ok(ready) => {
+                    if index > 0 || self.debug {
+                        self.output.note(format_args!("playing with {}", ready.0.name));
+                    }
+                    return ready;
+                }
+                Err(why) => self.output.note(why),
+            }
+        }
+        self.output.note("no network can be used; the engine plays on without one");
+        (network::uniform(), Duration::ZERO)
+    }
+
+    /// Asks once for the sake of caches, and once to measure.
+    fn warm_up(&self, network: &Network) -> Result<Duration, String> {
+        let position = Chess::default();
+        let legal = position.legal_moves();
+        let batch = [Query { position: &position, legal: &legal }];
+        let mut before = Duration::ZERO;
+        for _ in 0..2 {
+            before = self.setup.clock.now();
+            // A device driver that panics must not take the process with it.
+            let ask = std::panic::AssertUnwindSafe(|| network.evaluator.evaluate(&batch));
+            let answer = std::panic::catch_unwind(ask).map_err(|_| format!("{} failed inside", network.name))?;
+            answer.map_err(|error| error.to_string())?;
+        }
+        Ok(self.setup.clock.now().saturating_sub(before))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.stop_and_wait();
+    }
+}

@@ -1,0 +1,43 @@
+//! What this machine can bear: wishes for threads and memory are granted as far as it goes.
+
+use std::num::NonZero;
+
+/// Memory left to everything else when a wish for hash is cut, in MB.
+const SPARE_MB: usize = 256;
+
+/// Threads to start for a wish of `wanted`: at most two for each core. More would only stand in each
+/// other's way, and every one holds a minibatch back when the search must stop.
+#[must_use]
+pub fn threads(wanted: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    wanted.clamp(1, 2 * cores)
+}
+
+/// MB of tree to reserve for a wish of `wanted`, `held` of which are ours already.
+#[must_use]
+pub fn hash_mb(wanted: usize, held: usize) -> usize {
+    match available_mb() {
+        Some(free) => wanted.min((free + held).saturating_sub(SPARE_MB)).max(1),
+        None => wanted.max(1),
+    }
+}
+
+/// Memory the system could give without swapping, where it says so.
+fn available_mb() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.split_whitespace().next()?.parse::<usize>().ok().map(|kb| kb / 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_wishes_are_granted_and_wild_ones_cut() {
+        assert_eq!(threads(1), 1);
+        assert!(threads(1000) < 1000 || threads(1000) == 1000 && threads(100_000) < 100_000);
+        assert_eq!(hash_mb(1, 0), 1);
+        assert_eq!(hash_mb(0, 0), 1);
+    }
+}

@@ -1,0 +1,157 @@
+//! The loop between GUI and engine: lines in, lines out, until `quit` or the end of either pipe.
+//!
+//! One thread reads, so that the time a `go` was heard is known even while the engine ends an older
+//! search; this thread obeys. Nothing a GUI writes ends the loop but `quit`.
+
+use crate::command::{bench, eval};
+use crate::engine::{Engine, Setup};
+use crate::options;
+use crate::output::Output;
+use crossbeam::channel::{self, Sender, select};
+use std::io::{self, BufRead, Write};
+use std::time::Duration;
+use uci::{Command, IdLine};
+
+/// Longest line taken in, in bytes: a game of ten thousand plies fits several times over.
+const LONGEST_LINE: usize = 1 << 20;
+/// Lines waiting while the engine is busy.
+const QUEUE: usize = 4096;
+
+/// Speaks UCI with this executable's own network and clock.
+pub fn run(input: impl BufRead + Send + 'static, output: impl Write + Send + 'static) {
+    run_with(Setup::default(), input, output);
+}
+
+/// Speaks UCI with the given clock and networks. Returns after `quit`, at the end of `input`, or when
+/// `output` can no longer be written to; no search is left running.
+pub fn run_with(setup: Setup, input: impl BufRead + Send + 'static, output: impl Write + Send + 'static) {
+    let (lines_in, lines) = channel::bounded(QUEUE);
+    let (hangup, hung_up) = channel::bounded(1);
+    let output = Output::new(Box::new(output), setup.clock.clone(), hangup);
+    let clock = setup.clock.clone();
+    // Not joined: it may be blocked in a read that never returns when the writing end went first.
+    let reader = std::thread::Builder::new().name("reader".to_owned());
+    if let Err(why) = reader.spawn(move || read_lines(input, &lines_in, || clock.now())) {
+        return output.note(format_args!("the system gives no thread: {why}"));
+    }
+    let mut engine = Engine::new(setup, output.clone());
+    loop {
+        let line = select! {
+            recv(hung_up) -> _ => None,
+            recv(lines) -> line => line.ok(),
+        };
+        match line {
+            Some((heard, line)) => {
+                output.heard(&line);
+                if !obey(&mut engine, &output, &line, heard) {
+                    // After `quit` the GUI reads no answer.
+                    output.mute();
+                    break;
+                }
+            }
+            None => break,
+        }
+    }
+    engine.stop_and_wait();
+}
+
+/// Sends every line with the time it arrived, until the input ends or nobody listens.
+fn read_lines(mut input: impl BufRead, lines: &Sender<(Duration, String)>, now: impl Fn() -> Duration) {
+    let mut line = Vec::new();
+    loop {
+        let chunk = match input.fill_buf() {
+            Ok([]) => break,
+            Ok(chunk) => chunk,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let part = &chunk[..end.unwrap_or(chunk.len())];
+        let room = LONGEST_LINE.saturating_sub(line.len());
+        line.extend_from_slice(&part[..part.len().min(room)]);
+        let used = end.map_or(chunk.len(), |end| end + 1);
+        input.consume(used);
+        if end.is_some() {
+            let text = String::from_utf8_lossy(&line).into_owned();
+            line.clear();
+            if lines.send((now(), text)).is_err() {
+                return;
+            }
+        }
+    }
+    if !line.is_empty() {
+        // The last line may lack its end.
+        let _ = lines.send((now(), String::from_utf8_lossy(&line).into_owned()));
+    }
+}
+
+/// Obeys one line. False for `quit`.
+fn obey(engine: &mut Engine, output: &Output, line: &str, heard: Duration) -> bool {
+    let Some((command, notes)) = uci::parse(line) else { return true };
+    for note in notes {
+        output.note(note);
+    }
+    match command {
+        Command::Uci => introduce(output),
+        Command::Debug(on) => engine.set_debug(on),
+        Command::IsReady => {
+            engine.prepare();
+            output.line(uci::READYOK);
+        }
+        Command::SetOption(option) => engine.set_option(&option),
+        Command::Register => {}
+        Command::UciNewGame => {
+            engine.new_game();
+            engine.prepare();
+        }
+        Command::Position { start, moves } => match engine.set_position(&start, &moves) {
+            Ok(()) => engine.prepare(),
+            Err(why) => output.note(why),
+        },
+        Command::Go(go) => engine.go(&go, heard),
+        Command::Stop => engine.stop(),
+        Command::PonderHit => engine.ponderhit(),
+        Command::Quit => return false,
+        Command::Other(words) => own_words(engine, output, &words),
+    }
+    true
+}
+
+/// The same lines every time; touches neither network nor device.
+fn introduce(output: &Output) {
+    let id = [
+        IdLine::Name(format!("Mavka {}", env!("CARGO_PKG_VERSION"))),
+        IdLine::Author("the Mavka developers".to_owned()),
+    ];
+    let mut lines: Vec<String> = id.iter().map(ToString::to_string).collect();
+    lines.extend(options::specs().map(|spec| spec.to_string()));
+    lines.push(uci::UCIOK.to_owned());
+    output.block(&lines);
+}
+
+/// Words that are ours, not the protocol's.
+fn own_words(engine: &mut Engine, output: &Output, words: &str) {
+    match words.split_whitespace().next().unwrap_or_default().to_ascii_lowercase().as_str() {
+        "bench" => {
+            engine.stop_and_wait();
+            bench::run(&bench::Bench::default(), &mut |line| output.line(line));
+        }
+        "d" => match engine.game() {
+            Some(game) => output.line(eval::board(game)),
+            None => output.note("no position: the last one was refused"),
+        },
+        "eval" => {
+            engine.stop_and_wait();
+            let network = engine.network();
+            match engine.game() {
+                Some(game) => output.line(eval::table(game, &network, engine.settings())),
+                None => output.note("no position: the last one was refused"),
+            }
+        }
+        "help" => output.block(&[
+            "info string UCI commands: uci isready setoption ucinewgame position go stop ponderhit quit",
+            "info string own words: d (board), eval (the network's view), bench (speed), go perft N",
+        ]),
+        other => output.note(format_args!("unknown command `{}`; try `help`", other.chars().take(40).collect::<String>())),
+    }
+}

@@ -1,0 +1,318 @@
+//! One search from `go` to `bestmove`, on a thread of its own.
+//!
+//! Whatever happens in between (no network, no moves, a panic in a device driver), one `bestmove` is
+//! printed, once the GUI may have it. The tree goes in and comes out, for the next move to use.
+
+use crate::action::Action;
+use crate::clock::Budget;
+use crate::direct::{self, Head};
+use crate::game::Game;
+use crate::host;
+use crate::limits::Limits;
+use crate::network::Network;
+use crate::options::{Search, Settings};
+use crate::output::Output;
+use crate::report::{self, Reporter};
+use crate::signal::Signal;
+use crate::stopper::Stopper;
+use crate::world::RulesWorld;
+use crate::world::rules::State;
+use mcts::search::{Line, Searcher, Snapshot};
+use mcts::{FinalMove, Params, Wdl};
+use shakmaty::{Move, Position, Role};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+use uci::BestMove;
+
+/// Everything one search needs.
+pub struct Job {
+    /// None: the position was refused, so there is no move.
+    pub game: Option<Game>,
+    pub limits: Limits,
+    pub settings: Settings,
+    pub network: Network,
+    /// Time of one evaluation, as measured when the network was loaded.
+    pub pace: Duration,
+    pub tree: Tree,
+    pub signal: Arc<Signal>,
+    pub output: Output,
+    pub debug: bool,
+}
+
+/// The search tree between searches.
+#[derive(Default)]
+pub struct Tree {
+    searcher: Option<Searcher<RulesWorld>>,
+    /// What its memory was asked to be, in MB.
+    mb: usize,
+    /// The game whose last position is its root.
+    root: Option<Game>,
+    /// Values from another network or another scoring do not mix.
+    origin: Option<(usize, Settings)>,
+}
+
+impl Tree {
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.root = None;
+        if let Some(searcher) = &mut self.searcher {
+            searcher.clear();
+        }
+    }
+
+    /// Has the tree's memory ready. The note tells of memory that could not be had.
+    pub fn reserve(&mut self, wanted_mb: usize) -> Option<String> {
+        if self.searcher.is_some() && self.mb == wanted_mb {
+            return None;
+        }
+        let held = self.searcher.as_ref().map_or(0, |_| self.mb);
+        let mb = host::hash_mb(wanted_mb, held);
+        self.root = None;
+        self.mb = wanted_mb;
+        match &mut self.searcher {
+            Some(searcher) => searcher.resize(mb << 20),
+            None => self.searcher = Some(Searcher::new(Params::default(), mb << 20)),
+        }
+        let got = self.searcher.as_ref().map_or(0, Searcher::bytes) >> 20;
+        (mb < wanted_mb).then(|| format!("Hash {wanted_mb} MB is more than this machine has free; using {got} MB"))
+    }
+}
+
+struct Answer {
+    best: Option<Action>,
+    ponder: Option<Action>,
+}
+
+/// Searches, prints, and returns the tree. Blocks until the GUI may have the answer.
+pub fn run(mut job: Job) -> Tree {
+    let mut tree = std::mem::take(&mut job.tree);
+    let answer = match catch_unwind(AssertUnwindSafe(|| think(&job, &mut tree))) {
+        Ok(answer) => answer,
+        Err(_) => {
+            job.output.note("the search failed inside; playing a plain move");
+            tree = Tree::default();
+            plain_answer(&job)
+        }
+    };
+    job.signal.wait();
+    job.output.line(best_move(&job, &answer));
+    tree
+}
+
+fn best_move(job: &Job, answer: &Answer) -> BestMove {
+    let (Some(game), Some(best)) = (&job.game, answer.best) else {
+        return BestMove { best: None, ponder: None };
+    };
+    let text = game.uci(best);
+    let mut state = State::root(game);
+    let goes_on = state.follow(best) == Some(false);
+    let reply = answer.ponder.filter(|_| goes_on).map(|reply| (reply, reply.to_uci(state.position(), game.mode())));
+    let ponder = reply.filter(|(reply, _)| state.follow(*reply).is_some()).map(|(_, text)| text);
+    BestMove { best: Some(text), ponder }
+}
+
+fn think(job: &Job, tree: &mut Tree) -> Answer {
+    let none = Answer { best: None, ponder: None };
+    let Some(game) = &job.game else {
+        job.output.note("no position to search: the last one was refused");
+        return none;
+    };
+    let legal = game.legal_actions();
+    if legal.is_empty() {
+        job.output.line(report::no_moves(game.position()));
+        return none;
+    }
+    let allowed = if job.limits.searchmoves.is_empty() { &legal } else { &job.limits.searchmoves };
+    let world = RulesWorld::new(
+        job.network.evaluator.clone(),
+        job.settings.scoring,
+        job.settings.state_value_share,
+    );
+    let reporter = Reporter::new(game, job.settings.multipv.min(allowed.len()), job.settings.show_wdl);
+    let head = match job.settings.search {
+        Search::Mcts if job.limits.nodes == Some(1) => Some(Head::Prior),
+        Search::Mcts => None,
+        Search::ActionValue => Some(Head::ActionValue),
+        Search::StateValue => Some(Head::StateValue),
+        Search::Policy => Some(Head::Policy),
+    };
+    let (snapshot, mut answer) = match head {
+        Some(head) => ask_head(job, game, head, &world, allowed),
+        None => search_tree(job, game, tree, &world, &reporter),
+    };
+    let mut snapshot = snapshot.unwrap_or_else(empty);
+    let best = answer.best.filter(|best| allowed.contains(best)).unwrap_or_else(|| plain_move(game, allowed));
+    report::lead_with(&mut snapshot.lines, best);
+    if snapshot.lines.first().and_then(|line| line.moves.first()) != Some(&best) {
+        // Nothing is known about this move, but a GUI wants a score with every answer.
+        let line = Line { moves: vec![best], visits: 0, value: Wdl::DRAW, mate_plies: None, prior: 0.0 };
+        snapshot.lines.insert(0, line);
+    }
+    if answer.ponder.is_none() || answer.best != Some(best) {
+        answer.ponder = snapshot.lines.first().and_then(|line| line.moves.get(1)).copied();
+    }
+    job.output.block(&reporter.infos(&snapshot, elapsed(job)));
+    if job.debug {
+        job.output.note(format_args!(
+            "tree {} nodes, {} collisions, {} refused, network {}",
+            snapshot.nodes, snapshot.collisions, snapshot.refused, job.network.name
+        ));
+    }
+    Answer { best: Some(best), ponder: answer.ponder }
+}
+
+fn elapsed(job: &Job) -> Duration {
+    job.signal.since_go()
+}
+
+fn empty() -> Snapshot<Action> {
+    Snapshot { nodes: 0, playouts: 0, depth: 1, seldepth: 1, hashfull: 0, lines: Vec::new(), refused: 0, collisions: 0 }
+}
+
+fn ask_head(
+    job: &Job,
+    game: &Game,
+    head: Head,
+    world: &RulesWorld,
+    allowed: &[Action],
+) -> (Option<Snapshot<Action>>, Answer) {
+    match direct::rank(head, world, &State::root(game), allowed, &job.settings) {
+        Ok(snapshot) => {
+            let best = snapshot.lines.first().and_then(|line| line.moves.first()).copied();
+            (Some(snapshot), Answer { best, ponder: None })
+        }
+        Err(error) => {
+            job.output.note(error);
+            (None, Answer { best: None, ponder: None })
+        }
+    }
+}
+
+fn search_tree(
+    job: &Job,
+    game: &Game,
+    tree: &mut Tree,
+    world: &RulesWorld,
+    reporter: &Reporter,
+) -> (Option<Snapshot<Action>>, Answer) {
+    if let Some(note) = tree.reserve(job.settings.hash_mb) {
+        job.output.note(note);
+    }
+    let origin = origin(job);
+    let related = tree.origin.as_ref() == Some(&origin);
+    let path = tree.root.as_ref().filter(|_| related).and_then(|root| game.continuation_of(root));
+    let Some(searcher) = &mut tree.searcher else {
+        return (None, Answer { best: None, ponder: None });
+    };
+    let threads = host::threads(job.settings.threads);
+    searcher.set_params(params(job));
+    searcher.set_root(State::root(game), path);
+    searcher.restrict_root(&job.limits.searchmoves);
+    tree.root = Some(game.clone());
+    tree.origin = Some(origin);
+    let robust = job.settings.final_move == FinalMove::Robust;
+    let stopper = Stopper::new(&job.limits, &job.signal, reporter, &job.output, robust);
+    let outcome = searcher.run(world, threads, job.limits.nodes, &stopper);
+    if let Some(error) = outcome.error {
+        job.output.note(format_args!("the search ended early: {error}"));
+    }
+    (Some(outcome.snapshot), Answer { best: outcome.best, ponder: outcome.ponder })
+}
+
+/// What the values in a tree depend on: the network, and the settings that shape values and priors.
+fn origin(job: &Job) -> (usize, Settings) {
+    let network = Arc::as_ptr(&job.network.evaluator).cast::<()>() as usize;
+    let settings = Settings {
+        multipv: 1,
+        ponder: false,
+        show_wdl: false,
+        move_overhead: 0,
+        threads: 1,
+        log_file: String::new(),
+        ..job.settings.clone()
+    };
+    (network, settings)
+}
+
+fn params(job: &Job) -> Params {
+    let settings = &job.settings;
+    let preferred = match settings.minibatch_size {
+        0 => job.network.evaluator.preferred_batch(),
+        size => size,
+    };
+    Params {
+        batch: job.limits.budget.map_or(preferred, |budget| hurried(preferred, budget, job.pace)),
+        c_puct: settings.c_puct,
+        tau: settings.prior_temperature,
+        top_k: settings.prior_top_k,
+        epsilon: settings.prior_epsilon,
+        policy_share: settings.policy_share,
+        dynamic_virtual: settings.dynamic_virtual_counts.then_some((settings.virtual_min, settings.virtual_max)),
+        static_virtual: settings.static_virtual,
+        final_move: settings.final_move,
+        ..Params::default()
+    }
+}
+
+/// The largest minibatch that still leaves eight of them to a move: one that is evaluated across the
+/// limit cannot be called back.
+fn hurried(preferred: usize, budget: Budget, pace: Duration) -> usize {
+    let fit = budget.hard.as_nanos() / 8 / pace.as_nanos().max(1);
+    preferred.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
+}
+
+fn plain_answer(job: &Job) -> Answer {
+    let best = job.game.as_ref().and_then(|game| {
+        let legal = game.legal_actions();
+        let allowed = if job.limits.searchmoves.is_empty() { &legal } else { &job.limits.searchmoves };
+        (!allowed.is_empty()).then(|| plain_move(game, allowed))
+    });
+    if let (Some(game), Some(best)) = (&job.game, best) {
+        let mut snapshot = empty();
+        snapshot.lines.push(Line { moves: vec![best], visits: 0, value: Wdl::DRAW, mate_plies: None, prior: 0.0 });
+        job.output.block(&Reporter::new(game, 1, job.settings.show_wdl).infos(&snapshot, elapsed(job)));
+    }
+    Answer { best, ponder: None }
+}
+
+/// A move without network or search, for when both are gone: mate, else the best capture, else the first.
+fn plain_move(game: &Game, allowed: &[Action]) -> Action {
+    let worth = |action: &Action| {
+        let Some(m) = action.to_move(game.position()) else { return -1 };
+        let mut after = game.position().clone();
+        after.play_unchecked(m);
+        if after.is_checkmate() { 100 } else { material(m) }
+    };
+    // The first of the best, so that repeated runs agree.
+    let best = allowed.iter().rev().max_by_key(|action| worth(action));
+    best.copied().unwrap_or(0.into())
+}
+
+fn material(m: Move) -> i32 {
+    let points = |role: Role| [0, 1, 3, 3, 5, 9, 0][role as usize];
+    2 * (m.capture().map_or(0, points) + m.promotion().map_or(0, points))
+        - i32::from(m.is_capture()) * points(m.role()) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_move_mates_or_captures() {
+        let game = Game::from_fen("7k/8/5K2/6Q1/8/8/8/q7 w - - 0 1", false).unwrap();
+        let best = plain_move(&game, &game.legal_actions());
+        assert_eq!(game.uci(best), "g6g7");
+        let game = Game::from_fen("7k/8/8/3q4/4P3/8/8/K7 w - - 0 1", false).unwrap();
+        assert_eq!(game.uci(plain_move(&game, &game.legal_actions())), "e4d5");
+    }
+
+    #[test]
+    fn little_time_means_small_batches() {
+        let budget = Budget { soft: Duration::from_millis(40), hard: Duration::from_millis(80), flexible: true };
+        assert_eq!(hurried(16, budget, Duration::from_millis(5)), 2);
+        assert_eq!(hurried(16, budget, Duration::from_secs(1)), 1);
+        assert_eq!(hurried(16, budget, Duration::ZERO), 16);
+    }
+}

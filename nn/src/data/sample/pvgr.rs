@@ -1,0 +1,150 @@
+//! Examples from a game of engines: its positions and those on the principal variations.
+
+use super::{Kinds, Sampler};
+use crate::data::build::{Label, Values, of_action, of_state};
+use crate::data::error::DataError;
+use crate::data::example::{Example, Source};
+use crate::data::label::{along_line, result_for, win_probability};
+use crate::data::record::{PvgrGame, PvgrPly};
+use crate::encode::canonical_moves;
+use shakmaty::{Chess, Color, Move, MoveList, Position};
+
+/// The score of a ply if it is to be learnt from.
+pub(super) fn usable(ply: &PvgrPly, kinds: &Kinds) -> Option<i16> {
+    ply.score
+        .filter(|_| ply.depth == 0 || ply.depth >= kinds.min_depth)
+}
+
+impl Sampler<'_> {
+    /// The `ply`-th position of the game, or with `action` what the move played there leads to.
+    pub(super) fn game_move(
+        &mut self,
+        game: &PvgrGame,
+        ply: usize,
+        state: &Chess,
+        action: bool,
+    ) -> Result<Option<Example>, DataError> {
+        let record = &game.plies[ply];
+        let Some(score) = usable(record, &self.kinds) else {
+            return Ok(None);
+        };
+        let legal = canonical_moves(state);
+        let played = move_at(game, record.played, record.offset, &legal)?;
+        if !self.admit(state, action.then_some(played)) {
+            return Ok(None);
+        }
+        let label = |turn: Color, best: Option<u8>, value: f32| Label {
+            source: Source::GameMove,
+            best,
+            values: Values::Best,
+            value,
+            result: result_for(turn, game.header.result),
+        };
+        if !action {
+            let label = label(state.turn(), Some(record.played), win_probability(score));
+            return Ok(Some(of_state(state, &legal, label)));
+        }
+        let mut after = state.clone();
+        after.play_unchecked(played);
+        let legal = canonical_moves(&after);
+        // The opponent's own search where there is one, else what the mover expected of him.
+        let reply = game
+            .plies
+            .get(ply + 1)
+            .and_then(|next| Some((next, usable(next, &self.kinds)?)));
+        let (best, value) = match reply {
+            Some((next, score)) => (Some((next.played, next.offset)), win_probability(score)),
+            None => (line_move(game, record, 0), along_line(score, 1)),
+        };
+        let best = checked(game, best, &legal)?;
+        Ok(of_action(
+            state,
+            played,
+            &after,
+            &legal,
+            label(after.turn(), best, value),
+        ))
+    }
+
+    /// A random position on the line of the `ply`-th position `state`, or with `action` what the line's
+    /// next move leads to. The score holds along the line, its sign alternating.
+    pub(super) fn variation(
+        &mut self,
+        game: &PvgrGame,
+        ply: usize,
+        mut state: Chess,
+        action: bool,
+    ) -> Result<Option<Example>, DataError> {
+        let record = &game.plies[ply];
+        let line = game.line(record);
+        let Some(score) = usable(record, &self.kinds).filter(|_| !line.is_empty()) else {
+            return Ok(None);
+        };
+        let depth = self.rng.below(line.len());
+        game.header.play(&mut state, record.played, record.offset)?;
+        for (k, &index) in line[..depth].iter().enumerate() {
+            game.header
+                .play(&mut state, index, PvgrGame::line_offset(record, k))?;
+        }
+        let label = |best: Option<u8>, plies: usize| Label {
+            source: Source::Variation,
+            best,
+            values: Values::Best,
+            value: along_line(score, plies),
+            result: None,
+        };
+        let legal = canonical_moves(&state);
+        let next = move_at(
+            game,
+            line[depth],
+            PvgrGame::line_offset(record, depth),
+            &legal,
+        )?;
+        if !self.admit(&state, action.then_some(next)) {
+            return Ok(None);
+        }
+        if !action {
+            return Ok(Some(of_state(
+                &state,
+                &legal,
+                label(Some(line[depth]), depth + 1),
+            )));
+        }
+        let mut after = state.clone();
+        after.play_unchecked(next);
+        let legal = canonical_moves(&after);
+        let best = checked(game, line_move(game, record, depth + 1), &legal)?;
+        Ok(of_action(
+            &state,
+            next,
+            &after,
+            &legal,
+            label(best, depth + 2),
+        ))
+    }
+}
+
+/// The `k`-th move of the line and the byte that holds it.
+fn line_move(game: &PvgrGame, record: &PvgrPly, k: usize) -> Option<(u8, u64)> {
+    game.line(record)
+        .get(k)
+        .map(|&index| (index, PvgrGame::line_offset(record, k)))
+}
+
+/// The index, if it is one of a legal move.
+fn checked(
+    game: &PvgrGame,
+    index: Option<(u8, u64)>,
+    legal: &MoveList,
+) -> Result<Option<u8>, DataError> {
+    index
+        .map(|(index, offset)| move_at(game, index, offset, legal).map(|_| index))
+        .transpose()
+}
+
+fn move_at(game: &PvgrGame, index: u8, offset: u64, legal: &MoveList) -> Result<Move, DataError> {
+    legal
+        .get(usize::from(index))
+        .copied()
+        .ok_or_else(|| game.header.bad_index(index, legal.len(), offset))
+}

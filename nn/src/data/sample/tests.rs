@@ -1,0 +1,357 @@
+//! Examples checked against a plain replay of the same random games.
+
+use super::*;
+use crate::data::example::{Source, Terminal};
+use crate::data::label::{action_value, along_line, result_for, win_probability};
+use crate::data::record::{Header, MavgGame};
+use crate::data::testing::{mavg_game, position, pvgr_game};
+use crate::encode::{Features, NextBoard, canonical_moves};
+use shakmaty::Color;
+
+fn draw(game: &Game, kinds: Kinds, excluded: &KeySet, seed: u64) -> (Vec<Example>, Counts) {
+    let (mut recent, mut rng, mut counts) = (Recent::new(0), Rng::new(seed), Counts::default());
+    let mut out = Vec::new();
+    let plies = candidates(game, &kinds);
+    let mut sampler = Sampler {
+        kinds,
+        excluded,
+        recent: &mut recent,
+        rng: &mut rng,
+        counts: &mut counts,
+    };
+    sampler
+        .sample(game, &plies, &mut out)
+        .expect("a legal game");
+    (out, counts)
+}
+
+fn only(action: f64, variation: f64, played: f64) -> Kinds {
+    Kinds {
+        action_share: action,
+        variation_share: variation,
+        played_share: played,
+        special_share: 0.5,
+        min_depth: 0,
+    }
+}
+
+fn states(game: &Game) -> Vec<Chess> {
+    let mut state = game.header().start.clone();
+    let mut states = vec![state.clone()];
+    for ply in 0..game.len() {
+        let (index, offset) = game.played(ply).expect("a ply");
+        game.header()
+            .play(&mut state, index, offset)
+            .expect("a legal move");
+        states.push(state.clone());
+    }
+    states
+}
+
+fn codes(state: &Chess, flip: bool) -> Vec<MoveCode> {
+    canonical_moves(state)
+        .iter()
+        .filter_map(|&m| MoveCode::new(m, flip))
+        .collect()
+}
+
+#[test]
+fn mavg_states_have_all_labels_of_their_record() {
+    for seed in 0..20 {
+        let game = Game::Mavg(mavg_game(seed));
+        let Game::Mavg(records) = &game else {
+            unreachable!()
+        };
+        let (examples, counts) = draw(&game, only(0.0, 0.0, 0.5), &KeySet::default(), seed);
+        assert_eq!(
+            (examples.len(), counts.examples),
+            (game.len(), game.len() as u64),
+            "seed {seed}"
+        );
+        for ((example, record), state) in examples.iter().zip(&records.positions).zip(states(&game))
+        {
+            assert_eq!(example.features, Features::of(&state), "seed {seed}");
+            if example.terminal != Terminal::Ongoing {
+                continue;
+            }
+            assert_eq!(
+                example.moves,
+                codes(&state, state.turn() == Color::Black),
+                "seed {seed}"
+            );
+            assert_eq!(example.best, Some(u16::from(record.best)));
+            assert_eq!(example.value, win_probability(record.score));
+            assert_eq!(
+                example.result,
+                result_for(state.turn(), records.header.result)
+            );
+            let values: Vec<f32> = records
+                .values(record)
+                .iter()
+                .map(|&value| action_value(value))
+                .collect();
+            assert_eq!(example.action_values, values);
+            assert!(example.next.is_none());
+        }
+    }
+}
+
+#[test]
+fn after_the_move_played_come_the_labels_of_the_next_record() {
+    for seed in 0..20 {
+        let game = Game::Mavg(mavg_game(seed));
+        let Game::Mavg(records) = &game else {
+            unreachable!()
+        };
+        let (examples, _) = draw(&game, only(1.0, 0.0, 1.0), &KeySet::default(), seed);
+        let states = states(&game);
+        for (ply, example) in examples.iter().enumerate() {
+            let (state, after) = (&states[ply], &states[ply + 1]);
+            assert!(example.features.has_action);
+            assert_eq!(
+                example.next.as_deref(),
+                Some(&NextBoard::of(after)),
+                "seed {seed} ply {ply}"
+            );
+            if example.terminal != Terminal::Ongoing {
+                assert!(example.moves.is_empty() && example.best.is_none());
+                continue;
+            }
+            // In the frame of the position the action was marked on.
+            assert_eq!(example.moves, codes(after, state.turn() == Color::Black));
+            assert_eq!(
+                example.result,
+                result_for(after.turn(), records.header.result)
+            );
+            match records.positions.get(ply + 1) {
+                Some(next) => {
+                    assert_eq!(example.best, Some(u16::from(next.best)));
+                    assert_eq!(example.value, win_probability(next.score));
+                    assert_eq!(example.action_values.len(), example.moves.len());
+                }
+                None => {
+                    let record = &records.positions[ply];
+                    let q = action_value(records.values(record)[usize::from(record.played)]);
+                    assert_eq!((example.best, example.value), (None, 1.0 - q));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn drawn_actions_have_their_own_value_from_the_other_side() {
+    for seed in 0..20 {
+        let game = Game::Mavg(mavg_game(seed));
+        let Game::Mavg(records) = &game else {
+            unreachable!()
+        };
+        let (examples, _) = draw(&game, only(1.0, 0.0, 0.0), &KeySet::default(), seed);
+        let states = states(&game);
+        for (ply, example) in examples.iter().enumerate() {
+            // Which move was drawn is told by the board it led to.
+            let record = &records.positions[ply];
+            let matches = canonical_moves(&states[ply])
+                .iter()
+                .enumerate()
+                .any(|(index, &m)| {
+                    let mut after = states[ply].clone();
+                    after.play_unchecked(m);
+                    let q = action_value(records.values(record)[index]);
+                    let played = index == usize::from(record.played);
+                    example.next.as_deref() == Some(&NextBoard::of(&after))
+                        && (played
+                            || example.terminal != Terminal::Ongoing
+                            || example.value == 1.0 - q)
+                });
+            assert!(matches, "seed {seed} ply {ply}");
+        }
+    }
+}
+
+#[test]
+fn special_moves_are_preferred_and_ends_are_told() {
+    // Qg7 mates, Qf7 and Qg6 stalemate… among thirty moves.
+    let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
+    let legal = canonical_moves(&start).len();
+    let mut game = MavgGame::new(Header::new(start, false, 3));
+    game.push(0, (0, 0), 500, &vec![100; legal])
+        .expect("a record");
+    let game = Game::Mavg(game);
+    let mut ends = [0; 3];
+    for seed in 0..400 {
+        let (examples, _) = draw(&game, only(1.0, 0.0, 0.0), &KeySet::default(), seed);
+        match examples[0].terminal {
+            Terminal::Ongoing => ends[0] += 1,
+            Terminal::Lost => {
+                ends[1] += 1;
+                assert_eq!((examples[0].value, examples[0].result), (0.0, Some(0)));
+            }
+            Terminal::Drawn => {
+                ends[2] += 1;
+                assert_eq!((examples[0].value, examples[0].result), (0.5, Some(1)));
+            }
+        }
+    }
+    assert!(
+        ends[1] + ends[2] > 200,
+        "half of the draws prefer an end: {ends:?}"
+    );
+    assert!(ends[0] > 120 && ends[1] > 20 && ends[2] > 20, "{ends:?}");
+}
+
+#[test]
+fn game_positions_know_the_move_played_and_its_value_alone() {
+    for seed in 0..20 {
+        let game = Game::Pvgr(pvgr_game(seed));
+        let Game::Pvgr(records) = &game else {
+            unreachable!()
+        };
+        let (examples, _) = draw(&game, only(0.0, 0.0, 0.5), &KeySet::default(), seed);
+        let states = states(&game);
+        for (example, ply) in examples.iter().zip(candidates(&game, &only(0.0, 0.0, 0.5))) {
+            let record = &records.plies[ply];
+            if example.terminal != Terminal::Ongoing {
+                continue;
+            }
+            assert_eq!(
+                example.features,
+                Features::of(&states[ply]),
+                "seed {seed} ply {ply}"
+            );
+            assert_eq!(example.best, Some(u16::from(record.played)));
+            assert_eq!(
+                example.value,
+                win_probability(record.score.expect("scored"))
+            );
+            for (index, value) in example.action_values.iter().enumerate() {
+                assert_eq!(*value == example.value, index == usize::from(record.played));
+                assert_eq!(value.is_nan(), index != usize::from(record.played));
+            }
+            assert_eq!(example.source, Source::GameMove);
+        }
+    }
+}
+
+#[test]
+fn line_positions_alternate_the_score() {
+    for (seed, action) in (0..40).map(|seed| (seed, seed % 2 == 1)) {
+        let game = Game::Pvgr(pvgr_game(seed));
+        let Game::Pvgr(records) = &game else {
+            unreachable!()
+        };
+        let kinds = only(f64::from(u8::from(action)), 1.0, 0.5);
+        let (examples, _) = draw(&game, kinds, &KeySet::default(), seed);
+        let states = states(&game);
+        let lined = candidates(&game, &kinds)
+            .into_iter()
+            .filter(|&ply| !records.line(&records.plies[ply]).is_empty());
+        for (example, ply) in examples.iter().zip(lined) {
+            let record = &records.plies[ply];
+            let line = records.line(record);
+            let mut state = states[ply + 1].clone();
+            let found = (0..line.len()).any(|k| {
+                let before = state.clone();
+                state.play_unchecked(canonical_moves(&before)[usize::from(line[k])]);
+                if !action {
+                    return example.features == Features::of(&before)
+                        && (example.terminal != Terminal::Ongoing
+                            || (example.best == Some(u16::from(line[k]))
+                                && example.value
+                                    == along_line(record.score.expect("scored"), k + 1)));
+                }
+                example.next.as_deref() == Some(&NextBoard::of(&state))
+                    && (example.terminal != Terminal::Ongoing
+                        || (example.best == line.get(k + 1).map(|&index| u16::from(index))
+                            && example.value == along_line(record.score.expect("scored"), k + 2)))
+            });
+            assert!(found, "seed {seed} ply {ply}");
+            assert_eq!(
+                (example.source, example.features.has_action),
+                (Source::Variation, action)
+            );
+        }
+    }
+}
+
+#[test]
+fn shallow_scores_are_not_used_unknown_depths_are() {
+    let kinds = Kinds {
+        min_depth: 10,
+        ..Kinds::default()
+    };
+    for seed in 0..20 {
+        let game = Game::Pvgr(pvgr_game(seed));
+        let Game::Pvgr(records) = &game else {
+            unreachable!()
+        };
+        let expected = |ply: &usize| {
+            let record = &records.plies[*ply];
+            record.score.is_some() && !(1..10).contains(&record.depth)
+        };
+        assert_eq!(
+            candidates(&game, &kinds),
+            (0..game.len()).filter(expected).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn excluded_positions_are_neither_asked_nor_led_to() {
+    let game = Game::Mavg(mavg_game(7));
+    let states = states(&game);
+    let excluded: KeySet = [position_key(&states[4])].into_iter().collect();
+    for (action, refused) in [(0.0, 1), (1.0, 2)] {
+        let (examples, counts) = draw(&game, only(action, 0.0, 1.0), &excluded, 1);
+        assert_eq!(
+            (counts.excluded, examples.len()),
+            (refused, game.len() - refused as usize)
+        );
+    }
+}
+
+#[test]
+fn stride_passes_take_every_position_once() {
+    for game in 0..5 {
+        for ply in 0..200 {
+            let takers = (8..12)
+                .filter(|&number| {
+                    Pass {
+                        seed: 5,
+                        number,
+                        stride: 4,
+                    }
+                    .takes(game, ply)
+                })
+                .count();
+            assert_eq!(takers, 1);
+        }
+    }
+}
+
+#[test]
+fn an_index_that_the_rules_refuse_is_an_error_with_its_byte() {
+    let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
+    let legal = canonical_moves(&start).len();
+    let mut game = MavgGame::new(Header::new(start, false, 3));
+    game.push(900, (0, 0), 500, &vec![100; legal + 1])
+        .expect("a record");
+    let game = Game::Mavg(game);
+    let (mut recent, mut rng, mut counts) = (Recent::new(0), Rng::new(1), Counts::default());
+    let (excluded, mut out) = (KeySet::default(), Vec::new());
+    let mut sampler = Sampler {
+        kinds: Kinds::default(),
+        excluded: &excluded,
+        recent: &mut recent,
+        rng: &mut rng,
+        counts: &mut counts,
+    };
+    let error = sampler
+        .sample(&game, &[0], &mut out)
+        .expect_err("one move too many")
+        .to_string();
+    assert!(
+        error.contains("byte 900") && error.contains("the number of legal moves"),
+        "{error}"
+    );
+}

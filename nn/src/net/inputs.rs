@@ -1,0 +1,75 @@
+//! A batch of positions and their moves as tensors on a device.
+//!
+//! Squares and moves go up as small numbers and become one-hot rows, so that reading "the token a
+//! move starts from" is a matrix product: its gradient is one too, the same on every device and at
+//! every run, where a scatter would add in any order.
+
+use crate::cpu::{Item, embedding_rows};
+use crate::encode::board::EMBEDDING_ROWS;
+use crate::net::TOKENS;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+/// Move counts are padded to a multiple of this, so that a device meets few shapes.
+const MOVE_STEP: usize = 32;
+/// Index that no one-hot row answers to.
+const NOWHERE: i32 = -1;
+
+/// What [`super::Net`] reads: `n` positions with `k` moves each, the last of them padding.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// `[n, 64, EMBEDDING_ROWS]`: how much of each embedding row a token has.
+    pub squares: Tensor<3>,
+    /// `[n, k, 64]`: one-hot token a move starts from; zero for padding.
+    pub from: Tensor<3>,
+    /// `[n, k, 64]`: one-hot token it goes to; zero for padding.
+    pub to: Tensor<3>,
+    /// `[n, k, 5]`: one-hot promotion class; zero for padding.
+    pub promotion: Tensor<3>,
+    /// Positions, padding included.
+    pub positions: usize,
+    /// Moves per position, padding included: at least 32.
+    pub moves: usize,
+}
+
+impl Inputs {
+    /// Puts `items` on `device`, padded to at least `positions` positions.
+    ///
+    /// # Panics
+    /// Where burn does: the device is gone or out of memory.
+    #[must_use]
+    pub fn new(items: &[Item<'_>], positions: usize, device: &Device) -> Inputs {
+        let n = positions.max(items.len());
+        let most = items.iter().map(|item| item.moves.len()).max().unwrap_or(0);
+        let k = most.max(1).next_multiple_of(MOVE_STEP);
+        let mut squares = vec![0.0f32; n * TOKENS * EMBEDDING_ROWS];
+        let mut moves = [(); 3].map(|()| vec![NOWHERE; n * k]);
+        for (p, item) in items.iter().enumerate() {
+            for t in 0..TOKENS {
+                let token = (p * TOKENS + t) * EMBEDDING_ROWS;
+                embedding_rows(item.features, t, |row, factor| squares[token + row] = factor);
+            }
+            for (i, m) in item.moves.iter().enumerate() {
+                for (place, index) in moves.iter_mut().zip([m.from, m.to, m.promotion]) {
+                    place[p * k + i] = i32::from(index);
+                }
+            }
+        }
+        let [from, to, promotion] = moves;
+        let squares = TensorData::new(squares, [n, TOKENS, EMBEDDING_ROWS]);
+        Inputs {
+            squares: Tensor::from_data(squares, device),
+            from: one_hot(from, [n, k], TOKENS, device),
+            to: one_hot(to, [n, k], TOKENS, device),
+            promotion: one_hot(promotion, [n, k], 5, device),
+            positions: n,
+            moves: k,
+        }
+    }
+}
+
+/// `[n, k]` indices as rows of `[n, k, classes]`.
+fn one_hot(indices: Vec<i32>, [n, k]: [usize; 2], classes: usize, device: &Device) -> Tensor<3> {
+    let indices = Tensor::<3, Int>::from_data(TensorData::new(indices, [n, k, 1]), device);
+    let classes = Tensor::<1, Int>::arange(0..classes as i64, device);
+    indices.equal(classes.reshape([1, 1, -1])).float()
+}

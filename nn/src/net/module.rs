@@ -1,0 +1,223 @@
+//! The network as a burn module: the definition of what it computes, on any device burn knows.
+//!
+//! Play and training on the CPU use `cpu` instead, which is several times faster there; tests hold
+//! the two to each other.
+
+use super::action_value::ActionValueHead;
+use super::inputs::Inputs;
+use super::layout::{self, HeadColumns, Layout};
+use super::legality::LegalityHead;
+use super::policy::policy;
+use super::transition::transition;
+use super::trunk::Trunk;
+use super::value::{ValueHead, Values};
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::nn::{LayerNorm, LayerNormConfig, Linear};
+use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use std::fmt;
+use std::ops::Range;
+
+/// Trunk and heads. The fields stand in the order of the flat vector: [`Net::to_values`] and
+/// [`Net::gradients`] rely on it.
+#[derive(Module, Debug)]
+pub struct Net {
+    trunk: Trunk,
+    /// `[width, columns]`: what all heads read of a token.
+    heads: Linear,
+    legality: LegalityHead,
+    value: ValueHead,
+    action_value: ActionValueHead,
+    #[module(skip)]
+    columns: HeadColumns,
+}
+
+/// Logits that play needs: `n` positions, `k` moves each, padding included.
+#[derive(Clone, Debug)]
+pub struct Play {
+    /// `[n, k]`.
+    pub policy: Tensor<2>,
+    /// `[n, k, 64]` over win-probability buckets.
+    pub actions: Tensor<3>,
+    pub values: Values,
+}
+
+/// Logits of the world model.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// `[n, 64, 64]` (from, to).
+    pub legality: Tensor<3>,
+    /// `[n, 64]`: moves from here promote.
+    pub promotes: Tensor<2>,
+    /// `[n, 64, 16]`.
+    pub transition: Tensor<3>,
+}
+
+/// The flat vector is not as long as the layout says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LengthError {
+    pub expected: usize,
+    pub found: usize,
+}
+
+impl fmt::Display for LengthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} parameters, expected {}", self.found, self.expected)
+    }
+}
+
+impl std::error::Error for LengthError {}
+
+impl Net {
+    /// Builds the module from the flat vector; on an autodiff device every parameter is a leaf of
+    /// the gradient.
+    ///
+    /// # Errors
+    /// `values` is not as long as the layout says.
+    ///
+    /// # Panics
+    /// Where burn does: the device is gone or out of memory.
+    pub fn from_values(layout: &Layout, values: &[f32], device: &Device) -> Result<Net, LengthError> {
+        if values.len() != layout.len {
+            return Err(LengthError { expected: layout.len, found: values.len() });
+        }
+        // One upload for all; slicing on the device is cheap.
+        let data = TensorData::new(values.to_vec(), [layout.len]);
+        let from = Loader { values: Tensor::from_data(data, device), device: device.clone() };
+        Ok(Net {
+            trunk: Trunk::load(layout, &from),
+            heads: from.linear(&layout.heads),
+            legality: LegalityHead::load(layout, &from),
+            value: ValueHead::load(layout, &from),
+            action_value: ActionValueHead::load(layout, &from),
+            columns: layout.columns.clone(),
+        })
+    }
+
+    /// The flat vector, `[layout.len]`, still on the device.
+    #[must_use]
+    pub fn to_values(&self) -> Tensor<1> {
+        let mut flat = Flat { of: |param: &dyn Leaf| param.value(), parts: Vec::new() };
+        self.visit(&mut flat);
+        Tensor::cat(flat.parts, 0)
+    }
+
+    /// The parameters' gradients as a flat vector, `[layout.len]`, still on the device; zero for a
+    /// parameter the loss does not depend on.
+    #[must_use]
+    pub fn gradients(&self, gradients: &mut Gradients) -> Tensor<1> {
+        let mut flat = Flat { of: |param: &dyn Leaf| param.gradient(gradients), parts: Vec::new() };
+        self.visit(&mut flat);
+        Tensor::cat(flat.parts, 0)
+    }
+
+    /// The heads that play needs.
+    #[must_use]
+    pub fn play(&self, inputs: &Inputs) -> Play {
+        let tokens = self.project(inputs, self.columns.play());
+        self.play_heads(&tokens, inputs)
+    }
+
+    /// All heads.
+    #[must_use]
+    pub fn forward(&self, inputs: &Inputs) -> (Play, World) {
+        let tokens = self.project(inputs, self.columns.all());
+        let world = World {
+            legality: self.legality.pairs(&tokens, &self.columns),
+            promotes: self.legality.promotes(&tokens, &self.columns),
+            transition: transition(&tokens, &self.columns),
+        };
+        (self.play_heads(&tokens, inputs), world)
+    }
+
+    /// The first `columns` head columns of every token, `[n, 64, columns]`.
+    fn project(&self, inputs: &Inputs, columns: usize) -> Tensor<3> {
+        let tokens = self.trunk.forward(inputs.squares.clone());
+        let weight = self.heads.weight.val().narrow(1, 0, columns);
+        let bias = self.heads.bias.as_ref().map(|bias| bias.val().narrow(0, 0, columns));
+        burn::tensor::module::linear(tokens, weight, bias)
+    }
+
+    fn play_heads(&self, tokens: &Tensor<3>, inputs: &Inputs) -> Play {
+        let values = self.value.forward(columns_of(tokens, &self.columns.value));
+        let board = values.board.clone();
+        Play {
+            policy: policy(tokens, &self.columns, inputs),
+            actions: self.action_value.forward(tokens, &self.columns, board, inputs),
+            values,
+        }
+    }
+}
+
+/// Some columns of `[n, 64, columns]`.
+pub(super) fn columns_of(tokens: &Tensor<3>, columns: &Range<usize>) -> Tensor<3> {
+    tokens.clone().narrow(2, columns.start, columns.len())
+}
+
+/// Cuts parameters out of the flat vector on the device.
+pub(super) struct Loader {
+    /// `[layout.len]`.
+    values: Tensor<1>,
+    device: Device,
+}
+
+impl Loader {
+    pub(super) fn param<const D: usize>(
+        &self,
+        range: &Range<usize>,
+        shape: [usize; D],
+    ) -> Param<Tensor<D>> {
+        Param::from_tensor(self.values.clone().slice(range.clone()).reshape(shape))
+    }
+
+    pub(super) fn linear(&self, places: &layout::Linear) -> Linear {
+        let outputs = places.bias.len();
+        Linear {
+            weight: self.param(&places.weight, [places.weight.len() / outputs, outputs]),
+            bias: Some(self.param(&places.bias, [outputs])),
+        }
+    }
+
+    pub(super) fn norm(&self, places: &layout::Norm) -> LayerNorm {
+        let width = places.gamma.len();
+        // burn's default epsilon, 1e-5, is that of `cpu::ops`.
+        let mut norm = LayerNormConfig::new(width).init(&self.device);
+        norm.gamma = self.param(&places.gamma, [width]);
+        norm.beta = Some(self.param(&places.beta, [width]));
+        norm
+    }
+}
+
+/// A parameter of any rank, flattened.
+trait Leaf {
+    fn value(&self) -> Tensor<1>;
+    fn gradient(&self, gradients: &mut Gradients) -> Tensor<1>;
+}
+
+impl<const D: usize> Leaf for Param<Tensor<D>> {
+    fn value(&self) -> Tensor<1> {
+        self.val().inner().reshape([-1])
+    }
+
+    fn gradient(&self, gradients: &mut Gradients) -> Tensor<1> {
+        let value = self.val();
+        match value.grad_remove(gradients) {
+            Some(gradient) => gradient.reshape([-1]),
+            None => value.inner().zeros_like().reshape([-1]),
+        }
+    }
+}
+
+/// Walks the parameters in the order of the fields.
+struct Flat<F> {
+    of: F,
+    parts: Vec<Tensor<1>>,
+}
+
+impl<F: FnMut(&dyn Leaf) -> Tensor<1>> ModuleVisitor for Flat<F> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.parts.push((self.of)(param));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! The trunk: squares become tokens, and blocks of attention and feed-forward layers refine them.
+
+use super::layout::{self, Layout};
+use super::module::Loader;
+use crate::net::TOKENS;
+use burn::module::{Module, Param};
+use burn::nn::{LayerNorm, Linear};
+use burn::tensor::{Tensor, activation};
+
+/// From embedding rows to normalised tokens.
+#[derive(Module, Debug)]
+pub struct Trunk {
+    /// `[EMBEDDING_ROWS, width]`.
+    embed: Param<Tensor<2>>,
+    /// `[64, width]`.
+    position: Param<Tensor<2>>,
+    blocks: Vec<Block>,
+    norm: LayerNorm,
+}
+
+/// One block: attention, then a feed-forward part, each on normalised tokens and added back.
+#[derive(Module, Debug)]
+struct Block {
+    norm1: LayerNorm,
+    /// Queries of all heads, then keys, then values.
+    qkv: Linear,
+    /// `[heads, 64, 64]`: what every query square makes of every key square, whatever stands there.
+    attention_bias: Param<Tensor<3>>,
+    out: Linear,
+    norm2: LayerNorm,
+    up: Linear,
+    down: Linear,
+}
+
+impl Trunk {
+    pub(super) fn load(layout: &Layout, from: &Loader) -> Trunk {
+        let width = layout.config.width;
+        Trunk {
+            embed: from.param(&layout.embed, [layout.embed.len() / width, width]),
+            position: from.param(&layout.position, [TOKENS, width]),
+            blocks: layout.blocks.iter().map(|b| Block::load(b, layout.config.heads, from)).collect(),
+            norm: from.norm(&layout.norm),
+        }
+    }
+
+    /// `[n, 64, EMBEDDING_ROWS]` to `[n, 64, width]`.
+    #[must_use]
+    pub fn forward(&self, squares: Tensor<3>) -> Tensor<3> {
+        let x = squares.matmul(self.embed.val().unsqueeze()) + self.position.val().unsqueeze();
+        self.norm.forward(self.blocks.iter().fold(x, |x, block| block.forward(x)))
+    }
+}
+
+impl Block {
+    fn load(places: &layout::Block, heads: usize, from: &Loader) -> Block {
+        Block {
+            norm1: from.norm(&places.norm1),
+            qkv: from.linear(&places.qkv),
+            attention_bias: from.param(&places.attention_bias, [heads, TOKENS, TOKENS]),
+            out: from.linear(&places.out),
+            norm2: from.norm(&places.norm2),
+            up: from.linear(&places.up),
+            down: from.linear(&places.down),
+        }
+    }
+
+    /// `[n, 64, width]` to the same.
+    fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+        let x = x.clone() + self.out.forward(self.attention(self.norm1.forward(x)));
+        let up = activation::relu(self.up.forward(self.norm2.forward(x.clone())));
+        // Squared ReLU (So et al. 2021, "Primer"); its gradient needs no power function.
+        x + self.down.forward(up.clone() * up)
+    }
+
+    /// `[n, 64, width]` to the heads' outputs side by side, `[n, 64, width]`.
+    ///
+    /// Unfused: burn's fused attention is slower on the CPU and its gradient is unfused anyway.
+    fn attention(&self, x: Tensor<3>) -> Tensor<3> {
+        let [n, tokens, width] = x.dims();
+        let [heads, _, _] = self.attention_bias.dims();
+        let dim = width / heads;
+        // [n, 3 * heads, 64, dim]
+        let qkv = self.qkv.forward(x).reshape([n, tokens, 3 * heads, dim]).swap_dims(1, 2);
+        let part = |i| qkv.clone().narrow(1, i * heads, heads);
+        let scale = (dim as f32).sqrt().recip();
+        // [n, heads, 64, 64]
+        let scores = part(0).matmul(part(1).swap_dims(2, 3)) * scale;
+        let weights = activation::softmax(scores + self.attention_bias.val().unsqueeze(), 3);
+        weights.matmul(part(2)).swap_dims(1, 2).reshape([n, tokens, width])
+    }
+}
