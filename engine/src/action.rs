@@ -24,13 +24,13 @@ impl Action {
 
     /// Square of origin.
     #[must_use]
-    pub fn from(self) -> Square {
+    pub fn origin(self) -> Square {
         Square::new(u32::from(self.0 & 63))
     }
 
     /// Square of arrival; for castling the rook's own.
     #[must_use]
-    pub fn to(self) -> Square {
+    pub fn target(self) -> Square {
         Square::new(u32::from(self.0 >> 6 & 63))
     }
 
@@ -49,7 +49,7 @@ impl Action {
     /// The full move in `position`; None where no piece of the mover stands on the origin.
     #[must_use]
     pub fn to_move(self, position: &Chess) -> Option<Move> {
-        let (from, to) = (self.from(), self.to());
+        let (from, to) = (self.origin(), self.target());
         let board = position.board();
         let piece = board.piece_at(from).filter(|piece| piece.color == position.turn())?;
         let role = piece.role;
@@ -114,7 +114,7 @@ impl From<u16> for Action {
 
 impl fmt::Debug for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.from(), self.to())?;
+        write!(f, "{}{}", self.origin(), self.target())?;
         self.promotion().map_or(Ok(()), |role| write!(f, "{}", role.char()))
     }
 }

@@ -3,7 +3,7 @@
 use super::{perft, say};
 use crate::engine::Setup;
 use crate::game::{self, Game};
-use crate::network::{Network, Networks};
+use crate::network::Network;
 use crate::options::{Backend, Settings};
 use crate::report::{centipawns, permille};
 use crate::world::rules::action_scores;
