@@ -6,6 +6,9 @@
 //! `nn`) under `mcts`, ended by its [`stopper`], reported by [`report`]. What may be set is one table,
 //! [`options`]; how long a move may take is arithmetic, [`clock`]; which network answers is one file,
 //! [`network`].
+//!
+//! What measures an engine from outside: the [`league`] plays matches, [`puzzles`] counts what it solves,
+//! [`rollout`] is the baseline that everything must beat.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -17,11 +20,15 @@ pub mod direct;
 pub mod engine;
 pub mod game;
 pub mod host;
+pub mod league;
 pub mod limits;
 pub mod network;
 pub mod options;
 pub mod output;
+pub mod puzzles;
+pub mod random;
 pub mod report;
+pub mod rollout;
 pub mod run;
 pub mod search;
 pub mod signal;

@@ -6,6 +6,8 @@ pub mod eval;
 pub mod evalbench;
 pub mod options;
 pub mod perft;
+pub mod play_match;
+pub mod puzzles;
 pub mod train;
 pub mod uci;
 
@@ -38,6 +40,10 @@ enum Command {
     Perft(perft::Perft),
     /// Show what the network thinks of a position, move by move
     Eval(eval::Eval),
+    /// Play a match between two UCI engines, or two settings of this one
+    Match(Box<play_match::PlayMatch>),
+    /// Count the puzzles of a file that an engine solves
+    Puzzles(Box<puzzles::Puzzles>),
 }
 
 impl Cli {
@@ -53,6 +59,8 @@ impl Cli {
             Command::Options => options::run(),
             Command::Perft(perft) => perft.run(),
             Command::Eval(eval) => eval.run(),
+            Command::Match(play_match) => play_match.run(),
+            Command::Puzzles(puzzles) => puzzles.run(),
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,

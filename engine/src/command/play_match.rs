@@ -1,0 +1,680 @@
+//! `mavka match`: two engines, many games, one verdict. Parses the words, starts the processes, draws
+//! the progress and writes the files; the play itself is [`crate::league`]'s.
+
+use super::say;
+use crate::league::elo::Sprt;
+use crate::league::game::{DrawRule, ResignRule, Rules};
+use crate::league::openings;
+use crate::league::pgn::{self, Tags};
+use crate::league::runner::{Conclusion, Report};
+use crate::league::{Fault, Limit, Match, Opening, Patience, Player, Process, Seat};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use shakmaty::ByColor;
+use std::env;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// The words of one player, with its prefix.
+macro_rules! side {
+    ($name:ident, $prefix:literal) => {
+        #[derive(Args, Clone, Debug, Default)]
+        struct $name {
+            #[arg(
+                id = $prefix, long = $prefix, value_name = "COMMAND",
+                help = concat!("Command line of the ", $prefix, " engine [default: this program]")
+            )]
+            command: Option<String>,
+            #[arg(
+                id = concat!($prefix, "_name"), long = concat!($prefix, "-name"), value_name = "NAME",
+                help = "Its name in table and PGN [default: its own]"
+            )]
+            name: Option<String>,
+            #[arg(
+                id = concat!($prefix, "_option"), long = concat!($prefix, "-option"),
+                value_name = "NAME=VALUE", value_parser = read_option,
+                help = "A UCI option of its own; may be repeated"
+            )]
+            options: Vec<(String, String)>,
+            #[command(flatten)]
+            limit: $crate::command::play_match::limits::$name,
+        }
+
+        impl From<$name> for Side {
+            fn from(side: $name) -> Side {
+                let $name { command, name, options, limit } = side;
+                Side { command, name, options, limit: limit.read() }
+            }
+        }
+    };
+}
+
+/// The four ways to limit a player, once for both and once for each with a prefix.
+pub(super) mod limits {
+    use super::{Duration, Limit, read_milliseconds};
+    use clap::Args;
+
+    macro_rules! limits {
+        ($name:ident, $prefix:literal, $whose:literal) => {
+            #[derive(Args, Clone, Debug, Default)]
+            #[group(id = concat!($prefix, "limit"), multiple = false)]
+            pub struct $name {
+                #[arg(
+                    id = concat!($prefix, "tc"), long = concat!($prefix, "tc"),
+                    value_name = "[MOVES/]SECONDS[+INCREMENT]", help = concat!("Clock of ", $whose)
+                )]
+                clock: Option<Limit>,
+                #[arg(
+                    id = concat!($prefix, "movetime"), long = concat!($prefix, "movetime"),
+                    value_name = "MS", value_parser = read_milliseconds,
+                    help = concat!("Time for each move of ", $whose)
+                )]
+                movetime: Option<Duration>,
+                #[arg(
+                    id = concat!($prefix, "nodes"), long = concat!($prefix, "nodes"),
+                    value_name = "N", help = concat!("Nodes for each move of ", $whose)
+                )]
+                nodes: Option<u64>,
+                #[arg(
+                    id = concat!($prefix, "depth"), long = concat!($prefix, "depth"),
+                    value_name = "N", help = concat!("Depth for each move of ", $whose)
+                )]
+                depth: Option<u32>,
+            }
+
+            impl $name {
+                pub(in crate::command) fn read(&self) -> Option<Limit> {
+                    self.clock
+                        .or_else(|| self.movetime.map(Limit::MoveTime))
+                        .or_else(|| self.nodes.map(Limit::Nodes))
+                        .or_else(|| self.depth.map(Limit::Depth))
+                }
+            }
+        };
+    }
+
+    limits!(Both, "", "both players");
+    limits!(First, "first-", "the first player");
+    limits!(Second, "second-", "the second player");
+}
+
+side!(First, "first");
+side!(Second, "second");
+
+/// Play a match between two UCI engines.
+///
+/// Without a command line an engine is this program itself: a match of two settings needs only options.
+/// Examples: `match --second stockfish --tc 10+0.1 --openings book.epd`,
+/// `match --nodes 400 --first-option CPuct=1.5 --games 200 --concurrency 2`.
+#[derive(Args, Clone, Debug)]
+pub struct PlayMatch {
+    #[command(flatten, next_help_heading = "First player")]
+    first: First,
+    #[command(flatten, next_help_heading = "Second player")]
+    second: Second,
+    #[command(flatten, next_help_heading = "Both players")]
+    limit: limits::Both,
+    /// A UCI option of both players; may be repeated.
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
+    options: Vec<(String, String)>,
+
+    /// Starting positions, one EPD or FEN a line; each is played with both colours.
+    #[arg(long, value_name = "FILE", help_heading = "Match")]
+    openings: Option<PathBuf>,
+    /// Play the openings in the order of the file instead of a seeded shuffle.
+    #[arg(long, help_heading = "Match")]
+    in_order: bool,
+    /// Seed of the shuffle.
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Match")]
+    seed: u64,
+    /// Skip this many openings of that order.
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Match")]
+    skip: usize,
+    /// Games in all; an odd number is rounded up to whole pairs [default: every opening twice, or 2].
+    #[arg(long, value_name = "N", help_heading = "Match")]
+    games: Option<usize>,
+    /// Games played at the same time.
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Match")]
+    concurrency: usize,
+    /// Treat every opening as Chess960, even one with the usual castling rights.
+    #[arg(long, help_heading = "Match")]
+    chess960: bool,
+    /// Stop as soon as the sequential test of these two Elo differences is decided (errors 5 %).
+    #[arg(long, num_args = 2, value_names = ["ELO0", "ELO1"], allow_negative_numbers = true,
+          help_heading = "Match")]
+    sprt: Option<Vec<f64>>,
+
+    /// Forgiven overstepping of the time, in milliseconds.
+    #[arg(long, default_value = "50", value_name = "MS", value_parser = read_milliseconds,
+          help_heading = "Referee")]
+    margin: Duration,
+    /// Plies after the opening at which a game is drawn.
+    #[arg(
+        long,
+        default_value_t = 600,
+        value_name = "N",
+        help_heading = "Referee"
+    )]
+    max_plies: usize,
+    /// Draw from move FROM on, once both scores were within CP for MOVES moves.
+    #[arg(long, num_args = 3, value_names = ["FROM", "MOVES", "CP"], help_heading = "Referee")]
+    draw: Option<Vec<usize>>,
+    /// Give up once both players scored it beyond CP for MOVES moves.
+    #[arg(long, num_args = 2, value_names = ["MOVES", "CP"], help_heading = "Referee")]
+    resign: Option<Vec<usize>>,
+    /// Seconds to wait for a move where no clock runs.
+    #[arg(
+        long,
+        default_value_t = 600,
+        value_name = "S",
+        help_heading = "Referee"
+    )]
+    stall: u64,
+
+    /// Append every finished game to this file, complete even if the match is interrupted.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pgn: Option<PathBuf>,
+    /// Append the result as one line to this file.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    csv: Option<PathBuf>,
+    /// The event in PGN and CSV.
+    #[arg(
+        long,
+        default_value = "match",
+        value_name = "NAME",
+        help_heading = "Output"
+    )]
+    event: String,
+}
+
+/// One player as asked for.
+#[derive(Clone, Debug)]
+struct Side {
+    command: Option<String>,
+    name: Option<String>,
+    options: Vec<(String, String)>,
+    limit: Option<Limit>,
+}
+
+/// One player ready to be started.
+#[derive(Clone, Debug)]
+struct Engine {
+    program: PathBuf,
+    args: Vec<String>,
+    options: Vec<(String, String)>,
+    limit: Limit,
+}
+
+impl Engine {
+    fn new(
+        side: &Side,
+        common: &[(String, String)],
+        limit: Option<Limit>,
+    ) -> Result<Engine, Error> {
+        let limit = side
+            .limit
+            .or(limit)
+            .ok_or("a match needs a limit: --tc, --movetime, --nodes or --depth")?;
+        let (program, args) = command_line(side.command.as_deref())?;
+        // A player's own options come last and so win.
+        let options = common.iter().chain(&side.options).cloned().collect();
+        Ok(Engine {
+            program,
+            args,
+            options,
+            limit,
+        })
+    }
+
+    fn start(&self, patience: Patience) -> Result<Player<Process>, Fault> {
+        let absent = |why: String| Fault::Absent(format!("{}: {why}", self.program.display()));
+        let process =
+            Process::spawn(&self.program, &self.args).map_err(|error| absent(error.to_string()))?;
+        Player::greet(process, &self.options, patience).map_err(|fault| match fault {
+            Fault::Absent(why) => absent(why),
+            fault => absent(fault.to_string()),
+        })
+    }
+}
+
+impl PlayMatch {
+    /// Plays the match and prints its table.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or an engine does not start.
+    pub fn run(self) -> Result<(), String> {
+        run(&self).map_err(|error| error.to_string())
+    }
+}
+
+fn run(args: &PlayMatch) -> Result<(), Error> {
+    let both = args.limit.read();
+    let sides = [
+        Side::from(args.first.clone()),
+        Side::from(args.second.clone()),
+    ];
+    let engines = [
+        Engine::new(&sides[0], &args.options, both)?,
+        Engine::new(&sides[1], &args.options, both)?,
+    ];
+    let patience = Patience {
+        think: Duration::from_secs(args.stall),
+        ..Patience::default()
+    };
+    let start = |seat: Seat| match seat {
+        Seat::First => engines[0].start(patience),
+        Seat::Second => engines[1].start(patience),
+    };
+    let plan = plan(args, &engines)?;
+    // A rehearsal: learns the names, and shows a wrong command line before the first game.
+    let names = names(
+        &sides,
+        [start(Seat::First)?.name(), start(Seat::Second)?.name()],
+    );
+
+    let mut games = args.pgn.as_deref().map(append).transpose()?;
+    let date = pgn::date(seconds_since_1970() / 86_400);
+    let bar = progress(plan.games as u64);
+    let mut trouble = None;
+    let end = plan.run(start, |report| {
+        show(&bar, &names, &report);
+        if let Some(file) = &mut games
+            && let Err(error) = write_game(file, &args.event, &date, &names, &report)
+        {
+            trouble = Some(error);
+            return false;
+        }
+        true
+    });
+    bar.finish_and_clear();
+    say(end.tally.table(&names[0], &names[1])?.trim_end())?;
+    if let (Some(test), Some(verdict)) = (plan.sprt, end.verdict) {
+        let Sprt { elo0, elo1 } = test;
+        let llr = test.llr(&end.tally.pairs);
+        say(format_args!("  {:<18}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")))?;
+    }
+    if let Some(path) = &args.csv {
+        write_result(path, &args.event, &date, &names, &engines, &end)?;
+    }
+    match (trouble, end.fault) {
+        (Some(error), _) => Err(error),
+        (None, Some(fault)) => Err(fault.into()),
+        (None, None) => Ok(()),
+    }
+}
+
+fn plan(args: &PlayMatch, engines: &[Engine; 2]) -> Result<Match, Error> {
+    let mut openings = match &args.openings {
+        Some(path) => read_openings(path, args.chess960)?,
+        None => Vec::new(),
+    };
+    openings::order(&mut openings, (!args.in_order).then_some(args.seed));
+    if !openings.is_empty() {
+        let skip = args.skip % openings.len();
+        openings.rotate_left(skip);
+    }
+    let games = args
+        .games
+        .unwrap_or(2 * openings.len().max(1))
+        .next_multiple_of(2);
+    if openings.len() * 2 < games {
+        log::warn!(
+            "{games} games on {} openings: starts will be repeated",
+            openings.len().max(1)
+        );
+    }
+    let small = |value: usize| i32::try_from(value).unwrap_or(i32::MAX);
+    let draw = args.draw.as_deref().and_then(|values| match *values {
+        [from, moves, score] => Some(DrawRule {
+            from,
+            moves,
+            score: small(score),
+        }),
+        _ => None,
+    });
+    let resign = args.resign.as_deref().and_then(|values| match *values {
+        [moves, score] => Some(ResignRule {
+            moves,
+            score: small(score),
+        }),
+        _ => None,
+    });
+    let sprt = args.sprt.as_deref().and_then(|values| match *values {
+        [elo0, elo1] => Some(Sprt { elo0, elo1 }),
+        _ => None,
+    });
+    if sprt.is_some_and(|test| test.elo0 >= test.elo1) {
+        return Err("--sprt wants the smaller Elo difference first".into());
+    }
+    Ok(Match {
+        openings,
+        games,
+        concurrency: args.concurrency,
+        limits: [engines[0].limit, engines[1].limit],
+        rules: Rules {
+            margin: args.margin,
+            max_plies: args.max_plies,
+            draw,
+            resign,
+        },
+        sprt,
+    })
+}
+
+fn read_openings(path: &Path, chess960: bool) -> Result<Vec<Opening>, Error> {
+    let named = |error: Error| format!("{}: {error}", path.display());
+    let text = fs::read_to_string(path).map_err(|error| named(error.into()))?;
+    let openings = openings::read(&text, chess960).map_err(|error| named(error.into()))?;
+    if openings.is_empty() {
+        return Err(named("no openings".into()).into());
+    }
+    Ok(openings)
+}
+
+/// Asked for, or the engines' own; told apart where equal.
+fn names(sides: &[Side; 2], own: [&str; 2]) -> [String; 2] {
+    let name = |index: usize| match (&sides[index].name, own[index]) {
+        (Some(name), _) => name.clone(),
+        (None, "") => "nameless".to_owned(),
+        (None, own) => own.to_owned(),
+    };
+    let (first, second) = (name(0), name(1));
+    if first == second {
+        [format!("{first} (1)"), format!("{second} (2)")]
+    } else {
+        [first, second]
+    }
+}
+
+fn progress(games: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(games), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}, {eta} left]");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
+}
+
+fn show(bar: &ProgressBar, names: &[String; 2], report: &Report<'_>) {
+    let tally = report.tally;
+    let judged = tally
+        .judgement()
+        .map(|judged| format!(" {judged} Elo"))
+        .unwrap_or_default();
+    let message = format!("+{} ={} -{}{judged}", tally.wins, tally.draws, tally.losses);
+    let [first, second] = names;
+    let (white, black) = match report.white {
+        Seat::First => (first, second),
+        Seat::Second => (second, first),
+    };
+    let ending = &report.played.ending;
+    if bar.is_hidden() {
+        // No terminal: one line a game, or every tenth in a long match.
+        let games = tally.games();
+        if games.is_multiple_of(10) || bar.length().is_some_and(|all| all <= 40 || all == games) {
+            eprintln!("{games}/{} {message}", bar.length().unwrap_or(games));
+        }
+    }
+    if ending.termination() != "normal" && ending.termination() != "adjudication" {
+        let line = format!(
+            "{white} - {black}, opening line {}: {ending}",
+            report.opening.line
+        );
+        if bar.is_hidden() {
+            eprintln!("{line}");
+        } else {
+            bar.println(line);
+        }
+    }
+    bar.set_message(message);
+    bar.inc(1);
+}
+
+fn append(path: &Path) -> Result<File, Error> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.map_err(|error| format!("{}: {error}", path.display()).into())
+}
+
+/// One write for the whole game: an interrupt leaves whole games behind, never half a one.
+fn write_game(
+    file: &mut File,
+    event: &str,
+    date: &str,
+    names: &[String; 2],
+    report: &Report<'_>,
+) -> Result<(), Error> {
+    let [first, second] = names;
+    let (names, game) = match report.white {
+        Seat::First => (
+            ByColor {
+                white: first.as_str(),
+                black: second.as_str(),
+            },
+            1,
+        ),
+        Seat::Second => (
+            ByColor {
+                white: second.as_str(),
+                black: first.as_str(),
+            },
+            2,
+        ),
+    };
+    let tags = Tags {
+        event,
+        date,
+        round: (report.pair + 1, game),
+        names,
+        limits: report.limits,
+    };
+    file.write_all(pgn::write(&tags, report.opening, report.played)?.as_bytes())?;
+    Ok(())
+}
+
+const CSV_HEAD: &str = "event,date,first,second,first_limit,second_limit,games,wins,draws,losses,score,\
+                        elo,error95,los,p0,p1,p2,p3,p4,first_illegal,first_time,first_crashes,\
+                        first_stalls,first_warnings,second_illegal,second_time,second_crashes,\
+                        second_stalls,second_warnings";
+
+fn write_result(
+    path: &Path,
+    event: &str,
+    date: &str,
+    names: &[String; 2],
+    engines: &[Engine; 2],
+    end: &Conclusion,
+) -> Result<(), Error> {
+    let Some(judged) = end.tally.judgement() else {
+        return Ok(());
+    };
+    let tally = &end.tally;
+    let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut fields = vec![
+        quote(event),
+        date.to_owned(),
+        quote(&names[0]),
+        quote(&names[1]),
+    ];
+    fields.extend(
+        engines
+            .iter()
+            .map(|engine| quote(&engine.limit.to_string())),
+    );
+    fields.extend([tally.games(), tally.wins, tally.draws, tally.losses].map(|n| n.to_string()));
+    fields.push(format!("{:.4}", judged.score));
+    fields.extend([judged.elo, judged.error].map(|elo| format!("{elo:.1}")));
+    fields.push(format!("{:.4}", judged.los));
+    fields.extend(tally.pairs.map(|count| count.to_string()));
+    for record in [&tally.first, &tally.second] {
+        let warnings = record.warnings.iter().sum();
+        let counts = [
+            record.illegal_moves,
+            record.time_losses,
+            record.crashes,
+            record.stalls,
+            warnings,
+        ];
+        fields.extend(counts.map(|count| count.to_string()));
+    }
+    let mut file = append(path)?;
+    let fresh = file.metadata()?.len() == 0;
+    let head = if fresh {
+        format!("{CSV_HEAD}\n")
+    } else {
+        String::new()
+    };
+    file.write_all(format!("{head}{}\n", fields.join(",")).as_bytes())?;
+    Ok(())
+}
+
+fn seconds_since_1970() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+pub(super) fn read_option(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+fn read_milliseconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
+    text.parse().map(Duration::from_millis)
+}
+
+/// The program and its words; this program where none is named.
+pub(super) fn command_line(line: Option<&str>) -> Result<(PathBuf, Vec<String>), io::Error> {
+    let Some(line) = line else {
+        return Ok((env::current_exe()?, Vec::new()));
+    };
+    let mut words = split_words(line)?.into_iter();
+    let program = words.next().ok_or_else(|| io::Error::other("an engine's command line is empty"))?;
+    Ok((PathBuf::from(program), words.collect()))
+}
+
+/// Splits as a shell would, with single and double quotes but without any expansion.
+fn split_words(line: &str) -> Result<Vec<String>, io::Error> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for letter in line.chars() {
+        match quote {
+            Some(end) if letter == end => quote = None,
+            Some(_) => word.get_or_insert_default().push(letter),
+            None if letter == '\'' || letter == '"' => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            None if letter.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(letter),
+        }
+    }
+    if quote.is_some() {
+        return Err(io::Error::other(format!(
+            "a quote is not closed in: {line}"
+        )));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        args: PlayMatch,
+    }
+
+    fn parse(line: &str) -> Result<PlayMatch, clap::Error> {
+        Words::try_parse_from(split_words(line).unwrap()).map(|words| words.args)
+    }
+
+    #[test]
+    fn each_player_has_words_of_its_own() {
+        let args = parse(
+            "match --first 'a b \"c d\"' --first-option Hash=16 --first-option 'Skill Level=3' \
+             --first-nodes 400 --second x --second-name X --tc 10+0.1 --option Threads=1",
+        )
+        .unwrap();
+        let both = args.limit.read();
+        let first = Engine::new(&args.first.clone().into(), &args.options, both).unwrap();
+        assert_eq!(first.program, Path::new("a"));
+        assert_eq!(first.args, ["b", "c d"]);
+        assert_eq!(first.limit, Limit::Nodes(400));
+        let named = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            first.options,
+            [
+                named("Threads", "1"),
+                named("Hash", "16"),
+                named("Skill Level", "3")
+            ]
+        );
+        let second: Side = args.second.into();
+        assert_eq!(second.name.as_deref(), Some("X"));
+        assert_eq!(
+            Engine::new(&second, &[], both).unwrap().limit.to_string(),
+            "10+0.1"
+        );
+    }
+
+    #[test]
+    fn two_limits_for_one_player_are_refused() {
+        assert!(parse("match --nodes 1 --tc 1+1").is_err());
+        assert!(parse("match --first-nodes 1 --first-movetime 5").is_err());
+        assert!(parse("match --nodes 1 --first-movetime 5").is_ok());
+        assert!(parse("match --tc soon").is_err());
+        assert!(parse("match --option Hash").is_err());
+    }
+
+    #[test]
+    fn this_program_plays_where_no_command_is_given() {
+        let args = parse("match --nodes 1").unwrap();
+        let engine = Engine::new(&args.first.into(), &[], args.limit.read()).unwrap();
+        assert_eq!(engine.program, env::current_exe().unwrap());
+        let args = parse("match").unwrap();
+        assert!(Engine::new(&args.first.into(), &[], args.limit.read()).is_err());
+    }
+
+    #[test]
+    fn words_are_split_as_in_a_shell() {
+        assert_eq!(
+            split_words(" a  'b c' \"d'e\"f '' ").unwrap(),
+            ["a", "b c", "d'ef", ""]
+        );
+        assert!(split_words("a 'b").is_err());
+    }
+
+    #[test]
+    fn equal_names_are_told_apart() {
+        let side = Side {
+            command: None,
+            name: None,
+            options: vec![],
+            limit: None,
+        };
+        let sides = [
+            side.clone(),
+            Side {
+                name: Some("B".into()),
+                ..side
+            },
+        ];
+        assert_eq!(names(&sides, ["A", "A"]), ["A", "B"]);
+        assert_eq!(names(&sides, ["B", "A"]), ["B (1)", "B (2)"]);
+        assert_eq!(names(&sides, ["", "A"]), ["nameless", "B"]);
+    }
+}

@@ -1,0 +1,330 @@
+//! `mavka puzzles`: how many of a file's puzzles an engine solves. The solver is always an engine process
+//! speaking UCI, this program by default: what is measured is what a GUI would get, and any other engine
+//! can be measured the same way.
+
+use super::play_match::{command_line, limits, read_option};
+use super::say;
+use crate::action::Action;
+use crate::game::Game;
+use crate::league::{Fault, Limit, Patience, Player, Process};
+use crate::puzzles::{Attempt, Puzzle, Score, Solver, attempt, plot, read};
+use clap::Args;
+use crossbeam::channel::{bounded, unbounded};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use shakmaty::fen::Fen;
+use shakmaty::{EnPassantMode, Position};
+use std::fmt;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+/// Arguments of `mavka puzzles`.
+///
+/// Reads CSV (`fen,moves,rating,id`, or Lichess's own) and EPD with `bm`, `am` or graded moves.
+/// `--nodes 1` measures the network alone, `--policy` its policy head.
+#[derive(Args, Clone, Debug)]
+pub struct Puzzles {
+    /// CSV or EPD
+    file: PathBuf,
+    /// Try only this many, spread evenly over the file
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    #[command(flatten)]
+    spend: limits::Both,
+    /// The first choice of the policy head, without search
+    #[arg(long)]
+    policy: bool,
+    /// Command line of the engine [default: this program]
+    #[arg(long, value_name = "COMMAND")]
+    engine: Option<String>,
+    /// A UCI option; may be repeated
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
+    options: Vec<(String, String)>,
+    /// Puzzles tried at the same time, each by an engine of its own
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    concurrency: usize,
+    /// Draw the share of solved puzzles against their rating into this SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// List the puzzles that were not solved in this CSV
+    #[arg(long, value_name = "FILE")]
+    failures: Option<PathBuf>,
+}
+
+/// Nodes without any limit on the command line: the smallest search of paper 000's table 1.
+const NODES: u64 = 100;
+/// For one move; a puzzle has no clock.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+impl Puzzles {
+    /// Tries the puzzles and prints the table.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or the engine fails.
+    pub fn run(self) -> Result<(), String> {
+        let named = |error: std::io::Error| format!("{}: {error}", self.file.display());
+        let mut collection = read(&fs::read_to_string(&self.file).map_err(named)?);
+        for (line, why) in collection.skipped.iter().take(5) {
+            eprintln!("{}, line {line}, is no puzzle: {why}", self.file.display());
+        }
+        if collection.skipped.len() > 5 {
+            eprintln!("… and {} more", collection.skipped.len() - 5);
+        }
+        if let Some(limit) = self.limit {
+            collection.puzzles = spread(collection.puzzles, limit);
+        }
+        if collection.puzzles.is_empty() {
+            return Err(format!("{}: no puzzles", self.file.display()));
+        }
+        let limit = match self.policy {
+            true => Limit::Nodes(1),
+            false => self.spend.read().unwrap_or(Limit::Nodes(NODES)),
+        };
+        let (program, args) = command_line(self.engine.as_deref()).map_err(|error| error.to_string())?;
+        let mut options = self.options.clone();
+        if self.policy {
+            options.push(("Search".to_owned(), "policy".to_owned()));
+        }
+        let start = || {
+            let process = Process::spawn(&program, &args)
+                .map_err(|error| Broken::Absent(format!("{}: {error}", program.display())))?;
+            let patience = Patience { think: PATIENCE, ..Patience::default() };
+            Ok(Engine { player: Player::greet(process, &options, patience)?, limit })
+        };
+
+        let bar = progress(collection.puzzles.len());
+        let mut score = Score::default();
+        let mut failures = "id,rating,fen,played\n".to_owned();
+        let done = solve_all(&collection.puzzles, self.concurrency, start, |puzzle, tried| {
+            score.add(puzzle, &tried);
+            if !tried.solved {
+                note_failure(&mut failures, puzzle, &tried);
+            }
+            bar.set_message(format!("{} solved", score.all.solved));
+            bar.inc(1);
+        });
+        bar.finish_and_clear();
+        done.map_err(|error| error.to_string())?;
+
+        say(format_args!("{}, {limit}", self.file.display()))?;
+        say(&score)?;
+        if let Some(path) = &self.plot {
+            let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+            plot::draw(&score, &format!("{name}, {limit}"), path)?;
+        }
+        if let Some(path) = &self.failures {
+            fs::write(path, failures).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+fn progress(puzzles: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(puzzles as u64), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}, {eta} left]");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// At most `limit` of them at equal distances: files are often sorted by theme or rating.
+fn spread(puzzles: Vec<Puzzle>, limit: usize) -> Vec<Puzzle> {
+    let count = puzzles.len();
+    let wanted = |index: usize| index * limit / count != (index + 1) * limit / count;
+    let chosen = puzzles.into_iter().enumerate();
+    chosen.filter(|&(index, _)| limit >= count || wanted(index)).map(|(_, puzzle)| puzzle).collect()
+}
+
+fn note_failure(out: &mut String, puzzle: &Puzzle, tried: &Attempt) {
+    let rating = puzzle.rating.map(|rating| rating.to_string()).unwrap_or_default();
+    let played: Vec<String> = tried.played.iter().map(|action| format!("{action:?}")).collect();
+    let id = puzzle.id.replace('"', "\"\"");
+    let _ = writeln!(out, "\"{id}\",{rating},{},{}", puzzle.game.fen(), played.join(" "));
+}
+
+/// Tries all puzzles with `workers` solvers; `listen` hears of each attempt on the calling thread, in the
+/// order of completion. The first error ends it.
+fn solve_all<S: Solver<Error: Send>>(
+    puzzles: &[Puzzle],
+    workers: usize,
+    start: impl Fn() -> Result<S, S::Error> + Sync,
+    mut listen: impl FnMut(&Puzzle, Attempt),
+) -> Result<(), S::Error> {
+    let (jobs, queue) = unbounded();
+    for puzzle in puzzles {
+        // The queue is held below, so this cannot fail.
+        let _ = jobs.send(puzzle);
+    }
+    drop(jobs);
+    let (results, finished) = bounded(0);
+    thread::scope(|scope| {
+        for _ in 0..workers.clamp(1, puzzles.len().max(1)) {
+            let (queue, results, start) = (queue.clone(), results.clone(), &start);
+            scope.spawn(move || {
+                let mut solver = match start() {
+                    Ok(solver) => solver,
+                    Err(error) => {
+                        let _ = results.send(Err(error));
+                        return;
+                    }
+                };
+                for puzzle in queue {
+                    let tried = attempt(puzzle, &mut solver).map(|tried| (puzzle, tried));
+                    let broken = tried.is_err();
+                    // Nobody listens any more after an error elsewhere.
+                    if results.send(tried).is_err() || broken {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(results);
+        for result in finished {
+            let (puzzle, tried) = result?;
+            listen(puzzle, tried);
+        }
+        Ok(())
+    })
+}
+
+/// Why an engine solves no more.
+#[derive(Debug)]
+enum Broken {
+    Absent(String),
+    Fault(Fault),
+    /// Its answer was no legal move of that position.
+    Illegal { word: String, fen: String },
+}
+
+impl From<Fault> for Broken {
+    fn from(fault: Fault) -> Broken {
+        Broken::Fault(fault)
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::Absent(why) => f.write_str(why),
+            Broken::Fault(fault) => fault.fmt(f),
+            Broken::Illegal { word, fen } => write!(f, "the engine answered `{word}` in `{fen}`"),
+        }
+    }
+}
+
+/// A UCI engine as solver.
+struct Engine {
+    player: Player<Process>,
+    limit: Limit,
+}
+
+impl Solver for Engine {
+    type Error = Broken;
+
+    fn begin(&mut self) -> Result<(), Broken> {
+        Ok(self.player.new_game(false)?)
+    }
+
+    fn choose(&mut self, game: &Game) -> Result<Action, Broken> {
+        let (go, time) = match self.limit {
+            Limit::MoveTime(time) => (time_words(time), Some(time + Duration::from_secs(5))),
+            Limit::Clock { base, increment, .. } => {
+                // Each position is the first of a game of its own.
+                let (base, increment) = (base.as_millis(), increment.as_millis());
+                (format!("go wtime {base} winc {increment} btime {base} binc {increment}"), None)
+            }
+            Limit::Nodes(nodes) => (format!("go nodes {nodes}"), None),
+            Limit::Depth(depth) => (format!("go depth {depth}"), None),
+        };
+        let thought = self.player.think(&command(game), &go, time)?;
+        Action::from_uci(&thought.best, game.position())
+            .ok_or_else(|| Broken::Illegal { word: thought.best, fen: game.fen() })
+    }
+}
+
+fn time_words(time: Duration) -> String {
+    format!("go movetime {}", time.as_millis())
+}
+
+/// The `position` command of a game.
+fn command(game: &Game) -> String {
+    let mut line = format!("position fen {}", Fen::from_position(game.start(), EnPassantMode::Legal));
+    let mut position = game.start().clone();
+    for (ply, action) in game.actions().iter().enumerate() {
+        line += if ply == 0 { " moves " } else { " " };
+        line += &action.to_uci(&position, game.mode());
+        if let Some(action) = action.to_move(&position) {
+            position.play_unchecked(action);
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::puzzles::Task;
+
+    fn puzzles(count: usize) -> Vec<Puzzle> {
+        let game = Game::default();
+        let best = vec![Action::from_uci("e2e4", game.position()).unwrap()];
+        let puzzle = |index: usize| Puzzle {
+            id: index.to_string(),
+            game: game.clone(),
+            task: Task::Best { best: best.clone(), avoid: vec![] },
+            rating: Some(1000),
+        };
+        (0..count).map(puzzle).collect()
+    }
+
+    fn answer(word: &'static str) -> impl FnMut(&Game) -> Result<Action, String> {
+        move |game| Action::from_uci(word, game.position()).ok_or_else(|| "no move".to_owned())
+    }
+
+    #[test]
+    fn every_puzzle_is_tried_once() {
+        let all = puzzles(50);
+        let mut ids = Vec::new();
+        let start = || Ok::<_, String>(answer("e2e4"));
+        solve_all(&all, 3, start, |puzzle, tried| {
+            assert!(tried.solved);
+            ids.push(puzzle.id.parse::<usize>().unwrap());
+        })
+        .unwrap();
+        ids.sort_unstable();
+        assert_eq!(ids, (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn broken_solvers_end_it() {
+        let all = puzzles(50);
+        let broken = || Ok::<_, String>(answer("e2e5"));
+        assert_eq!(solve_all(&all, 2, broken, |_, _| ()), Err("no move".to_owned()));
+        let absent = || if all.is_empty() { Ok(answer("e2e4")) } else { Err("absent".to_owned()) };
+        assert_eq!(solve_all(&all, 2, absent, |_, _| ()), Err("absent".to_owned()));
+    }
+
+    #[test]
+    fn samples_are_spread_evenly() {
+        let ids = |limit| spread(puzzles(10), limit).iter().map(|p| p.id.clone()).collect::<Vec<_>>().join(" ");
+        assert_eq!(ids(2), "4 9");
+        assert_eq!(ids(5), "1 3 5 7 9");
+        assert_eq!(spread(puzzles(10), 10).len(), 10);
+        assert_eq!(spread(puzzles(10), 99).len(), 10);
+        assert_eq!(spread(puzzles(10), 0).len(), 0);
+    }
+
+    #[test]
+    fn position_command_has_start_and_moves() {
+        let mut game = Game::from_fen("4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1", false).unwrap();
+        assert_eq!(command(&game), "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1");
+        for word in ["e1g1", "h8h1"] {
+            let _ = game.play_uci(word);
+        }
+        game.play_uci("e8g8").unwrap_err();
+        assert_eq!(command(&game), "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1 moves e1g1");
+    }
+}

@@ -1,0 +1,261 @@
+//! What a score is worth: Elo difference, its error bar, the likelihood of superiority, and a
+//! sequential test. The two games of a pair share an opening and so are not independent; the variance
+//! is taken over pairs (pentanomial), never over games, as soon as there are pairs.
+
+use std::fmt;
+
+/// Scores of pairs: how many brought 0, ½, 1, 1½ and 2 points.
+pub type Pentanomial = [u64; 5];
+
+/// Two-sided 95 % of the normal distribution.
+const Z95: f64 = 1.959_964;
+
+/// The first player's result against the second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    /// Share of the points, in [0, 1].
+    pub score: f64,
+    /// Infinite for a score of 0 or 1.
+    pub elo: f64,
+    /// Half the width of the 95 % interval, in Elo; infinite where the interval reaches 0 or 1.
+    pub error: f64,
+    /// Likelihood of superiority, in [0, 1].
+    pub los: f64,
+}
+
+/// Judges games won, drawn and lost, and the pairs among them. None without games.
+#[must_use]
+pub fn judge(wins: u64, draws: u64, losses: u64, pairs: &Pentanomial) -> Option<Judgement> {
+    let score = Moments::of_counts([losses, draws, wins])?;
+    // One pair has no variance to speak of.
+    let deviation = match Moments::of_counts(*pairs) {
+        Some(pairs) if pairs.count > 1.0 => pairs.standard_error(),
+        _ => score.standard_error(),
+    };
+    let half = Z95 * deviation;
+    let (low, high) = (elo(score.mean - half), elo(score.mean + half));
+    let error = if low.is_finite() && high.is_finite() {
+        (high - low) / 2.0
+    } else {
+        f64::INFINITY
+    };
+    let los = if deviation > 0.0 {
+        normal_cdf((score.mean - 0.5) / deviation)
+    } else if score.mean == 0.5 {
+        0.5
+    } else if score.mean > 0.5 {
+        1.0
+    } else {
+        0.0
+    };
+    Some(Judgement {
+        score: score.mean,
+        elo: elo(score.mean),
+        error,
+        los,
+    })
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:+.1} ± {:.1}", self.elo, self.error)
+    }
+}
+
+/// Logistic Elo difference of an expected score; infinite at and beyond 0 and 1.
+#[must_use]
+pub fn elo(score: f64) -> f64 {
+    let score = score.clamp(0.0, 1.0);
+    400.0 * (score / (1.0 - score)).log10()
+}
+
+/// Expected score of a logistic Elo difference.
+#[must_use]
+pub fn expected_score(elo: f64) -> f64 {
+    1.0 / (1.0 + 10f64.powf(-elo / 400.0))
+}
+
+/// Mean and variance of counted values.
+#[derive(Clone, Copy, Debug)]
+struct Moments {
+    count: f64,
+    mean: f64,
+    variance: f64,
+}
+
+impl Moments {
+    /// Of values in equal steps from 0 to 1, each so many times.
+    fn of_points(times: &[f64]) -> Moments {
+        let step = 1.0 / (times.len() - 1) as f64;
+        let count: f64 = times.iter().sum();
+        let mean = times
+            .iter()
+            .enumerate()
+            .map(|(index, n)| index as f64 * step * n)
+            .sum::<f64>()
+            / count;
+        let square = |index: usize| (index as f64 * step - mean).powi(2);
+        let variance = times
+            .iter()
+            .enumerate()
+            .map(|(index, n)| square(index) * n)
+            .sum::<f64>()
+            / count;
+        Moments {
+            count,
+            mean,
+            variance,
+        }
+    }
+
+    /// None if nothing was counted.
+    fn of_counts<const N: usize>(counts: [u64; N]) -> Option<Moments> {
+        let any = counts.iter().any(|&count| count > 0);
+        any.then(|| Moments::of_points(&counts.map(|count| count as f64)))
+    }
+
+    fn standard_error(&self) -> f64 {
+        (self.variance / self.count).sqrt()
+    }
+}
+
+fn normal_cdf(z: f64) -> f64 {
+    0.5 * (1.0 + erf(z / std::f64::consts::SQRT_2))
+}
+
+/// Abramowitz and Stegun, formula 7.1.26; error below 1.5e-7.
+fn erf(x: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.327_591_1 * x.abs());
+    let polynomial = t
+        * (0.254_829_592
+            + t * (-0.284_496_736
+                + t * (1.421_413_741 + t * (-1.453_152_027 + t * 1.061_405_429))));
+    (1.0 - polynomial * (-x * x).exp()).copysign(x)
+}
+
+/// A sequential test of `elo0` (no better) against `elo1` (better), both errors 5 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sprt {
+    pub elo0: f64,
+    pub elo1: f64,
+}
+
+/// What the test says so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Accepted,
+    Rejected,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Accepted => "better",
+            Verdict::Rejected => "not better",
+        })
+    }
+}
+
+impl Sprt {
+    /// Wald's bound for both errors at 5 %: ln(0.95 / 0.05).
+    pub const BOUND: f64 = 2.944_439;
+
+    /// The generalised log-likelihood ratio, normal approximation over pairs
+    /// (Van den Bergh, "A practical introduction to the GSPRT", 2019).
+    #[must_use]
+    pub fn llr(&self, pairs: &Pentanomial) -> f64 {
+        if pairs.iter().sum::<u64>() == 0 {
+            return 0.0;
+        }
+        // As in fishtest: no outcome is taken as impossible, or a spotless result would never count.
+        let pairs = Moments::of_points(&pairs.map(|times| (times as f64).max(1e-3)));
+        let (s0, s1) = (expected_score(self.elo0), expected_score(self.elo1));
+        pairs.count * (s1 - s0) * (2.0 * pairs.mean - s0 - s1) / (2.0 * pairs.variance)
+    }
+
+    #[must_use]
+    pub fn verdict(&self, pairs: &Pentanomial) -> Option<Verdict> {
+        let llr = self.llr(pairs);
+        if llr >= Sprt::BOUND {
+            Some(Verdict::Accepted)
+        } else if llr <= -Sprt::BOUND {
+            Some(Verdict::Rejected)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64, by: f64) -> bool {
+        (a - b).abs() < by
+    }
+
+    #[test]
+    fn elo_of_known_scores() {
+        assert!(close(elo(0.5), 0.0, 1e-12));
+        // 400 log10(3) and 400 log10(10/1).
+        assert!(close(elo(0.75), 190.848_502, 1e-5));
+        assert!(close(elo(10.0 / 11.0), 400.0, 1e-9));
+        assert_eq!(elo(1.0), f64::INFINITY);
+        assert_eq!(elo(0.0), f64::NEG_INFINITY);
+        assert!(close(expected_score(elo(0.61)), 0.61, 1e-12));
+    }
+
+    #[test]
+    fn error_bar_comes_from_the_pairs() {
+        // 100 pairs: 10 of half a point, 80 even, 10 of one and a half. Variance of the pair's mean
+        // score: 20 * 0.25² / 100 = 0.0125; standard error 0.011180; 95 %: 0.021913;
+        // 400 log10(0.521913 / 0.478087) = 15.24.
+        let judged = judge(10, 180, 10, &[0, 10, 80, 10, 0]).unwrap();
+        assert!(close(judged.elo, 0.0, 1e-9));
+        assert!(close(judged.error, 15.24, 0.01), "{}", judged.error);
+        assert!(close(judged.los, 0.5, 1e-6));
+        // The same games taken as independent: variance 20 * 0.25 / 200 = 0.025, over 200 games the
+        // same error. Pairs that cancel (a win and a loss each) show the difference.
+        let biased = judge(100, 0, 100, &[0, 0, 100, 0, 0]).unwrap();
+        assert_eq!(biased.error, 0.0);
+        let unpaired = judge(100, 0, 100, &[0; 5]).unwrap();
+        assert!(close(unpaired.error, 48.46, 0.01), "{}", unpaired.error);
+    }
+
+    #[test]
+    fn superiority_of_a_clear_result() {
+        // Mean 0.55, variance 0.8 * 0.05² + 0.2 * 0.2² = 0.01, standard error 0.01: five sigmas.
+        let judged = judge(40, 140, 20, &[0, 0, 80, 20, 0]).unwrap();
+        assert!(close(judged.score, 0.55, 1e-12));
+        assert!(close(judged.elo, 34.86, 0.01), "{}", judged.elo);
+        assert!(close(judged.los, 1.0, 1e-6));
+        assert!(close(normal_cdf(1.959_964), 0.975, 1e-6));
+        assert!(close(normal_cdf(-1.0), 0.158_655, 1e-6));
+    }
+
+    #[test]
+    fn extreme_results_have_no_finite_error() {
+        assert_eq!(judge(0, 0, 0, &[0; 5]), None);
+        let all = judge(4, 0, 0, &[0, 0, 0, 0, 2]).unwrap();
+        assert_eq!(all.elo, f64::INFINITY);
+        assert_eq!(all.error, f64::INFINITY);
+        assert_eq!(all.los, 1.0);
+        let nearly = judge(3, 0, 1, &[0, 0, 1, 0, 1]).unwrap();
+        assert_eq!(nearly.error, f64::INFINITY);
+    }
+
+    #[test]
+    fn sequential_test_stops_on_either_side() {
+        let test = Sprt {
+            elo0: 0.0,
+            elo1: 10.0,
+        };
+        // Scores 0.5 and 0.514388; mean 0.55, variance 0.01:
+        // 100 * 0.014388 * (1.1 - 1.014388) / 0.02 = 6.159.
+        assert!(close(test.llr(&[0, 0, 80, 20, 0]), 6.159, 0.01));
+        assert_eq!(test.verdict(&[0, 0, 80, 20, 0]), Some(Verdict::Accepted));
+        assert_eq!(test.verdict(&[0, 20, 80, 0, 0]), Some(Verdict::Rejected));
+        assert_eq!(test.verdict(&[0, 2, 4, 2, 0]), None);
+        assert_eq!(test.llr(&[0; 5]), 0.0);
+    }
+}

@@ -1,0 +1,180 @@
+//! The starts of a match: positions from EPD or FEN files, each meant to be played with both colours.
+
+use crate::random::SplitMix64;
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup, Position};
+use std::fmt;
+
+/// One position to start from.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    pub position: Chess,
+    /// The line of the file, from 1; 0 for the initial position.
+    pub line: usize,
+}
+
+impl Default for Opening {
+    /// The initial position.
+    fn default() -> Opening {
+        Opening {
+            position: Chess::default(),
+            line: 0,
+        }
+    }
+}
+
+impl Opening {
+    #[must_use]
+    pub fn chess960(&self) -> bool {
+        self.position.castles().mode().is_chess960()
+    }
+
+    #[must_use]
+    pub fn is_initial(&self) -> bool {
+        self.position == Chess::default()
+    }
+
+    #[must_use]
+    pub fn fen(&self) -> String {
+        Fen::from_position(&self.position, EnPassantMode::Legal).to_string()
+    }
+}
+
+/// A line that is no opening.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadOpening {
+    pub line: usize,
+    pub why: String,
+}
+
+impl fmt::Display for BadOpening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} is no opening: {}", self.line, self.why)
+    }
+}
+
+impl std::error::Error for BadOpening {}
+
+/// Reads EPD (four fields, operations ignored) or FEN (six), one a line; blank lines and lines with `#`
+/// are skipped. Chess960 is recognised by its castling rights, or forced by `chess960`.
+///
+/// # Errors
+/// A line is no legal position, or its game is already over.
+pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, BadOpening> {
+    let mut openings = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let content = line.trim();
+        if content.is_empty() || content.starts_with('#') {
+            continue;
+        }
+        let position = read_position(content, chess960)
+            .and_then(|position| match position.is_game_over() {
+                true => Err("the game is over".to_owned()),
+                false => Ok(position),
+            })
+            .map_err(|why| BadOpening {
+                line: number + 1,
+                why,
+            })?;
+        openings.push(Opening {
+            position,
+            line: number + 1,
+        });
+    }
+    Ok(openings)
+}
+
+/// The position at the start of an EPD or FEN line.
+///
+/// # Errors
+/// In words: what is wrong with the position.
+pub fn read_position(line: &str, chess960: bool) -> Result<Chess, String> {
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let counters = |field: Option<&&str>| field.is_some_and(|field| field.parse::<u32>().is_ok());
+    let length = match counters(fields.get(4)) && counters(fields.get(5)) {
+        true => 6,
+        false => fields.len().min(4),
+    };
+    // Some files end the fourth field with the semicolon of an operation.
+    let text = fields[..length].join(" ");
+    let fen: Fen = text
+        .trim_end_matches(';')
+        .parse()
+        .map_err(|error| format!("{error}"))?;
+    let setup = fen.into_setup();
+    let mode = match chess960 {
+        true => CastlingMode::Chess960,
+        false => CastlingMode::detect(&setup),
+    };
+    Chess::from_setup(setup, mode).map_err(|error| error.to_string())
+}
+
+/// The openings in the order they will be played: shuffled by the seed, or as in the file.
+pub fn order(openings: &mut [Opening], seed: Option<u64>) {
+    if let Some(seed) = seed {
+        SplitMix64::new(seed).shuffle(openings);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epd_fen_comments_and_blank_lines_are_read() {
+        let text = "# starts\n\
+                    rnbqkbnr/pp1p1pp1/4p3/2p4p/P4P2/5N2/1PPPP1PP/RNBQKB1R w KQkq - 0 4\n\n\
+                    8/7p/5k2/5p2/p1p2P2/Pr1pPK2/1P1R3P/8 b - - bm Rxb2; id \"WAC.002\";\n";
+        let openings = read(text, false).unwrap();
+        assert_eq!(
+            openings
+                .iter()
+                .map(|opening| opening.line)
+                .collect::<Vec<_>>(),
+            [2, 4]
+        );
+        assert_eq!(
+            openings[0].fen(),
+            "rnbqkbnr/pp1p1pp1/4p3/2p4p/P4P2/5N2/1PPPP1PP/RNBQKB1R w KQkq - 0 4"
+        );
+        assert_eq!(
+            openings[1].fen(),
+            "8/7p/5k2/5p2/p1p2P2/Pr1pPK2/1P1R3P/8 b - - 0 1"
+        );
+        assert!(!openings[0].chess960());
+    }
+
+    #[test]
+    fn chess960_is_seen_from_the_castling_rights() {
+        let text = "nbbrkrqn/ppppp1pp/5p2/8/P2P4/8/1PP1PPPP/RKNNBBRQ b KQkq - 0 2";
+        assert!(read(text, false).unwrap()[0].chess960());
+        let standard = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+        assert!(!read(standard, false).unwrap()[0].chess960());
+        assert!(read(standard, true).unwrap()[0].chess960());
+    }
+
+    #[test]
+    fn nonsense_and_finished_games_are_refused_with_their_line() {
+        assert_eq!(read("\nhello", false).unwrap_err().line, 2);
+        let mated = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";
+        assert_eq!(read(mated, false).unwrap_err().why, "the game is over");
+        assert_eq!(
+            read("8/8/8/8/8/8/8/8 w - - 0 1", false).unwrap_err().line,
+            1
+        );
+    }
+
+    #[test]
+    fn seeded_order_repeats() {
+        let text = "8/7p/5k2/5p2/p1p2P2/Pr1pPK2/1P1R3P/8 b - -\n".repeat(20);
+        let mut a = read(&text, false).unwrap();
+        let mut b = a.clone();
+        order(&mut a, Some(5));
+        order(&mut b, Some(5));
+        let lines = |openings: &[Opening]| openings.iter().map(|o| o.line).collect::<Vec<_>>();
+        assert_eq!(lines(&a), lines(&b));
+        assert_ne!(lines(&a), (1..=20).collect::<Vec<_>>());
+        order(&mut b, None);
+        assert_eq!(lines(&a), lines(&b));
+    }
+}

@@ -1,0 +1,292 @@
+//! Games as PGN, with the comments GUIs and rating tools know from other match runners:
+//! `{+0.35/12 0.104s}` is the mover's score, depth and time.
+
+use super::game::{Played, Ply};
+use super::limit::Limit;
+use super::openings::Opening;
+use shakmaty::san::SanPlus;
+use shakmaty::{ByColor, Color, Position};
+use std::fmt::{self, Write};
+
+/// What the game itself does not know.
+#[derive(Clone, Debug)]
+pub struct Tags<'a> {
+    pub event: &'a str,
+    /// `2026.01.31`.
+    pub date: &'a str,
+    /// Pair and game within it.
+    pub round: (usize, usize),
+    pub names: ByColor<&'a str>,
+    pub limits: ByColor<Limit>,
+}
+
+/// Writes one game, with an empty line after it.
+///
+/// # Errors
+/// Never, as writing to a string does not fail.
+pub fn write(tags: &Tags<'_>, opening: &Opening, played: &Played) -> Result<String, fmt::Error> {
+    let result = match played.winner {
+        Some(Color::White) => "1-0",
+        Some(Color::Black) => "0-1",
+        None => "1/2-1/2",
+    };
+    let mut out = String::new();
+    let mut tag = |name: &str, value: &str| {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+        writeln!(out, "[{name} \"{value}\"]")
+    };
+    tag("Event", tags.event)?;
+    tag("Site", "?")?;
+    tag("Date", tags.date)?;
+    tag("Round", &format!("{}.{}", tags.round.0, tags.round.1))?;
+    tag("White", tags.names.white)?;
+    tag("Black", tags.names.black)?;
+    tag("Result", result)?;
+    if opening.chess960() {
+        tag("Variant", "Chess960")?;
+    }
+    if !opening.is_initial() {
+        tag("SetUp", "1")?;
+        tag("FEN", &opening.fen())?;
+    }
+    tag("PlyCount", &played.plies.len().to_string())?;
+    if tags.limits.white == tags.limits.black {
+        tag("TimeControl", &tags.limits.white.pgn())?;
+    } else {
+        tag("TimeControl", "?")?;
+    }
+    for color in Color::ALL {
+        let name = color.fold_wb("WhiteLimit", "BlackLimit");
+        tag(name, &tags.limits[color].to_string())?;
+    }
+    tag("Termination", played.ending.termination())?;
+    out.push('\n');
+
+    let mut words = moves(opening, &played.plies)?;
+    // A brace cannot be escaped inside a PGN comment.
+    let ending = played.ending.to_string().replace(['{', '}'], "");
+    words.extend(
+        format!("{{{ending}}} {result}")
+            .split(' ')
+            .map(str::to_owned),
+    );
+    wrap(&mut out, &words);
+    out.push('\n');
+    Ok(out)
+}
+
+fn moves(opening: &Opening, plies: &[Ply]) -> Result<Vec<String>, fmt::Error> {
+    let mut words = Vec::new();
+    let mut position = opening.position.clone();
+    for (index, ply) in plies.iter().enumerate() {
+        let number = position.fullmoves();
+        match position.turn() {
+            Color::White => words.push(format!("{number}.")),
+            Color::Black if index == 0 => words.push(format!("{number}...")),
+            Color::Black => {}
+        }
+        let san = SanPlus::from_move_and_play_unchecked(&mut position, ply.action);
+        words.push(san.to_string());
+        let mut comment = "{".to_owned();
+        if let Some(score) = ply.score {
+            write!(comment, "{score}/{} ", ply.depth.unwrap_or(0))?;
+        }
+        write!(comment, "{:.3}s}}", ply.elapsed.as_secs_f64())?;
+        words.extend(comment.split(' ').map(str::to_owned));
+    }
+    Ok(words)
+}
+
+/// Lines of at most 80 characters, as the PGN standard's export format wants.
+fn wrap(out: &mut String, words: &[String]) {
+    let mut width = 0;
+    for word in words {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > 80 {
+            out.push('\n');
+            width = 0;
+        }
+        if width > 0 {
+            out.push(' ');
+            width += 1;
+        }
+        out.push_str(word);
+        width += length;
+    }
+    out.push('\n');
+}
+
+/// The date `2026.01.31` of a number of days since 1970-01-01 (Hinnant, "chrono-compatible low-level
+/// date algorithms", `civil_from_days`).
+#[must_use]
+pub fn date(days: u64) -> String {
+    let shifted = days + 719_468;
+    let era = shifted / 146_097;
+    let day_of_era = shifted % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year:04}.{month:02}.{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::game::Ending;
+    use super::super::info::Score;
+    use super::super::openings;
+    use super::*;
+    use shakmaty::fen::Fen;
+    use shakmaty::uci::UciMove;
+    use shakmaty::{CastlingMode, Chess, EnPassantMode};
+    use std::time::Duration;
+
+    fn played(opening: &Opening, moves: &str) -> (Played, Chess) {
+        let mut position = opening.position.clone();
+        let mut plies = Vec::new();
+        for (index, word) in moves.split(' ').enumerate() {
+            let action = word.parse::<UciMove>().unwrap().to_move(&position).unwrap();
+            plies.push(Ply {
+                color: position.turn(),
+                action,
+                score: (index % 3 != 2).then_some(Score::Centipawns(31)),
+                depth: Some(7),
+                nodes: None,
+                elapsed: Duration::from_millis(104),
+            });
+            position.play_unchecked(action);
+        }
+        let ending = Ending::IllegalMove(Color::Black, "{ha}".to_owned());
+        let warnings = ByColor::default();
+        (
+            Played {
+                plies,
+                winner: Some(Color::White),
+                ending,
+                warnings,
+            },
+            position,
+        )
+    }
+
+    fn pgn(opening: &Opening, played: &Played) -> String {
+        let limit = Limit::Nodes(400);
+        let tags = Tags {
+            event: "a \"test\"",
+            date: "2026.01.31",
+            round: (3, 1),
+            names: ByColor {
+                white: "new",
+                black: "old",
+            },
+            limits: ByColor {
+                white: limit,
+                black: "10+0.1".parse().unwrap(),
+            },
+        };
+        write(&tags, opening, played).unwrap()
+    }
+
+    /// A reader of our own, as a GUI would do it: tags, then moves outside braces.
+    fn read_back(text: &str) -> Chess {
+        let (tags, body) = text.split_once("\n\n").unwrap();
+        let fen = tags
+            .lines()
+            .find_map(|line| line.strip_prefix("[FEN \"")?.strip_suffix("\"]"));
+        let mut position: Chess = match fen {
+            Some(fen) => {
+                let setup = fen.parse::<Fen>().unwrap().into_setup();
+                let mode = CastlingMode::detect(&setup);
+                Fen::try_from_setup(setup)
+                    .unwrap()
+                    .into_position(mode)
+                    .unwrap()
+            }
+            None => Chess::default(),
+        };
+        let mut outside = String::new();
+        let mut depth = 0;
+        for letter in body.chars() {
+            match letter {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ if depth == 0 => outside.push(letter),
+                _ => {}
+            }
+        }
+        for word in outside.split_whitespace() {
+            if word.ends_with('.') || word == "1-0" {
+                continue;
+            }
+            let san: SanPlus = word.parse().unwrap();
+            let action = san.san.to_move(&position).unwrap();
+            position.play_unchecked(action);
+        }
+        position
+    }
+
+    #[test]
+    fn written_games_read_back_to_the_same_position() {
+        let cases = [
+            ("", "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5c6 d7c6 e1g1"),
+            ("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 4 17", "e8c8 e1g1"),
+            (
+                "nbbrkrqn/ppppp1pp/5p2/8/8/8/PPPPPPPP/RK4R1 w GAfd - 0 2",
+                "b1g1 a7a5",
+            ),
+        ];
+        for (fen, moves) in cases {
+            let opening = match fen {
+                "" => Opening::default(),
+                fen => openings::read(fen, false).unwrap().remove(0),
+            };
+            let (played, last) = played(&opening, moves);
+            let text = pgn(&opening, &played);
+            assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+            assert_eq!(
+                Fen::from_position(&read_back(&text), EnPassantMode::Legal),
+                Fen::from_position(&last, EnPassantMode::Legal),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn tags_and_comments_have_their_form() {
+        let opening = openings::read("4k3/8/8/8/8/8/8/R3K3 b - - 0 9", false)
+            .unwrap()
+            .remove(0);
+        let (played, _) = played(&opening, "e8e7 a1a7");
+        let text = pgn(&opening, &played);
+        for part in [
+            "[Event \"a \\\"test\\\"\"]",
+            "[Round \"3.1\"]",
+            "[Result \"1-0\"]",
+            "[FEN \"4k3/8/8/8/8/8/8/R3K3 b - - 0 9\"]",
+            "[TimeControl \"?\"]",
+            "[WhiteLimit \"400 nodes\"]",
+            "[BlackLimit \"10+0.1\"]",
+            "[Termination \"rules infraction\"]",
+            "9... Ke7 {+0.31/7 0.104s} 10. Ra7+ {+0.31/7 0.104s}",
+            "{black played `ha`, no legal move} 1-0",
+        ] {
+            let flat = text.replace('\n', " ");
+            assert!(flat.contains(part), "{part} not in {text}");
+        }
+        assert!(text.ends_with("1-0\n\n"));
+    }
+
+    #[test]
+    fn dates_of_known_days() {
+        assert_eq!(date(0), "1970.01.01");
+        assert_eq!(date(11_016), "2000.02.29");
+        assert_eq!(date(20_453), "2025.12.31");
+    }
+}

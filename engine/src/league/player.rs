@@ -1,0 +1,415 @@
+//! One engine as the league sees it: greeted, set up, asked for moves. Knows the protocol and its
+//! time-outs; knows no rules of chess.
+
+use super::info::Info;
+use super::transport::{Heard, Transport};
+use std::fmt;
+use std::time::Duration;
+
+/// How long the league waits before it gives an engine up.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For `uciok`.
+    pub start: Duration,
+    /// For `readyok`; an engine may load its network now.
+    pub ready: Duration,
+    /// For `bestmove` where no clock runs.
+    pub think: Duration,
+    /// For `bestmove` after `stop`, once the time is over.
+    pub grace: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience {
+            start: Duration::from_secs(20),
+            ready: Duration::from_secs(120),
+            think: Duration::from_secs(600),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// An engine that is lost for the league: it has to be started anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It could not be started or did not greet.
+    Absent(String),
+    /// It closed its pipes; with its last words.
+    Crashed(String),
+    /// It did not answer this command in time.
+    Stalled(&'static str),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Absent(why) => write!(f, "the engine did not start: {why}"),
+            Fault::Crashed(words) => write!(f, "the engine left the game ({words})"),
+            Fault::Stalled(command) => write!(f, "the engine did not answer `{command}` in time"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What an engine answered to one `go`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Thought {
+    /// The word after `bestmove`; empty if there was none.
+    pub best: String,
+    pub ponder: Option<String>,
+    /// From the end of `go` to the arrival of `bestmove`.
+    pub elapsed: Duration,
+    /// The last `info` with a score of the main variation, exact scores before bounds.
+    pub last: Option<Info>,
+    /// First move of the last main variation shown, bounds included.
+    pub head: Option<String>,
+    /// Every variation shown, in order.
+    pub variations: Vec<Vec<String>>,
+}
+
+/// An engine that has answered `uciok` and taken its options.
+pub struct Player<T: Transport> {
+    transport: T,
+    name: String,
+    /// Names of the declared options, in lower case.
+    options: Vec<String>,
+    patience: Patience,
+    chess960: bool,
+    lost: bool,
+}
+
+impl<T: Transport> Player<T> {
+    /// Greets the engine and sets its options, in the order given.
+    ///
+    /// # Errors
+    /// The engine does not answer, or does not declare one of the options.
+    pub fn greet(
+        transport: T,
+        options: &[(String, String)],
+        patience: Patience,
+    ) -> Result<Player<T>, Fault> {
+        let mut player = Player {
+            transport,
+            name: String::new(),
+            options: Vec::new(),
+            patience,
+            chess960: false,
+            lost: false,
+        };
+        player.send("uci")?;
+        player.read_greeting()?;
+        for (name, value) in options {
+            player.set_option(name, value)?;
+        }
+        player.ready()?;
+        Ok(player)
+    }
+
+    fn read_greeting(&mut self) -> Result<(), Fault> {
+        let deadline = self.transport.now() + self.patience.start;
+        loop {
+            let line = self.line("uci", deadline)?;
+            let mut words = line.split_ascii_whitespace();
+            match (words.next(), words.next()) {
+                (Some("uciok"), _) => return Ok(()),
+                (Some("id"), Some("name")) => self.name = words.collect::<Vec<_>>().join(" "),
+                (Some("option"), Some("name")) => {
+                    let name: Vec<&str> = words.take_while(|&word| word != "type").collect();
+                    self.options.push(name.join(" ").to_lowercase());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn set_option(&mut self, name: &str, value: &str) -> Result<(), Fault> {
+        if !self.options.contains(&name.to_lowercase()) {
+            return Err(Fault::Absent(format!(
+                "{} has no option `{name}`",
+                self.name
+            )));
+        }
+        if value.is_empty() {
+            self.send(&format!("setoption name {name}"))
+        } else {
+            self.send(&format!("setoption name {name} value {value}"))
+        }
+    }
+
+    /// After a fault: the engine and the league no longer understand each other.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// The engine's own name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Prepares for a game.
+    ///
+    /// # Errors
+    /// The engine is lost, or knows no Chess960 and is asked to play it.
+    pub fn new_game(&mut self, chess960: bool) -> Result<(), Fault> {
+        if chess960 != self.chess960 {
+            self.set_option("UCI_Chess960", if chess960 { "true" } else { "false" })?;
+            self.chess960 = chess960;
+        }
+        self.send("ucinewgame")?;
+        self.ready()
+    }
+
+    /// Asks for a move. Blocks until the answer, or `time` and the grace after it are over; an answer in
+    /// the grace is still an answer, and the caller reads from `elapsed` that it was late.
+    ///
+    /// # Errors
+    /// The engine is lost.
+    pub fn think(
+        &mut self,
+        position: &str,
+        go: &str,
+        time: Option<Duration>,
+    ) -> Result<Thought, Fault> {
+        self.send(position)?;
+        // The time to set up a long game is not the engine's thinking time.
+        self.ready()?;
+        self.send(go)?;
+        let start = self.transport.now();
+        let mut thought = Thought::default();
+        if !self.listen(
+            &mut thought,
+            start,
+            start + time.unwrap_or(self.patience.think),
+        )? {
+            self.send("stop")?;
+            let deadline = self.transport.now() + self.patience.grace;
+            if !self.listen(&mut thought, start, deadline)? {
+                return Err(self.stalled("go"));
+            }
+        }
+        Ok(thought)
+    }
+
+    /// Collects lines until `bestmove` (true) or the deadline (false).
+    fn listen(
+        &mut self,
+        thought: &mut Thought,
+        start: Duration,
+        deadline: Duration,
+    ) -> Result<bool, Fault> {
+        loop {
+            let left = deadline.saturating_sub(self.transport.now());
+            let (text, at) = match self.transport.receive(left) {
+                Heard::Line { text, at } => (text, at),
+                Heard::Silence => return Ok(false),
+                Heard::Closed => return Err(self.crashed()),
+            };
+            let mut words = text.split_ascii_whitespace();
+            if words.next() == Some("bestmove") {
+                thought.best = words.next().unwrap_or_default().to_owned();
+                thought.ponder = match (words.next(), words.next()) {
+                    (Some("ponder"), Some(ponder)) => Some(ponder.to_owned()),
+                    _ => None,
+                };
+                thought.elapsed = at.saturating_sub(start);
+                return Ok(true);
+            }
+            if let Some(info) = Info::read(&text) {
+                thought.take(info);
+            }
+            // An engine that never stops talking is late all the same.
+            if at > deadline {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn ready(&mut self) -> Result<(), Fault> {
+        self.send("isready")?;
+        let deadline = self.transport.now() + self.patience.ready;
+        while self.line("isready", deadline)?.trim() != "readyok" {}
+        Ok(())
+    }
+
+    fn line(&mut self, command: &'static str, deadline: Duration) -> Result<String, Fault> {
+        let left = deadline.saturating_sub(self.transport.now());
+        match self.transport.receive(left) {
+            Heard::Line { text, at } if at <= deadline => Ok(text),
+            Heard::Line { .. } | Heard::Silence => Err(self.stalled(command)),
+            Heard::Closed => Err(self.crashed()),
+        }
+    }
+
+    fn send(&mut self, line: &str) -> Result<(), Fault> {
+        self.transport.send(line).map_err(|_| self.crashed())
+    }
+
+    fn stalled(&mut self, command: &'static str) -> Fault {
+        self.lost = true;
+        Fault::Stalled(command)
+    }
+
+    fn crashed(&mut self) -> Fault {
+        self.lost = true;
+        Fault::Crashed(self.transport.last_words())
+    }
+}
+
+impl Thought {
+    fn take(&mut self, mut info: Info) {
+        let pv = std::mem::take(&mut info.pv);
+        if info.is_main() && info.score.is_some() {
+            let better = match &self.last {
+                Some(last) => last.bound || !info.bound,
+                None => true,
+            };
+            if better {
+                self.last = Some(info.clone());
+            }
+        }
+        if !pv.is_empty() {
+            if info.is_main() {
+                self.head = pv.first().cloned();
+            }
+            self.variations.push(pv);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{Fake, nothing};
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn option(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn greeting_learns_the_name_and_sets_options() {
+        let fake = Fake::polite(nothing);
+        let sent = fake.sent();
+        let player = Player::greet(fake, &[option("hash", "16")], Patience::default())
+            .expect("a polite engine");
+        assert_eq!(player.name(), "Fake 1.0");
+        assert_eq!(
+            *sent.lock().unwrap(),
+            ["uci", "setoption name hash value 16", "isready"]
+        );
+    }
+
+    #[test]
+    fn undeclared_option_is_refused() {
+        let fault = Player::greet(
+            Fake::polite(nothing),
+            &[option("Tash", "1")],
+            Patience::default(),
+        )
+        .err()
+        .expect("no such option");
+        assert!(matches!(fault, Fault::Absent(why) if why.contains("Tash")));
+    }
+
+    #[test]
+    fn silence_after_uci_is_a_stall_and_eof_a_crash() {
+        let mute = Player::greet(Fake::new(nothing), &[], Patience::default());
+        assert_eq!(mute.err(), Some(Fault::Stalled("uci")));
+        let mut dead = Fake::new(nothing);
+        dead.close();
+        assert!(matches!(
+            Player::greet(dead, &[], Patience::default()).err(),
+            Some(Fault::Crashed(_))
+        ));
+    }
+
+    #[test]
+    fn thinking_time_runs_from_go_to_bestmove() {
+        let fake = Fake::polite(|line| match line {
+            "go nodes 1" => vec![
+                (30, "info depth 1 score cp 5 pv e2e4"),
+                (40, "info depth 2 score cp 9 lowerbound"),
+                (70, "bestmove e2e4 ponder e7e5"),
+            ],
+            _ => vec![],
+        });
+        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let thought = player
+            .think("position startpos", "go nodes 1", None)
+            .unwrap();
+        assert_eq!(thought.best, "e2e4");
+        assert_eq!(thought.ponder.as_deref(), Some("e7e5"));
+        assert_eq!(thought.elapsed, ms(70));
+        let last = thought.last.unwrap();
+        assert_eq!(
+            last.depth,
+            Some(1),
+            "a bound does not replace an exact score"
+        );
+        assert_eq!(thought.variations, [["e2e4"]]);
+    }
+
+    #[test]
+    fn late_engine_is_told_to_stop() {
+        let fake = Fake::polite(|line| match line {
+            "stop" => vec![(1, "bestmove e2e4")],
+            _ => vec![],
+        });
+        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let thought = player
+            .think("position startpos", "go", Some(ms(100)))
+            .unwrap();
+        assert_eq!(thought.elapsed, ms(101));
+    }
+
+    #[test]
+    fn engine_deaf_to_stop_is_stalled() {
+        let fake = Fake::polite(nothing);
+        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let fault = player.think("position startpos", "go", Some(ms(100)));
+        assert_eq!(fault, Err(Fault::Stalled("go")));
+        assert!(player.is_lost());
+    }
+
+    #[test]
+    fn chatter_does_not_hold_the_flag_up() {
+        let fake = Fake::polite(|line| match line {
+            "go" => (1..1000)
+                .map(|at| (at, "info depth 1 score cp 0"))
+                .collect(),
+            "stop" => vec![(1, "bestmove e2e4")],
+            _ => vec![],
+        });
+        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let thought = player
+            .think("position startpos", "go", Some(ms(100)))
+            .unwrap();
+        assert!(thought.elapsed > ms(100));
+    }
+
+    #[test]
+    fn chess960_is_switched_only_on_change() {
+        let fake = Fake::polite(nothing);
+        let sent = fake.sent();
+        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        for chess960 in [false, true, true, false] {
+            player.new_game(chess960).unwrap();
+        }
+        let sent = sent.lock().unwrap();
+        let switches: Vec<&String> = sent.iter().filter(|line| line.contains("960")).collect();
+        assert_eq!(
+            switches,
+            [
+                "setoption name UCI_Chess960 value true",
+                "setoption name UCI_Chess960 value false"
+            ]
+        );
+    }
+}

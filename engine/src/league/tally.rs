@@ -1,0 +1,256 @@
+//! The count of a match: points by game and by pair, and what each player did wrong or spent.
+
+use super::elo::{Judgement, Pentanomial, judge};
+use super::game::{Ending, Played, Warning, Warnings};
+use super::runner::Seat;
+use shakmaty::Color;
+use std::collections::HashMap;
+use std::fmt::{self, Write};
+use std::time::Duration;
+
+/// What one player did in all its games.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    pub illegal_moves: u64,
+    pub time_losses: u64,
+    pub crashes: u64,
+    pub stalls: u64,
+    pub warnings: Warnings,
+    pub moves: u64,
+    pub nodes: u64,
+    pub time: Duration,
+    /// Longest single move.
+    pub slowest: Duration,
+}
+
+/// The count so far, from the first player's point of view.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub wins: u64,
+    pub draws: u64,
+    pub losses: u64,
+    pub pairs: Pentanomial,
+    /// The first player's half points of pairs with one game played.
+    open_pairs: HashMap<usize, usize>,
+    /// Games won by White, whoever played it.
+    pub white_wins: u64,
+    pub black_wins: u64,
+    pub adjudicated: u64,
+    pub first: Record,
+    pub second: Record,
+}
+
+impl Tally {
+    /// Books one game of the pair with this number.
+    pub fn book(&mut self, pair: usize, white: Seat, played: &Played) {
+        let first = match white {
+            Seat::First => Color::White,
+            Seat::Second => Color::Black,
+        };
+        let half_points = match played.winner {
+            None => 1,
+            Some(winner) if winner == first => 2,
+            Some(_) => 0,
+        };
+        match half_points {
+            2 => self.wins += 1,
+            1 => self.draws += 1,
+            _ => self.losses += 1,
+        }
+        match self.open_pairs.remove(&pair) {
+            Some(before) => self.pairs[before + half_points] += 1,
+            None => {
+                self.open_pairs.insert(pair, half_points);
+            }
+        }
+        match played.winner {
+            Some(Color::White) => self.white_wins += 1,
+            Some(Color::Black) => self.black_wins += 1,
+            None => {}
+        }
+        if played.ending.termination() == "adjudication" {
+            self.adjudicated += 1;
+        }
+        self.first.book(played, first);
+        self.second.book(played, !first);
+    }
+
+    #[must_use]
+    pub fn games(&self) -> u64 {
+        self.wins + self.draws + self.losses
+    }
+
+    /// None before the first game.
+    #[must_use]
+    pub fn judgement(&self) -> Option<Judgement> {
+        judge(self.wins, self.draws, self.losses, &self.pairs)
+    }
+
+    /// The final table.
+    ///
+    /// # Errors
+    /// Never, as writing to a string does not fail.
+    pub fn table(&self, first: &str, second: &str) -> Result<String, fmt::Error> {
+        let mut out = String::new();
+        let games = self.games();
+        writeln!(out, "{first} against {second}: {games} games")?;
+        if let Some(judged) = self.judgement() {
+            let points = self.wins as f64 + self.draws as f64 / 2.0;
+            let share = |count: u64| 100.0 * count as f64 / games as f64;
+            let lines = [
+                (
+                    "score",
+                    format!("{points} / {games} ({:.1} %)", 100.0 * judged.score),
+                ),
+                ("Elo", format!("{judged} (95 %)")),
+                ("LOS", format!("{:.1} %", 100.0 * judged.los)),
+                (
+                    "won drawn lost",
+                    format!("{} {} {}", self.wins, self.draws, self.losses),
+                ),
+                ("draws", format!("{:.1} %", share(self.draws))),
+                (
+                    "pairs 0 ½ 1 1½ 2",
+                    self.pairs.map(|count| count.to_string()).join(" "),
+                ),
+                (
+                    "white black",
+                    format!("{} {}", self.white_wins, self.black_wins),
+                ),
+                ("adjudicated", self.adjudicated.to_string()),
+            ];
+            for (name, value) in lines {
+                writeln!(out, "  {name:<18}{value}")?;
+            }
+        }
+        let width = first.chars().count().max(second.chars().count()).max(8);
+        writeln!(
+            out,
+            "  {:<width$}  {:>7}  {:>4}  {:>5}  {:>5}  {:>8}  {:>8}  {:>8}  {:>8}",
+            "player",
+            "illegal",
+            "time",
+            "crash",
+            "stall",
+            "warnings",
+            "ms/move",
+            "max ms",
+            "nodes/mv"
+        )?;
+        for (name, record) in [(first, &self.first), (second, &self.second)] {
+            let moves = record.moves.max(1);
+            writeln!(
+                out,
+                "  {name:<width$}  {:>7}  {:>4}  {:>5}  {:>5}  {:>8}  {:>8.1}  {:>8}  {:>8}",
+                record.illegal_moves,
+                record.time_losses,
+                record.crashes,
+                record.stalls,
+                record.warnings.iter().sum::<u64>(),
+                record.time.as_secs_f64() * 1000.0 / moves as f64,
+                record.slowest.as_millis(),
+                record.nodes / moves,
+            )?;
+        }
+        for (name, record) in [(first, &self.first), (second, &self.second)] {
+            for (warning, count) in Warning::ALL.iter().zip(record.warnings) {
+                if count > 0 {
+                    writeln!(out, "  warning: {name}: {count} {warning}")?;
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl Record {
+    fn book(&mut self, played: &Played, color: Color) {
+        match &played.ending {
+            Ending::IllegalMove(guilty, _) if *guilty == color => self.illegal_moves += 1,
+            Ending::TimeLoss(guilty) if *guilty == color => self.time_losses += 1,
+            Ending::Crash(guilty, _) if *guilty == color => self.crashes += 1,
+            Ending::Stall(guilty) if *guilty == color => self.stalls += 1,
+            _ => {}
+        }
+        for (sum, count) in self.warnings.iter_mut().zip(played.warnings[color]) {
+            *sum += count;
+        }
+        for ply in played.plies.iter().filter(|ply| ply.color == color) {
+            self.moves += 1;
+            self.nodes += ply.nodes.unwrap_or(0);
+            self.time += ply.elapsed;
+            self.slowest = self.slowest.max(ply.elapsed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shakmaty::ByColor;
+
+    fn game(winner: Option<Color>, ending: Ending) -> Played {
+        Played {
+            plies: vec![],
+            winner,
+            ending,
+            warnings: ByColor::default(),
+        }
+    }
+
+    fn mate(winner: Color) -> Played {
+        game(Some(winner), Ending::Checkmate)
+    }
+
+    #[test]
+    fn pairs_are_counted_by_points_whatever_the_order() {
+        let mut tally = Tally::default();
+        // Pair 0: the first player wins with both colours. Pair 1: White wins both. Pair 2: ½ + 0.
+        tally.book(0, Seat::First, &mate(Color::White));
+        tally.book(1, Seat::Second, &mate(Color::White));
+        tally.book(2, Seat::First, &game(None, Ending::Repetition));
+        tally.book(1, Seat::First, &mate(Color::White));
+        tally.book(0, Seat::Second, &mate(Color::Black));
+        tally.book(2, Seat::Second, &mate(Color::White));
+        tally.book(3, Seat::First, &mate(Color::White));
+        assert_eq!((tally.wins, tally.draws, tally.losses), (4, 1, 2));
+        assert_eq!(
+            tally.pairs,
+            [0, 1, 1, 0, 1],
+            "the fourth pair is not complete"
+        );
+        assert_eq!((tally.white_wins, tally.black_wins), (5, 1));
+    }
+
+    #[test]
+    fn guilt_follows_the_player_not_the_colour() {
+        let mut tally = Tally::default();
+        let flag = game(Some(Color::White), Ending::TimeLoss(Color::Black));
+        tally.book(0, Seat::Second, &flag);
+        tally.book(0, Seat::First, &flag);
+        let crash = game(
+            Some(Color::Black),
+            Ending::Crash(Color::White, String::new()),
+        );
+        tally.book(1, Seat::First, &crash);
+        assert_eq!((tally.first.time_losses, tally.second.time_losses), (1, 1));
+        assert_eq!((tally.first.crashes, tally.second.crashes), (1, 0));
+    }
+
+    #[test]
+    fn table_shows_the_result() {
+        let mut tally = Tally::default();
+        tally.book(0, Seat::First, &mate(Color::White));
+        tally.book(0, Seat::Second, &game(None, Ending::Stalemate));
+        let table = tally.table("new", "old").unwrap();
+        assert!(table.contains("new against old: 2 games"), "{table}");
+        assert!(table.contains("1.5 / 2 (75.0 %)"), "{table}");
+        assert!(table.contains("+190.8"), "{table}");
+        assert!(
+            Tally::default()
+                .table("new", "old")
+                .unwrap()
+                .contains("0 games")
+        );
+    }
+}

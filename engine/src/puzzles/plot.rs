@@ -1,0 +1,95 @@
+//! Draws the share of solved puzzles against their rating, one point a band, as SVG.
+
+use super::score::{BAND, Group, Score, wilson};
+use plotters::prelude::*;
+use std::path::Path;
+
+/// Writes the picture.
+///
+/// # Errors
+/// The puzzles are not rated, or the file cannot be written.
+pub fn draw(score: &Score, title: &str, path: &Path) -> Result<(), String> {
+    let points = points(score);
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return Err("only rated puzzles can be plotted".to_owned());
+    };
+    let range = first.rating.saturating_sub(BAND)..last.rating + BAND;
+    let failed = |error: DrawingAreaErrorKind<std::io::Error>| format!("{}: {error}", path.display());
+
+    let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
+    area.fill(&WHITE).map_err(failed)?;
+    let mut chart = ChartBuilder::on(&area)
+        .caption(title, ("sans-serif", 20))
+        .margin(15)
+        .x_label_area_size(40)
+        .y_label_area_size(50)
+        .build_cartesian_2d(range, 0.0..1.0)
+        .map_err(failed)?;
+    chart
+        .configure_mesh()
+        .x_desc("rating")
+        .y_desc("solved")
+        .y_label_formatter(&|share| format!("{:.0} %", 100.0 * share))
+        .draw()
+        .map_err(failed)?;
+    let line = points.iter().map(|point| (point.rating, point.share));
+    chart.draw_series(LineSeries::new(line, &BLUE)).map_err(failed)?;
+    chart
+        .draw_series(points.iter().map(|point| Circle::new((point.rating, point.share), 4, BLUE.filled())))
+        .map_err(failed)?;
+    let bars = points.iter().map(|point| {
+        PathElement::new([(point.rating, point.low), (point.rating, point.high)], BLUE.stroke_width(1))
+    });
+    chart.draw_series(bars).map_err(failed)?;
+    area.present().map_err(failed)
+}
+
+struct Point {
+    /// The middle of the band.
+    rating: u32,
+    share: f64,
+    low: f64,
+    high: f64,
+}
+
+fn points(score: &Score) -> Vec<Point> {
+    let rated = score.groups.iter().filter_map(|(group, count)| match group {
+        Group::Band(low) => Some((low + BAND / 2, count)),
+        Group::Theme(_) => None,
+    });
+    rated
+        .map(|(rating, count)| {
+            let (low, high) = wilson(count.solved, count.tried);
+            Point { rating, share: count.solved as f64 / count.tried.max(1) as f64, low, high }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::score::Count;
+    use super::*;
+
+    #[test]
+    fn unrated_puzzles_have_no_picture() {
+        let path = Path::new("never-written.svg");
+        assert!(draw(&Score::default(), "nothing", path).is_err());
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn one_point_a_band() {
+        let mut score = Score::default();
+        let count = Count { tried: 10, solved: 8, first: 9, points: 8.0 };
+        score.groups.insert(Group::Band(1000), count);
+        score.groups.insert(Group::Theme("x".to_owned()), count);
+        let points = points(&score);
+        assert_eq!(points.len(), 1);
+        assert_eq!((points[0].rating, points[0].share), (1100, 0.8));
+        let path = std::env::temp_dir().join(format!("mavka-plot-{}.svg", std::process::id()));
+        draw(&score, "a & b", &path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let _ = std::fs::remove_file(&path);
+        assert!(text.contains("<svg") && text.contains("rating"));
+    }
+}

@@ -1,0 +1,186 @@
+//! The weakest honest player: plain Monte-Carlo tree search, uniform priors, every new position judged
+//! by one game of random moves to the end. The last row of paper 000, table 1 (100 simulations a move),
+//! and the zero of its internal Elo scale.
+//!
+//! It is the ordinary search with a judge that knows nothing: [`Rollouts`] answers where a network would,
+//! [`world`] and [`params`] join it to [`RulesWorld`] and `mcts`. No code of its own searches.
+
+use crate::random::SplitMix64;
+use crate::world::RulesWorld;
+use crate::world::rules::Scoring;
+use mcts::Params;
+use nn::{EvalError, Evaluation, Evaluator, Query};
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{Chess, Color, EnPassantMode, Position};
+use std::sync::Arc;
+
+/// Plies after which a random game counts as drawn. Nearly all end long before; the fifty-move rule
+/// alone would allow thousands.
+const LONGEST: usize = 500;
+
+/// Judges a position by one uniformly random game. Every move looks alike to it, and level (0.5), so an
+/// unvisited edge is neither sought nor shunned.
+///
+/// The game depends on the seed and the position alone: the answer is the same in any batch and on any
+/// thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Rollouts {
+    pub seed: u64,
+}
+
+impl Rollouts {
+    fn answer(self, query: &Query<'_>) -> Result<Evaluation, EvalError> {
+        let moves = query.legal.len();
+        if moves == 0 {
+            return Err(EvalError::NoMoves);
+        }
+        let key: Zobrist64 = query.position.zobrist_hash(EnPassantMode::Legal);
+        let mut random = SplitMix64::new(self.seed ^ key.0);
+        let mover = query.position.turn();
+        let (wdl, value) = match random_game(query.position.clone(), &mut random) {
+            Some(winner) if winner == mover => ([1.0, 0.0, 0.0], 1.0),
+            Some(_) => ([0.0, 0.0, 1.0], 0.0),
+            None => ([0.0, 1.0, 0.0], 0.5),
+        };
+        Ok(Evaluation {
+            wdl,
+            value,
+            action_values: vec![0.5; moves],
+            action_modes: vec![0.5; moves],
+            policy: vec![1.0 / moves as f32; moves],
+        })
+    }
+}
+
+impl Evaluator for Rollouts {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        batch.iter().map(|query| self.answer(query)).collect()
+    }
+
+    fn preferred_batch(&self) -> usize {
+        1
+    }
+}
+
+/// Plays random moves until the game ends; the winner, None for a draw.
+fn random_game(mut position: Chess, random: &mut SplitMix64) -> Option<Color> {
+    for _ in 0..LONGEST {
+        let legal = position.legal_moves();
+        if legal.is_empty() {
+            return position.is_check().then_some(!position.turn());
+        }
+        if position.halfmoves() >= 100 || position.is_insufficient_material() {
+            return None;
+        }
+        position.play_unchecked(legal[random.below(legal.len())]);
+    }
+    None
+}
+
+/// The rules of chess judged by random games. Its state and actions are [`RulesWorld`]'s.
+#[must_use]
+pub fn world(seed: u64) -> RulesWorld {
+    // The value backed up is the roll-out's alone: the action values hold no opinion.
+    RulesWorld::new(Arc::new(Rollouts { seed }), Scoring::Mean, 1.0)
+}
+
+/// Search constants of the baseline: uniform prior over *all* moves (Eq. 1 would choose the top few among
+/// equals), one leaf at a time.
+#[must_use]
+pub fn params(seed: u64) -> Params {
+    Params { batch: 1, policy_share: 1.0, epsilon: 1.0, seed, ..Params::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::action::Action;
+    use crate::game::Game;
+    use crate::world::rules::State;
+    use mcts::{Control, Flow, Leaf, Searcher, View, World};
+
+    struct Patient;
+
+    impl Control<RulesWorld> for Patient {
+        fn tick(&self, _view: &View<'_, RulesWorld>) -> Flow {
+            Flow::Continue
+        }
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+
+    fn search(fen: &str, seed: u64, playouts: u64) -> Option<Action> {
+        let game = Game::from_fen(fen, false).unwrap();
+        let mut searcher = Searcher::new(params(seed), 16 << 20);
+        searcher.set_root(State::root(&game), None);
+        searcher.run(&world(seed), 1, Some(playouts), &Patient).best
+    }
+
+    #[test]
+    fn the_same_seed_and_position_give_the_same_game() {
+        let position = Chess::default();
+        let legal = position.legal_moves();
+        let query = Query { position: &position, legal: &legal };
+        let values = |seed| -> Vec<f32> {
+            let judge = Rollouts { seed };
+            judge.evaluate(&[query, query]).unwrap().iter().map(|answer| answer.value).collect()
+        };
+        let seen: Vec<f32> = (0..40)
+            .map(|seed| {
+                let pair = values(seed);
+                assert_eq!(pair[0], pair[1], "seed {seed}");
+                assert_eq!(pair, values(seed));
+                pair[0]
+            })
+            .collect();
+        for outcome in [0.0, 0.5, 1.0] {
+            assert!(seen.contains(&outcome), "no random game in 40 ended {outcome}");
+        }
+    }
+
+    #[test]
+    fn every_edge_is_as_good_as_the_next() {
+        let state = State::root(&Game::default());
+        let Some(Leaf::Open { edges, .. }) = world(1).evaluate(&[&state]).unwrap().pop() else {
+            panic!("the game has only begun");
+        };
+        assert_eq!(edges.len(), 20);
+        assert!(edges.iter().all(|edge| edge.q == 0.5 && (edge.policy - 0.05).abs() < 1e-6));
+    }
+
+    #[test]
+    fn a_queen_up_wins_more_random_games_than_a_queen_down() {
+        let sum = |fen: &str| -> f32 {
+            let game = Game::from_fen(fen, false).unwrap();
+            let legal = game.position().legal_moves();
+            let query = Query { position: game.position(), legal: &legal };
+            (0..200).map(|seed| Rollouts { seed }.answer(&query).unwrap().value).sum()
+        };
+        let up = sum("rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
+        let down = sum("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1");
+        assert!(up > down + 20.0, "{up} {down}");
+    }
+
+    #[test]
+    fn mate_in_one_is_found() {
+        let cases = [
+            ("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1", "a1a8"),
+            ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", "h5f7"),
+        ];
+        for (fen, best) in cases {
+            for seed in 0..3 {
+                let found = search(fen, seed, 400).unwrap();
+                assert_eq!(format!("{found:?}"), best, "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_thread_repeats_itself() {
+        let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
+        let moves: Vec<_> = (0..6).map(|seed| search(fen, seed, 100)).collect();
+        let again: Vec<_> = (0..6).map(|seed| search(fen, seed, 100)).collect();
+        assert_eq!(moves, again);
+    }
+}
