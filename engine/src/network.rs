@@ -51,19 +51,28 @@ pub trait Networks: Send + Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Installed;
 
+/// The network built into the executable, as a file would hold it.
+const BUILT_IN: Option<&[u8]> = None;
+
 impl Networks for Installed {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
         if backend == Backend::Cuda {
             return Err(NetworkError::Backend(backend));
         }
-        match file {
-            Some(path) => {
-                std::fs::File::open(path).map_err(|why| NetworkError::File { path: path.to_owned(), why })?;
-                let source = format!("`{}`", path.display());
-                Err(NetworkError::Content { source, why: "this build reads no network files".to_owned() })
+        let (network, source) = match (file, BUILT_IN) {
+            (Some(path), _) => {
+                let bytes = std::fs::read(path).map_err(|why| NetworkError::File { path: path.to_owned(), why })?;
+                (nn::checkpoint::Network::from_bytes(&bytes), format!("`{}`", path.display()))
             }
-            None => Ok(hashed()),
-        }
+            (None, Some(bytes)) => (nn::checkpoint::Network::from_bytes(bytes), "the built-in network".to_owned()),
+            (None, None) => {
+                let why = "this build has none".to_owned();
+                return Err(NetworkError::Content { source: "the built-in network".to_owned(), why });
+            }
+        };
+        let network =
+            network.map_err(|why| NetworkError::Content { source: source.clone(), why: why.to_string() })?;
+        Ok(Network { evaluator: Arc::new(nn::infer::CpuEvaluator::new(network)), name: source })
     }
 }
 
