@@ -55,6 +55,11 @@ impl EdgeWord {
         (self.0 & VISITED != 0).then_some((self.0 >> 32) as u32 & !(1 << 31))
     }
 
+    /// The edge unvisited again, with the action value its child had kept.
+    pub fn without_child(self, q: u16) -> EdgeWord {
+        EdgeWord(self.0 & 0xFFFF_FFFF | u64::from(q) << 32)
+    }
+
     pub fn with_child(self, child: u32) -> EdgeWord {
         EdgeWord(self.0 & 0xFFFF_FFFF | u64::from(child) << 32 | VISITED)
     }
