@@ -100,10 +100,7 @@ impl Mixer {
     pub fn new(config: MixConfig) -> Result<Mixer, DataError> {
         let total: f64 = config.sources.iter().map(|source| source.weight).sum();
         if config.sources.is_empty()
-            || config
-                .sources
-                .iter()
-                .any(|source| source.weight.is_nan() || source.weight <= 0.0)
+            || config.sources.iter().any(|source| source.weight.is_nan() || source.weight <= 0.0)
         {
             return Err(DataError::Config(
                 "at least one source, each of a positive weight".to_string(),
@@ -137,12 +134,7 @@ impl Mixer {
             sources.push(stream);
         }
         let rng = Rng::new(config.seed ^ scramble(config.skip));
-        Ok(Mixer {
-            config,
-            sources,
-            rng,
-            buffer: Vec::new(),
-        })
+        Ok(Mixer { config, sources, rng, buffer: Vec::new() })
     }
 
     /// The next `n` examples.
@@ -167,10 +159,7 @@ impl Mixer {
     /// What each source has given so far.
     #[must_use]
     pub fn report(&self) -> Vec<SourceReport> {
-        self.sources
-            .iter()
-            .map(|source| source.report.clone())
-            .collect()
+        self.sources.iter().map(|source| source.report.clone()).collect()
     }
 
     /// One example of a source drawn by weight.
@@ -217,11 +206,7 @@ impl Stream {
         if held_out(index, config.validation_every) {
             return Vec::new();
         }
-        let pass = Pass {
-            seed: self.seed,
-            number: self.report.passes,
-            stride: config.stride,
-        };
+        let pass = Pass { seed: self.seed, number: self.report.passes, stride: config.stride };
         let mut plies = candidates(game, &config.kinds);
         plies.retain(|&ply| pass.takes(index, ply));
         plies
