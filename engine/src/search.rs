@@ -286,7 +286,7 @@ fn plain_move(game: &Game, allowed: &[Action]) -> Action {
     };
     // The first of the best, so that repeated runs agree.
     let best = allowed.iter().rev().max_by_key(|action| worth(action));
-    best.copied().unwrap_or(0.into())
+    best.copied().unwrap_or(Action::from(0))
 }
 
 fn material(m: Move) -> i32 {

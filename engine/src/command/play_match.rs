@@ -295,7 +295,10 @@ fn run(args: &PlayMatch) -> Result<(), Error> {
     if let (Some(test), Some(verdict)) = (plan.sprt, end.verdict) {
         let Sprt { elo0, elo1 } = test;
         let llr = test.llr(&end.tally.pairs);
-        say(format_args!("  {:<18}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")))?;
+        say(format_args!(
+            "  {:<18}{verdict} (LLR {llr:.2})",
+            format!("SPRT {elo0} {elo1}")
+        ))?;
     }
     if let Some(path) = &args.csv {
         write_result(path, &args.event, &date, &names, &engines, &end)?;
@@ -557,7 +560,9 @@ pub(super) fn command_line(line: Option<&str>) -> Result<(PathBuf, Vec<String>),
         return Ok((env::current_exe()?, Vec::new()));
     };
     let mut words = split_words(line)?.into_iter();
-    let program = words.next().ok_or_else(|| io::Error::other("an engine's command line is empty"))?;
+    let program = words
+        .next()
+        .ok_or_else(|| io::Error::other("an engine's command line is empty"))?;
     Ok((PathBuf::from(program), words.collect()))
 }
 

@@ -14,7 +14,8 @@ pub fn draw(score: &Score, title: &str, path: &Path) -> Result<(), String> {
         return Err("only rated puzzles can be plotted".to_owned());
     };
     let range = first.rating.saturating_sub(BAND)..last.rating + BAND;
-    let failed = |error: DrawingAreaErrorKind<std::io::Error>| format!("{}: {error}", path.display());
+    let failed =
+        |error: DrawingAreaErrorKind<std::io::Error>| format!("{}: {error}", path.display());
 
     let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
     area.fill(&WHITE).map_err(failed)?;
@@ -33,12 +34,21 @@ pub fn draw(score: &Score, title: &str, path: &Path) -> Result<(), String> {
         .draw()
         .map_err(failed)?;
     let line = points.iter().map(|point| (point.rating, point.share));
-    chart.draw_series(LineSeries::new(line, &BLUE)).map_err(failed)?;
     chart
-        .draw_series(points.iter().map(|point| Circle::new((point.rating, point.share), 4, BLUE.filled())))
+        .draw_series(LineSeries::new(line, &BLUE))
+        .map_err(failed)?;
+    chart
+        .draw_series(
+            points
+                .iter()
+                .map(|point| Circle::new((point.rating, point.share), 4, BLUE.filled())),
+        )
         .map_err(failed)?;
     let bars = points.iter().map(|point| {
-        PathElement::new([(point.rating, point.low), (point.rating, point.high)], BLUE.stroke_width(1))
+        PathElement::new(
+            [(point.rating, point.low), (point.rating, point.high)],
+            BLUE.stroke_width(1),
+        )
     });
     chart.draw_series(bars).map_err(failed)?;
     area.present().map_err(failed)
@@ -53,14 +63,22 @@ struct Point {
 }
 
 fn points(score: &Score) -> Vec<Point> {
-    let rated = score.groups.iter().filter_map(|(group, count)| match group {
-        Group::Band(low) => Some((low + BAND / 2, count)),
-        Group::Theme(_) => None,
-    });
+    let rated = score
+        .groups
+        .iter()
+        .filter_map(|(group, count)| match group {
+            Group::Band(low) => Some((low + BAND / 2, count)),
+            Group::Theme(_) => None,
+        });
     rated
         .map(|(rating, count)| {
             let (low, high) = wilson(count.solved, count.tried);
-            Point { rating, share: count.solved as f64 / count.tried.max(1) as f64, low, high }
+            Point {
+                rating,
+                share: count.solved as f64 / count.tried.max(1) as f64,
+                low,
+                high,
+            }
         })
         .collect()
 }
@@ -80,7 +98,12 @@ mod tests {
     #[test]
     fn one_point_a_band() {
         let mut score = Score::default();
-        let count = Count { tried: 10, solved: 8, first: 9, points: 8.0 };
+        let count = Count {
+            tried: 10,
+            solved: 8,
+            first: 9,
+            points: 8.0,
+        };
         score.groups.insert(Group::Band(1000), count);
         score.groups.insert(Group::Theme("x".to_owned()), count);
         let points = points(&score);

@@ -54,8 +54,10 @@ struct Columns {
 
 impl Columns {
     fn read(head: &str) -> Option<Columns> {
-        let names: Vec<String> =
-            head.split(',').map(|name| name.trim().to_ascii_lowercase()).collect();
+        let names: Vec<String> = head
+            .split(',')
+            .map(|name| name.trim().to_ascii_lowercase())
+            .collect();
         let find = |wanted: &str| names.iter().position(|name| name == wanted);
         let original = find("puzzleid");
         Some(Columns {
@@ -70,7 +72,8 @@ impl Columns {
     fn puzzle(&self, line: &str) -> Result<Puzzle, String> {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
         let field = |index: usize| fields.get(index).copied().ok_or("a column is missing");
-        let mut game = Game::from_fen(field(self.fen)?, false).map_err(|error| error.to_string())?;
+        let mut game =
+            Game::from_fen(field(self.fen)?, false).map_err(|error| error.to_string())?;
         let mut words = field(self.moves)?.split_ascii_whitespace();
         if self.opponent_first {
             let word = words.next().ok_or("there are no moves")?;
@@ -114,10 +117,17 @@ fn read_epd(line: &str) -> Result<Puzzle, String> {
     }
     let task = match (graded, grades) {
         (Some(moves), Some(points)) => Task::Graded(read_grades(&game, moves, points)?),
-        _ if best.is_empty() && avoid.is_empty() => return Err("no move to find or avoid".to_owned()),
+        _ if best.is_empty() && avoid.is_empty() => {
+            return Err("no move to find or avoid".to_owned());
+        }
         _ => Task::Best { best, avoid },
     };
-    Ok(Puzzle { id, game, task, rating: None })
+    Ok(Puzzle {
+        id,
+        game,
+        task,
+        rating: None,
+    })
 }
 
 /// The position as FEN (with counters if the line has them) and the operations after it.
@@ -148,13 +158,20 @@ fn split_operations(text: &str) -> Vec<&str> {
 }
 
 fn read_moves(game: &Game, words: &str) -> Result<Vec<Action>, String> {
-    words.split([' ', ',']).filter(|word| !word.is_empty()).map(|word| read_move(game, word)).collect()
+    words
+        .split([' ', ','])
+        .filter(|word| !word.is_empty())
+        .map(|word| read_move(game, word))
+        .collect()
 }
 
 /// SAN, with or without the signs of check and praise; UCI as well.
 fn read_move(game: &Game, word: &str) -> Result<Action, String> {
     let bare = word.trim_end_matches(['!', '?', '+', '#']);
-    let san = bare.parse::<SanPlus>().ok().and_then(|san| san.san.to_move(game.position()).ok());
+    let san = bare
+        .parse::<SanPlus>()
+        .ok()
+        .and_then(|san| san.san.to_move(game.position()).ok());
     san.map(Action::new)
         .or_else(|| Action::from_uci(bare, game.position()))
         .ok_or_else(|| format!("`{word}` is no legal move"))
@@ -166,13 +183,19 @@ fn read_grades(game: &Game, moves: &str, points: &str) -> Result<Vec<(Action, f3
     let points: Vec<f32> = points
         .split([' ', ','])
         .filter(|word| !word.is_empty())
-        .map(|word| word.parse().map_err(|_| format!("`{word}` is no number of points")))
+        .map(|word| {
+            word.parse()
+                .map_err(|_| format!("`{word}` is no number of points"))
+        })
         .collect::<Result<_, _>>()?;
     if moves.len() != points.len() || moves.is_empty() {
         return Err(format!("{} moves but {} grades", moves.len(), points.len()));
     }
-    let mut graded: Vec<(Action, f32)> =
-        moves.into_iter().zip(points).map(|(action, points)| (action, points / 100.0)).collect();
+    let mut graded: Vec<(Action, f32)> = moves
+        .into_iter()
+        .zip(points)
+        .map(|(action, points)| (action, points / 100.0))
+        .collect();
     graded.sort_by(|a, b| b.1.total_cmp(&a.1));
     Ok(graded)
 }
@@ -200,7 +223,9 @@ mod tests {
              r4rk1/pp2b1p1/3p2np/3Pp1n1/1PNqPp2/3P1PP1/5RBP/R1BQ2K1 w - - 5 20,c1b2 d4f2 g1f2 h6h5,1342,123727\n",
         );
         assert_eq!((puzzle.id.as_str(), puzzle.rating), ("123727", Some(1342)));
-        let Task::Line(line) = puzzle.task else { panic!("a line") };
+        let Task::Line(line) = puzzle.task else {
+            panic!("a line")
+        };
         assert_eq!(text(&line), ["c1b2", "d4f2", "g1f2", "h6h5"]);
     }
 
@@ -211,16 +236,17 @@ mod tests {
              00sHx,q3k1nr/1pp1nQpp/3p4/1P2p3/4P3/B1PP1b2/B5PP/5K2 b k - 0 17,e8d7 a2e6 d7d8 f7f8,1760,80\n",
         );
         assert_eq!(puzzle.id, "00sHx");
-        let Task::Line(line) = puzzle.task else { panic!("a line") };
+        let Task::Line(line) = puzzle.task else {
+            panic!("a line")
+        };
         assert_eq!(text(&line), ["a2e6", "d7d8", "f7f8"]);
         assert_eq!(puzzle.game.actions().len(), 1, "the past is kept");
     }
 
     #[test]
     fn epd_with_best_and_avoided_moves() {
-        let puzzle = only(
-            "1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - bm Qd1+; id \"BK.01; first\";",
-        );
+        let puzzle =
+            only("1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - bm Qd1+; id \"BK.01; first\";");
         assert_eq!(puzzle.id, "BK.01; first");
         assert_eq!(
             puzzle.task,
@@ -231,7 +257,9 @@ mod tests {
         );
         let puzzle =
             only("k1b4r/1p3p2/pq2pNp1/5n1p/P3QP2/1P1R1BPP/2P5/1K6 b - - am Nxg3; id \"a.50\";");
-        assert!(matches!(puzzle.task, Task::Best { best, avoid } if best.is_empty() && avoid.len() == 1));
+        assert!(
+            matches!(puzzle.task, Task::Best { best, avoid } if best.is_empty() && avoid.len() == 1)
+        );
     }
 
     #[test]
@@ -240,8 +268,13 @@ mod tests {
             "1kr5/3n4/q3p2p/p2n2p1/PppB1P2/5BP1/1P2Q2P/3R2K1 w - - bm f5; id \"STS(v1.0) Undermine.001\"; \
              c0 \"f5=100, Bf2=46\"; c7 \"Bf2 f5 Bg4\"; c8 \"46 100 23\"; Ae \"Stockish 15\";",
         );
-        let Task::Graded(grades) = puzzle.task else { panic!("grades") };
-        assert_eq!(text(&grades.iter().map(|grade| grade.0).collect::<Vec<_>>()), ["f4f5", "d4f2", "f3g4"]);
+        let Task::Graded(grades) = puzzle.task else {
+            panic!("grades")
+        };
+        assert_eq!(
+            text(&grades.iter().map(|grade| grade.0).collect::<Vec<_>>()),
+            ["f4f5", "d4f2", "f3g4"]
+        );
         assert_eq!(grades[0].1, 1.0);
         assert!((grades[2].1 - 0.23).abs() < 1e-6);
     }
@@ -262,9 +295,17 @@ mod tests {
              4k3/8/8/8/8/8/8/R3K3 w Q - bm Ra8+;\n",
         );
         assert_eq!(collection.puzzles.len(), 1);
-        assert_eq!(collection.skipped.iter().map(|skip| skip.0).collect::<Vec<_>>(), [2, 3, 4]);
-        let collection = read("fen,moves\n4k3/8/8/8/8/8/8/R3K3 w Q - 0 1,a1a9\n4k3/8/8/8/8/8/8/R3K3 w Q - 0 1\n");
+        assert_eq!(
+            collection
+                .skipped
+                .iter()
+                .map(|skip| skip.0)
+                .collect::<Vec<_>>(),
+            [2, 3, 4]
+        );
+        let collection = read(
+            "fen,moves\n4k3/8/8/8/8/8/8/R3K3 w Q - 0 1,a1a9\n4k3/8/8/8/8/8/8/R3K3 w Q - 0 1\n",
+        );
         assert_eq!(collection.skipped.len(), 2);
     }
-
 }
