@@ -1,1 +1,242 @@
-//! Integration tests of the whole house live beside this file as `[[test]]` entries.
+//! Integration tests of the whole house live beside this file as `[[test]]` entries; what several of
+//! them need is here: a UCI session inside the process, fake networks, seeded dice.
+//!
+//! A session fails loudly when an answer does not come. That is a guard against hanging, not a
+//! measurement: no test here passes or fails by how long something took.
+
+use engine::network::{Network, Only};
+use engine::{Setup, run_with};
+use nn::Evaluator;
+use std::io::{self, BufRead, Read, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How long a lost answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A setup whose only network is `evaluator`.
+pub fn setup(evaluator: impl Evaluator + 'static) -> Setup {
+    let network = Network { evaluator: Arc::new(evaluator), name: "fake".to_owned() };
+    Setup { networks: Arc::new(Only(network)), ..Setup::default() }
+}
+
+/// An engine in this process, spoken to as a GUI would.
+pub struct Session {
+    to_engine: Option<Sender<Vec<u8>>>,
+    from_engine: Receiver<String>,
+    engine: Option<JoinHandle<()>>,
+    /// Everything said, both ways.
+    record: Vec<String>,
+    searches: usize,
+    answers: usize,
+    quit: bool,
+    /// The last line with a score and moves, of the first rank.
+    last_info: Option<String>,
+}
+
+impl Session {
+    pub fn start(setup: Setup) -> Session {
+        let (to_engine, input) = channel();
+        let (output, from_engine) = channel();
+        let input = Pipe { lines: input, rest: Vec::new(), at: 0 };
+        let output = Lines { lines: output, rest: Vec::new() };
+        let engine = thread::spawn(move || run_with(setup, input, output));
+        Session {
+            to_engine: Some(to_engine),
+            from_engine,
+            engine: Some(engine),
+            record: Vec::new(),
+            searches: 0,
+            answers: 0,
+            quit: false,
+            last_info: None,
+        }
+    }
+
+    /// Sends a line.
+    pub fn send(&mut self, line: &str) {
+        self.send_bytes(format!("{line}\n").as_bytes());
+    }
+
+    /// Sends bytes as they are; they should end a line.
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        for line in text.lines() {
+            self.record.push(format!("> {line}"));
+            match uci::parse(line) {
+                Some((uci::Command::Go(go), _)) if go.perft.is_none() => self.searches += 1,
+                Some((uci::Command::Quit, _)) => self.quit = true,
+                _ => {}
+            }
+        }
+        if let Some(sender) = &self.to_engine {
+            // After `quit` nobody listens, which is as it should be.
+            let _ = sender.send(bytes.to_vec());
+        }
+    }
+
+    /// Waits for a line that matches `pattern`; a `bestmove` or `readyok` met before it is a failure.
+    pub fn expect(&mut self, pattern: &str) -> String {
+        loop {
+            let Some(line) = self.next_line() else {
+                panic!("waited in vain for `{pattern}`\n{}", self.transcript());
+            };
+            if matches(pattern, &line) {
+                return line;
+            }
+            let out_of_turn = line.starts_with("bestmove") || line == "readyok";
+            assert!(!out_of_turn, "`{line}` came before `{pattern}`\n{}", self.transcript());
+        }
+    }
+
+    /// Waits for `readyok`, whatever comes before it.
+    pub fn drain_until_ready(&mut self) {
+        loop {
+            match self.next_line() {
+                Some(line) if line == "readyok" => return,
+                Some(_) => {}
+                None => panic!("no readyok\n{}", self.transcript()),
+            }
+        }
+    }
+
+    fn next_line(&mut self) -> Option<String> {
+        let line = self.from_engine.recv_timeout(PATIENCE).ok()?;
+        self.record.push(format!("< {line}"));
+        self.watch(&line);
+        Some(line)
+    }
+
+    /// What holds for every line of every session.
+    fn watch(&mut self, line: &str) {
+        let words: Vec<&str> = line.split(' ').collect();
+        if line.starts_with("info ") && words.get(1) != Some(&"string") {
+            let rank = words.iter().position(|word| *word == "multipv").and_then(|at| words.get(at + 1));
+            if line.contains(" score ") && rank.is_none_or(|rank| *rank == "1") {
+                self.last_info = Some(line.to_owned());
+            }
+        }
+        if words.first() != Some(&"bestmove") {
+            return;
+        }
+        self.answers += 1;
+        assert!(self.answers <= self.searches, "a bestmove nobody asked for\n{}", self.transcript());
+        let best = words.get(1).copied().unwrap_or_default();
+        if best != "(none)" {
+            let info = self.last_info.take().unwrap_or_default();
+            let led = info.contains(&format!(" pv {best} ")) || info.ends_with(&format!(" pv {best}"));
+            assert!(led, "no info with score and pv led to `{line}`\n{}", self.transcript());
+        }
+    }
+
+    /// Closes the input, waits for the engine to end, and checks that every `go` had its answer.
+    pub fn finish(mut self) -> Vec<String> {
+        self.to_engine = None;
+        while self.next_line().is_some() {}
+        if let Some(engine) = self.engine.take() {
+            assert!(engine.join().is_ok(), "the engine panicked\n{}", self.transcript());
+        }
+        let complete = self.answers == self.searches || self.quit;
+        assert!(complete, "{} go, {} bestmove\n{}", self.searches, self.answers, self.transcript());
+        std::mem::take(&mut self.record)
+    }
+
+    pub fn transcript(&self) -> String {
+        let from = self.record.len().saturating_sub(60);
+        self.record[from..].join("\n")
+    }
+}
+
+/// Whole-line match; `*` stands for any text.
+pub fn matches(pattern: &str, line: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == line };
+    let Some(rest) = line.strip_prefix(head) else { return false };
+    (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(tail, &rest[at..]))
+}
+
+struct Pipe {
+    lines: Receiver<Vec<u8>>,
+    rest: Vec<u8>,
+    at: usize,
+}
+
+impl BufRead for Pipe {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.at == self.rest.len() {
+            // A sender that is gone is the end of the input.
+            self.rest = self.lines.recv().unwrap_or_default();
+            self.at = 0;
+        }
+        Ok(&self.rest[self.at..])
+    }
+    fn consume(&mut self, used: usize) {
+        self.at += used;
+    }
+}
+
+impl Read for Pipe {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut chunk = self.fill_buf()?;
+        let read = chunk.read(into)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+struct Lines {
+    lines: Sender<String>,
+    rest: Vec<u8>,
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            let text = String::from_utf8_lossy(&line[..end]).into_owned();
+            self.lines.send(text).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        }
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// splitmix64: seeded dice, the same on every machine.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, which is not 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn stars_match_any_text_and_nothing_else_does() {
+        assert!(matches("bestmove *", "bestmove e2e4"));
+        assert!(matches("a*b*c", "a-b-b-c"));
+        assert!(!matches("a*b*c", "a-c"));
+        assert!(!matches("bestmove", "bestmove e2e4"));
+        assert!(matches("*", ""));
+    }
+}

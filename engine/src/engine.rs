@@ -160,8 +160,12 @@ impl Engine {
     /// its answer printed.
     pub fn go(&mut self, go: &Go, heard: Duration) {
         self.stop_and_wait();
-        if let (Some(depth), Some(game)) = (go.perft, &self.game) {
-            return self.start_perft(game.clone(), depth, heard);
+        if let Some(depth) = go.perft {
+            // Counting is no search: no answer is owed.
+            return match self.game.clone() {
+                Some(game) => self.start_perft(game, depth, heard),
+                None => self.output.note("no position to count from: the last one was refused"),
+            };
         }
         let network = self.network();
         let pace = self.loaded.as_ref().map_or(Duration::ZERO, |loaded| loaded.pace);

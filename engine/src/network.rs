@@ -1,11 +1,17 @@
 //! Which network answers: the file the user named, or the one built in. The only file that knows how a
 //! network is opened; everything else sees `Arc<dyn Evaluator>`.
 
-use crate::options::Backend;
-use nn::Evaluator;
+use nn::burn_eval::BurnEvaluator;
+use nn::checkpoint::{self, CheckpointError};
+use nn::device::{Backend, is_cpu, pick};
+use nn::infer::CpuEvaluator;
+use nn::{EvalError, Evaluator};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The bundled network: recipe and results in `assets/networks.md`.
+static BUNDLED: &[u8] = include_bytes!("../../assets/mavka.safetensors");
 
 /// A network ready to answer.
 #[derive(Clone)]
@@ -18,20 +24,23 @@ pub struct Network {
 /// Why a network could not be used.
 #[derive(Debug)]
 pub enum NetworkError {
-    /// The file could not be read.
-    File { path: PathBuf, why: std::io::Error },
-    /// The file, or the built-in network, is not what it should be.
-    Content { source: String, why: String },
-    /// This executable cannot compute on that device.
-    Backend(Backend),
+    /// The file is no network: missing, cut short, of another kind.
+    File { path: PathBuf, why: CheckpointError },
+    /// The built-in network is damaged.
+    Bundled(CheckpointError),
+    /// The device is not there; what was found instead.
+    Backend { wanted: Backend, why: String },
+    /// The device is there but failed.
+    Device(EvalError),
 }
 
 impl fmt::Display for NetworkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NetworkError::File { path, why } => write!(f, "cannot read `{}`: {why}", path.display()),
-            NetworkError::Content { source, why } => write!(f, "cannot use {source}: {why}"),
-            NetworkError::Backend(backend) => write!(f, "this build has no {backend:?} backend"),
+            NetworkError::File { path, why } => write!(f, "cannot use network `{}`: {why}", path.display()),
+            NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
+            NetworkError::Backend { wanted, why } => write!(f, "no backend {wanted}: {why}"),
+            NetworkError::Device(why) => write!(f, "{why}"),
         }
     }
 }
@@ -53,17 +62,32 @@ pub struct Installed;
 
 impl Networks for Installed {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
+        let network = load(file)?;
+        let (device, note) = pick(backend);
+        let source = file.map_or_else(|| "built-in network".to_owned(), |path| path.display().to_string());
+        let c = &network.layout.config;
+        let name = format!("{source} ({}x{}, {})", c.width, c.layers, network.hash);
+        if !is_cpu(&device) {
+            let evaluator = BurnEvaluator::new(&network, device).map_err(NetworkError::Device)?;
+            return Ok(Network { evaluator: Arc::new(evaluator), name });
+        }
         if backend == Backend::Cuda {
-            return Err(NetworkError::Backend(backend));
+            let why = note.unwrap_or_else(|| "none was found".to_owned());
+            return Err(NetworkError::Backend { wanted: backend, why });
         }
-        match file {
-            Some(path) => {
-                std::fs::File::open(path).map_err(|why| NetworkError::File { path: path.to_owned(), why })?;
-                let source = format!("`{}`", path.display());
-                Err(NetworkError::Content { source, why: "this build reads no network files".to_owned() })
-            }
-            None => Ok(hashed()),
-        }
+        Ok(Network { evaluator: Arc::new(CpuEvaluator::new(network)), name })
+    }
+}
+
+/// The parameters in `file`, or the built-in ones.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub fn load(file: Option<&Path>) -> Result<checkpoint::Network, NetworkError> {
+    match file {
+        Some(path) => checkpoint::Network::load(path)
+            .map_err(|why| NetworkError::File { path: path.to_owned(), why }),
+        None => checkpoint::Network::from_bytes(BUNDLED).map_err(NetworkError::Bundled),
     }
 }
 

@@ -21,14 +21,7 @@ pub enum Search {
     Policy,
 }
 
-/// Where the network is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
-    /// The best device that works here.
-    Auto,
-    Cpu,
-    Cuda,
-}
+pub use nn::device::Backend;
 
 /// The options' current values.
 #[derive(Clone, Debug, PartialEq)]

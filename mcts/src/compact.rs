@@ -26,77 +26,129 @@ fn bucket(visits: u64) -> usize {
 
 const BUCKETS: usize = 64 + (64 - 6) * 8;
 
+/// Asks whether to stop once in a while: often enough for a millisecond, seldom enough to be free.
+struct Patience<'a> {
+    stopped: &'a dyn Fn() -> bool,
+    nodes: u32,
+}
+
+impl<'a> Patience<'a> {
+    fn new(stopped: &'a dyn Fn() -> bool) -> Self {
+        Patience { stopped, nodes: 0 }
+    }
+
+    fn over(&mut self) -> bool {
+        self.nodes = self.nodes.wrapping_add(1);
+        self.nodes.is_multiple_of(4096) && (self.stopped)()
+    }
+}
+
 impl Tree {
     /// Cuts the tree down to at most half of its memory, or to the root with its children where even
     /// that is more. Then more than a quarter is free: the root's block is at most an eighth, its
     /// children at most half.
-    pub fn compact(&mut self) {
+    ///
+    /// The first two passes only read and give up once `stopped` says so: then false, and the tree is
+    /// as it was.
+    pub fn compact(&mut self, stopped: &dyn Fn() -> bool) -> bool {
         let before = self.used();
-        let cut = self.cut(self.capacity() / 2);
-        self.mark(cut);
+        let Some((cut, spare)) = self.cut(self.capacity() / 2, stopped) else {
+            return false;
+        };
+        if !self.mark(cut, spare, stopped) {
+            return false;
+        }
         let kept = self.rank();
-        self.relink(cut);
+        self.relink();
         self.slide();
         self.used = AtomicU64::new(kept as u64);
         log::debug!("tree compacted: {before} to {kept} granules, edges kept from bucket {cut} up");
+        true
     }
 
-    /// Does this node keep its edges? The root does; the others if they are above the cut.
-    fn keeps(&self, at: u32, meta: Meta, cut: usize) -> bool {
-        meta.state() == State::Expanded
-            && (at == self.root || bucket(self.node(at).stats().visits) >= cut)
+    fn marked(&self, at: u32) -> bool {
+        self.marks[at as usize / 64] >> (at % 64) & 1 == 1
     }
 
-    fn children(&self, meta: Meta) -> impl Iterator<Item = u32> {
-        self.edges(meta.edges())
-            .iter()
-            .filter_map(|edge| edge.child())
+    /// What this node's edges cost: their block and a granule for each child.
+    fn cost(&self, at: u32, meta: Meta) -> usize {
+        block_granules(self.edges(meta.edges()).len()) + self.children(at, meta).count()
     }
 
-    /// The lowest cut whose tree takes no more than `target` granules.
-    fn cut(&self, target: usize) -> usize {
-        let mut cost = vec![0usize; BUCKETS + 1];
+    /// The root stands above all others, for it always keeps its edges.
+    fn bucket(&self, at: u32) -> usize {
+        if at == self.root {
+            BUCKETS
+        } else {
+            bucket(self.node(at).stats().visits)
+        }
+    }
+
+    /// The children worth keeping. None of them when the node has no visit but its own: three nodes
+    /// in four are such leaves, and not to read their edges halves the time of the first two passes.
+    fn children(&self, at: u32, meta: Meta) -> impl DoubleEndedIterator<Item = u32> {
+        let edges = self.edges(meta.edges());
+        let read = if self.node(at).stats().visits > 1 {
+            edges.len()
+        } else {
+            0
+        };
+        (0..read).filter_map(move |i| edges.get(i).child())
+    }
+
+    /// The lowest bucket all of whose nodes may keep their edges within `target` granules, and the
+    /// granules left over for nodes of the bucket below; None when stopped.
+    fn cut(&self, target: usize, stopped: &dyn Fn() -> bool) -> Option<(usize, usize)> {
+        let mut cost = vec![0; BUCKETS + 1];
         let mut stack = vec![self.root];
+        let mut patience = Patience::new(stopped);
         while let Some(at) = stack.pop() {
-            let meta = self.node(at).meta();
-            if meta.state() != State::Expanded {
-                continue;
+            if patience.over() {
+                return None;
             }
-            let place = if at == self.root {
-                BUCKETS
-            } else {
-                bucket(self.node(at).stats().visits)
-            };
-            cost[place] += block_granules(self.edges(meta.edges()).len());
-            for child in self.children(meta) {
-                cost[place] += 1;
-                stack.push(child);
+            let meta = self.node(at).meta();
+            if meta.state() == State::Expanded {
+                cost[self.bucket(at)] += self.cost(at, meta);
+                stack.extend(self.children(at, meta));
             }
         }
-        let mut total = 1;
-        (0..=BUCKETS)
-            .rev()
-            .take_while(|&place| {
-                total += cost[place];
-                total <= target
-            })
-            .last()
-            .unwrap_or(BUCKETS)
+        let (mut cut, mut spare) = (BUCKETS, target.saturating_sub(1 + cost[BUCKETS]));
+        while cut > 0 && cost[cut - 1] <= spare {
+            cut -= 1;
+            spare -= cost[cut];
+        }
+        Some((cut, spare))
     }
 
-    fn mark(&mut self, cut: usize) {
+    /// Marks what stays; false when stopped.
+    fn mark(&mut self, cut: usize, mut spare: usize, stopped: &dyn Fn() -> bool) -> bool {
         let words = self.granules.len() / 64;
         self.marks.clear();
         self.marks.resize(words, 0);
         let mut stack = vec![self.root];
+        let mut patience = Patience::new(stopped);
         while let Some(at) = stack.pop() {
+            if patience.over() {
+                return false;
+            }
             self.set_marks(at, 1);
             let meta = self.node(at).meta();
-            if self.keeps(at, meta, cut) {
-                self.set_marks(meta.edges(), block_granules(self.edges(meta.edges()).len()));
-                stack.extend(self.children(meta));
+            if meta.state() != State::Expanded {
+                continue;
+            }
+            let (bucket, cost) = (self.bucket(at), self.cost(at, meta));
+            let lucky = bucket + 1 == cut && cost <= spare;
+            if lucky {
+                spare -= cost;
+            }
+            if lucky || bucket >= cut {
+                let block = block_granules(self.edges(meta.edges()).len());
+                self.set_marks(meta.edges(), block);
+                // Reversed, so that what is left over goes to the best moves first.
+                stack.extend(self.children(at, meta).rev());
             }
         }
+        true
     }
 
     fn set_marks(&mut self, at: u32, granules: usize) {
@@ -122,17 +174,21 @@ impl Tree {
     }
 
     /// Rewrites every kept index to its new place while all still lies at the old one.
-    fn relink(&mut self, cut: usize) {
+    fn relink(&mut self) {
         let mut stack = vec![self.root];
         while let Some(at) = stack.pop() {
             let meta = self.node(at).meta();
             let new = match meta.state() {
-                State::Expanded if self.keeps(at, meta, cut) => {
+                State::Expanded if self.marked(meta.edges()) => {
                     let edges = self.edges(meta.edges());
                     for (i, edge) in edges.iter().enumerate() {
-                        if let Some(child) = edge.child() {
+                        let Some(child) = edge.child() else { continue };
+                        if self.marked(child) {
                             stack.push(child);
                             edges.rewrite(i, edge.with_child(self.moved(child)));
+                        } else {
+                            let q = self.node(child).meta().q_bits();
+                            edges.rewrite(i, edge.without_child(q));
                         }
                     }
                     meta.with_edges(self.moved(meta.edges()))
@@ -174,7 +230,7 @@ mod tests {
     #[test]
     fn buckets_rise_with_visits_and_stay_in_range() {
         let visits = (0..5000)
-            .chain((12..63).map(|shift| (1 << shift) - 1))
+            .chain((13..63).map(|shift| (1 << shift) - 1))
             .chain([u64::MAX]);
         let buckets: Vec<usize> = visits.map(bucket).collect();
         assert!(buckets.is_sorted() && buckets.iter().all(|&b| b < BUCKETS));

@@ -1,4 +1,41 @@
-//! Lock-free Monte-Carlo tree search over any [`World`].
+//! Lock-free Monte-Carlo tree search over any [`World`]: no chess, no tensors, no unsafe code.
+//!
+//! One **playout** is three steps:
+//!
+//! 1. **Select** (`select`): clone the root's state and walk down, at each expanded node along the
+//!    edge with the highest PUCT score ([`puct`]), stepping the state, to a node nobody has evaluated.
+//!    One compare-exchange claims it. Virtual counts go on the path, most at the leaf, so that the next
+//!    descent looks elsewhere.
+//! 2. **Evaluate** (`batch`): a worker gathers a minibatch of claimed leaves and asks the world about
+//!    all of them at once. The batch is cut short rather than waited for, and is one leaf while the
+//!    tree is small.
+//! 3. **Back up** (`backup`): the leaf's edges are published; its value is added to every node of the
+//!    path, flipped at each ply; the virtual counts come off in the same add. A game's end is a proof,
+//!    and proofs travel up: one lost child wins, all children won loses.
+//!
+//! **The tree** (`tree`, `node`) is one reservation of 32-byte granules, all atomic words, addressed
+//! by 32-bit indices: a node is one granule, its edges a block, a child exists once it is visited. A
+//! chess position takes about 320 bytes. Workers append; when the memory is full they leave, one
+//! thread compacts the tree in place (`compact`), keeping what was visited most, and they return. So
+//! a search may last for ever in any memory. Re-rooting is one assignment; what it cuts off is freed
+//! by the next compaction.
+//!
+//! **Lock-free** means: selection, expansion and backup hold no lock and wait for no flag. A node's
+//! state only moves forward, Fresh, Claimed, then Expanded, Terminal, Refused or Shed; a descent that
+//! meets a claimed leaf undoes itself (a collision). A worker that finds nothing to do yields its core.
+//!
+//! **Values** belong to the side to move of their own state; [`Wdl::flip`] is the only change of sign.
+//! Scores are win probabilities in [0, 1].
+//!
+//! ```
+//! use mcts::{Params, Searcher, toy::{Nim, Patient}};
+//!
+//! let mut searcher = Searcher::new(Params::default(), 1 << 20);
+//! searcher.set_root([1, 2, 2], None);
+//! let outcome = searcher.run(&Nim, 1, Some(1000), &Patient);
+//! assert_eq!(outcome.best, Some(0x0001), "take the single stone: 2 and 2 is lost for the opponent");
+//! assert!(outcome.snapshot.lines[0].mate_plies.is_some());
+//! ```
 
 #![forbid(unsafe_code)]
 

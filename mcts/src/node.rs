@@ -101,7 +101,12 @@ impl Meta {
 
     /// The model's action value of the edge that led here, for the side to move at the parent.
     pub fn q(self) -> f32 {
-        from_unit16((self.0 >> 32) as u16)
+        from_unit16(self.q_bits())
+    }
+
+    /// The same as it is stored.
+    pub fn q_bits(self) -> u16 {
+        (self.0 >> 32) as u16
     }
 
     pub fn proof(self) -> Option<Proof> {

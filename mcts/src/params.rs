@@ -71,7 +71,7 @@ impl Default for Params {
     }
 }
 
-/// Largest virtual count of one playout on one node; [`crate::node`] sizes its counter by it.
+/// Largest virtual count of one playout on one node; a node's counter is sized by it.
 pub const MAX_VIRTUAL: u32 = 64;
 /// Largest minibatch of one worker.
 pub const MAX_BATCH: usize = 1024;

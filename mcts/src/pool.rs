@@ -11,6 +11,7 @@ use crate::{
     tree::Tree,
     world::World,
 };
+use crossbeam::utils::CachePadded;
 use std::{
     sync::atomic::{AtomicU8, AtomicU64, Ordering::*},
     thread,
@@ -48,8 +49,9 @@ pub struct Tally {
     pub started: Instant,
     /// Visits the root had before this run.
     pub kept: u64,
-    tickets: AtomicU64,
-    halt: AtomicU8,
+    /// Each on a cache line of its own: all write the one at every descent and read the other.
+    tickets: CachePadded<AtomicU64>,
+    halt: CachePadded<AtomicU8>,
     playouts: AtomicU64,
     plies: AtomicU64,
     deepest: AtomicU64,
@@ -63,8 +65,8 @@ impl Tally {
         Tally {
             started: Instant::now(),
             kept,
-            tickets: AtomicU64::new(max_playouts.unwrap_or(u64::MAX)),
-            halt: AtomicU8::new(Halt::None as u8),
+            tickets: CachePadded::new(AtomicU64::new(max_playouts.unwrap_or(u64::MAX))),
+            halt: CachePadded::new(AtomicU8::new(Halt::None as u8)),
             playouts: zero(),
             plies: zero(),
             deepest: zero(),

@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn robust_breaks_ties_by_value_and_max_ignores_the_unvisited() {
-        let moves = vec![
+        let moves = [
             candidate(5, 0.4, None),
             candidate(5, 0.6, None),
             candidate(7, 0.1, None),
@@ -279,7 +279,7 @@ mod tests {
             .min_by(|a, b| a.order(b, FinalMove::Robust))
             .unwrap();
         assert_eq!(best.value.q(), 0.6);
-        let moves = vec![
+        let moves = [
             candidate(0, 0.9, None),
             candidate(3, 0.6, None),
             candidate(7, 0.1, None),

@@ -303,11 +303,12 @@ impl<W: World> Searcher<W> {
             match tally.take_halt() {
                 _ if error.is_some() => break,
                 Halt::Stop => break,
-                // A stopped search has no use for room, and making it takes time.
-                Halt::Full if root == State::Expanded && control.stopped() => break,
+                // A search at its end has no use for room, and making it takes time.
+                Halt::Full if root == State::Expanded && !tally.tickets_left() => break,
                 Halt::Full => {
-                    if !self.tree.grow() {
-                        self.tree.compact();
+                    let idle = || root == State::Expanded && control.stopped();
+                    if !self.tree.grow() && !self.tree.compact(&idle) {
+                        break;
                     }
                 }
                 Halt::None if root == State::Expanded || !tally.tickets_left() => break,

@@ -153,7 +153,7 @@ impl World for TicTacToe {
 fn has_line(squares: u16) -> bool {
     [0o700, 0o070, 0o007, 0o444, 0o222, 0o111, 0o421, 0o124]
         .iter()
-        .any(|&line| squares & line == line)
+        .any(|line| line & !squares == 0)
 }
 
 /// A game without end: every state has `edges` moves and a hashed value, about one answer in

@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 pub const MIN_BYTES: usize = 64 << 10;
 /// Memory touched at first. The rest is only reserved, and is touched as the tree grows into it.
 const FIRST_GRANULES: usize = (64 << 20) / size_of::<Granule>();
+/// Most memory touched at a time later on: 256 MiB take some 100 ms of page faults, during which no
+/// worker runs.
+const MOST_GROWTH: usize = (256 << 20) / size_of::<Granule>();
 /// Child indices have 31 bits.
 const MAX_GRANULES: usize = 1 << 31;
 
@@ -50,6 +53,11 @@ impl EdgeWord {
     /// The child's node index, once visited.
     pub fn child(self) -> Option<u32> {
         (self.0 & VISITED != 0).then_some((self.0 >> 32) as u32 & !(1 << 31))
+    }
+
+    /// The edge unvisited again, with the action value its child had kept.
+    pub fn without_child(self, q: u16) -> EdgeWord {
+        EdgeWord(self.0 & 0xFFFF_FFFF | u64::from(q) << 32)
     }
 
     pub fn with_child(self, child: u32) -> EdgeWord {
@@ -164,11 +172,11 @@ impl Tree {
         self.root = self.alloc_node(0).unwrap_or(0);
     }
 
-    /// Doubles the memory touched; false when the budget is in use already.
+    /// Doubles the memory touched, within limits; false when the budget is in use already.
     pub fn grow(&mut self) -> bool {
         let len = self.granules.len();
-        self.granules
-            .resize_with((len * 2).min(self.capacity), Granule::default);
+        let more = (len + len.min(MOST_GROWTH)).min(self.capacity);
+        self.granules.resize_with(more, Granule::default);
         self.granules.len() > len
     }
 
@@ -235,10 +243,7 @@ impl Tree {
 
     /// Writes an edge block. Edges beyond [`Tree::max_block`] are cut off, lowest prior first.
     /// Relaxed stores: the caller publishes the block with the node's meta word.
-    pub fn alloc_edges<A: Into<u16>>(&self, ranked: &[Ranked<A>]) -> Option<u32>
-    where
-        A: Copy,
-    {
+    pub fn alloc_edges<A: Copy + Into<u16>>(&self, ranked: &[Ranked<A>]) -> Option<u32> {
         let all = ranked.len();
         let ranked = &ranked[..all.min(self.max_block() * 4 - 1)];
         let cut_off = if ranked.len() < all { CUT_OFF } else { 0 };

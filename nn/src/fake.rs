@@ -61,8 +61,8 @@ impl Hashed {
             let promotion = m.promotion().map_or(0, |role| role as u64);
             let code = (from << 12) | (u64::from(m.to()) << 4) | promotion;
             let noise = unit(mix(key) ^ (code << 20));
-            // Most moves are worse than the position's value, a few are as good.
-            action_values.push((value + 0.3 * (noise - 0.9)).clamp(0.0, 1.0));
+            // Most moves are worse than the position's value, a few are a little better.
+            action_values.push((value * (0.6 + 0.45 * noise)).clamp(0.0, 1.0));
             let weight = unit(mix(key ^ 2) ^ (code << 20));
             weights.push(0.01 + weight * weight * weight);
         }

@@ -1,14 +1,16 @@
 //! The network: value function, policy and world model in one (paper 000). No search.
 #![deny(unsafe_code)]
 
-
 pub mod assess;
+pub mod burn_eval;
 pub mod checkpoint;
 pub mod cpu;
 pub mod data;
+pub mod device;
 pub mod encode;
 pub mod evaluator;
 pub mod fake;
+pub mod imagine;
 pub mod infer;
 pub mod metrics;
 pub mod net;

@@ -1,11 +1,14 @@
 //! The command line: one file per subcommand, UCI when none is named.
 
+pub mod accuracy;
 pub mod bench;
 pub mod eval;
+pub mod evalbench;
 pub mod options;
 pub mod perft;
 pub mod play_match;
 pub mod puzzles;
+pub mod train;
 pub mod uci;
 
 use clap::{Parser, Subcommand};
@@ -25,6 +28,12 @@ enum Command {
     Uci,
     /// Search fixed positions and print a deterministic signature and the speed
     Bench(bench::Bench),
+    /// Measure evaluations per second against this machine's matrix-product peak
+    Evalbench(evalbench::EvalBench),
+    /// Measure how often the network alone is right, on games held out from training
+    Accuracy(accuracy::Accuracy),
+    /// Train a network; run again with the same folder to go on
+    Train(train::Train),
     /// Print the table of UCI options as Markdown
     Options,
     /// Count the leaf positions of the move tree, move by move
@@ -44,6 +53,9 @@ impl Cli {
         let done = match self.command.unwrap_or(Command::Uci) {
             Command::Uci => uci::run(),
             Command::Bench(bench) => bench.run(),
+            Command::Evalbench(bench) => bench.run(),
+            Command::Accuracy(accuracy) => accuracy.run(),
+            Command::Train(train) => train.run(),
             Command::Options => options::run(),
             Command::Perft(perft) => perft.run(),
             Command::Eval(eval) => eval.run(),

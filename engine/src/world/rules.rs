@@ -42,7 +42,9 @@ impl State {
         &self.position
     }
 
-    fn key(&self) -> u64 {
+    /// The key of this position, as [`game::key`] computes it.
+    #[must_use]
+    pub fn key(&self) -> u64 {
         self.path.last().or(self.game.last()).copied().unwrap_or_default()
     }
 

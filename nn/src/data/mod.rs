@@ -23,5 +23,8 @@ pub use error::DataError;
 pub use example::{Example, Source, Terminal};
 pub use filter::{KeySet, exclude_from_files, position_key};
 pub use mix::{MixConfig, MixSource, Mixer, spawn};
+pub use read::{FileReader, GameReader};
+pub use record::{Format, Game};
 pub use sample::Kinds;
 pub use validation::{Ask, validation};
+pub use write::GameWriter;

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 /// A score that says "no score".
 pub(super) const NO_SCORE: i16 = i16::MAX;
+/// The score of a side that mates with its next move.
+pub(super) const MATE_IN_ONE: i16 = 31_999;
 /// `Header::result` of a game whose result is unknown.
 pub const UNKNOWN_RESULT: u8 = 3;
 /// The action value that stands for win probability 1.

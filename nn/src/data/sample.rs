@@ -7,7 +7,7 @@ mod pvgr;
 use super::error::DataError;
 use super::example::Example;
 use super::filter::{KeySet, Recent, position_key, query_key};
-use super::record::Game;
+use super::record::{Game, MATE_IN_ONE};
 use super::rng::{Rng, scramble};
 use crate::encode::MoveCode;
 use shakmaty::{Chess, Move, Position};
@@ -17,12 +17,15 @@ use shakmaty::{Chess, Move, Position};
 pub struct Kinds {
     /// Share of `MAV(s, a)` among all examples.
     pub action_share: f64,
+    /// The same where the mover is known to have mate in one, if that is more: ends of games are rare
+    /// (one in a thousand without this), and a search on predicted states must not miss them.
+    pub mate_share: f64,
     /// Share of the positions on principal variations among those from PVGR1.
     pub variation_share: f64,
     /// Share of the moves played among the actions from MAVG1; the others are drawn from all legal moves.
     pub played_share: f64,
-    /// Share of the drawn actions for which a promotion, castling, en passant capture, mate or
-    /// stalemate is preferred if there is one.
+    /// Share of the drawn actions for which a rare move is preferred if there is one: first one that
+    /// ends the game, then a promotion, castling or en passant capture.
     pub special_share: f64,
     /// PVGR1 scores of a smaller known depth are not used. 8 % of TCEC's are below 10 (forced replies,
     /// premoves), 0.03 % unknown.
@@ -33,6 +36,7 @@ impl Default for Kinds {
     fn default() -> Kinds {
         Kinds {
             action_share: 0.2,
+            mate_share: 0.5,
             variation_share: 0.5,
             played_share: 0.5,
             special_share: 0.5,
@@ -87,6 +91,19 @@ pub(super) fn candidates(game: &Game, kinds: &Kinds) -> Vec<usize> {
     }
 }
 
+/// Share of actions among examples of the `ply`-th position.
+fn action_share(game: &Game, ply: usize, kinds: &Kinds) -> f64 {
+    let score = match game {
+        Game::Mavg(game) => game.positions.get(ply).map(|record| record.score),
+        Game::Pvgr(game) => game.plies.get(ply).and_then(|record| record.score),
+    };
+    if score == Some(MATE_IN_ONE) {
+        kinds.action_share.max(kinds.mate_share)
+    } else {
+        kinds.action_share
+    }
+}
+
 impl Sampler<'_> {
     /// Appends at most one example for each of `plies` (ascending) to `out`.
     ///
@@ -108,7 +125,7 @@ impl Sampler<'_> {
                 game.header().play(&mut position, played, offset)?;
                 at += 1;
             }
-            let action = self.rng.chance(self.kinds.action_share);
+            let action = self.rng.chance(action_share(game, ply, &self.kinds));
             let example = match game {
                 Game::Mavg(game) if action => self.mavg_action(game, ply, &position)?,
                 Game::Mavg(game) => self.mavg_state(game, ply, &position)?,

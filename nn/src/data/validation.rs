@@ -42,6 +42,7 @@ pub fn validation(
     }
     let kinds = Kinds {
         action_share: f64::from(u8::from(ask == Ask::Action)),
+        mate_share: 0.0,
         variation_share: f64::from(u8::from(ask == Ask::Variation)),
         min_depth: config.kinds.min_depth,
         ..Kinds::default()

@@ -176,10 +176,10 @@ fn flags_of(setup: &mut Setup, place: (usize, Square), token: (u8, u8)) -> Resul
             setup.castling_rights.add(square);
         }
     }
-    if has(FLAG_EN_PASSANT) {
-        if let Some(other) = setup.ep_square.replace(square) {
-            return Err(DecodeError::TwoEnPassant(other, square));
-        }
+    if has(FLAG_EN_PASSANT)
+        && let Some(other) = setup.ep_square.replace(square)
+    {
+        return Err(DecodeError::TwoEnPassant(other, square));
     }
     Ok(())
 }

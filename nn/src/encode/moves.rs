@@ -42,7 +42,7 @@ impl MoveCode {
     /// ```
     #[must_use]
     pub fn from_index(index: usize) -> Option<MoveCode> {
-        (index < MOVE_CODES).then(|| MoveCode {
+        (index < MOVE_CODES).then_some(MoveCode {
             from: (index / 320) as u8,
             to: (index / 5 % 64) as u8,
             promotion: (index % 5) as u8,

@@ -2,6 +2,7 @@
 
 use super::buckets::Buckets;
 use super::loss::{LossConfig, LossSums, losses};
+use super::step::{Step, StepError};
 use crate::cpu::{HeadGradients, Heads, Item, Scratch, Trace, backward, forward};
 use crate::data::Example;
 use crate::net::Layout;
@@ -66,6 +67,17 @@ impl CpuStep {
     }
 }
 
+impl Step for CpuStep {
+    fn gradient(
+        &mut self,
+        params: &[f32],
+        batch: &[Example],
+        grads: &mut [f32],
+    ) -> Result<LossSums, StepError> {
+        Ok(CpuStep::gradient(self, params, batch, grads))
+    }
+}
+
 /// One batch, shared by the workers.
 struct Task<'a> {
     layout: &'a Layout,
@@ -100,7 +112,7 @@ impl Worker {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::data::{Source, Terminal};
     use crate::encode::{Features, MoveCode, NextBoard, canonical_moves};
@@ -108,7 +120,7 @@ mod tests {
     use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 
     /// A handful of examples with every kind of label.
-    fn examples() -> Vec<Example> {
+    pub(in crate::train) fn examples() -> Vec<Example> {
         let fens = [
             "r3k2r/pPp2ppp/8/3pP3/8/8/PPP2PPP/R3K2R w KQkq d6 0 1",
             "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5Q2/PPPP1PPP/RNB1K1NR w KQkq - 4 3",

@@ -1,10 +1,10 @@
 //! A training run: batches from the mixer, one optimiser step each, the weights' moving average,
 //! losses to a CSV, and a state file that a killed run goes on from.
 
-use super::cpu_step::CpuStep;
 use super::loss::{LossConfig, LossSums};
 use super::optimizer::{Optimizer, OptimizerConfig};
 use super::schedule::Schedule;
+use super::step::{Step, StepError};
 use crate::checkpoint::{self, CheckpointError, Network, Precision};
 use crate::data::{DataError, KeySet, Kinds, MixConfig, MixSource, spawn};
 use crate::net::NetConfig;
@@ -63,6 +63,7 @@ pub enum TrainError {
     Data(DataError),
     Checkpoint(PathBuf, CheckpointError),
     Io(PathBuf, std::io::Error),
+    Step(StepError),
     /// The loss is no number any more.
     Diverged {
         step: u64,
@@ -77,6 +78,7 @@ impl fmt::Display for TrainError {
             TrainError::Data(error) => write!(f, "{error}"),
             TrainError::Checkpoint(path, error) => write!(f, "{}: {error}", path.display()),
             TrainError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            TrainError::Step(error) => write!(f, "{error}"),
             TrainError::Diverged { step } => {
                 write!(f, "the loss is no number at step {step}; lower the learning rate")
             }
@@ -121,7 +123,6 @@ pub trait Watcher {
 #[derive(Clone, Debug)]
 pub struct Session {
     pub folder: PathBuf,
-    pub threads: usize,
     pub checkpoint_every: Duration,
     /// Positions never to train on.
     pub excluded: Arc<KeySet>,
@@ -138,19 +139,23 @@ struct State {
     seen: u64,
 }
 
-/// Trains until the schedule's end or until the watcher says stop, beginning where the folder's state
+/// Trains on `step`'s device until the schedule's end or until the watcher says stop, beginning where the folder's state
 /// file left off. Returns the averaged network.
 ///
 /// # Errors
 /// Damaged data or state, a full disk, a diverging loss. The state file of the last checkpoint stays.
-pub fn run(config: &RunConfig, session: &Session, watcher: &mut dyn Watcher) -> Result<Network, TrainError> {
+pub fn run(
+    config: &RunConfig,
+    session: &Session,
+    step: &mut dyn Step,
+    watcher: &mut dyn Watcher,
+) -> Result<Network, TrainError> {
     std::fs::create_dir_all(&session.folder)
         .map_err(|error| TrainError::Io(session.folder.clone(), error))?;
     let mut state = State::load_or_new(config, &session.folder)?;
     save_config(config, &session.folder)?;
     let mut csv = open_csv(&session.folder.join("losses.csv"))?;
     let batches = spawn(mix_config(config, session, state.seen), config.batch, 4);
-    let mut step = CpuStep::new(state.network.layout.clone(), config.loss.clone(), session.threads);
     let mut grads = vec![0.0; state.network.layout.len];
     let (started, first_seen) = (Instant::now(), state.seen);
     let mut saved = Instant::now();
@@ -159,7 +164,8 @@ pub fn run(config: &RunConfig, session: &Session, watcher: &mut dyn Watcher) -> 
     while state.seen < config.schedule.examples {
         let Ok(batch) = batches.recv() else { break };
         let batch = batch?;
-        let sums = step.gradient(&state.network.values, &batch, &mut grads);
+        let sums =
+            step.gradient(&state.network.values, &batch, &mut grads).map_err(TrainError::Step)?;
         if !sums.total(&config.loss).is_finite() {
             return Err(TrainError::Diverged { step: state.step });
         }

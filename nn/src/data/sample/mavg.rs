@@ -3,8 +3,8 @@
 use super::Sampler;
 use crate::data::build::{Label, Values, of_action, of_state};
 use crate::data::error::DataError;
-use crate::data::example::{Example, Source};
-use crate::data::label::{action_value, result_for, win_probability};
+use crate::data::example::{Example, Source, Terminal};
+use crate::data::label::{action_value, result_for, terminal, win_probability};
 use crate::data::record::{MavgGame, MavgPosition};
 use crate::encode::canonical_moves;
 use shakmaty::{Chess, Color, Move, MoveList, Position};
@@ -80,14 +80,24 @@ impl Sampler<'_> {
         ))
     }
 
-    /// Index of a random legal move; special ones are preferred now and then, because promotions,
-    /// castlings and mates are rare among legal moves and the transition must know them.
+    /// Index of a random legal move. Now and then moves are preferred that are rare among legal ones and
+    /// that the transition must know: first those that end the game, then promotions, castlings and en
+    /// passant captures.
     fn draw_action(&mut self, state: &Chess, legal: &MoveList) -> usize {
         if self.rng.chance(self.kinds.special_share) {
-            let special: Vec<usize> = (0..legal.len())
-                .filter(|&index| is_special(state, legal[index]))
+            let all = || legal.iter().enumerate();
+            let mut rare: Vec<usize> = all()
+                .filter(|(_, m)| ends_game(state, **m))
+                .map(|(index, _)| index)
                 .collect();
-            if let Some(&index) = special.get(self.rng.below(special.len())) {
+            if rare.is_empty() {
+                let special = |m: Move| m.is_promotion() || m.is_castle() || m.is_en_passant();
+                rare = all()
+                    .filter(|(_, m)| special(**m))
+                    .map(|(index, _)| index)
+                    .collect();
+            }
+            if let Some(&index) = rare.get(self.rng.below(rare.len())) {
                 return index;
             }
         }
@@ -121,12 +131,9 @@ fn label_of<'a>(game: &'a MavgGame, record: &MavgPosition, turn: Color) -> Label
     }
 }
 
-/// A promotion, castling, en passant capture, mate or stalemate.
-pub(super) fn is_special(state: &Chess, m: Move) -> bool {
-    if m.is_promotion() || m.is_castle() || m.is_en_passant() {
-        return true;
-    }
+/// Mate, stalemate or the last material gone.
+fn ends_game(state: &Chess, m: Move) -> bool {
     let mut after = state.clone();
     after.play_unchecked(m);
-    after.legal_moves().is_empty()
+    terminal(&after, after.legal_moves().len()) != Terminal::Ongoing
 }

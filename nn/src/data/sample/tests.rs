@@ -28,6 +28,7 @@ fn draw(game: &Game, kinds: Kinds, excluded: &KeySet, seed: u64) -> (Vec<Example
 fn only(action: f64, variation: f64, played: f64) -> Kinds {
     Kinds {
         action_share: action,
+        mate_share: 0.0,
         variation_share: variation,
         played_share: played,
         special_share: 0.5,
@@ -171,7 +172,7 @@ fn drawn_actions_have_their_own_value_from_the_other_side() {
 
 #[test]
 fn special_moves_are_preferred_and_ends_are_told() {
-    // Qg7 mates, Qf7 and Qg6 stalemate… among thirty moves.
+    // Among thirty moves some mate and one stalemates.
     let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
     let legal = canonical_moves(&start).len();
     let mut game = MavgGame::new(Header::new(start, false, 3));
@@ -198,6 +199,28 @@ fn special_moves_are_preferred_and_ends_are_told() {
         "half of the draws prefer an end: {ends:?}"
     );
     assert!(ends[0] > 120 && ends[1] > 20 && ends[2] > 20, "{ends:?}");
+}
+
+#[test]
+fn actions_are_more_frequent_where_mate_is_at_hand() {
+    let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
+    let legal = canonical_moves(&start).len();
+    let actions = |score: i16| {
+        let mut game = MavgGame::new(Header::new(start.clone(), false, 3));
+        game.push(0, (0, 0), score, &vec![100; legal])
+            .expect("a record");
+        let kinds = Kinds {
+            action_share: 0.1,
+            mate_share: 0.5,
+            ..Kinds::default()
+        };
+        let one = |seed| draw(&Game::Mavg(game.clone()), kinds, &KeySet::default(), seed).0;
+        (0..400)
+            .filter(|&seed| one(seed)[0].features.has_action)
+            .count()
+    };
+    assert!((20..60).contains(&actions(500)) && (20..60).contains(&actions(31_998)));
+    assert!((160..240).contains(&actions(31_999)));
 }
 
 #[test]

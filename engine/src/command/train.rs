@@ -1,0 +1,155 @@
+//! `mavka train`: trains a network on labelled positions, and goes on where an earlier call stopped.
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use nn::checkpoint::Network;
+use nn::data::exclude_from_files;
+use nn::device::{Backend, pick};
+use nn::net::Layout;
+use nn::train::{BurnStep, CpuStep, Progress, RunConfig, Session, Step, Watcher};
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Train a network; run again with the same folder to go on.
+#[derive(Args, Debug)]
+pub struct Train {
+    /// Folder of the run: configuration, losses, training state, network.
+    #[arg(long, default_value = "runs/default")]
+    folder: PathBuf,
+    /// Configuration to start from (JSON); default: the folder's own, else the built-in one.
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// A data file and its share of the examples, as FILE or FILE=SHARE; repeat for several.
+    #[arg(long, value_parser = parse_data)]
+    data: Vec<(PathBuf, f64)>,
+    /// Files (EPD, CSV) whose positions must not be trained on.
+    #[arg(long, num_args = 1..)]
+    exclude: Vec<PathBuf>,
+    /// Examples of the whole run; raise it and run again to prolong a finished one.
+    #[arg(long)]
+    examples: Option<u64>,
+    /// Learning rate of the plateau.
+    #[arg(long)]
+    rate: Option<f32>,
+    /// Examples per optimiser step.
+    #[arg(long)]
+    batch: Option<usize>,
+    /// Seed of initial weights and data order.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Stop after so many minutes, to go on later.
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Minutes between checkpoints.
+    #[arg(long, default_value_t = 5.0)]
+    checkpoint_minutes: f64,
+    /// Threads of the hand-written CPU kernels; default: all cores.
+    #[arg(long)]
+    threads: Option<usize>,
+    /// `cpu` trains on hand-written kernels, `cuda` through burn on a GPU.
+    #[arg(long, default_value = "cpu")]
+    device: Backend,
+}
+
+fn parse_data(text: &str) -> Result<(PathBuf, f64), String> {
+    match text.rsplit_once('=') {
+        None => Ok((text.into(), 1.0)),
+        Some((path, share)) => {
+            let share = share.parse().map_err(|_| format!("share \"{share}\" is no number"))?;
+            Ok((path.into(), share))
+        }
+    }
+}
+
+/// Shows a bar on stderr and watches the clock.
+struct Bar {
+    bar: ProgressBar,
+    deadline: Option<Instant>,
+}
+
+impl Watcher for Bar {
+    fn step(&mut self, progress: &Progress) -> bool {
+        self.bar.set_position(progress.seen);
+        let mean = |(sum, count): (f64, f64)| sum / count.max(1.0);
+        let [policy, actions, ..] = progress.sums.parts();
+        self.bar.set_message(format!(
+            "{:.0}/s policy {:.3} actions {:.3}",
+            progress.speed,
+            mean(policy.1),
+            mean(actions.1)
+        ));
+        self.deadline.is_none_or(|deadline| Instant::now() < deadline)
+    }
+
+    fn checkpoint(&mut self, progress: &Progress, _network: &Network) {
+        log::info!("checkpoint at {} examples, {:.0} examples/s", progress.seen, progress.speed);
+    }
+}
+
+impl Train {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// Whatever stops the run, in words.
+    pub fn run(&self) -> Result<(), String> {
+        work(self).map_err(|error| error.to_string())
+    }
+}
+
+fn work(args: &Train) -> Result<(), Box<dyn Error>> {
+    let own = args.folder.join("config.json");
+    let mut config = match &args.config {
+        Some(path) => load_config(path)?,
+        None if own.exists() => load_config(&own)?,
+        None => RunConfig::default(),
+    };
+    if !args.data.is_empty() {
+        config.data.clone_from(&args.data);
+    }
+    if config.data.is_empty() {
+        return Err("no data: name at least one file with --data FILE=SHARE".into());
+    }
+    config.schedule.examples = args.examples.unwrap_or(config.schedule.examples);
+    config.schedule.rate = args.rate.unwrap_or(config.schedule.rate);
+    config.batch = args.batch.unwrap_or(config.batch).max(1);
+    config.seed = args.seed.unwrap_or(config.seed);
+    config.network.check()?;
+    let session = Session {
+        folder: args.folder.clone(),
+        checkpoint_every: Duration::from_secs_f64(60.0 * args.checkpoint_minutes.max(0.1)),
+        excluded: Arc::new(exclude_from_files(&args.exclude)?),
+    };
+    let style = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {eta} {msg}")?;
+    let bar = ProgressBar::new(config.schedule.examples).with_style(style);
+    let deadline = args.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
+    let mut step = step(args, &config);
+    let network = nn::train::run(&config, &session, step.as_mut(), &mut Bar { bar, deadline })?;
+    eprintln!(
+        "{} parameters in {}",
+        network.values.len(),
+        args.folder.join("network.safetensors").display()
+    );
+    Ok(())
+}
+
+/// The device's way to a gradient.
+fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
+    let (layout, loss) = (Layout::new(&config.network), config.loss.clone());
+    if args.device == Backend::Cpu {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        return Box::new(CpuStep::new(layout, loss, args.threads.unwrap_or(cores)));
+    }
+    let (device, note) = pick(args.device);
+    if let Some(note) = note {
+        eprintln!("{note}");
+    }
+    Box::new(BurnStep::new(layout, loss, device))
+}
+
+fn load_config(path: &PathBuf) -> Result<RunConfig, Box<dyn Error>> {
+    let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
+    Ok(serde_json::from_str(&text).map_err(|error| fault(&error))?)
+}

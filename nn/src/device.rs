@@ -1,0 +1,189 @@
+//! Which device the tensors live on. The only file that names CUDA.
+//!
+//! The default build knows the CPU alone (burn's `flex`). With the cargo feature `cuda` one binary
+//! serves machines with and without an NVIDIA card: the driver is looked for at run time.
+//!
+//! To build it: `CUDARC_CUDA_VERSION=13000 cargo build --release --features cuda`, the variable naming
+//! the oldest CUDA to run on (13000 = 13.0; without it and without `nvcc` the newest known is taken,
+//! and calls an older driver lacks panic). cubecl-cuda wants LLVM, which its build script downloads;
+//! where that fails, pass a stand-in that offers the same names:
+//! `--config 'patch.crates-io.cubecl-llvm.path="<folder>"'` (the `cpp` feature set in `Cargo.toml`
+//! compiles kernels through NVRTC, never through LLVM). To run it: the driver, `libnvrtc` on the
+//! library path and the CUDA headers under `CUDA_PATH`.
+
+use burn::tensor::Device;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::str::FromStr;
+
+/// What the user asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// The GPU if there is one, else the CPU.
+    #[default]
+    Auto,
+    Cpu,
+    Cuda,
+}
+
+impl Backend {
+    /// All of them, for option tables.
+    pub const ALL: [Backend; 3] = [Backend::Auto, Backend::Cpu, Backend::Cuda];
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Backend::Auto => "auto",
+            Backend::Cpu => "cpu",
+            Backend::Cuda => "cuda",
+        })
+    }
+}
+
+/// A word that names no backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownBackend(String);
+
+impl fmt::Display for UnknownBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "backend \"{}\", expected auto, cpu or cuda", self.0)
+    }
+}
+
+impl std::error::Error for UnknownBackend {}
+
+impl FromStr for Backend {
+    type Err = UnknownBackend;
+
+    fn from_str(word: &str) -> Result<Backend, UnknownBackend> {
+        let named = |backend: &Backend| backend.to_string().eq_ignore_ascii_case(word);
+        Backend::ALL
+            .into_iter()
+            .find(named)
+            .ok_or_else(|| UnknownBackend(word.to_owned()))
+    }
+}
+
+/// Why there is no GPU to compute on.
+enum Absent {
+    /// Nothing to use: worth a word only to who asked for it.
+    Missing(&'static str),
+    /// There, but it does not compute: always worth a word.
+    #[cfg(feature = "cuda")]
+    Broken(String),
+}
+
+/// The device to compute on, and a note for the user if it is not the one they might expect.
+///
+/// Looking for a GPU takes seconds where there is one. Not for use while other threads may panic: the
+/// panic hook is silenced meanwhile.
+#[must_use]
+pub fn pick(backend: Backend) -> (Device, Option<String>) {
+    if backend == Backend::Cpu {
+        return (Device::flex(), None);
+    }
+    match gpu() {
+        Ok(device) => (device, None),
+        Err(Absent::Missing(why)) if backend == Backend::Cuda => (
+            Device::flex(),
+            Some(format!("CUDA is not available ({why}); using the CPU")),
+        ),
+        Err(Absent::Missing(_)) => (Device::flex(), None),
+        #[cfg(feature = "cuda")]
+        Err(Absent::Broken(why)) => (
+            Device::flex(),
+            Some(format!("the GPU does not compute ({why}); using the CPU")),
+        ),
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+fn gpu() -> Result<Device, Absent> {
+    Err(Absent::Missing("this program was built without it"))
+}
+
+/// The first GPU that multiplies two matrices: listing needs the driver alone, a kernel needs NVRTC and
+/// the headers too.
+#[cfg(feature = "cuda")]
+fn gpu() -> Result<Device, Absent> {
+    use burn::tensor::{DeviceType, Tensor};
+    use std::sync::{Mutex, PoisonError};
+
+    /// The hook is the process's: two probes at once would restore each other's silence.
+    static PROBE: Mutex<()> = Mutex::new(());
+    let _alone = PROBE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Without the driver every operation would panic, in cubecl's thread too, and print as it does.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let probed = guarded(|| {
+        let found = Device::enumerate(DeviceType::Cuda).into_vec();
+        found.into_iter().next().map(|device| {
+            let ones = Tensor::<2>::ones([64, 64], &device);
+            let product = ones.clone().matmul(ones).try_into_vec_as::<f32>();
+            (device, product.map_err(|error| error.to_string()))
+        })
+    });
+    std::panic::set_hook(hook);
+    match probed {
+        Ok(None) => Err(Absent::Missing("no NVIDIA driver or no card")),
+        Ok(Some((device, Ok(product)))) if product.iter().all(|x| *x == 64.0) => Ok(device),
+        Ok(Some((_, Ok(_)))) => Err(Absent::Broken("a matrix product came out wrong".to_owned())),
+        Ok(Some((_, Err(why)))) | Err(why) => Err(Absent::Broken(why)),
+    }
+}
+
+/// True for the CPU, with or without autodiff.
+#[must_use]
+pub fn is_cpu(device: &Device) -> bool {
+    device.clone().without_autodiff() == Device::flex()
+}
+
+/// Runs `work`, catching a panic: burn has no other way to say that a device failed.
+///
+/// # Errors
+/// The panic's message. It has also gone to the panic hook, stderr by default.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    // What `work` borrows is scratch that the next call overwrites.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        text.or(payload.downcast_ref::<&str>().copied())
+            .unwrap_or("panic without a message")
+            .to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backends_are_read_as_they_are_written() {
+        for backend in Backend::ALL {
+            assert_eq!(backend.to_string().to_uppercase().parse(), Ok(backend));
+        }
+        let error = "gpu".parse::<Backend>().unwrap_err().to_string();
+        assert!(error.contains("\"gpu\"") && error.contains("cuda"));
+    }
+
+    #[test]
+    fn the_cpu_is_always_there() {
+        let (device, note) = pick(Backend::Cpu);
+        assert!(is_cpu(&device) && is_cpu(&device.autodiff()) && note.is_none());
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    #[test]
+    fn only_who_asked_for_cuda_hears_that_it_is_missing() {
+        let (device, note) = pick(Backend::Cuda);
+        assert!(is_cpu(&device) && note.unwrap().contains("using the CPU"));
+        assert!(pick(Backend::Auto).1.is_none());
+    }
+
+    #[test]
+    fn a_panic_becomes_its_message() {
+        assert_eq!(guarded(|| 3), Ok(3));
+        let caught = guarded(|| panic!("device {} is gone", 7));
+        assert_eq!(caught, Err::<(), _>("device 7 is gone".to_owned()));
+    }
+}

@@ -1,0 +1,66 @@
+//! Measures of one position's scores against what is known of its moves.
+
+/// Index of the largest score; the first of equal ones. NaN is less than any number. None if empty.
+#[must_use]
+pub fn best_index(scores: &[f32]) -> Option<usize> {
+    let mut best: Option<usize> = None;
+    for (index, score) in scores.iter().enumerate() {
+        if best
+            .is_none_or(|best| *score > scores[best] || (scores[best].is_nan() && !score.is_nan()))
+        {
+            best = Some(index);
+        }
+    }
+    best
+}
+
+/// How many scores are larger than that of `target`, or equal to it and before it; NaN counts as the
+/// smallest. The rank of the best is 0. None if there is no such index.
+#[must_use]
+pub fn rank_of(scores: &[f32], target: usize) -> Option<usize> {
+    let own = *scores.get(target)?;
+    let ahead = |(index, &score): (usize, &f32)| {
+        score > own
+            || (own.is_nan() && !score.is_nan())
+            || (index < target && (score == own || own.is_nan()))
+    };
+    Some(
+        scores
+            .iter()
+            .enumerate()
+            .filter(|&each| ahead(each))
+            .count(),
+    )
+}
+
+/// Win probability lost by playing the move with the best score: in [0, 1]. None unless the values of
+/// all moves are known.
+#[must_use]
+pub fn regret(scores: &[f32], values: &[f32]) -> Option<f32> {
+    if scores.len() != values.len() || values.iter().any(|value| value.is_nan()) {
+        return None;
+    }
+    let chosen = best_index(scores)?;
+    let best = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    Some(best - values[chosen])
+}
+
+/// Kendall's tau-b of two scorings of the same things, in [-1, 1]: agreement of the order of pairs, with
+/// ties taken into account (Kendall, "The treatment of ties in ranking problems", 1945). Pairs with NaN
+/// are left out. None if either side ties everything.
+#[must_use]
+pub fn kendall_tau_b(a: &[f32], b: &[f32]) -> Option<f64> {
+    let (mut agree, mut a_differs, mut b_differs) = (0i64, 0i64, 0i64);
+    for i in 0..a.len().min(b.len()) {
+        for j in 0..i {
+            let (Some(da), Some(db)) = (a[i].partial_cmp(&a[j]), b[i].partial_cmp(&b[j])) else {
+                continue;
+            };
+            agree += da as i64 * db as i64;
+            a_differs += i64::from(da.is_ne());
+            b_differs += i64::from(db.is_ne());
+        }
+    }
+    let scale = (a_differs as f64 * b_differs as f64).sqrt();
+    (scale > 0.0).then(|| agree as f64 / scale)
+}

@@ -1,0 +1,132 @@
+//! Sums that know what they are of: means, reliability bins, counts of yes and no.
+
+use crate::encode::MoveCode;
+use std::collections::HashSet;
+
+/// Bins of a reliability diagram over [0, 1].
+pub const BINS: usize = 10;
+
+/// A mean that knows how many numbers it is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    /// Takes `value` in; NaN is left out.
+    pub fn add(&mut self, value: f64) {
+        if !value.is_nan() {
+            self.sum += value;
+            self.count += 1;
+        }
+    }
+
+    /// None of no numbers.
+    #[must_use]
+    pub fn get(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    /// How many numbers.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub(super) fn merge(&mut self, other: &Mean) {
+        self.sum += other.sum;
+        self.count += other.count;
+    }
+}
+
+/// Reliability: predictions in bins beside what came of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// Per bin the mean prediction and the mean outcome.
+    pub bins: [(Mean, Mean); BINS],
+}
+
+impl Calibration {
+    /// `predicted` and `outcome` in [0, 1]; others and NaN are left out.
+    pub fn add(&mut self, predicted: f32, outcome: f32) {
+        let unit = 0.0..=1.0;
+        if unit.contains(&predicted) && unit.contains(&outcome) {
+            let bin = ((predicted * BINS as f32) as usize).min(BINS - 1);
+            self.bins[bin].0.add(f64::from(predicted));
+            self.bins[bin].1.add(f64::from(outcome));
+        }
+    }
+
+    /// Expected calibration error: mean distance of prediction and outcome over the bins, weighted by
+    /// their counts (Guo et al., "On calibration of modern neural networks", 2017, eq. 3).
+    #[must_use]
+    pub fn error(&self) -> Option<f64> {
+        let (mut sum, mut count) = (0.0, 0);
+        for (predicted, outcome) in &self.bins {
+            sum += (predicted.sum - outcome.sum).abs();
+            count += predicted.count;
+        }
+        (count > 0).then(|| sum / count as f64)
+    }
+
+    pub(super) fn merge(&mut self, other: &Calibration) {
+        for ((predicted, outcome), theirs) in self.bins.iter_mut().zip(&other.bins) {
+            predicted.merge(&theirs.0);
+            outcome.merge(&theirs.1);
+        }
+    }
+}
+
+/// Counts of a yes-or-no prediction, summed over positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub right: u64,
+    /// Predicted but not true.
+    pub invented: u64,
+    /// True but not predicted.
+    pub missed: u64,
+}
+
+impl Counts {
+    /// Of two sets of moves.
+    #[must_use]
+    pub fn of(predicted: &[MoveCode], legal: &[MoveCode]) -> Counts {
+        let (predicted, legal): (HashSet<_>, HashSet<_>) =
+            (predicted.iter().collect(), legal.iter().collect());
+        let right = predicted.intersection(&legal).count() as u64;
+        Counts {
+            right,
+            invented: predicted.len() as u64 - right,
+            missed: legal.len() as u64 - right,
+        }
+    }
+
+    /// Share of the predicted that are true; None if nothing was predicted.
+    #[must_use]
+    pub fn precision(&self) -> Option<f64> {
+        share(self.right, self.right + self.invented)
+    }
+
+    /// Share of the true that were predicted; None if nothing is true.
+    #[must_use]
+    pub fn recall(&self) -> Option<f64> {
+        share(self.right, self.right + self.missed)
+    }
+
+    /// Harmonic mean of precision and recall; None if there was nothing to tell.
+    #[must_use]
+    pub fn f1(&self) -> Option<f64> {
+        share(2 * self.right, 2 * self.right + self.invented + self.missed)
+    }
+
+    pub(super) fn merge(&mut self, other: &Counts) {
+        self.right += other.right;
+        self.invented += other.invented;
+        self.missed += other.missed;
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}

@@ -1,0 +1,216 @@
+//! What the heads should have said, as tensors, and the losses against it: [`super::loss`] in burn's
+//! words. A label nobody knows is a target of zeros, which costs nothing and pulls nowhere.
+
+use super::buckets::Buckets;
+use super::loss::{LossConfig, LossSums, policy_target, terminal_class};
+use crate::data::Example;
+use crate::net::module::{Play, World};
+use crate::net::{BUCKETS, Inputs, TOKENS};
+use burn::tensor::{Device, Int, Tensor, TensorData, activation};
+
+const SQUARE: usize = TOKENS * TOKENS;
+/// Piece classes of the transition head; its other outputs are flags.
+const PIECES: usize = 13;
+const FLAGS: usize = 3;
+/// Added to a padding move's logit: its probability is zero even beside the worst real one.
+const NEVER: f32 = -1e9;
+
+/// Targets of `n` examples with `k` moves each, padding included.
+pub(super) struct Targets {
+    /// `[n, k]`: 0, or [`NEVER`] for padding.
+    padding: Tensor<2>,
+    /// `[n, k]`.
+    policy: Tensor<2>,
+    /// `[n, k, 64]`, each row's sum its move's share of the example's loss.
+    actions: Tensor<3>,
+    /// `[n, 64]`.
+    value: Tensor<2>,
+    /// `[n, 3]`.
+    result: Tensor<2>,
+    /// `[n, 3]`.
+    terminal: Tensor<2>,
+    /// `[n, 64, 64]`.
+    legality: Tensor<3>,
+    /// `[n, 64]`, and which of them count.
+    promotes: Tensor<2>,
+    movers: Tensor<2>,
+    /// `[n, 64, 13]`.
+    pieces: Tensor<3>,
+    /// `[n, 64, 3]`, and `[n, 1, 1]` which examples count.
+    flags: Tensor<3>,
+    moved: Tensor<3>,
+    /// How many examples have which label; the sums are still zero.
+    counts: LossSums,
+}
+
+/// The targets on the host, as they are gathered.
+struct Host {
+    padding: Vec<f32>,
+    policy: Vec<f32>,
+    /// Rows of the bucket table and their weights.
+    actions: (Vec<i32>, Vec<f32>),
+    value: (Vec<i32>, Vec<f32>),
+    result: Vec<f32>,
+    terminal: Vec<f32>,
+    legality: Vec<f32>,
+    promotes: Vec<f32>,
+    movers: Vec<f32>,
+    pieces: Vec<f32>,
+    flags: Vec<f32>,
+    moved: Vec<f32>,
+    counts: LossSums,
+}
+
+/// The buckets' table of targets, `[steps, 64]`.
+pub(super) fn bucket_table(buckets: &Buckets, device: &Device) -> Tensor<2> {
+    let rows = buckets.table();
+    Tensor::from_data(
+        TensorData::new(rows.concat(), [rows.len(), BUCKETS]),
+        device,
+    )
+}
+
+impl Targets {
+    /// Targets of `examples` padded as `inputs` are; `table` is [`bucket_table`].
+    pub(super) fn new(
+        examples: &[Example],
+        config: &LossConfig,
+        table: &Tensor<2>,
+        inputs: &Inputs,
+        device: &Device,
+    ) -> Targets {
+        let (n, k) = (inputs.positions, inputs.moves);
+        let mut host = Host::new(n, k);
+        for (p, example) in examples.iter().enumerate() {
+            host.add(p, k, example, config);
+        }
+        fn on<const D: usize>(device: &Device, values: Vec<f32>, shape: [usize; D]) -> Tensor<D> {
+            Tensor::from_data(TensorData::new(values, shape), device)
+        }
+        // [rows, 64]
+        let rows = |(indices, weights): (Vec<i32>, Vec<f32>)| {
+            let len = indices.len();
+            let indices = Tensor::<1, Int>::from_data(TensorData::new(indices, [len]), device);
+            table.clone().select(0, indices) * on(device, weights, [len, 1])
+        };
+        Targets {
+            padding: on(device, host.padding, [n, k]),
+            policy: on(device, host.policy, [n, k]),
+            actions: rows(host.actions).reshape([n, k, BUCKETS]),
+            value: rows(host.value),
+            result: on(device, host.result, [n, 3]),
+            terminal: on(device, host.terminal, [n, 3]),
+            legality: on(device, host.legality, [n, TOKENS, TOKENS]),
+            promotes: on(device, host.promotes, [n, TOKENS]),
+            movers: on(device, host.movers, [n, TOKENS]),
+            pieces: on(device, host.pieces, [n, TOKENS, PIECES]),
+            flags: on(device, host.flags, [n, TOKENS, FLAGS]),
+            moved: on(device, host.moved, [n, 1, 1]),
+            counts: host.counts,
+        }
+    }
+
+    /// The seven unweighted sums, `[7]`, in the order of [`LossSums::parts`], and the counts.
+    pub(super) fn losses(self, play: Play, world: World) -> (Tensor<1>, LossSums) {
+        let pieces = world.transition.clone().narrow(2, 0, PIECES);
+        let flags = world.transition.narrow(2, PIECES, FLAGS);
+        let legality = binary(world.legality, self.legality).sum();
+        let promotes = (binary(world.promotes, self.promotes) * self.movers).sum();
+        let flags = (binary(flags, self.flags) * self.moved).sum();
+        let sums = vec![
+            cross_entropy(play.policy + self.padding, self.policy),
+            cross_entropy(play.actions, self.actions),
+            cross_entropy(play.values.buckets, self.value),
+            cross_entropy(play.values.result, self.result),
+            cross_entropy(play.values.terminal, self.terminal),
+            (legality + promotes) / TOKENS as f32,
+            (cross_entropy(pieces, self.pieces) + flags) / 8.0,
+        ];
+        (Tensor::cat(sums, 0), self.counts)
+    }
+}
+
+/// Cross-entropy of the softmax over the last dimension, summed, `[1]`.
+fn cross_entropy<const D: usize>(logits: Tensor<D>, target: Tensor<D>) -> Tensor<1> {
+    -(activation::log_softmax(logits, D - 1) * target).sum()
+}
+
+/// Binary cross-entropy of every logit, of the logits' shape.
+fn binary<const D: usize>(logits: Tensor<D>, truth: Tensor<D>) -> Tensor<D> {
+    // softplus(x) = -log sigmoid(-x), which burn computes without overflow.
+    -activation::log_sigmoid(-logits.clone()) - truth * logits
+}
+
+impl Host {
+    fn new(n: usize, k: usize) -> Host {
+        Host {
+            padding: vec![NEVER; n * k],
+            policy: vec![0.0; n * k],
+            actions: (vec![0; n * k], vec![0.0; n * k]),
+            value: (vec![0; n], vec![0.0; n]),
+            result: vec![0.0; n * 3],
+            terminal: vec![0.0; n * 3],
+            legality: vec![0.0; n * SQUARE],
+            promotes: vec![0.0; n * TOKENS],
+            movers: vec![0.0; n * TOKENS],
+            pieces: vec![0.0; n * TOKENS * PIECES],
+            flags: vec![0.0; n * TOKENS * FLAGS],
+            moved: vec![0.0; n],
+            counts: LossSums::default(),
+        }
+    }
+
+    /// Writes example `p`; whatever it does not know stays zero.
+    fn add(&mut self, p: usize, k: usize, example: &Example, config: &LossConfig) {
+        let counts = &mut self.counts;
+        counts.examples += 1.0;
+        self.padding[p * k..][..example.moves.len()].fill(0.0);
+        let target = policy_target(example, config);
+        if !target.is_empty() {
+            self.policy[p * k..][..target.len()].copy_from_slice(&target);
+            counts.policy.1 += 1.0;
+        }
+        let known = example
+            .action_values
+            .iter()
+            .filter(|v| v.is_finite())
+            .count();
+        for (i, value) in example.action_values.iter().enumerate() {
+            if value.is_finite() {
+                self.actions.0[p * k + i] = Buckets::step(*value) as i32;
+                self.actions.1[p * k + i] = 1.0 / known as f32;
+            }
+        }
+        counts.actions.1 += f64::from(u8::from(known > 0));
+        if example.value.is_finite() {
+            (self.value.0[p], self.value.1[p]) = (Buckets::step(example.value) as i32, 1.0);
+            counts.value.1 += 1.0;
+        }
+        if let Some(result) = example.result {
+            self.result[p * 3 + usize::from(result.min(2))] = 1.0;
+            counts.result.1 += 1.0;
+        }
+        self.terminal[p * 3 + terminal_class(example.terminal)] = 1.0;
+        counts.terminal.1 += 1.0;
+        for m in &example.moves {
+            let from = p * TOKENS + usize::from(m.from);
+            self.legality[from * TOKENS + usize::from(m.to)] = 1.0;
+            self.movers[from] = 1.0;
+            if m.promotion > 0 {
+                self.promotes[from] = 1.0;
+            }
+        }
+        counts.legality.1 += 1.0;
+        if let Some(next) = &example.next {
+            for (t, (piece, bits)) in next.pieces.iter().zip(next.flags).enumerate() {
+                let token = p * TOKENS + t;
+                self.pieces[token * PIECES + usize::from(*piece)] = 1.0;
+                for bit in 0..FLAGS {
+                    self.flags[token * FLAGS + bit] = f32::from(bits >> bit & 1);
+                }
+            }
+            self.moved[p] = 1.0;
+            counts.transition.1 += 1.0;
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The arrows between the crates, read from their manifests: a new one fails here first.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+const CRATES: [&str; 4] = ["engine", "mcts", "nn", "uci"];
+
+/// The crates of the house that `name` depends on, in any of its dependency tables.
+fn arrows(name: &str) -> BTreeSet<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("Cargo.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut in_dependencies = false;
+    let mut found = BTreeSet::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(table) = line.strip_prefix('[') {
+            in_dependencies = table.trim_end_matches(']').contains("dependencies");
+            // `[dependencies.nn]` is an arrow too.
+            found.extend(table.trim_end_matches(']').split('.').filter(|_| in_dependencies).map(str::to_owned));
+        } else if in_dependencies {
+            found.extend(line.split(['.', '=', ' ']).next().map(|key| key.trim_matches('"').to_owned()));
+        }
+    }
+    found.retain(|dependency| {
+        let crate_name = dependency.strip_prefix("mavka-").unwrap_or(dependency);
+        CRATES.contains(&crate_name) || dependency == "mavka"
+    });
+    found
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn engine_joins_the_three_and_the_three_know_nobody() {
+    assert_eq!(arrows("engine"), set(&["mcts", "nn", "uci"]));
+    for name in ["mcts", "nn", "uci"] {
+        assert_eq!(arrows(name), set(&[]), "{name}");
+    }
+    assert_eq!(arrows("tests"), set(&CRATES));
+}
+
+#[test]
+fn every_source_file_says_what_it_is_for() {
+    let mut files = Vec::new();
+    for name in CRATES {
+        collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src"), &mut files);
+    }
+    assert!(files.len() > 20);
+    let silent: Vec<_> =
+        files.iter().filter(|path| !fs::read_to_string(path).unwrap().starts_with("//!")).collect();
+    assert!(silent.is_empty(), "no //! at the top of {silent:?}");
+}
+
+fn collect(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            files.push(path);
+        }
+    }
+}

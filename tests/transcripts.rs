@@ -1,0 +1,164 @@
+//! Conversations with the engine, one file each in `transcripts/`.
+//!
+//! `> text` is sent, `< pattern` is waited for (`*` is any text; a `bestmove` or `readyok` in between is
+//! a failure), `# text` explains. `! network hashed | uniform | failing CALLS error|nan|short|panic |
+//! installed` at the top chooses who judges, `! never PATTERN` names a line that must not come at all.
+//! `\r` and `\t` in a sent line are those characters. At the end the input closes, and every `go` must
+//! have had exactly one `bestmove`, led by an `info` with score and pv.
+
+use engine::Setup;
+use mavka_tests::{Session, matches, setup};
+use nn::fake::{Breakdown, Failing, Hashed, Uniform};
+use std::fs;
+use std::path::Path;
+
+fn network(words: &str) -> Setup {
+    match *words.split(' ').collect::<Vec<_>>() {
+        ["hashed"] => setup(Hashed::default()),
+        ["uniform"] => setup(Uniform),
+        ["installed"] => Setup::default(),
+        ["failing", calls, how] => {
+            let how = match how {
+                "error" => Breakdown::Error,
+                "nan" => Breakdown::NotANumber,
+                "short" => Breakdown::Short,
+                "panic" => Breakdown::Panic,
+                other => panic!("no breakdown is called `{other}`"),
+            };
+            setup(Failing::after(calls.parse().unwrap(), how))
+        }
+        _ => panic!("no network is called `{words}`"),
+    }
+}
+
+fn play(path: &Path) {
+    let name = path.display();
+    let text = fs::read_to_string(path).unwrap();
+    let mut chosen = setup(Hashed::default());
+    let mut never = Vec::new();
+    let mut steps = Vec::new();
+    for line in text.lines() {
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("" | "#", _) => {}
+            ("!", order) => match order.split_once(' ') {
+                Some(("network", words)) => chosen = network(words),
+                Some(("never", pattern)) => never.push(pattern.to_owned()),
+                _ => panic!("{name}: `{line}` is no order"),
+            },
+            (direction @ (">" | "<"), rest) => steps.push((direction, rest)),
+            _ => panic!("{name}: `{line}` is neither said, expected nor explained"),
+        }
+    }
+    let mut session = Session::start(chosen);
+    for (direction, rest) in steps {
+        match direction {
+            ">" => session.send(&rest.replace("\\r", "\r").replace("\\t", "\t")),
+            _ => {
+                session.expect(rest);
+            }
+        }
+    }
+    for line in session.finish() {
+        let Some(said) = line.strip_prefix("< ") else { continue };
+        assert!(!never.iter().any(|pattern| matches(pattern, said)), "{name}: `{said}` must never be said");
+    }
+}
+
+#[test]
+fn conversations_go_as_written() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts");
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(paths.len() >= 20, "transcripts are missing");
+    for path in paths {
+        eprintln!("{}", path.display());
+        play(&path);
+    }
+}
+
+#[test]
+fn a_log_file_holds_both_sides_and_a_bad_one_costs_nothing() {
+    let path = std::env::temp_dir().join(format!("mavka-log-{}.txt", std::process::id()));
+    let mut session = Session::start(setup(Uniform));
+    session.send("setoption name Log File value /no/such/folder/log.txt");
+    session.expect("info string cannot write the log*");
+    session.send(&format!("setoption name Log File value {}", path.display()));
+    session.send("go nodes 10");
+    session.expect("bestmove *");
+    session.finish();
+    let log = fs::read_to_string(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert!(log.contains(" > go nodes 10") && log.contains(" < bestmove "), "{log}");
+}
+
+#[test]
+fn weights_are_read_and_damaged_ones_refused() {
+    let folder = std::env::temp_dir().join(format!("mavka-weights-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let network = nn::checkpoint::Network::new(&nn::net::NetConfig::tiny(), 1);
+    let bytes = network.to_bytes(nn::checkpoint::Precision::F32).unwrap();
+    fs::write(folder.join("whole.net"), &bytes).unwrap();
+    fs::write(folder.join("half.net"), &bytes[..bytes.len() / 2]).unwrap();
+    fs::write(folder.join("empty.net"), b"").unwrap();
+    fs::write(folder.join("text.net"), b"this is no network, but it is longer than a header would be").unwrap();
+    let mut session = Session::start(Setup::default());
+    for name in ["half.net", "empty.net", "text.net", "missing.net", ""] {
+        session.send(&format!("setoption name WeightsFile value {}", folder.join(name).display()));
+        session.send("isready");
+        session.expect("info string cannot *");
+        session.drain_until_ready();
+        session.send("go nodes 20");
+        session.expect("bestmove ????".replace('?', "*").as_str());
+    }
+    session.send("debug on");
+    session.send(&format!("setoption name WeightsFile value {}", folder.join("whole.net").display()));
+    session.send("isready");
+    session.expect("info string playing with*whole.net*");
+    session.drain_until_ready();
+    session.send("go nodes 20");
+    session.expect("bestmove *");
+    session.finish();
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A pipe whose other end goes away after a few lines.
+struct Closing(usize);
+
+impl std::io::Write for Closing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.checked_sub(1).ok_or(std::io::ErrorKind::BrokenPipe)?;
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An input that says a few lines and then stays open in silence.
+struct Silent(std::io::Cursor<Vec<u8>>, std::sync::mpsc::Receiver<()>);
+
+impl std::io::Read for Silent {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl std::io::BufRead for Silent {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        if self.0.position() == self.0.get_ref().len() as u64 {
+            let _ = self.1.recv();
+        }
+        self.0.fill_buf()
+    }
+    fn consume(&mut self, used: usize) {
+        self.0.consume(used);
+    }
+}
+
+#[test]
+fn a_gui_that_hangs_up_ends_the_engine_even_if_its_input_stays_open() {
+    let (_open, silence) = std::sync::mpsc::channel();
+    let said = b"uci\nposition startpos\ngo infinite\n".to_vec();
+    // The first write passes, the next one finds the pipe closed: `run_with` must return.
+    engine::run_with(setup(Hashed::default()), Silent(std::io::Cursor::new(said), silence), Closing(1));
+}
