@@ -202,13 +202,13 @@ pub static TABLE: &[Entry] = &[
     },
     Entry {
         name: "PolicyShare",
-        kind: Kind::Real { default: 0.5, min: 0.0, max: 1.0 },
+        kind: Kind::Real { default: 0.8, min: 0.0, max: 1.0 },
         help: "Weight of the policy head in the prior; the action values have the rest.",
         store: |s, v| s.policy_share = v.real(),
     },
     Entry {
         name: "StateValueShare",
-        kind: Kind::Real { default: 0.0, min: 0.0, max: 1.0 },
+        kind: Kind::Real { default: 0.5, min: 0.0, max: 1.0 },
         help: "Weight of the state-value head in the value backed up; the best action value has the rest.",
         store: |s, v| s.state_value_share = v.real(),
     },
