@@ -7,6 +7,7 @@ use crate::data::{Example, Terminal};
 use crate::encode::NextBoard;
 use crate::net::{BUCKETS, Layout, TOKENS};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Weights of the losses and shapes of their targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -180,45 +181,22 @@ pub fn losses(
 ) -> LossSums {
     let moves = examples.iter().map(|e| e.moves.len()).sum();
     grads.reset(examples.len(), moves);
-    let mut sums = LossSums { examples: examples.len() as f64, ..LossSums::default() };
+    let sums = LossSums { examples: examples.len() as f64, ..LossSums::default() };
     let scale = 1.0 / batch as f32;
+    let mut sheet = Sheet { layout, config, buckets, scale, trace, grads, sums };
     let mut first = 0;
     for (p, example) in examples.iter().enumerate() {
-        let range = first..first + example.moves.len();
-        first = range.end;
-        let target = policy_target(example, config);
-        if !target.is_empty() {
-            let grad = &mut grads.policy[range.clone()];
-            sums.policy.0 += cross_entropy(&trace.policy[range.clone()], &target, scale * config.policy, grad);
-            sums.policy.1 += 1.0;
-        }
-        actions(config, buckets, example, range, scale, trace, grads, &mut sums);
-        let row = p * BUCKETS..(p + 1) * BUCKETS;
-        if example.value.is_finite() {
-            let target = buckets.target(example.value);
-            let grad = &mut grads.value[row.clone()];
-            sums.value.0 += bucket_entropy(&trace.value[row], target, scale * config.value, grad);
-            sums.value.1 += 1.0;
-        }
-        let row = p * 3..p * 3 + 3;
-        if let Some(result) = example.result {
-            let mut target = [0.0; 3];
-            target[usize::from(result.min(2))] = 1.0;
-            let grad = &mut grads.result[row.clone()];
-            sums.result.0 += cross_entropy(&trace.result[row.clone()], &target, scale * config.result, grad);
-            sums.result.1 += 1.0;
-        }
-        let mut target = [0.0; 3];
-        target[terminal_class(example.terminal)] = 1.0;
-        let grad = &mut grads.terminal[row.clone()];
-        sums.terminal.0 += cross_entropy(&trace.terminal[row], &target, scale * config.terminal, grad);
-        sums.terminal.1 += 1.0;
-        legality(layout, config, example, p, scale, trace, grads, &mut sums);
+        let moves = first..first + example.moves.len();
+        first = moves.end;
+        sheet.policy(example, moves.clone());
+        sheet.actions(example, moves);
+        sheet.board(example, p);
+        sheet.legality(example, p);
         if let Some(next) = &example.next {
-            transition(layout, config, next, p, scale, trace, grads, &mut sums);
+            sheet.transition(next, p);
         }
     }
-    sums
+    sheet.sums
 }
 
 /// Class of the terminal head.
@@ -231,101 +209,121 @@ pub fn terminal_class(terminal: Terminal) -> usize {
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn actions(
-    config: &LossConfig,
-    buckets: &Buckets,
-    example: &Example,
-    range: std::ops::Range<usize>,
+/// One pass being marked.
+struct Sheet<'a> {
+    layout: &'a Layout,
+    config: &'a LossConfig,
+    buckets: &'a Buckets,
+    /// One over the batch's size.
     scale: f32,
-    trace: &Trace,
-    grads: &mut HeadGradients,
-    sums: &mut LossSums,
-) {
-    let known = example.action_values.iter().filter(|v| v.is_finite()).count();
-    if known == 0 {
-        return;
-    }
-    let weight = scale * config.actions / known as f32;
-    let mut sum = 0.0;
-    for (m, value) in range.zip(&example.action_values) {
-        if value.is_finite() {
-            let row = m * BUCKETS..(m + 1) * BUCKETS;
-            let grad = &mut grads.actions[row.clone()];
-            sum += bucket_entropy(&trace.actions[row], buckets.target(*value), weight, grad);
-        }
-    }
-    sums.actions.0 += sum / known as f64;
-    sums.actions.1 += 1.0;
+    trace: &'a Trace,
+    grads: &'a mut HeadGradients,
+    sums: LossSums,
 }
 
-#[allow(clippy::too_many_arguments)]
-fn legality(
-    layout: &Layout,
-    config: &LossConfig,
-    example: &Example,
-    p: usize,
-    scale: f32,
-    trace: &Trace,
-    grads: &mut HeadGradients,
-    sums: &mut LossSums,
-) {
-    let square = TOKENS * TOKENS;
-    let logits = &trace.legality[p * square..][..square];
-    let weight = scale * config.legality / TOKENS as f32;
-    let grad = &mut grads.legality[p * square..][..square];
-    let mut sum = f64::from(ops::binary_negative(logits, weight, grad));
-    let mut previous = None;
-    // Canonical order puts the four promotions of a pair side by side (the frame flips ranks only).
-    for m in &example.moves {
-        let pair = usize::from(m.from) * TOKENS + usize::from(m.to);
-        if previous != Some(pair) {
-            // For a true pair the loss is softplus(x) - x instead of softplus(x).
-            sum -= f64::from(logits[pair]);
-            grad[pair] -= weight;
+impl Sheet<'_> {
+    fn policy(&mut self, example: &Example, moves: Range<usize>) {
+        let target = policy_target(example, self.config);
+        if target.is_empty() {
+            return;
         }
-        previous = Some(pair);
+        let (logits, grad) = (&self.trace.policy[moves.clone()], &mut self.grads.policy[moves]);
+        self.sums.policy.0 += cross_entropy(logits, &target, self.scale * self.config.policy, grad);
+        self.sums.policy.1 += 1.0;
     }
-    let mut seen = 0u64;
-    for m in &example.moves {
-        if seen & (1 << m.from) == 0 {
-            seen |= 1 << m.from;
-            let (_, logit) = trace.transition(layout, p, usize::from(m.from));
-            let promotes = example.moves.iter().any(|o| o.from == m.from && o.promotion > 0);
-            let (loss, slope) = binary(logit, promotes);
-            sum += loss;
-            grads.promotes[p * TOKENS + usize::from(m.from)] = weight * slope;
+
+    fn actions(&mut self, example: &Example, moves: Range<usize>) {
+        let known = example.action_values.iter().filter(|v| v.is_finite()).count();
+        if known == 0 {
+            return;
         }
+        let weight = self.scale * self.config.actions / known as f32;
+        let mut sum = 0.0;
+        for (m, value) in moves.zip(&example.action_values) {
+            if value.is_finite() {
+                let row = m * BUCKETS..(m + 1) * BUCKETS;
+                let grad = &mut self.grads.actions[row.clone()];
+                let target = self.buckets.target(*value);
+                sum += bucket_entropy(&self.trace.actions[row], target, weight, grad);
+            }
+        }
+        self.sums.actions.0 += sum / known as f64;
+        self.sums.actions.1 += 1.0;
     }
-    sums.legality.0 += sum / TOKENS as f64;
-    sums.legality.1 += 1.0;
+
+    /// Value, result and terminal of position `p`.
+    fn board(&mut self, example: &Example, p: usize) {
+        let (c, trace, grads, sums) = (self.config, self.trace, &mut *self.grads, &mut self.sums);
+        if example.value.is_finite() {
+            let row = p * BUCKETS..(p + 1) * BUCKETS;
+            let target = self.buckets.target(example.value);
+            let grad = &mut grads.value[row.clone()];
+            sums.value.0 += bucket_entropy(&trace.value[row], target, self.scale * c.value, grad);
+            sums.value.1 += 1.0;
+        }
+        let row = p * 3..p * 3 + 3;
+        if let Some(result) = example.result {
+            let target: [f32; 3] = one_hot(usize::from(result.min(2)));
+            let (logits, grad) = (&trace.result[row.clone()], &mut grads.result[row.clone()]);
+            sums.result.0 += cross_entropy(logits, &target, self.scale * c.result, grad);
+            sums.result.1 += 1.0;
+        }
+        let target: [f32; 3] = one_hot(terminal_class(example.terminal));
+        let (logits, grad) = (&trace.terminal[row.clone()], &mut grads.terminal[row]);
+        sums.terminal.0 += cross_entropy(logits, &target, self.scale * c.terminal, grad);
+        sums.terminal.1 += 1.0;
+    }
+
+    fn legality(&mut self, example: &Example, p: usize) {
+        let square = TOKENS * TOKENS;
+        let logits = &self.trace.legality[p * square..][..square];
+        let weight = self.scale * self.config.legality / TOKENS as f32;
+        let grad = &mut self.grads.legality[p * square..][..square];
+        let mut sum = f64::from(ops::binary_negative(logits, weight, grad));
+        let mut previous = None;
+        let mut movers = 0u64;
+        // Canonical order puts the four promotions of a pair side by side (the frame flips ranks only).
+        for m in &example.moves {
+            let pair = usize::from(m.from) * TOKENS + usize::from(m.to);
+            if previous.replace(pair) != Some(pair) {
+                // For a true pair the loss is softplus(x) - x instead of softplus(x).
+                sum -= f64::from(logits[pair]);
+                grad[pair] -= weight;
+            }
+            if movers & (1 << m.from) == 0 {
+                movers |= 1 << m.from;
+                let (_, logit) = self.trace.transition(self.layout, p, usize::from(m.from));
+                let promotes = example.moves.iter().any(|o| o.from == m.from && o.promotion > 0);
+                let (loss, slope) = binary(logit, promotes);
+                sum += loss;
+                self.grads.promotes[p * TOKENS + usize::from(m.from)] = weight * slope;
+            }
+        }
+        self.sums.legality.0 += sum / TOKENS as f64;
+        self.sums.legality.1 += 1.0;
+    }
+
+    fn transition(&mut self, next: &NextBoard, p: usize) {
+        let weight = self.scale * self.config.transition / 8.0;
+        let mut sum = 0.0;
+        for t in 0..TOKENS {
+            let (logits, _) = self.trace.transition(self.layout, p, t);
+            let grad = &mut self.grads.transition[(p * TOKENS + t) * 16..][..16];
+            let target: [f32; 13] = one_hot(usize::from(next.pieces[t]));
+            sum += cross_entropy(&logits[..13], &target, weight, &mut grad[..13]);
+            for bit in 0..3 {
+                let (loss, slope) = binary(logits[13 + bit], next.flags[t] & (1 << bit) != 0);
+                sum += loss;
+                grad[13 + bit] = weight * slope;
+            }
+        }
+        self.sums.transition.0 += sum / 8.0;
+        self.sums.transition.1 += 1.0;
+    }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn transition(
-    layout: &Layout,
-    config: &LossConfig,
-    next: &NextBoard,
-    p: usize,
-    scale: f32,
-    trace: &Trace,
-    grads: &mut HeadGradients,
-    sums: &mut LossSums,
-) {
-    let weight = scale * config.transition / 8.0;
-    let mut sum = 0.0;
-    for t in 0..TOKENS {
-        let (logits, _) = trace.transition(layout, p, t);
-        let grad = &mut grads.transition[(p * TOKENS + t) * 16..][..16];
-        let mut target = [0.0; 13];
-        target[usize::from(next.pieces[t])] = 1.0;
-        sum += cross_entropy(&logits[..13], &target, weight, &mut grad[..13]);
-        for bit in 0..3 {
-            let (loss, slope) = binary(logits[13 + bit], next.flags[t] & (1 << bit) != 0);
-            sum += loss;
-            grad[13 + bit] = weight * slope;
-        }
-    }
-    sums.transition.0 += sum / 8.0;
-    sums.transition.1 += 1.0;
+fn one_hot<const N: usize>(class: usize) -> [f32; N] {
+    let mut target = [0.0; N];
+    target[class] = 1.0;
+    target
 }
