@@ -4,7 +4,7 @@
 use mavka_tests::{Dice, Session, setup};
 use nn::fake::{Breakdown, Failing, Hashed};
 
-const LINES: [&str; 58] = [
+const LINES: &[&str] = &[
     "uci",
     "debug on",
     "debug off",
@@ -77,7 +77,7 @@ fn talk(seed: u64, lines: usize, mut session: Session) {
             }
             1 => {
                 // A command with a word dropped or doubled.
-                let mut words: Vec<&str> = dice.pick(&LINES).split(' ').collect();
+                let mut words: Vec<&str> = dice.pick(LINES).split(' ').collect();
                 let at = dice.below(words.len());
                 if dice.below(2) == 0 {
                     words.insert(at, words[at]);
@@ -86,8 +86,8 @@ fn talk(seed: u64, lines: usize, mut session: Session) {
                 }
                 session.send(&words.join(" "));
             }
-            2 => session.send(&format!("{}\r", dice.pick(&LINES))),
-            _ => session.send(dice.pick(&LINES)),
+            2 => session.send(&format!("{}\r", dice.pick(LINES))),
+            _ => session.send(LINES[dice.below(LINES.len())]),
         }
         if count % 25 == 24 {
             session.send("isready");

@@ -95,8 +95,8 @@ fn a_log_file_holds_both_sides_and_a_bad_one_costs_nothing() {
 fn weights_are_read_and_damaged_ones_refused() {
     let folder = std::env::temp_dir().join(format!("mavka-weights-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    let network = nn::checkpoint::Network::new(&nn::net::NetConfig::tiny(), 1);
-    let bytes = network.to_bytes(nn::checkpoint::Precision::F32).unwrap();
+    let network = nn::checkpoint::Network::new(&nn::net::NetConfig::default(), 1);
+    let bytes = network.to_bytes(nn::checkpoint::Precision::Full).unwrap();
     fs::write(folder.join("whole.net"), &bytes).unwrap();
     fs::write(folder.join("half.net"), &bytes[..bytes.len() / 2]).unwrap();
     fs::write(folder.join("empty.net"), b"").unwrap();

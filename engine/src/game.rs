@@ -264,7 +264,7 @@ mod tests {
         let game = game("7k/8/5KQ1/8/8/8/8/8 w - - 99 80", &["g6g7"]);
         assert_eq!(game.position().halfmoves(), 100);
         assert_eq!(game.ending(), Some(Ending::Checkmate { winner: Color::White }));
-        let quiet = self::game("7k/8/5KQ1/8/8/8/8/8 w - - 99 80", &["g6a6"]);
+        let quiet = self::game("7k/8/5KQ1/8/8/8/8/8 w - - 99 80", &["g6g1"]);
         assert_eq!(quiet.ending(), Some(Ending::FiftyMoves));
     }
 

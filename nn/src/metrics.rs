@@ -98,8 +98,7 @@ impl Metrics {
 
     fn add_state(&mut self, example: &Example, answer: &Answer<'_>) {
         if let Some(value) = answer.value {
-            self.value_error
-                .add(f64::from((value - example.value).abs()));
+            self.value_error.add(f64::from((value - example.value).abs()));
             self.value_calibration.add(value, example.value);
             if let Some(result) = example.result {
                 self.result_calibration.add(value, f32::from(result) / 2.0);
@@ -107,8 +106,7 @@ impl Metrics {
         }
         if let Some(legal) = answer.legal {
             let counts = Counts::of(legal, &example.moves);
-            self.legality_exact
-                .add(truth(counts.invented + counts.missed == 0));
+            self.legality_exact.add(truth(counts.invented + counts.missed == 0));
             self.legality.merge(&counts);
         }
         if let Some(terminal) = answer.terminal {
@@ -170,42 +168,25 @@ impl fmt::Display for Metrics {
         }
         let legality = &self.legality;
         let rows = [
-            (
-                "legality precision",
-                legality.precision(),
-                legality.right + legality.invented,
-            ),
-            (
-                "legality recall",
-                legality.recall(),
-                legality.right + legality.missed,
-            ),
-            (
-                "legality F1",
-                legality.f1(),
-                legality.right + legality.invented + legality.missed,
-            ),
+            ("legality precision", legality.precision(), legality.right + legality.invented),
+            ("legality recall", legality.recall(), legality.right + legality.missed),
+            ("legality F1", legality.f1(), legality.right + legality.invented + legality.missed),
         ];
         for (name, value, of) in rows {
             if let Some(value) = value {
                 writeln!(f, "{name:<24}{value:>8.4}{of:>10}")?;
             }
         }
-        for (name, calibration) in [
-            ("value", &self.value_calibration),
-            ("result", &self.result_calibration),
-        ] {
+        for (name, calibration) in
+            [("value", &self.value_calibration), ("result", &self.result_calibration)]
+        {
             let Some(error) = calibration.error() else {
                 continue;
             };
             writeln!(f, "calibration by {name}: error {error:.4}")?;
             for (predicted, outcome) in &calibration.bins {
                 if let (Some(mean), Some(came)) = (predicted.get(), outcome.get()) {
-                    writeln!(
-                        f,
-                        "  predicted {mean:.3}, came {came:.3}{:>12}",
-                        predicted.count()
-                    )?;
+                    writeln!(f, "  predicted {mean:.3}, came {came:.3}{:>12}", predicted.count())?;
                 }
             }
         }

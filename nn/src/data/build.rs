@@ -72,10 +72,7 @@ fn answer(
     };
     match terminal {
         Terminal::Ongoing => {
-            example.moves = legal
-                .iter()
-                .filter_map(|&m| MoveCode::new(m, flip))
-                .collect();
+            example.moves = legal.iter().filter_map(|&m| MoveCode::new(m, flip)).collect();
             example.best = label.best.map(u16::from);
             example.action_values = known_values(label, legal.len());
         }

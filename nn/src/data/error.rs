@@ -7,18 +7,9 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub enum DataError {
     /// The file cannot be opened, read or decompressed.
-    Io {
-        file: Arc<str>,
-        offset: u64,
-        source: std::io::Error,
-    },
+    Io { file: Arc<str>, offset: u64, source: std::io::Error },
     /// The bytes are not what the format asks for. `offset` counts bytes of the decompressed stream.
-    Format {
-        file: Arc<str>,
-        offset: u64,
-        expected: &'static str,
-        found: String,
-    },
+    Format { file: Arc<str>, offset: u64, expected: &'static str, found: String },
     /// The configuration asks for something that no file can give.
     Config(String),
 }
@@ -26,22 +17,10 @@ pub enum DataError {
 impl fmt::Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DataError::Io {
-                file,
-                offset,
-                source,
-            } => {
-                write!(
-                    f,
-                    "{file}: after byte {offset} of the decompressed stream: {source}"
-                )
+            DataError::Io { file, offset, source } => {
+                write!(f, "{file}: after byte {offset} of the decompressed stream: {source}")
             }
-            DataError::Format {
-                file,
-                offset,
-                expected,
-                found,
-            } => {
+            DataError::Format { file, offset, expected, found } => {
                 write!(
                     f,
                     "{file}: byte {offset} of the decompressed stream: expected {expected}, found {found}"

@@ -56,11 +56,7 @@ pub(super) struct Recent {
 
 impl Recent {
     pub fn new(window: usize) -> Recent {
-        Recent {
-            keys: KeySet::default(),
-            order: VecDeque::new(),
-            window,
-        }
+        Recent { keys: KeySet::default(), order: VecDeque::new(), window }
     }
 
     /// True if `key` was not among the last admitted; it then is.
@@ -110,12 +106,7 @@ pub fn exclude_from_files<P: AsRef<Path>>(paths: &[P]) -> Result<KeySet, DataErr
 
 fn exclude_line(line: &str, keys: &mut KeySet) {
     let mut columns = line.split(',');
-    let fields: Vec<&str> = columns
-        .next()
-        .unwrap_or("")
-        .split_whitespace()
-        .take(4)
-        .collect();
+    let fields: Vec<&str> = columns.next().unwrap_or("").split_whitespace().take(4).collect();
     let Ok(fen) = fields.join(" ").parse::<Fen>() else {
         return;
     };
@@ -160,17 +151,10 @@ mod tests {
         let key = |fen| position_key(&position(fen));
         let white = key("4k3/8/8/8/4P3/8/8/R3K3 w Q - 0 1");
         assert_eq!(white, key("4k3/8/8/8/4P3/8/8/R3K3 w Q - 40 90"));
-        for other in [
-            "4k3/8/8/8/4P3/8/8/R3K3 b Q - 0 1",
-            "4k3/8/8/8/4P3/8/8/R3K3 w - - 0 1",
-        ] {
+        for other in ["4k3/8/8/8/4P3/8/8/R3K3 b Q - 0 1", "4k3/8/8/8/4P3/8/8/R3K3 w - - 0 1"] {
             assert_ne!(white, key(other));
         }
-        let code = MoveCode {
-            from: 0,
-            to: 1,
-            promotion: 0,
-        };
+        let code = MoveCode { from: 0, to: 1, promotion: 0 };
         assert_eq!(query_key(white, None), white);
         assert_ne!(query_key(white, Some(code)), white);
     }
@@ -182,10 +166,7 @@ mod tests {
         exclude_line(&format!("{start} w KQkq - bm e4; id \"one\";"), &mut keys);
         exclude_line(&format!("{start} w KQkq - 0 1 ;D1 20"), &mut keys);
         assert_eq!(keys.len(), 1);
-        exclude_line(
-            &format!("{start} w KQkq - 0 1,e2e4 e7e5 g1f3,1500,id"),
-            &mut keys,
-        );
+        exclude_line(&format!("{start} w KQkq - 0 1,e2e4 e7e5 g1f3,1500,id"), &mut keys);
         assert_eq!(keys.len(), 4, "the puzzle's positions to its end");
         for no_position in ["fen,moves,rating,id", "", "# 8/8/8/8/8/8/8/8 w - -"] {
             exclude_line(no_position, &mut keys);

@@ -26,11 +26,7 @@ pub fn win_probability(score: i16) -> f32 {
 #[must_use]
 pub fn along_line(score: i16, plies: usize) -> f32 {
     let win = win_probability(score);
-    if plies.is_multiple_of(2) {
-        win
-    } else {
-        1.0 - win
-    }
+    if plies.is_multiple_of(2) { win } else { 1.0 - win }
 }
 
 /// Win probability of a stored action value for its mover, in [0, 1].
@@ -54,11 +50,7 @@ pub fn result_for(turn: Color, result: u8) -> Option<u8> {
 #[must_use]
 pub fn terminal(position: &Chess, legal: usize) -> Terminal {
     if legal == 0 {
-        if position.is_check() {
-            Terminal::Lost
-        } else {
-            Terminal::Drawn
-        }
+        if position.is_check() { Terminal::Lost } else { Terminal::Drawn }
     } else if position.is_insufficient_material() {
         Terminal::Drawn
     } else {
@@ -77,10 +69,7 @@ mod tests {
         // 1 / (1 + exp(-0.368208)) by hand.
         assert!((win_probability(100) - 0.591_025).abs() < 1e-5);
         assert!((win_probability(-100) + win_probability(100) - 1.0).abs() < 1e-6);
-        assert_eq!(
-            (win_probability(31_999), win_probability(-31_999)),
-            (1.0, 0.0)
-        );
+        assert_eq!((win_probability(31_999), win_probability(-31_999)), (1.0, 0.0));
         assert!(win_probability(i16::MAX).is_nan());
     }
 

@@ -29,7 +29,7 @@ pub struct MixConfig {
     /// Examples among which the next one is drawn; about 600 bytes each.
     pub buffer: usize,
     pub seed: u64,
-    /// Every so-many-th game of each file is held out for [`super::validation`]; 0 = none.
+    /// Every so-many-th game of each file is held out for [`super::validation()`]; 0 = none.
     pub validation_every: u64,
     /// A pass over a file takes one position in `stride` of each game.
     pub stride: u64,
@@ -100,10 +100,7 @@ impl Mixer {
     pub fn new(config: MixConfig) -> Result<Mixer, DataError> {
         let total: f64 = config.sources.iter().map(|source| source.weight).sum();
         if config.sources.is_empty()
-            || config
-                .sources
-                .iter()
-                .any(|source| source.weight.is_nan() || source.weight <= 0.0)
+            || config.sources.iter().any(|source| source.weight.is_nan() || source.weight <= 0.0)
         {
             return Err(DataError::Config(
                 "at least one source, each of a positive weight".to_string(),
@@ -137,12 +134,7 @@ impl Mixer {
             sources.push(stream);
         }
         let rng = Rng::new(config.seed ^ scramble(config.skip));
-        Ok(Mixer {
-            config,
-            sources,
-            rng,
-            buffer: Vec::new(),
-        })
+        Ok(Mixer { config, sources, rng, buffer: Vec::new() })
     }
 
     /// The next `n` examples.
@@ -167,10 +159,7 @@ impl Mixer {
     /// What each source has given so far.
     #[must_use]
     pub fn report(&self) -> Vec<SourceReport> {
-        self.sources
-            .iter()
-            .map(|source| source.report.clone())
-            .collect()
+        self.sources.iter().map(|source| source.report.clone()).collect()
     }
 
     /// One example of a source drawn by weight.
@@ -217,11 +206,7 @@ impl Stream {
         if held_out(index, config.validation_every) {
             return Vec::new();
         }
-        let pass = Pass {
-            seed: self.seed,
-            number: self.report.passes,
-            stride: config.stride,
-        };
+        let pass = Pass { seed: self.seed, number: self.report.passes, stride: config.stride };
         let mut plies = candidates(game, &config.kinds);
         plies.retain(|&ply| pass.takes(index, ply));
         plies

@@ -35,11 +35,7 @@ impl<R: Read> Input<R> {
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
                 Err(source) => {
                     let offset = self.offset + filled as u64;
-                    return Err(DataError::Io {
-                        file: self.file.clone(),
-                        offset,
-                        source,
-                    });
+                    return Err(DataError::Io { file: self.file.clone(), offset, source });
                 }
             }
         }
@@ -54,12 +50,7 @@ impl<R: Read> Input<R> {
     }
 
     fn fault(&self, offset: u64, expected: &'static str, found: String) -> DataError {
-        DataError::Format {
-            file: self.file.clone(),
-            offset,
-            expected,
-            found,
-        }
+        DataError::Format { file: self.file.clone(), offset, expected, found }
     }
 }
 
@@ -82,19 +73,13 @@ impl FileReader {
     /// If the file cannot be opened or does not begin with a known magic.
     pub fn open(path: &Path) -> Result<FileReader, DataError> {
         let name: Arc<str> = path.display().to_string().into();
-        let decoder = File::open(path)
-            .and_then(zstd::Decoder::new)
-            .and_then(|mut decoder| {
-                decoder.window_log_max(WINDOW_LOG_MAX)?;
-                Ok(decoder)
-            });
+        let decoder = File::open(path).and_then(zstd::Decoder::new).and_then(|mut decoder| {
+            decoder.window_log_max(WINDOW_LOG_MAX)?;
+            Ok(decoder)
+        });
         match decoder {
             Ok(decoder) => GameReader::new(BufReader::with_capacity(BUFFER, decoder), &name),
-            Err(source) => Err(DataError::Io {
-                file: name,
-                offset: 0,
-                source,
-            }),
+            Err(source) => Err(DataError::Io { file: name, offset: 0, source }),
         }
     }
 }
@@ -105,27 +90,16 @@ impl<R: Read> GameReader<R> {
     /// # Errors
     /// If the magic is neither format's.
     pub fn new(inner: R, name: &str) -> Result<GameReader<R>, DataError> {
-        let mut input = Input {
-            inner,
-            offset: 0,
-            file: name.into(),
-        };
+        let mut input = Input { inner, offset: 0, file: name.into() };
         let mut magic = [0; 6];
         let length = input.fill(&mut magic)?;
-        let Some(format) = [Format::Mavg, Format::Pvgr]
-            .into_iter()
-            .find(|format| *format.magic() == magic)
+        let Some(format) =
+            [Format::Mavg, Format::Pvgr].into_iter().find(|format| *format.magic() == magic)
         else {
             let found = format!("\"{}\"", magic[..length].escape_ascii());
             return Err(input.fault(0, "the magic MAVG1 or PVGR1", found));
         };
-        Ok(GameReader {
-            input,
-            format,
-            games: 0,
-            cut: false,
-            done: false,
-        })
+        Ok(GameReader { input, format, games: 0, cut: false, done: false })
     }
 
     /// The stream's format.
@@ -207,13 +181,7 @@ impl<R: Read> GameReader<R> {
             if self.input.fill(line)? < line.len() {
                 return Ok(None);
             }
-            game.push(
-                offset,
-                played,
-                Some(i16::from_le_bytes([s0, s1])),
-                depth,
-                line,
-            )?;
+            game.push(offset, played, Some(i16::from_le_bytes([s0, s1])), depth, line)?;
         }
         Ok(Some(game))
     }
@@ -225,28 +193,21 @@ impl<R: Read> GameReader<R> {
         if self.input.fill(fen)? < fen.len() {
             return Ok(None);
         }
-        let start = Fen::from_ascii(fen)
-            .map_err(|error| error.to_string())
-            .and_then(|fen| {
-                fen.into_position(CastlingMode::Chess960)
-                    .map_err(|error| error.to_string())
-            });
+        let start = Fen::from_ascii(fen).map_err(|error| error.to_string()).and_then(|fen| {
+            fen.into_position(CastlingMode::Chess960).map_err(|error| error.to_string())
+        });
         match start {
             Ok(start) => Ok(Some(start)),
             Err(why) => {
                 let found = format!("\"{}\" ({why})", fen.escape_ascii());
-                Err(self
-                    .input
-                    .fault(offset, "the FEN of a legal position", found))
+                Err(self.input.fault(offset, "the FEN of a legal position", found))
             }
         }
     }
 
     fn header(&self, chess960: u8, start: Chess, result: u8, at: u64) -> Result<Header, DataError> {
         if result > UNKNOWN_RESULT {
-            return Err(self
-                .input
-                .fault(at, "a result of 0..=3", result.to_string()));
+            return Err(self.input.fault(at, "a result of 0..=3", result.to_string()));
         }
         Ok(Header {
             file: self.input.file.clone(),

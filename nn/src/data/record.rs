@@ -63,12 +63,7 @@ impl Header {
 
     /// An error at `offset` of the stream this game came from.
     pub(super) fn fault(&self, offset: u64, expected: &'static str, found: String) -> DataError {
-        DataError::Format {
-            file: self.file.clone(),
-            offset,
-            expected,
-            found,
-        }
+        DataError::Format { file: self.file.clone(), offset, expected, found }
     }
 
     /// Plays the `index`-th legal move in canonical order.
@@ -90,11 +85,7 @@ impl Header {
 
     /// The error of a move index that is too large.
     pub(super) fn bad_index(&self, index: u8, legal: usize, offset: u64) -> DataError {
-        self.fault(
-            offset,
-            "the index of a legal move",
-            format!("{index} of {legal}"),
-        )
+        self.fault(offset, "the index of a legal move", format!("{index} of {legal}"))
     }
 }
 
@@ -125,20 +116,14 @@ impl MavgGame {
     /// A game of no positions yet.
     #[must_use]
     pub fn new(header: Header) -> MavgGame {
-        MavgGame {
-            header,
-            positions: Vec::new(),
-            values: Vec::new(),
-        }
+        MavgGame { header, positions: Vec::new(), values: Vec::new() }
     }
 
     /// Win probability × 127 of each legal move of `position` in canonical order.
     #[must_use]
     pub fn values(&self, position: &MavgPosition) -> &[u8] {
         let first = position.first as usize;
-        self.values
-            .get(first..first + usize::from(position.legal))
-            .unwrap_or(&[])
+        self.values.get(first..first + usize::from(position.legal)).unwrap_or(&[])
     }
 
     /// Appends a position whose legal moves have `values`. `offset` is where it was read, 0 if it was not.
@@ -167,19 +152,11 @@ impl MavgGame {
             ));
         }
         let legal = u8::try_from(values.len()).map_err(|_| {
-            self.header
-                .fault(offset, "at most 255 legal moves", values.len().to_string())
+            self.header.fault(offset, "at most 255 legal moves", values.len().to_string())
         })?;
         let first = self.values.len() as u32;
         self.values.extend_from_slice(values);
-        self.positions.push(MavgPosition {
-            offset,
-            best,
-            played,
-            score,
-            legal,
-            first,
-        });
+        self.positions.push(MavgPosition { offset, best, played, score, legal, first });
         Ok(())
     }
 }
@@ -211,20 +188,14 @@ impl PvgrGame {
     /// A game of no moves yet.
     #[must_use]
     pub fn new(header: Header) -> PvgrGame {
-        PvgrGame {
-            header,
-            plies: Vec::new(),
-            lines: Vec::new(),
-        }
+        PvgrGame { header, plies: Vec::new(), lines: Vec::new() }
     }
 
     /// Indices of the moves that continue the principal variation after the ply's move.
     #[must_use]
     pub fn line(&self, ply: &PvgrPly) -> &[u8] {
         let first = ply.first as usize;
-        self.lines
-            .get(first..first + usize::from(ply.length))
-            .unwrap_or(&[])
+        self.lines.get(first..first + usize::from(ply.length)).unwrap_or(&[])
     }
 
     /// Appends a move; `line` continues the variation after it. `offset` is where it was read, 0 if it
@@ -241,23 +212,12 @@ impl PvgrGame {
         line: &[u8],
     ) -> Result<(), DataError> {
         let length = u8::try_from(line.len()).map_err(|_| {
-            self.header.fault(
-                offset,
-                "a line of at most 255 moves",
-                line.len().to_string(),
-            )
+            self.header.fault(offset, "a line of at most 255 moves", line.len().to_string())
         })?;
         let first = self.lines.len() as u32;
         self.lines.extend_from_slice(line);
         let score = score.filter(|&score| score != NO_SCORE);
-        self.plies.push(PvgrPly {
-            offset,
-            played,
-            score,
-            depth,
-            length,
-            first,
-        });
+        self.plies.push(PvgrPly { offset, played, score, depth, length, first });
         Ok(())
     }
 
@@ -302,14 +262,10 @@ impl Game {
     /// Index of the move played in the `ply`-th position, and the byte that holds it.
     pub(super) fn played(&self, ply: usize) -> Option<(u8, u64)> {
         match self {
-            Game::Mavg(game) => game
-                .positions
-                .get(ply)
-                .map(|record| (record.played, record.offset + 2)),
-            Game::Pvgr(game) => game
-                .plies
-                .get(ply)
-                .map(|record| (record.played, record.offset)),
+            Game::Mavg(game) => {
+                game.positions.get(ply).map(|record| (record.played, record.offset + 2))
+            }
+            Game::Pvgr(game) => game.plies.get(ply).map(|record| (record.played, record.offset)),
         }
     }
 }

@@ -61,10 +61,7 @@ mod tests {
         for _ in 0..7_000 {
             seen[rng.below(7)] += 1;
         }
-        assert!(
-            seen.iter().all(|&count| (850..1_150).contains(&count)),
-            "{seen:?}"
-        );
+        assert!(seen.iter().all(|&count| (850..1_150).contains(&count)), "{seen:?}");
         assert_eq!(rng.below(0), 0);
     }
 }

@@ -20,10 +20,7 @@ pub const STARTS: [&str; 6] = [
 ];
 
 pub fn position(fen: &str) -> Chess {
-    fen.parse::<Fen>()
-        .expect("FEN")
-        .into_position(CastlingMode::Chess960)
-        .expect("position")
+    fen.parse::<Fen>().expect("FEN").into_position(CastlingMode::Chess960).expect("position")
 }
 
 /// A back rank of Chess960: bishops on different colours, the king between the rooks.
@@ -36,10 +33,7 @@ fn back_rank(rng: &mut Rng) -> String {
         rank[free[rng.below(free.len())]] = piece;
     }
     for piece in ['r', 'k', 'r'] {
-        let free = rank
-            .iter()
-            .position(|&piece| piece == ' ')
-            .expect("three are free");
+        let free = rank.iter().position(|&piece| piece == ' ').expect("three are free");
         rank[free] = piece;
     }
     rank.iter().collect()
@@ -48,9 +42,7 @@ fn back_rank(rng: &mut Rng) -> String {
 /// A start of double Chess960: each side its own back rank.
 pub fn chess960_start(rng: &mut Rng) -> Chess {
     let (black, white) = (back_rank(rng), back_rank(rng).to_uppercase());
-    position(&format!(
-        "{black}/pppppppp/8/8/8/8/PPPPPPPP/{white} w KQkq - 0 1"
-    ))
+    position(&format!("{black}/pppppppp/8/8/8/8/PPPPPPPP/{white} w KQkq - 0 1"))
 }
 
 /// Positions of a random game, the first one included, with the moves between them.
@@ -68,12 +60,8 @@ pub fn random_game(seed: u64, plies: usize) -> (Vec<Chess>, Vec<u8>) {
             break;
         }
         // Left to chance, en passant captures come once in a hundred games.
-        let rare = legal
-            .iter()
-            .position(|m| m.is_en_passant() || m.is_castle());
-        let index = rare
-            .filter(|_| rng.chance(0.3))
-            .unwrap_or_else(|| rng.below(legal.len()));
+        let rare = legal.iter().position(|m| m.is_en_passant() || m.is_castle());
+        let index = rare.filter(|_| rng.chance(0.3)).unwrap_or_else(|| rng.below(legal.len()));
         state.play_unchecked(legal[index]);
         states.push(state.clone());
         moves.push(index as u8);
@@ -91,8 +79,7 @@ pub fn mavg_game(seed: u64) -> MavgGame {
         let values: Vec<u8> = (0..legal).map(|_| rng.below(128) as u8).collect();
         let best = rng.below(legal) as u8;
         let score = rng.below(4_000) as i16 - 2_000;
-        game.push(0, (best, played), score, &values)
-            .expect("a record");
+        game.push(0, (best, played), score, &values).expect("a record");
     }
     game
 }
@@ -116,8 +103,7 @@ pub fn pvgr_game(seed: u64) -> PvgrGame {
             state.play_unchecked(legal[index]);
         }
         let score = (rng.below(5) > 0).then(|| rng.below(4_000) as i16 - 2_000);
-        game.push(0, played, score, rng.below(50) as u8, &line)
-            .expect("a record");
+        game.push(0, played, score, rng.below(50) as u8, &line).expect("a record");
     }
     game
 }
@@ -132,26 +118,17 @@ fn bytes(format: Format, games: impl Iterator<Item = Game>) -> Vec<u8> {
 
 /// A decompressed stream of `games` random games.
 pub fn mavg_bytes(seed: u64, games: u64) -> Vec<u8> {
-    bytes(
-        Format::Mavg,
-        (0..games).map(|game| Game::Mavg(mavg_game(seed * 1_000 + game))),
-    )
+    bytes(Format::Mavg, (0..games).map(|game| Game::Mavg(mavg_game(seed * 1_000 + game))))
 }
 
 /// A decompressed stream of `games` random games.
 pub fn pvgr_bytes(seed: u64, games: u64) -> Vec<u8> {
-    bytes(
-        Format::Pvgr,
-        (0..games).map(|game| Game::Pvgr(pvgr_game(seed * 1_000 + game))),
-    )
+    bytes(Format::Pvgr, (0..games).map(|game| Game::Pvgr(pvgr_game(seed * 1_000 + game))))
 }
 
 /// All games of a compressed file.
 pub fn unpack(path: &Path) -> Vec<Game> {
-    FileReader::open(path)
-        .expect("open")
-        .map(|game| game.expect("game"))
-        .collect()
+    FileReader::open(path).expect("open").map(|game| game.expect("game")).collect()
 }
 
 /// A compressed file in the temporary folder, removed when dropped.

@@ -35,10 +35,7 @@ pub fn validation(
 ) -> Result<Vec<Example>, DataError> {
     let reader = FileReader::open(path)?;
     if ask == Ask::Variation && reader.format() == Format::Mavg {
-        return Err(DataError::Config(format!(
-            "{} has no principal variations",
-            path.display()
-        )));
+        return Err(DataError::Config(format!("{} has no principal variations", path.display())));
     }
     let kinds = Kinds {
         action_share: f64::from(u8::from(ask == Ask::Action)),
@@ -56,10 +53,7 @@ pub fn validation(
         }
     }
     if games.is_empty() {
-        return Err(DataError::Config(format!(
-            "{} has no held-out game",
-            path.display()
-        )));
+        return Err(DataError::Config(format!("{} has no held-out game", path.display())));
     }
     let total: usize = games.iter().map(|(_, plies)| plies.len()).sum();
     let (mut rng, mut counts) = (Rng::new(0), Counts::default());
@@ -100,39 +94,26 @@ mod tests {
     #[test]
     fn as_many_are_taken_as_asked() {
         for (limit, total) in [(1, 7), (7, 7), (3, 1_000), (999, 1_000), (0, 5), (20, 5)] {
-            let taken = (0..total)
-                .filter(|&number| takes(number, limit, total))
-                .count();
+            let taken = (0..total).filter(|&number| takes(number, limit, total)).count();
             assert_eq!(taken, limit.min(total), "{limit} of {total}");
         }
     }
 
     #[test]
     fn held_out_games_never_enter_training() {
-        for (name, bytes) in [
-            ("held-mavg", mavg_bytes(21, 60)),
-            ("held-pvgr", pvgr_bytes(21, 60)),
-        ] {
+        for (name, bytes) in [("held-mavg", mavg_bytes(21, 60)), ("held-pvgr", pvgr_bytes(21, 60))]
+        {
             let sample = Sample::new(name, &bytes);
-            let mut config = MixConfig::new(vec![MixSource {
-                path: sample.0.clone(),
-                weight: 1.0,
-            }]);
-            (
-                config.buffer,
-                config.validation_every,
-                config.kinds.min_depth,
-            ) = (50, 5, 0);
+            let mut config =
+                MixConfig::new(vec![MixSource { path: sample.0.clone(), weight: 1.0 }]);
+            (config.buffer, config.validation_every, config.kinds.min_depth) = (50, 5, 0);
             let held: HashSet<_> = validation(&sample.0, usize::MAX >> 1, Ask::Position, &config)
                 .expect("held out")
                 .iter()
                 .map(|example| (example.features.pieces, example.value.to_bits()))
                 .collect();
             assert!(held.len() > 100, "{name}: {}", held.len());
-            let batch = Mixer::new(config)
-                .expect("mixer")
-                .next_batch(5_000)
-                .expect("batch");
+            let batch = Mixer::new(config).expect("mixer").next_batch(5_000).expect("batch");
             // Labels are random: the same position and value is the same record.
             let leaked = batch
                 .iter()
@@ -153,11 +134,7 @@ mod tests {
             let again = validation(&sample.0, 50, ask, &config).expect("set");
             assert_eq!(format!("{set:?}"), format!("{again:?}"));
             assert!((30..=50).contains(&set.len()), "{}", set.len());
-            let source = if ask == Ask::Variation {
-                Source::Variation
-            } else {
-                Source::GameMove
-            };
+            let source = if ask == Ask::Variation { Source::Variation } else { Source::GameMove };
             assert!(
                 set.iter()
                     .all(|e| e.source == source && e.features.has_action == (ask == Ask::Action))

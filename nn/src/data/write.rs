@@ -43,11 +43,7 @@ impl FileWriter {
         });
         match encoder {
             Ok(encoder) => GameWriter::new(encoder, format, &name),
-            Err(source) => Err(DataError::Io {
-                file: name,
-                offset: 0,
-                source,
-            }),
+            Err(source) => Err(DataError::Io { file: name, offset: 0, source }),
         }
     }
 
@@ -57,14 +53,7 @@ impl FileWriter {
     /// If the file cannot be written.
     pub fn finish_file(self) -> Result<(), DataError> {
         let (file, offset) = (self.file, self.offset);
-        self.inner
-            .finish()
-            .map(drop)
-            .map_err(|source| DataError::Io {
-                file,
-                offset,
-                source,
-            })
+        self.inner.finish().map(drop).map_err(|source| DataError::Io { file, offset, source })
     }
 }
 
@@ -75,13 +64,7 @@ impl<W: Write> GameWriter<W> {
     /// If `inner` cannot be written.
     pub fn new(inner: W, format: Format, name: &str) -> Result<GameWriter<W>, DataError> {
         let buffer = format.magic().to_vec();
-        let mut writer = GameWriter {
-            inner,
-            format,
-            file: name.into(),
-            offset: 0,
-            buffer,
-        };
+        let mut writer = GameWriter { inner, format, file: name.into(), offset: 0, buffer };
         writer.flush()?;
         Ok(writer)
     }
@@ -108,22 +91,19 @@ impl<W: Write> GameWriter<W> {
                 self.buffer.push(header.result);
                 self.buffer.extend(length.to_le_bytes());
                 for record in &game.positions {
-                    self.buffer
-                        .extend([record.legal, record.best, record.played]);
+                    self.buffer.extend([record.legal, record.best, record.played]);
                     self.buffer.extend(record.score.to_le_bytes());
                     self.buffer.extend(game.values(record));
                 }
             }
             (Game::Pvgr(game), Format::Pvgr) => {
-                self.buffer
-                    .extend([u8::from(header.chess960), header.result]);
+                self.buffer.extend([u8::from(header.chess960), header.result]);
                 self.fen(header);
                 self.buffer.extend(length.to_le_bytes());
                 for record in &game.plies {
                     let line = game.line(record);
                     self.buffer.push(record.played);
-                    self.buffer
-                        .extend(record.score.unwrap_or(NO_SCORE).to_le_bytes());
+                    self.buffer.extend(record.score.unwrap_or(NO_SCORE).to_le_bytes());
                     self.buffer.extend([record.depth, line.len() as u8]);
                     self.buffer.extend(line);
                 }
@@ -151,13 +131,11 @@ impl<W: Write> GameWriter<W> {
     }
 
     fn flush(&mut self) -> Result<(), DataError> {
-        self.inner
-            .write_all(&self.buffer)
-            .map_err(|source| DataError::Io {
-                file: self.file.clone(),
-                offset: self.offset,
-                source,
-            })?;
+        self.inner.write_all(&self.buffer).map_err(|source| DataError::Io {
+            file: self.file.clone(),
+            offset: self.offset,
+            source,
+        })?;
         self.offset += self.buffer.len() as u64;
         Ok(())
     }
@@ -191,11 +169,7 @@ mod tests {
             .expect("game");
         let mut writer = GameWriter::new(Vec::new(), Format::Pvgr, "copy").expect("magic");
         assert!(
-            writer
-                .write(&game)
-                .expect_err("refused")
-                .to_string()
-                .contains("expected a PVGR1 game")
+            writer.write(&game).expect_err("refused").to_string().contains("expected a PVGR1 game")
         );
         assert_eq!(writer.into_inner(), Format::Pvgr.magic());
     }

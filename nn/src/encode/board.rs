@@ -60,11 +60,7 @@ fn board_tokens(position: &Chess, viewer: Color) -> ([u8; 64], [u16; 64]) {
         pieces[token(square)] = u32::from(piece.role) as u8 + theirs;
     }
     for color in [viewer, !viewer] {
-        let flag = if color == viewer {
-            FLAG_OUR_CASTLING_ROOK
-        } else {
-            FLAG_THEIR_CASTLING_ROOK
-        };
+        let flag = if color == viewer { FLAG_OUR_CASTLING_ROOK } else { FLAG_THEIR_CASTLING_ROOK };
         for side in [CastlingSide::KingSide, CastlingSide::QueenSide] {
             if let Some(rook) = position.castles().rook(color, side) {
                 flags[token(rook)] |= flag;
@@ -109,10 +105,7 @@ impl NextBoard {
     #[must_use]
     pub fn of(after: &Chess) -> NextBoard {
         let (pieces, flags) = board_tokens(after, !after.turn());
-        NextBoard {
-            pieces,
-            flags: flags.map(|bits| bits as u8),
-        }
+        NextBoard { pieces, flags: flags.map(|bits| bits as u8) }
     }
 }
 
@@ -130,16 +123,8 @@ mod tests {
                 let setup = state.to_setup(EnPassantMode::Legal).into_mirrored();
                 let mirrored =
                     Chess::from_setup(setup, CastlingMode::Chess960).expect("a mirrored position");
-                assert_eq!(
-                    Features::of(state),
-                    Features::of(&mirrored),
-                    "seed {seed} ply {ply}"
-                );
-                assert_eq!(
-                    NextBoard::of(state),
-                    NextBoard::of(&mirrored),
-                    "seed {seed} ply {ply}"
-                );
+                assert_eq!(Features::of(state), Features::of(&mirrored), "seed {seed} ply {ply}");
+                assert_eq!(NextBoard::of(state), NextBoard::of(&mirrored), "seed {seed} ply {ply}");
                 let codes = |state: &Chess| {
                     let mut codes: Vec<usize> = canonical_moves(state)
                         .iter()
@@ -158,14 +143,8 @@ mod tests {
     fn tokens_hold_pieces_rights_and_en_passant() {
         let features = Features::of(&position("r3k3/8/8/8/Pp6/8/8/4K2R b Kq a3 7 30"));
         // From Black: a8 is token 0, e8 token 4; b4 is token 33 and a3 token 40.
-        assert_eq!(
-            (features.pieces[0], features.flags[0]),
-            (4, FLAG_OUR_CASTLING_ROOK)
-        );
-        assert_eq!(
-            (features.pieces[63], features.flags[63]),
-            (10, FLAG_THEIR_CASTLING_ROOK)
-        );
+        assert_eq!((features.pieces[0], features.flags[0]), (4, FLAG_OUR_CASTLING_ROOK));
+        assert_eq!((features.pieces[63], features.flags[63]), (10, FLAG_THEIR_CASTLING_ROOK));
         assert_eq!((features.pieces[4], features.pieces[60]), (6, 12));
         assert_eq!((features.pieces[33], features.pieces[32]), (1, 7));
         assert_eq!(features.flags[40], FLAG_EN_PASSANT);
@@ -182,20 +161,13 @@ mod tests {
     #[test]
     fn an_action_marks_from_to_and_promotion() {
         let state = position("8/P6k/8/8/8/8/8/K7 w - - 0 1");
-        let queen = MoveCode {
-            from: 48,
-            to: 56,
-            promotion: 4,
-        };
+        let queen = MoveCode { from: 48, to: 56, promotion: 4 };
         let features = Features::with_action(&state, queen);
         assert!(features.has_action);
         assert_eq!(features.flags[48], FLAG_FROM);
         assert_eq!(features.flags[56], FLAG_TO | FLAG_PROMOTION << 3);
         let mut plain = features.clone();
-        plain
-            .flags
-            .iter_mut()
-            .for_each(|bits| *bits &= !ACTION_FLAG_BITS);
+        plain.flags.iter_mut().for_each(|bits| *bits &= !ACTION_FLAG_BITS);
         plain.has_action = false;
         assert_eq!(plain, Features::of(&state));
     }

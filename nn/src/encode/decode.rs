@@ -148,9 +148,7 @@ fn piece_of(class: u8, viewer: Color) -> Result<Option<Piece>, ()> {
         1..=ROLES => (viewer, class),
         _ => (!viewer, class - ROLES),
     };
-    Role::try_from(role)
-        .map(|role| Some(Piece { color, role }))
-        .map_err(drop)
+    Role::try_from(role).map(|role| Some(Piece { color, role })).map_err(drop)
 }
 
 /// Takes the flags of one token over into `setup`.
@@ -159,16 +157,12 @@ fn flags_of(setup: &mut Setup, place: (usize, Square), token: (u8, u8)) -> Resul
     let has = |flag: u16| u16::from(bits) & flag != 0;
     if u16::from(bits) & !(FLAG_OUR_CASTLING_ROOK | FLAG_THEIR_CASTLING_ROOK | FLAG_EN_PASSANT) != 0
     {
-        return Err(DecodeError::Flag {
-            token: number,
-            bits,
-        });
+        return Err(DecodeError::Flag { token: number, bits });
     }
     let rook = Role::Rook as u8;
-    for (flag, class_of_rook) in [
-        (FLAG_OUR_CASTLING_ROOK, rook),
-        (FLAG_THEIR_CASTLING_ROOK, rook + ROLES),
-    ] {
+    for (flag, class_of_rook) in
+        [(FLAG_OUR_CASTLING_ROOK, rook), (FLAG_THEIR_CASTLING_ROOK, rook + ROLES)]
+    {
         if has(flag) {
             if class != class_of_rook {
                 return Err(DecodeError::CastlingWithoutRook(square));
@@ -211,9 +205,7 @@ mod tests {
         for seed in 0..150 {
             let (states, moves) = random_game(seed, 100);
             for (ply, (pair, &index)) in states.windows(2).zip(&moves).enumerate() {
-                let [before, after] = pair else {
-                    unreachable!()
-                };
+                let [before, after] = pair else { unreachable!() };
                 let m = crate::encode::canonical_moves(before)[usize::from(index)];
                 met[0] += usize::from(m.is_castle());
                 met[1] += usize::from(m.is_en_passant());
@@ -248,50 +240,17 @@ mod tests {
             bad.decode(Color::White, 0).expect_err("a fault")
         };
         assert!(good.decode(Color::White, 0).is_ok());
-        assert_eq!(
-            fault(&|b| b.pieces[60] = 0),
-            DecodeError::NoKing(Color::Black)
-        );
-        assert_eq!(
-            fault(&|b| b.pieces[4] = 0),
-            DecodeError::NoKing(Color::White)
-        );
-        assert_eq!(
-            fault(&|b| b.pieces[20] = 6),
-            DecodeError::TooManyKings(Color::White)
-        );
-        assert_eq!(
-            fault(&|b| b.pieces[57] = 7),
-            DecodeError::PawnOnBackRank(Square::B8)
-        );
-        assert_eq!(
-            fault(&|b| b.pieces[30] = 13),
-            DecodeError::PieceClass {
-                token: 30,
-                class: 13
-            }
-        );
-        assert_eq!(
-            fault(&|b| b.flags[30] = 8),
-            DecodeError::Flag { token: 30, bits: 8 }
-        );
-        assert_eq!(
-            fault(&|b| b.flags[0] = 1),
-            DecodeError::CastlingWithoutRook(Square::A1)
-        );
-        assert_eq!(
-            fault(&|b| b.flags[7] = 2),
-            DecodeError::CastlingWithoutRook(Square::H1)
-        );
+        assert_eq!(fault(&|b| b.pieces[60] = 0), DecodeError::NoKing(Color::Black));
+        assert_eq!(fault(&|b| b.pieces[4] = 0), DecodeError::NoKing(Color::White));
+        assert_eq!(fault(&|b| b.pieces[20] = 6), DecodeError::TooManyKings(Color::White));
+        assert_eq!(fault(&|b| b.pieces[57] = 7), DecodeError::PawnOnBackRank(Square::B8));
+        assert_eq!(fault(&|b| b.pieces[30] = 13), DecodeError::PieceClass { token: 30, class: 13 });
+        assert_eq!(fault(&|b| b.flags[30] = 8), DecodeError::Flag { token: 30, bits: 8 });
+        assert_eq!(fault(&|b| b.flags[0] = 1), DecodeError::CastlingWithoutRook(Square::A1));
+        assert_eq!(fault(&|b| b.flags[7] = 2), DecodeError::CastlingWithoutRook(Square::H1));
         assert_eq!(fault(&|b| b.pieces.swap(4, 12)), DecodeError::Castling);
-        assert_eq!(
-            fault(&|b| b.pieces[36] = 10),
-            DecodeError::MoverInCheck(Color::White)
-        );
-        assert_eq!(
-            fault(&|b| b.flags[20] = 4),
-            DecodeError::EnPassant(Square::E3)
-        );
+        assert_eq!(fault(&|b| b.pieces[36] = 10), DecodeError::MoverInCheck(Color::White));
+        assert_eq!(fault(&|b| b.flags[20] = 4), DecodeError::EnPassant(Square::E3));
         assert_eq!(
             fault(&|b| (b.flags[20], b.flags[21]) = (4, 4)),
             DecodeError::TwoEnPassant(Square::E3, Square::F3)

@@ -77,10 +77,7 @@ pub fn canonical_moves(position: &Chess) -> MoveList {
     }
     let words = &mut words[..moves.len()];
     words.sort_unstable();
-    words
-        .iter()
-        .map(|word| moves[(word & 0xff) as usize])
-        .collect()
+    words.iter().map(|word| moves[(word & 0xff) as usize]).collect()
 }
 
 /// The `index`-th of [`canonical_moves`], found without sorting the others; None past the end.
@@ -134,24 +131,13 @@ mod tests {
         for seed in 0..60 {
             for (ply, state) in random_game(seed, 80).0.iter().enumerate() {
                 let legal = canonical_moves(state);
-                let codes: Vec<MoveCode> = legal
-                    .iter()
-                    .filter_map(|&m| MoveCode::new(m, false))
-                    .collect();
-                assert_eq!(
-                    codes.len(),
-                    state.legal_moves().len(),
-                    "seed {seed} ply {ply}"
-                );
+                let codes: Vec<MoveCode> =
+                    legal.iter().filter_map(|&m| MoveCode::new(m, false)).collect();
+                assert_eq!(codes.len(), state.legal_moves().len(), "seed {seed} ply {ply}");
                 let order: Vec<usize> = codes.iter().map(|code| code.index()).collect();
-                assert!(
-                    order.is_sorted_by(|a, b| a < b),
-                    "seed {seed} ply {ply}: {order:?}"
-                );
-                let flipped: HashSet<MoveCode> = legal
-                    .iter()
-                    .filter_map(|&m| MoveCode::new(m, true))
-                    .collect();
+                assert!(order.is_sorted_by(|a, b| a < b), "seed {seed} ply {ply}: {order:?}");
+                let flipped: HashSet<MoveCode> =
+                    legal.iter().filter_map(|&m| MoveCode::new(m, true)).collect();
                 assert_eq!(flipped.len(), codes.len(), "seed {seed} ply {ply}");
                 assert!(codes.iter().all(|code| flipped.contains(&MoveCode {
                     from: code.from ^ 56,
@@ -168,11 +154,7 @@ mod tests {
             for (ply, state) in random_game(seed, 40).0.iter().enumerate() {
                 let legal = canonical_moves(state);
                 for (index, &m) in legal.iter().enumerate() {
-                    assert_eq!(
-                        canonical_move(state, index),
-                        Some(m),
-                        "seed {seed} ply {ply}"
-                    );
+                    assert_eq!(canonical_move(state, index), Some(m), "seed {seed} ply {ply}");
                 }
                 assert_eq!(canonical_move(state, legal.len()), None);
             }
@@ -187,22 +169,8 @@ mod tests {
         };
         // Legal moves from e1 in canonical order: a1, d1, f1, h1, d2, e2, f2; a1's ten come first.
         let castle = code("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", 10);
-        assert_eq!(
-            castle,
-            Some(MoveCode {
-                from: 4,
-                to: 0,
-                promotion: 0
-            })
-        );
+        assert_eq!(castle, Some(MoveCode { from: 4, to: 0, promotion: 0 }));
         let under = code("8/P6k/8/8/8/8/8/K7 w - - 0 1", 3);
-        assert_eq!(
-            under,
-            Some(MoveCode {
-                from: 48,
-                to: 56,
-                promotion: 1
-            })
-        );
+        assert_eq!(under, Some(MoveCode { from: 48, to: 56, promotion: 1 }));
     }
 }

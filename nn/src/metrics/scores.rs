@@ -24,13 +24,7 @@ pub fn rank_of(scores: &[f32], target: usize) -> Option<usize> {
             || (own.is_nan() && !score.is_nan())
             || (index < target && (score == own || own.is_nan()))
     };
-    Some(
-        scores
-            .iter()
-            .enumerate()
-            .filter(|&each| ahead(each))
-            .count(),
-    )
+    Some(scores.iter().enumerate().filter(|&each| ahead(each)).count())
 }
 
 /// Win probability lost by playing the move with the best score: in [0, 1]. None unless the values of

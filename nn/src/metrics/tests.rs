@@ -11,19 +11,10 @@ const NAN: f32 = f32::NAN;
 fn ranks_and_choices_by_hand() {
     let scores = [0.2, 0.9, NAN, 0.9, 0.1];
     assert_eq!(best_index(&scores), Some(1));
-    assert_eq!(
-        [0, 1, 2, 3, 4].map(|index| rank_of(&scores, index)),
-        [2, 0, 4, 1, 3].map(Some)
-    );
+    assert_eq!([0, 1, 2, 3, 4].map(|index| rank_of(&scores, index)), [2, 0, 4, 1, 3].map(Some));
     assert_eq!((rank_of(&scores, 5), best_index(&[])), (None, None));
-    assert_eq!(
-        (best_index(&[NAN, 0.0]), best_index(&[NAN, NAN])),
-        (Some(1), Some(0))
-    );
-    assert_eq!(
-        (rank_of(&[NAN, NAN], 0), rank_of(&[NAN, NAN], 1)),
-        (Some(0), Some(1))
-    );
+    assert_eq!((best_index(&[NAN, 0.0]), best_index(&[NAN, NAN])), (Some(1), Some(0)));
+    assert_eq!((rank_of(&[NAN, NAN], 0), rank_of(&[NAN, NAN], 1)), (Some(0), Some(1)));
 }
 
 #[test]
@@ -31,10 +22,7 @@ fn regret_is_what_the_choice_costs() {
     assert_eq!(regret(&[1.0, 3.0, 2.0], &[0.75, 0.5, 0.25]), Some(0.25));
     assert_eq!(regret(&[5.0, 3.0, 2.0], &[0.75, 0.5, 0.25]), Some(0.0));
     assert_eq!(regret(&[5.0, 3.0], &[0.75, NAN]), None);
-    assert_eq!(
-        (regret(&[5.0], &[0.75, 0.5]), regret(&[], &[])),
-        (None, None)
-    );
+    assert_eq!((regret(&[5.0], &[0.75, 0.5]), regret(&[], &[])), (None, None));
 }
 
 #[test]
@@ -47,25 +35,16 @@ fn tau_b_by_hand() {
     // b ties one pair of three: 2 / sqrt(3 * 2).
     let tied = tau(&[1.0, 2.0, 3.0], &[1.0, 2.0, 2.0]).expect("a number");
     assert!((tied - 2.0 / 6f64.sqrt()).abs() < 1e-12);
-    assert_eq!(
-        (tau(&[1.0, 1.0], &[1.0, 2.0]), tau(&[1.0], &[1.0])),
-        (None, None)
-    );
+    assert_eq!((tau(&[1.0, 1.0], &[1.0, 2.0]), tau(&[1.0], &[1.0])), (None, None));
     assert_eq!(tau(&[1.0, NAN, 2.0], &[1.0, 0.0, 2.0]), Some(1.0));
 }
 
 #[test]
 fn calibration_by_hand() {
     let mut calibration = Calibration::default();
-    for (predicted, outcome) in [
-        (0.95, 1.0),
-        (0.95, 0.0),
-        (1.0, 1.0),
-        (0.25, 0.25),
-        (NAN, 1.0),
-        (0.5, NAN),
-        (1.5, 1.0),
-    ] {
+    for (predicted, outcome) in
+        [(0.95, 1.0), (0.95, 0.0), (1.0, 1.0), (0.25, 0.25), (NAN, 1.0), (0.5, NAN), (1.5, 1.0)]
+    {
         calibration.add(predicted, outcome);
     }
     assert_eq!(calibration.bins[9].0.count(), 3);
@@ -77,42 +56,19 @@ fn calibration_by_hand() {
 
 #[test]
 fn legality_counts_by_hand() {
-    let code = |to| MoveCode {
-        from: 0,
-        to,
-        promotion: 0,
-    };
-    let counts = Counts::of(
-        &[code(1), code(2), code(3), code(3)],
-        &[code(2), code(3), code(4), code(5)],
-    );
-    assert_eq!(
-        counts,
-        Counts {
-            right: 2,
-            invented: 1,
-            missed: 2
-        }
-    );
-    assert_eq!(
-        (counts.precision(), counts.recall()),
-        (Some(2.0 / 3.0), Some(0.5))
-    );
+    let code = |to| MoveCode { from: 0, to, promotion: 0 };
+    let counts =
+        Counts::of(&[code(1), code(2), code(3), code(3)], &[code(2), code(3), code(4), code(5)]);
+    assert_eq!(counts, Counts { right: 2, invented: 1, missed: 2 });
+    assert_eq!((counts.precision(), counts.recall()), (Some(2.0 / 3.0), Some(0.5)));
     assert_eq!(counts.f1(), Some(4.0 / 7.0));
     let none = Counts::default();
-    assert_eq!(
-        (none.precision(), none.recall(), none.f1()),
-        (None, None, None)
-    );
+    assert_eq!((none.precision(), none.recall(), none.f1()), (None, None, None));
 }
 
 fn example() -> Example {
     let board = Chess::default();
-    let code = |to| MoveCode {
-        from: 12,
-        to,
-        promotion: 0,
-    };
+    let code = |to| MoveCode { from: 12, to, promotion: 0 };
     Example {
         features: Features::of(&board),
         source: Source::ActionValues,
@@ -174,28 +130,12 @@ fn sums_are_those_of_the_parts_however_they_are_merged() {
         127.0 / 128.0,
     ];
     for ((mean, expected), (name, _)) in means.iter().zip(expected).zip(both.means()) {
-        assert!(
-            (mean - expected).abs() < 1e-9,
-            "{name}: {mean} instead of {expected}"
-        );
+        assert!((mean - expected).abs() < 1e-9, "{name}: {mean} instead of {expected}");
     }
-    assert_eq!(
-        both.legality,
-        Counts {
-            right: 4,
-            invented: 0,
-            missed: 2
-        }
-    );
+    assert_eq!(both.legality, Counts { right: 4, invented: 0, missed: 2 });
     let table = both.to_string();
-    assert!(
-        table.contains("policy top 1              0.5000         2\n"),
-        "{table}"
-    );
-    assert!(
-        table.contains("calibration by result: error 0.5000\n"),
-        "{table}"
-    );
+    assert!(table.contains("policy top 1              0.5000         2\n"), "{table}");
+    assert!(table.contains("calibration by result: error 0.5000\n"), "{table}");
 }
 
 #[test]

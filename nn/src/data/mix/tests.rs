@@ -5,10 +5,8 @@ use crate::data::Source;
 use crate::data::testing::{Sample, mavg_bytes, pvgr_bytes};
 
 fn config(samples: &[(&Sample, f64)]) -> MixConfig {
-    let source = |(sample, weight): &(&Sample, f64)| MixSource {
-        path: sample.0.clone(),
-        weight: *weight,
-    };
+    let source =
+        |(sample, weight): &(&Sample, f64)| MixSource { path: sample.0.clone(), weight: *weight };
     let mut config = MixConfig::new(samples.iter().map(source).collect());
     (config.buffer, config.kinds.min_depth) = (100, 0);
     config
@@ -20,10 +18,8 @@ fn prints(batch: &[Example]) -> Vec<String> {
 
 #[test]
 fn a_seed_gives_one_stream_whatever_the_batches() {
-    let (a, b) = (
-        Sample::new("seed-a", &mavg_bytes(31, 20)),
-        Sample::new("seed-b", &pvgr_bytes(31, 20)),
-    );
+    let (a, b) =
+        (Sample::new("seed-a", &mavg_bytes(31, 20)), Sample::new("seed-b", &pvgr_bytes(31, 20)));
     let config = config(&[(&a, 1.0), (&b, 1.0)]);
     let mut one = Mixer::new(config.clone()).expect("mixer");
     let mut two = Mixer::new(config.clone()).expect("mixer");
@@ -33,10 +29,7 @@ fn a_seed_gives_one_stream_whatever_the_batches() {
     assert_eq!(prints(&whole), prints(&parts));
     let mut other = config;
     other.seed = 1;
-    let other = Mixer::new(other)
-        .expect("mixer")
-        .next_batch(60)
-        .expect("batch");
+    let other = Mixer::new(other).expect("mixer").next_batch(60).expect("batch");
     assert_ne!(prints(&whole), prints(&other));
 }
 
@@ -48,10 +41,7 @@ fn shares_follow_weights_and_kinds() {
     );
     let mut config = config(&[(&a, 1.0), (&b, 3.0)]);
     config.kinds.action_share = 0.25;
-    let batch = Mixer::new(config)
-        .expect("mixer")
-        .next_batch(8_000)
-        .expect("batch");
+    let batch = Mixer::new(config).expect("mixer").next_batch(8_000).expect("batch");
     let share = |of: &dyn Fn(&Example) -> bool| {
         batch.iter().filter(|e| of(e)).count() as f64 / batch.len() as f64
     };
@@ -69,11 +59,7 @@ fn no_question_is_asked_twice_in_a_pass() {
     bytes.extend_from_slice(&mavg_bytes(34, 1)[6..]);
     let sample = Sample::new("twice", &bytes);
     let mut config = config(&[(&sample, 1.0)]);
-    (
-        config.stride,
-        config.validation_every,
-        config.kinds.action_share,
-    ) = (1, 0, 0.0);
+    (config.stride, config.validation_every, config.kinds.action_share) = (1, 0, 0.0);
     config.buffer = 10_000;
     let mut mixer = Mixer::new(config).expect("mixer");
     let mut drawn = 0;
@@ -82,11 +68,7 @@ fn no_question_is_asked_twice_in_a_pass() {
         drawn += 1;
     }
     let report = &mixer.report()[0];
-    assert_eq!(
-        (report.games, report.passes),
-        (41, 0),
-        "the second twenty games gave nothing"
-    );
+    assert_eq!((report.games, report.passes), (41, 0), "the second twenty games gave nothing");
     assert!(report.counts.duplicates >= drawn - 1, "{report:?}");
 }
 
@@ -123,10 +105,7 @@ fn what_cannot_be_mixed_is_said() {
     let empty = Sample::new("empty", b"MAVG1\n");
     let say = |config: MixConfig| match Mixer::new(config) {
         Err(error) => error.to_string(),
-        Ok(mut mixer) => mixer
-            .next_batch(1)
-            .expect_err("nothing to give")
-            .to_string(),
+        Ok(mut mixer) => mixer.next_batch(1).expect_err("nothing to give").to_string(),
     };
     assert!(say(MixConfig::new(Vec::new())).contains("at least one source"));
     assert!(say(config(&[(&empty, f64::NAN)])).contains("positive weight"));

@@ -27,10 +27,7 @@ fn any_cut_gives_the_whole_games_before_it_and_no_error() {
             assert!(some.len() < 3);
             ends += usize::from(!cut);
         }
-        assert_eq!(
-            ends, 3,
-            "only the ends of the magic and of the first two games are no cuts"
-        );
+        assert_eq!(ends, 3, "only the ends of the magic and of the first two games are no cuts");
     }
 }
 
@@ -52,17 +49,11 @@ fn damaged_zstd_is_an_error_that_names_the_file() {
     let mut packed = zstd::encode_all(mavg_bytes(3, 40).as_slice(), 1).expect("pack");
     let middle = packed.len() / 2;
     packed[4..middle].fill(0xa5);
-    let text = match GameReader::new(
-        zstd::Decoder::new(packed.as_slice()).expect("decoder"),
-        "sample",
-    ) {
-        Err(error) => error.to_string(),
-        Ok(reader) => reader
-            .filter_map(Result::err)
-            .next()
-            .expect("an error")
-            .to_string(),
-    };
+    let text =
+        match GameReader::new(zstd::Decoder::new(packed.as_slice()).expect("decoder"), "sample") {
+            Err(error) => error.to_string(),
+            Ok(reader) => reader.filter_map(Result::err).next().expect("an error").to_string(),
+        };
     assert!(text.starts_with("sample: "), "{text}");
 }
 
@@ -70,9 +61,7 @@ fn damaged_zstd_is_an_error_that_names_the_file() {
 fn messages_name_the_byte_and_what_was_expected() {
     let bytes = mavg_bytes(4, 2);
     let (whole, ..) = games(&bytes);
-    let Game::Mavg(game) = &whole[1] else {
-        panic!("format")
-    };
+    let Game::Mavg(game) = &whole[1] else { panic!("format") };
     let at = game.positions[3].offset as usize;
     let damage = |at: usize, byte: u8| {
         let mut bytes = bytes.clone();
@@ -88,14 +77,8 @@ fn messages_name_the_byte_and_what_was_expected() {
     assert!(damage(8, b'x').starts_with(&say(8, "the FEN of a legal position")));
     let result = 8 + usize::from(bytes[7]);
     assert!(damage(result, 4).starts_with(&say(result, "a result of 0..=3")));
-    let error = GameReader::new(&b"MAVG2\n"[..], "sample")
-        .err()
-        .expect("an error")
-        .to_string();
-    assert_eq!(
-        error,
-        say(0, "the magic MAVG1 or PVGR1, found \"MAVG2\\n\"")
-    );
+    let error = GameReader::new(&b"MAVG2\n"[..], "sample").err().expect("an error").to_string();
+    assert_eq!(error, say(0, "the magic MAVG1 or PVGR1, found \"MAVG2\\n\""));
 }
 
 #[test]
@@ -114,11 +97,8 @@ fn any_changed_byte_is_read_or_refused_without_panic() {
 #[test]
 fn packed_files_are_read() {
     let path = std::env::temp_dir().join(format!("mavka-read-{}.zst", std::process::id()));
-    std::fs::write(
-        &path,
-        zstd::encode_all(pvgr_bytes(6, 5).as_slice(), 1).expect("pack"),
-    )
-    .expect("write");
+    std::fs::write(&path, zstd::encode_all(pvgr_bytes(6, 5).as_slice(), 1).expect("pack"))
+        .expect("write");
     assert_eq!(unpack(&path).len(), 5);
     std::fs::remove_file(&path).expect("remove");
     let error = FileReader::open(&path).err().expect("an error").to_string();

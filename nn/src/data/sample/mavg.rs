@@ -22,11 +22,7 @@ impl Sampler<'_> {
         if !self.admit(state, None) {
             return Ok(None);
         }
-        Ok(Some(of_state(
-            state,
-            &legal,
-            label_of(game, record, state.turn()),
-        )))
+        Ok(Some(of_state(state, &legal, label_of(game, record, state.turn()))))
     }
 
     /// `MAV(s, a)` of the `ply`-th position: after the move played the labels of the next position, after
@@ -71,13 +67,7 @@ impl Sampler<'_> {
             value: 1.0 - action_value(q),
             result: result_for(after.turn(), game.header.result).filter(|_| followed),
         };
-        Ok(of_action(
-            state,
-            action,
-            &after,
-            &canonical_moves(&after),
-            label,
-        ))
+        Ok(of_action(state, action, &after, &canonical_moves(&after), label))
     }
 
     /// Index of a random legal move. Now and then moves are preferred that are rare among legal ones and
@@ -86,16 +76,11 @@ impl Sampler<'_> {
     fn draw_action(&mut self, state: &Chess, legal: &MoveList) -> usize {
         if self.rng.chance(self.kinds.special_share) {
             let all = || legal.iter().enumerate();
-            let mut rare: Vec<usize> = all()
-                .filter(|(_, m)| ends_game(state, **m))
-                .map(|(index, _)| index)
-                .collect();
+            let mut rare: Vec<usize> =
+                all().filter(|(_, m)| ends_game(state, **m)).map(|(index, _)| index).collect();
             if rare.is_empty() {
                 let special = |m: Move| m.is_promotion() || m.is_castle() || m.is_en_passant();
-                rare = all()
-                    .filter(|(_, m)| special(**m))
-                    .map(|(index, _)| index)
-                    .collect();
+                rare = all().filter(|(_, m)| special(**m)).map(|(index, _)| index).collect();
             }
             if let Some(&index) = rare.get(self.rng.below(rare.len())) {
                 return index;
@@ -116,9 +101,7 @@ fn legal_moves(
         return Ok(legal);
     }
     let found = format!("{} where the rules give {}", record.legal, legal.len());
-    Err(game
-        .header
-        .fault(record.offset, "the number of legal moves", found))
+    Err(game.header.fault(record.offset, "the number of legal moves", found))
 }
 
 fn label_of<'a>(game: &'a MavgGame, record: &MavgPosition, turn: Color) -> Label<'a> {

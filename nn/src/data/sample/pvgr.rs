@@ -11,8 +11,7 @@ use shakmaty::{Chess, Color, Move, MoveList, Position};
 
 /// The score of a ply if it is to be learnt from.
 pub(super) fn usable(ply: &PvgrPly, kinds: &Kinds) -> Option<i16> {
-    ply.score
-        .filter(|_| ply.depth == 0 || ply.depth >= kinds.min_depth)
+    ply.score.filter(|_| ply.depth == 0 || ply.depth >= kinds.min_depth)
 }
 
 impl Sampler<'_> {
@@ -48,22 +47,14 @@ impl Sampler<'_> {
         after.play_unchecked(played);
         let legal = canonical_moves(&after);
         // The opponent's own search where there is one, else what the mover expected of him.
-        let reply = game
-            .plies
-            .get(ply + 1)
-            .and_then(|next| Some((next, usable(next, &self.kinds)?)));
+        let reply =
+            game.plies.get(ply + 1).and_then(|next| Some((next, usable(next, &self.kinds)?)));
         let (best, value) = match reply {
             Some((next, score)) => (Some((next.played, next.offset)), win_probability(score)),
             None => (line_move(game, record, 0), along_line(score, 1)),
         };
         let best = checked(game, best, &legal)?;
-        Ok(of_action(
-            state,
-            played,
-            &after,
-            &legal,
-            label(after.turn(), best, value),
-        ))
+        Ok(of_action(state, played, &after, &legal, label(after.turn(), best, value)))
     }
 
     /// A random position on the line of the `ply`-th position `state`, or with `action` what the line's
@@ -83,8 +74,7 @@ impl Sampler<'_> {
         let depth = self.rng.below(line.len());
         game.header.play(&mut state, record.played, record.offset)?;
         for (k, &index) in line[..depth].iter().enumerate() {
-            game.header
-                .play(&mut state, index, PvgrGame::line_offset(record, k))?;
+            game.header.play(&mut state, index, PvgrGame::line_offset(record, k))?;
         }
         let label = |best: Option<u8>, plies: usize| Label {
             source: Source::Variation,
@@ -94,41 +84,24 @@ impl Sampler<'_> {
             result: None,
         };
         let legal = canonical_moves(&state);
-        let next = move_at(
-            game,
-            line[depth],
-            PvgrGame::line_offset(record, depth),
-            &legal,
-        )?;
+        let next = move_at(game, line[depth], PvgrGame::line_offset(record, depth), &legal)?;
         if !self.admit(&state, action.then_some(next)) {
             return Ok(None);
         }
         if !action {
-            return Ok(Some(of_state(
-                &state,
-                &legal,
-                label(Some(line[depth]), depth + 1),
-            )));
+            return Ok(Some(of_state(&state, &legal, label(Some(line[depth]), depth + 1))));
         }
         let mut after = state.clone();
         after.play_unchecked(next);
         let legal = canonical_moves(&after);
         let best = checked(game, line_move(game, record, depth + 1), &legal)?;
-        Ok(of_action(
-            &state,
-            next,
-            &after,
-            &legal,
-            label(best, depth + 2),
-        ))
+        Ok(of_action(&state, next, &after, &legal, label(best, depth + 2)))
     }
 }
 
 /// The `k`-th move of the line and the byte that holds it.
 fn line_move(game: &PvgrGame, record: &PvgrPly, k: usize) -> Option<(u8, u64)> {
-    game.line(record)
-        .get(k)
-        .map(|&index| (index, PvgrGame::line_offset(record, k)))
+    game.line(record).get(k).map(|&index| (index, PvgrGame::line_offset(record, k)))
 }
 
 /// The index, if it is one of a legal move.
@@ -137,9 +110,7 @@ fn checked(
     index: Option<(u8, u64)>,
     legal: &MoveList,
 ) -> Result<Option<u8>, DataError> {
-    index
-        .map(|(index, offset)| move_at(game, index, offset, legal).map(|_| index))
-        .transpose()
+    index.map(|(index, offset)| move_at(game, index, offset, legal).map(|_| index)).transpose()
 }
 
 fn move_at(game: &PvgrGame, index: u8, offset: u64, legal: &MoveList) -> Result<Move, DataError> {

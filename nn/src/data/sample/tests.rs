@@ -12,16 +12,9 @@ fn draw(game: &Game, kinds: Kinds, excluded: &KeySet, seed: u64) -> (Vec<Example
     let (mut recent, mut rng, mut counts) = (Recent::new(0), Rng::new(seed), Counts::default());
     let mut out = Vec::new();
     let plies = candidates(game, &kinds);
-    let mut sampler = Sampler {
-        kinds,
-        excluded,
-        recent: &mut recent,
-        rng: &mut rng,
-        counts: &mut counts,
-    };
-    sampler
-        .sample(game, &plies, &mut out)
-        .expect("a legal game");
+    let mut sampler =
+        Sampler { kinds, excluded, recent: &mut recent, rng: &mut rng, counts: &mut counts };
+    sampler.sample(game, &plies, &mut out).expect("a legal game");
     (out, counts)
 }
 
@@ -41,28 +34,21 @@ fn states(game: &Game) -> Vec<Chess> {
     let mut states = vec![state.clone()];
     for ply in 0..game.len() {
         let (index, offset) = game.played(ply).expect("a ply");
-        game.header()
-            .play(&mut state, index, offset)
-            .expect("a legal move");
+        game.header().play(&mut state, index, offset).expect("a legal move");
         states.push(state.clone());
     }
     states
 }
 
 fn codes(state: &Chess, flip: bool) -> Vec<MoveCode> {
-    canonical_moves(state)
-        .iter()
-        .filter_map(|&m| MoveCode::new(m, flip))
-        .collect()
+    canonical_moves(state).iter().filter_map(|&m| MoveCode::new(m, flip)).collect()
 }
 
 #[test]
 fn mavg_states_have_all_labels_of_their_record() {
     for seed in 0..20 {
         let game = Game::Mavg(mavg_game(seed));
-        let Game::Mavg(records) = &game else {
-            unreachable!()
-        };
+        let Game::Mavg(records) = &game else { unreachable!() };
         let (examples, counts) = draw(&game, only(0.0, 0.0, 0.5), &KeySet::default(), seed);
         assert_eq!(
             (examples.len(), counts.examples),
@@ -75,22 +61,12 @@ fn mavg_states_have_all_labels_of_their_record() {
             if example.terminal != Terminal::Ongoing {
                 continue;
             }
-            assert_eq!(
-                example.moves,
-                codes(&state, state.turn() == Color::Black),
-                "seed {seed}"
-            );
+            assert_eq!(example.moves, codes(&state, state.turn() == Color::Black), "seed {seed}");
             assert_eq!(example.best, Some(u16::from(record.best)));
             assert_eq!(example.value, win_probability(record.score));
-            assert_eq!(
-                example.result,
-                result_for(state.turn(), records.header.result)
-            );
-            let values: Vec<f32> = records
-                .values(record)
-                .iter()
-                .map(|&value| action_value(value))
-                .collect();
+            assert_eq!(example.result, result_for(state.turn(), records.header.result));
+            let values: Vec<f32> =
+                records.values(record).iter().map(|&value| action_value(value)).collect();
             assert_eq!(example.action_values, values);
             assert!(example.next.is_none());
         }
@@ -101,9 +77,7 @@ fn mavg_states_have_all_labels_of_their_record() {
 fn after_the_move_played_come_the_labels_of_the_next_record() {
     for seed in 0..20 {
         let game = Game::Mavg(mavg_game(seed));
-        let Game::Mavg(records) = &game else {
-            unreachable!()
-        };
+        let Game::Mavg(records) = &game else { unreachable!() };
         let (examples, _) = draw(&game, only(1.0, 0.0, 1.0), &KeySet::default(), seed);
         let states = states(&game);
         for (ply, example) in examples.iter().enumerate() {
@@ -120,10 +94,7 @@ fn after_the_move_played_come_the_labels_of_the_next_record() {
             }
             // In the frame of the position the action was marked on.
             assert_eq!(example.moves, codes(after, state.turn() == Color::Black));
-            assert_eq!(
-                example.result,
-                result_for(after.turn(), records.header.result)
-            );
+            assert_eq!(example.result, result_for(after.turn(), records.header.result));
             match records.positions.get(ply + 1) {
                 Some(next) => {
                     assert_eq!(example.best, Some(u16::from(next.best)));
@@ -144,27 +115,20 @@ fn after_the_move_played_come_the_labels_of_the_next_record() {
 fn drawn_actions_have_their_own_value_from_the_other_side() {
     for seed in 0..20 {
         let game = Game::Mavg(mavg_game(seed));
-        let Game::Mavg(records) = &game else {
-            unreachable!()
-        };
+        let Game::Mavg(records) = &game else { unreachable!() };
         let (examples, _) = draw(&game, only(1.0, 0.0, 0.0), &KeySet::default(), seed);
         let states = states(&game);
         for (ply, example) in examples.iter().enumerate() {
             // Which move was drawn is told by the board it led to.
             let record = &records.positions[ply];
-            let matches = canonical_moves(&states[ply])
-                .iter()
-                .enumerate()
-                .any(|(index, &m)| {
-                    let mut after = states[ply].clone();
-                    after.play_unchecked(m);
-                    let q = action_value(records.values(record)[index]);
-                    let played = index == usize::from(record.played);
-                    example.next.as_deref() == Some(&NextBoard::of(&after))
-                        && (played
-                            || example.terminal != Terminal::Ongoing
-                            || example.value == 1.0 - q)
-                });
+            let matches = canonical_moves(&states[ply]).iter().enumerate().any(|(index, &m)| {
+                let mut after = states[ply].clone();
+                after.play_unchecked(m);
+                let q = action_value(records.values(record)[index]);
+                let played = index == usize::from(record.played);
+                example.next.as_deref() == Some(&NextBoard::of(&after))
+                    && (played || example.terminal != Terminal::Ongoing || example.value == 1.0 - q)
+            });
             assert!(matches, "seed {seed} ply {ply}");
         }
     }
@@ -176,8 +140,7 @@ fn special_moves_are_preferred_and_ends_are_told() {
     let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
     let legal = canonical_moves(&start).len();
     let mut game = MavgGame::new(Header::new(start, false, 3));
-    game.push(0, (0, 0), 500, &vec![100; legal])
-        .expect("a record");
+    game.push(0, (0, 0), 500, &vec![100; legal]).expect("a record");
     let game = Game::Mavg(game);
     let mut ends = [0; 3];
     for seed in 0..400 {
@@ -194,10 +157,7 @@ fn special_moves_are_preferred_and_ends_are_told() {
             }
         }
     }
-    assert!(
-        ends[1] + ends[2] > 200,
-        "half of the draws prefer an end: {ends:?}"
-    );
+    assert!(ends[1] + ends[2] > 200, "half of the draws prefer an end: {ends:?}");
     assert!(ends[0] > 120 && ends[1] > 20 && ends[2] > 20, "{ends:?}");
 }
 
@@ -207,17 +167,10 @@ fn actions_are_more_frequent_where_mate_is_at_hand() {
     let legal = canonical_moves(&start).len();
     let actions = |score: i16| {
         let mut game = MavgGame::new(Header::new(start.clone(), false, 3));
-        game.push(0, (0, 0), score, &vec![100; legal])
-            .expect("a record");
-        let kinds = Kinds {
-            action_share: 0.1,
-            mate_share: 0.5,
-            ..Kinds::default()
-        };
+        game.push(0, (0, 0), score, &vec![100; legal]).expect("a record");
+        let kinds = Kinds { action_share: 0.1, mate_share: 0.5, ..Kinds::default() };
         let one = |seed| draw(&Game::Mavg(game.clone()), kinds, &KeySet::default(), seed).0;
-        (0..400)
-            .filter(|&seed| one(seed)[0].features.has_action)
-            .count()
+        (0..400).filter(|&seed| one(seed)[0].features.has_action).count()
     };
     assert!((20..60).contains(&actions(500)) && (20..60).contains(&actions(31_998)));
     assert!((160..240).contains(&actions(31_999)));
@@ -227,9 +180,7 @@ fn actions_are_more_frequent_where_mate_is_at_hand() {
 fn game_positions_know_the_move_played_and_its_value_alone() {
     for seed in 0..20 {
         let game = Game::Pvgr(pvgr_game(seed));
-        let Game::Pvgr(records) = &game else {
-            unreachable!()
-        };
+        let Game::Pvgr(records) = &game else { unreachable!() };
         let (examples, _) = draw(&game, only(0.0, 0.0, 0.5), &KeySet::default(), seed);
         let states = states(&game);
         for (example, ply) in examples.iter().zip(candidates(&game, &only(0.0, 0.0, 0.5))) {
@@ -237,16 +188,9 @@ fn game_positions_know_the_move_played_and_its_value_alone() {
             if example.terminal != Terminal::Ongoing {
                 continue;
             }
-            assert_eq!(
-                example.features,
-                Features::of(&states[ply]),
-                "seed {seed} ply {ply}"
-            );
+            assert_eq!(example.features, Features::of(&states[ply]), "seed {seed} ply {ply}");
             assert_eq!(example.best, Some(u16::from(record.played)));
-            assert_eq!(
-                example.value,
-                win_probability(record.score.expect("scored"))
-            );
+            assert_eq!(example.value, win_probability(record.score.expect("scored")));
             for (index, value) in example.action_values.iter().enumerate() {
                 assert_eq!(*value == example.value, index == usize::from(record.played));
                 assert_eq!(value.is_nan(), index != usize::from(record.played));
@@ -260,9 +204,7 @@ fn game_positions_know_the_move_played_and_its_value_alone() {
 fn line_positions_alternate_the_score() {
     for (seed, action) in (0..40).map(|seed| (seed, seed % 2 == 1)) {
         let game = Game::Pvgr(pvgr_game(seed));
-        let Game::Pvgr(records) = &game else {
-            unreachable!()
-        };
+        let Game::Pvgr(records) = &game else { unreachable!() };
         let kinds = only(f64::from(u8::from(action)), 1.0, 0.5);
         let (examples, _) = draw(&game, kinds, &KeySet::default(), seed);
         let states = states(&game);
@@ -289,33 +231,22 @@ fn line_positions_alternate_the_score() {
                             && example.value == along_line(record.score.expect("scored"), k + 2)))
             });
             assert!(found, "seed {seed} ply {ply}");
-            assert_eq!(
-                (example.source, example.features.has_action),
-                (Source::Variation, action)
-            );
+            assert_eq!((example.source, example.features.has_action), (Source::Variation, action));
         }
     }
 }
 
 #[test]
 fn shallow_scores_are_not_used_unknown_depths_are() {
-    let kinds = Kinds {
-        min_depth: 10,
-        ..Kinds::default()
-    };
+    let kinds = Kinds { min_depth: 10, ..Kinds::default() };
     for seed in 0..20 {
         let game = Game::Pvgr(pvgr_game(seed));
-        let Game::Pvgr(records) = &game else {
-            unreachable!()
-        };
+        let Game::Pvgr(records) = &game else { unreachable!() };
         let expected = |ply: &usize| {
             let record = &records.plies[*ply];
             record.score.is_some() && !(1..10).contains(&record.depth)
         };
-        assert_eq!(
-            candidates(&game, &kinds),
-            (0..game.len()).filter(expected).collect::<Vec<_>>()
-        );
+        assert_eq!(candidates(&game, &kinds), (0..game.len()).filter(expected).collect::<Vec<_>>());
     }
 }
 
@@ -326,10 +257,7 @@ fn excluded_positions_are_neither_asked_nor_led_to() {
     let excluded: KeySet = [position_key(&states[4])].into_iter().collect();
     for (action, refused) in [(0.0, 1), (1.0, 2)] {
         let (examples, counts) = draw(&game, only(action, 0.0, 1.0), &excluded, 1);
-        assert_eq!(
-            (counts.excluded, examples.len()),
-            (refused, game.len() - refused as usize)
-        );
+        assert_eq!((counts.excluded, examples.len()), (refused, game.len() - refused as usize));
     }
 }
 
@@ -338,14 +266,7 @@ fn stride_passes_take_every_position_once() {
     for game in 0..5 {
         for ply in 0..200 {
             let takers = (8..12)
-                .filter(|&number| {
-                    Pass {
-                        seed: 5,
-                        number,
-                        stride: 4,
-                    }
-                    .takes(game, ply)
-                })
+                .filter(|&number| Pass { seed: 5, number, stride: 4 }.takes(game, ply))
                 .count();
             assert_eq!(takers, 1);
         }
@@ -357,8 +278,7 @@ fn an_index_that_the_rules_refuse_is_an_error_with_its_byte() {
     let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
     let legal = canonical_moves(&start).len();
     let mut game = MavgGame::new(Header::new(start, false, 3));
-    game.push(900, (0, 0), 500, &vec![100; legal + 1])
-        .expect("a record");
+    game.push(900, (0, 0), 500, &vec![100; legal + 1]).expect("a record");
     let game = Game::Mavg(game);
     let (mut recent, mut rng, mut counts) = (Recent::new(0), Rng::new(1), Counts::default());
     let (excluded, mut out) = (KeySet::default(), Vec::new());
@@ -369,12 +289,6 @@ fn an_index_that_the_rules_refuse_is_an_error_with_its_byte() {
         rng: &mut rng,
         counts: &mut counts,
     };
-    let error = sampler
-        .sample(&game, &[0], &mut out)
-        .expect_err("one move too many")
-        .to_string();
-    assert!(
-        error.contains("byte 900") && error.contains("the number of legal moves"),
-        "{error}"
-    );
+    let error = sampler.sample(&game, &[0], &mut out).expect_err("one move too many").to_string();
+    assert!(error.contains("byte 900") && error.contains("the number of legal moves"), "{error}");
 }
