@@ -301,9 +301,9 @@ mod tests {
 
     #[test]
     fn a_plain_move_mates_or_captures() {
-        let game = Game::from_fen("7k/8/5K2/6Q1/8/8/8/q7 w - - 0 1", false).unwrap();
+        let game = Game::from_fen("7k/8/5K2/6Q1/8/8/8/r7 w - - 0 1", false).unwrap();
         let best = plain_move(&game, &game.legal_actions());
-        assert_eq!(game.uci(best), "g6g7");
+        assert_eq!(game.uci(best), "g5g7");
         let game = Game::from_fen("7k/8/8/3q4/4P3/8/8/K7 w - - 0 1", false).unwrap();
         assert_eq!(game.uci(plain_move(&game, &game.legal_actions())), "e4d5");
     }
