@@ -82,10 +82,7 @@ fn random_game(mut position: Chess, random: &mut SplitMix64) -> Option<Color> {
 /// The judge in a network's place, for the engine's `Search` option.
 #[must_use]
 pub fn network(seed: u64) -> Network {
-    Network {
-        evaluator: Arc::new(Rollouts { seed }),
-        name: "random games (no network)".to_owned(),
-    }
+    Network { evaluator: Arc::new(Rollouts { seed }), name: "random games (no network)".to_owned() }
 }
 
 /// The rules of chess judged by random games. Its state and actions are [`RulesWorld`]'s.
@@ -99,13 +96,7 @@ pub fn world(seed: u64) -> RulesWorld {
 /// equals), one leaf at a time.
 #[must_use]
 pub fn params(seed: u64) -> Params {
-    Params {
-        batch: 1,
-        policy_share: 1.0,
-        epsilon: 1.0,
-        seed,
-        ..Params::default()
-    }
+    Params { batch: 1, policy_share: 1.0, epsilon: 1.0, seed, ..Params::default() }
 }
 
 #[cfg(test)]
@@ -138,18 +129,10 @@ mod tests {
     fn the_same_seed_and_position_give_the_same_game() {
         let position = Chess::default();
         let legal = position.legal_moves();
-        let query = Query {
-            position: &position,
-            legal: &legal,
-        };
+        let query = Query { position: &position, legal: &legal };
         let values = |seed| -> Vec<f32> {
             let judge = Rollouts { seed };
-            judge
-                .evaluate(&[query, query])
-                .unwrap()
-                .iter()
-                .map(|answer| answer.value)
-                .collect()
+            judge.evaluate(&[query, query]).unwrap().iter().map(|answer| answer.value).collect()
         };
         let seen: Vec<f32> = (0..40)
             .map(|seed| {
@@ -160,10 +143,7 @@ mod tests {
             })
             .collect();
         for outcome in [0.0, 0.5, 1.0] {
-            assert!(
-                seen.contains(&outcome),
-                "no random game in 40 ended {outcome}"
-            );
+            assert!(seen.contains(&outcome), "no random game in 40 ended {outcome}");
         }
     }
 
@@ -174,11 +154,7 @@ mod tests {
             panic!("the game has only begun");
         };
         assert_eq!(edges.len(), 20);
-        assert!(
-            edges
-                .iter()
-                .all(|edge| edge.q == 0.5 && (edge.policy - 0.05).abs() < 1e-6)
-        );
+        assert!(edges.iter().all(|edge| edge.q == 0.5 && (edge.policy - 0.05).abs() < 1e-6));
     }
 
     #[test]
@@ -186,13 +162,8 @@ mod tests {
         let sum = |fen: &str| -> f32 {
             let game = Game::from_fen(fen, false).unwrap();
             let legal = game.position().legal_moves();
-            let query = Query {
-                position: game.position(),
-                legal: &legal,
-            };
-            (0..200)
-                .map(|seed| Rollouts { seed }.answer(&query).unwrap().value)
-                .sum()
+            let query = Query { position: game.position(), legal: &legal };
+            (0..200).map(|seed| Rollouts { seed }.answer(&query).unwrap().value).sum()
         };
         let army = sum("4k3/p7/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 0 1");
         let bare = sum("rnbqkbnr/pppppppp/8/8/8/8/P7/4K3 w kq - 0 1");
@@ -203,10 +174,7 @@ mod tests {
     fn mate_in_one_is_found() {
         let cases = [
             ("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1", "a1a8"),
-            (
-                "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4",
-                "h5f7",
-            ),
+            ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", "h5f7"),
         ];
         for (fen, best) in cases {
             for seed in 0..3 {

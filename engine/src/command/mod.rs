@@ -10,6 +10,7 @@ pub mod play_match;
 pub mod puzzles;
 pub mod train;
 pub mod uci;
+mod words;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

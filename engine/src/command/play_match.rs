@@ -2,18 +2,18 @@
 //! the progress and writes the files; the play itself is [`crate::league`]'s.
 
 use super::say;
+use super::words::{command_line, limits, read_milliseconds, read_option};
 use crate::league::elo::Sprt;
-use crate::league::game::{DrawRule, ResignRule, Rules};
-use crate::league::openings;
 use crate::league::pgn::{self, Tags};
-use crate::league::runner::{Conclusion, Report};
+use crate::league::rules::{DrawRule, ResignRule, Rules};
+use crate::league::runner::Report;
 use crate::league::{Fault, Limit, Match, Opening, Patience, Player, Process, Seat};
+use crate::league::{csv, openings};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use shakmaty::ByColor;
-use std::env;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -41,7 +41,7 @@ macro_rules! side {
             )]
             options: Vec<(String, String)>,
             #[command(flatten)]
-            limit: $crate::command::play_match::limits::$name,
+            limit: $crate::command::words::limits::$name,
         }
 
         impl From<$name> for Side {
@@ -51,55 +51,6 @@ macro_rules! side {
             }
         }
     };
-}
-
-/// The four ways to limit a player, once for both and once for each with a prefix.
-pub(super) mod limits {
-    use super::{Duration, Limit, read_milliseconds};
-    use clap::Args;
-
-    macro_rules! limits {
-        ($name:ident, $prefix:literal, $whose:literal) => {
-            #[derive(Args, Clone, Debug, Default)]
-            #[group(id = concat!($prefix, "limit"), multiple = false)]
-            pub struct $name {
-                #[arg(
-                    id = concat!($prefix, "tc"), long = concat!($prefix, "tc"),
-                    value_name = "[MOVES/]SECONDS[+INCREMENT]", help = concat!("Clock of ", $whose)
-                )]
-                clock: Option<Limit>,
-                #[arg(
-                    id = concat!($prefix, "movetime"), long = concat!($prefix, "movetime"),
-                    value_name = "MS", value_parser = read_milliseconds,
-                    help = concat!("Time for each move of ", $whose)
-                )]
-                movetime: Option<Duration>,
-                #[arg(
-                    id = concat!($prefix, "nodes"), long = concat!($prefix, "nodes"),
-                    value_name = "N", help = concat!("Nodes for each move of ", $whose)
-                )]
-                nodes: Option<u64>,
-                #[arg(
-                    id = concat!($prefix, "depth"), long = concat!($prefix, "depth"),
-                    value_name = "N", help = concat!("Depth for each move of ", $whose)
-                )]
-                depth: Option<u32>,
-            }
-
-            impl $name {
-                pub(in crate::command) fn read(&self) -> Option<Limit> {
-                    self.clock
-                        .or_else(|| self.movetime.map(Limit::MoveTime))
-                        .or_else(|| self.nodes.map(Limit::Nodes))
-                        .or_else(|| self.depth.map(Limit::Depth))
-                }
-            }
-        };
-    }
-
-    limits!(Both, "", "both players");
-    limits!(First, "first-", "the first player");
-    limits!(Second, "second-", "the second player");
 }
 
 side!(First, "first");
@@ -153,12 +104,7 @@ pub struct PlayMatch {
           help_heading = "Referee")]
     margin: Duration,
     /// Plies after the opening at which a game is drawn.
-    #[arg(
-        long,
-        default_value_t = 600,
-        value_name = "N",
-        help_heading = "Referee"
-    )]
+    #[arg(long, default_value_t = 600, value_name = "N", help_heading = "Referee")]
     max_plies: usize,
     /// Draw from move FROM on, once both scores were within CP for MOVES moves.
     #[arg(long, num_args = 3, value_names = ["FROM", "MOVES", "CP"], help_heading = "Referee")]
@@ -167,12 +113,7 @@ pub struct PlayMatch {
     #[arg(long, num_args = 2, value_names = ["MOVES", "CP"], help_heading = "Referee")]
     resign: Option<Vec<usize>>,
     /// Seconds to wait for a move where no clock runs.
-    #[arg(
-        long,
-        default_value_t = 600,
-        value_name = "S",
-        help_heading = "Referee"
-    )]
+    #[arg(long, default_value_t = 600, value_name = "S", help_heading = "Referee")]
     stall: u64,
 
     /// Append every finished game to this file, complete even if the match is interrupted.
@@ -182,12 +123,7 @@ pub struct PlayMatch {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     csv: Option<PathBuf>,
     /// The event in PGN and CSV.
-    #[arg(
-        long,
-        default_value = "match",
-        value_name = "NAME",
-        help_heading = "Output"
-    )]
+    #[arg(long, default_value = "match", value_name = "NAME", help_heading = "Output")]
     event: String,
 }
 
@@ -222,12 +158,7 @@ impl Engine {
         let (program, args) = command_line(side.command.as_deref())?;
         // A player's own options come last and so win.
         let options = common.iter().chain(&side.options).cloned().collect();
-        Ok(Engine {
-            program,
-            args,
-            options,
-            limit,
-        })
+        Ok(Engine { program, args, options, limit })
     }
 
     fn start(&self, patience: Patience) -> Result<Player<Process>, Fault> {
@@ -253,28 +184,19 @@ impl PlayMatch {
 
 fn run(args: &PlayMatch) -> Result<(), Error> {
     let both = args.limit.read();
-    let sides = [
-        Side::from(args.first.clone()),
-        Side::from(args.second.clone()),
-    ];
+    let sides = [Side::from(args.first.clone()), Side::from(args.second.clone())];
     let engines = [
         Engine::new(&sides[0], &args.options, both)?,
         Engine::new(&sides[1], &args.options, both)?,
     ];
-    let patience = Patience {
-        think: Duration::from_secs(args.stall),
-        ..Patience::default()
-    };
+    let patience = Patience { think: Duration::from_secs(args.stall), ..Patience::default() };
     let start = |seat: Seat| match seat {
         Seat::First => engines[0].start(patience),
         Seat::Second => engines[1].start(patience),
     };
     let plan = plan(args, &engines)?;
     // A rehearsal: learns the names, and shows a wrong command line before the first game.
-    let names = names(
-        &sides,
-        [start(Seat::First)?.name(), start(Seat::Second)?.name()],
-    );
+    let names = names(&sides, [start(Seat::First)?.name(), start(Seat::Second)?.name()]);
 
     let mut games = args.pgn.as_deref().map(append).transpose()?;
     let date = pgn::date(seconds_since_1970() / 86_400);
@@ -295,13 +217,13 @@ fn run(args: &PlayMatch) -> Result<(), Error> {
     if let (Some(test), Some(verdict)) = (plan.sprt, end.verdict) {
         let Sprt { elo0, elo1 } = test;
         let llr = test.llr(&end.tally.pairs);
-        say(format_args!(
-            "  {:<18}{verdict} (LLR {llr:.2})",
-            format!("SPRT {elo0} {elo1}")
-        ))?;
+        say(format_args!("  {:<18}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")))?;
     }
-    if let Some(path) = &args.csv {
-        write_result(path, &args.event, &date, &names, &engines, &end)?;
+    let [first, second] = &names;
+    let facts =
+        csv::Facts { event: &args.event, date: &date, names: [first, second], limits: plan.limits };
+    if let (Some(path), Some(line)) = (&args.csv, csv::line(&facts, &end.tally)) {
+        write_result(path, &line)?;
     }
     match (trouble, end.fault) {
         (Some(error), _) => Err(error),
@@ -320,30 +242,17 @@ fn plan(args: &PlayMatch, engines: &[Engine; 2]) -> Result<Match, Error> {
         let skip = args.skip % openings.len();
         openings.rotate_left(skip);
     }
-    let games = args
-        .games
-        .unwrap_or(2 * openings.len().max(1))
-        .next_multiple_of(2);
+    let games = args.games.unwrap_or(2 * openings.len().max(1)).next_multiple_of(2);
     if openings.len() * 2 < games {
-        log::warn!(
-            "{games} games on {} openings: starts will be repeated",
-            openings.len().max(1)
-        );
+        log::warn!("{games} games on {} openings: starts will be repeated", openings.len().max(1));
     }
     let small = |value: usize| i32::try_from(value).unwrap_or(i32::MAX);
     let draw = args.draw.as_deref().and_then(|values| match *values {
-        [from, moves, score] => Some(DrawRule {
-            from,
-            moves,
-            score: small(score),
-        }),
+        [from, moves, score] => Some(DrawRule { from, moves, score: small(score) }),
         _ => None,
     });
     let resign = args.resign.as_deref().and_then(|values| match *values {
-        [moves, score] => Some(ResignRule {
-            moves,
-            score: small(score),
-        }),
+        [moves, score] => Some(ResignRule { moves, score: small(score) }),
         _ => None,
     });
     let sprt = args.sprt.as_deref().and_then(|values| match *values {
@@ -358,12 +267,7 @@ fn plan(args: &PlayMatch, engines: &[Engine; 2]) -> Result<Match, Error> {
         games,
         concurrency: args.concurrency,
         limits: [engines[0].limit, engines[1].limit],
-        rules: Rules {
-            margin: args.margin,
-            max_plies: args.max_plies,
-            draw,
-            resign,
-        },
+        rules: Rules { margin: args.margin, max_plies: args.max_plies, draw, resign },
         sprt,
     })
 }
@@ -405,10 +309,7 @@ fn progress(games: u64) -> ProgressBar {
 
 fn show(bar: &ProgressBar, names: &[String; 2], report: &Report<'_>) {
     let tally = report.tally;
-    let judged = tally
-        .judgement()
-        .map(|judged| format!(" {judged} Elo"))
-        .unwrap_or_default();
+    let judged = tally.judgement().map(|judged| format!(" {judged} Elo")).unwrap_or_default();
     let message = format!("+{} ={} -{}{judged}", tally.wins, tally.draws, tally.losses);
     let [first, second] = names;
     let (white, black) = match report.white {
@@ -424,10 +325,7 @@ fn show(bar: &ProgressBar, names: &[String; 2], report: &Report<'_>) {
         }
     }
     if ending.termination() != "normal" && ending.termination() != "adjudication" {
-        let line = format!(
-            "{white} - {black}, opening line {}: {ending}",
-            report.opening.line
-        );
+        let line = format!("{white} - {black}, opening line {}: {ending}", report.opening.line);
         if bar.is_hidden() {
             eprintln!("{line}");
         } else {
@@ -453,147 +351,28 @@ fn write_game(
 ) -> Result<(), Error> {
     let [first, second] = names;
     let (names, game) = match report.white {
-        Seat::First => (
-            ByColor {
-                white: first.as_str(),
-                black: second.as_str(),
-            },
-            1,
-        ),
-        Seat::Second => (
-            ByColor {
-                white: second.as_str(),
-                black: first.as_str(),
-            },
-            2,
-        ),
+        Seat::First => (ByColor { white: first.as_str(), black: second.as_str() }, 1),
+        Seat::Second => (ByColor { white: second.as_str(), black: first.as_str() }, 2),
     };
-    let tags = Tags {
-        event,
-        date,
-        round: (report.pair + 1, game),
-        names,
-        limits: report.limits,
-    };
+    let tags = Tags { event, date, round: (report.pair + 1, game), names, limits: report.limits };
     file.write_all(pgn::write(&tags, report.opening, report.played)?.as_bytes())?;
     Ok(())
 }
 
-const CSV_HEAD: &str = "event,date,first,second,first_limit,second_limit,games,wins,draws,losses,score,\
-                        elo,error95,los,p0,p1,p2,p3,p4,first_illegal,first_time,first_crashes,\
-                        first_stalls,first_warnings,second_illegal,second_time,second_crashes,\
-                        second_stalls,second_warnings";
-
-fn write_result(
-    path: &Path,
-    event: &str,
-    date: &str,
-    names: &[String; 2],
-    engines: &[Engine; 2],
-    end: &Conclusion,
-) -> Result<(), Error> {
-    let Some(judged) = end.tally.judgement() else {
-        return Ok(());
-    };
-    let tally = &end.tally;
-    let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let mut fields = vec![
-        quote(event),
-        date.to_owned(),
-        quote(&names[0]),
-        quote(&names[1]),
-    ];
-    fields.extend(
-        engines
-            .iter()
-            .map(|engine| quote(&engine.limit.to_string())),
-    );
-    fields.extend([tally.games(), tally.wins, tally.draws, tally.losses].map(|n| n.to_string()));
-    fields.push(format!("{:.4}", judged.score));
-    fields.extend([judged.elo, judged.error].map(|elo| format!("{elo:.1}")));
-    fields.push(format!("{:.4}", judged.los));
-    fields.extend(tally.pairs.map(|count| count.to_string()));
-    for record in [&tally.first, &tally.second] {
-        let warnings = record.warnings.iter().sum();
-        let counts = [
-            record.illegal_moves,
-            record.time_losses,
-            record.crashes,
-            record.stalls,
-            warnings,
-        ];
-        fields.extend(counts.map(|count| count.to_string()));
-    }
+fn write_result(path: &Path, line: &str) -> Result<(), Error> {
     let mut file = append(path)?;
-    let fresh = file.metadata()?.len() == 0;
-    let head = if fresh {
-        format!("{CSV_HEAD}\n")
-    } else {
-        String::new()
-    };
-    file.write_all(format!("{head}{}\n", fields.join(",")).as_bytes())?;
+    let head = if file.metadata()?.len() == 0 { csv::HEAD } else { "" };
+    file.write_all(format!("{head}{line}").as_bytes())?;
     Ok(())
 }
 
 fn seconds_since_1970() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
-}
-
-pub(super) fn read_option(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => {
-            Ok((name.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("write NAME=VALUE".to_owned()),
-    }
-}
-
-fn read_milliseconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
-    text.parse().map(Duration::from_millis)
-}
-
-/// The program and its words; this program where none is named.
-pub(super) fn command_line(line: Option<&str>) -> Result<(PathBuf, Vec<String>), io::Error> {
-    let Some(line) = line else {
-        return Ok((env::current_exe()?, Vec::new()));
-    };
-    let mut words = split_words(line)?.into_iter();
-    let program = words
-        .next()
-        .ok_or_else(|| io::Error::other("an engine's command line is empty"))?;
-    Ok((PathBuf::from(program), words.collect()))
-}
-
-/// Splits as a shell would, with single and double quotes but without any expansion.
-fn split_words(line: &str) -> Result<Vec<String>, io::Error> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for letter in line.chars() {
-        match quote {
-            Some(end) if letter == end => quote = None,
-            Some(_) => word.get_or_insert_default().push(letter),
-            None if letter == '\'' || letter == '"' => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            None if letter.is_whitespace() => words.extend(word.take()),
-            None => word.get_or_insert_default().push(letter),
-        }
-    }
-    if quote.is_some() {
-        return Err(io::Error::other(format!(
-            "a quote is not closed in: {line}"
-        )));
-    }
-    words.extend(word);
-    Ok(words)
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::words::split_words;
     use super::*;
     use clap::Parser;
 
@@ -622,18 +401,11 @@ mod tests {
         let named = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
             first.options,
-            [
-                named("Threads", "1"),
-                named("Hash", "16"),
-                named("Skill Level", "3")
-            ]
+            [named("Threads", "1"), named("Hash", "16"), named("Skill Level", "3")]
         );
         let second: Side = args.second.into();
         assert_eq!(second.name.as_deref(), Some("X"));
-        assert_eq!(
-            Engine::new(&second, &[], both).unwrap().limit.to_string(),
-            "10+0.1"
-        );
+        assert_eq!(Engine::new(&second, &[], both).unwrap().limit.to_string(), "10+0.1");
     }
 
     #[test]
@@ -649,35 +421,15 @@ mod tests {
     fn this_program_plays_where_no_command_is_given() {
         let args = parse("match --nodes 1").unwrap();
         let engine = Engine::new(&args.first.into(), &[], args.limit.read()).unwrap();
-        assert_eq!(engine.program, env::current_exe().unwrap());
+        assert_eq!(engine.program, std::env::current_exe().unwrap());
         let args = parse("match").unwrap();
         assert!(Engine::new(&args.first.into(), &[], args.limit.read()).is_err());
     }
 
     #[test]
-    fn words_are_split_as_in_a_shell() {
-        assert_eq!(
-            split_words(" a  'b c' \"d'e\"f '' ").unwrap(),
-            ["a", "b c", "d'ef", ""]
-        );
-        assert!(split_words("a 'b").is_err());
-    }
-
-    #[test]
     fn equal_names_are_told_apart() {
-        let side = Side {
-            command: None,
-            name: None,
-            options: vec![],
-            limit: None,
-        };
-        let sides = [
-            side.clone(),
-            Side {
-                name: Some("B".into()),
-                ..side
-            },
-        ];
+        let side = Side { command: None, name: None, options: vec![], limit: None };
+        let sides = [side.clone(), Side { name: Some("B".into()), ..side }];
         assert_eq!(names(&sides, ["A", "A"]), ["A", "B"]);
         assert_eq!(names(&sides, ["B", "A"]), ["B (1)", "B (2)"]);
         assert_eq!(names(&sides, ["", "A"]), ["nameless", "B"]);

@@ -2,8 +2,8 @@
 //! speaking UCI, this program by default: what is measured is what a GUI would get, and any other engine
 //! can be measured the same way.
 
-use super::play_match::{command_line, limits, read_option};
 use super::say;
+use super::words::{command_line, limits, read_option};
 use crate::action::Action;
 use crate::game::Game;
 use crate::league::{Fault, Limit, Patience, Player, Process};
@@ -91,32 +91,21 @@ impl Puzzles {
         let start = || {
             let process = Process::spawn(&program, &args)
                 .map_err(|error| Broken::Absent(format!("{}: {error}", program.display())))?;
-            let patience = Patience {
-                think: PATIENCE,
-                ..Patience::default()
-            };
-            Ok(Engine {
-                player: Player::greet(process, &options, patience)?,
-                limit,
-            })
+            let patience = Patience { think: PATIENCE, ..Patience::default() };
+            Ok(Engine { player: Player::greet(process, &options, patience)?, limit })
         };
 
         let bar = progress(collection.puzzles.len());
         let mut score = Score::default();
         let mut failures = "id,rating,fen,played\n".to_owned();
-        let done = solve_all(
-            &collection.puzzles,
-            self.concurrency,
-            start,
-            |puzzle, tried| {
-                score.add(puzzle, &tried);
-                if !tried.solved {
-                    note_failure(&mut failures, puzzle, &tried);
-                }
-                bar.set_message(format!("{} solved", score.all.solved));
-                bar.inc(1);
-            },
-        );
+        let done = solve_all(&collection.puzzles, self.concurrency, start, |puzzle, tried| {
+            score.add(puzzle, &tried);
+            if !tried.solved {
+                note_failure(&mut failures, puzzle, &tried);
+            }
+            bar.set_message(format!("{} solved", score.all.solved));
+            bar.inc(1);
+        });
         bar.finish_and_clear();
         done.map_err(|error| error.to_string())?;
 
@@ -147,29 +136,14 @@ fn spread(puzzles: Vec<Puzzle>, limit: usize) -> Vec<Puzzle> {
     let count = puzzles.len();
     let wanted = |index: usize| index * limit / count != (index + 1) * limit / count;
     let chosen = puzzles.into_iter().enumerate();
-    chosen
-        .filter(|&(index, _)| limit >= count || wanted(index))
-        .map(|(_, puzzle)| puzzle)
-        .collect()
+    chosen.filter(|&(index, _)| limit >= count || wanted(index)).map(|(_, puzzle)| puzzle).collect()
 }
 
 fn note_failure(out: &mut String, puzzle: &Puzzle, tried: &Attempt) {
-    let rating = puzzle
-        .rating
-        .map(|rating| rating.to_string())
-        .unwrap_or_default();
-    let played: Vec<String> = tried
-        .played
-        .iter()
-        .map(|action| format!("{action:?}"))
-        .collect();
+    let rating = puzzle.rating.map(|rating| rating.to_string()).unwrap_or_default();
+    let played: Vec<String> = tried.played.iter().map(|action| format!("{action:?}")).collect();
     let id = puzzle.id.replace('"', "\"\"");
-    let _ = writeln!(
-        out,
-        "\"{id}\",{rating},{},{}",
-        puzzle.game.fen(),
-        played.join(" ")
-    );
+    let _ = writeln!(out, "\"{id}\",{rating},{},{}", puzzle.game.fen(), played.join(" "));
 }
 
 /// Tries all puzzles with `workers` solvers; `listen` hears of each attempt on the calling thread, in the
@@ -261,24 +235,17 @@ impl Solver for Engine {
     fn choose(&mut self, game: &Game) -> Result<Action, Broken> {
         let (go, time) = match self.limit {
             Limit::MoveTime(time) => (time_words(time), Some(time + Duration::from_secs(5))),
-            Limit::Clock {
-                base, increment, ..
-            } => {
+            Limit::Clock { base, increment, .. } => {
                 // Each position is the first of a game of its own.
                 let (base, increment) = (base.as_millis(), increment.as_millis());
-                (
-                    format!("go wtime {base} winc {increment} btime {base} binc {increment}"),
-                    None,
-                )
+                (format!("go wtime {base} winc {increment} btime {base} binc {increment}"), None)
             }
             Limit::Nodes(nodes) => (format!("go nodes {nodes}"), None),
             Limit::Depth(depth) => (format!("go depth {depth}"), None),
         };
         let thought = self.player.think(&command(game), &go, time)?;
-        Action::from_uci(&thought.best, game.position()).ok_or_else(|| Broken::Illegal {
-            word: thought.best,
-            fen: game.fen(),
-        })
+        Action::from_uci(&thought.best, game.position())
+            .ok_or_else(|| Broken::Illegal { word: thought.best, fen: game.fen() })
     }
 }
 
@@ -288,10 +255,8 @@ fn time_words(time: Duration) -> String {
 
 /// The `position` command of a game.
 fn command(game: &Game) -> String {
-    let mut line = format!(
-        "position fen {}",
-        Fen::from_position(game.start(), EnPassantMode::Legal)
-    );
+    let mut line =
+        format!("position fen {}", Fen::from_position(game.start(), EnPassantMode::Legal));
     let mut position = game.start().clone();
     for (ply, action) in game.actions().iter().enumerate() {
         line += if ply == 0 { " moves " } else { " " };
@@ -314,10 +279,7 @@ mod tests {
         let puzzle = |index: usize| Puzzle {
             id: index.to_string(),
             game: game.clone(),
-            task: Task::Best {
-                best: best.clone(),
-                avoid: vec![],
-            },
+            task: Task::Best { best: best.clone(), avoid: vec![] },
             rating: Some(1000),
         };
         (0..count).map(puzzle).collect()
@@ -345,31 +307,17 @@ mod tests {
     fn broken_solvers_end_it() {
         let all = puzzles(50);
         let broken = || Ok::<_, String>(answer("e2e5"));
-        assert_eq!(
-            solve_all(&all, 2, broken, |_, _| ()),
-            Err("no move".to_owned())
-        );
+        assert_eq!(solve_all(&all, 2, broken, |_, _| ()), Err("no move".to_owned()));
         let absent = || {
-            if all.is_empty() {
-                Ok(answer("e2e4"))
-            } else {
-                Err("absent".to_owned())
-            }
+            if all.is_empty() { Ok(answer("e2e4")) } else { Err("absent".to_owned()) }
         };
-        assert_eq!(
-            solve_all(&all, 2, absent, |_, _| ()),
-            Err("absent".to_owned())
-        );
+        assert_eq!(solve_all(&all, 2, absent, |_, _| ()), Err("absent".to_owned()));
     }
 
     #[test]
     fn samples_are_spread_evenly() {
         let ids = |limit| {
-            spread(puzzles(10), limit)
-                .iter()
-                .map(|p| p.id.clone())
-                .collect::<Vec<_>>()
-                .join(" ")
+            spread(puzzles(10), limit).iter().map(|p| p.id.clone()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(ids(2), "4 9");
         assert_eq!(ids(5), "1 3 5 7 9");
@@ -381,16 +329,10 @@ mod tests {
     #[test]
     fn position_command_has_start_and_moves() {
         let mut game = Game::from_fen("4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1", false).unwrap();
-        assert_eq!(
-            command(&game),
-            "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1"
-        );
+        assert_eq!(command(&game), "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1");
         for word in ["e1g1", "h8h1"] {
             game.play_uci(word).unwrap();
         }
-        assert_eq!(
-            command(&game),
-            "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1 moves e1g1 h8h1"
-        );
+        assert_eq!(command(&game), "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1 moves e1g1 h8h1");
     }
 }

@@ -34,11 +34,8 @@ pub fn judge(wins: u64, draws: u64, losses: u64, pairs: &Pentanomial) -> Option<
     };
     let half = Z95 * deviation;
     let (low, high) = (elo(score.mean - half), elo(score.mean + half));
-    let error = if low.is_finite() && high.is_finite() {
-        (high - low) / 2.0
-    } else {
-        f64::INFINITY
-    };
+    let error =
+        if low.is_finite() && high.is_finite() { (high - low) / 2.0 } else { f64::INFINITY };
     let los = if deviation > 0.0 {
         normal_cdf((score.mean - 0.5) / deviation)
     } else if score.mean == 0.5 {
@@ -48,12 +45,7 @@ pub fn judge(wins: u64, draws: u64, losses: u64, pairs: &Pentanomial) -> Option<
     } else {
         0.0
     };
-    Some(Judgement {
-        score: score.mean,
-        elo: elo(score.mean),
-        error,
-        los,
-    })
+    Some(Judgement { score: score.mean, elo: elo(score.mean), error, los })
 }
 
 impl fmt::Display for Judgement {
@@ -88,24 +80,12 @@ impl Moments {
     fn of_points(times: &[f64]) -> Moments {
         let step = 1.0 / (times.len() - 1) as f64;
         let count: f64 = times.iter().sum();
-        let mean = times
-            .iter()
-            .enumerate()
-            .map(|(index, n)| index as f64 * step * n)
-            .sum::<f64>()
-            / count;
+        let mean =
+            times.iter().enumerate().map(|(index, n)| index as f64 * step * n).sum::<f64>() / count;
         let square = |index: usize| (index as f64 * step - mean).powi(2);
-        let variance = times
-            .iter()
-            .enumerate()
-            .map(|(index, n)| square(index) * n)
-            .sum::<f64>()
-            / count;
-        Moments {
-            count,
-            mean,
-            variance,
-        }
+        let variance =
+            times.iter().enumerate().map(|(index, n)| square(index) * n).sum::<f64>() / count;
+        Moments { count, mean, variance }
     }
 
     /// None if nothing was counted.
@@ -246,10 +226,7 @@ mod tests {
 
     #[test]
     fn sequential_test_stops_on_either_side() {
-        let test = Sprt {
-            elo0: 0.0,
-            elo1: 10.0,
-        };
+        let test = Sprt { elo0: 0.0, elo1: 10.0 };
         // Scores 0.5 and 0.514388; mean 0.55, variance 0.01:
         // 100 * 0.014388 * (1.1 - 1.014388) / 0.02 = 6.159.
         assert!(close(test.llr(&[0, 0, 80, 20, 0]), 6.159, 0.01));

@@ -28,10 +28,7 @@ impl Fake {
     ) -> Fake {
         Fake {
             brain: Box::new(move |line| {
-                brain(line)
-                    .into_iter()
-                    .map(|(after, text)| (after, text.into()))
-                    .collect()
+                brain(line).into_iter().map(|(after, text)| (after, text.into())).collect()
             }),
             clock: Duration::ZERO,
             coming: VecDeque::new(),
@@ -54,10 +51,7 @@ impl Fake {
             .map(|text| (1, text.to_owned()))
             .to_vec(),
             "isready" => vec![(1, "readyok".to_owned())],
-            _ => brain(line)
-                .into_iter()
-                .map(|(after, text)| (after, text.into()))
-                .collect(),
+            _ => brain(line).into_iter().map(|(after, text)| (after, text.into())).collect(),
         })
     }
 
@@ -80,8 +74,7 @@ impl Transport for Fake {
             self.coming.clear();
         }
         for (after, text) in (self.brain)(line) {
-            self.coming
-                .push_back((self.clock + Duration::from_millis(after), text));
+            self.coming.push_back((self.clock + Duration::from_millis(after), text));
         }
         Ok(())
     }

@@ -1,167 +1,14 @@
 //! The referee: one game between two players. Every move is checked by the rules, every clock kept
 //! here, and every end of a game, lawful or not, has a name.
 
-use super::info::Score;
 use super::limit::{Clock, Limit};
 use super::openings::Opening;
 use super::player::{Fault, Player, Thought};
+use super::rules::{DrawRule, Ending, Played, Ply, ResignRule, Rules, Warning, Warnings};
 use super::transport::Transport;
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{ByColor, CastlingMode, Chess, Color, EnPassantMode, KnownOutcome, Move, Position};
-use std::fmt;
-use std::time::Duration;
-
-/// What the referee applies beside the laws of chess.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// Overstepping the time by no more than this is forgiven.
-    pub margin: Duration,
-    /// Plies after the opening at which the game is drawn.
-    pub max_plies: usize,
-    pub draw: Option<DrawRule>,
-    pub resign: Option<ResignRule>,
-}
-
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
-            margin: Duration::from_millis(50),
-            max_plies: 600,
-            draw: None,
-            resign: None,
-        }
-    }
-}
-
-/// Drawn once both players' scores stayed within `score` for `moves` moves of each, from move `from` on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DrawRule {
-    pub from: usize,
-    pub moves: usize,
-    pub score: i32,
-}
-
-/// Lost once both players agreed for `moves` moves of each that the score is beyond `score`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResignRule {
-    pub moves: usize,
-    pub score: i32,
-}
-
-/// Why a game ended. The colour, where there is one, is the guilty one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    Checkmate,
-    Stalemate,
-    InsufficientMaterial,
-    Repetition,
-    FiftyMoves,
-    MaxPlies,
-    DrawAdjudicated,
-    WinAdjudicated,
-    TimeLoss(Color),
-    /// With the word that was no legal move.
-    IllegalMove(Color, String),
-    Crash(Color, String),
-    Stall(Color),
-}
-
-impl Ending {
-    /// The PGN tag `Termination`.
-    #[must_use]
-    pub fn termination(&self) -> &'static str {
-        match self {
-            Ending::MaxPlies | Ending::DrawAdjudicated | Ending::WinAdjudicated => "adjudication",
-            Ending::TimeLoss(_) => "time forfeit",
-            Ending::IllegalMove(..) => "rules infraction",
-            Ending::Crash(..) | Ending::Stall(_) => "abandoned",
-            _ => "normal",
-        }
-    }
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Ending::Checkmate => f.write_str("checkmate"),
-            Ending::Stalemate => f.write_str("stalemate"),
-            Ending::InsufficientMaterial => f.write_str("insufficient material"),
-            Ending::Repetition => f.write_str("threefold repetition"),
-            Ending::FiftyMoves => f.write_str("fifty-move rule"),
-            Ending::MaxPlies => f.write_str("drawn by length"),
-            Ending::DrawAdjudicated => f.write_str("drawn by adjudication"),
-            Ending::WinAdjudicated => f.write_str("won by adjudication"),
-            Ending::TimeLoss(color) => write!(f, "{color} loses on time"),
-            Ending::IllegalMove(color, word) => write!(f, "{color} played `{word}`, no legal move"),
-            Ending::Crash(color, words) => write!(f, "{color} left the game ({words})"),
-            Ending::Stall(color) => write!(f, "{color} does not answer"),
-        }
-    }
-}
-
-/// What an engine did wrong without losing by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Warning {
-    /// A variation in an `info` line has an illegal move.
-    IllegalPv,
-    /// A variation goes on after a repetition or fifty moves ended the game.
-    PvPastEnd,
-    /// `bestmove` is not the first move of the last main variation.
-    BestMoveOffPv,
-    IllegalPonder,
-    /// No `info` line with a score before `bestmove`.
-    NoScore,
-    /// A legal move in the wrong notation, such as king takes rook in standard chess.
-    Notation,
-}
-
-impl Warning {
-    pub const ALL: [Warning; 6] = [
-        Warning::IllegalPv,
-        Warning::PvPastEnd,
-        Warning::BestMoveOffPv,
-        Warning::IllegalPonder,
-        Warning::NoScore,
-        Warning::Notation,
-    ];
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Warning::IllegalPv => "illegal variations",
-            Warning::PvPastEnd => "variations past the end",
-            Warning::BestMoveOffPv => "best move not first of the variation",
-            Warning::IllegalPonder => "illegal ponder moves",
-            Warning::NoScore => "moves without a score",
-            Warning::Notation => "moves in wrong notation",
-        })
-    }
-}
-
-/// Counts per kind of warning, in the order of [`Warning::ALL`].
-pub type Warnings = [u64; Warning::ALL.len()];
-
-/// One move played, with what its player thought of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ply {
-    pub color: Color,
-    pub action: Move,
-    pub score: Option<Score>,
-    pub depth: Option<u32>,
-    pub nodes: Option<u64>,
-    pub elapsed: Duration,
-}
-
-/// A finished game.
-#[derive(Clone, Debug)]
-pub struct Played {
-    pub plies: Vec<Ply>,
-    pub winner: Option<Color>,
-    pub ending: Ending,
-    pub warnings: ByColor<Warnings>,
-}
 
 /// The game as the referee keeps it.
 struct Table<'a> {
@@ -232,12 +79,7 @@ fn is_threefold(position: &Chess, keys: &[Zobrist64]) -> bool {
         return false;
     };
     let reach = position.halfmoves() as usize;
-    past.iter()
-        .rev()
-        .take(reach)
-        .filter(|&key| key == present)
-        .count()
-        >= 2
+    past.iter().rev().take(reach).filter(|&key| key == present).count() >= 2
 }
 
 impl<'a> Table<'a> {
@@ -286,11 +128,7 @@ impl<'a> Table<'a> {
     /// The scores of the last `moves` moves of each player, latest first, all known; None otherwise.
     fn late_scores(&self, moves: usize) -> Option<Vec<i32>> {
         let late = self.plies.len().checked_sub(2 * moves.max(1))?;
-        self.plies[late..]
-            .iter()
-            .rev()
-            .map(|ply| Some(ply.score?.centipawns()))
-            .collect()
+        self.plies[late..].iter().rev().map(|ply| Some(ply.score?.centipawns())).collect()
     }
 
     fn both_think_drawn(&self, rule: DrawRule) -> bool {
@@ -328,11 +166,7 @@ impl<'a> Table<'a> {
         if text != thought.best {
             self.warn(Warning::Notation, &thought.best);
         }
-        self.command += if self.plies.is_empty() {
-            " moves "
-        } else {
-            " "
-        };
+        self.command += if self.plies.is_empty() { " moves " } else { " " };
         self.command += &text;
         let last = thought.last.as_ref();
         self.plies.push(Ply {
@@ -400,12 +234,7 @@ impl<'a> Table<'a> {
     }
 
     fn close(self, winner: Option<Color>, ending: Ending) -> Played {
-        Played {
-            plies: self.plies,
-            winner,
-            ending,
-            warnings: self.warnings,
-        }
+        Played { plies: self.plies, winner, ending, warnings: self.warnings }
     }
 
     fn abandon(self, guilty: Color, fault: Fault) -> Result<Played, Fault> {
@@ -424,22 +253,17 @@ mod tests {
     use super::super::openings;
     use super::super::player::Patience;
     use super::*;
+    use std::time::Duration;
 
     /// A player who says these words, one `go` after another, each after so many milliseconds.
     fn player(words: &[(u64, &str)]) -> Player<Fake> {
-        let mut words: Vec<(u64, String)> = words
-            .iter()
-            .rev()
-            .map(|&(after, word)| (after, word.to_owned()))
-            .collect();
+        let mut words: Vec<(u64, String)> =
+            words.iter().rev().map(|&(after, word)| (after, word.to_owned())).collect();
         let fake = Fake::polite(move |line| match line.split(' ').next() {
             Some("go") => match words.pop() {
                 Some((after, word)) if word.starts_with("info") => {
                     let (info, best) = word.split_once(';').unwrap();
-                    vec![
-                        (after, info.to_owned()),
-                        (after, format!("bestmove {best}")),
-                    ]
+                    vec![(after, info.to_owned()), (after, format!("bestmove {best}"))]
                 }
                 Some((after, word)) if word == "EOF" => vec![(after, word)],
                 Some((after, word)) => vec![(after, format!("bestmove {word}"))],
@@ -463,20 +287,8 @@ mod tests {
         };
         let (mut white, mut black) = (player(white), player(black));
         let limit: Limit = limit.parse().unwrap();
-        let limits = ByColor {
-            white: limit,
-            black: limit,
-        };
-        play(
-            ByColor {
-                white: &mut white,
-                black: &mut black,
-            },
-            &opening,
-            limits,
-            &rules,
-        )
-        .unwrap()
+        let limits = ByColor { white: limit, black: limit };
+        play(ByColor { white: &mut white, black: &mut black }, &opening, limits, &rules).unwrap()
     }
 
     fn simply(white: &[&str], black: &[&str], fen: &str) -> Played {
@@ -487,13 +299,7 @@ mod tests {
         let leak = |words: &[&str]| -> Vec<&'static str> {
             words.iter().map(|word| &*word.to_string().leak()).collect()
         };
-        meet(
-            &timed(&leak(white)),
-            &timed(&leak(black)),
-            fen,
-            "60",
-            Rules::default(),
-        )
+        meet(&timed(&leak(white)), &timed(&leak(black)), fen, "60", Rules::default())
     }
 
     #[test]
@@ -509,30 +315,20 @@ mod tests {
         for word in ["e2e5", "(none)", "0000", "Nf3", ""] {
             let played = simply(&["e2e4", word], &["e7e5"], "");
             assert_eq!(played.winner, Some(Color::Black), "{word}");
-            assert_eq!(
-                played.ending,
-                Ending::IllegalMove(Color::White, word.to_owned())
-            );
+            assert_eq!(played.ending, Ending::IllegalMove(Color::White, word.to_owned()));
             assert_eq!(played.plies.len(), 2);
         }
     }
 
     #[test]
     fn flag_falls_beyond_the_margin_only() {
-        let rules = Rules {
-            margin: Duration::from_millis(10),
-            ..Rules::default()
-        };
+        let rules = Rules { margin: Duration::from_millis(10), ..Rules::default() };
         let white = [(600, "e2e4"), (411, "d2d4")];
         let black = [(1010, "e7e5"), (0, "d7d5")];
         let played = meet(&white, &black, "", "1", rules);
         assert_eq!(played.ending, Ending::TimeLoss(Color::White));
         assert_eq!(played.winner, Some(Color::Black));
-        assert_eq!(
-            played.plies.len(),
-            2,
-            "black's 10 ms too many were forgiven"
-        );
+        assert_eq!(played.plies.len(), 2, "black's 10 ms too many were forgiven");
     }
 
     #[test]
@@ -546,17 +342,10 @@ mod tests {
     #[test]
     fn crash_and_silence_lose() {
         let played = simply(&["e2e4", "EOF"], &["e7e5"], "");
-        assert_eq!(
-            played.ending,
-            Ending::Crash(Color::White, "scripted".to_owned())
-        );
+        assert_eq!(played.ending, Ending::Crash(Color::White, "scripted".to_owned()));
         assert_eq!(played.winner, Some(Color::Black));
         let played = simply(&["e2e4"], &["e7e5"], "");
-        assert_eq!(
-            played.ending,
-            Ending::TimeLoss(Color::White),
-            "the clock runs on"
-        );
+        assert_eq!(played.ending, Ending::TimeLoss(Color::White), "the clock runs on");
     }
 
     #[test]
@@ -582,10 +371,7 @@ mod tests {
 
     #[test]
     fn long_games_are_drawn_by_length() {
-        let rules = Rules {
-            max_plies: 3,
-            ..Rules::default()
-        };
+        let rules = Rules { max_plies: 3, ..Rules::default() };
         let played = meet(&[(1, "e2e4"), (1, "d2d4")], &[(1, "e7e5")], "", "60", rules);
         assert_eq!(played.ending, Ending::MaxPlies);
     }
@@ -598,11 +384,8 @@ mod tests {
             "h2h3",
             "EOF",
         ];
-        let black = [
-            "info score cp 1 pv e7e5;e7e5",
-            "info score cp 1;d7d5",
-            "info score cp 1;a7a6",
-        ];
+        let black =
+            ["info score cp 1 pv e7e5;e7e5", "info score cp 1;d7d5", "info score cp 1;a7a6"];
         let played = simply(&white, &black, "");
         // Illegal variation, past the end, off the variation, ponder, no score, notation.
         assert_eq!(played.warnings.white, [1, 0, 1, 1, 1, 0]);
@@ -632,26 +415,14 @@ mod tests {
         });
         let sent = fake.sent();
         let mut black = Player::greet(fake, &[], Patience::default()).unwrap();
-        let limits = ByColor {
-            white: Limit::Nodes(1),
-            black: Limit::Nodes(1),
-        };
-        let players = ByColor {
-            white: &mut white,
-            black: &mut black,
-        };
+        let limits = ByColor { white: Limit::Nodes(1), black: Limit::Nodes(1) };
+        let players = ByColor { white: &mut white, black: &mut black };
         let played = play(players, &opening, limits, &Rules::default()).unwrap();
         assert!(played.plies[0].action.is_castle());
         assert_eq!(played.warnings.white[Warning::Notation as usize], 0);
         let sent = sent.lock().unwrap();
-        assert!(
-            sent.iter()
-                .any(|line| line == "setoption name UCI_Chess960 value true")
-        );
-        assert!(
-            sent.iter().any(|line| line.ends_with(" moves b1g1")),
-            "{sent:?}"
-        );
+        assert!(sent.iter().any(|line| line == "setoption name UCI_Chess960 value true"));
+        assert!(sent.iter().any(|line| line.ends_with(" moves b1g1")), "{sent:?}");
     }
 
     #[test]
@@ -659,19 +430,9 @@ mod tests {
         let drawn = |moves: [&'static str; 2]| moves.map(|word| (1, word));
         let white = drawn(["info score cp 3;e2e4", "info score cp 2;d2d4"]);
         let black = drawn(["info score cp -3;e7e5", "info score cp 9;d7d5"]);
-        let rule = DrawRule {
-            from: 0,
-            moves: 2,
-            score: 10,
-        };
-        let rules = Rules {
-            draw: Some(rule),
-            ..Rules::default()
-        };
-        assert_eq!(
-            meet(&white, &black, "", "60", rules).ending,
-            Ending::DrawAdjudicated
-        );
+        let rule = DrawRule { from: 0, moves: 2, score: 10 };
+        let rules = Rules { draw: Some(rule), ..Rules::default() };
+        assert_eq!(meet(&white, &black, "", "60", rules).ending, Ending::DrawAdjudicated);
         assert_eq!(
             meet(&white, &black, "", "60", Rules::default()).ending,
             Ending::TimeLoss(Color::White)
@@ -679,13 +440,7 @@ mod tests {
 
         let white = drawn(["info score cp 900;e2e4", "info score mate 5;d2d4"]);
         let black = drawn(["info score cp -800;e7e5", "info score mate -4;d7d5"]);
-        let rules = Rules {
-            resign: Some(ResignRule {
-                moves: 2,
-                score: 700,
-            }),
-            ..Rules::default()
-        };
+        let rules = Rules { resign: Some(ResignRule { moves: 2, score: 700 }), ..Rules::default() };
         let played = meet(&white, &black, "", "60", rules);
         assert_eq!(played.ending, Ending::WinAdjudicated);
         assert_eq!(played.winner, Some(Color::White));

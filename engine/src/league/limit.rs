@@ -23,11 +23,7 @@ impl Limit {
     #[must_use]
     pub fn pgn(&self) -> String {
         match self {
-            Limit::Clock {
-                base,
-                increment,
-                moves,
-            } => {
+            Limit::Clock { base, increment, moves } => {
                 let moves = moves.map(|moves| format!("{moves}/")).unwrap_or_default();
                 let base = base.as_secs_f64();
                 if increment.is_zero() {
@@ -92,19 +88,13 @@ fn read_clock(text: &str) -> Option<Limit> {
     if base.is_zero() && increment.is_zero() {
         return None;
     }
-    Some(Limit::Clock {
-        base,
-        increment,
-        moves,
-    })
+    Some(Limit::Clock { base, increment, moves })
 }
 
 fn read_seconds(text: &str) -> Option<Duration> {
     // Four months: far beyond any match, far below an overflow.
     let longest = Duration::from_secs(10_000_000);
-    Duration::try_from_secs_f64(text.parse().ok()?)
-        .ok()
-        .filter(|&time| time <= longest)
+    Duration::try_from_secs_f64(text.parse().ok()?).ok().filter(|&time| time <= longest)
 }
 
 /// One player's clock during a game.
@@ -120,23 +110,11 @@ impl Clock {
     #[must_use]
     pub fn new(limit: Limit) -> Clock {
         match limit {
-            Limit::Clock {
-                base,
-                increment,
-                moves,
-            } => {
+            Limit::Clock { base, increment, moves } => {
                 // The increment of the first move is given before it, as GUIs do.
-                Clock {
-                    limit,
-                    left: base + increment,
-                    moves_left: moves,
-                }
+                Clock { limit, left: base + increment, moves_left: moves }
             }
-            _ => Clock {
-                limit,
-                left: Duration::ZERO,
-                moves_left: None,
-            },
+            _ => Clock { limit, left: Duration::ZERO, moves_left: None },
         }
     }
 
@@ -158,12 +136,7 @@ impl Clock {
         if elapsed > budget + margin {
             return false;
         }
-        if let Limit::Clock {
-            base,
-            increment,
-            moves,
-        } = self.limit
-        {
+        if let Limit::Clock { base, increment, moves } = self.limit {
             self.left = self.left.saturating_sub(elapsed) + increment;
             if let Some(left) = &mut self.moves_left {
                 *left -= 1;
@@ -188,10 +161,7 @@ impl Clock {
                 let mut line = "go".to_owned();
                 for (clock, time, increment) in [(white, "wtime", "winc"), (black, "btime", "binc")]
                 {
-                    if let Limit::Clock {
-                        increment: added, ..
-                    } = clock.limit
-                    {
+                    if let Limit::Clock { increment: added, .. } = clock.limit {
                         line += &format!(
                             " {time} {} {increment} {}",
                             clock.left.as_millis().max(1),
@@ -221,19 +191,13 @@ mod tests {
     #[test]
     fn clocks_are_read_as_people_write_them() {
         let clock = |base, increment, moves| {
-            Ok(Limit::Clock {
-                base: ms(base),
-                increment: ms(increment),
-                moves,
-            })
+            Ok(Limit::Clock { base: ms(base), increment: ms(increment), moves })
         };
         assert_eq!("10+0.1".parse(), clock(10_000, 100, None));
         assert_eq!("40/60".parse(), clock(60_000, 0, Some(40)));
         assert_eq!("1:30+1".parse(), clock(90_000, 1000, None));
         assert_eq!("0+0.1".parse(), clock(0, 100, None));
-        for bad in [
-            "", "0", "-1", "ten", "0/10", "10+", "10+x", "1e400", "1e15", "nan",
-        ] {
+        for bad in ["", "0", "-1", "ten", "0/10", "10+", "10+x", "1e400", "1e15", "nan"] {
             assert!(bad.parse::<Limit>().is_err(), "{bad}");
         }
     }
@@ -241,10 +205,7 @@ mod tests {
     #[test]
     fn clocks_are_printed_as_they_were_read() {
         for text in ["10+0.1", "40/60", "0.2+0.01"] {
-            assert_eq!(
-                text.parse::<Limit>().map(|limit| limit.pgn()),
-                Ok(text.to_owned())
-            );
+            assert_eq!(text.parse::<Limit>().map(|limit| limit.pgn()), Ok(text.to_owned()));
         }
     }
 
@@ -267,15 +228,9 @@ mod tests {
     fn moves_to_go_counts_down_and_refills() {
         let mut clock = Clock::new("2/1".parse().unwrap());
         let other = clock.clone();
-        assert_eq!(
-            clock.go(&other, true),
-            "go wtime 1000 winc 0 btime 1000 binc 0 movestogo 2"
-        );
+        assert_eq!(clock.go(&other, true), "go wtime 1000 winc 0 btime 1000 binc 0 movestogo 2");
         clock.spend(ms(400), MARGIN);
-        assert_eq!(
-            clock.go(&other, false),
-            "go wtime 1000 winc 0 btime 600 binc 0 movestogo 1"
-        );
+        assert_eq!(clock.go(&other, false), "go wtime 1000 winc 0 btime 600 binc 0 movestogo 1");
         clock.spend(ms(400), MARGIN);
         assert_eq!(clock.budget(), Some(ms(1200)));
     }

@@ -4,10 +4,11 @@
 //! A match goes through these rooms:
 //! [`openings`] picks the starts → [`runner`] hands each start to a worker, twice, with colours
 //! exchanged → [`game`] referees one game between two [`player`]s, who talk over a [`transport`] →
-//! [`tally`] counts, [`elo`] judges, [`pgn`] remembers.
+//! [`tally`] counts, [`elo`] judges, [`pgn`] and [`csv`] remember.
 //!
 //! The engines are never trusted: every move is checked by the rules, every clock is kept here.
 
+pub mod csv;
 pub mod elo;
 pub mod game;
 pub mod info;
@@ -15,6 +16,7 @@ pub mod limit;
 pub mod openings;
 pub mod pgn;
 pub mod player;
+pub mod rules;
 pub mod runner;
 pub mod tally;
 pub mod transport;
@@ -23,10 +25,10 @@ pub mod transport;
 pub(crate) mod fake;
 
 pub use elo::Judgement;
-pub use game::{Ending, Played, Rules};
 pub use limit::Limit;
 pub use openings::Opening;
 pub use player::{Fault, Patience, Player};
+pub use rules::{Ending, Played, Rules};
 pub use runner::{Match, Seat};
 pub use tally::Tally;
 pub use transport::{Process, Transport};

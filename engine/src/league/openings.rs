@@ -16,10 +16,7 @@ pub struct Opening {
 impl Default for Opening {
     /// The initial position.
     fn default() -> Opening {
-        Opening {
-            position: Chess::default(),
-            line: 0,
-        }
+        Opening { position: Chess::default(), line: 0 }
     }
 }
 
@@ -72,14 +69,8 @@ pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, BadOpening> {
                 true => Err("the game is over".to_owned()),
                 false => Ok(position),
             })
-            .map_err(|why| BadOpening {
-                line: number + 1,
-                why,
-            })?;
-        openings.push(Opening {
-            position,
-            line: number + 1,
-        });
+            .map_err(|why| BadOpening { line: number + 1, why })?;
+        openings.push(Opening { position, line: number + 1 });
     }
     Ok(openings)
 }
@@ -97,10 +88,7 @@ pub fn read_position(line: &str, chess960: bool) -> Result<Chess, String> {
     };
     // Some files end the fourth field with the semicolon of an operation.
     let text = fields[..length].join(" ");
-    let fen: Fen = text
-        .trim_end_matches(';')
-        .parse()
-        .map_err(|error| format!("{error}"))?;
+    let fen: Fen = text.trim_end_matches(';').parse().map_err(|error| format!("{error}"))?;
     let setup = fen.into_setup();
     let mode = match chess960 {
         true => CastlingMode::Chess960,
@@ -126,21 +114,12 @@ mod tests {
                     rnbqkbnr/pp1p1pp1/4p3/2p4p/P4P2/5N2/1PPPP1PP/RNBQKB1R w KQkq - 0 4\n\n\
                     8/7p/5k2/5p2/p1p2P2/Pr1pPK2/1P1R3P/8 b - - bm Rxb2; id \"WAC.002\";\n";
         let openings = read(text, false).unwrap();
-        assert_eq!(
-            openings
-                .iter()
-                .map(|opening| opening.line)
-                .collect::<Vec<_>>(),
-            [2, 4]
-        );
+        assert_eq!(openings.iter().map(|opening| opening.line).collect::<Vec<_>>(), [2, 4]);
         assert_eq!(
             openings[0].fen(),
             "rnbqkbnr/pp1p1pp1/4p3/2p4p/P4P2/5N2/1PPPP1PP/RNBQKB1R w KQkq - 0 4"
         );
-        assert_eq!(
-            openings[1].fen(),
-            "8/7p/5k2/5p2/p1p2P2/Pr1pPK2/1P1R3P/8 b - - 0 1"
-        );
+        assert_eq!(openings[1].fen(), "8/7p/5k2/5p2/p1p2P2/Pr1pPK2/1P1R3P/8 b - - 0 1");
         assert!(!openings[0].chess960());
     }
 
@@ -158,10 +137,7 @@ mod tests {
         assert_eq!(read("\nhello", false).unwrap_err().line, 2);
         let mated = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";
         assert_eq!(read(mated, false).unwrap_err().why, "the game is over");
-        assert_eq!(
-            read("8/8/8/8/8/8/8/8 w - - 0 1", false).unwrap_err().line,
-            1
-        );
+        assert_eq!(read("8/8/8/8/8/8/8/8 w - - 0 1", false).unwrap_err().line, 1);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Games as PGN, with the comments GUIs and rating tools know from other match runners:
 //! `{+0.35/12 0.104s}` is the mover's score, depth and time.
 
-use super::game::{Played, Ply};
 use super::limit::Limit;
 use super::openings::Opening;
+use super::rules::{Played, Ply};
 use shakmaty::san::SanPlus;
 use shakmaty::{ByColor, Color, Position};
 use std::fmt::{self, Write};
@@ -65,11 +65,7 @@ pub fn write(tags: &Tags<'_>, opening: &Opening, played: &Played) -> Result<Stri
     let mut words = moves(opening, &played.plies)?;
     // A brace cannot be escaped inside a PGN comment.
     let ending = played.ending.to_string().replace(['{', '}'], "");
-    words.extend(
-        format!("{{{ending}}} {result}")
-            .split(' ')
-            .map(str::to_owned),
-    );
+    words.extend(format!("{{{ending}}} {result}").split(' ').map(str::to_owned));
     wrap(&mut out, &words);
     out.push('\n');
     Ok(out)
@@ -128,20 +124,16 @@ pub fn date(days: u64) -> String {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     format!("{year:04}.{month:02}.{day:02}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::game::Ending;
     use super::super::info::Score;
     use super::super::openings;
+    use super::super::rules::Ending;
     use super::*;
     use shakmaty::fen::Fen;
     use shakmaty::uci::UciMove;
@@ -165,15 +157,7 @@ mod tests {
         }
         let ending = Ending::IllegalMove(Color::Black, "{ha}".to_owned());
         let warnings = ByColor::default();
-        (
-            Played {
-                plies,
-                winner: Some(Color::White),
-                ending,
-                warnings,
-            },
-            position,
-        )
+        (Played { plies, winner: Some(Color::White), ending, warnings }, position)
     }
 
     fn pgn(opening: &Opening, played: &Played) -> String {
@@ -182,14 +166,8 @@ mod tests {
             event: "a \"test\"",
             date: "2026.01.31",
             round: (3, 1),
-            names: ByColor {
-                white: "new",
-                black: "old",
-            },
-            limits: ByColor {
-                white: limit,
-                black: "10+0.1".parse().unwrap(),
-            },
+            names: ByColor { white: "new", black: "old" },
+            limits: ByColor { white: limit, black: "10+0.1".parse().unwrap() },
         };
         write(&tags, opening, played).unwrap()
     }
@@ -197,17 +175,12 @@ mod tests {
     /// A reader of our own, as a GUI would do it: tags, then moves outside braces.
     fn read_back(text: &str) -> Chess {
         let (tags, body) = text.split_once("\n\n").unwrap();
-        let fen = tags
-            .lines()
-            .find_map(|line| line.strip_prefix("[FEN \"")?.strip_suffix("\"]"));
+        let fen = tags.lines().find_map(|line| line.strip_prefix("[FEN \"")?.strip_suffix("\"]"));
         let mut position: Chess = match fen {
             Some(fen) => {
                 let setup = fen.parse::<Fen>().unwrap().into_setup();
                 let mode = CastlingMode::detect(&setup);
-                Fen::try_from_setup(setup)
-                    .unwrap()
-                    .into_position(mode)
-                    .unwrap()
+                Fen::try_from_setup(setup).unwrap().into_position(mode).unwrap()
             }
             None => Chess::default(),
         };
@@ -237,10 +210,7 @@ mod tests {
         let cases = [
             ("", "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5c6 d7c6 e1g1"),
             ("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 4 17", "e8c8 e1g1"),
-            (
-                "nbbrkrqn/ppppp1pp/5p2/8/8/8/PPPPPPPP/RK4R1 w GAfd - 0 2",
-                "b1g1 a7a5",
-            ),
+            ("nbbrkrqn/ppppp1pp/5p2/8/8/8/PPPPPPPP/RK4R1 w GAfd - 0 2", "b1g1 a7a5"),
         ];
         for (fen, moves) in cases {
             let opening = match fen {
@@ -260,9 +230,7 @@ mod tests {
 
     #[test]
     fn tags_and_comments_have_their_form() {
-        let opening = openings::read("4k3/8/8/8/8/8/8/R3K3 b - - 0 9", false)
-            .unwrap()
-            .remove(0);
+        let opening = openings::read("4k3/8/8/8/8/8/8/R3K3 b - - 0 9", false).unwrap().remove(0);
         let (played, _) = played(&opening, "e8e7 a1a7");
         let text = pgn(&opening, &played);
         for part in [

@@ -126,10 +126,7 @@ impl<T: Transport> Player<T> {
 
     fn set_option(&mut self, name: &str, value: &str) -> Result<(), Fault> {
         if !self.options.contains(&name.to_lowercase()) {
-            return Err(Fault::Absent(format!(
-                "{} has no option `{name}`",
-                self.name
-            )));
+            return Err(Fault::Absent(format!("{} has no option `{name}`", self.name)));
         }
         if value.is_empty() {
             self.send(&format!("setoption name {name}"))
@@ -180,11 +177,7 @@ impl<T: Transport> Player<T> {
         self.send(go)?;
         let start = self.transport.now();
         let mut thought = Thought::default();
-        if !self.listen(
-            &mut thought,
-            start,
-            start + time.unwrap_or(self.patience.think),
-        )? {
+        if !self.listen(&mut thought, start, start + time.unwrap_or(self.patience.think))? {
             self.send("stop")?;
             let deadline = self.transport.now() + self.patience.grace;
             if !self.listen(&mut thought, start, deadline)? {
@@ -300,21 +293,15 @@ mod tests {
         let player = Player::greet(fake, &[option("hash", "16")], Patience::default())
             .expect("a polite engine");
         assert_eq!(player.name(), "Fake 1.0");
-        assert_eq!(
-            *sent.lock().unwrap(),
-            ["uci", "setoption name hash value 16", "isready"]
-        );
+        assert_eq!(*sent.lock().unwrap(), ["uci", "setoption name hash value 16", "isready"]);
     }
 
     #[test]
     fn undeclared_option_is_refused() {
-        let fault = Player::greet(
-            Fake::polite(nothing),
-            &[option("Tash", "1")],
-            Patience::default(),
-        )
-        .err()
-        .expect("no such option");
+        let fault =
+            Player::greet(Fake::polite(nothing), &[option("Tash", "1")], Patience::default())
+                .err()
+                .expect("no such option");
         assert!(matches!(fault, Fault::Absent(why) if why.contains("Tash")));
     }
 
@@ -341,18 +328,12 @@ mod tests {
             _ => vec![],
         });
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let thought = player
-            .think("position startpos", "go nodes 1", None)
-            .unwrap();
+        let thought = player.think("position startpos", "go nodes 1", None).unwrap();
         assert_eq!(thought.best, "e2e4");
         assert_eq!(thought.ponder.as_deref(), Some("e7e5"));
         assert_eq!(thought.elapsed, ms(70));
         let last = thought.last.unwrap();
-        assert_eq!(
-            last.depth,
-            Some(1),
-            "a bound does not replace an exact score"
-        );
+        assert_eq!(last.depth, Some(1), "a bound does not replace an exact score");
         assert_eq!(thought.variations, [["e2e4"]]);
     }
 
@@ -363,9 +344,7 @@ mod tests {
             _ => vec![],
         });
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let thought = player
-            .think("position startpos", "go", Some(ms(100)))
-            .unwrap();
+        let thought = player.think("position startpos", "go", Some(ms(100))).unwrap();
         assert_eq!(thought.elapsed, ms(101));
     }
 
@@ -381,16 +360,12 @@ mod tests {
     #[test]
     fn chatter_does_not_hold_the_flag_up() {
         let fake = Fake::polite(|line| match line {
-            "go" => (1..1000)
-                .map(|at| (at, "info depth 1 score cp 0"))
-                .collect(),
+            "go" => (1..1000).map(|at| (at, "info depth 1 score cp 0")).collect(),
             "stop" => vec![(1, "bestmove e2e4")],
             _ => vec![],
         });
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let thought = player
-            .think("position startpos", "go", Some(ms(100)))
-            .unwrap();
+        let thought = player.think("position startpos", "go", Some(ms(100))).unwrap();
         assert!(thought.elapsed > ms(100));
     }
 
@@ -406,10 +381,7 @@ mod tests {
         let switches: Vec<&String> = sent.iter().filter(|line| line.contains("960")).collect();
         assert_eq!(
             switches,
-            [
-                "setoption name UCI_Chess960 value true",
-                "setoption name UCI_Chess960 value false"
-            ]
+            ["setoption name UCI_Chess960 value true", "setoption name UCI_Chess960 value false"]
         );
     }
 }

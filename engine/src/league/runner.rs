@@ -2,10 +2,11 @@
 //! back to the calling thread, which alone counts and writes.
 
 use super::elo::{Sprt, Verdict};
-use super::game::{self, Played, Rules};
+use super::game;
 use super::limit::Limit;
 use super::openings::Opening;
 use super::player::{Fault, Player};
+use super::rules::{Played, Rules};
 use super::tally::Tally;
 use super::transport::Transport;
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
@@ -46,11 +47,7 @@ impl Job {
     }
 
     fn white(self) -> Seat {
-        if self.number.is_multiple_of(2) {
-            Seat::First
-        } else {
-            Seat::Second
-        }
+        if self.number.is_multiple_of(2) { Seat::First } else { Seat::Second }
     }
 }
 
@@ -127,11 +124,7 @@ impl Match {
                 }
             }
         });
-        Conclusion {
-            tally,
-            verdict,
-            fault,
-        }
+        Conclusion { tally, verdict, fault }
     }
 
     fn opening<'a>(&'a self, job: Job, initial: &'a Opening) -> &'a Opening {
@@ -144,14 +137,8 @@ impl Match {
     fn limits(&self, job: Job) -> ByColor<Limit> {
         let [first, second] = self.limits;
         match job.white() {
-            Seat::First => ByColor {
-                white: first,
-                black: second,
-            },
-            Seat::Second => ByColor {
-                white: second,
-                black: first,
-            },
+            Seat::First => ByColor { white: first, black: second },
+            Seat::Second => ByColor { white: second, black: first },
         }
     }
 
@@ -172,21 +159,10 @@ impl Match {
             let result = seated(&mut first, || seat(Seat::First)).and_then(|first| {
                 let second = seated(&mut second, || seat(Seat::Second))?;
                 let players = match job.white() {
-                    Seat::First => ByColor {
-                        white: first,
-                        black: second,
-                    },
-                    Seat::Second => ByColor {
-                        white: second,
-                        black: first,
-                    },
+                    Seat::First => ByColor { white: first, black: second },
+                    Seat::Second => ByColor { white: second, black: first },
                 };
-                game::play(
-                    players,
-                    self.opening(job, initial),
-                    self.limits(job),
-                    &self.rules,
-                )
+                game::play(players, self.opening(job, initial), self.limits(job), &self.rules)
             });
             // A lost engine is started anew; one that only broke the rules or its time stays.
             for chair in [&mut first, &mut second] {
@@ -230,10 +206,7 @@ mod tests {
             games,
             concurrency: 2,
             limits: [Limit::Nodes(1), Limit::Nodes(2)],
-            rules: Rules {
-                max_plies: 6,
-                ..Rules::default()
-            },
+            rules: Rules { max_plies: 6, ..Rules::default() },
             sprt: None,
         }
     }
@@ -275,10 +248,7 @@ mod tests {
     #[test]
     fn all_games_are_played_in_pairs() {
         let text = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1\n4k3/8/8/8/8/8/8/1R2K3 w - - 0 1\n";
-        let games = Match {
-            openings: openings::read(text, false).unwrap(),
-            ..a_match(6)
-        };
+        let games = Match { openings: openings::read(text, false).unwrap(), ..a_match(6) };
         let mut seen = vec![];
         let end = games.run(
             |_| first_mover(None),
@@ -308,11 +278,7 @@ mod tests {
     #[test]
     fn crashed_engine_loses_and_comes_back() {
         let births = AtomicUsize::new(0);
-        let end = Match {
-            concurrency: 1,
-            ..a_match(4)
-        }
-        .run(
+        let end = Match { concurrency: 1, ..a_match(4) }.run(
             |seat| match seat {
                 Seat::First => first_mover(None),
                 Seat::Second => {
@@ -330,11 +296,7 @@ mod tests {
     #[test]
     fn illegal_mover_loses_and_stays() {
         let births = AtomicUsize::new(0);
-        let end = Match {
-            concurrency: 1,
-            ..a_match(4)
-        }
-        .run(
+        let end = Match { concurrency: 1, ..a_match(4) }.run(
             |seat| match seat {
                 Seat::First => {
                     births.fetch_add(1, Ordering::Relaxed);
@@ -364,15 +326,8 @@ mod tests {
 
     #[test]
     fn sequential_test_ends_the_match() {
-        let test = Sprt {
-            elo0: 0.0,
-            elo1: 100.0,
-        };
-        let games = Match {
-            sprt: Some(test),
-            concurrency: 1,
-            ..a_match(20_000)
-        };
+        let test = Sprt { elo0: 0.0, elo1: 100.0 };
+        let games = Match { sprt: Some(test), concurrency: 1, ..a_match(20_000) };
         let end = games.run(
             |seat| match seat {
                 Seat::First => first_mover(None),
@@ -386,11 +341,7 @@ mod tests {
 
     #[test]
     fn listener_can_end_the_match() {
-        let end = Match {
-            concurrency: 1,
-            ..a_match(20_000)
-        }
-        .run(|_| first_mover(None), |_| false);
+        let end = Match { concurrency: 1, ..a_match(20_000) }.run(|_| first_mover(None), |_| false);
         assert!(end.tally.games() < 1000, "{}", end.tally.games());
     }
 }

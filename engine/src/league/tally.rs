@@ -1,7 +1,7 @@
 //! The count of a match: points by game and by pair, and what each player did wrong or spent.
 
 use super::elo::{Judgement, Pentanomial, judge};
-use super::game::{Ending, Played, Warning, Warnings};
+use super::rules::{Ending, Played, Warning, Warnings};
 use super::runner::Seat;
 use shakmaty::Color;
 use std::collections::HashMap;
@@ -98,25 +98,13 @@ impl Tally {
             let points = self.wins as f64 + self.draws as f64 / 2.0;
             let share = |count: u64| 100.0 * count as f64 / games as f64;
             let lines = [
-                (
-                    "score",
-                    format!("{points} / {games} ({:.1} %)", 100.0 * judged.score),
-                ),
+                ("score", format!("{points} / {games} ({:.1} %)", 100.0 * judged.score)),
                 ("Elo", format!("{judged} (95 %)")),
                 ("LOS", format!("{:.1} %", 100.0 * judged.los)),
-                (
-                    "won drawn lost",
-                    format!("{} {} {}", self.wins, self.draws, self.losses),
-                ),
+                ("won drawn lost", format!("{} {} {}", self.wins, self.draws, self.losses)),
                 ("draws", format!("{:.1} %", share(self.draws))),
-                (
-                    "pairs 0 ½ 1 1½ 2",
-                    self.pairs.map(|count| count.to_string()).join(" "),
-                ),
-                (
-                    "white black",
-                    format!("{} {}", self.white_wins, self.black_wins),
-                ),
+                ("pairs 0 ½ 1 1½ 2", self.pairs.map(|count| count.to_string()).join(" ")),
+                ("white black", format!("{} {}", self.white_wins, self.black_wins)),
                 ("adjudicated", self.adjudicated.to_string()),
             ];
             for (name, value) in lines {
@@ -190,12 +178,7 @@ mod tests {
     use shakmaty::ByColor;
 
     fn game(winner: Option<Color>, ending: Ending) -> Played {
-        Played {
-            plies: vec![],
-            winner,
-            ending,
-            warnings: ByColor::default(),
-        }
+        Played { plies: vec![], winner, ending, warnings: ByColor::default() }
     }
 
     fn mate(winner: Color) -> Played {
@@ -214,11 +197,7 @@ mod tests {
         tally.book(2, Seat::Second, &mate(Color::White));
         tally.book(3, Seat::First, &mate(Color::White));
         assert_eq!((tally.wins, tally.draws, tally.losses), (4, 1, 2));
-        assert_eq!(
-            tally.pairs,
-            [0, 1, 1, 0, 1],
-            "the fourth pair is not complete"
-        );
+        assert_eq!(tally.pairs, [0, 1, 1, 0, 1], "the fourth pair is not complete");
         assert_eq!((tally.white_wins, tally.black_wins), (5, 1));
     }
 
@@ -228,10 +207,7 @@ mod tests {
         let flag = game(Some(Color::White), Ending::TimeLoss(Color::Black));
         tally.book(0, Seat::Second, &flag);
         tally.book(0, Seat::First, &flag);
-        let crash = game(
-            Some(Color::Black),
-            Ending::Crash(Color::White, String::new()),
-        );
+        let crash = game(Some(Color::Black), Ending::Crash(Color::White, String::new()));
         tally.book(1, Seat::First, &crash);
         assert_eq!((tally.first.time_losses, tally.second.time_losses), (1, 1));
         assert_eq!((tally.first.crashes, tally.second.crashes), (1, 0));
@@ -246,11 +222,6 @@ mod tests {
         assert!(table.contains("new against old: 2 games"), "{table}");
         assert!(table.contains("1.5 / 2 (75.0 %)"), "{table}");
         assert!(table.contains("+190.8"), "{table}");
-        assert!(
-            Tally::default()
-                .table("new", "old")
-                .unwrap()
-                .contains("0 games")
-        );
+        assert!(Tally::default().table("new", "old").unwrap().contains("0 games"));
     }
 }

@@ -82,13 +82,7 @@ impl Process {
         let errors = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&errors);
         thread::spawn(move || keep_last(stderr, &kept));
-        Ok(Process {
-            child,
-            stdin: Some(stdin),
-            lines,
-            errors,
-            born: Instant::now(),
-        })
+        Ok(Process { child, stdin: Some(stdin), lines, errors, born: Instant::now() })
     }
 }
 
@@ -139,10 +133,7 @@ impl Transport for Process {
 
     fn receive(&mut self, patience: Duration) -> Heard {
         match self.lines.recv_timeout(patience) {
-            Ok((text, at)) => Heard::Line {
-                text,
-                at: at.duration_since(self.born),
-            },
+            Ok((text, at)) => Heard::Line { text, at: at.duration_since(self.born) },
             Err(RecvTimeoutError::Timeout) => Heard::Silence,
             Err(RecvTimeoutError::Disconnected) => Heard::Closed,
         }
@@ -159,11 +150,7 @@ impl Transport for Process {
         };
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let errors: Vec<&str> = errors.iter().map(String::as_str).collect();
-        if errors.is_empty() {
-            status
-        } else {
-            format!("{status}; {}", errors.join(" | "))
-        }
+        if errors.is_empty() { status } else { format!("{status}; {}", errors.join(" | ")) }
     }
 }
 

@@ -30,10 +30,7 @@ pub enum Task {
     /// The solver's move, the reply, the solver's move, …: never empty.
     Line(Vec<Action>),
     /// One of these (if there are any), and none of those.
-    Best {
-        best: Vec<Action>,
-        avoid: Vec<Action>,
-    },
+    Best { best: Vec<Action>, avoid: Vec<Action> },
     /// A share of the points, in [0, 1], for each good move; the best first.
     Graded(Vec<(Action, f32)>),
 }
@@ -90,33 +87,20 @@ pub fn attempt<S: Solver>(puzzle: &Puzzle, solver: &mut S) -> Result<Attempt, S:
         Task::Best { best, avoid } => {
             let action = solver.choose(&puzzle.game)?;
             let solved = (best.is_empty() || best.contains(&action)) && !avoid.contains(&action);
-            Ok(Attempt::at_once(
-                action,
-                solved,
-                f32::from(u8::from(solved)),
-            ))
+            Ok(Attempt::at_once(action, solved, f32::from(u8::from(solved))))
         }
         Task::Graded(grades) => {
             let action = solver.choose(&puzzle.game)?;
             let solved = grades.first().is_some_and(|&(best, _)| best == action);
             let grade = grades.iter().find(|&&(graded, _)| graded == action);
-            Ok(Attempt::at_once(
-                action,
-                solved,
-                grade.map_or(0.0, |&(_, points)| points),
-            ))
+            Ok(Attempt::at_once(action, solved, grade.map_or(0.0, |&(_, points)| points)))
         }
     }
 }
 
 impl Attempt {
     fn at_once(action: Action, solved: bool, points: f32) -> Attempt {
-        Attempt {
-            first: solved,
-            solved,
-            points,
-            played: vec![action],
-        }
+        Attempt { first: solved, solved, points, played: vec![action] }
     }
 }
 
@@ -126,11 +110,7 @@ fn follow<S: Solver>(start: &Game, line: &[Action], solver: &mut S) -> Result<At
     let mut right = false;
     for (ply, &expected) in line.iter().enumerate() {
         let of_solver = ply % 2 == 0;
-        let action = if of_solver {
-            solver.choose(&game)?
-        } else {
-            expected
-        };
+        let action = if of_solver { solver.choose(&game)? } else { expected };
         if of_solver {
             played.push(action);
         }
@@ -145,12 +125,7 @@ fn follow<S: Solver>(start: &Game, line: &[Action], solver: &mut S) -> Result<At
         }
     }
     let first = right || played.len() > 1;
-    Ok(Attempt {
-        first,
-        solved: right,
-        points: f32::from(u8::from(right)),
-        played,
-    })
+    Ok(Attempt { first, solved: right, points: f32::from(u8::from(right)), played })
 }
 
 #[cfg(test)]
@@ -161,16 +136,8 @@ mod tests {
     fn puzzle(fen: &str, moves: &str) -> Puzzle {
         let game = Game::from_fen(fen, false).unwrap();
         let mut board = game.clone();
-        let line = moves
-            .split(' ')
-            .map(|word| board.play_uci(word).unwrap())
-            .collect();
-        Puzzle {
-            id: "x".to_owned(),
-            game,
-            task: Task::Line(line),
-            rating: None,
-        }
+        let line = moves.split(' ').map(|word| board.play_uci(word).unwrap()).collect();
+        Puzzle { id: "x".to_owned(), game, task: Task::Line(line), rating: None }
     }
 
     /// Says these moves, one after the other.
@@ -230,12 +197,7 @@ mod tests {
         let game = Game::default();
         let action = |word: &str| Action::from_uci(word, game.position()).unwrap();
         let task = Task::Graded(vec![(action("e2e4"), 1.0), (action("d2d4"), 0.6)]);
-        let puzzle = Puzzle {
-            id: String::new(),
-            game: game.clone(),
-            task,
-            rating: None,
-        };
+        let puzzle = Puzzle { id: String::new(), game: game.clone(), task, rating: None };
         let best = try_with(&puzzle, &["e2e4"]);
         assert!(best.solved && best.points == 1.0);
         let second = try_with(&puzzle, &["d2d4"]);

@@ -34,14 +34,10 @@ pub fn draw(score: &Score, title: &str, path: &Path) -> Result<(), String> {
         .draw()
         .map_err(failed)?;
     let line = points.iter().map(|point| (point.rating, point.share));
-    chart
-        .draw_series(LineSeries::new(line, &BLUE))
-        .map_err(failed)?;
+    chart.draw_series(LineSeries::new(line, &BLUE)).map_err(failed)?;
     chart
         .draw_series(
-            points
-                .iter()
-                .map(|point| Circle::new((point.rating, point.share), 4, BLUE.filled())),
+            points.iter().map(|point| Circle::new((point.rating, point.share), 4, BLUE.filled())),
         )
         .map_err(failed)?;
     let bars = points.iter().map(|point| {
@@ -63,22 +59,14 @@ struct Point {
 }
 
 fn points(score: &Score) -> Vec<Point> {
-    let rated = score
-        .groups
-        .iter()
-        .filter_map(|(group, count)| match group {
-            Group::Band(low) => Some((low + BAND / 2, count)),
-            Group::Theme(_) => None,
-        });
+    let rated = score.groups.iter().filter_map(|(group, count)| match group {
+        Group::Band(low) => Some((low + BAND / 2, count)),
+        Group::Theme(_) => None,
+    });
     rated
         .map(|(rating, count)| {
             let (low, high) = wilson(count.solved, count.tried);
-            Point {
-                rating,
-                share: count.solved as f64 / count.tried.max(1) as f64,
-                low,
-                high,
-            }
+            Point { rating, share: count.solved as f64 / count.tried.max(1) as f64, low, high }
         })
         .collect()
 }
@@ -98,12 +86,7 @@ mod tests {
     #[test]
     fn one_point_a_band() {
         let mut score = Score::default();
-        let count = Count {
-            tried: 10,
-            solved: 8,
-            first: 9,
-            points: 8.0,
-        };
+        let count = Count { tried: 10, solved: 8, first: 9, points: 8.0 };
         score.groups.insert(Group::Band(1000), count);
         score.groups.insert(Group::Theme("x".to_owned()), count);
         let points = points(&score);

@@ -54,10 +54,8 @@ struct Columns {
 
 impl Columns {
     fn read(head: &str) -> Option<Columns> {
-        let names: Vec<String> = head
-            .split(',')
-            .map(|name| name.trim().to_ascii_lowercase())
-            .collect();
+        let names: Vec<String> =
+            head.split(',').map(|name| name.trim().to_ascii_lowercase()).collect();
         let find = |wanted: &str| names.iter().position(|name| name == wanted);
         let original = find("puzzleid");
         Some(Columns {
@@ -122,12 +120,7 @@ fn read_epd(line: &str) -> Result<Puzzle, String> {
         }
         _ => Task::Best { best, avoid },
     };
-    Ok(Puzzle {
-        id,
-        game,
-        task,
-        rating: None,
-    })
+    Ok(Puzzle { id, game, task, rating: None })
 }
 
 /// The position as FEN (with counters if the line has them) and the operations after it.
@@ -168,10 +161,7 @@ fn read_moves(game: &Game, words: &str) -> Result<Vec<Action>, String> {
 /// SAN, with or without the signs of check and praise; UCI as well.
 fn read_move(game: &Game, word: &str) -> Result<Action, String> {
     let bare = word.trim_end_matches(['!', '?', '+', '#']);
-    let san = bare
-        .parse::<SanPlus>()
-        .ok()
-        .and_then(|san| san.san.to_move(game.position()).ok());
+    let san = bare.parse::<SanPlus>().ok().and_then(|san| san.san.to_move(game.position()).ok());
     san.map(Action::new)
         .or_else(|| Action::from_uci(bare, game.position()))
         .ok_or_else(|| format!("`{word}` is no legal move"))
@@ -183,19 +173,13 @@ fn read_grades(game: &Game, moves: &str, points: &str) -> Result<Vec<(Action, f3
     let points: Vec<f32> = points
         .split([' ', ','])
         .filter(|word| !word.is_empty())
-        .map(|word| {
-            word.parse()
-                .map_err(|_| format!("`{word}` is no number of points"))
-        })
+        .map(|word| word.parse().map_err(|_| format!("`{word}` is no number of points")))
         .collect::<Result<_, _>>()?;
     if moves.len() != points.len() || moves.is_empty() {
         return Err(format!("{} moves but {} grades", moves.len(), points.len()));
     }
-    let mut graded: Vec<(Action, f32)> = moves
-        .into_iter()
-        .zip(points)
-        .map(|(action, points)| (action, points / 100.0))
-        .collect();
+    let mut graded: Vec<(Action, f32)> =
+        moves.into_iter().zip(points).map(|(action, points)| (action, points / 100.0)).collect();
     graded.sort_by(|a, b| b.1.total_cmp(&a.1));
     Ok(graded)
 }
@@ -223,9 +207,7 @@ mod tests {
              r4rk1/pp2b1p1/3p2np/3Pp1n1/1PNqPp2/3P1PP1/5RBP/R1BQ2K1 w - - 5 20,c1b2 d4f2 g1f2 h6h5,1342,123727\n",
         );
         assert_eq!((puzzle.id.as_str(), puzzle.rating), ("123727", Some(1342)));
-        let Task::Line(line) = puzzle.task else {
-            panic!("a line")
-        };
+        let Task::Line(line) = puzzle.task else { panic!("a line") };
         assert_eq!(text(&line), ["c1b2", "d4f2", "g1f2", "h6h5"]);
     }
 
@@ -236,9 +218,7 @@ mod tests {
              00sHx,q3k1nr/1pp1nQpp/3p4/1P2p3/4P3/B1PP1b2/B5PP/5K2 b k - 0 17,e8d7 a2e6 d7d8 f7f8,1760,80\n",
         );
         assert_eq!(puzzle.id, "00sHx");
-        let Task::Line(line) = puzzle.task else {
-            panic!("a line")
-        };
+        let Task::Line(line) = puzzle.task else { panic!("a line") };
         assert_eq!(text(&line), ["a2e6", "d7d8", "f7f8"]);
         assert_eq!(puzzle.game.actions().len(), 1, "the past is kept");
     }
@@ -268,9 +248,7 @@ mod tests {
             "1kr5/3n4/q3p2p/p2n2p1/PppB1P2/5BP1/1P2Q2P/3R2K1 w - - bm f5; id \"STS(v1.0) Undermine.001\"; \
              c0 \"f5=100, Bf2=46\"; c7 \"Bf2 f5 Bg4\"; c8 \"46 100 23\"; Ae \"Stockish 15\";",
         );
-        let Task::Graded(grades) = puzzle.task else {
-            panic!("grades")
-        };
+        let Task::Graded(grades) = puzzle.task else { panic!("grades") };
         assert_eq!(
             text(&grades.iter().map(|grade| grade.0).collect::<Vec<_>>()),
             ["f4f5", "d4f2", "f3g4"]
@@ -295,14 +273,7 @@ mod tests {
              4k3/8/8/8/8/8/8/R3K3 w Q - bm Ra8+;\n",
         );
         assert_eq!(collection.puzzles.len(), 1);
-        assert_eq!(
-            collection
-                .skipped
-                .iter()
-                .map(|skip| skip.0)
-                .collect::<Vec<_>>(),
-            [2, 3, 4]
-        );
+        assert_eq!(collection.skipped.iter().map(|skip| skip.0).collect::<Vec<_>>(), [2, 3, 4]);
         let collection = read(
             "fen,moves\n4k3/8/8/8/8/8/8/R3K3 w Q - 0 1,a1a9\n4k3/8/8/8/8/8/8/R3K3 w Q - 0 1\n",
         );

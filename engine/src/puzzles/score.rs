@@ -66,9 +66,7 @@ fn group(puzzle: &Puzzle) -> Group {
         Some(rating) => Group::Band(rating / BAND * BAND),
         // Suites number their positions: "WAC.001", "STS(v1.0) Undermine.001".
         None => {
-            let name = puzzle
-                .id
-                .trim_end_matches(|letter: char| letter.is_ascii_digit());
+            let name = puzzle.id.trim_end_matches(|letter: char| letter.is_ascii_digit());
             Group::Theme(name.trim_end_matches(['.', ' ', '-', '_']).to_owned())
         }
     }
@@ -92,12 +90,7 @@ pub fn wilson(successes: u64, trials: u64) -> (f64, f64) {
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.groups.keys().map(ToString::to_string);
-        let width = names
-            .clone()
-            .map(|name| name.chars().count())
-            .max()
-            .unwrap_or(0)
-            .max(5);
+        let width = names.clone().map(|name| name.chars().count()).max().unwrap_or(0).max(5);
         write!(
             f,
             "{:<width$}  {:>6}  {:>6}  {:>13}  {:>6}",
@@ -106,9 +99,7 @@ impl fmt::Display for Score {
         if self.graded {
             write!(f, "  {:>6}", "points")?;
         }
-        let rows = names
-            .zip(self.groups.values())
-            .chain([("all".to_owned(), &self.all)]);
+        let rows = names.zip(self.groups.values()).chain([("all".to_owned(), &self.all)]);
         for (name, count) in rows {
             let tried = count.tried.max(1) as f64;
             let percent = |value: f64| 100.0 * value / tried;
@@ -136,35 +127,19 @@ mod tests {
     use crate::game::Game;
 
     fn puzzle(id: &str, rating: Option<u32>) -> Puzzle {
-        let task = Task::Best {
-            best: vec![],
-            avoid: vec![],
-        };
-        Puzzle {
-            id: id.to_owned(),
-            game: Game::default(),
-            task,
-            rating,
-        }
+        let task = Task::Best { best: vec![], avoid: vec![] };
+        Puzzle { id: id.to_owned(), game: Game::default(), task, rating }
     }
 
     fn attempt(first: bool, solved: bool) -> Attempt {
-        Attempt {
-            first,
-            solved,
-            points: f32::from(u8::from(solved)),
-            played: vec![],
-        }
+        Attempt { first, solved, points: f32::from(u8::from(solved)), played: vec![] }
     }
 
     #[test]
     fn wilson_of_known_cases() {
         // 8 of 10: centre (0.8 + 0.192) / 1.3841 = 0.7167, half 0.2268: the textbook 0.490 to 0.943.
         let (low, high) = wilson(8, 10);
-        assert!(
-            (low - 0.4902).abs() < 1e-3 && (high - 0.9433).abs() < 1e-3,
-            "{low} {high}"
-        );
+        assert!((low - 0.4902).abs() < 1e-3 && (high - 0.9433).abs() < 1e-3, "{low} {high}");
         let (low, high) = wilson(0, 10);
         assert!(low == 0.0 && (high - 0.2775).abs() < 1e-3, "{high}");
         assert_eq!(wilson(0, 0), (0.0, 1.0));

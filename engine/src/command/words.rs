@@ -1,0 +1,117 @@
+//! Words that several subcommands understand: limits of play, UCI options, command lines of engines.
+
+use crate::league::Limit;
+use std::env;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The four ways to limit a player, once for both and once for each with a prefix.
+pub(super) mod limits {
+    use super::{Duration, Limit, read_milliseconds};
+    use clap::Args;
+
+    macro_rules! limits {
+        ($name:ident, $prefix:literal, $whose:literal) => {
+            #[derive(Args, Clone, Debug, Default)]
+            #[group(id = concat!($prefix, "limit"), multiple = false)]
+            pub struct $name {
+                #[arg(
+                    id = concat!($prefix, "tc"), long = concat!($prefix, "tc"),
+                    value_name = "[MOVES/]SECONDS[+INCREMENT]", help = concat!("Clock of ", $whose)
+                )]
+                clock: Option<Limit>,
+                #[arg(
+                    id = concat!($prefix, "movetime"), long = concat!($prefix, "movetime"),
+                    value_name = "MS", value_parser = read_milliseconds,
+                    help = concat!("Time for each move of ", $whose)
+                )]
+                movetime: Option<Duration>,
+                #[arg(
+                    id = concat!($prefix, "nodes"), long = concat!($prefix, "nodes"),
+                    value_name = "N", help = concat!("Nodes for each move of ", $whose)
+                )]
+                nodes: Option<u64>,
+                #[arg(
+                    id = concat!($prefix, "depth"), long = concat!($prefix, "depth"),
+                    value_name = "N", help = concat!("Depth for each move of ", $whose)
+                )]
+                depth: Option<u32>,
+            }
+
+            impl $name {
+                pub(in crate::command) fn read(&self) -> Option<Limit> {
+                    self.clock
+                        .or_else(|| self.movetime.map(Limit::MoveTime))
+                        .or_else(|| self.nodes.map(Limit::Nodes))
+                        .or_else(|| self.depth.map(Limit::Depth))
+                }
+            }
+        };
+    }
+
+    limits!(Both, "", "both players");
+    limits!(First, "first-", "the first player");
+    limits!(Second, "second-", "the second player");
+}
+
+/// `NAME=VALUE`.
+pub(super) fn read_option(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+/// A whole number of milliseconds.
+pub(super) fn read_milliseconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
+    text.parse().map(Duration::from_millis)
+}
+
+/// The program and its words; this program where none is named.
+pub(super) fn command_line(line: Option<&str>) -> Result<(PathBuf, Vec<String>), io::Error> {
+    let Some(line) = line else {
+        return Ok((env::current_exe()?, Vec::new()));
+    };
+    let mut words = split_words(line)?.into_iter();
+    let program =
+        words.next().ok_or_else(|| io::Error::other("an engine's command line is empty"))?;
+    Ok((PathBuf::from(program), words.collect()))
+}
+
+/// Splits as a shell would, with single and double quotes but without any expansion.
+pub(super) fn split_words(line: &str) -> Result<Vec<String>, io::Error> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for letter in line.chars() {
+        match quote {
+            Some(end) if letter == end => quote = None,
+            Some(_) => word.get_or_insert_default().push(letter),
+            None if letter == '\'' || letter == '"' => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            None if letter.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(letter),
+        }
+    }
+    if quote.is_some() {
+        return Err(io::Error::other(format!("a quote is not closed in: {line}")));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_split_as_in_a_shell() {
+        assert_eq!(split_words(" a  'b c' \"d'e\"f '' ").unwrap(), ["a", "b c", "d'ef", ""]);
+        assert!(split_words("a 'b").is_err());
+    }
+}
