@@ -1,7 +1,7 @@
 //! The joint of the house: the executable a GUI loads, and the home of everything that needs search
 //! *and* network.
 //!
-//! A line from the GUI comes in through [`run`], is typed by `uci`, and reaches the [`Engine`]. `go`
+//! A line from the GUI comes in through [`mod@run`], is typed by `uci`, and reaches the [`Engine`]. `go`
 //! starts a [`search`] on its own thread: a [`world::RulesWorld`] (rules from shakmaty, judgement from
 //! `nn`) under `mcts`, ended by its [`stopper`], reported by [`report`]. What may be set is one table,
 //! [`options`]; how long a move may take is arithmetic, [`clock`]; which network answers is one file,

@@ -1,7 +1,7 @@
 //! Puzzles: rated ones with a whole line to find, and test suites with one best move. Who solves them is
 //! somebody else's matter: a [`Solver`] is anything that picks a move.
 //!
-//! [`read`] turns files into puzzles, [`score`] counts, [`plot`] draws accuracy against rating.
+//! [`mod@read`] turns files into puzzles, [`score`] counts, [`plot`] draws accuracy against rating.
 
 pub mod plot;
 pub mod read;
