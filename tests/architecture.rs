@@ -16,9 +16,17 @@ fn arrows(name: &str) -> BTreeSet<String> {
         if let Some(table) = line.strip_prefix('[') {
             in_dependencies = table.trim_end_matches(']').contains("dependencies");
             // `[dependencies.nn]` is an arrow too.
-            found.extend(table.trim_end_matches(']').split('.').filter(|_| in_dependencies).map(str::to_owned));
+            found.extend(
+                table
+                    .trim_end_matches(']')
+                    .split('.')
+                    .filter(|_| in_dependencies)
+                    .map(str::to_owned),
+            );
         } else if in_dependencies {
-            found.extend(line.split(['.', '=', ' ']).next().map(|key| key.trim_matches('"').to_owned()));
+            found.extend(
+                line.split(['.', '=', ' ']).next().map(|key| key.trim_matches('"').to_owned()),
+            );
         }
     }
     found.retain(|dependency| {
@@ -45,7 +53,10 @@ fn engine_joins_the_three_and_the_three_know_nobody() {
 fn every_source_file_says_what_it_is_for() {
     let mut files = Vec::new();
     for name in CRATES {
-        collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src"), &mut files);
+        collect(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src"),
+            &mut files,
+        );
     }
     assert!(files.len() > 20);
     let silent: Vec<_> =

@@ -113,7 +113,8 @@ impl Session {
     fn watch(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         if line.starts_with("info ") && words.get(1) != Some(&"string") {
-            let rank = words.iter().position(|word| *word == "multipv").and_then(|at| words.get(at + 1));
+            let rank =
+                words.iter().position(|word| *word == "multipv").and_then(|at| words.get(at + 1));
             if line.contains(" score ") && rank.is_none_or(|rank| *rank == "1") {
                 self.last_info = Some(line.to_owned());
             }
@@ -122,11 +123,16 @@ impl Session {
             return;
         }
         self.answers += 1;
-        assert!(self.answers <= self.searches, "a bestmove nobody asked for\n{}", self.transcript());
+        assert!(
+            self.answers <= self.searches,
+            "a bestmove nobody asked for\n{}",
+            self.transcript()
+        );
         let best = words.get(1).copied().unwrap_or_default();
         if best != "(none)" {
             let info = self.last_info.take().unwrap_or_default();
-            let led = info.contains(&format!(" pv {best} ")) || info.ends_with(&format!(" pv {best}"));
+            let led =
+                info.contains(&format!(" pv {best} ")) || info.ends_with(&format!(" pv {best}"));
             assert!(led, "no info with score and pv led to `{line}`\n{}", self.transcript());
         }
     }

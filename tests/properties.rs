@@ -4,8 +4,8 @@
 use engine::world::RulesWorld;
 use engine::world::rules::{Scoring, State};
 use engine::{Action, Game};
-use mcts::{Leaf, Wdl, World};
 use mavka_tests::Dice;
+use mcts::{Leaf, Wdl, World};
 use nn::fake::Hashed;
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, EnPassantMode, Position};
@@ -48,7 +48,11 @@ fn moves_and_actions_are_a_bijection() {
                 // Standard notation cannot tell a Chess960 castling from a king's step.
                 if mode == game.mode() || game.mode() == CastlingMode::Standard {
                     let text = action.to_uci(game.position(), mode);
-                    assert_eq!(Action::from_uci(&text, game.position()), Some(action), "seed {seed}: {text}");
+                    assert_eq!(
+                        Action::from_uci(&text, game.position()),
+                        Some(action),
+                        "seed {seed}: {text}"
+                    );
                 }
             }
         }
@@ -59,7 +63,8 @@ fn moves_and_actions_are_a_bijection() {
 fn states_follow_the_game_key_by_key() {
     for seed in 0..40 {
         let mut dice = Dice(seed);
-        let root = if seed % 2 == 0 { Game::default() } else { Game::from_fen(CHESS960, true).unwrap() };
+        let root =
+            if seed % 2 == 0 { Game::default() } else { Game::from_fen(CHESS960, true).unwrap() };
         let mut game = root.clone();
         let mut state = State::root(&root);
         for _ in 0..100 {
@@ -72,7 +77,10 @@ fn states_follow_the_game_key_by_key() {
             let over = state.follow(action).unwrap();
             assert_eq!(state.key(), *game.keys().last().unwrap(), "seed {seed}");
             assert_eq!(state.position(), game.position());
-            assert!(over || game.ending().is_none(), "seed {seed}: the game ended and the state goes on");
+            assert!(
+                over || game.ending().is_none(),
+                "seed {seed}: the game ended and the state goes on"
+            );
         }
     }
 }
@@ -94,10 +102,16 @@ fn leaves_are_probabilities() {
         let leaf = world.evaluate(&[&State::root(game)]).unwrap().remove(0);
         if let Leaf::Open { value, edges } = leaf {
             assert_eq!(edges.len(), game.legal_actions().len());
-            assert!((edges.iter().map(|edge| edge.policy).sum::<f32>() - 1.0).abs() < 1e-4, "seed {seed}");
+            assert!(
+                (edges.iter().map(|edge| edge.policy).sum::<f32>() - 1.0).abs() < 1e-4,
+                "seed {seed}"
+            );
             assert!(edges.iter().all(|edge| (0.0..=1.0).contains(&edge.q)));
             assert!((value.win + value.draw + value.loss - 1.0).abs() < 1e-5);
-            assert!(value.win >= 0.0 && value.draw >= 0.0 && value.loss >= 0.0, "seed {seed}: {value:?}");
+            assert!(
+                value.win >= 0.0 && value.draw >= 0.0 && value.loss >= 0.0,
+                "seed {seed}: {value:?}"
+            );
         }
     });
 }

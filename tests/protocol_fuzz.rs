@@ -72,7 +72,8 @@ fn talk(seed: u64, lines: usize, mut session: Session) {
             0 => {
                 let junk: Vec<u8> = (0..dice.below(60)).map(|_| dice.below(255) as u8).collect();
                 // Line ends inside the junk would make lines the harness does not count.
-                let junk: Vec<u8> = junk.into_iter().filter(|byte| !b"\n\rgG".contains(byte)).collect();
+                let junk: Vec<u8> =
+                    junk.into_iter().filter(|byte| !b"\n\rgG".contains(byte)).collect();
                 session.send_bytes(&[&b"#"[..], &junk, b"\n"].concat());
             }
             1 => {
@@ -106,7 +107,10 @@ fn a_healthy_engine_survives_any_talk() {
 
 #[test]
 fn a_failing_network_costs_no_answer() {
-    for (seed, how) in [Breakdown::Error, Breakdown::NotANumber, Breakdown::Short, Breakdown::Panic].into_iter().enumerate() {
+    for (seed, how) in [Breakdown::Error, Breakdown::NotANumber, Breakdown::Short, Breakdown::Panic]
+        .into_iter()
+        .enumerate()
+    {
         let seed = seed as u64 + 100;
         talk(seed, 80, Session::start(setup(Failing::after(seed % 7 + 2, how))));
     }

@@ -60,14 +60,18 @@ fn play(path: &Path) {
     }
     for line in session.finish() {
         let Some(said) = line.strip_prefix("< ") else { continue };
-        assert!(!never.iter().any(|pattern| matches(pattern, said)), "{name}: `{said}` must never be said");
+        assert!(
+            !never.iter().any(|pattern| matches(pattern, said)),
+            "{name}: `{said}` must never be said"
+        );
     }
 }
 
 #[test]
 fn conversations_go_as_written() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts");
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     assert!(paths.len() >= 20, "transcripts are missing");
     for path in paths {
@@ -100,18 +104,24 @@ fn weights_are_read_and_damaged_ones_refused() {
     fs::write(folder.join("whole.net"), &bytes).unwrap();
     fs::write(folder.join("half.net"), &bytes[..bytes.len() / 2]).unwrap();
     fs::write(folder.join("empty.net"), b"").unwrap();
-    fs::write(folder.join("text.net"), b"this is no network, but it is longer than a header would be").unwrap();
+    fs::write(
+        folder.join("text.net"),
+        b"this is no network, but it is longer than a header would be",
+    )
+    .unwrap();
     let mut session = Session::start(Setup::default());
     for name in ["half.net", "empty.net", "text.net", "missing.net", ""] {
         session.send(&format!("setoption name WeightsFile value {}", folder.join(name).display()));
         session.send("isready");
-        session.expect("info string cannot *");
+        session.expect("info string cannot use network *");
+        session.expect("info string playing with built-in network *");
         session.drain_until_ready();
         session.send("go nodes 20");
-        session.expect("bestmove ????".replace('?', "*").as_str());
+        session.expect("bestmove *");
     }
     session.send("debug on");
-    session.send(&format!("setoption name WeightsFile value {}", folder.join("whole.net").display()));
+    session
+        .send(&format!("setoption name WeightsFile value {}", folder.join("whole.net").display()));
     session.send("isready");
     session.expect("info string playing with*whole.net*");
     session.drain_until_ready();
@@ -160,5 +170,9 @@ fn a_gui_that_hangs_up_ends_the_engine_even_if_its_input_stays_open() {
     let (_open, silence) = std::sync::mpsc::channel();
     let said = b"uci\nposition startpos\ngo infinite\n".to_vec();
     // The first write passes, the next one finds the pipe closed: `run_with` must return.
-    engine::run_with(setup(Hashed::default()), Silent(std::io::Cursor::new(said), silence), Closing(1));
+    engine::run_with(
+        setup(Hashed::default()),
+        Silent(std::io::Cursor::new(said), silence),
+        Closing(1),
+    );
 }

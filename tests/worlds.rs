@@ -120,7 +120,10 @@ fn a_dead_position_at_the_root_still_has_moves() {
 fn the_value_is_the_best_action_value_or_the_value_head_as_told() {
     let root = State::root(&game(START, ""));
     let legal = shakmaty::Position::legal_moves(root.position());
-    let answer = Hashed::default().evaluate(&[Query { position: root.position(), legal: &legal }]).unwrap().remove(0);
+    let answer = Hashed::default()
+        .evaluate(&[Query { position: root.position(), legal: &legal }])
+        .unwrap()
+        .remove(0);
     let value = |scoring, share| {
         let world = RulesWorld::new(Arc::new(Hashed::default()), scoring, share);
         match world.evaluate(&[&root]).unwrap().remove(0) {

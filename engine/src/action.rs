@@ -87,7 +87,10 @@ impl Action {
 fn castling_by_kings_target(written: UciMove, position: &Chess) -> Option<Action> {
     let UciMove::Normal { from, to, promotion: None } = written else { return None };
     let mover = position.turn();
-    if position.board().king_of(mover) != Some(from) || from.rank() != to.rank() || from.distance(to) < 2 {
+    if position.board().king_of(mover) != Some(from)
+        || from.rank() != to.rank()
+        || from.distance(to) < 2
+    {
         return None;
     }
     let side = CastlingSide::from_king_side(from < to);

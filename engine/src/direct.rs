@@ -92,10 +92,18 @@ fn priors(edges: &[Edge<Action>], settings: &Settings) -> Vec<f32> {
         edges.iter().map(|edge| ((edge.q - best) / settings.prior_temperature).exp()).collect();
     let total: f32 = weights.iter().sum();
     let share = settings.policy_share;
-    edges.iter().zip(weights).map(|(edge, weight)| share * edge.policy + (1.0 - share) * weight / total).collect()
+    edges
+        .iter()
+        .zip(weights)
+        .map(|(edge, weight)| share * edge.policy + (1.0 - share) * weight / total)
+        .collect()
 }
 
-fn by_successors(world: &RulesWorld, root: &State, allowed: &[Action]) -> Result<Vec<Scored>, EvalError> {
+fn by_successors(
+    world: &RulesWorld,
+    root: &State,
+    allowed: &[Action],
+) -> Result<Vec<Scored>, EvalError> {
     let mut scored = Vec::with_capacity(allowed.len());
     let mut open = Vec::new();
     for action in allowed {

@@ -113,12 +113,15 @@ impl Engine {
             self.tree.clear();
         } else if is("Log File") {
             if let Err(why) = self.output.log_to(&self.settings.log_file) {
-                self.output.note(format_args!("cannot write the log `{}`: {why}", self.settings.log_file));
+                self.output
+                    .note(format_args!("cannot write the log `{}`: {why}", self.settings.log_file));
             }
         } else if is("Threads") {
             let (wanted, used) = (self.settings.threads, host::threads(self.settings.threads));
             if used < wanted {
-                self.output.note(format_args!("Threads {wanted} is more than this machine's cores can use; using {used}"));
+                self.output.note(format_args!(
+                    "Threads {wanted} is more than this machine's cores can use; using {used}"
+                ));
             }
         }
     }
@@ -135,7 +138,11 @@ impl Engine {
     ///
     /// # Errors
     /// Names the FEN or the move.
-    pub fn set_position(&mut self, start: &StartPosition, moves: &[String]) -> Result<(), GameError> {
+    pub fn set_position(
+        &mut self,
+        start: &StartPosition,
+        moves: &[String],
+    ) -> Result<(), GameError> {
         self.stop_and_wait();
         let game = self.read_position(start, moves);
         self.game = game.as_ref().ok().cloned();
@@ -169,15 +176,21 @@ impl Engine {
         }
         let network = self.network();
         let pace = self.loaded.as_ref().map_or(Duration::ZERO, |loaded| loaded.pace);
-        let time = TimeSettings { overhead: self.settings.move_overhead, ponder: self.settings.ponder };
+        let time =
+            TimeSettings { overhead: self.settings.move_overhead, ponder: self.settings.ponder };
         let fallback = Game::default();
         let (limits, notes) = Limits::new(go, self.game.as_ref().unwrap_or(&fallback), time);
         for note in notes {
             self.output.note(note);
         }
         let hard = limits.budget.map(|budget| budget.hard);
-        let signal =
-            Arc::new(Signal::new(self.setup.clock.clone(), heard, hard, limits.ponder, limits.infinite));
+        let signal = Arc::new(Signal::new(
+            self.setup.clock.clone(),
+            heard,
+            hard,
+            limits.ponder,
+            limits.infinite,
+        ));
         let job = Job {
             game: self.game.clone(),
             limits,
@@ -208,7 +221,10 @@ impl Engine {
             Err(why) => {
                 // The work, and the tree in it, is lost with the thread; a move is owed all the same.
                 self.output.note(format_args!("the system gives no thread: {why}"));
-                let best = self.game.as_ref().and_then(|game| game.legal_actions().first().map(|action| game.uci(*action)));
+                let best = self
+                    .game
+                    .as_ref()
+                    .and_then(|game| game.legal_actions().first().map(|action| game.uci(*action)));
                 self.output.line(uci::BestMove { best, ponder: None });
             }
         }
@@ -276,11 +292,13 @@ impl Engine {
         // From what was asked for to what always works.
         let named = (!file.is_empty()).then(|| Path::new(file));
         let tries = [(named, backend), (named, Backend::Auto), (None, Backend::Auto)];
+        let mut told = String::new();
         for (index, (file, backend)) in tries.iter().enumerate() {
             if tries[..index].contains(&(*file, *backend)) {
                 continue;
             }
-            let opened = self.setup.networks.open(*file, *backend).map_err(|error| error.to_string());
+            let opened =
+                self.setup.networks.open(*file, *backend).map_err(|error| error.to_string());
             match opened.and_then(|network| self.warm_up(&network).map(|pace| (network, pace))) {
                 Ok(ready) => {
                     if index > 0 || self.debug {
@@ -288,7 +306,12 @@ impl Engine {
                     }
                     return ready;
                 }
-                Err(why) => self.output.note(why),
+                // A missing file is missing on every device: said once.
+                Err(why) if why == told => {}
+                Err(why) => {
+                    self.output.note(&why);
+                    told = why;
+                }
             }
         }
         self.output.note("no network can be used; the engine plays on without one");
@@ -305,7 +328,8 @@ impl Engine {
             before = self.setup.clock.now();
             // A device driver that panics must not take the process with it.
             let ask = std::panic::AssertUnwindSafe(|| network.evaluator.evaluate(&batch));
-            let answer = std::panic::catch_unwind(ask).map_err(|_| format!("{} failed inside", network.name))?;
+            let answer = std::panic::catch_unwind(ask)
+                .map_err(|_| format!("{} failed inside", network.name))?;
             answer.map_err(|error| error.to_string())?;
         }
         Ok(self.setup.clock.now().saturating_sub(before))

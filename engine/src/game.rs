@@ -6,7 +6,9 @@
 use crate::action::Action;
 use shakmaty::fen::{Fen, ParseFenError};
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionErrorKinds};
+use shakmaty::{
+    CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionErrorKinds,
+};
 use std::fmt;
 
 /// How a game ended.
@@ -88,7 +90,8 @@ impl Game {
     /// # Errors
     /// The text is no FEN, or the board cannot occur in chess.
     pub fn from_fen(text: &str, chess960: bool) -> Result<Game, GameError> {
-        let fen: Fen = text.parse().map_err(|why| GameError::Syntax { fen: text.to_owned(), why })?;
+        let fen: Fen =
+            text.parse().map_err(|why| GameError::Syntax { fen: text.to_owned(), why })?;
         let setup = fen.into_setup();
         let order = [CastlingMode::from_chess960(chess960), CastlingMode::Chess960];
         for mode in order {
@@ -103,7 +106,10 @@ impl Game {
             .or_else(shakmaty::PositionError::ignore_invalid_ep_square)
             .or_else(shakmaty::PositionError::ignore_impossible_check)
             .map(|start| Game::new(start, mode))
-            .map_err(|error| GameError::Position { fen: text.to_owned(), why: reasons(error.kinds()) })
+            .map_err(|error| GameError::Position {
+                fen: text.to_owned(),
+                why: reasons(error.kinds()),
+            })
     }
 
     /// Plays a move written in either castling notation.
@@ -229,7 +235,8 @@ fn reasons(kinds: PositionErrorKinds) -> String {
         (PositionErrorKinds::TOO_MUCH_MATERIAL, "a side has more men than a game can give it"),
         (PositionErrorKinds::VARIANT, "it belongs to a chess variant"),
     ];
-    let found: Vec<&str> = names.iter().filter(|(kind, _)| kinds.contains(*kind)).map(|(_, name)| *name).collect();
+    let found: Vec<&str> =
+        names.iter().filter(|(kind, _)| kinds.contains(*kind)).map(|(_, name)| *name).collect();
     if found.is_empty() { "it cannot occur in a game".to_owned() } else { found.join(", ") }
 }
 
@@ -271,7 +278,10 @@ mod tests {
     #[test]
     fn endings_are_told_apart() {
         assert_eq!(game("7k/8/6Q1/8/8/8/8/K7 b - - 0 1", &[]).ending(), Some(Ending::Stalemate));
-        assert_eq!(game("7k/8/8/8/8/8/8/KB6 w - - 0 1", &[]).ending(), Some(Ending::InsufficientMaterial));
+        assert_eq!(
+            game("7k/8/8/8/8/8/8/KB6 w - - 0 1", &[]).ending(),
+            Some(Ending::InsufficientMaterial)
+        );
         assert_eq!(Game::default().ending(), None);
     }
 
@@ -292,12 +302,18 @@ mod tests {
         // Rights without rooks, an en-passant square without a pawn.
         let game = game("4k3/8/8/8/8/8/8/4K3 w KQkq e6 0 1", &[]);
         assert!(game.position().castles().is_empty());
-        assert_eq!(Game::from_fen("4k3/8/8/8/8/8/8/4K3 w - -", false).unwrap().position().halfmoves(), 0);
+        assert_eq!(
+            Game::from_fen("4k3/8/8/8/8/8/8/4K3 w - -", false).unwrap().position().halfmoves(),
+            0
+        );
     }
 
     #[test]
     fn chess960_is_noticed_without_the_option() {
-        let game = Game::from_fen("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9", false);
+        let game = Game::from_fen(
+            "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9",
+            false,
+        );
         assert_eq!(game.unwrap().mode(), CastlingMode::Chess960);
     }
 

@@ -32,6 +32,7 @@ pub mod rollout;
 pub mod run;
 pub mod search;
 pub mod signal;
+pub mod stderr_log;
 pub mod stopper;
 pub mod world;
 

@@ -40,7 +40,9 @@ impl Limits {
             match Action::from_uci(text, game.position()) {
                 Some(action) if searchmoves.contains(&action) => {}
                 Some(action) => searchmoves.push(action),
-                None => notes.push(format!("searchmoves: `{text}` is not legal here and is ignored")),
+                None => {
+                    notes.push(format!("searchmoves: `{text}` is not legal here and is ignored"))
+                }
             }
         }
         if searchmoves.is_empty() && !go.searchmoves.is_empty() {
@@ -101,7 +103,13 @@ mod tests {
 
     #[test]
     fn zero_limits_mean_one() {
-        let limits = limits(Go { nodes: Some(0), depth: Some(0), mate: Some(0), movetime: Some(0), ..Go::default() });
+        let limits = limits(Go {
+            nodes: Some(0),
+            depth: Some(0),
+            mate: Some(0),
+            movetime: Some(0),
+            ..Go::default()
+        });
         assert_eq!((limits.nodes, limits.depth, limits.mate), (Some(1), Some(1), Some(1)));
         assert_eq!(limits.budget.unwrap().hard, Duration::from_millis(1));
     }

@@ -19,6 +19,8 @@ pub enum Search {
     StateValue,
     /// The network's policy, no search.
     Policy,
+    /// Tree search without a network: random games judge.
+    Rollout,
 }
 
 pub use nn::device::Backend;
@@ -60,10 +62,21 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Check(bool),
-    Spin { default: i64, min: i64, max: i64 },
+    Spin {
+        default: i64,
+        min: i64,
+        max: i64,
+    },
     /// UCI has no fractions: told to the GUI as a string.
-    Real { default: f64, min: f64, max: f64 },
-    Combo { default: &'static str, choices: &'static [&'static str] },
+    Real {
+        default: f64,
+        min: f64,
+        max: f64,
+    },
+    Combo {
+        default: &'static str,
+        choices: &'static [&'static str],
+    },
     Text(&'static str),
     Button,
 }
@@ -114,7 +127,12 @@ pub static TABLE: &[Entry] = &[
         help: "Memory for the search tree, in MB. The network and about 100 MB come on top.",
         store: |s, v| s.hash_mb = v.size(),
     },
-    Entry { name: "Clear Hash", kind: Kind::Button, help: "Forgets the search tree.", store: |_, _| {} },
+    Entry {
+        name: "Clear Hash",
+        kind: Kind::Button,
+        help: "Forgets the search tree.",
+        store: |_, _| {},
+    },
     Entry {
         name: "Threads",
         kind: Kind::Spin { default: 2, min: 1, max: 1024 },
@@ -159,13 +177,17 @@ pub static TABLE: &[Entry] = &[
     },
     Entry {
         name: "Search",
-        kind: Kind::Combo { default: "mcts", choices: &["mcts", "action-value", "state-value", "policy"] },
-        help: "How the move is chosen: tree search, or one head of the network without search.",
+        kind: Kind::Combo {
+            default: "mcts",
+            choices: &["mcts", "action-value", "state-value", "policy", "rollout"],
+        },
+        help: "How the move is chosen: tree search, one head of the network without search, or tree search judged by random games.",
         store: |s, v| {
             s.search = match v.text() {
                 "action-value" => Search::ActionValue,
                 "state-value" => Search::StateValue,
                 "policy" => Search::Policy,
+                "rollout" => Search::Rollout,
                 _ => Search::Mcts,
             };
         },
@@ -240,7 +262,9 @@ pub static TABLE: &[Entry] = &[
         name: "FinalMove",
         kind: Kind::Combo { default: "robust", choices: &["robust", "max"] },
         help: "The move played: the one visited most, or the one valued best.",
-        store: |s, v| s.final_move = if v.text() == "max" { FinalMove::Max } else { FinalMove::Robust },
+        store: |s, v| {
+            s.final_move = if v.text() == "max" { FinalMove::Max } else { FinalMove::Robust }
+        },
     },
     Entry {
         name: "Scoring",
@@ -336,17 +360,23 @@ impl Kind {
                 _ => Err(format!("expected true or false, got `{given}`")),
             },
             Kind::Spin { min, max, .. } => {
-                let wide: i128 =
-                    given.parse().map_err(|_| format!("expected a whole number from {min} to {max}, got `{given}`"))?;
-                let value = i64::try_from(wide.clamp(i128::from(min), i128::from(max))).unwrap_or(min);
-                let note = (i128::from(value) != wide).then(|| format!("{wide} is outside {min} to {max}; using {value}"));
+                let wide: i128 = given.parse().map_err(|_| {
+                    format!("expected a whole number from {min} to {max}, got `{given}`")
+                })?;
+                let value =
+                    i64::try_from(wide.clamp(i128::from(min), i128::from(max))).unwrap_or(min);
+                let note = (i128::from(value) != wide)
+                    .then(|| format!("{wide} is outside {min} to {max}; using {value}"));
                 Ok((Value::Spin(value), note))
             }
             Kind::Real { min, max, .. } => {
                 let wide = given.parse::<f64>().ok().filter(|value| value.is_finite());
-                let wide = wide.ok_or_else(|| format!("expected a number from {min} to {max}, got `{given}`"))?;
+                let wide = wide.ok_or_else(|| {
+                    format!("expected a number from {min} to {max}, got `{given}`")
+                })?;
                 let value = wide.clamp(min, max);
-                let note = (value != wide).then(|| format!("{wide} is outside {min} to {max}; using {value}"));
+                let note = (value != wide)
+                    .then(|| format!("{wide} is outside {min} to {max}; using {value}"));
                 Ok((Value::Real(value), note))
             }
             Kind::Combo { choices, .. } => choices
@@ -380,8 +410,10 @@ impl Settings {
     pub fn set(&mut self, option: &SetOption) -> Result<Option<String>, String> {
         let name = option.name.trim();
         let entry = find(name).ok_or_else(|| format!("no option is named `{name}`"))?;
-        let (value, note) =
-            entry.kind.read(option.value.as_deref()).map_err(|why| format!("option {}: {why}", entry.name))?;
+        let (value, note) = entry
+            .kind
+            .read(option.value.as_deref())
+            .map_err(|why| format!("option {}: {why}", entry.name))?;
         (entry.store)(self, &value);
         Ok(note.map(|note| format!("option {}: {note}", entry.name)))
     }
@@ -406,7 +438,9 @@ pub fn markdown() -> String {
         let (default, values) = match entry.kind {
             Kind::Check(default) => (default.to_string(), "true, false".to_owned()),
             Kind::Spin { default, min, max } => (default.to_string(), format!("{min} to {max}")),
-            Kind::Real { default, min, max } => (default.to_string(), format!("{min} to {max}, fractions")),
+            Kind::Real { default, min, max } => {
+                (default.to_string(), format!("{min} to {max}, fractions"))
+            }
             Kind::Combo { default, choices } => (default.to_owned(), choices.join(", ")),
             Kind::Text(default) => (default.to_owned(), "text".to_owned()),
             Kind::Button => (String::new(), "button".to_owned()),
@@ -420,7 +454,11 @@ pub fn markdown() -> String {
 mod tests {
     use super::*;
 
-    fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<Option<String>, String> {
+    fn set(
+        settings: &mut Settings,
+        name: &str,
+        value: Option<&str>,
+    ) -> Result<Option<String>, String> {
         settings.set(&SetOption { name: name.to_owned(), value: value.map(str::to_owned) })
     }
 

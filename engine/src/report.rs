@@ -6,8 +6,8 @@
 use crate::action::Action;
 use crate::game::Game;
 use crate::world::rules::State;
-use mcts::search::{Line, Snapshot};
 use mcts::Wdl;
+use mcts::search::{Line, Snapshot};
 use shakmaty::{CastlingMode, Chess, Position};
 use std::time::Duration;
 use uci::{Info, Score};

@@ -24,7 +24,11 @@ pub fn run(input: impl BufRead + Send + 'static, output: impl Write + Send + 'st
 
 /// Speaks UCI with the given clock and networks. Returns after `quit`, at the end of `input`, or when
 /// `output` can no longer be written to; no search is left running.
-pub fn run_with(setup: Setup, input: impl BufRead + Send + 'static, output: impl Write + Send + 'static) {
+pub fn run_with(
+    setup: Setup,
+    input: impl BufRead + Send + 'static,
+    output: impl Write + Send + 'static,
+) {
     let (lines_in, lines) = channel::bounded(QUEUE);
     let (hangup, hung_up) = channel::bounded(1);
     let output = Output::new(Box::new(output), setup.clock.clone(), hangup);
@@ -56,7 +60,11 @@ pub fn run_with(setup: Setup, input: impl BufRead + Send + 'static, output: impl
 }
 
 /// Sends every line with the time it arrived, until the input ends or nobody listens.
-fn read_lines(mut input: impl BufRead, lines: &Sender<(Duration, String)>, now: impl Fn() -> Duration) {
+fn read_lines(
+    mut input: impl BufRead,
+    lines: &Sender<(Duration, String)>,
+    now: impl Fn() -> Duration,
+) {
     let mut line = Vec::new();
     loop {
         let chunk = match input.fill_buf() {

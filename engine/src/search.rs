@@ -13,6 +13,7 @@ use crate::network::Network;
 use crate::options::{Search, Settings};
 use crate::output::Output;
 use crate::report::{self, Reporter};
+use crate::rollout;
 use crate::signal::Signal;
 use crate::stopper::Stopper;
 use crate::world::RulesWorld;
@@ -24,6 +25,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use uci::BestMove;
+
+/// Of the random games that `Search rollout` judges by: the same position, the same game.
+const SEED: u64 = 0;
 
 /// Everything one search needs.
 pub struct Job {
@@ -75,7 +79,9 @@ impl Tree {
             None => self.searcher = Some(Searcher::new(Params::default(), mb << 20)),
         }
         let got = self.searcher.as_ref().map_or(0, Searcher::bytes) >> 20;
-        (mb < wanted_mb).then(|| format!("Hash {wanted_mb} MB is more than this machine has free; using {got} MB"))
+        (mb < wanted_mb).then(|| {
+            format!("Hash {wanted_mb} MB is more than this machine has free; using {got} MB")
+        })
     }
 }
 
@@ -107,7 +113,10 @@ fn best_move(job: &Job, answer: &Answer) -> BestMove {
     let text = game.uci(best);
     let mut state = State::root(game);
     let goes_on = state.follow(best) == Some(false);
-    let reply = answer.ponder.filter(|_| goes_on).map(|reply| (reply, reply.to_uci(state.position(), game.mode())));
+    let reply = answer
+        .ponder
+        .filter(|_| goes_on)
+        .map(|reply| (reply, reply.to_uci(state.position(), game.mode())));
     let ponder = reply.filter(|(reply, _)| state.follow(*reply).is_some()).map(|(_, text)| text);
     BestMove { best: Some(text), ponder }
 }
@@ -124,15 +133,12 @@ fn think(job: &Job, tree: &mut Tree) -> Answer {
         return none;
     }
     let allowed = if job.limits.searchmoves.is_empty() { &legal } else { &job.limits.searchmoves };
-    let world = RulesWorld::new(
-        job.network.evaluator.clone(),
-        job.settings.scoring,
-        job.settings.state_value_share,
-    );
-    let reporter = Reporter::new(game, job.settings.multipv.min(allowed.len()), job.settings.show_wdl);
+    let world = world(job);
+    let reporter =
+        Reporter::new(game, job.settings.multipv.min(allowed.len()), job.settings.show_wdl);
     let head = match job.settings.search {
         Search::Mcts if job.limits.nodes == Some(1) => Some(Head::Prior),
-        Search::Mcts => None,
+        Search::Mcts | Search::Rollout => None,
         Search::ActionValue => Some(Head::ActionValue),
         Search::StateValue => Some(Head::StateValue),
         Search::Policy => Some(Head::Policy),
@@ -142,11 +148,15 @@ fn think(job: &Job, tree: &mut Tree) -> Answer {
         None => search_tree(job, game, tree, &world, &reporter),
     };
     let mut snapshot = snapshot.unwrap_or_else(empty);
-    let best = answer.best.filter(|best| allowed.contains(best)).unwrap_or_else(|| plain_move(game, allowed));
+    let best = answer
+        .best
+        .filter(|best| allowed.contains(best))
+        .unwrap_or_else(|| plain_move(game, allowed));
     report::lead_with(&mut snapshot.lines, best);
     if snapshot.lines.first().and_then(|line| line.moves.first()) != Some(&best) {
         // Nothing is known about this move, but a GUI wants a score with every answer.
-        let line = Line { moves: vec![best], visits: 0, value: Wdl::DRAW, mate_plies: None, prior: 0.0 };
+        let line =
+            Line { moves: vec![best], visits: 0, value: Wdl::DRAW, mate_plies: None, prior: 0.0 };
         snapshot.lines.insert(0, line);
     }
     if answer.ponder.is_none() || answer.best != Some(best) {
@@ -167,7 +177,16 @@ fn elapsed(job: &Job) -> Duration {
 }
 
 fn empty() -> Snapshot<Action> {
-    Snapshot { nodes: 0, playouts: 0, depth: 1, seldepth: 1, hashfull: 0, lines: Vec::new(), refused: 0, collisions: 0 }
+    Snapshot {
+        nodes: 0,
+        playouts: 0,
+        depth: 1,
+        seldepth: 1,
+        hashfull: 0,
+        lines: Vec::new(),
+        refused: 0,
+        collisions: 0,
+    }
 }
 
 fn ask_head(
@@ -220,6 +239,19 @@ fn search_tree(
     (Some(outcome.snapshot), Answer { best: outcome.best, ponder: outcome.ponder })
 }
 
+/// The rules, and who judges by them.
+fn world(job: &Job) -> RulesWorld {
+    let settings = &job.settings;
+    match settings.search {
+        Search::Rollout => rollout::world(SEED),
+        _ => RulesWorld::new(
+            job.network.evaluator.clone(),
+            settings.scoring,
+            settings.state_value_share,
+        ),
+    }
+}
+
 /// What the values in a tree depend on: the network, and the settings that shape values and priors.
 fn origin(job: &Job) -> (usize, Settings) {
     let network = Arc::as_ptr(&job.network.evaluator).cast::<()>() as usize;
@@ -237,6 +269,13 @@ fn origin(job: &Job) -> (usize, Settings) {
 
 fn params(job: &Job) -> Params {
     let settings = &job.settings;
+    if settings.search == Search::Rollout {
+        return Params {
+            c_puct: settings.c_puct,
+            final_move: settings.final_move,
+            ..rollout::params(SEED)
+        };
+    }
     let preferred = match settings.minibatch_size {
         0 => job.network.evaluator.preferred_batch(),
         size => size,
@@ -248,7 +287,9 @@ fn params(job: &Job) -> Params {
         top_k: settings.prior_top_k,
         epsilon: settings.prior_epsilon,
         policy_share: settings.policy_share,
-        dynamic_virtual: settings.dynamic_virtual_counts.then_some((settings.virtual_min, settings.virtual_max)),
+        dynamic_virtual: settings
+            .dynamic_virtual_counts
+            .then_some((settings.virtual_min, settings.virtual_max)),
         static_virtual: settings.static_virtual,
         final_move: settings.final_move,
         ..Params::default()
@@ -265,13 +306,21 @@ fn hurried(preferred: usize, budget: Budget, pace: Duration) -> usize {
 fn plain_answer(job: &Job) -> Answer {
     let best = job.game.as_ref().and_then(|game| {
         let legal = game.legal_actions();
-        let allowed = if job.limits.searchmoves.is_empty() { &legal } else { &job.limits.searchmoves };
+        let allowed =
+            if job.limits.searchmoves.is_empty() { &legal } else { &job.limits.searchmoves };
         (!allowed.is_empty()).then(|| plain_move(game, allowed))
     });
     if let (Some(game), Some(best)) = (&job.game, best) {
         let mut snapshot = empty();
-        snapshot.lines.push(Line { moves: vec![best], visits: 0, value: Wdl::DRAW, mate_plies: None, prior: 0.0 });
-        job.output.block(&Reporter::new(game, 1, job.settings.show_wdl).infos(&snapshot, elapsed(job)));
+        snapshot.lines.push(Line {
+            moves: vec![best],
+            visits: 0,
+            value: Wdl::DRAW,
+            mate_plies: None,
+            prior: 0.0,
+        });
+        job.output
+            .block(&Reporter::new(game, 1, job.settings.show_wdl).infos(&snapshot, elapsed(job)));
     }
     Answer { best, ponder: None }
 }
@@ -301,16 +350,20 @@ mod tests {
 
     #[test]
     fn a_plain_move_mates_or_captures() {
-        let game = Game::from_fen("7k/8/5K2/6Q1/8/8/8/r7 w - - 0 1", false).unwrap();
+        let game = Game::from_fen("7k/8/5KQ1/8/8/8/q7/8 w - - 0 1", false).unwrap();
         let best = plain_move(&game, &game.legal_actions());
-        assert_eq!(game.uci(best), "g5g7");
+        assert_eq!(game.uci(best), "g6g7");
         let game = Game::from_fen("7k/8/8/3q4/4P3/8/8/K7 w - - 0 1", false).unwrap();
         assert_eq!(game.uci(plain_move(&game, &game.legal_actions())), "e4d5");
     }
 
     #[test]
     fn little_time_means_small_batches() {
-        let budget = Budget { soft: Duration::from_millis(40), hard: Duration::from_millis(80), flexible: true };
+        let budget = Budget {
+            soft: Duration::from_millis(40),
+            hard: Duration::from_millis(80),
+            flexible: true,
+        };
         assert_eq!(hurried(16, budget, Duration::from_millis(5)), 2);
         assert_eq!(hurried(16, budget, Duration::from_secs(1)), 1);
         assert_eq!(hurried(16, budget, Duration::ZERO), 16);

@@ -27,7 +27,13 @@ pub struct Signal {
 impl Signal {
     /// `started` = when the `go` was heard; `hard` = the time after which the search stops by itself.
     #[must_use]
-    pub fn new(clock: Arc<dyn Clock>, started: Duration, hard: Option<Duration>, ponder: bool, infinite: bool) -> Signal {
+    pub fn new(
+        clock: Arc<dyn Clock>,
+        started: Duration,
+        hard: Option<Duration>,
+        ponder: bool,
+        infinite: bool,
+    ) -> Signal {
         Signal {
             clock,
             stop: AtomicBool::new(false),
@@ -67,7 +73,8 @@ impl Signal {
     /// The GUI said `stop`, or the hard time is used up. Cheap: every worker polls it.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.is_stopped() || self.hard != NEVER && self.used().is_some_and(|used| nanos(used) >= self.hard)
+        self.is_stopped()
+            || self.hard != NEVER && self.used().is_some_and(|used| nanos(used) >= self.hard)
     }
 
     #[must_use]
@@ -110,7 +117,13 @@ mod tests {
 
     fn signal(hard: u64, ponder: bool, infinite: bool) -> (Arc<ManualClock>, Signal) {
         let clock = Arc::new(ManualClock::default());
-        let signal = Signal::new(clock.clone(), Duration::ZERO, Some(Duration::from_millis(hard)), ponder, infinite);
+        let signal = Signal::new(
+            clock.clone(),
+            Duration::ZERO,
+            Some(Duration::from_millis(hard)),
+            ponder,
+            infinite,
+        );
         (clock, signal)
     }
 

@@ -11,7 +11,7 @@ use crate::output::Output;
 use crate::report::Reporter;
 use crate::signal::Signal;
 use crate::world::RulesWorld;
-use mcts::search::{Control, Flow, Snapshot, View};
+use mcts::search::{Control, Flow, View};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -44,6 +44,8 @@ struct Memory {
     longest: Duration,
     next_look: u64,
     last_report: Option<Duration>,
+    /// Something not yet reported.
+    news: bool,
     depth: u32,
     best: Option<Action>,
     /// When the best move last changed.
@@ -53,7 +55,13 @@ struct Memory {
 
 impl<'a> Stopper<'a> {
     #[must_use]
-    pub fn new(limits: &'a Limits, signal: &'a Signal, reporter: &'a Reporter, output: &'a Output, robust: bool) -> Self {
+    pub fn new(
+        limits: &'a Limits,
+        signal: &'a Signal,
+        reporter: &'a Reporter,
+        output: &'a Output,
+        robust: bool,
+    ) -> Self {
         Stopper { limits, signal, reporter, output, robust, memory: Mutex::new(Memory::default()) }
     }
 
@@ -69,22 +77,24 @@ impl<'a> Stopper<'a> {
         let snapshot = view.snapshot(self.reporter.multipv());
         let Some(first) = snapshot.lines.first() else { return };
         let best = first.moves.first().copied();
-        let news = best != memory.best || snapshot.depth > memory.depth || first.mate_plies != memory.mate_plies;
+        // News that comes too soon after a report waits for its turn.
+        memory.news |= best != memory.best
+            || snapshot.depth > memory.depth
+            || first.mate_plies != memory.mate_plies;
         if best != memory.best {
             memory.best = best;
             memory.changed = elapsed;
         }
         memory.mate_plies = first.mate_plies;
         memory.depth = snapshot.depth;
-        let due = memory.last_report.is_none() || silent >= REPORT_DUE || news && silent >= REPORT_GAP;
+        let due = memory.last_report.is_none()
+            || silent >= REPORT_DUE
+            || memory.news && silent >= REPORT_GAP;
         if due {
             memory.last_report = Some(elapsed);
-            self.report(&snapshot, elapsed);
+            memory.news = false;
+            self.output.block(&self.reporter.infos(&snapshot, self.signal.since_go()));
         }
-    }
-
-    fn report(&self, snapshot: &Snapshot<Action>, elapsed: Duration) {
-        self.output.block(&self.reporter.infos(snapshot, elapsed));
     }
 
     fn is_done(&self, view: &View<'_, RulesWorld>, memory: &Memory) -> bool {
@@ -98,27 +108,40 @@ impl<'a> Stopper<'a> {
         {
             return true;
         }
+        // Nothing is left to find but shorter mates, which could be sought for ever.
+        if (self.limits.depth.is_some() || self.limits.mate.is_some()) && view.proven() {
+            return true;
+        }
         if let Some(depth) = self.limits.depth
-            && (memory.depth >= depth || playouts >= DEPTH_PATIENCE.saturating_mul(u64::from(depth)))
+            && (memory.depth >= depth
+                || playouts >= DEPTH_PATIENCE.saturating_mul(u64::from(depth)))
         {
             return true;
         }
         match (self.limits.budget, self.signal.used()) {
             (Some(budget), Some(used)) => {
-                used + memory.longest >= budget.hard || budget.flexible && self.is_enough(view, memory, budget, used)
+                used + memory.longest >= budget.hard
+                    || budget.flexible && self.is_enough(view, memory, budget, used)
             }
             _ => false,
         }
     }
 
     /// Reasons that need a clock of our own: whoever asks for a fixed time gets it whole.
-    fn is_enough(&self, view: &View<'_, RulesWorld>, memory: &Memory, budget: Budget, used: Duration) -> bool {
+    fn is_enough(
+        &self,
+        view: &View<'_, RulesWorld>,
+        memory: &Memory,
+        budget: Budget,
+        used: Duration,
+    ) -> bool {
         let (first, second, moves) = view.root_race();
-        if moves <= 1 || memory.mate_plies.is_some() {
+        if moves <= 1 || view.proven() {
             return true;
         }
         let elapsed = view.elapsed().max(Duration::from_micros(1));
-        let aim = budget.soft.mul_f64(stretch(first, second, memory.changed, elapsed)).min(budget.hard);
+        let aim =
+            budget.soft.mul_f64(stretch(first, second, memory.changed, elapsed)).min(budget.hard);
         if used >= aim {
             return true;
         }

@@ -67,7 +67,8 @@ impl Hashed {
             weights.push(0.01 + weight * weight * weight);
         }
         let total: f32 = weights.iter().sum();
-        let action_modes = action_values.iter().map(|q| ((q * 64.0).floor().min(63.0) + 0.5) / 64.0).collect();
+        let action_modes =
+            action_values.iter().map(|q| ((q * 64.0).floor().min(63.0) + 0.5) / 64.0).collect();
         Ok(Evaluation {
             wdl: [value - draw / 2.0, draw, 1.0 - value - draw / 2.0],
             value,
@@ -126,7 +127,10 @@ impl Evaluator for Failing {
         if !healthy && self.how == Breakdown::Error {
             return Err(EvalError::Device("the fake device failed as it was told to".to_owned()));
         }
-        assert!(healthy || self.how != Breakdown::Panic, "the fake device panics as it was told to");
+        assert!(
+            healthy || self.how != Breakdown::Panic,
+            "the fake device panics as it was told to"
+        );
         let mut answers = Hashed::default().evaluate(batch)?;
         if !healthy {
             for answer in &mut answers {

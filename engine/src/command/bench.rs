@@ -101,7 +101,8 @@ pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Option<Total> {
     let mut signature = Fnv::default();
     let mut nodes = 0;
     let start = Instant::now();
-    let fens: Vec<&str> = POSITIONS.lines().filter_map(|line| line.split(';').next()).map(str::trim).collect();
+    let fens: Vec<&str> =
+        POSITIONS.lines().filter_map(|line| line.split(';').next()).map(str::trim).collect();
     for (index, fen) in fens.iter().enumerate() {
         let game = match Game::from_fen(fen, false) {
             Ok(game) => game,
@@ -112,7 +113,8 @@ pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Option<Total> {
         };
         searcher.clear();
         searcher.set_root(State::root(&game), None);
-        let outcome = searcher.run(&world, bench.threads.max(1), Some(bench.nodes.max(1)), &ToTheEnd);
+        let outcome =
+            searcher.run(&world, bench.threads.max(1), Some(bench.nodes.max(1)), &ToTheEnd);
         if let Some(error) = outcome.error {
             say(format!("info string {error}"));
             return None;

@@ -39,7 +39,8 @@ impl Eval {
     pub fn run(self) -> Result<(), String> {
         let game = perft::read(&self.fen, self.chess960)?;
         let networks = Setup::default().networks;
-        let network = networks.open(self.weights.as_deref(), Backend::Auto).map_err(|why| why.to_string())?;
+        let network =
+            networks.open(self.weights.as_deref(), Backend::Auto).map_err(|why| why.to_string())?;
         say(board(&game))?;
         say(table(&game, &network, &Settings::default()))
     }
@@ -57,7 +58,12 @@ pub fn board(game: &Game) -> String {
         }
         out.push('\n');
     }
-    let _ = write!(out, "   a b c d e f g h\n\nFen: {}\nKey: {:016X}", game.fen(), game::key(game.position()));
+    let _ = write!(
+        out,
+        "   a b c d e f g h\n\nFen: {}\nKey: {:016X}",
+        game.fen(),
+        game::key(game.position())
+    );
     out
 }
 
@@ -71,7 +77,9 @@ pub fn table(game: &Game, network: &Network, settings: &Settings) -> String {
     }
     let asked = network.evaluator.evaluate(&[Query { position, legal: &legal }]);
     let Some(answer) = asked.as_ref().ok().and_then(|answers| answers.first()) else {
-        return asked.err().map_or_else(|| "the network answered nothing".to_owned(), |error| error.to_string());
+        return asked
+            .err()
+            .map_or_else(|| "the network answered nothing".to_owned(), |error| error.to_string());
     };
     if let Err(error) = crate::world::rules::check(answer, legal.len()) {
         return error.to_string();
@@ -96,7 +104,12 @@ pub fn table(game: &Game, network: &Network, settings: &Settings) -> String {
         let m = legal[*row];
         let uci = m.to_uci(game.mode()).to_string();
         let san = san(position, m);
-        let _ = writeln!(out, "{san:<8} {uci:<7} {:>5.1} % {:>11.1} %", 100.0 * answer.policy[*row], 100.0 * values[*row]);
+        let _ = writeln!(
+            out,
+            "{san:<8} {uci:<7} {:>5.1} % {:>11.1} %",
+            100.0 * answer.policy[*row],
+            100.0 * values[*row]
+        );
     }
     if legal.len() > ROWS {
         let _ = writeln!(out, "… and {} more", legal.len() - ROWS);

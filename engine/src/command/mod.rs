@@ -51,6 +51,7 @@ impl Cli {
     /// Does what was asked. The error is for humans.
     #[must_use]
     pub fn run(self) -> ExitCode {
+        crate::stderr_log::start();
         let done = match self.command.unwrap_or(Command::Uci) {
             Command::Uci => uci::run(),
             Command::Bench(bench) => bench.run(),

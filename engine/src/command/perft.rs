@@ -72,10 +72,17 @@ pub fn count(position: &Chess, depth: u32, cancelled: &dyn Fn() -> bool) -> Opti
     if depth == 1 {
         return u64::try_from(legal.len()).ok();
     }
-    legal.into_iter().try_fold(0, |sum, m| Some(sum + after(position, Action::new(m), depth - 1, cancelled)?))
+    legal
+        .into_iter()
+        .try_fold(0, |sum, m| Some(sum + after(position, Action::new(m), depth - 1, cancelled)?))
 }
 
-fn after(position: &Chess, action: Action, depth: u32, cancelled: &dyn Fn() -> bool) -> Option<u64> {
+fn after(
+    position: &Chess,
+    action: Action,
+    depth: u32,
+    cancelled: &dyn Fn() -> bool,
+) -> Option<u64> {
     // An action that does not unpack counts nothing, so the total betrays it.
     let Some(m) = action.to_move(position) else { return Some(0) };
     let mut next = position.clone();

@@ -94,7 +94,8 @@ impl State {
     /// Plays a move taken from a list of legal ones. False if not even the board allows it.
     fn play(&mut self, action: Action) -> bool {
         let Some(m) = action.to_move(&self.position) else { return false };
-        let quick = self.position.update_zobrist_hash(Zobrist64(self.key()), m, EnPassantMode::Legal);
+        let quick =
+            self.position.update_zobrist_hash(Zobrist64(self.key()), m, EnPassantMode::Legal);
         self.position.play_unchecked(m);
         self.path.push(quick.map_or_else(|| game::key(&self.position), |key| key.0));
         true
@@ -152,7 +153,10 @@ pub fn check(answer: &Evaluation, moves: usize) -> Result<(), EvalError> {
     ];
     for (name, values) in heads {
         if values.len() != moves {
-            return Err(EvalError::Device(format!("the {name} head answered {} of {moves} moves", values.len())));
+            return Err(EvalError::Device(format!(
+                "the {name} head answered {} of {moves} moves",
+                values.len()
+            )));
         }
         if !values.iter().all(|value| value.is_finite()) {
             return Err(EvalError::NotANumber(name));
@@ -199,9 +203,11 @@ impl World for RulesWorld {
         }
         let queries: Vec<Query<'_>> =
             open.iter().map(|(position, legal)| Query { position, legal }).collect();
-        let answers = if queries.is_empty() { Vec::new() } else { self.evaluator.evaluate(&queries)? };
+        let answers =
+            if queries.is_empty() { Vec::new() } else { self.evaluator.evaluate(&queries)? };
         if answers.len() != queries.len() {
-            let why = format!("the network answered {} of {} positions", answers.len(), queries.len());
+            let why =
+                format!("the network answered {} of {} positions", answers.len(), queries.len());
             return Err(EvalError::Device(why));
         }
         let mut answered = open.iter().zip(&answers);

@@ -1,0 +1,37 @@
+//! Where log messages go: to standard error, since standard output belongs to UCI. `MAVKA_LOG` sets the
+//! level (off, error, warn, info, debug, trace); warnings and errors are shown without it.
+
+use log::{LevelFilter, Log, Metadata, Record};
+use std::io::Write;
+
+struct Stderr;
+
+impl Log for Stderr {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.level() <= log::max_level()
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            // A closed standard error is nobody's business.
+            let _ = writeln!(
+                std::io::stderr(),
+                "{} {}: {}",
+                record.level(),
+                record.target(),
+                record.args()
+            );
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Starts logging. A second call changes nothing but the level.
+pub fn start() {
+    let wanted = std::env::var("MAVKA_LOG").ok();
+    let level = wanted.and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::Warn);
+    // The only failure is a logger that is there already.
+    let _ = log::set_logger(&Stderr);
+    log::set_max_level(level);
+}
