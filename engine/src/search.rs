@@ -54,6 +54,8 @@ pub struct Tree {
     root: Option<Game>,
     /// Values from another network or another scoring do not mix.
     origin: Option<(usize, Settings)>,
+    /// Time of one evaluation in recent searches: on a busy machine more than when the network was loaded.
+    pace: Duration,
 }
 
 impl Tree {
@@ -225,18 +227,35 @@ fn search_tree(
         return (None, Answer { best: None, ponder: None });
     };
     let threads = host::threads(job.settings.threads);
-    searcher.set_params(params(job));
-    searcher.set_root(State::root(game), path);
+    let pace = tree.pace.max(job.pace);
+    searcher.set_params(params(job, pace));
+    let kept = searcher.set_root(State::root(game), path);
     searcher.restrict_root(&job.limits.searchmoves);
     tree.root = Some(game.clone());
     tree.origin = Some(origin);
+    if kept == 0 && too_late(job, pace) {
+        return (None, Answer { best: None, ponder: None });
+    }
     let robust = job.settings.final_move == FinalMove::Robust;
     let stopper = Stopper::new(&job.limits, &job.signal, reporter, &job.output, robust);
+    let begun = job.signal.since_go();
     let outcome = searcher.run(world, threads, job.limits.nodes, &stopper);
+    let taken = job.signal.since_go().saturating_sub(begun);
+    if let Ok(playouts @ 1..) = u32::try_from(outcome.snapshot.playouts) {
+        let lanes = u32::try_from(threads).unwrap_or(1).min(playouts);
+        tree.pace = (tree.pace + taken * lanes / playouts) / 2;
+    }
     if let Some(error) = outcome.error {
         job.output.note(format_args!("the search ended early: {error}"));
     }
     (Some(outcome.snapshot), Answer { best: outcome.best, ponder: outcome.ponder })
+}
+
+/// The root's evaluation cannot be called back, and would take more than the clock still allows: any
+/// move is better than the flag.
+fn too_late(job: &Job, pace: Duration) -> bool {
+    let Some(budget) = job.limits.budget.filter(|budget| budget.flexible) else { return false };
+    job.signal.used().is_some_and(|used| used + 2 * pace > budget.hard)
 }
 
 /// The rules, and who judges by them.
@@ -267,7 +286,7 @@ fn origin(job: &Job) -> (usize, Settings) {
     (network, settings)
 }
 
-fn params(job: &Job) -> Params {
+fn params(job: &Job, pace: Duration) -> Params {
     let settings = &job.settings;
     if settings.search == Search::Rollout {
         return Params {
@@ -281,7 +300,7 @@ fn params(job: &Job) -> Params {
         size => size,
     };
     Params {
-        batch: job.limits.budget.map_or(preferred, |budget| hurried(preferred, budget, job.pace)),
+        batch: job.limits.budget.map_or(preferred, |budget| hurried(preferred, budget, pace)),
         c_puct: settings.c_puct,
         tau: settings.prior_temperature,
         top_k: settings.prior_top_k,
