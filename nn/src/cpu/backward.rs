@@ -1,4 +1,4 @@
-//! The gradient of [`super::forward`], layer by layer from the heads down, added into one flat
+//! The gradient of [`super::forward()`], layer by layer from the heads down, added into one flat
 //! vector laid out as the parameters are.
 
 use super::forward::{Item, LayerTrace, Trace, embedding_rows, head_start, size};
