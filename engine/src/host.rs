@@ -5,12 +5,12 @@ use std::num::NonZero;
 /// Memory left to everything else when a wish for hash is cut, in MB.
 const SPARE_MB: usize = 256;
 
-/// Threads to start for a wish of `wanted`: at most two for each core. More would only stand in each
-/// other's way, and every one holds a minibatch back when the search must stop.
+/// Threads to start for a wish of `wanted`: at most one for each core, two where there is but one. More
+/// would stand in each other's way, take memory, and each hold a minibatch back when the search must stop.
 #[must_use]
 pub fn threads(wanted: usize) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    wanted.clamp(1, 2 * cores)
+    wanted.clamp(1, cores.max(2))
 }
 
 /// MB of tree to reserve for a wish of `wanted`, `held` of which are ours already.

@@ -136,7 +136,7 @@ pub static TABLE: &[Entry] = &[
     Entry {
         name: "Threads",
         kind: Kind::Spin { default: 2, min: 1, max: 1024 },
-        help: "Search threads. More than twice the processor's cores are not used.",
+        help: "Search threads. More than the processor has cores are not used.",
         store: |s, v| s.threads = v.size(),
     },
     Entry {

@@ -18,6 +18,8 @@ use std::time::Duration;
 /// A lead counts as safe if the second move would need this much more than the expected rate to catch
 /// up (lc0's SmartPruningFactor).
 const SAFETY: f64 = 1.33;
+/// Playouts it takes to know the rate of more. Guess.
+const LEAST_SAMPLE: u64 = 32;
 /// Least time between two reports. Guess: fast enough for a GUI, slow enough for a pipe.
 const REPORT_GAP: Duration = Duration::from_millis(40);
 /// Longest silence.
@@ -144,6 +146,11 @@ impl<'a> Stopper<'a> {
             budget.soft.mul_f64(stretch(first, second, memory.changed, elapsed)).min(budget.hard);
         if used >= aim {
             return true;
+        }
+        // A rate measured on the first minibatch of a kept tree would be close to none, and end every
+        // search at once.
+        if elapsed < aim / 10 || view.playouts() < LEAST_SAMPLE {
+            return false;
         }
         let rate = view.playouts() as f64 / elapsed.as_secs_f64();
         let to_come = rate * (aim - used).as_secs_f64();
