@@ -37,7 +37,9 @@ pub enum NetworkError {
 impl fmt::Display for NetworkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NetworkError::File { path, why } => write!(f, "cannot use network `{}`: {why}", path.display()),
+            NetworkError::File { path, why } => {
+                write!(f, "cannot use network `{}`: {why}", path.display())
+            }
             NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
             NetworkError::Backend { wanted, why } => write!(f, "no backend {wanted}: {why}"),
             NetworkError::Device(why) => write!(f, "{why}"),
@@ -64,7 +66,8 @@ impl Networks for Installed {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
         let network = load(file)?;
         let (device, note) = pick(backend);
-        let source = file.map_or_else(|| "built-in network".to_owned(), |path| path.display().to_string());
+        let source =
+            file.map_or_else(|| "built-in network".to_owned(), |path| path.display().to_string());
         let c = &network.layout.config;
         let name = format!("{source} ({}x{}, {})", c.width, c.layers, network.hash);
         if !is_cpu(&device) {
@@ -104,7 +107,10 @@ impl Networks for Only {
 /// Arbitrary but repeatable opinions, for `bench` and tests.
 #[must_use]
 pub fn hashed() -> Network {
-    Network { evaluator: Arc::new(nn::fake::Hashed::default()), name: "hashed (no network)".to_owned() }
+    Network {
+        evaluator: Arc::new(nn::fake::Hashed::default()),
+        name: "hashed (no network)".to_owned(),
+    }
 }
 
 /// No opinions at all: what plays when nothing else can.

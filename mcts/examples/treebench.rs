@@ -10,21 +10,14 @@ use mcts::{
 use std::time::Instant;
 
 fn main() {
-    let mut args = std::env::args()
-        .skip(1)
-        .filter_map(|arg| arg.parse::<u64>().ok());
+    let mut args = std::env::args().skip(1).filter_map(|arg| arg.parse::<u64>().ok());
     let playouts = args.next().unwrap_or(500_000);
     let megabytes = args.next().unwrap_or(256) as usize;
 
     for batch in [1, 16] {
         for threads in [1, 2] {
-            let mut searcher = Searcher::new(
-                Params {
-                    batch,
-                    ..Params::default()
-                },
-                megabytes << 20,
-            );
+            let mut searcher =
+                Searcher::new(Params { batch, ..Params::default() }, megabytes << 20);
             searcher.set_root(0, None);
             let start = Instant::now();
             let outcome = searcher.run(&Wide::CHESSLIKE, threads, Some(playouts), &Patient);

@@ -50,10 +50,8 @@ impl Audit {
             granules += block_granules(edges.len());
             audit.expanded += 1;
             let children: Vec<u32> = edges.iter().filter_map(|edge| edge.child()).collect();
-            let law = 1 + children
-                .iter()
-                .map(|&child| tree.node(child).stats().visits)
-                .sum::<u64>();
+            let law =
+                1 + children.iter().map(|&child| tree.node(child).stats().visits).sum::<u64>();
             audit.below_law += u64::from(stats.visits < law);
             audit.above_law += u64::from(stats.visits > law && meta.proof().is_none());
             if edges.complete {

@@ -11,16 +11,14 @@ use crate::{
 /// Puts the virtual counts of one playout on its path.
 pub fn launch(tree: &Tree, path: &[u32], counts: (u32, u32)) {
     for (depth, &at) in path.iter().enumerate() {
-        tree.node(at)
-            .launch(virtual_count(depth, path.len() - 1, counts));
+        tree.node(at).launch(virtual_count(depth, path.len() - 1, counts));
     }
 }
 
 /// Takes them off again, without a visit.
 pub fn undo(tree: &Tree, path: &[u32], counts: (u32, u32)) {
     for (depth, &at) in path.iter().enumerate() {
-        tree.node(at)
-            .undo(virtual_count(depth, path.len() - 1, counts));
+        tree.node(at).undo(virtual_count(depth, path.len() - 1, counts));
     }
 }
 
@@ -91,29 +89,17 @@ mod tests {
     /// A root with `n` visited children.
     fn family(n: u16) -> (Tree, Vec<u32>) {
         let tree = Tree::new(MIN_BYTES);
-        let ranked: Vec<_> = (0..n)
-            .map(|action| Ranked {
-                action,
-                prior: 0.1,
-                q: 0.5,
-            })
-            .collect();
+        let ranked: Vec<_> = (0..n).map(|action| Ranked { action, prior: 0.1, q: 0.5 }).collect();
         let block = tree.alloc_edges(&ranked).unwrap();
-        tree.root()
-            .publish(Meta::fresh(0).with_edges(block).with_state(State::Expanded));
+        tree.root().publish(Meta::fresh(0).with_edges(block).with_state(State::Expanded));
         let edges = tree.edges(block);
-        let children = (0..n.into())
-            .map(|at| tree.visit(&edges, at, &mut None).unwrap())
-            .collect();
+        let children = (0..n.into()).map(|at| tree.visit(&edges, at, &mut None).unwrap()).collect();
         (tree, children)
     }
 
     fn prove(tree: &Tree, child: u32, proof: Proof) {
-        tree.node(child).publish(
-            Meta::fresh(0)
-                .with_state(State::Terminal)
-                .with_proof(Some(proof)),
-        );
+        tree.node(child)
+            .publish(Meta::fresh(0).with_state(State::Terminal).with_proof(Some(proof)));
         propagate(tree, &[tree.root, child]);
     }
 
@@ -149,8 +135,7 @@ mod tests {
     #[test]
     fn a_refused_or_unfinished_sibling_proves_nothing() {
         let (tree, children) = family(2);
-        tree.node(children[1])
-            .publish(Meta::fresh(0).with_state(State::Refused));
+        tree.node(children[1]).publish(Meta::fresh(0).with_state(State::Refused));
         prove(&tree, children[0], Proof::Win(0));
         assert_eq!(tree.root().meta().proof(), None);
     }
@@ -161,10 +146,7 @@ mod tests {
         let path = [tree.root, children[0]];
         launch(&tree, &path, (2, 8));
         assert_eq!(
-            (
-                tree.root().stats().in_flight,
-                tree.node(children[0]).stats().in_flight
-            ),
+            (tree.root().stats().in_flight, tree.node(children[0]).stats().in_flight),
             (4, 8)
         );
         land(&tree, &path, Wdl::WIN, Some((2, 8)));

@@ -86,10 +86,7 @@ impl<'a, W: World> Worker<'a, W> {
     }
 
     pub fn end(self, error: Option<W::Error>) -> Ended<W::Error> {
-        Ended {
-            error,
-            abandoned: self.abandoned,
-        }
+        Ended { error, abandoned: self.abandoned }
     }
 
     /// Leaves this worker may have in flight: one while the tree is small, `Params::batch` later.
@@ -104,9 +101,7 @@ impl<'a, W: World> Worker<'a, W> {
     fn gather(&mut self, heed_stop: bool) -> usize {
         let job = self.job;
         let limit = self.limit();
-        let simulations = job
-            .max_playouts
-            .unwrap_or_else(|| job.tree.root().stats().visits);
+        let simulations = job.max_playouts.unwrap_or_else(|| job.tree.root().stats().visits);
         let counts = puct::virtual_counts(simulations, job.params);
         let mut ended = 0;
         // Room for all leaves in flight, so that evaluations are seldom shed; a tiny tree sets aside
@@ -129,11 +124,7 @@ impl<'a, W: World> Worker<'a, W> {
             match descend(job, self.rng, &mut self.spare, &mut self.path) {
                 Descent::Leaf(state) => {
                     backup::launch(job.tree, &self.path, counts);
-                    self.pending.push(Pending {
-                        path: self.path.clone(),
-                        counts,
-                        state,
-                    });
+                    self.pending.push(Pending { path: self.path.clone(), counts, state });
                     continue;
                 }
                 Descent::End(value) => {
@@ -160,11 +151,7 @@ impl<'a, W: World> Worker<'a, W> {
     fn settle(&mut self, mut answer: Vec<Leaf<W::Action>>) {
         let job = self.job;
         if answer.len() != self.pending.len() {
-            log::warn!(
-                "{} answers to {} leaves: all refused",
-                answer.len(),
-                self.pending.len()
-            );
+            log::warn!("{} answers to {} leaves: all refused", answer.len(), self.pending.len());
             answer = self.pending.iter().map(|_| Leaf::Refused).collect();
         }
         for (Pending { path, counts, .. }, leaf) in self.pending.drain(..).zip(answer) {

@@ -77,22 +77,14 @@ impl Tree {
 
     /// The root stands above all others, for it always keeps its edges.
     fn bucket(&self, at: u32) -> usize {
-        if at == self.root {
-            BUCKETS
-        } else {
-            bucket(self.node(at).stats().visits)
-        }
+        if at == self.root { BUCKETS } else { bucket(self.node(at).stats().visits) }
     }
 
     /// The children worth keeping. None of them when the node has no visit but its own: three nodes
     /// in four are such leaves, and not to read their edges halves the time of the first two passes.
     fn children(&self, at: u32, meta: Meta) -> impl DoubleEndedIterator<Item = u32> {
         let edges = self.edges(meta.edges());
-        let read = if self.node(at).stats().visits > 1 {
-            edges.len()
-        } else {
-            0
-        };
+        let read = if self.node(at).stats().visits > 1 { edges.len() } else { 0 };
         (0..read).filter_map(move |i| edges.get(i).child())
     }
 
@@ -229,9 +221,7 @@ mod tests {
 
     #[test]
     fn buckets_rise_with_visits_and_stay_in_range() {
-        let visits = (0..5000)
-            .chain((13..63).map(|shift| (1 << shift) - 1))
-            .chain([u64::MAX]);
+        let visits = (0..5000).chain((13..63).map(|shift| (1 << shift) - 1)).chain([u64::MAX]);
         let buckets: Vec<usize> = visits.map(bucket).collect();
         assert!(buckets.is_sorted() && buckets.iter().all(|&b| b < BUCKETS));
     }

@@ -58,9 +58,7 @@ impl Proof {
 
     /// The proof a terminal value is; a value between the three is none.
     pub fn of_end(wdl: Wdl) -> Option<Proof> {
-        [Proof::Win(0), Proof::Draw, Proof::Loss(0)]
-            .into_iter()
-            .find(|p| p.wdl() == wdl)
+        [Proof::Win(0), Proof::Draw, Proof::Loss(0)].into_iter().find(|p| p.wdl() == wdl)
     }
 }
 
@@ -149,18 +147,12 @@ pub struct Fixed {
 impl Fixed {
     pub fn new(wdl: Wdl) -> Fixed {
         let unit = |x: f32| (f64::from(x.clamp(0.0, 1.0)) * ONE as f64).round() as u64;
-        Fixed {
-            score: unit(wdl.q()),
-            draw: unit(wdl.draw),
-        }
+        Fixed { score: unit(wdl.q()), draw: unit(wdl.draw) }
     }
 
     /// [`Wdl::flip`] on the fixed-point form, exact.
     pub fn flip(self) -> Fixed {
-        Fixed {
-            score: ONE - self.score,
-            ..self
-        }
+        Fixed { score: ONE - self.score, ..self }
     }
 }
 
@@ -240,9 +232,7 @@ impl Node<'_> {
     /// Relaxed: the claim hands over no data; what its owner writes is published later.
     pub fn claim(self, fresh: Meta) -> bool {
         let claimed = fresh.with_state(State::Claimed);
-        self.0.0[3]
-            .compare_exchange(fresh.0, claimed.0, Relaxed, Relaxed)
-            .is_ok()
+        self.0.0[3].compare_exchange(fresh.0, claimed.0, Relaxed, Relaxed).is_ok()
     }
 
     /// Ends the claim; only its owner may call. A plain store will do: nobody else changes the meta
@@ -274,9 +264,7 @@ impl Node<'_> {
 
     fn update(self, change: impl Fn(Meta) -> Option<Meta>) -> bool {
         self.0.0[3]
-            .fetch_update(AcqRel, Acquire, |word| {
-                change(Meta(word)).map(|meta| meta.0)
-            })
+            .fetch_update(AcqRel, Acquire, |word| change(Meta(word)).map(|meta| meta.0))
             .is_ok()
     }
 }
@@ -300,20 +288,10 @@ mod tests {
             State::Refused,
             State::Shed,
         ] {
-            for proof in [
-                None,
-                Some(Proof::Win(2047)),
-                Some(Proof::Draw),
-                Some(Proof::Loss(1)),
-            ] {
-                let meta = Meta::fresh(0xABCD)
-                    .with_edges(u32::MAX)
-                    .with_state(state)
-                    .with_proof(proof);
-                assert_eq!(
-                    (meta.state(), meta.proof(), meta.edges()),
-                    (state, proof, u32::MAX)
-                );
+            for proof in [None, Some(Proof::Win(2047)), Some(Proof::Draw), Some(Proof::Loss(1))] {
+                let meta =
+                    Meta::fresh(0xABCD).with_edges(u32::MAX).with_state(state).with_proof(proof);
+                assert_eq!((meta.state(), meta.proof(), meta.edges()), (state, proof, u32::MAX));
                 assert_eq!(meta.q(), from_unit16(0xABCD));
             }
         }
@@ -331,25 +309,11 @@ mod tests {
         node.launch(8);
         node.launch(2);
         assert_eq!((node.stats().visits, node.stats().in_flight), (0, 10));
-        node.land(
-            Fixed::new(Wdl {
-                win: 0.5,
-                draw: 0.25,
-                loss: 0.25,
-            }),
-            8,
-        );
+        node.land(Fixed::new(Wdl { win: 0.5, draw: 0.25, loss: 0.25 }), 8);
         node.undo(2);
         let stats = node.stats();
         assert_eq!((stats.visits, stats.in_flight), (1, 0));
-        assert_eq!(
-            stats.mean(),
-            Some(Wdl {
-                win: 0.5,
-                draw: 0.25,
-                loss: 0.25
-            })
-        );
+        assert_eq!(stats.mean(), Some(Wdl { win: 0.5, draw: 0.25, loss: 0.25 }));
         assert_eq!(stats.parents_value(), 1.0 - 0.625);
     }
 
@@ -367,10 +331,7 @@ mod tests {
     fn wins_only_get_shorter_and_results_never_change() {
         let granule = Granule::default();
         let node = Node(&granule);
-        assert!(
-            !node.prove(Proof::Win(3)),
-            "a fresh node has nothing to prove"
-        );
+        assert!(!node.prove(Proof::Win(3)), "a fresh node has nothing to prove");
         node.publish(Meta::fresh(0).with_state(State::Expanded));
         assert!(node.prove(Proof::Win(5)));
         assert!(!node.prove(Proof::Win(7)));
@@ -381,11 +342,7 @@ mod tests {
 
     #[test]
     fn flip_twice_is_nothing() {
-        let value = Fixed::new(Wdl {
-            win: 0.3,
-            draw: 0.3,
-            loss: 0.4,
-        });
+        let value = Fixed::new(Wdl { win: 0.3, draw: 0.3, loss: 0.4 });
         assert_eq!(value.flip().flip(), value);
     }
 }

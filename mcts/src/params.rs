@@ -81,11 +81,7 @@ impl Params {
     #[must_use]
     pub fn sane(mut self) -> Self {
         let or = |x: f32, low: f32, high: f32, default: f32| {
-            if x.is_finite() {
-                x.clamp(low, high)
-            } else {
-                default
-            }
+            if x.is_finite() { x.clamp(low, high) } else { default }
         };
         let d = Params::default();
         self.batch = self.batch.clamp(1, MAX_BATCH);
@@ -98,9 +94,7 @@ impl Params {
         self.epsilon = or(self.epsilon, 0.0, 1.0, d.epsilon);
         self.policy_share = or(self.policy_share, 0.0, 1.0, d.policy_share);
         if let Fpu::ParentQ { reduction } = self.fpu {
-            self.fpu = Fpu::ParentQ {
-                reduction: or(reduction, 0.0, 2.0, 0.0),
-            };
+            self.fpu = Fpu::ParentQ { reduction: or(reduction, 0.0, 2.0, 0.0) };
         }
         self.dynamic_virtual = self.dynamic_virtual.map(|(low, high)| {
             let low = low.clamp(1, MAX_VIRTUAL);
@@ -153,16 +147,11 @@ mod tests {
             c_puct: -1.0,
             top_k: 0,
             dynamic_virtual: Some((9, 3)),
-            fpu: Fpu::ParentQ {
-                reduction: f32::INFINITY,
-            },
+            fpu: Fpu::ParentQ { reduction: f32::INFINITY },
             ..Params::default()
         }
         .sane();
-        assert_eq!(
-            (wild.batch, wild.tau, wild.c_puct, wild.top_k),
-            (1, 0.1, 0.0, 1)
-        );
+        assert_eq!((wild.batch, wild.tau, wild.c_puct, wild.top_k), (1, 0.1, 0.0, 1));
         assert_eq!(wild.dynamic_virtual, Some((9, 9)));
         assert_eq!(wild.fpu, Fpu::ParentQ { reduction: 0.0 });
     }

@@ -78,9 +78,7 @@ impl Tally {
     /// The right to one playout. A worker that does not finish it gives it back and asks again, so
     /// the total is exact.
     pub fn take_ticket(&self) -> bool {
-        self.tickets
-            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
-            .is_ok()
+        self.tickets.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 
     pub fn tickets_left(&self) -> bool {

@@ -22,10 +22,7 @@ pub struct Ranked<A> {
 ///
 /// None if any number is not finite.
 pub fn priors<A: Copy>(edges: &[Edge<A>], params: &Params) -> Option<Vec<Ranked<A>>> {
-    if edges
-        .iter()
-        .any(|e| !e.q.is_finite() || !e.policy.is_finite())
-    {
+    if edges.iter().any(|e| !e.q.is_finite() || !e.policy.is_finite()) {
         return None;
     }
     let n = edges.len();
@@ -53,11 +50,7 @@ pub fn priors<A: Copy>(edges: &[Edge<A>], params: &Params) -> Option<Vec<Ranked<
         .iter()
         .zip(prior)
         .enumerate()
-        .map(|(i, (e, prior))| Ranked {
-            action: e.action,
-            prior,
-            q: q(i),
-        })
+        .map(|(i, (e, prior))| Ranked { action: e.action, prior, q: q(i) })
         .collect();
     ranked.sort_by(|a, b| b.prior.total_cmp(&a.prior));
     Some(ranked)
@@ -85,11 +78,7 @@ pub fn q(arm: &Arm, kind: VirtualValue) -> f32 {
         VirtualValue::Loss => arm.visits + arm.in_flight,
         VirtualValue::Mean => arm.visits,
     };
-    if visits == 0 {
-        arm.fpu
-    } else {
-        (arm.value / visits as f64) as f32
-    }
+    if visits == 0 { arm.fpu } else { (arm.value / visits as f64) as f32 }
 }
 
 /// PUCT of one edge: Q + U, `U = exploration * P / (1 + n)`, where `exploration` is
@@ -131,27 +120,16 @@ mod tests {
         q.iter()
             .zip(policy)
             .enumerate()
-            .map(|(i, (&q, &policy))| Edge {
-                action: i as u16,
-                policy,
-                q,
-            })
+            .map(|(i, (&q, &policy))| Edge { action: i as u16, policy, q })
             .collect()
     }
 
     #[test]
     fn eq1_is_the_papers_formula() {
-        let params = Params {
-            policy_share: 0.0,
-            top_k: 2,
-            ..Params::default()
-        };
+        let params = Params { policy_share: 0.0, top_k: 2, ..Params::default() };
         let ranked = priors(&edges(&[0.1, 0.6, 0.5, 0.4], &[0.0; 4]), &params).unwrap();
         let (a, b) = ((0.6f32 / 0.1).exp(), (0.5f32 / 0.1).exp());
-        assert_eq!(
-            ranked.iter().map(|r| r.action).collect::<Vec<_>>(),
-            [1, 2, 0, 3]
-        );
+        assert_eq!(ranked.iter().map(|r| r.action).collect::<Vec<_>>(), [1, 2, 0, 3]);
         assert!((ranked[0].prior - (0.95 * a / (a + b) + 0.0125)).abs() < 1e-5);
         assert!((ranked[1].prior - (0.95 * b / (a + b) + 0.0125)).abs() < 1e-5);
         assert_eq!((ranked[2].prior, ranked[3].prior), (0.0125, 0.0125));
@@ -159,17 +137,9 @@ mod tests {
 
     #[test]
     fn priors_sum_to_one_whatever_the_policy() {
-        for policy in [
-            [0.0, 0.0, 0.0],
-            [5.0, 0.0, 1.0],
-            [-1.0, 0.5, 0.5],
-            [f32::MAX; 3],
-        ] {
+        for policy in [[0.0, 0.0, 0.0], [5.0, 0.0, 1.0], [-1.0, 0.5, 0.5], [f32::MAX; 3]] {
             for share in [0.0, 0.5, 1.0] {
-                let params = Params {
-                    policy_share: share,
-                    ..Params::default()
-                };
+                let params = Params { policy_share: share, ..Params::default() };
                 let sum: f32 = priors(&edges(&[0.0, 2.0, 0.5], &policy), &params)
                     .unwrap()
                     .iter()
@@ -183,13 +153,7 @@ mod tests {
     #[test]
     fn a_nan_is_noticed() {
         assert!(priors(&edges(&[0.1, f32::NAN], &[0.5, 0.5]), &Params::default()).is_none());
-        assert!(
-            priors(
-                &edges(&[0.1, 0.1], &[f32::INFINITY, 0.5]),
-                &Params::default()
-            )
-            .is_none()
-        );
+        assert!(priors(&edges(&[0.1, 0.1], &[f32::INFINITY, 0.5]), &Params::default()).is_none());
     }
 
     #[test]
@@ -197,12 +161,7 @@ mod tests {
         let counts: Vec<u32> = (0..=4).map(|d| virtual_count(d, 4, (2, 8))).collect();
         assert_eq!(counts, [2, 2, 2, 4, 8]);
         assert_eq!(virtual_count(0, 500, (2, 8)), 2);
-        assert_eq!(
-            (0..3)
-                .map(|d| virtual_count(d, 2, (10, 10)))
-                .collect::<Vec<_>>(),
-            [10, 10, 10]
-        );
+        assert_eq!((0..3).map(|d| virtual_count(d, 2, (10, 10))).collect::<Vec<_>>(), [10, 10, 10]);
     }
 
     #[test]
@@ -213,21 +172,10 @@ mod tests {
 
     #[test]
     fn virtual_loss_lowers_q_and_virtual_mean_does_not() {
-        let arm = Arm {
-            prior: 0.5,
-            fpu: 0.3,
-            visits: 2,
-            in_flight: 2,
-            value: 1.0,
-        };
+        let arm = Arm { prior: 0.5, fpu: 0.3, visits: 2, in_flight: 2, value: 1.0 };
         assert_eq!(q(&arm, VirtualValue::Loss), 0.25);
         assert_eq!(q(&arm, VirtualValue::Mean), 0.5);
-        let fresh = Arm {
-            visits: 0,
-            in_flight: 0,
-            value: 0.0,
-            ..arm
-        };
+        let fresh = Arm { visits: 0, in_flight: 0, value: 0.0, ..arm };
         assert_eq!(q(&fresh, VirtualValue::Loss), 0.3);
         assert_eq!(score(0.3, &fresh, 2.0), 1.3);
     }

@@ -78,14 +78,8 @@ mod tests {
             let draws: Vec<f64> = (0..20_000).map(|_| rng.gamma(alpha)).collect();
             let mean = draws.iter().sum::<f64>() / 20_000.0;
             let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 20_000.0;
-            assert!(
-                (mean / alpha - 1.0).abs() < 0.06,
-                "alpha {alpha}: mean {mean}"
-            );
-            assert!(
-                (variance / alpha - 1.0).abs() < 0.15,
-                "alpha {alpha}: variance {variance}"
-            );
+            assert!((mean / alpha - 1.0).abs() < 0.06, "alpha {alpha}: mean {mean}");
+            assert!((variance / alpha - 1.0).abs() < 0.15, "alpha {alpha}: variance {variance}");
         }
     }
 

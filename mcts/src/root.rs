@@ -30,10 +30,7 @@ impl Guide {
             return Guide::default();
         }
         let edges = tree.edges(meta.edges());
-        let mut allowed: Vec<bool> = edges
-            .iter()
-            .map(|e| actions.contains(&e.action()))
-            .collect();
+        let mut allowed: Vec<bool> = edges.iter().map(|e| actions.contains(&e.action())).collect();
         if !allowed.contains(&true) {
             allowed.clear();
         }
@@ -42,11 +39,7 @@ impl Guide {
             let mut rng = Rng::lane(params.seed, u64::MAX);
             noise = rng.dirichlet(f64::from(params.noise_alpha), edges.len());
         }
-        Guide {
-            allowed,
-            noise,
-            epsilon: params.noise_epsilon,
-        }
+        Guide { allowed, noise, epsilon: params.noise_epsilon }
     }
 
     pub fn allows(&self, at: usize) -> bool {
@@ -55,9 +48,9 @@ impl Guide {
 
     /// Prior with noise (AlphaZero): `(1 - epsilon) P + epsilon * Dirichlet`.
     pub fn prior(&self, at: usize, prior: f32) -> f32 {
-        self.noise.get(at).map_or(prior, |noise| {
-            (1.0 - self.epsilon) * prior + self.epsilon * noise
-        })
+        self.noise
+            .get(at)
+            .map_or(prior, |noise| (1.0 - self.epsilon) * prior + self.epsilon * noise)
     }
 }
 
@@ -95,11 +88,7 @@ impl Candidate {
             });
             let mean = stats.mean().map(Wdl::flip);
             let unvisited = || Wdl::from_score_and_draw(meta.q(), draw);
-            candidate.value = candidate
-                .proof
-                .map(Proof::wdl)
-                .or(mean)
-                .unwrap_or_else(unvisited);
+            candidate.value = candidate.proof.map(Proof::wdl).or(mean).unwrap_or_else(unvisited);
         }
         candidate
     }
@@ -127,15 +116,9 @@ impl Candidate {
         let value = other.value.q().total_cmp(&self.value.q());
         let by_rule = match rule {
             FinalMove::Robust => visits.then(value),
-            FinalMove::Max => (self.visits == 0)
-                .cmp(&(other.visits == 0))
-                .then(value)
-                .then(visits),
+            FinalMove::Max => (self.visits == 0).cmp(&(other.visits == 0)).then(value).then(visits),
         };
-        class(self)
-            .cmp(&class(other))
-            .then(by_rule)
-            .then(other.prior.total_cmp(&self.prior))
+        class(self).cmp(&class(other)).then(by_rule).then(other.prior.total_cmp(&self.prior))
     }
 }
 
@@ -200,9 +183,7 @@ pub fn race(tree: &Tree, guide: &Guide) -> (u64, u64, usize) {
                 continue;
             }
             moves += 1;
-            let visits = edge
-                .child()
-                .map_or(0, |child| tree.node(child).stats().visits);
+            let visits = edge.child().map_or(0, |child| tree.node(child).stats().visits);
             second = second.max(visits.min(first));
             first = first.max(visits);
         }
@@ -216,15 +197,7 @@ mod tests {
 
     fn candidate(visits: u64, q: f32, proof: Option<Proof>) -> Candidate {
         let value = Wdl::from_score_and_draw(q, 0.0);
-        Candidate {
-            action: 0,
-            prior: 0.1,
-            visits,
-            value,
-            proof,
-            child: None,
-            refused: false,
-        }
+        Candidate { action: 0, prior: 0.1, visits, value, proof, child: None, refused: false }
     }
 
     fn sorted(mut moves: Vec<Candidate>, rule: FinalMove) -> Vec<(u64, Option<Proof>)> {
@@ -236,61 +209,19 @@ mod tests {
     fn shorter_wins_first_longer_losses_first_among_the_last() {
         let (short, long) = (Some(Proof::Win(1)), Some(Proof::Win(9)));
         let (soon, late) = (Some(Proof::Loss(2)), Some(Proof::Loss(8)));
-        let moves = [
-            (90, soon),
-            (5, None),
-            (80, late),
-            (1, long),
-            (2, short),
-            (0, None),
-        ];
-        let moves = moves
-            .iter()
-            .map(|&(visits, proof)| candidate(visits, 0.5, proof))
-            .collect();
-        let order = [
-            (2, short),
-            (1, long),
-            (5, None),
-            (0, None),
-            (80, late),
-            (90, soon),
-        ];
+        let moves = [(90, soon), (5, None), (80, late), (1, long), (2, short), (0, None)];
+        let moves = moves.iter().map(|&(visits, proof)| candidate(visits, 0.5, proof)).collect();
+        let order = [(2, short), (1, long), (5, None), (0, None), (80, late), (90, soon)];
         assert_eq!(sorted(moves, FinalMove::Robust), order);
     }
 
     #[test]
     fn robust_breaks_ties_by_value_and_max_ignores_the_unvisited() {
-        let moves = [
-            candidate(5, 0.4, None),
-            candidate(5, 0.6, None),
-            candidate(7, 0.1, None),
-        ];
-        assert_eq!(
-            moves
-                .iter()
-                .min_by(|a, b| a.order(b, FinalMove::Robust))
-                .unwrap()
-                .visits,
-            7
-        );
-        let best = moves[..2]
-            .iter()
-            .min_by(|a, b| a.order(b, FinalMove::Robust))
-            .unwrap();
+        let moves = [candidate(5, 0.4, None), candidate(5, 0.6, None), candidate(7, 0.1, None)];
+        assert_eq!(moves.iter().min_by(|a, b| a.order(b, FinalMove::Robust)).unwrap().visits, 7);
+        let best = moves[..2].iter().min_by(|a, b| a.order(b, FinalMove::Robust)).unwrap();
         assert_eq!(best.value.q(), 0.6);
-        let moves = [
-            candidate(0, 0.9, None),
-            candidate(3, 0.6, None),
-            candidate(7, 0.1, None),
-        ];
-        assert_eq!(
-            moves
-                .iter()
-                .min_by(|a, b| a.order(b, FinalMove::Max))
-                .unwrap()
-                .visits,
-            3
-        );
+        let moves = [candidate(0, 0.9, None), candidate(3, 0.6, None), candidate(7, 0.1, None)];
+        assert_eq!(moves.iter().min_by(|a, b| a.order(b, FinalMove::Max)).unwrap().visits, 3);
     }
 }

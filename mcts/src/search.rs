@@ -83,25 +83,16 @@ impl<W: World> View<'_, W> {
 
     /// Mate distance of the best line, as [`Line::mate_plies`].
     pub fn mate_plies(&self) -> Option<i32> {
-        root::candidates(
-            self.tree,
-            self.tree.root(),
-            self.guide,
-            self.params.final_move,
-        )
-        .first()
-        .and_then(root::Candidate::mate_plies)
+        root::candidates(self.tree, self.tree.root(), self.guide, self.params.final_move)
+            .first()
+            .and_then(root::Candidate::mate_plies)
     }
 
     /// True when the root's result is proven, draws included: more search finds nothing but
     /// shorter mates.
     pub fn proven(&self) -> bool {
-        let best = root::candidates(
-            self.tree,
-            self.tree.root(),
-            self.guide,
-            self.params.final_move,
-        );
+        let best =
+            root::candidates(self.tree, self.tree.root(), self.guide, self.params.final_move);
         match best.first().and_then(|best| best.proof) {
             Some(Proof::Win(_)) => true,
             Some(_) => best.iter().all(|c| c.proof.is_some()),
@@ -242,9 +233,8 @@ impl<W: World> Searcher<W> {
         // 256: the width of a node's count of visits in flight (see `node`).
         let threads = threads.clamp(1, 256);
         let tally = Tally::new(self.tree.root().stats().visits, max_playouts);
-        let mut rngs: Vec<Rng> = (0..threads as u64)
-            .map(|lane| Rng::lane(self.params.seed, lane))
-            .collect();
+        let mut rngs: Vec<Rng> =
+            (0..threads as u64).map(|lane| Rng::lane(self.params.seed, lane)).collect();
         let Some(state) = self.state.take() else {
             return self.outcome(&tally, &Guide::default(), None);
         };
@@ -269,13 +259,7 @@ impl<W: World> Searcher<W> {
                 threads,
                 max_playouts,
             };
-            let view = View {
-                tree,
-                guide,
-                params,
-                tally,
-                world: PhantomData,
-            };
+            let view = View { tree, guide, params, tally, world: PhantomData };
             let ended = match root {
                 // The root is evaluated alone and before all else, even by a search already stopped.
                 State::Fresh => {
@@ -292,11 +276,7 @@ impl<W: World> Searcher<W> {
                 }
                 State::Claimed | State::Terminal | State::Refused => break,
             };
-            for Ended {
-                error: failed,
-                abandoned,
-            } in ended
-            {
+            for Ended { error: failed, abandoned } in ended {
                 error = error.or(failed);
                 abandoned.into_iter().for_each(|at| self.tree.release(at));
             }
@@ -345,22 +325,12 @@ impl<W: World> Searcher<W> {
         guide: &Guide,
         error: Option<W::Error>,
     ) -> Outcome<W::Action, W::Error> {
-        let view: View<'_, W> = View {
-            tree: &self.tree,
-            guide,
-            params: &self.params,
-            tally,
-            world: PhantomData,
-        };
+        let view: View<'_, W> =
+            View { tree: &self.tree, guide, params: &self.params, tally, world: PhantomData };
         let snapshot = view.snapshot(usize::MAX);
         let line = snapshot.lines.first();
         let best = line.and_then(|line| line.moves.first().copied());
         let ponder = line.and_then(|line| line.moves.get(1).copied());
-        Outcome {
-            snapshot,
-            best,
-            ponder,
-            error,
-        }
+        Outcome { snapshot, best, ponder, error }
     }
 }

@@ -44,11 +44,7 @@ pub fn descend<W: World>(
             State::Fresh if node.claim(meta) => return Descent::Leaf(state),
             State::Fresh | State::Claimed => return Descent::Collision,
             State::Refused => {
-                return if path.len() == 1 {
-                    Descent::Exhausted
-                } else {
-                    Descent::Collision
-                };
+                return if path.len() == 1 { Descent::Exhausted } else { Descent::Collision };
             }
             State::Shed => return Descent::Full,
             State::Terminal => {
@@ -76,10 +72,7 @@ pub fn descend<W: World>(
             return Descent::Full;
         };
         path.push(child);
-        if let Some(end) = job
-            .world
-            .step(&mut state, W::Action::from(edges.get(pick).action()))
-        {
+        if let Some(end) = job.world.step(&mut state, W::Action::from(edges.get(pick).action())) {
             return Descent::End(end);
         }
         at = child;
@@ -102,11 +95,7 @@ fn choose<W: World>(
     let parent_fpu = match params.fpu {
         Fpu::ActionValue => None,
         Fpu::ParentQ { reduction } => {
-            let mass: f32 = edges
-                .iter()
-                .filter(|e| e.child().is_some())
-                .map(|e| e.prior())
-                .sum();
+            let mass: f32 = edges.iter().filter(|e| e.child().is_some()).map(|e| e.prior()).sum();
             Some((stats.mean().map_or(0.5, Wdl::q) - reduction * mass.sqrt()).max(0.0))
         }
     };
@@ -119,13 +108,7 @@ fn choose<W: World>(
             }
             prior = job.guide.prior(at, prior);
         }
-        let fresh = Arm {
-            prior,
-            fpu: 0.0,
-            visits: 0,
-            in_flight: 0,
-            value: 0.0,
-        };
+        let fresh = Arm { prior, fpu: 0.0, visits: 0, in_flight: 0, value: 0.0 };
         let Some(child) = edge.child() else {
             let q = parent_fpu.unwrap_or_else(|| crate::node::from_unit16(edge.q_bits()));
             open.offer(at, puct::score(q, &fresh, exploration), rng);
@@ -162,11 +145,7 @@ struct Best {
 impl Best {
     fn offer(&mut self, at: usize, score: f32, rng: &mut Rng) {
         if self.at.is_none() || score > self.score {
-            *self = Best {
-                at: Some(at),
-                score,
-                equals: 1,
-            };
+            *self = Best { at: Some(at), score, equals: 1 };
         } else if score == self.score {
             self.equals += 1;
             if rng.below(self.equals) == 0 {
@@ -193,11 +172,7 @@ mod tests {
             }
             counts
         };
-        assert!(
-            draw(1).iter().all(|&n| (900..1100).contains(&n)),
-            "{:?}",
-            draw(1)
-        );
+        assert!(draw(1).iter().all(|&n| (900..1100).contains(&n)), "{:?}", draw(1));
         assert_eq!(draw(2), draw(2));
     }
 }

@@ -35,11 +35,7 @@ pub fn hashed_leaf(key: u64, actions: impl IntoIterator<Item = u16>) -> Leaf<u16
         .into_iter()
         .map(|action| {
             let salt = u64::from(action) << 8;
-            Edge {
-                action,
-                policy: 0.1 + hashed(key, salt | 1),
-                q: hashed(key, salt | 2),
-            }
+            Edge { action, policy: 0.1 + hashed(key, salt | 1), q: hashed(key, salt | 2) }
         })
         .collect();
     let mass: f32 = edges.iter().map(|e| e.policy).sum();
@@ -51,11 +47,7 @@ pub fn hashed_leaf(key: u64, actions: impl IntoIterator<Item = u16>) -> Leaf<u16
 /// The true result of a finite game by full search, for the side to move, with the plies it takes:
 /// short wins, long losses. The yardstick for what the search claims to have proven.
 pub fn minimax<W: World>(world: &W, state: &W::State) -> (Wdl, u32) {
-    let edges = match world
-        .evaluate(&[state])
-        .ok()
-        .and_then(|mut leaves| leaves.pop())
-    {
+    let edges = match world.evaluate(&[state]).ok().and_then(|mut leaves| leaves.pop()) {
         Some(Leaf::Open { edges, .. }) => edges,
         Some(Leaf::Over(end)) => return (end, 0),
         Some(Leaf::Refused) | None => return (Wdl::DRAW, 0),
@@ -97,14 +89,8 @@ impl World for Nim {
             let actions = (0..3u16).flat_map(|heap| {
                 (1..=u16::from(heaps[usize::from(heap)])).map(move |taken| heap << 8 | taken)
             });
-            let key = heaps
-                .iter()
-                .fold(1, |key, &heap| key << 8 | u64::from(heap));
-            if *heaps == [0; 3] {
-                Leaf::Over(Wdl::LOSS)
-            } else {
-                hashed_leaf(key, actions)
-            }
+            let key = heaps.iter().fold(1, |key, &heap| key << 8 | u64::from(heap));
+            if *heaps == [0; 3] { Leaf::Over(Wdl::LOSS) } else { hashed_leaf(key, actions) }
         };
         Ok(leaves.iter().map(|heaps| leaf(heaps)).collect())
     }
@@ -128,10 +114,7 @@ impl World for TicTacToe {
     type Error = Broken;
 
     fn step(&self, board: &mut Board, square: u16) -> Option<Wdl> {
-        *board = Board {
-            mine: board.theirs,
-            theirs: board.mine | 1 << square,
-        };
+        *board = Board { mine: board.theirs, theirs: board.mine | 1 << square };
         let full = board.mine | board.theirs == 0o777;
         (full && !has_line(board.theirs)).then_some(Wdl::DRAW)
     }
@@ -140,20 +123,14 @@ impl World for TicTacToe {
         let leaf = |board: &Board| {
             let free = (0..9).filter(|square| (board.mine | board.theirs) >> square & 1 == 0);
             let key = u64::from(board.mine) << 16 | u64::from(board.theirs);
-            if has_line(board.theirs) {
-                Leaf::Over(Wdl::LOSS)
-            } else {
-                hashed_leaf(key, free)
-            }
+            if has_line(board.theirs) { Leaf::Over(Wdl::LOSS) } else { hashed_leaf(key, free) }
         };
         Ok(leaves.iter().map(|board| leaf(board)).collect())
     }
 }
 
 fn has_line(squares: u16) -> bool {
-    [0o700, 0o070, 0o007, 0o444, 0o222, 0o111, 0o421, 0o124]
-        .iter()
-        .any(|line| line & !squares == 0)
+    [0o700, 0o070, 0o007, 0o444, 0o222, 0o111, 0o421, 0o124].iter().any(|line| line & !squares == 0)
 }
 
 /// A game without end: every state has `edges` moves and a hashed value, about one answer in
@@ -167,11 +144,7 @@ pub struct Wide {
 
 impl Wide {
     /// Chess's average width.
-    pub const CHESSLIKE: Wide = Wide {
-        edges: 35,
-        refuse_one_in: 0,
-        end_one_in: 0,
-    };
+    pub const CHESSLIKE: Wide = Wide { edges: 35, refuse_one_in: 0, end_one_in: 0 };
 }
 
 impl World for Wide {
@@ -193,11 +166,7 @@ impl World for Wide {
                 && mix(key ^ 0xBAD).is_multiple_of(self.refuse_one_in)
         };
         let leaf = |&&key: &&u64| {
-            if refused(key) {
-                Leaf::Refused
-            } else {
-                hashed_leaf(key, 0..self.edges)
-            }
+            if refused(key) { Leaf::Refused } else { hashed_leaf(key, 0..self.edges) }
         };
         Ok(leaves.iter().map(leaf).collect())
     }
@@ -230,11 +199,7 @@ pub struct Faulty<W> {
 
 impl<W> Faulty<W> {
     pub fn new(world: W, fault: Fault, after: u64) -> Self {
-        Faulty {
-            world,
-            fault,
-            left: AtomicU64::new(after),
-        }
+        Faulty { world, fault, left: AtomicU64::new(after) }
     }
 }
 
@@ -250,11 +215,7 @@ impl<W: World<Error = Broken>> World for Faulty<W> {
     fn evaluate(&self, leaves: &[&W::State]) -> Result<Vec<Leaf<W::Action>>, Broken> {
         let mut answer = self.world.evaluate(leaves)?;
         // Relaxed: a count, nothing more.
-        if self
-            .left
-            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
-            .is_ok()
-        {
+        if self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
             return Ok(answer);
         }
         match self.fault {
@@ -307,33 +268,15 @@ mod tests {
     #[test]
     fn minimax_knows_tic_tac_toe() {
         assert_eq!(minimax(&TicTacToe, &Board::default()).0, Wdl::DRAW);
-        assert_eq!(
-            minimax(
-                &TicTacToe,
-                &Board {
-                    mine: 0o003,
-                    theirs: 0o050
-                }
-            ),
-            (Wdl::WIN, 1)
-        );
+        assert_eq!(minimax(&TicTacToe, &Board { mine: 0o003, theirs: 0o050 }), (Wdl::WIN, 1));
     }
 
     #[test]
     fn hashed_leaves_repeat_and_their_policy_sums_to_one() {
-        let Leaf::Open { edges, .. } = hashed_leaf(42, 0..35) else {
-            panic!("not open")
-        };
+        let Leaf::Open { edges, .. } = hashed_leaf(42, 0..35) else { panic!("not open") };
         let again = Wide::CHESSLIKE.evaluate(&[&42]).unwrap().pop();
-        let Some(Leaf::Open { edges: same, .. }) = again else {
-            panic!("not open")
-        };
-        assert!(
-            edges
-                .iter()
-                .zip(&same)
-                .all(|(a, b)| (a.policy, a.q) == (b.policy, b.q))
-        );
+        let Some(Leaf::Open { edges: same, .. }) = again else { panic!("not open") };
+        assert!(edges.iter().zip(&same).all(|(a, b)| (a.policy, a.q) == (b.policy, b.q)));
         assert!((edges.iter().map(|e| e.policy).sum::<f32>() - 1.0).abs() < 1e-5);
     }
 }

@@ -166,8 +166,7 @@ impl Tree {
     /// after `clear` repeats the first search exactly, stops for growth included.
     pub fn clear(&mut self) {
         self.granules.truncate(FIRST_GRANULES);
-        self.granules
-            .resize_with(FIRST_GRANULES.min(self.capacity), Granule::default);
+        self.granules.resize_with(FIRST_GRANULES.min(self.capacity), Granule::default);
         self.used = AtomicU64::new(0);
         self.root = self.alloc_node(0).unwrap_or(0);
     }
@@ -218,11 +217,7 @@ impl Tree {
         // Relaxed: written before the block was published, like its edges.
         let header = granules[0].0[0].load(Relaxed);
         let len = header as u32 as usize;
-        Edges {
-            granules: &granules[..block_granules(len)],
-            len,
-            complete: header & CUT_OFF == 0,
-        }
+        Edges { granules: &granules[..block_granules(len)], len, complete: header & CUT_OFF == 0 }
     }
 
     /// Relaxed: the add only hands out room; what is put there is published by an edge or a meta word.
@@ -285,12 +280,7 @@ impl Tree {
         actions.into_iter().try_fold(self.root, |at, action| {
             let meta = self.node(at).meta();
             (meta.state() == crate::node::State::Expanded)
-                .then(|| {
-                    self.edges(meta.edges())
-                        .iter()
-                        .find(|e| e.action() == action)?
-                        .child()
-                })
+                .then(|| self.edges(meta.edges()).iter().find(|e| e.action() == action)?.child())
                 .flatten()
         })
     }
@@ -300,8 +290,7 @@ impl Tree {
     pub fn release(&mut self, at: u32) {
         let meta = self.node(at).meta();
         if meta.state() == crate::node::State::Claimed {
-            self.node(at)
-                .publish(meta.with_state(crate::node::State::Fresh));
+            self.node(at).publish(meta.with_state(crate::node::State::Fresh));
         }
     }
 }
@@ -312,13 +301,7 @@ mod tests {
     use crate::node::{Meta, State};
 
     fn ranked(n: u16) -> Vec<Ranked<u16>> {
-        (0..n)
-            .map(|i| Ranked {
-                action: i,
-                prior: 1.0 / f32::from(n),
-                q: 0.5,
-            })
-            .collect()
+        (0..n).map(|i| Ranked { action: i, prior: 1.0 / f32::from(n), q: 0.5 }).collect()
     }
 
     #[test]
@@ -346,15 +329,9 @@ mod tests {
     #[test]
     fn edge_words_keep_action_prior_and_child_apart() {
         let edge = EdgeWord::new(0xBEEF, 0.25, 0.75);
-        assert_eq!(
-            (edge.action(), edge.child(), edge.q_bits()),
-            (0xBEEF, None, to_unit16(0.75))
-        );
+        assert_eq!((edge.action(), edge.child(), edge.q_bits()), (0xBEEF, None, to_unit16(0.75)));
         let visited = edge.with_child((1 << 31) - 1);
-        assert_eq!(
-            (visited.action(), visited.child()),
-            (0xBEEF, Some((1 << 31) - 1))
-        );
+        assert_eq!((visited.action(), visited.child()), (0xBEEF, Some((1 << 31) - 1)));
         assert_eq!(visited.prior(), edge.prior());
     }
 
@@ -383,8 +360,7 @@ mod tests {
     fn descend_follows_actions_and_stops_where_nobody_has_been() {
         let mut tree = Tree::new(MIN_BYTES);
         let block = tree.alloc_edges(&ranked(3)).unwrap();
-        tree.root()
-            .publish(Meta::fresh(0).with_edges(block).with_state(State::Expanded));
+        tree.root().publish(Meta::fresh(0).with_edges(block).with_state(State::Expanded));
         let child = tree.visit(&tree.edges(block), 2, &mut None).unwrap();
         assert_eq!(tree.descend([]), Some(tree.root));
         assert_eq!(tree.descend([2]), Some(child));

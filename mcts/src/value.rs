@@ -10,30 +10,14 @@ pub struct Wdl {
 }
 
 impl Wdl {
-    pub const WIN: Wdl = Wdl {
-        win: 1.0,
-        draw: 0.0,
-        loss: 0.0,
-    };
-    pub const DRAW: Wdl = Wdl {
-        win: 0.0,
-        draw: 1.0,
-        loss: 0.0,
-    };
-    pub const LOSS: Wdl = Wdl {
-        win: 0.0,
-        draw: 0.0,
-        loss: 1.0,
-    };
+    pub const WIN: Wdl = Wdl { win: 1.0, draw: 0.0, loss: 0.0 };
+    pub const DRAW: Wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
+    pub const LOSS: Wdl = Wdl { win: 0.0, draw: 0.0, loss: 1.0 };
 
     /// The same outcome as the opponent sees it.
     #[must_use]
     pub fn flip(self) -> Wdl {
-        Wdl {
-            win: self.loss,
-            draw: self.draw,
-            loss: self.win,
-        }
+        Wdl { win: self.loss, draw: self.draw, loss: self.win }
     }
 
     /// Expected score in [0, 1]: win + draw / 2.
@@ -48,10 +32,6 @@ impl Wdl {
     pub fn from_score_and_draw(score: f32, draw: f32) -> Wdl {
         let score = score.clamp(0.0, 1.0);
         let draw = draw.clamp(0.0, 2.0 * score.min(1.0 - score));
-        Wdl {
-            win: score - draw / 2.0,
-            draw,
-            loss: 1.0 - score - draw / 2.0,
-        }
+        Wdl { win: score - draw / 2.0, draw, loss: 1.0 - score - draw / 2.0 }
     }
 }

@@ -59,10 +59,8 @@ impl BurnEvaluator {
 
     fn part(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
         let boards: Vec<(Features, Vec<MoveCode>)> = batch.iter().map(encode).collect();
-        let items: Vec<Item<'_>> = boards
-            .iter()
-            .map(|(features, moves)| Item { features, moves })
-            .collect();
+        let items: Vec<Item<'_>> =
+            boards.iter().map(|(features, moves)| Item { features, moves }).collect();
         let (k, [policy, actions, value, result]) = self.logits(&items)?;
         let answers = items.iter().enumerate().map(|(p, item)| {
             let m = item.moves.len();
@@ -108,10 +106,7 @@ mod tests {
         };
         let (a, b) = (all(a), all(b));
         assert_eq!(a.len(), b.len());
-        a.iter()
-            .zip(&b)
-            .map(|(a, b)| (a - b).abs())
-            .fold(0.0, f32::max)
+        a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
     }
 
     #[test]
@@ -138,10 +133,7 @@ mod tests {
             assert!(difference(got, want) < 1e-5 && difference(got, alone) < 1e-5);
         }
         assert_eq!(burn.evaluate(&[]), Ok(Vec::new()));
-        let none = Query {
-            position: &positions[0],
-            legal: &[],
-        };
+        let none = Query { position: &positions[0], legal: &[] };
         assert_eq!(burn.evaluate(&[none]), Err(EvalError::NoMoves));
     }
 }

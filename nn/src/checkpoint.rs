@@ -124,7 +124,9 @@ pub fn save_training(
 ///
 /// # Errors
 /// As [`Network::from_bytes`].
-pub fn load_training(path: &Path) -> Result<(Network, Extras, HashMap<String, String>), CheckpointError> {
+pub fn load_training(
+    path: &Path,
+) -> Result<(Network, Extras, HashMap<String, String>), CheckpointError> {
     decode(&read(path)?)
 }
 
@@ -180,7 +182,10 @@ fn encode(
     let views: Vec<(&str, TensorView<'_>)> = tensors
         .iter()
         .map(|(name, dtype, shape, bytes)| {
-            Ok((name.as_str(), TensorView::new(*dtype, shape.clone(), bytes).map_err(format_error)?))
+            Ok((
+                name.as_str(),
+                TensorView::new(*dtype, shape.clone(), bytes).map_err(format_error)?,
+            ))
         })
         .collect::<Result<_, CheckpointError>>()?;
     safetensors::serialize(views, Some(metadata)).map_err(format_error)
@@ -193,9 +198,7 @@ fn hex(bytes: &[u8]) -> String {
 fn floats(view: &TensorView<'_>) -> Result<Vec<f32>, CheckpointError> {
     let data: Cow<'_, [u8]> = Cow::Borrowed(view.data());
     match view.dtype() {
-        Dtype::F32 => {
-            Ok(data.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect())
-        }
+        Dtype::F32 => Ok(data.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()),
         Dtype::F16 => {
             Ok(data.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect())
         }
@@ -216,7 +219,9 @@ fn decode(bytes: &[u8]) -> Result<(Network, Extras, HashMap<String, String>), Ch
         Ok(version) if (1..=VERSION).contains(&version) => {}
         _ => {
             let found = fact("version");
-            return Err(format_error(format!("format version \"{found}\", expected 1 to {VERSION}")));
+            return Err(format_error(format!(
+                "format version \"{found}\", expected 1 to {VERSION}"
+            )));
         }
     }
     let config: NetConfig = serde_json::from_str(fact("config")).map_err(format_error)?;
@@ -230,14 +235,19 @@ fn decode(bytes: &[u8]) -> Result<(Network, Extras, HashMap<String, String>), Ch
             .map_err(|_| format_error(format!("no tensor \"{}\"", param.name)))?;
         if view.shape() != param.shape {
             let (name, found, expected) = (&param.name, view.shape(), &param.shape);
-            return Err(format_error(format!("\"{name}\" has shape {found:?}, expected {expected:?}")));
+            return Err(format_error(format!(
+                "\"{name}\" has shape {found:?}, expected {expected:?}"
+            )));
         }
         hash.update(view.data());
         values[param.range.clone()].copy_from_slice(&floats(&view)?);
     }
     let hash = hex(&hash.finalize());
     if hash != fact("sha256") {
-        return Err(format_error(format!("its numbers have hash {hash}, expected {}", fact("sha256"))));
+        return Err(format_error(format!(
+            "its numbers have hash {hash}, expected {}",
+            fact("sha256")
+        )));
     }
     if let Some(param) =
         layout.params.iter().find(|p| values[p.range.clone()].iter().any(|v| !v.is_finite()))
@@ -311,7 +321,8 @@ mod tests {
         let last = flipped.len() - 1;
         flipped[last] ^= 1;
         assert!(fault(&flipped).contains("hash"));
-        let other = String::from_utf8_lossy(&bytes[..2000]).replace("mavka-network", "other-network");
+        let other =
+            String::from_utf8_lossy(&bytes[..2000]).replace("mavka-network", "other-network");
         let mut renamed = bytes.clone();
         let start = other.find("other-network").unwrap();
         renamed[start..start + 13].copy_from_slice(b"other-network");

@@ -58,10 +58,7 @@ impl FromStr for Backend {
 
     fn from_str(word: &str) -> Result<Backend, UnknownBackend> {
         let named = |backend: &Backend| backend.to_string().eq_ignore_ascii_case(word);
-        Backend::ALL
-            .into_iter()
-            .find(named)
-            .ok_or_else(|| UnknownBackend(word.to_owned()))
+        Backend::ALL.into_iter().find(named).ok_or_else(|| UnknownBackend(word.to_owned()))
     }
 }
 
@@ -85,16 +82,14 @@ pub fn pick(backend: Backend) -> (Device, Option<String>) {
     }
     match gpu() {
         Ok(device) => (device, None),
-        Err(Absent::Missing(why)) if backend == Backend::Cuda => (
-            Device::flex(),
-            Some(format!("CUDA is not available ({why}); using the CPU")),
-        ),
+        Err(Absent::Missing(why)) if backend == Backend::Cuda => {
+            (Device::flex(), Some(format!("CUDA is not available ({why}); using the CPU")))
+        }
         Err(Absent::Missing(_)) => (Device::flex(), None),
         #[cfg(feature = "cuda")]
-        Err(Absent::Broken(why)) => (
-            Device::flex(),
-            Some(format!("the GPU does not compute ({why}); using the CPU")),
-        ),
+        Err(Absent::Broken(why)) => {
+            (Device::flex(), Some(format!("the GPU does not compute ({why}); using the CPU")))
+        }
     }
 }
 

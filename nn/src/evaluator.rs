@@ -54,8 +54,12 @@ pub enum EvalError {
 impl fmt::Display for EvalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EvalError::NotANumber(head) => write!(f, "the network's {head} head answered NaN or infinity"),
-            EvalError::NoMoves => write!(f, "a position without legal moves was sent to the network"),
+            EvalError::NotANumber(head) => {
+                write!(f, "the network's {head} head answered NaN or infinity")
+            }
+            EvalError::NoMoves => {
+                write!(f, "a position without legal moves was sent to the network")
+            }
             EvalError::Device(why) => write!(f, "the device failed: {why}"),
         }
     }

@@ -103,7 +103,12 @@ fn mode(row: &[f32]) -> f32 {
 ///
 /// # Errors
 /// The head whose logits hold NaN or infinity; no moves.
-pub fn answer(policy: &[f32], actions: &[f32], value: &[f32], result: &[f32]) -> Result<Evaluation, EvalError> {
+pub fn answer(
+    policy: &[f32],
+    actions: &[f32],
+    value: &[f32],
+    result: &[f32],
+) -> Result<Evaluation, EvalError> {
     for (name, logits) in
         [("policy", policy), ("action-value", actions), ("value", value), ("result", result)]
     {
@@ -145,8 +150,11 @@ mod tests {
             positions.push(next);
         }
         let legal: Vec<_> = positions.iter().map(canonical_moves).collect();
-        let queries: Vec<Query<'_>> =
-            positions.iter().zip(&legal).map(|(position, legal)| Query { position, legal }).collect();
+        let queries: Vec<Query<'_>> = positions
+            .iter()
+            .zip(&legal)
+            .map(|(position, legal)| Query { position, legal })
+            .collect();
         let together = evaluator.evaluate(&queries).unwrap();
         for (query, answer) in queries.iter().zip(&together) {
             let alone = evaluator.evaluate(&[*query]).unwrap();
@@ -163,7 +171,8 @@ mod tests {
         network.values[start] = f32::NAN;
         let position = Chess::default();
         let legal = canonical_moves(&position);
-        let answer = CpuEvaluator::new(network).evaluate(&[Query { position: &position, legal: &legal }]);
+        let answer =
+            CpuEvaluator::new(network).evaluate(&[Query { position: &position, legal: &legal }]);
         assert_eq!(answer, Err(EvalError::NotANumber("value")));
     }
 }

@@ -118,10 +118,7 @@ pub struct OptionSpec {
 impl Info {
     /// A line of text for whoever reads the log: `info string …`.
     pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            string: Some(text.into()),
-            ..Self::default()
-        }
+        Self { string: Some(text.into()), ..Self::default() }
     }
 }
 
@@ -173,10 +170,7 @@ impl fmt::Display for Info {
 
         f.write_str("info")?;
         if let Some(text) = &self.string {
-            let alone = Self {
-                string: None,
-                ..self.clone()
-            } == Self::default();
+            let alone = Self { string: None, ..self.clone() } == Self::default();
             if alone {
                 return write!(f, " string {}", OneLine(text));
             }
@@ -226,9 +220,7 @@ impl fmt::Display for OptionSpec {
             }
             OptionKind::Combo { default, choices } => {
                 write!(f, "combo default {}", or_empty(default))?;
-                choices
-                    .iter()
-                    .try_for_each(|choice| write!(f, " var {}", or_empty(choice)))
+                choices.iter().try_for_each(|choice| write!(f, " var {}", or_empty(choice)))
             }
             OptionKind::Text { default } => write!(f, "string default {}", or_empty(default)),
             OptionKind::Button => f.write_str("button"),
@@ -273,11 +265,7 @@ mod tests {
 
     #[test]
     fn info_prints_nothing_that_is_not_set() {
-        let info = Info {
-            depth: Some(0),
-            score: Some(Score::Mate(0)),
-            ..Info::default()
-        };
+        let info = Info { depth: Some(0), score: Some(Score::Mate(0)), ..Info::default() };
         assert_eq!(info.to_string(), "info depth 0 score mate 0");
         assert_eq!(Info::default().to_string(), "info");
     }
@@ -289,14 +277,8 @@ mod tests {
 
     #[test]
     fn info_string_stands_alone() {
-        assert_eq!(
-            Info::text("hello there").to_string(),
-            "info string hello there"
-        );
-        let both = Info {
-            string: Some("lost".to_owned()),
-            ..full()
-        };
+        assert_eq!(Info::text("hello there").to_string(), "info string hello there");
+        let both = Info { string: Some("lost".to_owned()), ..full() };
         assert_eq!(both.to_string(), full().to_string());
     }
 
@@ -305,11 +287,7 @@ mod tests {
         let best = Some("e2e4".to_owned());
         let ponder = Some("e7e5".to_owned());
         let line = |best: &Option<String>, ponder: &Option<String>| {
-            BestMove {
-                best: best.clone(),
-                ponder: ponder.clone(),
-            }
-            .to_string()
+            BestMove { best: best.clone(), ponder: ponder.clone() }.to_string()
         };
         assert_eq!(line(&best, &ponder), "bestmove e2e4 ponder e7e5");
         assert_eq!(line(&best, &None), "bestmove e2e4");
@@ -317,29 +295,19 @@ mod tests {
 
     #[test]
     fn no_best_move_is_none_in_brackets_and_has_no_ponder() {
-        let line = BestMove {
-            best: None,
-            ponder: Some("e7e5".to_owned()),
-        };
+        let line = BestMove { best: None, ponder: Some("e7e5".to_owned()) };
         assert_eq!(line.to_string(), "bestmove (none)");
     }
 
     #[test]
     fn options_print_their_kind_and_range() {
-        let spin = OptionKind::Spin {
-            default: 1,
-            min: 1,
-            max: 128,
-        };
+        let spin = OptionKind::Spin { default: 1, min: 1, max: 128 };
         assert_eq!(
             option("Threads", spin),
             "option name Threads type spin default 1 min 1 max 128"
         );
         let check = OptionKind::Check { default: false };
-        assert_eq!(
-            option("Ponder", check),
-            "option name Ponder type check default false"
-        );
+        assert_eq!(option("Ponder", check), "option name Ponder type check default false");
         let combo = OptionKind::Combo {
             default: "b".to_owned(),
             choices: vec!["a".to_owned(), "b".to_owned()],
@@ -348,17 +316,9 @@ mod tests {
             option("Search Mode", combo),
             "option name Search Mode type combo default b var a var b"
         );
-        assert_eq!(
-            option("Clear Hash", OptionKind::Button),
-            "option name Clear Hash type button"
-        );
-        let text = OptionKind::Text {
-            default: "/a b".to_owned(),
-        };
-        assert_eq!(
-            option("File", text),
-            "option name File type string default /a b"
-        );
+        assert_eq!(option("Clear Hash", OptionKind::Button), "option name Clear Hash type button");
+        let text = OptionKind::Text { default: "/a b".to_owned() };
+        assert_eq!(option("File", text), "option name File type string default /a b");
     }
 
     #[test]
@@ -374,10 +334,7 @@ mod tests {
 
     #[test]
     fn ids_and_constants_are_those_of_the_protocol() {
-        assert_eq!(
-            IdLine::Name("Mavka 0.1".to_owned()).to_string(),
-            "id name Mavka 0.1"
-        );
+        assert_eq!(IdLine::Name("Mavka 0.1".to_owned()).to_string(), "id name Mavka 0.1");
         assert_eq!(
             IdLine::Author("the Mavka team".to_owned()).to_string(),
             "id author the Mavka team"
@@ -390,38 +347,18 @@ mod tests {
         let nasty = || "a\r\nquit\u{85}b\u{2028}c\0d\u{b}e\n".to_owned();
         let lines = [
             Info::text(nasty()).to_string(),
-            Info {
-                pv: vec![nasty(), nasty()],
-                ..full()
-            }
-            .to_string(),
-            BestMove {
-                best: Some(nasty()),
-                ponder: Some(nasty()),
-            }
-            .to_string(),
+            Info { pv: vec![nasty(), nasty()], ..full() }.to_string(),
+            BestMove { best: Some(nasty()), ponder: Some(nasty()) }.to_string(),
             option(&nasty(), OptionKind::Button),
             option("A", OptionKind::Text { default: nasty() }),
-            option(
-                "A",
-                OptionKind::Combo {
-                    default: nasty(),
-                    choices: vec![nasty()],
-                },
-            ),
+            option("A", OptionKind::Combo { default: nasty(), choices: vec![nasty()] }),
             IdLine::Name(nasty()).to_string(),
             IdLine::Author(nasty()).to_string(),
         ];
         for line in lines {
-            assert!(
-                !line.contains(|c: char| c.is_control() || c == '\u{2028}'),
-                "{line:?}"
-            );
+            assert!(!line.contains(|c: char| c.is_control() || c == '\u{2028}'), "{line:?}");
             assert_eq!(line, line.trim());
         }
-        assert_eq!(
-            Info::text(nasty()).to_string(),
-            "info string a  quit b c d e"
-        );
+        assert_eq!(Info::text(nasty()).to_string(), "info string a  quit b c d e");
     }
 }

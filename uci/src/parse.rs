@@ -56,10 +56,7 @@ pub fn parse(line: &str) -> Option<(Command, Vec<String>)> {
     let first = words.peek()?;
     let other = || Command::Other(whole.to_owned());
     let mut notes = Vec::new();
-    if ENGINE_WORDS
-        .iter()
-        .any(|own| own.eq_ignore_ascii_case(first))
-    {
+    if ENGINE_WORDS.iter().any(|own| own.eq_ignore_ascii_case(first)) {
         return Some((other(), notes));
     }
     let mut skipped = Skipped::default();
@@ -173,13 +170,7 @@ mod tests {
 
     #[test]
     fn commands_with_data_reach_their_parsers() {
-        assert_eq!(
-            clear("go perft 5"),
-            Command::Go(Go {
-                perft: Some(5),
-                ..Go::default()
-            })
-        );
+        assert_eq!(clear("go perft 5"), Command::Go(Go { perft: Some(5), ..Go::default() }));
         let (name, value) = ("Move Overhead".to_owned(), Some("30".to_owned()));
         assert_eq!(
             clear("setoption name Move Overhead value 30"),
@@ -188,10 +179,7 @@ mod tests {
         let moves = vec!["e2e4".to_owned()];
         assert_eq!(
             clear("position startpos moves e2e4"),
-            Command::Position {
-                start: StartPosition::Startpos,
-                moves
-            }
+            Command::Position { start: StartPosition::Startpos, moves }
         );
     }
 
@@ -207,13 +195,7 @@ mod tests {
         ] {
             assert_eq!(clear(line), Command::IsReady, "{line:?}");
         }
-        assert_eq!(
-            clear("go\tdepth\t3\r"),
-            Command::Go(Go {
-                depth: Some(3),
-                ..Go::default()
-            })
-        );
+        assert_eq!(clear("go\tdepth\t3\r"), Command::Go(Go { depth: Some(3), ..Go::default() }));
     }
 
     #[test]
@@ -258,12 +240,7 @@ mod tests {
 
     #[test]
     fn the_engines_own_words_come_whole_even_before_a_command() {
-        for line in [
-            "help go",
-            "bench go depth 5",
-            "Eval position startpos",
-            "d stop",
-        ] {
+        for line in ["help go", "bench go depth 5", "Eval position startpos", "d stop"] {
             assert_eq!(clear(line), other(line));
         }
     }
@@ -280,28 +257,17 @@ mod tests {
         ] {
             let (command, notes) = parse(line).unwrap();
             assert_eq!(command, other(line));
-            assert!(
-                notes.last().unwrap().contains("expected"),
-                "{line}: {notes:?}"
-            );
+            assert!(notes.last().unwrap().contains("expected"), "{line}: {notes:?}");
         }
     }
 
     #[test]
     fn very_long_lines_are_read_to_the_end_and_answered_briefly() {
         let junk = "x".repeat(1_000_000);
-        let (command, notes) = parse(&format!(
-            "{junk} go {junk} depth {junk} {} nodes 5",
-            "depth ".repeat(100_000)
-        ))
-        .unwrap();
-        assert_eq!(
-            command,
-            Command::Go(Go {
-                nodes: Some(5),
-                ..Go::default()
-            })
-        );
+        let (command, notes) =
+            parse(&format!("{junk} go {junk} depth {junk} {} nodes 5", "depth ".repeat(100_000)))
+                .unwrap();
+        assert_eq!(command, Command::Go(Go { nodes: Some(5), ..Go::default() }));
         assert_eq!(notes.len(), MOST_NOTES + 1);
         assert!(notes.iter().all(|note| note.len() < 400));
     }
@@ -320,10 +286,7 @@ mod tests {
             UciMessage::Go { time_control, .. } => time_control,
             other => panic!("{other:?}"),
         };
-        assert!(matches!(
-            limits("go ponder wtime 1000"),
-            Some(UciTimeControl::TimeLeft { .. })
-        ));
+        assert!(matches!(limits("go ponder wtime 1000"), Some(UciTimeControl::TimeLeft { .. })));
         assert!(matches!(
             limits("go wtime 1000 movetime 50"),
             Some(UciTimeControl::TimeLeft { .. })
@@ -348,29 +311,16 @@ mod tests {
             let moves: Vec<String> = (0..random.below(60))
                 .map(|_| random.square_pair() + random.pick(&["", "", "", "q", "n"]))
                 .collect();
-            let line = render(&Command::Position {
-                start: StartPosition::Startpos,
-                moves: moves.clone(),
-            });
-            let UciMessage::Position {
-                startpos: true,
-                moves: theirs,
-                ..
-            } = parse_one(&line)
+            let line =
+                render(&Command::Position { start: StartPosition::Startpos, moves: moves.clone() });
+            let UciMessage::Position { startpos: true, moves: theirs, .. } = parse_one(&line)
             else {
                 panic!("{line}");
             };
-            assert_eq!(
-                theirs.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                moves,
-                "{line}"
-            );
+            assert_eq!(theirs.iter().map(ToString::to_string).collect::<Vec<_>>(), moves, "{line}");
             assert_eq!(
                 clear(&line),
-                Command::Position {
-                    start: StartPosition::Startpos,
-                    moves
-                },
+                Command::Position { start: StartPosition::Startpos, moves },
                 "{line}"
             );
 
@@ -382,19 +332,9 @@ mod tests {
             );
             let UciMessage::Go {
                 time_control:
-                    Some(UciTimeControl::TimeLeft {
-                        white_time,
-                        black_time,
-                        moves_to_go,
-                        ..
-                    }),
+                    Some(UciTimeControl::TimeLeft { white_time, black_time, moves_to_go, .. }),
                 search_control:
-                    Some(UciSearchControl {
-                        depth: depth2,
-                        mate: mate2,
-                        nodes: nodes2,
-                        ..
-                    }),
+                    Some(UciSearchControl { depth: depth2, mate: mate2, nodes: nodes2, .. }),
             } = parse_one(&line)
             else {
                 panic!("{line}");
@@ -427,24 +367,13 @@ mod tests {
         assert!(
             matches!(parse_one(&info.to_string()), UciMessage::Info(facts) if facts.len() == 5)
         );
-        let best = BestMove {
-            best: Some("e7e8q".to_owned()),
-            ponder: Some("a7a6".to_owned()),
-        };
+        let best = BestMove { best: Some("e7e8q".to_owned()), ponder: Some("a7a6".to_owned()) };
         assert!(matches!(
             parse_one(&best.to_string()),
-            UciMessage::BestMove {
-                ponder: Some(_),
-                ..
-            }
+            UciMessage::BestMove { ponder: Some(_), .. }
         ));
-        let kind = OptionKind::Text {
-            default: String::new(),
-        };
-        let option = OptionSpec {
-            name: "Book File".to_owned(),
-            kind,
-        };
+        let kind = OptionKind::Text { default: String::new() };
+        let option = OptionSpec { name: "Book File".to_owned(), kind };
         assert!(matches!(
             parse_one(&option.to_string()),
             UciMessage::Option(vampirc_uci::UciOptionConfig::String { default: Some(text), .. }) if text.is_empty()

@@ -37,7 +37,8 @@ impl Accuracy {
 
 fn work(args: &Accuracy) -> Result<(), Box<dyn Error>> {
     let network = crate::network::load(args.weights.as_deref())?;
-    let threads = args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let threads =
+        args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     for path in &args.files {
         for (ask, title) in
             [(Ask::Position, "positions, MAV(s)"), (Ask::Action, "position and action, MAV(s, a)")]

@@ -50,7 +50,9 @@ impl EvalBench {
 
 fn work(args: &EvalBench) -> Result<(), Box<dyn Error>> {
     let network = match &args.weights {
-        Some(path) => Network::load(path).map_err(|error| format!("{}: {error}", path.display()))?,
+        Some(path) => {
+            Network::load(path).map_err(|error| format!("{}: {error}", path.display()))?
+        }
         None => {
             let (width, layers, heads, ffn) = (args.width, args.layers, args.heads, args.ffn);
             let config = NetConfig { width, layers, heads, ffn, ..NetConfig::default() };
@@ -58,7 +60,8 @@ fn work(args: &EvalBench) -> Result<(), Box<dyn Error>> {
             Network::new(&config, 1)
         }
     };
-    let threads = args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let threads =
+        args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let seconds = Duration::from_secs_f64(args.seconds.clamp(0.1, 600.0));
     let c = network.layout.config.clone();
     let flops = c.flops();
@@ -85,7 +88,8 @@ fn work(args: &EvalBench) -> Result<(), Box<dyn Error>> {
             .collect();
         evaluator.evaluate(&queries)?;
         // An error cannot first appear here: the same queries have just been answered.
-        let per_second = rate(threads, seconds, || evaluator.evaluate(&queries).map_or(0.0, |a| a.len() as f64));
+        let per_second =
+            rate(threads, seconds, || evaluator.evaluate(&queries).map_or(0.0, |a| a.len() as f64));
         let share = 100.0 * per_second * flops / peak;
         println!("{batch:>6} {per_second:>12.0} {:>10.0} {share:>7.1}%", per_second * flops / 1e9);
     }

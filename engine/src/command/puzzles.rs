@@ -290,6 +290,15 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_puzzles_and_a_number_of_nodes_go_together() {
+        use clap::Parser;
+        let words = ["mavka", "puzzles", "file.csv", "--limit", "3", "--nodes", "10"];
+        assert!(super::super::Cli::try_parse_from(words).is_ok());
+        let both = ["mavka", "puzzles", "file.csv", "--depth", "3", "--nodes", "10"];
+        assert!(super::super::Cli::try_parse_from(both).is_err());
+    }
+
+    #[test]
     fn every_puzzle_is_tried_once() {
         let all = puzzles(50);
         let mut ids = Vec::new();

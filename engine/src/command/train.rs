@@ -123,7 +123,8 @@ fn work(args: &Train) -> Result<(), Box<dyn Error>> {
     };
     let style = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {eta} {msg}")?;
     let bar = ProgressBar::new(config.schedule.examples).with_style(style);
-    let deadline = args.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
+    let deadline =
+        args.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
     let mut step = step(args, &config);
     let network = nn::train::run(&config, &session, step.as_mut(), &mut Bar { bar, deadline })?;
     eprintln!(

@@ -14,7 +14,7 @@ pub(super) mod limits {
     macro_rules! limits {
         ($name:ident, $prefix:literal, $whose:literal) => {
             #[derive(Args, Clone, Debug, Default)]
-            #[group(id = concat!($prefix, "limit"), multiple = false)]
+            #[group(id = concat!($prefix, "spending"), multiple = false)]
             pub struct $name {
                 #[arg(
                     id = concat!($prefix, "tc"), long = concat!($prefix, "tc"),

@@ -5,27 +5,17 @@ use crate::toy::{Board, Nim, TicTacToe, Wide};
 
 #[test]
 fn playouts_are_exact_and_the_law_of_visits_holds() {
-    for (threads, batch, playouts) in [
-        (1, 1, 1),
-        (1, 16, 0),
-        (1, 16, 777),
-        (3, 16, 5000),
-        (8, 64, 3001),
-    ] {
-        let params = Params {
-            batch,
-            ..Params::default()
-        };
+    for (threads, batch, playouts) in
+        [(1, 1, 1), (1, 16, 0), (1, 16, 777), (3, 16, 5000), (8, 64, 3001)]
+    {
+        let params = Params { batch, ..Params::default() };
         let (searcher, outcome) = search(&Wide::CHESSLIKE, 0, params, threads, playouts);
         assert_eq!(outcome.snapshot.playouts, playouts);
         assert_eq!(outcome.snapshot.nodes, playouts);
         let audit = searcher.audit();
         assert_eq!((audit.in_flight, audit.claimed), (0, 0));
         assert_eq!((audit.below_law, audit.above_law), (0, 0));
-        assert_eq!(
-            audit.expanded, playouts,
-            "each playout expands one node here"
-        );
+        assert_eq!(audit.expanded, playouts, "each playout expands one node here");
         // 35 priors, each off by half a unit at most.
         assert!(audit.prior_error < 35.0 * 0.5 / 65535.0 + 1e-5);
         assert_eq!(outcome.best.is_some(), playouts > 0);
@@ -34,41 +24,23 @@ fn playouts_are_exact_and_the_law_of_visits_holds() {
 
 #[test]
 fn path_ends_count_as_playouts_and_keep_the_law() {
-    let world = Wide {
-        end_one_in: 3,
-        ..Wide::CHESSLIKE
-    };
+    let world = Wide { end_one_in: 3, ..Wide::CHESSLIKE };
     let (searcher, outcome) = search(&world, 0, Params::default(), 3, 4000);
     let audit = searcher.audit();
     assert_eq!(outcome.snapshot.playouts, 4000);
     assert!(audit.expanded < 4000 && audit.proven == 0);
-    assert_eq!(
-        (
-            audit.in_flight,
-            audit.claimed,
-            audit.below_law,
-            audit.above_law
-        ),
-        (0, 0, 0, 0)
-    );
+    assert_eq!((audit.in_flight, audit.claimed, audit.below_law, audit.above_law), (0, 0, 0, 0));
 }
 
 #[test]
 fn one_thread_repeats_bit_for_bit() {
-    let params = Params {
-        noise_epsilon: 0.25,
-        seed: 5,
-        ..Params::default()
-    };
+    let params = Params { noise_epsilon: 0.25, seed: 5, ..Params::default() };
     let (mut searcher, first) = search(&Wide::CHESSLIKE, 0, params.clone(), 1, 3000);
     let (_, second) = search(&Wide::CHESSLIKE, 0, params.clone(), 1, 3000);
     assert_eq!(first.snapshot, second.snapshot);
     searcher.clear();
     let third = searcher.run(&Wide::CHESSLIKE, 1, Some(3000), &Patient);
-    assert_eq!(
-        first.snapshot, third.snapshot,
-        "a cleared tree is a new tree"
-    );
+    assert_eq!(first.snapshot, third.snapshot, "a cleared tree is a new tree");
     let (_, other) = search(&Wide::CHESSLIKE, 0, Params { seed: 6, ..params }, 1, 3000);
     assert_ne!(first.snapshot, other.snapshot);
 }
@@ -80,17 +52,11 @@ fn stopping_leaves_nothing_in_flight() {
             let mut searcher = Searcher::new(Params::default(), MIB);
             searcher.set_root(0, None);
             let outcome = searcher.run(&Wide::CHESSLIKE, threads, None, &StopAfter::new(polls));
-            assert!(
-                outcome.best.is_some(),
-                "stopped after {polls} polls: still a move"
-            );
+            assert!(outcome.best.is_some(), "stopped after {polls} polls: still a move");
             let audit = searcher.audit();
             assert_eq!((audit.in_flight, audit.claimed, audit.below_law), (0, 0, 0));
             let more = searcher.run(&Wide::CHESSLIKE, threads, Some(500), &Patient);
-            assert_eq!(
-                more.snapshot.playouts, 500,
-                "and the tree can be searched on"
-            );
+            assert_eq!(more.snapshot.playouts, 500, "and the tree can be searched on");
         }
     }
 }
@@ -103,11 +69,7 @@ fn a_tick_can_stop_the_search() {
             let (first, second, moves) = view.root_race();
             assert!(first >= second && moves == 35);
             assert!(view.snapshot(3).lines.len() == 3);
-            if view.playouts() >= self.0 {
-                Flow::Stop
-            } else {
-                Flow::Continue
-            }
+            if view.playouts() >= self.0 { Flow::Stop } else { Flow::Continue }
         }
         fn stopped(&self) -> bool {
             false
@@ -125,10 +87,7 @@ fn a_tick_can_stop_the_search() {
 #[test]
 fn a_small_tree_is_searched_in_sequence() {
     // With one leaf in flight at a time, no descent can collide.
-    let params = Params {
-        ramp: 1000,
-        ..Params::default()
-    };
+    let params = Params { ramp: 1000, ..Params::default() };
     let (_, outcome) = search(&Wide::CHESSLIKE, 0, params, 1, 999);
     assert_eq!(outcome.snapshot.collisions, 0);
 }
@@ -144,29 +103,13 @@ fn moving_the_root_keeps_the_visits_of_the_move_played() {
     let kept = searcher.set_root(state, Some(&line.moves[..2]));
     assert!(kept > 0 && kept < line.visits);
     let audit = searcher.audit();
-    assert_eq!(
-        (audit.below_law, audit.above_law, audit.expanded),
-        (0, 0, kept)
-    );
+    assert_eq!((audit.below_law, audit.above_law, audit.expanded), (0, 0, kept));
     let outcome = searcher.run(&Wide::CHESSLIKE, 1, Some(100), &Patient);
-    assert_eq!(
-        (outcome.snapshot.playouts, outcome.snapshot.nodes),
-        (100, kept + 100)
-    );
+    assert_eq!((outcome.snapshot.playouts, outcome.snapshot.nodes), (100, kept + 100));
     assert_eq!(outcome.snapshot.lines[0].moves[0], outcome.best.unwrap());
     assert_eq!(searcher.set_root(1234, None), 0);
-    assert_eq!(
-        searcher.set_root(1234, Some(&[3])),
-        0,
-        "an unvisited move keeps nothing"
-    );
-    assert_eq!(
-        searcher
-            .run(&Wide::CHESSLIKE, 1, Some(10), &Patient)
-            .snapshot
-            .nodes,
-        10
-    );
+    assert_eq!(searcher.set_root(1234, Some(&[3])), 0, "an unvisited move keeps nothing");
+    assert_eq!(searcher.run(&Wide::CHESSLIKE, 1, Some(10), &Patient).snapshot.nodes, 10);
 }
 
 #[test]
@@ -192,18 +135,10 @@ fn a_proven_move_can_become_the_root_and_still_be_searched() {
 #[test]
 fn restrictions_and_noise_leave_no_trace_in_the_tree() {
     let plain = search(&TicTacToe, Board::default(), Params::default(), 1, 1).1;
-    let noisy = Params {
-        noise_epsilon: 0.9,
-        ..Params::default()
-    };
+    let noisy = Params { noise_epsilon: 0.9, ..Params::default() };
     let noisy = search(&TicTacToe, Board::default(), noisy, 1, 1).1;
     let priors = |outcome: &Outcome<u16, _>| -> Vec<f32> {
-        outcome
-            .snapshot
-            .lines
-            .iter()
-            .map(|line| line.prior)
-            .collect()
+        outcome.snapshot.lines.iter().map(|line| line.prior).collect()
     };
     assert_eq!(priors(&plain), priors(&noisy));
 }
@@ -219,17 +154,10 @@ fn chesslike_positions_take_320_bytes_each() {
 /// last bits differ between machines.
 #[test]
 fn the_golden_tree_grows_again() {
-    let params = Params {
-        policy_share: 1.0,
-        c_factor: 0.0,
-        seed: 42,
-        ..Params::default()
-    };
+    let params = Params { policy_share: 1.0, c_factor: 0.0, seed: 42, ..Params::default() };
     let (searcher, outcome) = search(&Wide::CHESSLIKE, 0, params, 1, 5000);
-    let top: Vec<(u16, u64)> = outcome.snapshot.lines[..4]
-        .iter()
-        .map(|line| (line.moves[0], line.visits))
-        .collect();
+    let top: Vec<(u16, u64)> =
+        outcome.snapshot.lines[..4].iter().map(|line| (line.moves[0], line.visits)).collect();
     assert_eq!(top, [(14, 1003), (13, 836), (28, 548), (6, 431)]);
     assert_eq!((outcome.snapshot.depth, outcome.snapshot.seldepth), (3, 6));
     assert_eq!(searcher.audit().nodes, 5000);

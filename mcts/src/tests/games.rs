@@ -48,22 +48,12 @@ fn check_proofs<W: World>(world: &W, searcher: &Searcher<W>) -> usize {
 
 #[test]
 fn nim_is_solved_and_every_proof_is_true() {
-    for heaps in [
-        [1, 2, 3],
-        [1, 2, 2],
-        [3, 3, 0],
-        [3, 1, 0],
-        [0, 0, 4],
-        [2, 3, 1],
-        [1, 1, 1],
-    ] {
+    for heaps in [[1, 2, 3], [1, 2, 2], [3, 3, 0], [3, 1, 0], [0, 0, 4], [2, 3, 1], [1, 1, 1]] {
         for threads in [1, 4] {
             let (searcher, outcome) = search(&Nim, heaps, Params::default(), threads, 20_000);
             let (value, plies) = minimax(&Nim, &heaps);
             let line = &outcome.snapshot.lines[0];
-            let mate = line
-                .mate_plies
-                .unwrap_or_else(|| panic!("{heaps:?} not solved"));
+            let mate = line.mate_plies.unwrap_or_else(|| panic!("{heaps:?} not solved"));
             assert_eq!(mate > 0, value.q() > 0.5, "{heaps:?}");
             assert!(mate.unsigned_abs() >= plies);
             assert!(check_proofs(&Nim, &searcher) > 1);
@@ -85,27 +75,11 @@ fn the_winning_move_of_nim_is_minimaxs() {
 fn tic_tac_toe_is_a_draw_with_every_rule_and_option() {
     let default = Params::default();
     for params in [
-        Params {
-            final_move: FinalMove::Max,
-            ..default.clone()
-        },
-        Params {
-            fpu: Fpu::ParentQ { reduction: 0.2 },
-            ..default.clone()
-        },
-        Params {
-            dynamic_virtual: None,
-            ..default.clone()
-        },
-        Params {
-            virtual_value: VirtualValue::Mean,
-            policy_share: 1.0,
-            ..default.clone()
-        },
-        Params {
-            noise_epsilon: 0.25,
-            ..default.clone()
-        },
+        Params { final_move: FinalMove::Max, ..default.clone() },
+        Params { fpu: Fpu::ParentQ { reduction: 0.2 }, ..default.clone() },
+        Params { dynamic_virtual: None, ..default.clone() },
+        Params { virtual_value: VirtualValue::Mean, policy_share: 1.0, ..default.clone() },
+        Params { noise_epsilon: 0.25, ..default.clone() },
         default,
     ] {
         let (searcher, outcome) = search(&TicTacToe, Board::default(), params.clone(), 2, 30_000);
@@ -120,40 +94,25 @@ fn tic_tac_toe_is_a_draw_with_every_rule_and_option() {
 
 #[test]
 fn a_mate_in_one_is_found_and_its_distance_is_one() {
-    let board = Board {
-        mine: 0o003,
-        theirs: 0o050,
-    };
+    let board = Board { mine: 0o003, theirs: 0o050 };
     let (_, outcome) = search(&TicTacToe, board, Params::default(), 1, 500);
-    assert_eq!(
-        (outcome.best, outcome.snapshot.lines[0].mate_plies),
-        (Some(2), Some(1))
-    );
+    assert_eq!((outcome.best, outcome.snapshot.lines[0].mate_plies), (Some(2), Some(1)));
     assert_eq!(outcome.ponder, None);
 }
 
 #[test]
 fn a_losing_move_is_not_played_while_there_is_another() {
     // The opponent threatens square 2; every other move loses at once.
-    let board = Board {
-        mine: 0o020,
-        theirs: 0o003,
-    };
+    let board = Board { mine: 0o020, theirs: 0o003 };
     let (_, outcome) = search(&TicTacToe, board, Params::default(), 1, 3000);
     assert_eq!(outcome.best, Some(2));
     let lost = &outcome.snapshot.lines[1..];
-    assert!(
-        lost.iter().all(|line| line.mate_plies == Some(-2)),
-        "{lost:?}"
-    );
+    assert!(lost.iter().all(|line| line.mate_plies == Some(-2)), "{lost:?}");
 }
 
 #[test]
 fn a_restricted_root_plays_nothing_else() {
-    let board = Board {
-        mine: 0o003,
-        theirs: 0o050,
-    };
+    let board = Board { mine: 0o003, theirs: 0o050 };
     let mut searcher = Searcher::new(Params::default(), MIB);
     searcher.set_root(board, None);
     searcher.restrict_root(&[7, 8]);
@@ -161,18 +120,10 @@ fn a_restricted_root_plays_nothing_else() {
     assert_eq!(outcome.snapshot.lines.len(), 2);
     assert!([7, 8].contains(&outcome.best.unwrap()));
     assert!(
-        outcome
-            .snapshot
-            .lines
-            .iter()
-            .all(|line| line.mate_plies.is_none_or(|plies| plies < 0))
+        outcome.snapshot.lines.iter().all(|line| line.mate_plies.is_none_or(|plies| plies < 0))
     );
     searcher.restrict_root(&[99]);
-    assert_eq!(
-        searcher.run(&TicTacToe, 1, Some(300), &Patient).best,
-        Some(2),
-        "no such move: all"
-    );
+    assert_eq!(searcher.run(&TicTacToe, 1, Some(300), &Patient).best, Some(2), "no such move: all");
 }
 
 #[test]
@@ -195,12 +146,7 @@ fn lines_are_playable_and_start_with_the_best_move() {
     for line in lines {
         let mut board = Board::default();
         for &square in &line.moves {
-            assert_eq!(
-                (board.mine | board.theirs) >> square & 1,
-                0,
-                "{:?}",
-                line.moves
-            );
+            assert_eq!((board.mine | board.theirs) >> square & 1, 0, "{:?}", line.moves);
             TicTacToe.step(&mut board, square);
         }
     }

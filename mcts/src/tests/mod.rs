@@ -39,8 +39,6 @@ impl<W: World> Control<W> for StopAfter {
     }
 
     fn stopped(&self) -> bool {
-        self.0
-            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
-            .is_err()
+        self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()
     }
 }

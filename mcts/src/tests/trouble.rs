@@ -27,30 +27,18 @@ fn a_compaction_keeps_the_most_visited_and_the_proofs() {
     searcher.set_root([9, 9, 9], None);
     let outcome = searcher.run(&Nim, 1, Some(30_000), &Patient);
     let before = searcher.audit();
-    let visits: Vec<_> = outcome
-        .snapshot
-        .lines
-        .iter()
-        .map(|line| (line.moves[0], line.visits))
-        .collect();
+    let visits: Vec<_> =
+        outcome.snapshot.lines.iter().map(|line| (line.moves[0], line.visits)).collect();
     searcher.tree_mut().compact(&|| false);
     let after = searcher.audit();
     assert!(after.bytes <= MIB as u64 / 4 && after.expanded < before.expanded);
     assert_eq!((after.below_law, after.in_flight), (0, 0));
     let outcome = searcher.run(&Nim, 1, Some(0), &Patient);
-    let same: Vec<_> = outcome
-        .snapshot
-        .lines
-        .iter()
-        .map(|line| (line.moves[0], line.visits))
-        .collect();
+    let same: Vec<_> =
+        outcome.snapshot.lines.iter().map(|line| (line.moves[0], line.visits)).collect();
     assert_eq!(visits, same);
     searcher.tree_mut().compact(&|| false);
-    assert_eq!(
-        searcher.audit(),
-        after,
-        "a second compaction finds nothing to do"
-    );
+    assert_eq!(searcher.audit(), after, "a second compaction finds nothing to do");
 }
 
 #[test]
@@ -58,19 +46,14 @@ fn full_memory_with_one_thread_repeats_bit_for_bit() {
     let run = || {
         let mut searcher = Searcher::new(Params::default(), MIB / 4);
         searcher.set_root(0, None);
-        searcher
-            .run(&Wide::CHESSLIKE, 1, Some(20_000), &Patient)
-            .snapshot
+        searcher.run(&Wide::CHESSLIKE, 1, Some(20_000), &Patient).snapshot
     };
     assert_eq!(run(), run());
 }
 
 #[test]
 fn positions_wider_than_the_memory_lose_their_last_edges_only() {
-    let world = Wide {
-        edges: 5000,
-        ..Wide::CHESSLIKE
-    };
+    let world = Wide { edges: 5000, ..Wide::CHESSLIKE };
     let mut searcher = Searcher::new(Params::default(), 0);
     searcher.set_root(0, None);
     let outcome = searcher.run(&world, 2, Some(2000), &Patient);
@@ -81,17 +64,8 @@ fn positions_wider_than_the_memory_lose_their_last_edges_only() {
 #[test]
 fn many_threads_in_a_small_memory_keep_the_books() {
     for seed in 0..3 {
-        let world = Wide {
-            edges: 20,
-            refuse_one_in: 9,
-            end_one_in: 11,
-        };
-        let params = Params {
-            seed,
-            batch: 8,
-            ramp: 1,
-            ..Params::default()
-        };
+        let world = Wide { edges: 20, refuse_one_in: 9, end_one_in: 11 };
+        let params = Params { seed, batch: 8, ramp: 1, ..Params::default() };
         let mut searcher = Searcher::new(params, 0);
         let mut state = 0;
         searcher.set_root(state, None);
@@ -101,10 +75,7 @@ fn many_threads_in_a_small_memory_keep_the_books() {
             if (outcome.snapshot.playouts, outcome.snapshot.refused) == (1, 1) {
                 break;
             }
-            assert_eq!(
-                (outcome.snapshot.playouts, outcome.error.is_none()),
-                (6000, true)
-            );
+            assert_eq!((outcome.snapshot.playouts, outcome.error.is_none()), (6000, true));
             assert!(outcome.snapshot.refused > 0);
             let audit = searcher.audit();
             assert_eq!((audit.in_flight, audit.claimed, audit.below_law), (0, 0, 0));
@@ -133,55 +104,29 @@ fn an_error_ends_the_search_with_what_it_has() {
             assert_eq!((again.snapshot.playouts, again.error.is_none()), (50, true));
         }
     }
-    let (_, outcome) = search(
-        &Faulty::new(Wide::CHESSLIKE, Fault::Error, 0),
-        0,
-        Params::default(),
-        1,
-        10,
-    );
+    let (_, outcome) =
+        search(&Faulty::new(Wide::CHESSLIKE, Fault::Error, 0), 0, Params::default(), 1, 10);
     assert!(outcome.error.is_some() && outcome.best.is_none());
 }
 
 #[test]
 fn nonsense_answers_are_refused_and_counted() {
-    for fault in [
-        Fault::NanValue,
-        Fault::NanQ,
-        Fault::Short,
-        Fault::NoEdges,
-        Fault::Refuse,
-    ] {
+    for fault in [Fault::NanValue, Fault::NanQ, Fault::Short, Fault::NoEdges, Fault::Refuse] {
         let world = Faulty::new(Wide::CHESSLIKE, fault, 20);
         let (searcher, outcome) = search(&world, 0, Params::default(), 2, 300);
-        assert!(
-            outcome.error.is_none() && outcome.best.is_some(),
-            "{fault:?}"
-        );
+        assert!(outcome.error.is_none() && outcome.best.is_some(), "{fault:?}");
         assert!(outcome.snapshot.refused > 0 && outcome.snapshot.playouts <= 300);
         let audit = searcher.audit();
         assert_eq!((audit.in_flight, audit.claimed, audit.below_law), (0, 0, 0));
-        let (_, outcome) = search(
-            &Faulty::new(Wide::CHESSLIKE, fault, 0),
-            0,
-            Params::default(),
-            1,
-            10,
-        );
-        assert_eq!(
-            (outcome.best, outcome.snapshot.refused),
-            (None, 1),
-            "{fault:?} at the root"
-        );
+        let (_, outcome) =
+            search(&Faulty::new(Wide::CHESSLIKE, fault, 0), 0, Params::default(), 1, 10);
+        assert_eq!((outcome.best, outcome.snapshot.refused), (None, 1), "{fault:?} at the root");
     }
 }
 
 #[test]
 fn refused_states_are_never_chosen_again() {
-    let world = Wide {
-        refuse_one_in: 4,
-        ..Wide::CHESSLIKE
-    };
+    let world = Wide { refuse_one_in: 4, ..Wide::CHESSLIKE };
     let (searcher, outcome) = search(&world, 0, Params::default(), 2, 5000);
     assert_eq!(outcome.snapshot.playouts, 5000);
     // Every playout either expanded a node or found one refused state, each once.
@@ -191,16 +136,9 @@ fn refused_states_are_never_chosen_again() {
 
 #[test]
 fn a_root_whose_moves_are_all_refused_still_names_one() {
-    let world = Wide {
-        refuse_one_in: 1,
-        edges: 7,
-        end_one_in: 0,
-    };
+    let world = Wide { refuse_one_in: 1, edges: 7, end_one_in: 0 };
     let (_, outcome) = search(&world, 0, Params::default(), 2, 1000);
-    assert_eq!(
-        (outcome.snapshot.playouts, outcome.snapshot.refused),
-        (8, 7)
-    );
+    assert_eq!((outcome.snapshot.playouts, outcome.snapshot.refused), (8, 7));
     assert!(outcome.best.is_some());
 }
 

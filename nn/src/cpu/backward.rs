@@ -1,4 +1,4 @@
-//! The gradient of [`super::forward`], layer by layer from the heads down, added into one flat
+//! The gradient of [`super::forward()`], layer by layer from the heads down, added into one flat
 //! vector laid out as the parameters are.
 
 use super::forward::{Item, LayerTrace, Trace, embedding_rows, head_start, size};
@@ -131,11 +131,24 @@ pub fn backward(
 }
 
 /// Gradient through a normalisation: from `s.dnormed`, added to `s.dx`.
-fn norm((w, grads): (&[f32], &mut [f32]), places: &Norm, (unit, scale): (&[f32], &[f32]), s: &mut Scratch) {
+fn norm(
+    (w, grads): (&[f32], &mut [f32]),
+    places: &Norm,
+    (unit, scale): (&[f32], &[f32]),
+    s: &mut Scratch,
+) {
     zeroed(&mut s.dgamma, places.gamma.len());
     zeroed(&mut s.dbeta, places.beta.len());
     let gamma = &w[places.gamma.clone()];
-    ops::layer_norm_backward(&s.dnormed, gamma, unit, scale, &mut s.dx, &mut s.dgamma, &mut s.dbeta);
+    ops::layer_norm_backward(
+        &s.dnormed,
+        gamma,
+        unit,
+        scale,
+        &mut s.dx,
+        &mut s.dgamma,
+        &mut s.dbeta,
+    );
     ops::add_rows(&s.dgamma, &mut grads[places.gamma.clone()]);
     ops::add_rows(&s.dbeta, &mut grads[places.beta.clone()]);
 }
@@ -230,7 +243,8 @@ fn move_heads(
             let Some((dhidden, &dlogit)) = rows.next() else { return };
             let start = |t: u8| (p * TOKENS + usize::from(t)) * trace.columns;
             let (from, to) = (start(m.from), start(m.to));
-            let columns = |start: usize, range: &Range<usize>| start + range.start..start + range.end;
+            let columns =
+                |start: usize, range: &Range<usize>| start + range.start..start + range.end;
             ops::add_scaled(dcontext, 1.0, dhidden);
             ops::add_scaled(&mut s.dtokens[columns(from, &c.action_from)], 1.0, dhidden);
             ops::add_scaled(&mut s.dtokens[columns(to, &c.action_to)], 1.0, dhidden);
@@ -238,7 +252,11 @@ fn move_heads(
             ops::add_scaled(&mut grads[kind..][..dim], 1.0, dhidden);
 
             let (query, key) = (columns(from, &c.policy_from), columns(to, &c.policy_to));
-            ops::add_scaled(&mut s.dtokens[query.clone()], scale * dlogit, &trace.tokens[key.clone()]);
+            ops::add_scaled(
+                &mut s.dtokens[query.clone()],
+                scale * dlogit,
+                &trace.tokens[key.clone()],
+            );
             ops::add_scaled(&mut s.dtokens[key], scale * dlogit, &trace.tokens[query]);
             if m.promotion > 0 {
                 s.dtokens[to + c.promotion.start + usize::from(m.promotion) - 1] += dlogit;

@@ -110,7 +110,14 @@ pub(super) fn linear(w: &[f32], places: &Linear, x: &[f32], rows: usize, out: &m
     matmul(out, outputs, Into::Add, 1.0, Mat::new(x, rows, inputs, inputs), weight);
 }
 
-fn norm(w: &[f32], places: &Norm, x: &[f32], unit: &mut Vec<f32>, scale: &mut Vec<f32>, out: &mut Vec<f32>) {
+fn norm(
+    w: &[f32],
+    places: &Norm,
+    x: &[f32],
+    unit: &mut Vec<f32>,
+    scale: &mut Vec<f32>,
+    out: &mut Vec<f32>,
+) {
     size(unit, x.len());
     size(scale, x.len() / places.gamma.len());
     size(out, x.len());
@@ -118,9 +125,18 @@ fn norm(w: &[f32], places: &Norm, x: &[f32], unit: &mut Vec<f32>, scale: &mut Ve
 }
 
 /// Runs the network on `items`. `keep_layers` keeps every layer's buffers for the gradient.
-pub fn forward(layout: &Layout, w: &[f32], items: &[Item<'_>], heads: Heads, keep_layers: bool, trace: &mut Trace) {
+pub fn forward(
+    layout: &Layout,
+    w: &[f32],
+    items: &[Item<'_>],
+    heads: Heads,
+    keep_layers: bool,
+    trace: &mut Trace,
+) {
     let rows = items.len() * TOKENS;
-    trace.layers.resize_with(if keep_layers { layout.blocks.len() } else { 1 }, LayerTrace::default);
+    trace
+        .layers
+        .resize_with(if keep_layers { layout.blocks.len() } else { 1 }, LayerTrace::default);
     embed(layout, w, items, &mut trace.x);
     for (i, _) in layout.blocks.iter().enumerate() {
         let layer = &mut trace.layers[if keep_layers { i } else { 0 }];
@@ -212,10 +228,15 @@ fn attention(layout: &Layout, bias: &[f32], positions: usize, layer: &mut LayerT
     size(&mut layer.mixed, positions * TOKENS * width);
     for p in 0..positions {
         for h in 0..heads {
-            let part = |i| Mat::new(&layer.qkv[head_start(layout, p, h, i)..], TOKENS, dim, 3 * width);
+            let part =
+                |i| Mat::new(&layer.qkv[head_start(layout, p, h, i)..], TOKENS, dim, 3 * width);
             let scores = &mut layer.attention[(p * heads + h) * square..][..square];
             matmul(scores, TOKENS, Into::Replace, 1.0, part(0), part(1).t());
-            ops::attention_softmax(scores, (dim as f32).sqrt().recip(), &bias[h * square..][..square]);
+            ops::attention_softmax(
+                scores,
+                (dim as f32).sqrt().recip(),
+                &bias[h * square..][..square],
+            );
             let mixed = &mut layer.mixed[p * TOKENS * width + h * dim..];
             let weights = Mat::new(scores, TOKENS, TOKENS, TOKENS);
             matmul(mixed, width, Into::Replace, 1.0, weights, part(2));

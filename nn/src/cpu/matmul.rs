@@ -19,7 +19,11 @@ impl<'a> Mat<'a> {
     /// If the matrix does not fit in `data`: a fault of the caller's shapes, never of user input.
     #[must_use]
     pub fn new(data: &'a [f32], rows: usize, cols: usize, stride: usize) -> Mat<'a> {
-        assert!(fits(data.len(), rows, cols, stride), "{rows}x{cols} (stride {stride}) in {}", data.len());
+        assert!(
+            fits(data.len(), rows, cols, stride),
+            "{rows}x{cols} (stride {stride}) in {}",
+            data.len()
+        );
         Mat { data, rows, cols, row_stride: stride, col_stride: 1 }
     }
 

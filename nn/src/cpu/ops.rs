@@ -57,7 +57,10 @@ fn fold(row: &[f32], mut f: impl FnMut(usize, f32) -> f32) -> f32 {
 
 /// Layer normalisation of each row of `x` (`[rows, width]`): `unit` gets the rows with mean 0 and
 /// variance 1, `scale` one over each row's deviation, `out = unit * gamma + beta`.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn layer_norm(
     x: &[f32],
     gamma: &[f32],
@@ -80,7 +83,10 @@ pub fn layer_norm(
 }
 
 /// Gradient of [`layer_norm`]: adds to `dx`, `dgamma` and `dbeta`.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn layer_norm_backward(
     dout: &[f32],
     gamma: &[f32],
@@ -104,7 +110,10 @@ pub fn layer_norm_backward(
 }
 
 /// Softmax of each 64-wide row of `scale * scores + bias`, in place; `bias` has as many rows.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn attention_softmax(scores: &mut [f32], scale: f32, bias: &[f32]) {
     let (rows, _) = scores.as_chunks_mut::<64>();
     let (biases, _) = bias.as_chunks::<64>();
@@ -117,7 +126,10 @@ pub fn attention_softmax(scores: &mut [f32], scale: f32, bias: &[f32]) {
 }
 
 /// Softmax of each 64-wide row, in place.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn softmax64(logits: &mut [f32]) {
     let (rows, _) = logits.as_chunks_mut::<64>();
     for row in rows {
@@ -153,7 +165,10 @@ fn softmax_row(row: &mut [f32; 64]) {
 }
 
 /// Gradient of a 64-wide softmax: `grad` holds dL/dp and becomes dL/dlogit; `p` the probabilities.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn softmax64_backward(grad: &mut [f32], p: &[f32]) {
     let (rows, _) = grad.as_chunks_mut::<64>();
     let (probabilities, _) = p.as_chunks::<64>();
@@ -172,7 +187,10 @@ pub fn softmax64_backward(grad: &mut [f32], p: &[f32]) {
 }
 
 /// Squared ReLU: `out = max(x, 0)^2`.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn squared_relu(x: &[f32], out: &mut [f32]) {
     for (x, out) in x.iter().zip(out) {
         let r = if *x > 0.0 { *x } else { 0.0 };
@@ -181,7 +199,10 @@ pub fn squared_relu(x: &[f32], out: &mut [f32]) {
 }
 
 /// Gradient of [`squared_relu`], in place: `grad *= 2 max(x, 0)`.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn squared_relu_backward(grad: &mut [f32], x: &[f32]) {
     for (grad, x) in grad.iter_mut().zip(x) {
         let r = if *x > 0.0 { *x } else { 0.0 };
@@ -190,7 +211,10 @@ pub fn squared_relu_backward(grad: &mut [f32], x: &[f32]) {
 }
 
 /// Fills each row of `out` with `bias`.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn broadcast(bias: &[f32], out: &mut [f32]) {
     for row in out.chunks_exact_mut(bias.len()) {
         row.copy_from_slice(bias);
@@ -198,7 +222,10 @@ pub fn broadcast(bias: &[f32], out: &mut [f32]) {
 }
 
 /// Adds `bias` to each row of `out`.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn add_bias(bias: &[f32], out: &mut [f32]) {
     for row in out.chunks_exact_mut(bias.len()) {
         for (x, b) in row.iter_mut().zip(bias) {
@@ -208,7 +235,10 @@ pub fn add_bias(bias: &[f32], out: &mut [f32]) {
 }
 
 /// `out += x`; as rows of `out`'s length, so that a bias gathers its gradient over all rows.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn add_rows(x: &[f32], out: &mut [f32]) {
     for row in x.chunks_exact(out.len()) {
         for (out, x) in out.iter_mut().zip(row) {
@@ -218,13 +248,19 @@ pub fn add_rows(x: &[f32], out: &mut [f32]) {
 }
 
 /// Dot product.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     fold(&a[..a.len().min(b.len())], |i, x| x * b[i])
 }
 
 /// `out += scale * x`.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn add_scaled(out: &mut [f32], scale: f32, x: &[f32]) {
     for (out, x) in out.iter_mut().zip(x) {
         *out = x.mul_add(scale, *out);
@@ -233,7 +269,10 @@ pub fn add_scaled(out: &mut [f32], scale: f32, x: &[f32]) {
 
 /// Binary cross-entropy of every logit against "no": returns the sum of softplus(x) and sets
 /// `grad = weight * sigmoid(x)`. The few "yes" entries are mended by the caller.
-#[multiversion(targets("x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx+avx2+fma"))]
+#[multiversion(targets(
+    "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
+    "x86_64+avx+avx2+fma"
+))]
 pub fn binary_negative(logits: &[f32], weight: f32, grad: &mut [f32]) -> f32 {
     let (rows, _) = logits.as_chunks::<64>();
     let (grads, _) = grad.as_chunks_mut::<64>();
@@ -288,7 +327,9 @@ mod tests {
         softmax64(&mut rows);
         for (row, logits) in rows.chunks(64).zip(logits.chunks(64)) {
             assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
-            assert!((row[5] / row[9] - (logits[5] - logits[9]).exp()).abs() < 1e-3 * row[5] / row[9]);
+            assert!(
+                (row[5] / row[9] - (logits[5] - logits[9]).exp()).abs() < 1e-3 * row[5] / row[9]
+            );
         }
     }
 

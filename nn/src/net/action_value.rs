@@ -37,20 +37,10 @@ impl ActionValueHead {
         inputs: &Inputs,
     ) -> Tensor<3> {
         // All [n, k, action_dim], but the context [n, 1, action_dim].
-        let from = inputs
-            .from
-            .clone()
-            .matmul(columns_of(tokens, &columns.action_from));
-        let to = inputs
-            .to
-            .clone()
-            .matmul(columns_of(tokens, &columns.action_to));
+        let from = inputs.from.clone().matmul(columns_of(tokens, &columns.action_from));
+        let to = inputs.to.clone().matmul(columns_of(tokens, &columns.action_to));
         let context: Tensor<3> = self.context.forward(board).unsqueeze_dim(1);
-        let kind = inputs
-            .promotion
-            .clone()
-            .matmul(self.promotion.val().unsqueeze());
-        self.buckets
-            .forward(activation::relu(from + to + context + kind))
+        let kind = inputs.promotion.clone().matmul(self.promotion.val().unsqueeze());
+        self.buckets.forward(activation::relu(from + to + context + kind))
     }
 }

@@ -112,7 +112,9 @@ mod tests {
     #[test]
     fn sizes_that_cannot_work_are_named() {
         let odd = NetConfig { heads: 3, ..NetConfig::default() };
-        assert!(odd.check().unwrap_err().to_string().contains("width 64 is not a multiple of heads 3"));
+        assert!(
+            odd.check().unwrap_err().to_string().contains("width 64 is not a multiple of heads 3")
+        );
         let huge = NetConfig { ffn: 1 << 20, ..NetConfig::default() };
         assert!(huge.check().unwrap_err().to_string().contains("ffn"));
         assert!(NetConfig::default().check().is_ok());

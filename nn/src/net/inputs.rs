@@ -46,9 +46,7 @@ impl Inputs {
         for (p, item) in items.iter().enumerate() {
             for t in 0..TOKENS {
                 let token = (p * TOKENS + t) * EMBEDDING_ROWS;
-                embedding_rows(item.features, t, |row, factor| {
-                    squares[token + row] = factor
-                });
+                embedding_rows(item.features, t, |row, factor| squares[token + row] = factor);
             }
             for (i, m) in item.moves.iter().enumerate() {
                 for (place, index) in moves.iter_mut().zip([m.from, m.to, m.promotion]) {

@@ -157,7 +157,12 @@ impl Builder {
     fn param(&mut self, name: &str, shape: &[usize], init: Init) -> Range<usize> {
         let range = self.len..self.len + shape.iter().product::<usize>();
         self.len = range.end;
-        self.params.push(Param { name: name.into(), shape: shape.into(), range: range.clone(), init });
+        self.params.push(Param {
+            name: name.into(),
+            shape: shape.into(),
+            range: range.clone(),
+            init,
+        });
         range
     }
 
@@ -212,14 +217,17 @@ impl Layout {
         let legality_bias = b.param("legality.bias", &[TOKENS, TOKENS], Init::Constant(-4.0));
         let flat = TOKENS * c.value_channels;
         let value_hidden = b.linear("value.hidden", flat, c.value_hidden, fan_in(flat));
-        let value_buckets = b.linear("value.buckets", c.value_hidden, BUCKETS, fan_in(c.value_hidden));
-        let value_result = b.linear("value.result", c.value_hidden, RESULTS, fan_in(c.value_hidden));
+        let value_buckets =
+            b.linear("value.buckets", c.value_hidden, BUCKETS, fan_in(c.value_hidden));
+        let value_result =
+            b.linear("value.result", c.value_hidden, RESULTS, fan_in(c.value_hidden));
         let value_terminal =
             b.linear("value.terminal", c.value_hidden, TERMINALS, fan_in(c.value_hidden));
         let action_context =
             b.linear("action.context", c.value_hidden, c.action_dim, fan_in(c.value_hidden));
         let action_promotion = b.param("action.promotion", &[5, c.action_dim], Init::Normal(0.1));
-        let action_buckets = b.linear("action.buckets", c.action_dim, BUCKETS, fan_in(c.action_dim));
+        let action_buckets =
+            b.linear("action.buckets", c.action_dim, BUCKETS, fan_in(c.action_dim));
         Layout {
             config: c.clone(),
             params: b.params,

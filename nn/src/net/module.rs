@@ -82,17 +82,11 @@ impl Net {
         device: &Device,
     ) -> Result<Net, LengthError> {
         if values.len() != layout.len {
-            return Err(LengthError {
-                expected: layout.len,
-                found: values.len(),
-            });
+            return Err(LengthError { expected: layout.len, found: values.len() });
         }
         // One upload for all; slicing on the device is cheap.
         let data = TensorData::new(values.to_vec(), [layout.len]);
-        let from = Loader {
-            values: Tensor::from_data(data, device),
-            device: device.clone(),
-        };
+        let from = Loader { values: Tensor::from_data(data, device), device: device.clone() };
         Ok(Net {
             trunk: Trunk::load(layout, &from),
             heads: from.linear(&layout.heads),
@@ -106,10 +100,7 @@ impl Net {
     /// The flat vector, `[layout.len]`, still on the device.
     #[must_use]
     pub fn to_values(&self) -> Tensor<1> {
-        let mut flat = Flat {
-            of: |param: &dyn Leaf| param.value(),
-            parts: Vec::new(),
-        };
+        let mut flat = Flat { of: |param: &dyn Leaf| param.value(), parts: Vec::new() };
         self.visit(&mut flat);
         Tensor::cat(flat.parts, 0)
     }
@@ -118,10 +109,7 @@ impl Net {
     /// parameter the loss does not depend on.
     #[must_use]
     pub fn gradients(&self, gradients: &mut Gradients) -> Tensor<1> {
-        let mut flat = Flat {
-            of: |param: &dyn Leaf| param.gradient(gradients),
-            parts: Vec::new(),
-        };
+        let mut flat = Flat { of: |param: &dyn Leaf| param.gradient(gradients), parts: Vec::new() };
         self.visit(&mut flat);
         Tensor::cat(flat.parts, 0)
     }
@@ -149,11 +137,7 @@ impl Net {
     fn project(&self, inputs: &Inputs, columns: usize) -> Tensor<3> {
         let tokens = self.trunk.forward(inputs.squares.clone());
         let weight = self.heads.weight.val().narrow(1, 0, columns);
-        let bias = self
-            .heads
-            .bias
-            .as_ref()
-            .map(|bias| bias.val().narrow(0, 0, columns));
+        let bias = self.heads.bias.as_ref().map(|bias| bias.val().narrow(0, 0, columns));
         burn::tensor::module::linear(tokens, weight, bias)
     }
 
@@ -162,9 +146,7 @@ impl Net {
         let board = values.board.clone();
         Play {
             policy: policy(tokens, &self.columns, inputs),
-            actions: self
-                .action_value
-                .forward(tokens, &self.columns, board, inputs),
+            actions: self.action_value.forward(tokens, &self.columns, board, inputs),
             values,
         }
     }

@@ -11,23 +11,10 @@ use burn::tensor::Tensor;
 pub fn policy(tokens: &Tensor<3>, columns: &HeadColumns, inputs: &Inputs) -> Tensor<2> {
     let scale = (columns.policy_from.len() as f32).sqrt().recip();
     // [n, k, policy_dim]
-    let from = inputs
-        .from
-        .clone()
-        .matmul(columns_of(tokens, &columns.policy_from));
-    let to = inputs
-        .to
-        .clone()
-        .matmul(columns_of(tokens, &columns.policy_to));
+    let from = inputs.from.clone().matmul(columns_of(tokens, &columns.policy_from));
+    let to = inputs.to.clone().matmul(columns_of(tokens, &columns.policy_to));
     // [n, k, 4]: class 0, no promotion, has no column.
-    let kind = inputs
-        .promotion
-        .clone()
-        .narrow(2, 1, columns.promotion.len());
-    let promotion = inputs
-        .to
-        .clone()
-        .matmul(columns_of(tokens, &columns.promotion))
-        * kind;
+    let kind = inputs.promotion.clone().narrow(2, 1, columns.promotion.len());
+    let promotion = inputs.to.clone().matmul(columns_of(tokens, &columns.promotion)) * kind;
     ((from * to).sum_dim(2) * scale + promotion.sum_dim(2)).squeeze_dim(2)
 }

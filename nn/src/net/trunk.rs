@@ -51,8 +51,7 @@ impl Trunk {
     #[must_use]
     pub fn forward(&self, squares: Tensor<3>) -> Tensor<3> {
         let x = squares.matmul(self.embed.val().unsqueeze()) + self.position.val().unsqueeze();
-        self.norm
-            .forward(self.blocks.iter().fold(x, |x, block| block.forward(x)))
+        self.norm.forward(self.blocks.iter().fold(x, |x, block| block.forward(x)))
     }
 }
 
@@ -85,19 +84,12 @@ impl Block {
         let [heads, _, _] = self.attention_bias.dims();
         let dim = width / heads;
         // [n, 3 * heads, 64, dim]
-        let qkv = self
-            .qkv
-            .forward(x)
-            .reshape([n, tokens, 3 * heads, dim])
-            .swap_dims(1, 2);
+        let qkv = self.qkv.forward(x).reshape([n, tokens, 3 * heads, dim]).swap_dims(1, 2);
         let part = |i| qkv.clone().narrow(1, i * heads, heads);
         let scale = (dim as f32).sqrt().recip();
         // [n, heads, 64, 64]
         let scores = part(0).matmul(part(1).swap_dims(2, 3)) * scale;
         let weights = activation::softmax(scores + self.attention_bias.val().unsqueeze(), 3);
-        weights
-            .matmul(part(2))
-            .swap_dims(1, 2)
-            .reshape([n, tokens, width])
+        weights.matmul(part(2)).swap_dims(1, 2).reshape([n, tokens, width])
     }
 }

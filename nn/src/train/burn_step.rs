@@ -31,18 +31,8 @@ impl BurnStep {
     /// Computes on `device`, which need not have autodiff on.
     #[must_use]
     pub fn new(layout: Layout, loss: LossConfig, device: Device) -> BurnStep {
-        let chunk = if is_cpu(&device) {
-            CPU_CHUNK
-        } else {
-            GPU_CHUNK
-        };
-        BurnStep {
-            layout,
-            loss,
-            device: device.autodiff(),
-            table: None,
-            chunk,
-        }
+        let chunk = if is_cpu(&device) { CPU_CHUNK } else { GPU_CHUNK };
+        BurnStep { layout, loss, device: device.autodiff(), table: None, chunk }
     }
 
     fn run(
@@ -62,26 +52,16 @@ impl BurnStep {
         grads.fill(0.0);
         let mut total = LossSums::default();
         for examples in batch.chunks(self.chunk) {
-            let items: Vec<Item<'_>> = examples
-                .iter()
-                .map(|e| Item {
-                    features: &e.features,
-                    moves: &e.moves,
-                })
-                .collect();
+            let items: Vec<Item<'_>> =
+                examples.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
             let inputs = Inputs::new(&items, items.len(), device);
             let targets = Targets::new(examples, loss, table, &inputs, device);
             let (play, world) = net.forward(&inputs);
             let (sums, counts) = targets.losses(play, world);
             let mut gradients = (sums.clone() * weights.clone()).sum().backward();
             let flat = net.gradients(&mut gradients);
-            let flat = flat
-                .try_into_vec_as::<f32>()
-                .map_err(|error| fault(&error))?;
-            let sums = sums
-                .inner()
-                .try_into_vec_as::<f32>()
-                .map_err(|error| fault(&error))?;
+            let flat = flat.try_into_vec_as::<f32>().map_err(|error| fault(&error))?;
+            let sums = sums.inner().try_into_vec_as::<f32>().map_err(|error| fault(&error))?;
             add_scaled(grads, 1.0, &flat);
             total.add(&with_sums(counts, &sums));
         }
@@ -107,15 +87,7 @@ impl Step for BurnStep {
 
 /// The losses' weights, in the order of [`LossSums::parts`].
 fn weights(c: &LossConfig) -> [f32; 7] {
-    [
-        c.policy,
-        c.actions,
-        c.value,
-        c.result,
-        c.terminal,
-        c.legality,
-        c.transition,
-    ]
+    [c.policy, c.actions, c.value, c.result, c.terminal, c.legality, c.transition]
 }
 
 /// `counts` with the sums, in the order of [`LossSums::parts`], put in.
@@ -173,10 +145,7 @@ mod tests {
         for (mine, theirs) in burn_sums.parts().iter().zip(cpu_sums.parts()) {
             let ((name, (sum, count)), (_, (want, want_count))) = (mine, theirs);
             assert_eq!(*count, want_count, "{name}");
-            assert!(
-                (sum / want - 1.0).abs() < 1e-4,
-                "{name}: {sum} against {want}"
-            );
+            assert!((sum / want - 1.0).abs() < 1e-4, "{name}: {sum} against {want}");
         }
         assert_eq!(burn_sums.examples, cpu_sums.examples);
         let length = |x: &mut dyn Iterator<Item = f32>| x.map(|x| x * x).sum::<f32>().sqrt();
@@ -198,9 +167,7 @@ mod tests {
     fn parameters_of_another_network_are_an_error() {
         let layout = Layout::new(&NetConfig::default());
         let mut step = BurnStep::new(layout, LossConfig::default(), Device::flex());
-        let error = step
-            .gradient(&[0.0; 3], &examples(), &mut [0.0; 3])
-            .unwrap_err();
+        let error = step.gradient(&[0.0; 3], &examples(), &mut [0.0; 3]).unwrap_err();
         assert!(error.to_string().contains("3 parameters"), "{error}");
     }
 }

@@ -53,7 +53,8 @@ impl CpuStep {
             let (first, rest) = self.workers.split_at_mut(1);
             let running: Vec<_> =
                 rest.iter_mut().map(|worker| scope.spawn(move || worker.run(task))).collect();
-            let mut parts: Vec<LossSums> = first.iter_mut().map(|worker| worker.run(task)).collect();
+            let mut parts: Vec<LossSums> =
+                first.iter_mut().map(|worker| worker.run(task)).collect();
             parts.extend(running.into_iter().filter_map(|thread| thread.join().ok()));
             parts
         });

@@ -106,7 +106,8 @@ impl LossSums {
             config.legality,
             config.transition,
         ];
-        let sum: f64 = self.parts().iter().zip(weights).map(|((_, (s, _)), w)| s * f64::from(w)).sum();
+        let sum: f64 =
+            self.parts().iter().zip(weights).map(|((_, (s, _)), w)| s * f64::from(w)).sum();
         sum / self.examples.max(1.0)
     }
 }
@@ -152,7 +153,10 @@ fn bucket_entropy(logits: &[f32], target: &[f32; BUCKETS], weight: f32, grad: &m
     grad.copy_from_slice(logits);
     ops::softmax64(grad);
     // log-sum-exp from any one entry; the target's largest is never tiny for long.
-    let (best, _) = logits.iter().enumerate().fold((0, f32::MIN), |a, (i, &x)| if x > a.1 { (i, x) } else { a });
+    let (best, _) = logits
+        .iter()
+        .enumerate()
+        .fold((0, f32::MIN), |a, (i, &x)| if x > a.1 { (i, x) } else { a });
     let log_sum = logits[best] - grad[best].max(f32::MIN_POSITIVE).ln();
     let loss = log_sum - ops::dot(target, logits);
     for (g, t) in grad.iter_mut().zip(target) {

@@ -23,7 +23,13 @@ pub struct OptimizerConfig {
 
 impl Default for OptimizerConfig {
     fn default() -> Self {
-        OptimizerConfig { beta1: 0.9, beta2: 0.98, weight_decay: 0.02, muon_momentum: 0.95, clip: 1.0 }
+        OptimizerConfig {
+            beta1: 0.9,
+            beta2: 0.98,
+            weight_decay: 0.02,
+            muon_momentum: 0.95,
+            clip: 1.0,
+        }
     }
 }
 
@@ -110,7 +116,14 @@ impl Optimizer {
 
 /// Muon (Jordan 2024): the momentum's nearest orthogonal matrix is the step, scaled so that an entry
 /// moves as far as AdamW would move it (Liu et al. 2025, "Muon is scalable", section 2.2).
-fn muon(c: &OptimizerConfig, m: &Matrix, params: &mut [f32], grads: &[f32], momentum: &mut [f32], rate: f32) {
+fn muon(
+    c: &OptimizerConfig,
+    m: &Matrix,
+    params: &mut [f32],
+    grads: &[f32],
+    momentum: &mut [f32],
+    rate: f32,
+) {
     let mut step = Vec::with_capacity(m.rows * m.cols);
     for row in 0..m.rows {
         let range = m.start + row * m.stride..m.start + row * m.stride + m.cols;
@@ -170,7 +183,8 @@ mod tests {
     #[test]
     fn newton_schulz_brings_singular_values_near_one() {
         for (rows, cols) in [(8, 20), (20, 8), (16, 16)] {
-            let mut x: Vec<f32> = (0..rows * cols).map(|i| ((i * 7919 % 97) as f32 - 48.0) / 48.0).collect();
+            let mut x: Vec<f32> =
+                (0..rows * cols).map(|i| ((i * 7919 % 97) as f32 - 48.0) / 48.0).collect();
             orthogonalise(&mut x, rows, cols);
             // The squared length is the sum of the squared singular values.
             let sum: f32 = x.iter().map(|v| v * v).sum();
@@ -183,7 +197,8 @@ mod tests {
     fn every_parameter_is_stepped_once() {
         let layout = Layout::new(&NetConfig::default());
         let mut params = vec![0.0; layout.len];
-        let mut grads: Vec<f32> = (0..layout.len).map(|i| 1e-3 * ((i * 31 % 17) as f32 - 7.5)).collect();
+        let mut grads: Vec<f32> =
+            (0..layout.len).map(|i| 1e-3 * ((i * 31 % 17) as f32 - 7.5)).collect();
         Optimizer::new(&layout, OptimizerConfig::default()).step(&mut params, &mut grads, 1e-3, 1);
         let still = params.iter().filter(|p| **p == 0.0).count();
         assert_eq!(still, 0);

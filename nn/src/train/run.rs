@@ -83,7 +83,11 @@ impl fmt::Display for TrainError {
                 write!(f, "the loss is no number at step {step}; lower the learning rate")
             }
             TrainError::OtherNetwork(path) => {
-                write!(f, "{}: a run of another network configuration; choose another folder", path.display())
+                write!(
+                    f,
+                    "{}: a run of another network configuration; choose another folder",
+                    path.display()
+                )
             }
         }
     }
@@ -194,7 +198,8 @@ pub fn run(
 }
 
 fn mix_config(config: &RunConfig, session: &Session, seen: u64) -> MixConfig {
-    let source = |(path, weight): &(PathBuf, f64)| MixSource { path: path.clone(), weight: *weight };
+    let source =
+        |(path, weight): &(PathBuf, f64)| MixSource { path: path.clone(), weight: *weight };
     let mut mix = MixConfig::new(config.data.iter().map(source).collect());
     mix.kinds = Kinds {
         action_share: config.action_share,
@@ -239,7 +244,13 @@ impl State {
         if !path.exists() {
             let network = Network::new(&config.network, config.seed);
             let optimizer = Optimizer::new(&network.layout, config.optimizer.clone());
-            return Ok(State { average: network.values.clone(), network, optimizer, step: 0, seen: 0 });
+            return Ok(State {
+                average: network.values.clone(),
+                network,
+                optimizer,
+                step: 0,
+                seen: 0,
+            });
         }
         let fault = |error| TrainError::Checkpoint(path.clone(), error);
         let (network, extras, facts) = checkpoint::load_training(&path).map_err(fault)?;

@@ -19,7 +19,13 @@ pub struct Schedule {
 
 impl Default for Schedule {
     fn default() -> Self {
-        Schedule { rate: 2.5e-3, warmup: 100_000, examples: 4_000_000, decay: 0.4, final_share: 0.02 }
+        Schedule {
+            rate: 2.5e-3,
+            warmup: 100_000,
+            examples: 4_000_000,
+            decay: 0.4,
+            final_share: 0.02,
+        }
     }
 }
 

@@ -64,10 +64,7 @@ struct Host {
 /// The buckets' table of targets, `[steps, 64]`.
 pub(super) fn bucket_table(buckets: &Buckets, device: &Device) -> Tensor<2> {
     let rows = buckets.table();
-    Tensor::from_data(
-        TensorData::new(rows.concat(), [rows.len(), BUCKETS]),
-        device,
-    )
+    Tensor::from_data(TensorData::new(rows.concat(), [rows.len(), BUCKETS]), device)
 }
 
 impl Targets {
@@ -170,11 +167,7 @@ impl Host {
             self.policy[p * k..][..target.len()].copy_from_slice(&target);
             counts.policy.1 += 1.0;
         }
-        let known = example
-            .action_values
-            .iter()
-            .filter(|v| v.is_finite())
-            .count();
+        let known = example.action_values.iter().filter(|v| v.is_finite()).count();
         for (i, value) in example.action_values.iter().enumerate() {
             if value.is_finite() {
                 self.actions.0[p * k + i] = Buckets::step(*value) as i32;

@@ -22,10 +22,9 @@ pub(super) fn render(command: &Command) -> String {
         Command::Quit => "quit".to_owned(),
         Command::Other(line) => line.clone(),
         Command::SetOption(SetOption { name, value: None }) => format!("setoption name {name}"),
-        Command::SetOption(SetOption {
-            name,
-            value: Some(value),
-        }) => format!("setoption name {name} value {value}"),
+        Command::SetOption(SetOption { name, value: Some(value) }) => {
+            format!("setoption name {name} value {value}")
+        }
         Command::Position { start, moves } => {
             let start = match start {
                 StartPosition::Startpos => "startpos".to_owned(),
@@ -52,10 +51,7 @@ pub(super) fn render(command: &Command) -> String {
             add("mate", go.mate.map(|n| n.to_string()));
             add("movetime", go.movetime.map(|n| n.to_string()));
             add("perft", go.perft.map(|n| n.to_string()));
-            add(
-                "searchmoves",
-                (!go.searchmoves.is_empty()).then(|| go.searchmoves.join(" ")),
-            );
+            add("searchmoves", (!go.searchmoves.is_empty()).then(|| go.searchmoves.join(" ")));
             line
         }
     }
@@ -78,13 +74,8 @@ impl Random {
     }
 
     pub(super) fn square_pair(&mut self) -> String {
-        let mut square = || {
-            format!(
-                "{}{}",
-                (b'a' + self.below(8) as u8) as char,
-                self.below(8) + 1
-            )
-        };
+        let mut square =
+            || format!("{}{}", (b'a' + self.below(8) as u8) as char, self.below(8) + 1);
         square() + &square()
     }
 }
@@ -165,9 +156,7 @@ fn no_line_panics_and_what_is_understood_can_be_said_without_fault() {
         };
         assert!(notes.len() <= MOST_NOTES + 1, "{place}");
         assert!(
-            notes
-                .iter()
-                .all(|note| note.len() < 1500 && *note == clean(note)),
+            notes.iter().all(|note| note.len() < 1500 && *note == clean(note)),
             "{place}: {notes:?}"
         );
         if !matches!(command, Command::Other(_)) {

@@ -79,17 +79,13 @@ fn set<T: TryFrom<i128> + Copy + std::fmt::Display>(
 ) {
     let keyword = quote(keyword);
     let Some(word) = words.peek().filter(|next| !is_keyword(next)) else {
-        notes.push(format!(
-            "go: {keyword} has no number; this limit is dropped"
-        ));
+        notes.push(format!("go: {keyword} has no number; this limit is dropped"));
         return;
     };
     words.next();
     let Some(number) = number(word) else {
         let word = quote(word);
-        notes.push(format!(
-            "go: {keyword} wants a number, not {word}; this limit is dropped"
-        ));
+        notes.push(format!("go: {keyword} wants a number, not {word}; this limit is dropped"));
         return;
     };
     *limit = Some(T::try_from(number).unwrap_or_else(|_| {
@@ -110,9 +106,7 @@ fn number(word: &str) -> Option<i128> {
         return None;
     }
     Some(digits.iter().fold(0_i128, |number, digit| {
-        number
-            .saturating_mul(10)
-            .saturating_add(sign * i128::from(digit - b'0'))
+        number.saturating_mul(10).saturating_add(sign * i128::from(digit - b'0'))
     }))
 }
 
@@ -183,11 +177,7 @@ mod tests {
     fn keywords_are_read_in_any_case() {
         assert_eq!(
             clear("Depth 3 INFINITE"),
-            Go {
-                depth: Some(3),
-                infinite: true,
-                ..Go::default()
-            }
+            Go { depth: Some(3), infinite: true, ..Go::default() }
         );
     }
 
@@ -195,28 +185,15 @@ mod tests {
     fn depth_300_and_movestogo_300_are_numbers_like_others() {
         assert_eq!(
             clear("depth 300 movestogo 300"),
-            Go {
-                depth: Some(300),
-                movestogo: Some(300),
-                ..Go::default()
-            }
+            Go { depth: Some(300), movestogo: Some(300), ..Go::default() }
         );
-        assert_eq!(
-            clear("mate 300"),
-            Go {
-                mate: Some(300),
-                ..Go::default()
-            }
-        );
+        assert_eq!(clear("mate 300"), Go { mate: Some(300), ..Go::default() });
     }
 
     #[test]
     fn ponder_survives_the_clocks_behind_it() {
         let go = clear("ponder wtime 1000 btime 2000");
-        assert_eq!(
-            (go.ponder, go.wtime, go.btime),
-            (true, Some(1000), Some(2000))
-        );
+        assert_eq!((go.ponder, go.wtime, go.btime), (true, Some(1000), Some(2000)));
     }
 
     #[test]
@@ -235,20 +212,8 @@ mod tests {
 
     #[test]
     fn one_clock_alone_is_enough() {
-        assert_eq!(
-            clear("wtime 100"),
-            Go {
-                wtime: Some(100),
-                ..Go::default()
-            }
-        );
-        assert_eq!(
-            clear("btime 100"),
-            Go {
-                btime: Some(100),
-                ..Go::default()
-            }
-        );
+        assert_eq!(clear("wtime 100"), Go { wtime: Some(100), ..Go::default() });
+        assert_eq!(clear("btime 100"), Go { btime: Some(100), ..Go::default() });
     }
 
     #[test]
@@ -272,29 +237,19 @@ mod tests {
 
     #[test]
     fn clocks_beyond_32_bits_are_exact() {
-        assert_eq!(
-            clear("wtime 4294967297 btime 2147483648").wtime,
-            Some(4_294_967_297)
-        );
+        assert_eq!(clear("wtime 4294967297 btime 2147483648").wtime, Some(4_294_967_297));
         assert_eq!(clear("nodes 18446744073709551615").nodes, Some(u64::MAX));
     }
 
     #[test]
     fn huge_numbers_become_the_largest_and_are_noted() {
         let huge = "9".repeat(400);
-        let (go, notes) = noted(&format!(
-            "wtime {huge} btime -{huge} depth {huge} nodes {huge} mate 4294967296"
-        ));
+        let (go, notes) =
+            noted(&format!("wtime {huge} btime -{huge} depth {huge} nodes {huge} mate 4294967296"));
         assert_eq!((go.wtime, go.btime), (Some(i64::MAX), Some(i64::MIN)));
-        assert_eq!(
-            (go.depth, go.nodes, go.mate),
-            (Some(u32::MAX), Some(u64::MAX), Some(u32::MAX))
-        );
+        assert_eq!((go.depth, go.nodes, go.mate), (Some(u32::MAX), Some(u64::MAX), Some(u32::MAX)));
         assert_eq!(notes.len(), 5);
-        assert_eq!(
-            notes[4],
-            "go: `mate` cannot be `4294967296`; taken as 4294967295"
-        );
+        assert_eq!(notes[4], "go: `mate` cannot be `4294967296`; taken as 4294967295");
     }
 
     #[test]
@@ -306,23 +261,12 @@ mod tests {
 
     #[test]
     fn numeric_garbage_drops_its_limit_only() {
-        for garbage in [
-            "x", "1.5", "1e6", "12x", "-", "+", "--1", "0x10", "1,000", "٣",
-        ] {
+        for garbage in ["x", "1.5", "1e6", "12x", "-", "+", "--1", "0x10", "1,000", "٣"] {
             let (go, notes) = noted(&format!("depth {garbage} nodes 9"));
-            assert_eq!(
-                go,
-                Go {
-                    nodes: Some(9),
-                    ..Go::default()
-                },
-                "{garbage}"
-            );
+            assert_eq!(go, Go { nodes: Some(9), ..Go::default() }, "{garbage}");
             assert_eq!(
                 notes,
-                [format!(
-                    "go: `depth` wants a number, not `{garbage}`; this limit is dropped"
-                )]
+                [format!("go: `depth` wants a number, not `{garbage}`; this limit is dropped")]
             );
         }
     }
@@ -336,13 +280,7 @@ mod tests {
     #[test]
     fn a_missing_number_does_not_swallow_the_next_keyword() {
         let (go, notes) = noted("wtime movetime 100 depth");
-        assert_eq!(
-            go,
-            Go {
-                movetime: Some(100),
-                ..Go::default()
-            }
-        );
+        assert_eq!(go, Go { movetime: Some(100), ..Go::default() });
         assert_eq!(
             notes,
             [
@@ -355,14 +293,7 @@ mod tests {
     #[test]
     fn unknown_tokens_are_skipped_and_noted() {
         let (go, notes) = noted("joho depth 3 e2e4 nodes 4 now");
-        assert_eq!(
-            go,
-            Go {
-                depth: Some(3),
-                nodes: Some(4),
-                ..Go::default()
-            }
-        );
+        assert_eq!(go, Go { depth: Some(3), nodes: Some(4), ..Go::default() });
         assert_eq!(notes, ["go: skipped `joho`, `e2e4`, `now`"]);
     }
 
@@ -370,10 +301,7 @@ mod tests {
     fn given_twice_the_later_counts() {
         assert_eq!(clear("depth 3 depth 4").depth, Some(4));
         assert_eq!(noted("depth 3 depth x").0.depth, Some(3));
-        assert_eq!(
-            clear("searchmoves e2e4 searchmoves d2d4").searchmoves,
-            ["e2e4", "d2d4"]
-        );
+        assert_eq!(clear("searchmoves e2e4 searchmoves d2d4").searchmoves, ["e2e4", "d2d4"]);
     }
 
     #[test]
@@ -396,13 +324,7 @@ mod tests {
     #[test]
     fn searchmoves_without_a_move_is_noted() {
         let (go, notes) = noted("searchmoves depth 5");
-        assert_eq!(
-            go,
-            Go {
-                depth: Some(5),
-                ..Go::default()
-            }
-        );
+        assert_eq!(go, Go { depth: Some(5), ..Go::default() });
         assert_eq!(notes, ["go: `searchmoves` names no move; all are searched"]);
     }
 }

@@ -29,11 +29,8 @@ pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Option<Command>
         );
         return None;
     };
-    let start = if is_fen {
-        StartPosition::Fen(fen(&mut words, notes))
-    } else {
-        StartPosition::Startpos
-    };
+    let start =
+        if is_fen { StartPosition::Fen(fen(&mut words, notes)) } else { StartPosition::Startpos };
     to_moves(&mut words, &mut skipped, notes);
     skipped.note("position", notes);
     let moves = moves(words, notes);
@@ -56,10 +53,7 @@ fn fen(words: &mut Words, notes: &mut Vec<String>) -> String {
         words.next();
     }
     if !FIELDS.contains(&fields.len()) {
-        notes.push(format!(
-            "position: a FEN has four to six fields, not {}",
-            fields.len()
-        ));
+        notes.push(format!("position: a FEN has four to six fields, not {}", fields.len()));
     }
     fields.join(" ")
 }
@@ -128,14 +122,8 @@ mod tests {
         assert_eq!(clear("startpos"), (StartPosition::Startpos, vec![]));
         assert_eq!(clear("startpos moves"), (StartPosition::Startpos, vec![]));
         let moves = vec!["e2e4".to_owned(), "e7e5".to_owned()];
-        assert_eq!(
-            clear("startpos moves e2e4 e7e5"),
-            (StartPosition::Startpos, moves.clone())
-        );
-        assert_eq!(
-            clear("STARTPOS Moves e2e4  e7e5"),
-            (StartPosition::Startpos, moves)
-        );
+        assert_eq!(clear("startpos moves e2e4 e7e5"), (StartPosition::Startpos, moves.clone()));
+        assert_eq!(clear("STARTPOS Moves e2e4  e7e5"), (StartPosition::Startpos, moves));
     }
 
     #[test]
@@ -144,10 +132,7 @@ mod tests {
             let text = FEN.split(' ').take(fields).collect::<Vec<_>>().join(" ");
             assert_eq!(clear(&format!("fen {text}")), (fen(&text), vec![]));
             let moves = vec!["d2h6".to_owned()];
-            assert_eq!(
-                clear(&format!("fen {text} moves d2h6")),
-                (fen(&text), moves)
-            );
+            assert_eq!(clear(&format!("fen {text} moves d2h6")), (fen(&text), moves));
         }
     }
 
@@ -168,10 +153,7 @@ mod tests {
     #[test]
     fn fens_with_too_few_fields_reach_the_engine_with_a_note() {
         let (start, moves, notes) = noted("fen 8/8/8/8/8/8/8/K1k5 w moves a1a2");
-        assert_eq!(
-            (start, moves),
-            (fen("8/8/8/8/8/8/8/K1k5 w"), vec!["a1a2".to_owned()])
-        );
+        assert_eq!((start, moves), (fen("8/8/8/8/8/8/8/K1k5 w"), vec!["a1a2".to_owned()]));
         assert_eq!(notes, ["position: a FEN has four to six fields, not 2"]);
         assert_eq!(noted("fen").0, fen(""));
         assert_eq!(noted("fen moves e2e4").0, fen(""));
@@ -189,18 +171,12 @@ mod tests {
 
     #[test]
     fn null_moves_are_moves() {
-        assert_eq!(
-            clear("startpos moves e2e4 0000 d2d4").1,
-            ["e2e4", "0000", "d2d4"]
-        );
+        assert_eq!(clear("startpos moves e2e4 0000 d2d4").1, ["e2e4", "0000", "d2d4"]);
     }
 
     #[test]
     fn illegal_moves_of_the_right_shape_pass() {
-        assert_eq!(
-            clear("startpos moves e2e5 a1a1 e1h1").1,
-            ["e2e5", "a1a1", "e1h1"]
-        );
+        assert_eq!(clear("startpos moves e2e5 a1a1 e1h1").1, ["e2e5", "a1a1", "e1h1"]);
     }
 
     #[test]
@@ -225,31 +201,19 @@ mod tests {
         for (text, start) in [
             ("startpos e2e4 e7e5".to_owned(), StartPosition::Startpos),
             (format!("fen {FEN} e2e4 e7e5"), fen(FEN)),
-            (
-                "fen 8/8/8/8/8/8/8/K1k5 w - - e2e4 e7e5".to_owned(),
-                fen("8/8/8/8/8/8/8/K1k5 w - -"),
-            ),
-            (
-                "fen 8/8/8/8/8/8/8/K1k5 w - - 0000 e7e5".to_owned(),
-                fen("8/8/8/8/8/8/8/K1k5 w - -"),
-            ),
+            ("fen 8/8/8/8/8/8/8/K1k5 w - - e2e4 e7e5".to_owned(), fen("8/8/8/8/8/8/8/K1k5 w - -")),
+            ("fen 8/8/8/8/8/8/8/K1k5 w - - 0000 e7e5".to_owned(), fen("8/8/8/8/8/8/8/K1k5 w - -")),
         ] {
             let (got, moves, notes) = noted(&text);
             assert_eq!((got, moves.len()), (start, 2), "{text}");
-            assert_eq!(
-                notes,
-                [format!("position: expected `moves` before `{}`", moves[0])]
-            );
+            assert_eq!(notes, [format!("position: expected `moves` before `{}`", moves[0])]);
         }
     }
 
     #[test]
     fn unknown_words_before_the_start_and_before_moves_are_skipped() {
         let (start, moves, notes) = noted("joho startpos e2e4 foo moves d2d4");
-        assert_eq!(
-            (start, moves),
-            (StartPosition::Startpos, vec!["d2d4".to_owned()])
-        );
+        assert_eq!((start, moves), (StartPosition::Startpos, vec!["d2d4".to_owned()]));
         assert_eq!(notes, ["position: skipped `joho`, `e2e4`, `foo`"]);
     }
 

@@ -8,9 +8,7 @@ use crate::command::SetOption;
 
 /// None, and a note, if the line names no option.
 pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Option<SetOption> {
-    let is_announced = words
-        .peek()
-        .is_some_and(|word| word.eq_ignore_ascii_case("name"));
+    let is_announced = words.peek().is_some_and(|word| word.eq_ignore_ascii_case("name"));
     if is_announced {
         words.next();
     }
@@ -34,10 +32,7 @@ pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Option<SetOptio
     if !is_announced {
         notes.push("setoption: expected `name` before the name of the option".to_owned());
     }
-    Some(SetOption {
-        name: name.join(" "),
-        value,
-    })
+    Some(SetOption { name: name.join(" "), value })
 }
 
 #[cfg(test)]
@@ -61,10 +56,7 @@ mod tests {
     #[test]
     fn names_keep_their_case_and_their_words() {
         assert_eq!(clear("name Hash value 64"), set("Hash", "64"));
-        assert_eq!(
-            clear("name  Clear   HASH  now value x"),
-            set("Clear HASH now", "x")
-        );
+        assert_eq!(clear("name  Clear   HASH  now value x"), set("Clear HASH now", "x"));
     }
 
     #[test]
@@ -88,10 +80,7 @@ mod tests {
 
     #[test]
     fn values_may_hold_the_keywords() {
-        assert_eq!(
-            clear("name Text value the name value go"),
-            set("Text", "the name value go")
-        );
+        assert_eq!(clear("name Text value the name value go"), set("Text", "the name value go"));
     }
 
     #[test]
@@ -107,10 +96,7 @@ mod tests {
         let mut notes = Vec::new();
         let option = read(Words::new("Hash value 64"), &mut notes).unwrap();
         assert_eq!((option.name, option.value), set("Hash", "64"));
-        assert_eq!(
-            notes,
-            ["setoption: expected `name` before the name of the option"]
-        );
+        assert_eq!(notes, ["setoption: expected `name` before the name of the option"]);
     }
 
     #[test]
@@ -118,10 +104,7 @@ mod tests {
         for text in ["", "name", "value 3", "name value 3"] {
             let mut notes = Vec::new();
             assert_eq!(read(Words::new(text), &mut notes), None);
-            assert_eq!(
-                notes,
-                ["setoption: expected `name` and the name of an option"]
-            );
+            assert_eq!(notes, ["setoption: expected `name` and the name of an option"]);
         }
     }
 }

@@ -58,17 +58,8 @@ impl<'a> Iterator for Words<'a> {
 pub(super) fn as_move(word: &str) -> Option<String> {
     let shaped = match word.as_bytes() {
         b"0000" => true,
-        [
-            b'a'..=b'h',
-            b'1'..=b'8',
-            b'a'..=b'h',
-            b'1'..=b'8',
-            promotion @ ..,
-        ] => {
-            matches!(
-                promotion,
-                [] | [b'n' | b'b' | b'r' | b'q' | b'N' | b'B' | b'R' | b'Q']
-            )
+        [b'a'..=b'h', b'1'..=b'8', b'a'..=b'h', b'1'..=b'8', promotion @ ..] => {
+            matches!(promotion, [] | [b'n' | b'b' | b'r' | b'q' | b'N' | b'B' | b'R' | b'Q'])
         }
         _ => false,
     };
@@ -119,10 +110,7 @@ mod tests {
     #[test]
     fn control_characters_and_line_separators_become_blanks() {
         let text = clean("\u{feff}a\tb\0c\u{7f}d\u{85}e\u{2028}f\r\n");
-        assert_eq!(
-            Words::new(&text).collect::<Vec<_>>(),
-            ["a", "b", "c", "d", "e", "f"]
-        );
+        assert_eq!(Words::new(&text).collect::<Vec<_>>(), ["a", "b", "c", "d", "e", "f"]);
     }
 
     #[test]
@@ -136,10 +124,7 @@ mod tests {
     #[test]
     fn words_end_and_stay_ended() {
         let mut words = Words::new(" a ");
-        assert_eq!(
-            (words.next(), words.next(), words.next()),
-            (Some("a"), None, None)
-        );
+        assert_eq!((words.next(), words.next(), words.next()), (Some("a"), None, None));
         assert_eq!(words.rest(), "");
     }
 
@@ -164,14 +149,8 @@ mod tests {
     #[test]
     fn long_words_are_quoted_in_part() {
         assert_eq!(quote("short"), "`short`");
-        assert_eq!(
-            quote(&"é".repeat(QUOTED)),
-            format!("`{}`", "é".repeat(QUOTED))
-        );
-        assert_eq!(
-            quote(&"é".repeat(10_000)),
-            format!("`{}…`", "é".repeat(QUOTED))
-        );
+        assert_eq!(quote(&"é".repeat(QUOTED)), format!("`{}`", "é".repeat(QUOTED)));
+        assert_eq!(quote(&"é".repeat(10_000)), format!("`{}…`", "é".repeat(QUOTED)));
     }
 
     #[test]
@@ -180,9 +159,6 @@ mod tests {
         let mut skipped = Skipped::default();
         (0..1000).for_each(|i| skipped.push(&i.to_string()));
         skipped.note("go", &mut notes);
-        assert_eq!(
-            notes,
-            ["go: skipped `0`, `1`, `2`, `3`, `4`, `5` and 994 more"]
-        );
+        assert_eq!(notes, ["go: skipped `0`, `1`, `2`, `3`, `4`, `5` and 994 more"]);
     }
 }

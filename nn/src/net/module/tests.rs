@@ -11,40 +11,19 @@ use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 fn inputs() -> Vec<(Features, Vec<MoveCode>)> {
     let mut all = Vec::new();
     for (fen, mode) in [
-        (
-            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-            CastlingMode::Standard,
-        ),
-        (
-            "r3k2r/pPp2ppp/8/3pP3/8/8/PPP2PpP/R3K2R b KQkq - 7 9",
-            CastlingMode::Standard,
-        ),
-        (
-            "r3k2r/pPp2ppp/8/3pP3/8/8/PPP2PPP/R3K2R w KQkq d6 0 1",
-            CastlingMode::Standard,
-        ),
-        (
-            "bqnbrkr1/pppppppp/5n2/8/8/5N2/PPPPPPPP/BQNBRKR1 w GEge - 4 3",
-            CastlingMode::Chess960,
-        ),
-        (
-            "bqnbrkr1/pppppppp/5n2/8/8/5N2/PPPPPPPP/BQNBRKR1 b GEge - 99 80",
-            CastlingMode::Chess960,
-        ),
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", CastlingMode::Standard),
+        ("r3k2r/pPp2ppp/8/3pP3/8/8/PPP2PpP/R3K2R b KQkq - 7 9", CastlingMode::Standard),
+        ("r3k2r/pPp2ppp/8/3pP3/8/8/PPP2PPP/R3K2R w KQkq d6 0 1", CastlingMode::Standard),
+        ("bqnbrkr1/pppppppp/5n2/8/8/5N2/PPPPPPPP/BQNBRKR1 w GEge - 4 3", CastlingMode::Chess960),
+        ("bqnbrkr1/pppppppp/5n2/8/8/5N2/PPPPPPPP/BQNBRKR1 b GEge - 99 80", CastlingMode::Chess960),
         ("8/2k5/8/8/8/5K2/4p3/8 b - - 70 1", CastlingMode::Standard),
         ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", CastlingMode::Standard),
-        (
-            "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1",
-            CastlingMode::Standard,
-        ),
+        ("R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1", CastlingMode::Standard),
     ] {
         let position: Chess = fen.parse::<Fen>().unwrap().into_position(mode).unwrap();
         let flip = position.turn().is_black();
         let code = |moves: &[shakmaty::Move]| -> Vec<MoveCode> {
-            moves
-                .iter()
-                .filter_map(|m| MoveCode::new(*m, flip))
-                .collect()
+            moves.iter().filter_map(|m| MoveCode::new(*m, flip)).collect()
         };
         let legal = canonical_moves(&position);
         all.push((Features::of(&position), code(&legal)));
@@ -73,10 +52,7 @@ fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
 
 fn difference(a: &[f32], b: &[f32]) -> f32 {
     assert_eq!(a.len(), b.len());
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| (a - b).abs())
-        .fold(0.0, f32::max)
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
 #[test]
@@ -84,10 +60,8 @@ fn the_module_answers_as_the_cpu_kernels_do() {
     let layout = Layout::new(&NetConfig::default());
     let values = opened(&layout);
     let boards = inputs();
-    let items: Vec<Item<'_>> = boards
-        .iter()
-        .map(|(features, moves)| Item { features, moves })
-        .collect();
+    let items: Vec<Item<'_>> =
+        boards.iter().map(|(features, moves)| Item { features, moves }).collect();
     let mut trace = Trace::default();
     forward(&layout, &values, &items, Heads::All, false, &mut trace);
 
@@ -119,11 +93,7 @@ fn the_module_answers_as_the_cpu_kernels_do() {
         ("actions", rows, &trace.actions),
         ("value", head(host(play.values.buckets)), &trace.value),
         ("result", head(host(play.values.result)), &trace.result),
-        (
-            "terminal",
-            head(host(play.values.terminal)),
-            &trace.terminal,
-        ),
+        ("terminal", head(host(play.values.terminal)), &trace.terminal),
         ("legality", head(host(world.legality)), &trace.legality),
         ("promotes", head(promotes), &promoting),
         ("transition", head(transition), &next),

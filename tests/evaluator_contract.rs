@@ -1,0 +1,87 @@
+//! One suite that every evaluator must pass: order kept, batch size without influence, shapes and
+//! ranges as promised, nothing asked without moves.
+
+use nn::burn_eval::BurnEvaluator;
+use nn::checkpoint::Network;
+use nn::device::{Backend, pick};
+use nn::encode::canonical_moves;
+use nn::fake::{Hashed, Uniform};
+use nn::infer::CpuEvaluator;
+use nn::net::NetConfig;
+use nn::{Evaluation, Evaluator, Query};
+use shakmaty::{Chess, Move, Position};
+
+/// Positions of a made-up game, with their legal moves.
+fn positions() -> Vec<(Chess, Vec<Move>)> {
+    let mut position = Chess::default();
+    let mut all = Vec::new();
+    for i in 0..40usize {
+        let legal = canonical_moves(&position).to_vec();
+        let Some(m) = legal.get((i * 11 + 5) % legal.len().max(1)).copied() else { break };
+        all.push((position.clone(), legal));
+        position.play_unchecked(m);
+    }
+    assert!(all.len() > 20);
+    all
+}
+
+fn close(a: &Evaluation, b: &Evaluation) -> bool {
+    let near = |a: &[f32], b: &[f32]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4)
+    };
+    near(&[a.value], &[b.value])
+        && near(&a.wdl, &b.wdl)
+        && near(&a.action_values, &b.action_values)
+        && near(&a.policy, &b.policy)
+}
+
+fn passes(name: &str, evaluator: &dyn Evaluator) {
+    let positions = positions();
+    let queries: Vec<Query<'_>> =
+        positions.iter().map(|(position, legal)| Query { position, legal }).collect();
+    let whole = evaluator.evaluate(&queries).expect(name);
+    assert_eq!(whole.len(), queries.len(), "{name}");
+    for (query, answer) in queries.iter().zip(&whole) {
+        let moves = query.legal.len();
+        assert_eq!(answer.policy.len(), moves, "{name}");
+        assert_eq!(answer.action_modes.len(), moves, "{name}");
+        assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{name}: policy");
+        assert!((answer.wdl.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{name}: wdl");
+        let values = answer.action_values.iter().chain([&answer.value]);
+        assert!(values.into_iter().all(|v| (0.0..=1.0).contains(v)), "{name}: values");
+        let alone = evaluator.evaluate(&[*query]).expect(name);
+        assert!(close(&alone[0], answer), "{name}: alone and in a batch differ");
+    }
+    let (left, right) = queries.split_at(7);
+    let mut split = evaluator.evaluate(left).expect(name);
+    split.extend(evaluator.evaluate(right).expect(name));
+    assert!(split.iter().zip(&whole).all(|(a, b)| close(a, b)), "{name}: split and whole differ");
+    let backwards: Vec<Query<'_>> = queries.iter().rev().copied().collect();
+    let answers = evaluator.evaluate(&backwards).expect(name);
+    assert!(answers.iter().rev().zip(&whole).all(|(a, b)| close(a, b)), "{name}: order");
+}
+
+#[test]
+fn fakes_keep_the_contract() {
+    passes("uniform", &Uniform);
+    passes("hashed", &Hashed::default());
+    passes("roll-outs", &engine::rollout::Rollouts { seed: 1 });
+}
+
+#[test]
+fn the_network_keeps_the_contract_by_hand_and_through_burn() {
+    let bundled = engine::network::load(None).expect("the bundled network");
+    let fresh = Network::new(&NetConfig::default(), 3);
+    for (name, network) in [("bundled", bundled), ("fresh", fresh)] {
+        let (device, _) = pick(Backend::Cpu);
+        let burn = BurnEvaluator::new(&network, device).expect(name);
+        let by_hand = CpuEvaluator::new(network);
+        passes(name, &by_hand);
+        passes(name, &burn);
+        for (position, legal) in &positions() {
+            let query = [Query { position, legal }];
+            let (a, b) = (by_hand.evaluate(&query).unwrap(), burn.evaluate(&query).unwrap());
+            assert!(close(&a[0], &b[0]), "{name}: the two implementations differ");
+        }
+    }
+}
