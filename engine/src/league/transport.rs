@@ -86,9 +86,9 @@ impl Process {
     }
 }
 
-/// Stamps each line as soon as it is read, so that a busy league is not charged to the engine.
-fn read_lines(stdout: impl io::Read, sender: &Sender<(String, Instant)>) {
-    let mut reader = BufReader::new(stdout);
+/// Hands on each line as soon as it is read, until the stream ends or `each` says stop (false).
+fn for_each_line(stream: impl io::Read, mut each: impl FnMut(String) -> bool) {
+    let mut reader = BufReader::new(stream);
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
@@ -96,29 +96,26 @@ fn read_lines(stdout: impl io::Read, sender: &Sender<(String, Instant)>) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let at = Instant::now();
-        let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
-        if sender.send((text, at)).is_err() {
+        if !each(String::from_utf8_lossy(&bytes).trim_end().to_owned()) {
             return;
         }
     }
 }
 
+/// Stamps each line as soon as it is read, so that a busy league is not charged to the engine.
+fn read_lines(stdout: impl io::Read, sender: &Sender<(String, Instant)>) {
+    for_each_line(stdout, |line| sender.send((line, Instant::now())).is_ok());
+}
+
 fn keep_last(stderr: impl io::Read, kept: &Mutex<VecDeque<String>>) {
-    let mut reader = BufReader::new(stderr);
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        match reader.read_until(b'\n', &mut bytes) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
+    for_each_line(stderr, |line| {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == LAST_WORDS {
             kept.pop_front();
         }
-        kept.push_back(String::from_utf8_lossy(&bytes).trim_end().to_owned());
-    }
+        kept.push_back(line);
+        true
+    });
 }
 
 impl Transport for Process {
