@@ -1,6 +1,7 @@
 //! Files: a network is a safetensors file whose metadata carry format, version, configuration and a
 //! hash of the tensors' bytes; a training state is the same with the optimiser's vectors beside it.
 
+use crate::net::layout::Param;
 use crate::net::{Layout, NetConfig};
 use half::f16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -71,6 +72,22 @@ impl Network {
         let layout = Layout::new(config);
         let values = layout.init(seed);
         Network { layout, values, hash: "untrained".into() }
+    }
+
+    /// Takes over every parameter that `other` has in the same name and shape. With new blocks behind
+    /// the old ones, or a dynamic bias that was not there, the function stays what it was: both start
+    /// closed. Returns the names of the parameters left as they were.
+    pub fn adopt(&mut self, other: &Network) -> Vec<String> {
+        let mut left = Vec::new();
+        for param in &self.layout.params {
+            let same = |theirs: &&Param| theirs.name == param.name && theirs.shape == param.shape;
+            match other.layout.params.iter().find(same) {
+                Some(theirs) => self.values[param.range.clone()]
+                    .copy_from_slice(&other.values[theirs.range.clone()]),
+                None => left.push(param.name.clone()),
+            }
+        }
+        left
     }
 
     /// The file's bytes.
@@ -267,6 +284,10 @@ fn decode(bytes: &[u8]) -> Result<(Network, Extras, HashMap<String, String>), Ch
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::{Heads, Item, Trace, forward};
+    use crate::encode::{Features, MoveCode};
+    use crate::net::DynamicBiasConfig;
+    use shakmaty::Chess;
 
     fn small() -> Network {
         let config = NetConfig {
@@ -279,6 +300,7 @@ mod tests {
             legality_dim: 4,
             value_channels: 2,
             value_hidden: 4,
+            dynamic_bias: None,
         };
         Network::new(&config, 5)
     }
@@ -297,6 +319,29 @@ mod tests {
         for (a, b) in half.values.iter().zip(&network.values) {
             assert!((a - b).abs() <= b.abs() / 1024.0 + 1e-6);
         }
+    }
+
+    #[test]
+    fn a_grown_network_answers_as_the_one_it_grew_from() {
+        let mut old = small();
+        // Open the branches that start closed, or any network would agree.
+        old.values.iter_mut().enumerate().for_each(|(i, v)| *v += 0.1 * ((i % 13) as f32 - 6.0));
+        let bias = DynamicBiasConfig { channels: 2, hidden: 3, rank: 2 };
+        let config = NetConfig { layers: 2, dynamic_bias: Some(bias), ..old.layout.config.clone() };
+        let mut grown = Network::new(&config, 6);
+        let left = grown.adopt(&old);
+        assert!(left.iter().all(|name| name.starts_with("block1.") || name.contains("bias")));
+        assert!(!left.iter().any(|name| name == "legality.bias"), "{left:?}");
+        let features = Features::of(&Chess::default());
+        let moves = [MoveCode { from: 12, to: 28, promotion: 0 }];
+        let answer = |network: &Network| {
+            let mut trace = Trace::default();
+            let items = [Item { features: &features, moves: &moves }];
+            forward(&network.layout, &network.values, &items, Heads::All, false, &mut trace);
+            [trace.policy, trace.actions, trace.value, trace.legality].concat()
+        };
+        assert_eq!(answer(&old), answer(&grown));
+        assert_ne!(answer(&old), answer(&Network::new(&config, 6)));
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub struct Train {
     /// Seed of initial weights and data order.
     #[arg(long)]
     seed: Option<u64>,
+    /// A network to begin with; what it lacks (further layers, a dynamic bias) starts closed.
+    #[arg(long)]
+    init: Option<PathBuf>,
     /// Stop after so many minutes, to go on later.
     #[arg(long)]
     minutes: Option<f64>,
@@ -115,6 +118,7 @@ fn work(args: &Train) -> Result<(), Box<dyn Error>> {
     config.schedule.rate = args.rate.unwrap_or(config.schedule.rate);
     config.batch = args.batch.unwrap_or(config.batch).max(1);
     config.seed = args.seed.unwrap_or(config.seed);
+    config.init = args.init.clone().or(config.init);
     config.network.check()?;
     let session = Session {
         folder: args.folder.clone(),

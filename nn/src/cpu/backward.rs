@@ -1,6 +1,7 @@
 //! The gradient of [`super::forward()`], layer by layer from the heads down, added into one flat
 //! vector laid out as the parameters are.
 
+use super::dynamic_bias;
 use super::forward::{Item, LayerTrace, Trace, embedding_rows, head_start, size};
 use super::matmul::{Into, Mat, matmul};
 use super::ops;
@@ -51,17 +52,21 @@ impl HeadGradients {
 /// Scratch of a backward pass, reused.
 #[derive(Default)]
 pub struct Scratch {
+    pub(super) dbias_tokens: Vec<f32>,
+    pub(super) dbias_hidden: Vec<f32>,
+    pub(super) dbias_mix: Vec<f32>,
     dx: Vec<f32>,
     dtokens: Vec<f32>,
     dboard: Vec<f32>,
     dflat: Vec<f32>,
     dcontext: Vec<f32>,
     dhidden: Vec<f32>,
-    dnormed: Vec<f32>,
+    pub(super) dnormed: Vec<f32>,
     dwide: Vec<f32>,
     dmixed: Vec<f32>,
     dqkv: Vec<f32>,
-    dscores: Vec<f32>,
+    /// `[positions, heads, 64, 64]`.
+    pub(super) dscores: Vec<f32>,
     dgamma: Vec<f32>,
     dbeta: Vec<f32>,
 }
@@ -72,7 +77,7 @@ fn zeroed(buffer: &mut Vec<f32>, len: usize) {
 }
 
 /// Gradient of `out = x * weight + bias`: weight and bias into `grads`; `dx` is added to, or replaced.
-fn linear(
+pub(super) fn linear(
     (w, grads): (&[f32], &mut [f32]),
     places: &Linear,
     x: &[f32],
@@ -95,7 +100,7 @@ fn linear(
 }
 
 /// Zeroes `grad` where the ReLU's output is zero.
-fn relu(grad: &mut [f32], out: &[f32]) {
+pub(super) fn relu(grad: &mut [f32], out: &[f32]) {
     for (grad, out) in grad.iter_mut().zip(out) {
         *grad = if *out > 0.0 { *grad } else { 0.0 };
     }
@@ -173,6 +178,9 @@ fn block(
     attention(layout, &places.attention_bias, layer, n, s, grads);
     let dnormed = Some((&mut s.dnormed[..], Into::Replace));
     linear((w, grads), &places.qkv, &layer.normed1, &s.dqkv, dnormed);
+    if let Some(bias) = &places.dynamic_bias {
+        dynamic_bias::backward(layout, (w, grads), bias, layer, s);
+    }
     norm((w, grads), &places.norm1, (&layer.unit1, &layer.scale1), s);
 }
 
@@ -188,19 +196,21 @@ fn attention(
     let (dim, square) = (width / heads, TOKENS * TOKENS);
     let scale = (dim as f32).sqrt().recip();
     size(&mut s.dqkv, layer.qkv.len());
-    size(&mut s.dscores, square);
+    size(&mut s.dscores, n * heads * square);
     for p in 0..n {
         for h in 0..heads {
             let at = |i| head_start(layout, p, h, i);
             let part = |i| Mat::new(&layer.qkv[at(i)..], TOKENS, dim, 3 * width);
-            let weights = &layer.attention[(p * heads + h) * square..][..square];
+            let place = (p * heads + h) * square;
+            let weights = &layer.attention[place..][..square];
+            let dscores = &mut s.dscores[place..][..square];
             let weights_view = Mat::new(weights, TOKENS, TOKENS, TOKENS);
             let dmixed = Mat::new(&s.dmixed[p * TOKENS * width + h * dim..], TOKENS, dim, width);
             matmul(&mut s.dqkv[at(2)..], 3 * width, Into::Replace, 1.0, weights_view.t(), dmixed);
-            matmul(&mut s.dscores, TOKENS, Into::Replace, 1.0, dmixed, part(2).t());
-            ops::softmax64_backward(&mut s.dscores, weights);
-            ops::add_scaled(&mut grads[bias.clone()][h * square..][..square], 1.0, &s.dscores);
-            let dscores = Mat::new(&s.dscores, TOKENS, TOKENS, TOKENS);
+            matmul(dscores, TOKENS, Into::Replace, 1.0, dmixed, part(2).t());
+            ops::softmax64_backward(dscores, weights);
+            ops::add_scaled(&mut grads[bias.clone()][h * square..][..square], 1.0, dscores);
+            let dscores = Mat::new(dscores, TOKENS, TOKENS, TOKENS);
             matmul(&mut s.dqkv[at(0)..], 3 * width, Into::Replace, scale, dscores, part(1));
             matmul(&mut s.dqkv[at(1)..], 3 * width, Into::Replace, scale, dscores.t(), part(0));
         }

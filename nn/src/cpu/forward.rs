@@ -3,11 +3,12 @@
 //! The same code serves play and training: training keeps one set of buffers per layer for the
 //! gradient, play uses one set for all layers.
 
+use super::dynamic_bias;
 use super::matmul::{Into, Mat, matmul};
 use super::ops;
 use crate::encode::board::{FLAG_BITS, ROW_ACTION_GIVEN, ROW_FLAGS, ROW_HALFMOVES};
 use crate::encode::{Features, MoveCode};
-use crate::net::layout::{Layout, Linear, Norm, RESULTS, TERMINALS};
+use crate::net::layout::{Block, Layout, Linear, Norm, RESULTS, TERMINALS};
 use crate::net::{BUCKETS, TOKENS};
 use std::ops::Range;
 
@@ -36,6 +37,11 @@ pub(super) struct LayerTrace {
     pub normed1: Vec<f32>,
     /// `[rows, 3 * width]`.
     pub qkv: Vec<f32>,
+    /// `[rows, channels]`, `[positions, hidden]` after ReLU and `[positions * heads, rank]`: the
+    /// dynamic attention bias on its way.
+    pub bias_tokens: Vec<f32>,
+    pub bias_hidden: Vec<f32>,
+    pub bias_mix: Vec<f32>,
     /// `[positions, heads, 64, 64]`: attention weights.
     pub attention: Vec<f32>,
     /// `[rows, width]`: the heads' outputs side by side.
@@ -197,7 +203,10 @@ fn block(layout: &Layout, w: &[f32], i: usize, x: &mut [f32], layer: &mut LayerT
     let rows = x.len() / width;
     norm(w, &places.norm1, x, &mut layer.unit1, &mut layer.scale1, &mut layer.normed1);
     linear(w, &places.qkv, &layer.normed1, rows, &mut layer.qkv);
-    attention(layout, &w[places.attention_bias.clone()], rows / TOKENS, layer);
+    if let Some(bias) = &places.dynamic_bias {
+        dynamic_bias::forward(layout, w, bias, rows / TOKENS, layer);
+    }
+    attention(layout, w, places, rows / TOKENS, layer);
     residual(w, &places.out, &layer.mixed, x);
     norm(w, &places.norm2, x, &mut layer.unit2, &mut layer.scale2, &mut layer.normed2);
     linear(w, &places.up, &layer.normed2, rows, &mut layer.up);
@@ -221,7 +230,10 @@ pub(super) fn head_start(layout: &Layout, p: usize, h: usize, part: usize) -> us
     p * TOKENS * 3 * width + part * width + h * (width / heads)
 }
 
-fn attention(layout: &Layout, bias: &[f32], positions: usize, layer: &mut LayerTrace) {
+fn attention(layout: &Layout, w: &[f32], places: &Block, positions: usize, layer: &mut LayerTrace) {
+    let bias = &w[places.attention_bias.clone()];
+    // A dynamic bias already lies where the scores go.
+    let into = if places.dynamic_bias.is_some() { Into::Add } else { Into::Replace };
     let (width, heads) = (layout.config.width, layout.config.heads);
     let (dim, square) = (width / heads, TOKENS * TOKENS);
     size(&mut layer.attention, positions * heads * square);
@@ -231,12 +243,9 @@ fn attention(layout: &Layout, bias: &[f32], positions: usize, layer: &mut LayerT
             let part =
                 |i| Mat::new(&layer.qkv[head_start(layout, p, h, i)..], TOKENS, dim, 3 * width);
             let scores = &mut layer.attention[(p * heads + h) * square..][..square];
-            matmul(scores, TOKENS, Into::Replace, 1.0, part(0), part(1).t());
-            ops::attention_softmax(
-                scores,
-                (dim as f32).sqrt().recip(),
-                &bias[h * square..][..square],
-            );
+            let scale = (dim as f32).sqrt().recip();
+            matmul(scores, TOKENS, into, scale, part(0), part(1).t());
+            ops::attention_softmax(scores, &bias[h * square..][..square]);
             let mixed = &mut layer.mixed[p * TOKENS * width + h * dim..];
             let weights = Mat::new(scores, TOKENS, TOKENS, TOKENS);
             matmul(mixed, width, Into::Replace, 1.0, weights, part(2));
@@ -244,7 +253,7 @@ fn attention(layout: &Layout, bias: &[f32], positions: usize, layer: &mut LayerT
     }
 }
 
-fn relu(x: &mut [f32]) {
+pub(super) fn relu(x: &mut [f32]) {
     for x in x {
         *x = x.max(0.0);
     }

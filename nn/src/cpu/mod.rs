@@ -3,6 +3,7 @@
 //! the right answers are; tests hold both to each other.
 
 pub mod backward;
+mod dynamic_bias;
 pub mod forward;
 pub mod matmul;
 pub mod ops;

@@ -109,17 +109,17 @@ pub fn layer_norm_backward(
     }
 }
 
-/// Softmax of each 64-wide row of `scale * scores + bias`, in place; `bias` has as many rows.
+/// Softmax of each 64-wide row of `scores + bias`, in place; `bias` has as many rows.
 #[multiversion(targets(
     "x86_64+avx+avx2+fma+avx512f+avx512bw+avx512dq+avx512vl",
     "x86_64+avx+avx2+fma"
 ))]
-pub fn attention_softmax(scores: &mut [f32], scale: f32, bias: &[f32]) {
+pub fn attention_softmax(scores: &mut [f32], bias: &[f32]) {
     let (rows, _) = scores.as_chunks_mut::<64>();
     let (biases, _) = bias.as_chunks::<64>();
     for (row, bias) in rows.iter_mut().zip(biases) {
         for i in 0..64 {
-            row[i] = row[i].mul_add(scale, bias[i]);
+            row[i] += bias[i];
         }
         softmax_row(row);
     }

@@ -30,6 +30,23 @@ pub struct NetConfig {
     pub value_channels: usize,
     /// Hidden channels of the value head.
     pub value_hidden: usize,
+    /// Attention bias that depends on the position; None: only the static one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dynamic_bias: Option<DynamicBiasConfig>,
+}
+
+/// Sizes of the attention bias that every block makes of the whole board ("smolgen" of Monroe and
+/// Chalmers 2024, "Mastering Chess with a Transformer Model", section 3): tokens are compressed,
+/// laid side by side, mixed, and weigh a basis of 64 x 64 patterns that all blocks share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DynamicBiasConfig {
+    /// Channels kept of each token.
+    pub channels: usize,
+    /// Hidden channels of the whole board.
+    pub hidden: usize,
+    /// Patterns in the basis.
+    pub rank: usize,
 }
 
 impl Default for NetConfig {
@@ -45,6 +62,7 @@ impl Default for NetConfig {
             legality_dim: 64,
             value_channels: 16,
             value_hidden: 128,
+            dynamic_bias: None,
         }
     }
 }
@@ -60,6 +78,13 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
+
+fn in_range(name: &str, value: usize, max: usize) -> Result<(), ConfigError> {
+    if value == 0 || value > max {
+        return Err(ConfigError(format!("{name} is {value}, expected 1 to {max}")));
+    }
+    Ok(())
+}
 
 impl NetConfig {
     /// Checks what the code relies on; also bounds sizes, so that a hostile file cannot ask for the
@@ -79,9 +104,12 @@ impl NetConfig {
             ("value_channels", self.value_channels, 256),
             ("value_hidden", self.value_hidden, 4096),
         ] {
-            if value == 0 || value > max {
-                return Err(ConfigError(format!("{name} is {value}, expected 1 to {max}")));
-            }
+            in_range(name, value, max)?;
+        }
+        if let Some(bias) = &self.dynamic_bias {
+            in_range("dynamic_bias.channels", bias.channels, 256)?;
+            in_range("dynamic_bias.hidden", bias.hidden, 4096)?;
+            in_range("dynamic_bias.rank", bias.rank, 1024)?;
         }
         if !self.width.is_multiple_of(self.heads) {
             return Err(ConfigError(format!(
@@ -97,7 +125,14 @@ impl NetConfig {
     #[must_use]
     pub fn flops(&self) -> f64 {
         let (d, f, t) = (self.width as f64, self.ffn as f64, TOKENS as f64);
-        let block = 2.0 * t * d * (4.0 * d + 2.0 * f) + 4.0 * t * t * d;
+        let bias = self.dynamic_bias.map_or(0.0, |b| {
+            let mixed = self.heads * b.rank;
+            let macs = TOKENS * b.channels * (self.width + b.hidden)
+                + b.hidden * mixed
+                + mixed * TOKENS * TOKENS;
+            2.0 * macs as f64
+        });
+        let block = 2.0 * t * d * (4.0 * d + 2.0 * f) + 4.0 * t * t * d + bias;
         let columns = 2 * self.policy_dim + 4 + 2 * self.action_dim + self.value_channels;
         let value = 2.0 * t * (self.value_channels * self.value_hidden) as f64;
         let actions = 35.0 * 2.0 * (self.action_dim * BUCKETS + self.policy_dim) as f64;

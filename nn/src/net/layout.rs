@@ -57,10 +57,22 @@ pub struct Block {
     pub qkv: Linear,
     /// `[heads, 64, 64]`, added to the scaled scores (query row, key column).
     pub attention_bias: Range<usize>,
+    pub dynamic_bias: Option<DynamicBias>,
     pub out: Linear,
     pub norm2: Norm,
     pub up: Linear,
     pub down: Linear,
+}
+
+/// Places of what a block adds to the attention bias, depending on the position.
+#[derive(Clone, Debug)]
+pub struct DynamicBias {
+    /// `[width, channels]`.
+    pub compress: Linear,
+    /// `[64 * channels, hidden]`.
+    pub hidden: Linear,
+    /// `[hidden, heads * rank]`.
+    pub mix: Linear,
 }
 
 /// Columns of the per-token head projection, in this order. Play needs only a prefix.
@@ -123,6 +135,8 @@ pub struct Layout {
     pub embed: Range<usize>,
     /// `[64, width]`.
     pub position: Range<usize>,
+    /// `[rank, 64, 64]`: the patterns every block's dynamic attention bias is mixed of; empty without.
+    pub bias_basis: Range<usize>,
     pub blocks: Vec<Block>,
     pub norm: Norm,
     /// `[width, columns.all()]`.
@@ -194,6 +208,11 @@ impl Layout {
         let mut b = Builder { params: Vec::new(), len: 0 };
         let embed = b.param("embed.rows", &[EMBEDDING_ROWS, c.width], Init::Normal(0.5));
         let position = b.param("embed.position", &[TOKENS, c.width], Init::Normal(0.5));
+        // Zero: the dynamic bias starts as none at all.
+        let bias_basis = match &c.dynamic_bias {
+            Some(bias) => b.param("bias_basis", &[bias.rank, TOKENS, TOKENS], Init::Zero),
+            None => b.len..b.len,
+        };
         let blocks = (0..c.layers)
             .map(|i| Block {
                 norm1: b.norm(&format!("block{i}.norm1"), c.width),
@@ -203,6 +222,17 @@ impl Layout {
                     &[c.heads, TOKENS, TOKENS],
                     Init::Zero,
                 ),
+                dynamic_bias: c.dynamic_bias.as_ref().map(|sizes| {
+                    let (name, flat) = (format!("block{i}.dynamic_bias"), TOKENS * sizes.channels);
+                    let mut part = |part: &str, inputs: usize, outputs: usize| {
+                        b.linear(&format!("{name}.{part}"), inputs, outputs, fan_in(inputs))
+                    };
+                    DynamicBias {
+                        compress: part("compress", c.width, sizes.channels),
+                        hidden: part("hidden", flat, sizes.hidden),
+                        mix: part("mix", sizes.hidden, c.heads * sizes.rank),
+                    }
+                }),
                 // The residual branches start closed, so that depth costs nothing at the start.
                 out: b.linear(&format!("block{i}.out"), c.width, c.width, Init::Zero),
                 norm2: b.norm(&format!("block{i}.norm2"), c.width),
@@ -233,6 +263,7 @@ impl Layout {
             params: b.params,
             embed,
             position,
+            bias_basis,
             blocks,
             norm,
             heads,

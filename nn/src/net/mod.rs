@@ -11,7 +11,7 @@ pub mod transition;
 pub mod trunk;
 pub mod value;
 
-pub use config::{BUCKETS, NetConfig, TOKENS};
+pub use config::{BUCKETS, DynamicBiasConfig, NetConfig, TOKENS};
 pub use inputs::Inputs;
 pub use layout::Layout;
 pub use module::Net;

@@ -14,6 +14,8 @@ pub struct Trunk {
     embed: Param<Tensor<2>>,
     /// `[64, width]`.
     position: Param<Tensor<2>>,
+    /// `[rank, 4096]`: the patterns of the dynamic attention bias.
+    bias_basis: Option<Param<Tensor<2>>>,
     blocks: Vec<Block>,
     norm: LayerNorm,
 }
@@ -26,10 +28,19 @@ struct Block {
     qkv: Linear,
     /// `[heads, 64, 64]`: what every query square makes of every key square, whatever stands there.
     attention_bias: Param<Tensor<3>>,
+    dynamic_bias: Option<DynamicBias>,
     out: Linear,
     norm2: LayerNorm,
     up: Linear,
     down: Linear,
+}
+
+/// What the whole board adds to a block's attention bias.
+#[derive(Module, Debug)]
+struct DynamicBias {
+    compress: Linear,
+    hidden: Linear,
+    mix: Linear,
 }
 
 impl Trunk {
@@ -38,6 +49,10 @@ impl Trunk {
         Trunk {
             embed: from.param(&layout.embed, [layout.embed.len() / width, width]),
             position: from.param(&layout.position, [TOKENS, width]),
+            bias_basis: layout
+                .config
+                .dynamic_bias
+                .map(|sizes| from.param(&layout.bias_basis, [sizes.rank, TOKENS * TOKENS])),
             blocks: layout
                 .blocks
                 .iter()
@@ -51,7 +66,9 @@ impl Trunk {
     #[must_use]
     pub fn forward(&self, squares: Tensor<3>) -> Tensor<3> {
         let x = squares.matmul(self.embed.val().unsqueeze()) + self.position.val().unsqueeze();
-        self.norm.forward(self.blocks.iter().fold(x, |x, block| block.forward(x)))
+        let basis = self.bias_basis.as_ref().map(Param::val);
+        let basis = basis.as_ref();
+        self.norm.forward(self.blocks.iter().fold(x, |x, block| block.forward(x, basis)))
     }
 }
 
@@ -61,6 +78,11 @@ impl Block {
             norm1: from.norm(&places.norm1),
             qkv: from.linear(&places.qkv),
             attention_bias: from.param(&places.attention_bias, [heads, TOKENS, TOKENS]),
+            dynamic_bias: places.dynamic_bias.as_ref().map(|bias| DynamicBias {
+                compress: from.linear(&bias.compress),
+                hidden: from.linear(&bias.hidden),
+                mix: from.linear(&bias.mix),
+            }),
             out: from.linear(&places.out),
             norm2: from.norm(&places.norm2),
             up: from.linear(&places.up),
@@ -69,8 +91,8 @@ impl Block {
     }
 
     /// `[n, 64, width]` to the same.
-    fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-        let x = x.clone() + self.out.forward(self.attention(self.norm1.forward(x)));
+    fn forward(&self, x: Tensor<3>, basis: Option<&Tensor<2>>) -> Tensor<3> {
+        let x = x.clone() + self.out.forward(self.attention(self.norm1.forward(x), basis));
         let up = activation::relu(self.up.forward(self.norm2.forward(x.clone())));
         // Squared ReLU (So et al. 2021, "Primer"); its gradient needs no power function.
         x + self.down.forward(up.clone() * up)
@@ -79,17 +101,33 @@ impl Block {
     /// `[n, 64, width]` to the heads' outputs side by side, `[n, 64, width]`.
     ///
     /// Unfused: burn's fused attention is slower on the CPU and its gradient is unfused anyway.
-    fn attention(&self, x: Tensor<3>) -> Tensor<3> {
+    fn attention(&self, x: Tensor<3>, basis: Option<&Tensor<2>>) -> Tensor<3> {
         let [n, tokens, width] = x.dims();
         let [heads, _, _] = self.attention_bias.dims();
         let dim = width / heads;
+        let bias = self.attention_bias.val().unsqueeze();
+        let bias = match (&self.dynamic_bias, basis) {
+            (Some(dynamic), Some(basis)) => bias + dynamic.forward(x.clone(), heads, basis),
+            _ => bias,
+        };
         // [n, 3 * heads, 64, dim]
         let qkv = self.qkv.forward(x).reshape([n, tokens, 3 * heads, dim]).swap_dims(1, 2);
         let part = |i| qkv.clone().narrow(1, i * heads, heads);
         let scale = (dim as f32).sqrt().recip();
         // [n, heads, 64, 64]
         let scores = part(0).matmul(part(1).swap_dims(2, 3)) * scale;
-        let weights = activation::softmax(scores + self.attention_bias.val().unsqueeze(), 3);
+        let weights = activation::softmax(scores + bias, 3);
         weights.matmul(part(2)).swap_dims(1, 2).reshape([n, tokens, width])
+    }
+}
+
+impl DynamicBias {
+    /// `[n, 64, width]` and `[rank, 4096]` to `[n, heads, 64, 64]`.
+    fn forward(&self, x: Tensor<3>, heads: usize, basis: &Tensor<2>) -> Tensor<4> {
+        let [n, tokens, _] = x.dims();
+        let flat = self.compress.forward(x).reshape([n as i32, -1]);
+        let mixed = self.mix.forward(activation::relu(self.hidden.forward(flat)));
+        let rank = basis.dims()[0];
+        mixed.reshape([n * heads, rank]).matmul(basis.clone()).reshape([n, heads, tokens, tokens])
     }
 }

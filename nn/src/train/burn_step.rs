@@ -113,7 +113,7 @@ fn with_sums(mut counts: LossSums, sums: &[f32]) -> LossSums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::NetConfig;
+    use crate::net::{DynamicBiasConfig, NetConfig};
     use crate::train::CpuStep;
     use crate::train::cpu_step::tests::examples;
 
@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn autodiff_agrees_with_the_hand_written_gradient() {
-        let config = NetConfig::default();
+        let bias = DynamicBiasConfig { channels: 3, hidden: 10, rank: 5 };
+        let config = NetConfig { dynamic_bias: Some(bias), ..NetConfig::default() };
         let layout = Layout::new(&config);
         // Two chunks, the second shorter.
         let [(cpu_sums, cpu), (burn_sums, burn)] = both(&config, &examples(), 4);

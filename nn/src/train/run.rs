@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 #[serde(deny_unknown_fields, default)]
 pub struct RunConfig {
     pub network: NetConfig,
+    /// A network to begin with, of these sizes or smaller; None: random weights.
+    pub init: Option<PathBuf>,
     /// Data files and their shares of the examples.
     pub data: Vec<(PathBuf, f64)>,
     /// Share of examples of the form `MAV(s, a)`.
@@ -43,6 +45,7 @@ impl Default for RunConfig {
     fn default() -> Self {
         RunConfig {
             network: NetConfig::default(),
+            init: None,
             data: Vec::new(),
             action_share: 0.2,
             variation_share: 0.4,
@@ -242,7 +245,12 @@ impl State {
     fn load_or_new(config: &RunConfig, folder: &Path) -> Result<State, TrainError> {
         let path = folder.join("state.safetensors");
         if !path.exists() {
-            let network = Network::new(&config.network, config.seed);
+            let mut network = Network::new(&config.network, config.seed);
+            if let Some(init) = &config.init {
+                let fault = |error| TrainError::Checkpoint(init.clone(), error);
+                let left = network.adopt(&Network::load(init).map_err(fault)?);
+                log::info!("{}: not there, start fresh: {}", init.display(), left.join(" "));
+            }
             let optimizer = Optimizer::new(&network.layout, config.optimizer.clone());
             return Ok(State {
                 average: network.values.clone(),

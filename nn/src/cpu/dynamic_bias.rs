@@ -1,0 +1,62 @@
+//! The attention bias that a block makes of the whole board, and its gradient.
+
+use super::backward::{Scratch, linear as linear_backward, relu as relu_backward};
+use super::forward::{LayerTrace, linear, relu, size};
+use super::matmul::{Into, Mat, matmul};
+use crate::net::TOKENS;
+use crate::net::layout::{DynamicBias, Layout};
+
+const SQUARE: usize = TOKENS * TOKENS;
+
+/// `[rank, 4096]`.
+fn basis<'a>(layout: &Layout, w: &'a [f32]) -> Mat<'a> {
+    let data = &w[layout.bias_basis.clone()];
+    Mat::new(data, data.len() / SQUARE, SQUARE, SQUARE)
+}
+
+/// Writes the bias, `[positions, heads, 64, 64]`, where the attention scores are to be added.
+pub(super) fn forward(
+    layout: &Layout,
+    w: &[f32],
+    places: &DynamicBias,
+    positions: usize,
+    layer: &mut LayerTrace,
+) {
+    linear(w, &places.compress, &layer.normed1, positions * TOKENS, &mut layer.bias_tokens);
+    linear(w, &places.hidden, &layer.bias_tokens, positions, &mut layer.bias_hidden);
+    relu(&mut layer.bias_hidden);
+    linear(w, &places.mix, &layer.bias_hidden, positions, &mut layer.bias_mix);
+    let rows = positions * layout.config.heads;
+    size(&mut layer.attention, rows * SQUARE);
+    let rank = layer.bias_mix.len() / rows;
+    let mix = Mat::new(&layer.bias_mix, rows, rank, rank);
+    matmul(&mut layer.attention, SQUARE, Into::Replace, 1.0, mix, basis(layout, w));
+}
+
+/// From `s.dscores`, `[positions, heads, 64, 64]`, down to the parameters and, added, to `s.dnormed`.
+pub(super) fn backward(
+    layout: &Layout,
+    (w, grads): (&[f32], &mut [f32]),
+    places: &DynamicBias,
+    layer: &LayerTrace,
+    s: &mut Scratch,
+) {
+    let rows = s.dscores.len() / SQUARE;
+    let rank = layer.bias_mix.len() / rows;
+    let dscores = Mat::new(&s.dscores, rows, SQUARE, SQUARE);
+    let mix = Mat::new(&layer.bias_mix, rows, rank, rank);
+    let dbasis = &mut grads[layout.bias_basis.clone()];
+    matmul(dbasis, SQUARE, Into::Add, 1.0, mix.t(), dscores);
+    size(&mut s.dbias_mix, rows * rank);
+    matmul(&mut s.dbias_mix, rank, Into::Replace, 1.0, dscores, basis(layout, w).t());
+
+    size(&mut s.dbias_hidden, layer.bias_hidden.len());
+    let dhidden = Some((&mut s.dbias_hidden[..], Into::Replace));
+    linear_backward((w, grads), &places.mix, &layer.bias_hidden, &s.dbias_mix, dhidden);
+    relu_backward(&mut s.dbias_hidden, &layer.bias_hidden);
+    size(&mut s.dbias_tokens, layer.bias_tokens.len());
+    let dtokens = Some((&mut s.dbias_tokens[..], Into::Replace));
+    linear_backward((w, grads), &places.hidden, &layer.bias_tokens, &s.dbias_hidden, dtokens);
+    let dnormed = Some((&mut s.dnormed[..], Into::Add));
+    linear_backward((w, grads), &places.compress, &layer.normed1, &s.dbias_tokens, dnormed);
+}
