@@ -6,7 +6,7 @@ use nn::checkpoint::Network;
 use nn::data::exclude_from_files;
 use nn::device::{Backend, pick};
 use nn::net::Layout;
-use nn::train::{BurnStep, CpuStep, Progress, RunConfig, Session, Step, Watcher};
+use nn::train::{BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, Watcher};
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -75,13 +75,11 @@ struct Bar {
 impl Watcher for Bar {
     fn step(&mut self, progress: &Progress) -> bool {
         self.bar.set_position(progress.seen);
-        let mean = |(sum, count): (f64, f64)| sum / count.max(1.0);
-        let [policy, actions, ..] = progress.sums.parts();
         self.bar.set_message(format!(
             "{:.0}/s policy {:.3} actions {:.3}",
             progress.speed,
-            mean(policy.1),
-            mean(actions.1)
+            progress.sums.part(Loss::Policy).mean(),
+            progress.sums.part(Loss::Actions).mean()
         ));
         self.deadline.is_none_or(|deadline| Instant::now() < deadline)
     }

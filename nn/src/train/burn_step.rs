@@ -2,7 +2,7 @@
 //! whether the hand-written gradient is right.
 
 use super::buckets::Buckets;
-use super::loss::{LossConfig, LossSums};
+use super::loss::{LOSSES, LossConfig, LossSums};
 use super::step::{Step, StepError};
 use super::targets::{Targets, bucket_table};
 use crate::cpu::Item;
@@ -47,7 +47,7 @@ impl BurnStep {
             .table
             .get_or_insert_with(|| bucket_table(&Buckets::new(loss.bucket_deviation), device));
         let net = Net::from_values(&self.layout, params, device).map_err(|error| fault(&error))?;
-        let weights = weights(loss).map(|weight| weight / batch.len() as f32);
+        let weights: [f32; LOSSES] = loss.weights().map(|weight| weight / batch.len() as f32);
         let weights = Tensor::<1>::from_data(weights, device);
         grads.fill(0.0);
         let mut total = LossSums::default();
@@ -63,7 +63,11 @@ impl BurnStep {
             let flat = flat.try_into_vec_as::<f32>().map_err(|error| fault(&error))?;
             let sums = sums.inner().try_into_vec_as::<f32>().map_err(|error| fault(&error))?;
             add_scaled(grads, 1.0, &flat);
-            total.add(&with_sums(counts, &sums));
+            let mut group = counts;
+            for (part, sum) in group.parts.iter_mut().zip(sums) {
+                part.sum = f64::from(sum);
+            }
+            total.add(&group);
         }
         Ok(total)
     }
@@ -85,36 +89,12 @@ impl Step for BurnStep {
     }
 }
 
-/// The losses' weights, in the order of [`LossSums::parts`].
-fn weights(c: &LossConfig) -> [f32; 7] {
-    [c.policy, c.actions, c.value, c.result, c.terminal, c.legality, c.transition]
-}
-
-/// `counts` with the sums, in the order of [`LossSums::parts`], put in.
-fn with_sums(mut counts: LossSums, sums: &[f32]) -> LossSums {
-    let c = &mut counts;
-    for (part, sum) in [
-        &mut c.policy,
-        &mut c.actions,
-        &mut c.value,
-        &mut c.result,
-        &mut c.terminal,
-        &mut c.legality,
-        &mut c.transition,
-    ]
-    .into_iter()
-    .zip(sums)
-    {
-        part.0 = f64::from(*sum);
-    }
-    counts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::net::{DynamicBiasConfig, NetConfig};
     use crate::train::CpuStep;
+    use crate::train::Loss;
     use crate::train::cpu_step::tests::examples;
 
     /// Gradients and sums of both steps on the same batch, from opened branches.
@@ -143,10 +123,11 @@ mod tests {
         let layout = Layout::new(&config);
         // Two chunks, the second shorter.
         let [(cpu_sums, cpu), (burn_sums, burn)] = both(&config, &examples(), 4);
-        for (mine, theirs) in burn_sums.parts().iter().zip(cpu_sums.parts()) {
-            let ((name, (sum, count)), (_, (want, want_count))) = (mine, theirs);
-            assert_eq!(*count, want_count, "{name}");
-            assert!((sum / want - 1.0).abs() < 1e-4, "{name}: {sum} against {want}");
+        for (name, (got, want)) in
+            Loss::NAMES.iter().zip(burn_sums.parts.iter().zip(&cpu_sums.parts))
+        {
+            assert_eq!(got.count, want.count, "{name}");
+            assert!((got.sum / want.sum - 1.0).abs() < 1e-4, "{name}: {got:?} against {want:?}");
         }
         assert_eq!(burn_sums.examples, cpu_sums.examples);
         let length = |x: &mut dyn Iterator<Item = f32>| x.map(|x| x * x).sum::<f32>().sqrt();

@@ -12,7 +12,7 @@ mod targets;
 
 pub use burn_step::BurnStep;
 pub use cpu_step::CpuStep;
-pub use loss::{LossConfig, LossSums};
+pub use loss::{Loss, LossConfig, LossSums};
 pub use optimizer::{Optimizer, OptimizerConfig};
 pub use run::{Progress, RunConfig, Session, TrainError, Watcher, run};
 pub use schedule::Schedule;

@@ -1,7 +1,7 @@
 //! A training run: batches from the mixer, one optimiser step each, the weights' moving average,
 //! losses to a CSV, and a state file that a killed run goes on from.
 
-use super::loss::{LossConfig, LossSums};
+use super::loss::{Loss, LossConfig, LossSums};
 use super::optimizer::{Optimizer, OptimizerConfig};
 use super::schedule::Schedule;
 use super::step::{Step, StepError};
@@ -228,15 +228,14 @@ fn open_csv(path: &Path) -> Result<File, TrainError> {
     let new = !path.exists();
     let mut csv = OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
     if new {
-        let heads = LossSums::default().parts().map(|(name, _)| name).join(",");
+        let heads = Loss::NAMES.join(",");
         writeln!(csv, "step,examples,rate,gradient,speed,total,{heads}").map_err(io)?;
     }
     Ok(csv)
 }
 
 fn write_row(csv: &mut File, config: &RunConfig, p: &Progress, length: f32) -> std::io::Result<()> {
-    let mean = |(sum, count): (f64, f64)| format!("{:.4}", sum / count.max(1.0));
-    let heads = p.sums.parts().map(|(_, part)| mean(part)).join(",");
+    let heads = p.sums.parts.map(|part| format!("{:.4}", part.mean())).join(",");
     let (speed, total) = (p.speed, p.sums.total(&config.loss));
     writeln!(csv, "{},{},{:.3e},{length:.3},{speed:.0},{total:.4},{heads}", p.step, p.seen, p.rate)
 }

@@ -2,16 +2,14 @@
 //! words. A label nobody knows is a target of zeros, which costs nothing and pulls nowhere.
 
 use super::buckets::Buckets;
-use super::loss::{LossConfig, LossSums, policy_target, terminal_class};
+use super::loss::transition::{FLAGS, PIECES};
+use super::loss::{Loss, LossConfig, LossSums, policy, terminal};
 use crate::data::Example;
 use crate::net::module::{Play, World};
 use crate::net::{BUCKETS, Inputs, TOKENS};
 use burn::tensor::{Device, Int, Tensor, TensorData, activation};
 
 const SQUARE: usize = TOKENS * TOKENS;
-/// Piece classes of the transition head; its other outputs are flags.
-const PIECES: usize = 13;
-const FLAGS: usize = 3;
 /// Added to a padding move's logit: its probability is zero even beside the worst real one.
 const NEVER: f32 = -1e9;
 
@@ -107,7 +105,7 @@ impl Targets {
         }
     }
 
-    /// The seven unweighted sums, `[7]`, in the order of [`LossSums::parts`], and the counts.
+    /// The seven unweighted sums, `[7]`, in the order of [`Loss`], and the counts.
     pub(super) fn losses(self, play: Play, world: World) -> (Tensor<1>, LossSums) {
         let pieces = world.transition.clone().narrow(2, 0, PIECES);
         let flags = world.transition.narrow(2, PIECES, FLAGS);
@@ -161,11 +159,12 @@ impl Host {
     fn add(&mut self, p: usize, k: usize, example: &Example, config: &LossConfig) {
         let counts = &mut self.counts;
         counts.examples += 1.0;
+        let mut count = |loss: Loss| counts.parts[loss as usize].count += 1.0;
         self.padding[p * k..][..example.moves.len()].fill(0.0);
-        let target = policy_target(example, config);
+        let target = policy::target(example, config);
         if !target.is_empty() {
             self.policy[p * k..][..target.len()].copy_from_slice(&target);
-            counts.policy.1 += 1.0;
+            count(Loss::Policy);
         }
         let known = example.action_values.iter().filter(|v| v.is_finite()).count();
         for (i, value) in example.action_values.iter().enumerate() {
@@ -174,17 +173,19 @@ impl Host {
                 self.actions.1[p * k + i] = 1.0 / known as f32;
             }
         }
-        counts.actions.1 += f64::from(u8::from(known > 0));
+        if known > 0 {
+            count(Loss::Actions);
+        }
         if example.value.is_finite() {
             (self.value.0[p], self.value.1[p]) = (Buckets::step(example.value) as i32, 1.0);
-            counts.value.1 += 1.0;
+            count(Loss::Value);
         }
         if let Some(result) = example.result {
             self.result[p * 3 + usize::from(result.min(2))] = 1.0;
-            counts.result.1 += 1.0;
+            count(Loss::Result);
         }
-        self.terminal[p * 3 + terminal_class(example.terminal)] = 1.0;
-        counts.terminal.1 += 1.0;
+        self.terminal[p * 3 + terminal::class(example.terminal)] = 1.0;
+        count(Loss::Terminal);
         for m in &example.moves {
             let from = p * TOKENS + usize::from(m.from);
             self.legality[from * TOKENS + usize::from(m.to)] = 1.0;
@@ -193,7 +194,7 @@ impl Host {
                 self.promotes[from] = 1.0;
             }
         }
-        counts.legality.1 += 1.0;
+        count(Loss::Legality);
         if let Some(next) = &example.next {
             for (t, (piece, bits)) in next.pieces.iter().zip(next.flags).enumerate() {
                 let token = p * TOKENS + t;
@@ -203,7 +204,7 @@ impl Host {
                 }
             }
             self.moved[p] = 1.0;
-            counts.transition.1 += 1.0;
+            count(Loss::Transition);
         }
     }
 }
