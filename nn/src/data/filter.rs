@@ -1,6 +1,7 @@
 //! Which positions may be used: none of the test suites', and none twice within a window.
 
 use super::error::DataError;
+use super::mirror::mirrored_position;
 use super::rng::scramble;
 use crate::encode::MoveCode;
 use shakmaty::zobrist::Zobrist64;
@@ -84,7 +85,8 @@ impl Recent {
 
 /// Keys of all positions in EPD, FEN or CSV files: the text before the fourth blank of each line (or
 /// before the first comma) is read as a FEN; in a CSV, UCI moves after the first comma are played and
-/// their positions taken too. Lines that hold no legal position are skipped.
+/// their positions taken too. A mirrored example must not be a suite's position either, so the mirror
+/// images are excluded with their originals. Lines that hold no legal position are skipped.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -114,7 +116,7 @@ fn exclude_line(line: &str, keys: &mut KeySet) {
     let Ok(mut position) = fen.into_position::<Chess>(CastlingMode::Chess960) else {
         return;
     };
-    keys.insert(position_key(&position));
+    exclude(&position, keys);
     for uci in columns.next().unwrap_or("").split_whitespace() {
         let Ok(m) = uci
             .parse::<shakmaty::uci::UciMove>()
@@ -124,8 +126,13 @@ fn exclude_line(line: &str, keys: &mut KeySet) {
             return;
         };
         position.play_unchecked(m);
-        keys.insert(position_key(&position));
+        exclude(&position, keys);
     }
+}
+
+fn exclude(position: &Chess, keys: &mut KeySet) {
+    keys.insert(position_key(position));
+    keys.extend(mirrored_position(position).as_ref().map(position_key));
 }
 
 #[cfg(test)]
@@ -172,6 +179,9 @@ mod tests {
             exclude_line(no_position, &mut keys);
         }
         assert_eq!(keys.len(), 4);
+        exclude_line("8/8/8/8/8/5k2/4p3/4K3 w - - bm Kd2;", &mut keys);
+        assert!(keys.contains(&position_key(&position("8/8/8/8/8/2k5/3p4/3K4 w - - 0 1"))));
+        assert_eq!(keys.len(), 6, "with its mirror image");
         assert!(
             exclude_from_files(&["no/such/file.epd"])
                 .expect_err("absent")

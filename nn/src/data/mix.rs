@@ -4,6 +4,7 @@
 use super::error::DataError;
 use super::example::Example;
 use super::filter::{KeySet, Recent};
+use super::mirror::{has_mirror, mirror};
 use super::read::FileReader;
 use super::record::Game;
 use super::rng::{Rng, scramble};
@@ -89,6 +90,8 @@ struct Stream {
     barren: u64,
     gave: bool,
     rng: Rng,
+    /// Apart from `rng`, so that the examples are the same ones whatever share is mirrored.
+    mirror_rng: Rng,
     report: SourceReport,
 }
 
@@ -96,7 +99,7 @@ impl Mixer {
     /// Opens the files. The buffer is filled by the first call of [`Mixer::next_batch`].
     ///
     /// # Errors
-    /// If there is no source, a weight is not positive, or a file cannot be read.
+    /// If there is no source, a weight is not positive, a share is none, or a file cannot be read.
     pub fn new(config: MixConfig) -> Result<Mixer, DataError> {
         let total: f64 = config.sources.iter().map(|source| source.weight).sum();
         if config.sources.is_empty()
@@ -106,6 +109,7 @@ impl Mixer {
                 "at least one source, each of a positive weight".to_string(),
             ));
         }
+        config.kinds.check()?;
         if config.stride == 0 {
             return Err(DataError::Config("a stride of at least 1".to_string()));
         }
@@ -121,6 +125,7 @@ impl Mixer {
                 barren: 0,
                 gave: false,
                 rng: Rng::new(seed ^ config.skip),
+                mirror_rng: Rng::new(!seed ^ config.skip),
                 report: SourceReport {
                     path: source.path.clone(),
                     passes: 0,
@@ -197,6 +202,19 @@ impl Stream {
             };
             sampler.sample(&game, &plies, &mut self.pending)?;
             self.gave |= !self.pending.is_empty();
+            if game.header().chess960 {
+                self.report.counts.chess960 += self.pending.len() as u64;
+            }
+            self.mirror_some(config.kinds.mirror_share);
+        }
+    }
+
+    fn mirror_some(&mut self, share: f64) {
+        for example in &mut self.pending {
+            if has_mirror(example) && self.mirror_rng.chance(share) {
+                mirror(example);
+                self.report.counts.mirrored += 1;
+            }
         }
     }
 
@@ -208,7 +226,8 @@ impl Stream {
         }
         let pass = Pass { seed: self.seed, number: self.report.passes, stride: config.stride };
         let mut plies = candidates(game, &config.kinds);
-        plies.retain(|&ply| pass.takes(index, ply));
+        let kept = config.kinds.kept(game.header().chess960);
+        plies.retain(|&ply| pass.takes(index, ply) && pass.keeps(index, ply, kept));
         plies
     }
 

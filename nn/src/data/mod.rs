@@ -2,13 +2,15 @@
 //!
 //! `record` says what a game is, `read` and `write` know its bytes, `sample` draws positions from it,
 //! `build` turns one into an [`Example`] with the labels of `label`, `filter` keeps test suites and
-//! repetitions out, `mix` shuffles the examples of several files, `validation` takes the held-out games.
+//! repetitions out, `mix` shuffles the examples of several files and turns some into their `mirror`
+//! images, `validation` takes the held-out games.
 
 mod build;
 pub mod error;
 pub mod example;
 pub mod filter;
 pub mod label;
+mod mirror;
 pub mod mix;
 pub mod read;
 pub mod record;

@@ -10,10 +10,12 @@ use super::filter::{KeySet, Recent, position_key, query_key};
 use super::record::{Game, MATE_IN_ONE};
 use super::rng::{Rng, scramble};
 use crate::encode::MoveCode;
+use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Move, Position};
 
-/// Shares of the kinds of examples; each is a probability.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What the examples are: shares of their kinds, each a probability, and what they are drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Kinds {
     /// Share of `MAV(s, a)` among all examples.
     pub action_share: f64,
@@ -22,6 +24,9 @@ pub struct Kinds {
     pub mate_share: f64,
     /// Share of the positions on principal variations among those from PVGR1.
     pub variation_share: f64,
+    /// A position on a variation weighs this to the power of its distance from the game, in plies; 1 =
+    /// all distances alike. Labels get worse along the line.
+    pub distance_decay: f64,
     /// Share of the moves played among the actions from MAVG1; the others are drawn from all legal moves.
     pub played_share: f64,
     /// Share of the drawn actions for which a rare move is preferred if there is one: first one that
@@ -30,6 +35,10 @@ pub struct Kinds {
     /// PVGR1 scores of a smaller known depth are not used. 8 % of TCEC's are below 10 (forced replies,
     /// premoves), 0.03 % unknown.
     pub min_depth: u8,
+    /// Weight of a Chess960 game's positions where a standard game's weigh 1; 0 = none of them.
+    pub chess960_weight: f64,
+    /// Share turned into their mirror images among the examples that have one: where no side may castle.
+    pub mirror_share: f64,
 }
 
 impl Default for Kinds {
@@ -38,10 +47,46 @@ impl Default for Kinds {
             action_share: 0.2,
             mate_share: 0.5,
             variation_share: 0.5,
+            distance_decay: 0.95,
             played_share: 0.5,
             special_share: 0.5,
             min_depth: 10,
+            chess960_weight: 1.0,
+            mirror_share: 0.5,
         }
+    }
+}
+
+impl Kinds {
+    /// Refuses what is no share or weight.
+    ///
+    /// # Errors
+    /// The setting's name and what it should have been.
+    pub fn check(&self) -> Result<(), DataError> {
+        let shares = [
+            ("action_share", self.action_share),
+            ("mate_share", self.mate_share),
+            ("variation_share", self.variation_share),
+            ("distance_decay", self.distance_decay),
+            ("played_share", self.played_share),
+            ("special_share", self.special_share),
+            ("mirror_share", self.mirror_share),
+        ];
+        for (name, share) in shares {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(DataError::Config(format!("{name} {share} is not within 0 and 1")));
+            }
+        }
+        let weight = self.chess960_weight;
+        if !(weight.is_finite() && weight >= 0.0) {
+            return Err(DataError::Config(format!("chess960_weight {weight} is no weight")));
+        }
+        Ok(())
+    }
+
+    /// The share of positions kept so that a Chess960 game's weigh what they should.
+    pub(super) fn kept(&self, chess960: bool) -> f64 {
+        if chess960 { self.chess960_weight.min(1.0) } else { 1.0 / self.chess960_weight.max(1.0) }
     }
 }
 
@@ -59,6 +104,12 @@ impl Pass {
         let turn = scramble(self.seed ^ scramble((game << 16) ^ ply as u64)) % self.stride;
         turn == self.number % self.stride
     }
+
+    /// True for a share `kept` of the positions: others in each pass.
+    pub fn keeps(&self, game: u64, ply: usize, kept: f64) -> bool {
+        let place = scramble((game << 16) ^ ply as u64);
+        kept >= 1.0 || Rng::new(place ^ self.seed ^ scramble(self.number)).chance(kept)
+    }
 }
 
 /// Counts of what became of the positions drawn.
@@ -70,6 +121,10 @@ pub struct Counts {
     pub duplicates: u64,
     /// Refused because the position is in a test suite.
     pub excluded: u64,
+    /// Those made from Chess960 games.
+    pub chess960: u64,
+    /// Those turned into their mirror images.
+    pub mirrored: u64,
 }
 
 /// Makes examples of games.

@@ -1,8 +1,8 @@
 //! The stream of small sample files: deterministic, in proportion, without repetition, resumable.
 
 use super::*;
-use crate::data::Source;
 use crate::data::testing::{Sample, mavg_bytes, pvgr_bytes};
+use crate::data::{Format, Source};
 
 fn config(samples: &[(&Sample, f64)]) -> MixConfig {
     let source =
@@ -49,6 +49,64 @@ fn shares_follow_weights_and_kinds() {
     assert!((share(&|e| e.features.has_action) - 0.25).abs() < 0.05);
     // One line in six of the samples is empty and gives nothing.
     assert!((share(&|e| e.source == Source::Variation) - 0.75 * 5.0 / 11.0).abs() < 0.05);
+}
+
+#[test]
+fn mirroring_changes_nothing_else() {
+    let sample = Sample::new("mirror", &mavg_bytes(37, 40));
+    let stream = |share: f64| {
+        let mut config = config(&[(&sample, 1.0)]);
+        config.kinds.mirror_share = share;
+        let mut mixer = Mixer::new(config).expect("mixer");
+        let batch = mixer.next_batch(2_000).expect("batch");
+        (batch, mixer.report()[0].counts)
+    };
+    let ((plain, none), (some, half), (all, every)) = (stream(0.0), stream(0.5), stream(1.0));
+    let with_image = plain.iter().filter(|example| has_mirror(example)).count();
+    assert!((400..1_600).contains(&with_image), "the sample has both: {with_image}");
+    assert_eq!(none.mirrored, 0);
+    let share = half.mirrored as f64 / every.mirrored as f64;
+    assert!((share - 0.5).abs() < 0.1, "{share}");
+    let mut turned = 0;
+    for ((plain, some), all) in plain.iter().zip(&some).zip(&all) {
+        let mut image = plain.clone();
+        if has_mirror(plain) {
+            mirror(&mut image);
+        }
+        let [plain, image, some, all] = [plain, &image, some, all].map(|e| format!("{e:?}"));
+        assert_eq!(all, image);
+        assert!(some == plain || some == image);
+        turned += usize::from(some != plain);
+    }
+    assert!((with_image / 3..with_image * 2 / 3).contains(&turned), "{turned} of {with_image}");
+}
+
+#[test]
+fn chess960_games_weigh_what_they_should() {
+    let mut bytes = mavg_bytes(38, 60);
+    let mark = |game: u64| {
+        Game::Mavg({
+            let mut game = crate::data::testing::mavg_game(game);
+            game.header.chess960 = true;
+            game
+        })
+    };
+    let mut writer =
+        crate::data::GameWriter::new(Vec::new(), Format::Mavg, "marked").expect("magic");
+    for game in 0..60 {
+        writer.write(&mark(game)).expect("write");
+    }
+    bytes.extend_from_slice(&writer.into_inner()[6..]);
+    let sample = Sample::new("chess960", &bytes);
+    for (weight, expected) in [(0.0, 0.0), (0.5, 1.0 / 3.0), (1.0, 0.5), (3.0, 0.75)] {
+        let mut config = config(&[(&sample, 1.0)]);
+        config.kinds.chess960_weight = weight;
+        let mut mixer = Mixer::new(config).expect("mixer");
+        mixer.next_batch(8_000).expect("batch");
+        let counts = mixer.report()[0].counts;
+        let share = counts.chess960 as f64 / counts.examples as f64;
+        assert!((share - expected).abs() < 0.05, "{weight}: {share}");
+    }
 }
 
 #[test]

@@ -57,8 +57,8 @@ impl Sampler<'_> {
         Ok(of_action(state, played, &after, &legal, label(after.turn(), best, value)))
     }
 
-    /// A random position on the line of the `ply`-th position `state`, or with `action` what the line's
-    /// next move leads to. The score holds along the line, its sign alternating.
+    /// A random position on the line of the `ply`-th position `state`, rather a near than a far one, or
+    /// with `action` what the line's next move leads to. The score holds along the line, its sign alternating.
     pub(super) fn variation(
         &mut self,
         game: &PvgrGame,
@@ -71,7 +71,7 @@ impl Sampler<'_> {
         let Some(score) = usable(record, &self.kinds).filter(|_| !line.is_empty()) else {
             return Ok(None);
         };
-        let depth = self.rng.below(line.len());
+        let depth = self.draw_distance(line.len());
         game.header.play(&mut state, record.played, record.offset)?;
         for (k, &index) in line[..depth].iter().enumerate() {
             game.header.play(&mut state, index, PvgrGame::line_offset(record, k))?;
@@ -96,6 +96,18 @@ impl Sampler<'_> {
         let legal = canonical_moves(&after);
         let best = checked(game, line_move(game, record, depth + 1), &legal)?;
         Ok(of_action(&state, next, &after, &legal, label(best, depth + 2)))
+    }
+
+    /// A number of plies in `0..length`, each weighing `distance_decay` times its predecessor.
+    fn draw_distance(&mut self, length: usize) -> usize {
+        let decay = self.kinds.distance_decay;
+        if decay >= 1.0 {
+            return self.rng.below(length);
+        }
+        // The inverse of the distribution function (1 - decay^n) / (1 - decay^length).
+        let rest = 1.0 - self.rng.unit() * (1.0 - decay.powi(length as i32));
+        let distance = if decay > 0.0 { rest.ln() / decay.ln() } else { 0.0 };
+        (distance as usize).min(length.saturating_sub(1))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::data::example::{Source, Terminal};
 use crate::data::label::{action_value, along_line, result_for, win_probability};
-use crate::data::record::{Header, MavgGame};
+use crate::data::record::{Header, MavgGame, PvgrGame};
 use crate::data::testing::{mavg_game, position, pvgr_game};
 use crate::encode::{Features, NextBoard, canonical_moves};
 use shakmaty::Color;
@@ -24,8 +24,8 @@ fn only(action: f64, variation: f64, played: f64) -> Kinds {
         mate_share: 0.0,
         variation_share: variation,
         played_share: played,
-        special_share: 0.5,
         min_depth: 0,
+        ..Kinds::default()
     }
 }
 
@@ -234,6 +234,49 @@ fn line_positions_alternate_the_score() {
             assert_eq!((example.source, example.features.has_action), (Source::Variation, action));
         }
     }
+}
+
+#[test]
+fn near_positions_of_a_line_are_drawn_rather_than_far_ones() {
+    let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
+    let mut game = PvgrGame::new(Header::new(start.clone(), false, 3));
+    game.push(0, 0, Some(100), 0, &[0; 8]).expect("a record");
+    let mut line = vec![start];
+    for _ in 0..8 {
+        let mut next = line[line.len() - 1].clone();
+        next.play_unchecked(canonical_moves(&next)[0]);
+        line.push(next);
+    }
+    let game = Game::Pvgr(game);
+    for decay in [1.0, 0.7, 0.0] {
+        let kinds = Kinds { distance_decay: decay, ..only(0.0, 1.0, 0.5) };
+        let mut seen = [0.0; 8];
+        for seed in 0..8_000 {
+            let (examples, _) = draw(&game, kinds, &KeySet::default(), seed);
+            let at = line.iter().position(|state| examples[0].features == Features::of(state));
+            seen[at.expect("on the line") - 1] += 1.0 / 8_000.0;
+        }
+        let weights: Vec<f64> = (0..8).map(|distance| decay.powi(distance)).collect();
+        let total: f64 = weights.iter().sum();
+        for (share, weight) in seen.iter().zip(weights) {
+            assert!((share - weight / total).abs() < 0.02, "{decay}: {seen:?}");
+        }
+    }
+}
+
+#[test]
+fn settings_that_are_no_shares_are_named() {
+    for (kinds, name) in [
+        (Kinds { mirror_share: 1.5, ..Kinds::default() }, "mirror_share"),
+        (Kinds { distance_decay: f64::NAN, ..Kinds::default() }, "distance_decay"),
+        (Kinds { chess960_weight: -1.0, ..Kinds::default() }, "chess960_weight"),
+    ] {
+        assert!(kinds.check().expect_err("refused").to_string().contains(name));
+    }
+    let read = |text| serde_json::from_str::<Kinds>(text);
+    let one = read(r#"{"mirror_share": 0.25}"#).expect("the others by default");
+    assert_eq!(one, Kinds { mirror_share: 0.25, ..Kinds::default() });
+    assert!(read(r#"{"miror_share": 0.25}"#).is_err());
 }
 
 #[test]
