@@ -2,6 +2,7 @@
 
 pub mod accuracy;
 pub mod bench;
+pub mod data;
 pub mod eval;
 pub mod evalbench;
 pub mod options;
@@ -33,6 +34,8 @@ enum Command {
     Evalbench(evalbench::EvalBench),
     /// Measure how often the network alone is right, on games held out from training
     Accuracy(accuracy::Accuracy),
+    /// Read labelled games as training would: what the examples are, and how fast they come
+    Data(data::Data),
     /// Train a network; run again with the same folder to go on
     Train(train::Train),
     /// Print the table of UCI options as Markdown
@@ -57,6 +60,7 @@ impl Cli {
             Command::Bench(bench) => bench.run(),
             Command::Evalbench(bench) => bench.run(),
             Command::Accuracy(accuracy) => accuracy.run(),
+            Command::Data(data) => data.run(),
             Command::Train(train) => train.run(),
             Command::Options => options::run(),
             Command::Perft(perft) => perft.run(),
