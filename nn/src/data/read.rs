@@ -141,7 +141,7 @@ impl<R: Read> GameReader<R> {
         };
         let mut game = MavgGame::new(self.header(chess960, start, result, at)?);
         let n = usize::from(u16::from_le_bytes([n0, n1]));
-        game.positions.reserve(n);
+        game.reserve(n);
         let mut buffer = [0; 255];
         for _ in 0..n {
             let offset = self.input.offset;
@@ -170,7 +170,7 @@ impl<R: Read> GameReader<R> {
             return Ok(None);
         };
         let n = usize::from(u16::from_le_bytes(n));
-        game.plies.reserve(n);
+        game.reserve(n);
         let mut buffer = [0; 255];
         for _ in 0..n {
             let offset = self.input.offset;

@@ -16,6 +16,10 @@ pub const UNKNOWN_RESULT: u8 = 3;
 /// The action value that stands for win probability 1.
 pub const VALUE_ONE: u8 = 127;
 
+/// A reader makes room for so much: growing by and by is a twentieth of its work.
+const USUAL_MOVES: usize = 32;
+const USUAL_LINE: usize = 20;
+
 /// Which of the two formats a stream is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -119,6 +123,12 @@ impl MavgGame {
         MavgGame { header, positions: Vec::new(), values: Vec::new() }
     }
 
+    /// Makes room for so many positions of a usual number of legal moves.
+    pub(super) fn reserve(&mut self, positions: usize) {
+        self.positions.reserve(positions);
+        self.values.reserve(positions * USUAL_MOVES);
+    }
+
     /// Win probability × 127 of each legal move of `position` in canonical order.
     #[must_use]
     pub fn values(&self, position: &MavgPosition) -> &[u8] {
@@ -189,6 +199,12 @@ impl PvgrGame {
     #[must_use]
     pub fn new(header: Header) -> PvgrGame {
         PvgrGame { header, plies: Vec::new(), lines: Vec::new() }
+    }
+
+    /// Makes room for so many plies with lines of a usual length.
+    pub(super) fn reserve(&mut self, plies: usize) {
+        self.plies.reserve(plies);
+        self.lines.reserve(plies * USUAL_LINE);
     }
 
     /// Indices of the moves that continue the principal variation after the ply's move.

@@ -54,7 +54,7 @@ impl Default for Kinds {
         Kinds {
             action_share: 0.2,
             mate_share: 0.5,
-            variation_share: 0.5,
+            variation_share: 0.4,
             distance_decay: 0.95,
             played_share: 0.5,
             special_share: 0.5,

@@ -40,7 +40,7 @@ fn shares_follow_weights_and_kinds() {
         Sample::new("shares-b", &pvgr_bytes(32, 40)),
     );
     let mut config = config(&[(&a, 1.0), (&b, 3.0)]);
-    config.kinds.action_share = 0.25;
+    (config.kinds.action_share, config.kinds.variation_share) = (0.25, 0.5);
     let batch = Mixer::new(config).expect("mixer").next_batch(8_000).expect("batch");
     let share = |of: &dyn Fn(&Example) -> bool| {
         batch.iter().filter(|e| of(e)).count() as f64 / batch.len() as f64
