@@ -21,11 +21,10 @@ pub fn win_probability(score: i16) -> f32 {
     }
 }
 
-/// Win probability of the side to move `plies` after the position that `score` belongs to, if the
-/// score holds along the line.
+/// Win probability of the side to move `plies` after a position whose side to move has `win`, if that
+/// holds along the line.
 #[must_use]
-pub fn along_line(score: i16, plies: usize) -> f32 {
-    let win = win_probability(score);
+pub fn along_line(win: f32, plies: usize) -> f32 {
     if plies.is_multiple_of(2) { win } else { 1.0 - win }
 }
 
@@ -76,11 +75,11 @@ mod tests {
     #[test]
     fn along_a_line_the_sides_take_turns() {
         for score in [-31_990, -250, 0, 42, 31_990] {
-            assert_eq!(along_line(score, 0), win_probability(score));
-            assert_eq!(along_line(score, 2), win_probability(score));
-            assert!((along_line(score, 1) - win_probability(-score)).abs() < 1e-6);
+            let win = win_probability(score);
+            assert_eq!((along_line(win, 0), along_line(win, 2)), (win, win));
+            assert!((along_line(win, 1) - win_probability(-score)).abs() < 1e-6);
         }
-        assert!(along_line(i16::MAX, 1).is_nan());
+        assert!(along_line(win_probability(i16::MAX), 1).is_nan());
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub struct Kinds {
     /// Share of the positions on principal variations among those from PVGR1.
     pub variation_share: f64,
     /// A position on a variation weighs this to the power of its distance from the game, in plies; 1 =
-    /// all distances alike. Labels get worse along the line.
+    /// all distances alike. Against searches of the same positions the value is wrong by 0.027 next to
+    /// the game and by 0.062 after 24 plies; the default weighs them about as their squares ask.
     pub distance_decay: f64,
     /// Share of the moves played among the actions from MAVG1; the others are drawn from all legal moves.
     pub played_share: f64,
@@ -35,6 +36,13 @@ pub struct Kinds {
     /// PVGR1 scores of a smaller known depth are not used. 8 % of TCEC's are below 10 (forced replies,
     /// premoves), 0.03 % unknown.
     pub min_depth: u8,
+    /// Weight of the opponent's next evaluation in a PVGR1 value, the mover's own having the rest. The
+    /// engines' errors are their own, so two know more than one: against Stockfish 15.1 on 8,085 shared
+    /// positions the mean squared error is 0.00113 at 0, 0.00105 at 0.25, 0.00106 at 0.5.
+    pub reply_share: f64,
+    /// Weight of the game's result in a PVGR1 value. The result head has it anyway, and engines that
+    /// waste nothing win from scores that are no more than promising: 0.1 doubles the error above.
+    pub result_share: f64,
     /// Weight of a Chess960 game's positions where a standard game's weigh 1; 0 = none of them.
     pub chess960_weight: f64,
     /// Share turned into their mirror images among the examples that have one: where no side may castle.
@@ -51,6 +59,8 @@ impl Default for Kinds {
             played_share: 0.5,
             special_share: 0.5,
             min_depth: 10,
+            reply_share: 0.25,
+            result_share: 0.0,
             chess960_weight: 1.0,
             mirror_share: 0.5,
         }
@@ -58,6 +68,20 @@ impl Default for Kinds {
 }
 
 impl Kinds {
+    /// Labels as the files have them, every position as likely as any other: for measuring, so that a
+    /// figure does not change with the recipe.
+    #[must_use]
+    pub fn plain() -> Kinds {
+        Kinds {
+            distance_decay: 1.0,
+            reply_share: 0.0,
+            result_share: 0.0,
+            chess960_weight: 1.0,
+            mirror_share: 0.0,
+            ..Kinds::default()
+        }
+    }
+
     /// Refuses what is no share or weight.
     ///
     /// # Errors
@@ -70,6 +94,8 @@ impl Kinds {
             ("distance_decay", self.distance_decay),
             ("played_share", self.played_share),
             ("special_share", self.special_share),
+            ("reply_share", self.reply_share),
+            ("result_share", self.result_share),
             ("mirror_share", self.mirror_share),
         ];
         for (name, share) in shares {

@@ -40,7 +40,8 @@ impl Sampler<'_> {
             result: result_for(turn, game.header.result),
         };
         if !action {
-            let label = label(state.turn(), Some(record.played), win_probability(score));
+            let value = self.value(game, ply, score, state.turn());
+            let label = label(state.turn(), Some(record.played), value);
             return Ok(Some(of_state(state, &legal, label)));
         }
         let mut after = state.clone();
@@ -50,8 +51,14 @@ impl Sampler<'_> {
         let reply =
             game.plies.get(ply + 1).and_then(|next| Some((next, usable(next, &self.kinds)?)));
         let (best, value) = match reply {
-            Some((next, score)) => (Some((next.played, next.offset)), win_probability(score)),
-            None => (line_move(game, record, 0), along_line(score, 1)),
+            Some((next, score)) => {
+                let value = self.value(game, ply + 1, score, after.turn());
+                (Some((next.played, next.offset)), value)
+            }
+            None => {
+                let value = self.value(game, ply, score, state.turn());
+                (line_move(game, record, 0), along_line(value, 1))
+            }
         };
         let best = checked(game, best, &legal)?;
         Ok(of_action(state, played, &after, &legal, label(after.turn(), best, value)))
@@ -71,6 +78,7 @@ impl Sampler<'_> {
         let Some(score) = usable(record, &self.kinds).filter(|_| !line.is_empty()) else {
             return Ok(None);
         };
+        let value = self.value(game, ply, score, state.turn());
         let depth = self.draw_distance(line.len());
         game.header.play(&mut state, record.played, record.offset)?;
         for (k, &index) in line[..depth].iter().enumerate() {
@@ -80,7 +88,7 @@ impl Sampler<'_> {
             source: Source::Variation,
             best,
             values: Values::Best,
-            value: along_line(score, plies),
+            value: along_line(value, plies),
             result: None,
         };
         let legal = canonical_moves(&state);
@@ -96,6 +104,24 @@ impl Sampler<'_> {
         let legal = canonical_moves(&after);
         let best = checked(game, line_move(game, record, depth + 1), &legal)?;
         Ok(of_action(&state, next, &after, &legal, label(best, depth + 2)))
+    }
+
+    /// Win probability of `turn`, the mover of the `ply`-th position: its `score`, tempered by what the
+    /// opponent says with its next one and by the game's result.
+    fn value(&self, game: &PvgrGame, ply: usize, score: i16, turn: Color) -> f32 {
+        let own = win_probability(score);
+        // A mate or a tablebase win is known, whatever the other engine has seen of it.
+        if own <= 0.0 || own >= 1.0 {
+            return own;
+        }
+        let blend = |value: f32, other: f32, share: f64| value + share as f32 * (other - value);
+        let reply = game.plies.get(ply + 1).and_then(|next| usable(next, &self.kinds));
+        let reply = reply.map_or(own, |score| 1.0 - win_probability(score));
+        let value = blend(own, reply, self.kinds.reply_share);
+        match result_for(turn, game.header.result) {
+            Some(result) => blend(value, f32::from(result) / 2.0, self.kinds.result_share),
+            None => value,
+        }
     }
 
     /// A number of plies in `0..length`, each weighing `distance_decay` times its predecessor.

@@ -25,7 +25,7 @@ fn only(action: f64, variation: f64, played: f64) -> Kinds {
         variation_share: variation,
         played_share: played,
         min_depth: 0,
-        ..Kinds::default()
+        ..Kinds::plain()
     }
 }
 
@@ -223,17 +223,52 @@ fn line_positions_alternate_the_score() {
                         && (example.terminal != Terminal::Ongoing
                             || (example.best == Some(u16::from(line[k]))
                                 && example.value
-                                    == along_line(record.score.expect("scored"), k + 1)));
+                                    == along_line(
+                                        win_probability(record.score.expect("scored")),
+                                        k + 1,
+                                    )));
                 }
                 example.next.as_deref() == Some(&NextBoard::of(&state))
                     && (example.terminal != Terminal::Ongoing
                         || (example.best == line.get(k + 1).map(|&index| u16::from(index))
-                            && example.value == along_line(record.score.expect("scored"), k + 2)))
+                            && example.value
+                                == along_line(
+                                    win_probability(record.score.expect("scored")),
+                                    k + 2,
+                                )))
             });
             assert!(found, "seed {seed} ply {ply}");
             assert_eq!((example.source, example.features.has_action), (Source::Variation, action));
         }
     }
+}
+
+#[test]
+fn values_are_tempered_by_the_reply_and_the_result() {
+    // Black lost; White says +1 and plays, Black says 0, White sees a mate.
+    let mut game = PvgrGame::new(Header::new(position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1"), false, 2));
+    for (score, played) in [(100, 4), (0, 0), (31_998, 0), (-300, 0)] {
+        game.push(0, played, Some(score), 0, &[0]).expect("a record");
+    }
+    let game = Game::Pvgr(game);
+    let values = |kinds: Kinds| {
+        let (examples, _) = draw(&game, kinds, &KeySet::default(), 1);
+        examples.iter().map(|example| example.value).collect::<Vec<_>>()
+    };
+    let close = |left: &[f32], right: [f32; 4]| {
+        assert_eq!(left.len(), 4);
+        assert!(left.iter().zip(right).all(|(l, r)| (l - r).abs() < 1e-5), "{left:?} {right:?}");
+    };
+    let [one, lost] = [100, -300].map(win_probability);
+    let kinds = Kinds { reply_share: 0.5, ..only(0.0, 0.0, 0.5) };
+    // The mate is exact for who found it and evidence for the other.
+    close(&values(kinds), [(one + 0.5) / 2.0, 0.25, 1.0, lost]);
+    let kinds = Kinds { result_share: 0.2, ..only(0.0, 0.0, 0.5) };
+    close(&values(kinds), [0.8 * one + 0.2, 0.4, 1.0, 0.8 * lost]);
+    let kinds = Kinds { reply_share: 0.5, ..only(0.0, 1.0, 0.5) };
+    close(&values(kinds), [(0.5 - one) / 2.0 + 0.5, 0.75, 0.0, 1.0 - lost]);
+    let kinds = Kinds { reply_share: 0.5, ..only(1.0, 0.0, 0.5) };
+    close(&values(kinds), [0.25, 1.0, lost, 1.0 - lost]);
 }
 
 #[test]
