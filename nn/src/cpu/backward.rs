@@ -76,7 +76,25 @@ fn zeroed(buffer: &mut Vec<f32>, len: usize) {
     buffer.resize(len, 0.0);
 }
 
+/// The parameters with every linear map's weight transposed in its place, `[out, in]`: what a gradient
+/// is sent back through. Made once for all groups of a batch, or each group would copy them anew.
+#[must_use]
+pub fn transposed(layout: &Layout, w: &[f32]) -> Vec<f32> {
+    let mut turned = w.to_vec();
+    for param in layout.params.iter().filter(|param| param.name.ends_with(".weight")) {
+        let (from, to) = (&w[param.range.clone()], &mut turned[param.range.clone()]);
+        let (inputs, outputs) = (param.shape[0], param.shape[1]);
+        for (o, row) in to.chunks_exact_mut(inputs).enumerate() {
+            for (i, value) in row.iter_mut().enumerate() {
+                *value = from[i * outputs + o];
+            }
+        }
+    }
+    turned
+}
+
 /// Gradient of `out = x * weight + bias`: weight and bias into `grads`; `dx` is added to, or replaced.
+/// Here and below `w` is [`transposed()`].
 pub(super) fn linear(
     (w, grads): (&[f32], &mut [f32]),
     places: &Linear,
@@ -94,7 +112,7 @@ pub(super) fn linear(
     let x = Mat::new(x, rows, inputs, inputs).t();
     matmul(&mut grads[places.weight.clone()], outputs, Into::Add, 1.0, x, dout_view);
     if let Some((dx, into)) = dx {
-        let weight = Mat::new(&w[places.weight.clone()], inputs, outputs, outputs).t();
+        let weight = Mat::new(&w[places.weight.clone()], outputs, inputs, inputs);
         matmul(dx, inputs, into, 1.0, dout_view, weight);
     }
 }
@@ -106,7 +124,8 @@ pub(super) fn relu(grad: &mut [f32], out: &[f32]) {
     }
 }
 
-/// Adds dL/d(parameters) for one forward pass that kept its layers and computed all heads.
+/// Adds dL/d(parameters) for one forward pass that kept its layers and computed all heads; `w` is
+/// [`transposed()`].
 pub fn backward(
     layout: &Layout,
     w: &[f32],

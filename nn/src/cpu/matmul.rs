@@ -54,11 +54,25 @@ pub enum Into {
     Add,
 }
 
+/// Columns that the widest vectors take at once.
+const LANES: usize = 16;
+
 /// `out[.., ..n] (+)= scale * a * b`, with `out` row-major and `stride` between its rows.
 ///
 /// # Panics
 /// If shapes do not agree: a fault of the caller's shapes, never of user input.
 pub fn matmul(out: &mut [f32], stride: usize, into: Into, scale: f32, a: Mat<'_>, b: Mat<'_>) {
+    let whole = b.cols / LANES * LANES;
+    if whole == 0 || whole == b.cols || b.col_stride != 1 {
+        return product(out, stride, into, scale, a, b);
+    }
+    // `gemm` copies the whole of `b` if its columns do not fill vectors; this way only the rest.
+    product(out, stride, into, scale, a, Mat { cols: whole, ..b });
+    let rest = Mat { data: &b.data[whole..], cols: b.cols - whole, ..b };
+    product(&mut out[whole..], stride, into, scale, a, rest);
+}
+
+fn product(out: &mut [f32], stride: usize, into: Into, scale: f32, a: Mat<'_>, b: Mat<'_>) {
     let (m, n, k) = (a.rows, b.cols, a.cols);
     assert_eq!(k, b.rows, "inner sizes differ");
     assert!(fits(out.len(), m, n, stride), "{m}x{n} (stride {stride}) in {}", out.len());

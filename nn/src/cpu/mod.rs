@@ -8,6 +8,6 @@ pub mod forward;
 pub mod matmul;
 pub mod ops;
 
-pub use backward::{HeadGradients, Scratch, backward};
+pub use backward::{HeadGradients, Scratch, backward, transposed};
 pub(crate) use forward::embedding_rows;
 pub use forward::{Heads, Item, Trace, forward};

@@ -226,8 +226,9 @@ impl Stream {
         }
         let pass = Pass { seed: self.seed, number: self.report.passes, stride: config.stride };
         let mut plies = candidates(game, &config.kinds);
-        let kept = config.kinds.kept(game.header().chess960);
-        plies.retain(|&ply| pass.takes(index, ply) && pass.keeps(index, ply, kept));
+        plies.retain(|&ply| {
+            pass.takes(index, ply) && pass.keeps(index, ply, config.kinds.kept(game, ply))
+        });
         plies
     }
 

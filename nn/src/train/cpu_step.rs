@@ -3,7 +3,7 @@
 use super::buckets::Buckets;
 use super::loss::{LossConfig, LossSums, losses};
 use super::step::{Step, StepError};
-use crate::cpu::{HeadGradients, Heads, Item, Scratch, Trace, backward, forward};
+use crate::cpu::{HeadGradients, Heads, Item, Scratch, Trace, backward, forward, transposed};
 use crate::data::Example;
 use crate::net::Layout;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,6 +45,7 @@ impl CpuStep {
             loss: &self.loss,
             buckets: &self.buckets,
             params,
+            turned: &transposed(&self.layout, params),
             batch,
             next: &next,
         };
@@ -85,6 +86,8 @@ struct Task<'a> {
     loss: &'a LossConfig,
     buckets: &'a Buckets,
     params: &'a [f32],
+    /// [`transposed`] parameters.
+    turned: &'a [f32],
     batch: &'a [Example],
     /// The first example nobody has taken.
     next: &'a AtomicUsize,
@@ -107,7 +110,7 @@ impl Worker {
             let (trace, heads) = (&self.trace, &mut self.heads);
             sums.add(&losses(layout, task.loss, task.buckets, group, batch.len(), trace, heads));
             let scratch = &mut self.scratch;
-            backward(layout, task.params, &items, trace, heads, scratch, &mut self.grads);
+            backward(layout, task.turned, &items, trace, heads, scratch, &mut self.grads);
         }
     }
 }

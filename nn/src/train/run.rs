@@ -26,10 +26,8 @@ pub struct RunConfig {
     pub init: Option<PathBuf>,
     /// Data files and their shares of the examples.
     pub data: Vec<(PathBuf, f64)>,
-    /// Share of examples of the form `MAV(s, a)`.
-    pub action_share: f64,
-    /// Share of PVGR1's examples that lie on variations.
-    pub variation_share: f64,
+    /// Which examples are drawn from them.
+    pub kinds: Kinds,
     /// Examples among which the next is drawn.
     pub buffer: usize,
     pub batch: usize,
@@ -47,8 +45,7 @@ impl Default for RunConfig {
             network: NetConfig::default(),
             init: None,
             data: Vec::new(),
-            action_share: 0.2,
-            variation_share: 0.4,
+            kinds: Kinds { variation_share: 0.4, ..Kinds::default() },
             buffer: 200_000,
             batch: 256,
             schedule: Schedule::default(),
@@ -204,11 +201,7 @@ fn mix_config(config: &RunConfig, session: &Session, seen: u64) -> MixConfig {
     let source =
         |(path, weight): &(PathBuf, f64)| MixSource { path: path.clone(), weight: *weight };
     let mut mix = MixConfig::new(config.data.iter().map(source).collect());
-    mix.kinds = Kinds {
-        action_share: config.action_share,
-        variation_share: config.variation_share,
-        ..Kinds::default()
-    };
+    mix.kinds = config.kinds;
     mix.buffer = config.buffer;
     mix.seed = config.seed;
     mix.skip = seen;

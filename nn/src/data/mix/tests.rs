@@ -52,6 +52,24 @@ fn shares_follow_weights_and_kinds() {
 }
 
 #[test]
+fn quiet_positions_weigh_less() {
+    let sample = Sample::new("quiet", &mavg_bytes(38, 60));
+    let shares = [0.0, 0.5, 1.0].map(|weight| {
+        let mut config = config(&[(&sample, 1.0)]);
+        (config.kinds.quiet_weight, config.kinds.action_share) = (weight, 0.0);
+        let batch = Mixer::new(config).expect("mixer").next_batch(2_000).expect("batch");
+        let quiet = |e: &&Example| {
+            let best = e.best.map_or(f32::NAN, |best| e.action_values[usize::from(best)]);
+            e.action_values.iter().filter(|value| **value >= best).count() > 1
+        };
+        batch.iter().filter(quiet).count() as f64 / batch.len() as f64
+    });
+    assert_eq!(shares[0], 0.0);
+    // Labels are random: nearly all positions are quiet.
+    assert!(shares[2] > 0.8 && shares[1] < shares[2], "{shares:?}");
+}
+
+#[test]
 fn mirroring_changes_nothing_else() {
     let sample = Sample::new("mirror", &mavg_bytes(37, 40));
     let stream = |share: f64| {

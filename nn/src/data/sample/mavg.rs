@@ -9,6 +9,16 @@ use crate::data::record::{MavgGame, MavgPosition};
 use crate::encode::canonical_moves;
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 
+/// How much win probability the second-best move of the `ply`-th position loses; 0 where there is no choice.
+pub(super) fn gap(game: &MavgGame, ply: usize) -> Option<f32> {
+    let record = game.positions.get(ply)?;
+    let values = game.values(record);
+    let best = values.get(usize::from(record.best))?;
+    let others = values.iter().enumerate().filter(|(i, _)| *i != usize::from(record.best));
+    let second = others.map(|(_, value)| value).max().unwrap_or(best);
+    Some((action_value(*best) - action_value(*second)).max(0.0))
+}
+
 impl Sampler<'_> {
     /// `MAV(s)` of the `ply`-th position.
     pub(super) fn mavg_state(
