@@ -45,8 +45,8 @@ pub struct Engine {
     output: Output,
     settings: Settings,
     debug: bool,
-    /// None: the last position was refused.
-    game: Option<Game>,
+    /// What the last `position` made; why, if that was refused.
+    game: Result<Game, GameError>,
     loaded: Option<Loaded>,
     /// Home when no search runs.
     tree: Tree,
@@ -74,7 +74,7 @@ impl Engine {
             output,
             settings: Settings::default(),
             debug: false,
-            game: Some(Game::default()),
+            game: Ok(Game::default()),
             loaded: None,
             tree: Tree::default(),
             running: None,
@@ -89,7 +89,7 @@ impl Engine {
     /// The current game; None after a refused position.
     #[must_use]
     pub fn game(&self) -> Option<&Game> {
-        self.game.as_ref()
+        self.game.as_ref().ok()
     }
 
     pub fn set_debug(&mut self, on: bool) {
@@ -130,7 +130,7 @@ impl Engine {
     pub fn new_game(&mut self) {
         self.stop_and_wait();
         self.tree.clear();
-        self.game = Some(Game::default());
+        self.game = Ok(Game::default());
     }
 
     /// Sets the position. A refused one leaves the engine without a position, so that the next `go`
@@ -144,9 +144,8 @@ impl Engine {
         moves: &[String],
     ) -> Result<(), GameError> {
         self.stop_and_wait();
-        let game = self.read_position(start, moves);
-        self.game = game.as_ref().ok().cloned();
-        game.map(|_| ())
+        self.game = self.read_position(start, moves);
+        self.game.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
     fn read_position(&self, start: &StartPosition, moves: &[String]) -> Result<Game, GameError> {
@@ -170,16 +169,17 @@ impl Engine {
         if let Some(depth) = go.perft {
             // Counting is no search: no answer is owed.
             return match self.game.clone() {
-                Some(game) => self.start_perft(game, depth, heard),
-                None => self.output.note("no position to count from: the last one was refused"),
+                Ok(game) => self.start_perft(game, depth, heard),
+                Err(why) => self.output.note(format_args!("no position to count from: {why}")),
             };
         }
-        let network = self.network();
+        // A refused position is answered at once: nothing is loaded for it.
+        let network = if self.game.is_ok() { self.network() } else { network::uniform() };
         let pace = self.loaded.as_ref().map_or(Duration::ZERO, |loaded| loaded.pace);
         let time =
             TimeSettings { overhead: self.settings.move_overhead, ponder: self.settings.ponder };
         let fallback = Game::default();
-        let (limits, notes) = Limits::new(go, self.game.as_ref().unwrap_or(&fallback), time);
+        let (limits, notes) = Limits::new(go, self.game().unwrap_or(&fallback), time);
         for note in notes {
             self.output.note(note);
         }
@@ -222,8 +222,7 @@ impl Engine {
                 // The work, and the tree in it, is lost with the thread; a move is owed all the same.
                 self.output.note(format_args!("the system gives no thread: {why}"));
                 let best = self
-                    .game
-                    .as_ref()
+                    .game()
                     .and_then(|game| game.legal_actions().first().map(|action| game.uci(*action)));
                 self.output.line(uci::BestMove { best, ponder: None });
             }

@@ -6,7 +6,7 @@
 use crate::action::Action;
 use crate::clock::Budget;
 use crate::direct::{self, Head};
-use crate::game::Game;
+use crate::game::{Game, GameError};
 use crate::host;
 use crate::limits::Limits;
 use crate::network::Network;
@@ -31,8 +31,8 @@ const SEED: u64 = 0;
 
 /// Everything one search needs.
 pub struct Job {
-    /// None: the position was refused, so there is no move.
-    pub game: Option<Game>,
+    /// A refused position has no move, only a reason.
+    pub game: Result<Game, GameError>,
     pub limits: Limits,
     pub settings: Settings,
     pub network: Network,
@@ -109,7 +109,7 @@ pub fn run(mut job: Job) -> Tree {
 }
 
 fn best_move(job: &Job, answer: &Answer) -> BestMove {
-    let (Some(game), Some(best)) = (&job.game, answer.best) else {
+    let (Ok(game), Some(best)) = (&job.game, answer.best) else {
         return BestMove { best: None, ponder: None };
     };
     let text = game.uci(best);
@@ -125,9 +125,12 @@ fn best_move(job: &Job, answer: &Answer) -> BestMove {
 
 fn think(job: &Job, tree: &mut Tree) -> Answer {
     let none = Answer { best: None, ponder: None };
-    let Some(game) = &job.game else {
-        job.output.note("no position to search: the last one was refused");
-        return none;
+    let game = match &job.game {
+        Ok(game) => game,
+        Err(why) => {
+            job.output.note(format_args!("no position to search: {why}"));
+            return none;
+        }
     };
     let legal = game.legal_actions();
     if legal.is_empty() {
@@ -323,13 +326,13 @@ fn hurried(preferred: usize, budget: Budget, pace: Duration) -> usize {
 }
 
 fn plain_answer(job: &Job) -> Answer {
-    let best = job.game.as_ref().and_then(|game| {
+    let best = job.game.as_ref().ok().and_then(|game| {
         let legal = game.legal_actions();
         let allowed =
             if job.limits.searchmoves.is_empty() { &legal } else { &job.limits.searchmoves };
         (!allowed.is_empty()).then(|| plain_move(game, allowed))
     });
-    if let (Some(game), Some(best)) = (&job.game, best) {
+    if let (Ok(game), Some(best)) = (&job.game, best) {
         let mut snapshot = empty();
         snapshot.lines.push(Line {
             moves: vec![best],
