@@ -131,6 +131,37 @@ fn weights_are_read_and_damaged_ones_refused() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+#[test]
+fn the_first_moves_are_drawn_by_temperature_and_seed() {
+    fn games(session: &mut Session, seed: u32, position: &str) -> Vec<String> {
+        session.send(&format!("setoption name Seed value {seed}"));
+        session.send(position);
+        let game = |_| {
+            session.send("setoption name Clear Hash");
+            session.send("go nodes 60");
+            session.expect("bestmove *")
+        };
+        (0..10).map(game).collect()
+    }
+    let (first, sixth) = ("position startpos", "position fen k7/8/8/8/8/8/4P3/K7 w - - 0 6");
+    for search in ["mcts", "action-value", "state-value", "policy"] {
+        let mut session = Session::start(setup(Hashed::default()));
+        session.send(&format!("setoption name Search value {search}"));
+        session.send("setoption name Threads value 1");
+        let cold = games(&mut session, 1, first);
+        assert!(cold.iter().all(|best| *best == cold[0]), "{search}: {cold:?}");
+        session.send("setoption name Temperature value 1");
+        let drawn = games(&mut session, 1, first);
+        assert!(drawn.iter().any(|best| *best != drawn[0]), "{search}: {drawn:?}");
+        assert_eq!(games(&mut session, 1, first), drawn, "{search}");
+        assert_ne!(games(&mut session, 2, first), drawn, "{search}");
+        assert_ne!(games(&mut session, 0, first), games(&mut session, 0, first), "{search}");
+        let later = games(&mut session, 1, sixth);
+        assert!(later.iter().all(|best| *best == later[0]), "{search}: {later:?}");
+        session.finish();
+    }
+}
+
 /// A pipe whose other end goes away after a few lines.
 struct Closing(usize);
 

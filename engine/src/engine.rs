@@ -13,10 +13,12 @@ use crate::limits::{Limits, TimeSettings};
 use crate::network::{self, Network, Networks};
 use crate::options::{Backend, Settings};
 use crate::output::Output;
+use crate::random::SplitMix64;
 use crate::search::{self, Job, Tree};
 use crate::signal::Signal;
 use nn::Query;
 use shakmaty::{Chess, Position};
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -51,6 +53,8 @@ pub struct Engine {
     /// Home when no search runs.
     tree: Tree,
     running: Option<Running>,
+    /// A number for each search; see the option `Seed`.
+    dice: SplitMix64,
 }
 
 struct Running {
@@ -78,6 +82,7 @@ impl Engine {
             loaded: None,
             tree: Tree::default(),
             running: None,
+            dice: dice(0),
         }
     }
 
@@ -116,6 +121,8 @@ impl Engine {
                 self.output
                     .note(format_args!("cannot write the log `{}`: {why}", self.settings.log_file));
             }
+        } else if is("Seed") {
+            self.dice = dice(self.settings.seed);
         } else if is("Threads") {
             let (wanted, used) = (self.settings.threads, host::threads(self.settings.threads));
             if used < wanted {
@@ -201,6 +208,7 @@ impl Engine {
             signal: signal.clone(),
             output: self.output.clone(),
             debug: self.debug,
+            seed: self.dice.bits(),
         };
         self.start(signal, move || search::run(job));
     }
@@ -333,6 +341,11 @@ impl Engine {
         }
         Ok(self.setup.clock.now().saturating_sub(before))
     }
+}
+
+/// Dice that repeat for a seed; for 0 others each time, by what the standard library gets from the system.
+fn dice(seed: u64) -> SplitMix64 {
+    SplitMix64::new(if seed == 0 { RandomState::new().hash_one(seed) } else { seed })
 }
 
 impl Drop for Engine {

@@ -5,7 +5,7 @@
 
 use crate::action::Action;
 use crate::clock::Budget;
-use crate::direct::{self, Head};
+use crate::direct::{Head, Question};
 use crate::game::{Game, GameError};
 use crate::host;
 use crate::limits::Limits;
@@ -16,6 +16,7 @@ use crate::report::{self, Reporter};
 use crate::rollout;
 use crate::signal::Signal;
 use crate::stopper::Stopper;
+use crate::variety;
 use crate::world::RulesWorld;
 use crate::world::rules::State;
 use mcts::search::{Line, Searcher, Snapshot};
@@ -42,6 +43,8 @@ pub struct Job {
     pub signal: Arc<Signal>,
     pub output: Output,
     pub debug: bool,
+    /// For a move drawn by lot.
+    pub seed: u64,
 }
 
 /// The search tree between searches.
@@ -201,7 +204,10 @@ fn ask_head(
     world: &RulesWorld,
     allowed: &[Action],
 ) -> (Option<Snapshot<Action>>, Answer) {
-    match direct::rank(head, world, &State::root(game), allowed, &job.settings) {
+    let root = State::root(game);
+    let question =
+        Question { head, world, root: &root, allowed, settings: &job.settings, seed: job.seed };
+    match question.answer() {
         Ok(snapshot) => {
             let best = snapshot.lines.first().and_then(|line| line.moves.first()).copied();
             (Some(snapshot), Answer { best, ponder: None })
@@ -251,7 +257,25 @@ fn search_tree(
     if let Some(error) = outcome.error {
         job.output.note(format_args!("the search ended early: {error}"));
     }
-    (Some(outcome.snapshot), Answer { best: outcome.best, ponder: outcome.ponder })
+    let answer = match by_lot(job, game, &outcome.snapshot.lines) {
+        // The reply to expect is in its own line.
+        Some(best) => Answer { best: Some(best), ponder: None },
+        None => Answer { best: outcome.best, ponder: outcome.ponder },
+    };
+    (Some(outcome.snapshot), answer)
+}
+
+/// The draw by lot of the first moves, where it is asked for: by visits, as AlphaZero's. A proven mate is
+/// not left to chance, nor is running into one.
+fn by_lot(job: &Job, game: &Game, lines: &[Line<Action>]) -> Option<Action> {
+    let temperature = variety::temperature(&job.settings, game.position())?;
+    if lines.first()?.mate_plies.is_some() {
+        return None;
+    }
+    let open: Vec<_> = lines.iter().filter(|line| line.mate_plies.is_none()).collect();
+    let logits: Vec<f32> = open.iter().map(|line| (line.visits as f32).ln()).collect();
+    let line = open.get(variety::draw(&logits, temperature, job.seed)?)?;
+    line.moves.first().copied()
 }
 
 /// The root's evaluation cannot be called back, and would take more than the clock still allows: any
@@ -266,11 +290,12 @@ fn world(job: &Job) -> RulesWorld {
     let settings = &job.settings;
     match settings.search {
         Search::Rollout => rollout::world(SEED),
-        _ => RulesWorld::new(
-            job.network.evaluator.clone(),
-            settings.scoring,
-            settings.state_value_share,
-        ),
+        search => {
+            // The player by state values asks that head alone.
+            let only_state = search == Search::StateValue;
+            let share = if only_state { 1.0 } else { settings.state_value_share };
+            RulesWorld::new(job.network.evaluator.clone(), settings.scoring, share)
+        }
     }
 }
 
@@ -283,6 +308,9 @@ fn origin(job: &Job) -> (usize, Settings) {
         show_wdl: false,
         move_overhead: 0,
         threads: 1,
+        temperature: 0.0,
+        temperature_moves: 0,
+        seed: 0,
         log_file: String::new(),
         ..job.settings.clone()
     };
