@@ -234,13 +234,15 @@ impl Game {
         (seen >= 3).then_some(Ending::Threefold)
     }
 
-    /// The moves that lead from `earlier` to this game, if it is a continuation of it.
+    /// The moves that lead from `earlier`, the last `back` plies of it taken back, to this game, if it is
+    /// a continuation of that.
     #[must_use]
-    pub fn continuation_of(&self, earlier: &Game) -> Option<&[Action]> {
+    pub fn continuation_of(&self, earlier: &Game, back: usize) -> Option<&[Action]> {
         let same_start = self.start == earlier.start
             && self.start.halfmoves() == earlier.start.halfmoves()
             && self.mode == earlier.mode;
-        self.actions.strip_prefix(earlier.actions.as_slice()).filter(|_| same_start)
+        let shared = earlier.actions.get(..earlier.actions.len().checked_sub(back)?)?;
+        self.actions.strip_prefix(shared).filter(|_| same_start)
     }
 }
 
@@ -357,10 +359,14 @@ mod tests {
         early.play_uci("e2e4").unwrap();
         let mut late = early.clone();
         late.play_uci("e7e5").unwrap();
-        assert_eq!(late.continuation_of(&early).map(<[Action]>::len), Some(1));
-        assert_eq!(early.continuation_of(&late), None);
+        assert_eq!(late.continuation_of(&early, 0).map(<[Action]>::len), Some(1));
+        assert_eq!(early.continuation_of(&late, 0), None);
+        assert_eq!(early.continuation_of(&late, 1).map(<[Action]>::len), Some(0));
+        assert_eq!(early.continuation_of(&late, 2).map(<[Action]>::len), Some(1));
+        assert_eq!(early.continuation_of(&late, 3), None);
         let mut other = Game::default();
         other.play_uci("d2d4").unwrap();
-        assert_eq!(other.continuation_of(&early), None);
+        assert_eq!(other.continuation_of(&early, 0), None);
+        assert_eq!(other.continuation_of(&early, 1).map(<[Action]>::len), Some(1));
     }
 }

@@ -231,14 +231,20 @@ fn search_tree(
     }
     let origin = origin(job);
     let related = tree.origin.as_ref() == Some(&origin);
-    let path = tree.root.as_ref().filter(|_| related).and_then(|root| game.continuation_of(root));
+    let last = tree.root.take().filter(|_| related);
     let Some(searcher) = &mut tree.searcher else {
         return (None, Answer { best: None, ponder: None });
     };
     let threads = host::threads(job.settings.threads);
     let pace = tree.pace.max(job.pace);
     searcher.set_params(params(job, pace));
-    let kept = searcher.set_root(State::root(game), path);
+    let path = |back| last.as_ref().and_then(|last| game.continuation_of(last, back));
+    let kept = match (path(0), searcher.way_back().and_then(path)) {
+        // Not where the last search was, but where the one before it had looked: the opponent did not play
+        // the move we pondered on.
+        (None, Some(aside)) => searcher.set_root_aside(State::root(game), aside),
+        (path, _) => searcher.set_root(State::root(game), path),
+    };
     searcher.restrict_root(&job.limits.searchmoves);
     tree.root = Some(game.clone());
     tree.origin = Some(origin);
