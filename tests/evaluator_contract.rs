@@ -47,7 +47,7 @@ fn passes(name: &str, evaluator: &dyn Evaluator) {
         assert_eq!(answer.action_modes.len(), moves, "{name}");
         assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{name}: policy");
         assert!((answer.wdl.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{name}: wdl");
-        let values = answer.action_values.iter().chain([&answer.value]);
+        let values = answer.action_values.iter().chain([&answer.value, &answer.value_mode]);
         assert!(values.into_iter().all(|v| (0.0..=1.0).contains(v)), "{name}: values");
         let alone = evaluator.evaluate(&[*query]).expect(name);
         assert!(close(&alone[0], answer), "{name}: alone and in a batch differ");

@@ -131,6 +131,68 @@ fn weights_are_read_and_damaged_ones_refused() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+#[test]
+fn the_first_moves_are_drawn_by_temperature_and_seed() {
+    fn games(session: &mut Session, seed: u32, position: &str) -> Vec<String> {
+        session.send(&format!("setoption name Seed value {seed}"));
+        session.send(position);
+        let game = |_| {
+            session.send("setoption name Clear Hash");
+            session.send("go nodes 60");
+            session.expect("bestmove *")
+        };
+        (0..10).map(game).collect()
+    }
+    let (first, sixth) = ("position startpos", "position fen k7/8/8/8/8/8/4P3/K7 w - - 0 6");
+    for search in ["mcts", "action-value", "state-value", "policy"] {
+        let mut session = Session::start(setup(Hashed::default()));
+        session.send(&format!("setoption name Search value {search}"));
+        session.send("setoption name Threads value 1");
+        let cold = games(&mut session, 1, first);
+        assert!(cold.iter().all(|best| *best == cold[0]), "{search}: {cold:?}");
+        session.send("setoption name Temperature value 1");
+        let drawn = games(&mut session, 1, first);
+        assert!(drawn.iter().any(|best| *best != drawn[0]), "{search}: {drawn:?}");
+        assert_eq!(games(&mut session, 1, first), drawn, "{search}");
+        assert_ne!(games(&mut session, 2, first), drawn, "{search}");
+        assert_ne!(games(&mut session, 0, first), games(&mut session, 0, first), "{search}");
+        let later = games(&mut session, 1, sixth);
+        assert!(later.iter().all(|best| *best == later[0]), "{search}: {later:?}");
+        session.finish();
+    }
+}
+
+#[test]
+fn a_wrong_guess_in_pondering_keeps_the_tree() {
+    let mut session = Session::start(setup(Hashed::default()));
+    session.send("debug on");
+    session.send("setoption name Threads value 1");
+    // White's pawn moves; Black's king has three replies, all of which a long search visits.
+    let start = "position fen 7k/8/8/5K2/8/8/P7/8 w - - 0 1";
+    let after = |moves: &str| format!("{start} moves a2a3 {moves}");
+    let mut tree_after = |position: &str, go: &str| -> u64 {
+        session.send(position);
+        session.send(go);
+        if go.contains("ponder") {
+            session.send("stop");
+        }
+        let line = session.expect("info string tree *");
+        session.expect("bestmove *");
+        line.split(' ').nth(3).and_then(|nodes| nodes.parse().ok()).unwrap()
+    };
+    tree_after(start, "go nodes 400 searchmoves a2a3");
+    tree_after(&after("h8g8"), "go ponder");
+    let missed = tree_after(&after("h8g7"), "go nodes 20");
+    assert!(missed > 20, "nothing was kept: {missed}");
+    let again = tree_after(&after("h8g7"), "go nodes 20");
+    assert_eq!(again, missed + 20);
+    let other = tree_after(&after("h8h7"), "go nodes 20");
+    assert!(other > 20, "nothing was kept: {other}");
+    let unrelated = tree_after("position startpos", "go nodes 20");
+    assert_eq!(unrelated, 20);
+    session.finish();
+}
+
 /// A pipe whose other end goes away after a few lines.
 struct Closing(usize);
 

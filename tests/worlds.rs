@@ -135,6 +135,7 @@ fn the_value_is_the_best_action_value_or_the_value_head_as_told() {
     assert!((value(Scoring::Mean, 0.0).q() - best(&answer.action_values)).abs() < 1e-6);
     assert!((value(Scoring::Max, 0.0).q() - best(&answer.action_modes)).abs() < 1e-6);
     assert!((value(Scoring::Mean, 1.0).q() - answer.value).abs() < 1e-6);
+    assert!((value(Scoring::Max, 1.0).q() - answer.value_mode).abs() < 1e-6);
     let whole = value(Scoring::Mean, 0.5);
     assert!((whole.win + whole.draw + whole.loss - 1.0).abs() < 1e-6);
 }

@@ -1,11 +1,21 @@
-//! Players without a search: one head of the network picks the move. Also the answer to `go nodes 1`.
+//! Players without a search: one head of the network picks the move (paper 001, section 3.3). Also the
+//! answer to `go nodes 1`.
+//!
+//! The network sees neither a game's past nor the way to finish a won one. Two rules of paper 001,
+//! section 5, mend that: a move that draws by the past counts as 50 %; and where all the best moves win,
+//! one that gets on with it is played, which here is the policy's to say (paper 000, section 2: no
+//! second engine is asked). Nothing else is known about chess, but that a value of the next position
+//! can be mate.
 
 use crate::action::Action;
 use crate::options::Settings;
+use crate::variety;
 use crate::world::rules::{RulesWorld, State};
 use mcts::search::{Line, Snapshot};
 use mcts::{Edge, Leaf, Wdl, World};
 use nn::EvalError;
+use shakmaty::Position;
+use std::cmp::Ordering;
 
 /// Which opinion decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,71 +27,223 @@ pub enum Head {
     Policy,
 }
 
+impl Head {
+    /// Scores moves by win probabilities, not by how likely each is the best.
+    fn is_value(self) -> bool {
+        matches!(self, Head::ActionValue | Head::StateValue)
+    }
+}
+
 /// Successors judged in one call.
 const CHUNK: usize = 64;
+/// So many best moves must be [`CERTAIN`] for the policy to choose among them (paper 001, section 5).
+const BEST: usize = 5;
+/// Win probability above which a move counts as winning (ibid.).
+const CERTAIN: f32 = 0.99;
+/// Plies without capture or pawn move after which a won game needs one. Guess: it leaves twenty moves
+/// to make the next one unnecessary.
+const LATE: u32 = 60;
 
-/// The root's moves, best first, by one head alone. `allowed` must be legal and not empty.
-///
-/// # Errors
-/// The network failed.
-pub fn rank(
-    head: Head,
-    world: &RulesWorld,
-    root: &State,
-    allowed: &[Action],
-    settings: &Settings,
-) -> Result<Snapshot<Action>, EvalError> {
-    let mut calls = 1;
-    let mut scored = match head {
-        Head::StateValue => {
-            calls = u64::try_from(allowed.len()).unwrap_or(u64::MAX);
-            by_successors(world, root, allowed)?
+/// What one head is asked.
+pub struct Question<'a> {
+    pub head: Head,
+    /// Its scoring is the head's.
+    pub world: &'a RulesWorld,
+    pub root: &'a State,
+    /// Legal, and not empty.
+    pub allowed: &'a [Action],
+    pub settings: &'a Settings,
+    /// For the moves that are drawn by lot.
+    pub seed: u64,
+}
+
+/// Comes before or after the score, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    /// A mate is more than a win that is predicted.
+    Mate,
+    Open,
+    /// Draws a game that is not lost, and the head has no value to set to 50 %.
+    Spoilt,
+}
+
+/// One move and what the head makes of it.
+struct Candidate {
+    action: Action,
+    class: Class,
+    score: f32,
+    /// Of the policy head, whichever head decides.
+    policy: f32,
+    line: Line<Action>,
+}
+
+impl Candidate {
+    fn new(action: Action, score: f32, value: Wdl, policy: f32) -> Candidate {
+        let line = Line { moves: vec![action], visits: 0, value, mate_plies: None, prior: policy };
+        Candidate { action, class: Class::Open, score, policy, line }
+    }
+
+    /// Best first. Equals go by the policy, which is trained to tell winning moves apart; max scoring
+    /// makes many, 64 buckets being few.
+    fn order(&self, other: &Candidate) -> Ordering {
+        // A sum of win and half the draws is off its bucket's centre by a rounding error: 2^-20 apart
+        // is equal. Centres are odd multiples of 2^-7, so none lies where rounding could go both ways.
+        let grade = |score: f32| (score * 1_048_576.0).round();
+        let by_score = grade(other.score).total_cmp(&grade(self.score));
+        let by_policy = other.policy.total_cmp(&self.policy);
+        self.class.cmp(&other.class).then(by_score).then(by_policy)
+    }
+}
+
+impl Question<'_> {
+    /// The root's moves: first the one to play, then the others from best to worst.
+    ///
+    /// # Errors
+    /// The network failed.
+    pub fn answer(&self) -> Result<Snapshot<Action>, EvalError> {
+        let (calls, mut moves) = match self.head {
+            Head::StateValue => self.by_successors()?,
+            _ => (1, self.by_edges()?),
+        };
+        // Stable: of full equals, the first of the move list.
+        moves.sort_by(Candidate::order);
+        let choice = self.choice(&moves);
+        if let Some(better) = moves.get_mut(..=choice) {
+            better.rotate_right(1);
         }
-        _ => by_edges(head, world, root, allowed, settings)?,
-    };
-    // Stable: of equals, the first of the move list.
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let lines = scored.into_iter().map(|(_, line)| line).collect();
-    Ok(Snapshot {
-        nodes: calls,
-        playouts: calls,
-        depth: 1,
-        seldepth: 1,
-        hashfull: 0,
-        lines,
-        refused: 0,
-        collisions: 0,
-    })
-}
+        let nodes = u64::try_from(calls).unwrap_or(u64::MAX);
+        Ok(Snapshot {
+            nodes,
+            playouts: nodes,
+            depth: 1,
+            seldepth: 1,
+            hashfull: 0,
+            lines: moves.into_iter().map(|candidate| candidate.line).collect(),
+            refused: 0,
+            collisions: 0,
+        })
+    }
 
-type Scored = (f32, Line<Action>);
-
-fn line(action: Action, value: Wdl, prior: f32, mate_plies: Option<i32>) -> Line<Action> {
-    Line { moves: vec![action], visits: 0, value, mate_plies, prior }
-}
-
-fn by_edges(
-    head: Head,
-    world: &RulesWorld,
-    root: &State,
-    allowed: &[Action],
-    settings: &Settings,
-) -> Result<Vec<Scored>, EvalError> {
-    let Some(Leaf::Open { value, edges }) = world.evaluate(&[root])?.pop() else {
-        return Err(EvalError::NoMoves);
-    };
-    let priors = priors(&edges, settings);
-    let kept = edges.iter().zip(priors).filter(|(edge, _)| allowed.contains(&edge.action));
-    Ok(kept
-        .map(|(edge, prior)| {
-            let score = match head {
+    /// Everything from one look at the root.
+    fn by_edges(&self) -> Result<Vec<Candidate>, EvalError> {
+        let Some(Leaf::Open { value, mut edges }) = self.world.evaluate(&[self.root])?.pop() else {
+            return Err(EvalError::NoMoves);
+        };
+        let drawn: Vec<bool> = edges.iter().map(|edge| self.draws(edge.action)).collect();
+        for (edge, _) in edges.iter_mut().zip(&drawn).filter(|(_, drawn)| **drawn) {
+            edge.q = Wdl::DRAW.q();
+        }
+        let priors = priors(&edges, self.settings);
+        let mut moves = Vec::with_capacity(edges.len());
+        for ((edge, prior), drawn) in edges.iter().zip(priors).zip(drawn) {
+            if !self.allowed.contains(&edge.action) {
+                continue;
+            }
+            let score = match self.head {
                 Head::ActionValue => edge.q,
                 Head::Policy => edge.policy,
                 Head::Prior | Head::StateValue => prior,
             };
-            (score, line(edge.action, Wdl::from_score_and_draw(edge.q, value.draw), prior, None))
-        })
-        .collect())
+            let chances = if drawn { 1.0 } else { value.draw };
+            let value_after = Wdl::from_score_and_draw(edge.q, chances);
+            let mut candidate = Candidate::new(edge.action, score, value_after, edge.policy);
+            candidate.line.prior = prior;
+            // **We** extend the rule to heads without values: a draw is the last resort of the side
+            // that is ahead, and as good as any other move to the side that is not.
+            if drawn && !self.head.is_value() && value.q() > Wdl::DRAW.q() {
+                candidate.class = Class::Spoilt;
+            }
+            moves.push(candidate);
+        }
+        Ok(moves)
+    }
+
+    /// One look at each position a move away, and one at the root for its policy. Also tells how many
+    /// looks.
+    fn by_successors(&self) -> Result<(usize, Vec<Candidate>), EvalError> {
+        let mut moves = Vec::with_capacity(self.allowed.len());
+        let mut open = Vec::new();
+        for action in self.allowed {
+            let mut state = self.root.clone();
+            match self.world.step(&mut state, *action) {
+                Some(end) => {
+                    let value = end.flip();
+                    moves.push(Candidate::new(*action, value.q(), value, 0.0));
+                }
+                None => open.push((*action, state)),
+            }
+        }
+        let mut asked = vec![self.root];
+        asked.extend(open.iter().map(|(_, state)| state));
+        let mut leaves = Vec::with_capacity(asked.len());
+        for chunk in asked.chunks(CHUNK) {
+            leaves.extend(self.world.evaluate(chunk)?);
+        }
+        let calls = leaves.len();
+        let mut leaves = leaves.into_iter();
+        let Some(Leaf::Open { edges, .. }) = leaves.next() else { return Err(EvalError::NoMoves) };
+        for ((action, _), leaf) in open.into_iter().zip(leaves) {
+            let (value, mate) = match leaf {
+                Leaf::Open { value, .. } => (value.flip(), false),
+                Leaf::Over(end) => (end.flip(), end == Wdl::LOSS),
+                Leaf::Refused => continue,
+            };
+            let mut candidate = Candidate::new(action, value.q(), value, 0.0);
+            if mate {
+                candidate.class = Class::Mate;
+                candidate.line.mate_plies = Some(1);
+            }
+            moves.push(candidate);
+        }
+        for candidate in &mut moves {
+            let edge = edges.iter().find(|edge| edge.action == candidate.action);
+            candidate.policy = edge.map_or(0.0, |edge| edge.policy);
+            candidate.line.prior = candidate.policy;
+        }
+        Ok((calls, moves))
+    }
+
+    /// The move ends the game by its past: a third occurrence, or fifty moves.
+    fn draws(&self, action: Action) -> bool {
+        self.world.step(&mut self.root.clone(), action).is_some()
+    }
+
+    /// Of moves in order, the place of the one to play.
+    fn choice(&self, moves: &[Candidate]) -> usize {
+        match moves.first() {
+            None | Some(Candidate { class: Class::Mate, .. }) => 0,
+            Some(_) => self.finisher(moves).or_else(|| self.lot(moves)).unwrap_or(0),
+        }
+    }
+
+    /// The 99 % rule: if it applies, the policy's favourite of the best moves. **We** pass over moves
+    /// that get nowhere as long as another one is left: back to a position the game has seen, or, when
+    /// the fifty-move rule comes near, neither a capture nor a pawn's move.
+    fn finisher(&self, moves: &[Candidate]) -> Option<usize> {
+        let best = &moves[..moves.len().min(BEST)];
+        if !self.head.is_value() || !best.iter().all(|candidate| candidate.score > CERTAIN) {
+            return None;
+        }
+        let late = self.root.position().halfmoves() >= LATE;
+        let idle = |candidate: &Candidate| {
+            let mut after = self.root.clone();
+            after.follow(candidate.action);
+            (after.returns(), late && after.position().halfmoves() > 0)
+        };
+        let order = |a: &Candidate, b: &Candidate| {
+            idle(a).cmp(&idle(b)).then(b.policy.total_cmp(&a.policy))
+        };
+        (0..best.len()).min_by(|a, b| order(&best[*a], &best[*b]))
+    }
+
+    /// The draw by lot of the first moves, where it is asked for.
+    fn lot(&self, moves: &[Candidate]) -> Option<usize> {
+        let temperature = variety::temperature(self.settings, self.root.position())?;
+        let class = moves.first()?.class;
+        let peers = moves.iter().take_while(|candidate| candidate.class == class);
+        let logit = |c: &Candidate| if self.head.is_value() { c.score } else { c.score.ln() };
+        variety::draw(&peers.map(logit).collect::<Vec<f32>>(), temperature, self.seed)
+    }
 }
 
 /// Paper 000, Eq. 1, blended with the policy head as the search does. The even share of Eq. 1 changes no
@@ -99,32 +261,5 @@ fn priors(edges: &[Edge<Action>], settings: &Settings) -> Vec<f32> {
         .collect()
 }
 
-fn by_successors(
-    world: &RulesWorld,
-    root: &State,
-    allowed: &[Action],
-) -> Result<Vec<Scored>, EvalError> {
-    let mut scored = Vec::with_capacity(allowed.len());
-    let mut open = Vec::new();
-    for action in allowed {
-        let mut state = root.clone();
-        match world.step(&mut state, *action) {
-            Some(value) => scored.push((value.flip().q(), line(*action, value.flip(), 0.0, None))),
-            None => open.push((*action, state)),
-        }
-    }
-    for chunk in open.chunks(CHUNK) {
-        let states: Vec<&State> = chunk.iter().map(|(_, state)| state).collect();
-        for ((action, _), leaf) in chunk.iter().zip(world.evaluate(&states)?) {
-            let (value, mate) = match leaf {
-                Leaf::Open { value, .. } => (value.flip(), None),
-                Leaf::Over(value) => (value.flip(), (value == Wdl::LOSS).then_some(1)),
-                Leaf::Refused => continue,
-            };
-            // A mate comes before a win that is only predicted.
-            let score = if mate.is_some() { 2.0 } else { value.q() };
-            scored.push((score, line(*action, value, 0.0, mate)));
-        }
-    }
-    Ok(scored)
-}
+#[cfg(test)]
+mod tests;

@@ -13,10 +13,12 @@ use crate::limits::{Limits, TimeSettings};
 use crate::network::{self, Network, Networks};
 use crate::options::{Backend, Settings};
 use crate::output::Output;
+use crate::random::SplitMix64;
 use crate::search::{self, Job, Tree};
 use crate::signal::Signal;
 use nn::Query;
 use shakmaty::{Chess, Position};
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -45,12 +47,14 @@ pub struct Engine {
     output: Output,
     settings: Settings,
     debug: bool,
-    /// None: the last position was refused.
-    game: Option<Game>,
+    /// What the last `position` made; why, if that was refused.
+    game: Result<Game, GameError>,
     loaded: Option<Loaded>,
     /// Home when no search runs.
     tree: Tree,
     running: Option<Running>,
+    /// A number for each search; see the option `Seed`.
+    dice: SplitMix64,
 }
 
 struct Running {
@@ -74,10 +78,11 @@ impl Engine {
             output,
             settings: Settings::default(),
             debug: false,
-            game: Some(Game::default()),
+            game: Ok(Game::default()),
             loaded: None,
             tree: Tree::default(),
             running: None,
+            dice: dice(0),
         }
     }
 
@@ -89,7 +94,7 @@ impl Engine {
     /// The current game; None after a refused position.
     #[must_use]
     pub fn game(&self) -> Option<&Game> {
-        self.game.as_ref()
+        self.game.as_ref().ok()
     }
 
     pub fn set_debug(&mut self, on: bool) {
@@ -116,6 +121,8 @@ impl Engine {
                 self.output
                     .note(format_args!("cannot write the log `{}`: {why}", self.settings.log_file));
             }
+        } else if is("Seed") {
+            self.dice = dice(self.settings.seed);
         } else if is("Threads") {
             let (wanted, used) = (self.settings.threads, host::threads(self.settings.threads));
             if used < wanted {
@@ -130,7 +137,7 @@ impl Engine {
     pub fn new_game(&mut self) {
         self.stop_and_wait();
         self.tree.clear();
-        self.game = Some(Game::default());
+        self.game = Ok(Game::default());
     }
 
     /// Sets the position. A refused one leaves the engine without a position, so that the next `go`
@@ -144,9 +151,8 @@ impl Engine {
         moves: &[String],
     ) -> Result<(), GameError> {
         self.stop_and_wait();
-        let game = self.read_position(start, moves);
-        self.game = game.as_ref().ok().cloned();
-        game.map(|_| ())
+        self.game = self.read_position(start, moves);
+        self.game.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
     fn read_position(&self, start: &StartPosition, moves: &[String]) -> Result<Game, GameError> {
@@ -170,16 +176,17 @@ impl Engine {
         if let Some(depth) = go.perft {
             // Counting is no search: no answer is owed.
             return match self.game.clone() {
-                Some(game) => self.start_perft(game, depth, heard),
-                None => self.output.note("no position to count from: the last one was refused"),
+                Ok(game) => self.start_perft(game, depth, heard),
+                Err(why) => self.output.note(format_args!("no position to count from: {why}")),
             };
         }
-        let network = self.network();
+        // A refused position is answered at once: nothing is loaded for it.
+        let network = if self.game.is_ok() { self.network() } else { network::uniform() };
         let pace = self.loaded.as_ref().map_or(Duration::ZERO, |loaded| loaded.pace);
         let time =
             TimeSettings { overhead: self.settings.move_overhead, ponder: self.settings.ponder };
         let fallback = Game::default();
-        let (limits, notes) = Limits::new(go, self.game.as_ref().unwrap_or(&fallback), time);
+        let (limits, notes) = Limits::new(go, self.game().unwrap_or(&fallback), time);
         for note in notes {
             self.output.note(note);
         }
@@ -201,6 +208,7 @@ impl Engine {
             signal: signal.clone(),
             output: self.output.clone(),
             debug: self.debug,
+            seed: self.dice.bits(),
         };
         self.start(signal, move || search::run(job));
     }
@@ -222,8 +230,7 @@ impl Engine {
                 // The work, and the tree in it, is lost with the thread; a move is owed all the same.
                 self.output.note(format_args!("the system gives no thread: {why}"));
                 let best = self
-                    .game
-                    .as_ref()
+                    .game()
                     .and_then(|game| game.legal_actions().first().map(|action| game.uci(*action)));
                 self.output.line(uci::BestMove { best, ponder: None });
             }
@@ -334,6 +341,11 @@ impl Engine {
         }
         Ok(self.setup.clock.now().saturating_sub(before))
     }
+}
+
+/// Dice that repeat for a seed; for 0 others each time, by what the standard library gets from the system.
+fn dice(seed: u64) -> SplitMix64 {
+    SplitMix64::new(if seed == 0 { RandomState::new().hash_one(seed) } else { seed })
 }
 
 impl Drop for Engine {

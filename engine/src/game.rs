@@ -5,6 +5,7 @@
 
 use crate::action::Action;
 use shakmaty::fen::{Fen, ParseFenError};
+use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{
     CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionErrorKinds,
@@ -41,15 +42,36 @@ pub enum GameError {
     Position { fen: String, why: String },
     /// The move is not legal where it was to be played. `ply` counts from 1.
     Move { text: String, ply: usize, fen: String },
+    /// A word in a move's place that does not even look like one. `ply` counts from 1.
+    NoMove { text: String, ply: usize },
+}
+
+/// Longest part of a refused text that a message repeats, in characters: any FEN fits.
+const QUOTED: usize = 100;
+
+fn quote(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("`{}…`", &text[..end]),
+        None => format!("`{text}`"),
+    }
 }
 
 impl fmt::Display for GameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GameError::Syntax { fen, why } => write!(f, "`{fen}` is not a FEN: {why}"),
-            GameError::Position { fen, why } => write!(f, "`{fen}` is not a legal position: {why}"),
+            GameError::Syntax { fen, why } => write!(f, "{} is not a FEN: {why}", quote(fen)),
+            GameError::Position { fen, why } => {
+                write!(f, "{} is not a legal position: {why}", quote(fen))
+            }
             GameError::Move { text, ply, fen } => {
-                write!(f, "move {ply}, `{text}`, is not legal in `{fen}`")
+                write!(f, "move {ply}, {}, is not legal in `{fen}`", quote(text))
+            }
+            GameError::NoMove { text, ply } => {
+                write!(
+                    f,
+                    "move {ply}, {}, is no move; expected one like `e2e4` or `e7e8q`",
+                    quote(text)
+                )
             }
         }
     }
@@ -138,7 +160,11 @@ impl Game {
     }
 
     fn illegal(&self, text: &str) -> GameError {
-        GameError::Move { text: text.to_owned(), ply: self.actions.len() + 1, fen: self.fen() }
+        let (text, ply) = (text.to_owned(), self.actions.len() + 1);
+        if text.to_ascii_lowercase().parse::<UciMove>().is_err() {
+            return GameError::NoMove { text, ply };
+        }
+        GameError::Move { text, ply, fen: self.fen() }
     }
 
     #[must_use]
@@ -208,13 +234,15 @@ impl Game {
         (seen >= 3).then_some(Ending::Threefold)
     }
 
-    /// The moves that lead from `earlier` to this game, if it is a continuation of it.
+    /// The moves that lead from `earlier`, the last `back` plies of it taken back, to this game, if it is
+    /// a continuation of that.
     #[must_use]
-    pub fn continuation_of(&self, earlier: &Game) -> Option<&[Action]> {
+    pub fn continuation_of(&self, earlier: &Game, back: usize) -> Option<&[Action]> {
         let same_start = self.start == earlier.start
             && self.start.halfmoves() == earlier.start.halfmoves()
             && self.mode == earlier.mode;
-        self.actions.strip_prefix(earlier.actions.as_slice()).filter(|_| same_start)
+        let shared = earlier.actions.get(..earlier.actions.len().checked_sub(back)?)?;
+        self.actions.strip_prefix(shared).filter(|_| same_start)
     }
 }
 
@@ -295,6 +323,14 @@ mod tests {
         let error = game.play_uci("e7e4").unwrap_err();
         assert!(error.to_string().starts_with("move 2, `e7e4`"), "{error}");
         assert_eq!(game.actions().len(), 1);
+        for word in ["e7e9", "Nf3", "moves", "é", ""] {
+            let error = game.play_uci(word).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("move 2, `{word}`, is no move")), "{error}");
+        }
+        for long in ["x".repeat(1_000_000), "é".repeat(1_000_000)] {
+            assert!(game.play_uci(&long).unwrap_err().to_string().len() < 300);
+            assert!(Game::from_fen(&long, false).unwrap_err().to_string().len() < 300);
+        }
     }
 
     #[test]
@@ -323,10 +359,14 @@ mod tests {
         early.play_uci("e2e4").unwrap();
         let mut late = early.clone();
         late.play_uci("e7e5").unwrap();
-        assert_eq!(late.continuation_of(&early).map(<[Action]>::len), Some(1));
-        assert_eq!(early.continuation_of(&late), None);
+        assert_eq!(late.continuation_of(&early, 0).map(<[Action]>::len), Some(1));
+        assert_eq!(early.continuation_of(&late, 0), None);
+        assert_eq!(early.continuation_of(&late, 1).map(<[Action]>::len), Some(0));
+        assert_eq!(early.continuation_of(&late, 2).map(<[Action]>::len), Some(1));
+        assert_eq!(early.continuation_of(&late, 3), None);
         let mut other = Game::default();
         other.play_uci("d2d4").unwrap();
-        assert_eq!(other.continuation_of(&early), None);
+        assert_eq!(other.continuation_of(&early, 0), None);
+        assert_eq!(other.continuation_of(&early, 1).map(<[Action]>::len), Some(1));
     }
 }

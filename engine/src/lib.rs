@@ -34,6 +34,7 @@ pub mod search;
 pub mod signal;
 pub mod stderr_log;
 pub mod stopper;
+pub mod variety;
 pub mod world;
 
 pub use action::Action;

@@ -54,6 +54,11 @@ pub struct Settings {
     pub static_virtual: u32,
     pub final_move: FinalMove,
     pub scoring: Scoring,
+    /// 0 = always the best move.
+    pub temperature: f32,
+    pub temperature_moves: u32,
+    /// 0 = another one each time.
+    pub seed: u64,
     /// Empty = no log file.
     pub log_file: String,
 }
@@ -269,8 +274,26 @@ pub static TABLE: &[Entry] = &[
     Entry {
         name: "Scoring",
         kind: Kind::Combo { default: "mean", choices: &["mean", "max"] },
-        help: "Action value: mean of the predicted distribution, or its most likely bucket.",
+        help: "Action value and state value: mean of the predicted distribution, or its most likely bucket.",
         store: |s, v| s.scoring = if v.text() == "max" { Scoring::Max } else { Scoring::Mean },
+    },
+    Entry {
+        name: "Temperature",
+        kind: Kind::Real { default: 0.0, min: 0.0, max: 10.0 },
+        help: "Variety in the first moves, drawn by visits, values or policy as the search goes; 0 for the best move.",
+        store: |s, v| s.temperature = v.real(),
+    },
+    Entry {
+        name: "TemperatureMoves",
+        kind: Kind::Spin { default: 5, min: 0, max: 1000 },
+        help: "Number of the last move of a game that the temperature applies to.",
+        store: |s, v| s.temperature_moves = v.count(),
+    },
+    Entry {
+        name: "Seed",
+        kind: Kind::Spin { default: 0, min: 0, max: 2_147_483_647 },
+        help: "Of the draws by temperature: set again, they repeat; 0 for others each time.",
+        store: |s, v| s.seed = u64::from(v.count()),
     },
     Entry {
         name: "UCI_Chess960",
@@ -324,6 +347,9 @@ impl Default for Settings {
             static_virtual: 0,
             final_move: FinalMove::Robust,
             scoring: Scoring::Mean,
+            temperature: 0.0,
+            temperature_moves: 0,
+            seed: 0,
             log_file: String::new(),
         };
         // The table is the only place where a default is written.

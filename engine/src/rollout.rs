@@ -47,6 +47,7 @@ impl Rollouts {
         Ok(Evaluation {
             wdl,
             value,
+            value_mode: value,
             action_values: vec![0.5; moves],
             action_modes: vec![0.5; moves],
             policy: vec![1.0 / moves as f32; moves],

@@ -5,8 +5,8 @@
 
 use crate::action::Action;
 use crate::clock::Budget;
-use crate::direct::{self, Head};
-use crate::game::Game;
+use crate::direct::{Head, Question};
+use crate::game::{Game, GameError};
 use crate::host;
 use crate::limits::Limits;
 use crate::network::Network;
@@ -16,6 +16,7 @@ use crate::report::{self, Reporter};
 use crate::rollout;
 use crate::signal::Signal;
 use crate::stopper::Stopper;
+use crate::variety;
 use crate::world::RulesWorld;
 use crate::world::rules::State;
 use mcts::search::{Line, Searcher, Snapshot};
@@ -31,8 +32,8 @@ const SEED: u64 = 0;
 
 /// Everything one search needs.
 pub struct Job {
-    /// None: the position was refused, so there is no move.
-    pub game: Option<Game>,
+    /// A refused position has no move, only a reason.
+    pub game: Result<Game, GameError>,
     pub limits: Limits,
     pub settings: Settings,
     pub network: Network,
@@ -42,6 +43,8 @@ pub struct Job {
     pub signal: Arc<Signal>,
     pub output: Output,
     pub debug: bool,
+    /// For a move drawn by lot.
+    pub seed: u64,
 }
 
 /// The search tree between searches.
@@ -109,7 +112,7 @@ pub fn run(mut job: Job) -> Tree {
 }
 
 fn best_move(job: &Job, answer: &Answer) -> BestMove {
-    let (Some(game), Some(best)) = (&job.game, answer.best) else {
+    let (Ok(game), Some(best)) = (&job.game, answer.best) else {
         return BestMove { best: None, ponder: None };
     };
     let text = game.uci(best);
@@ -125,9 +128,12 @@ fn best_move(job: &Job, answer: &Answer) -> BestMove {
 
 fn think(job: &Job, tree: &mut Tree) -> Answer {
     let none = Answer { best: None, ponder: None };
-    let Some(game) = &job.game else {
-        job.output.note("no position to search: the last one was refused");
-        return none;
+    let game = match &job.game {
+        Ok(game) => game,
+        Err(why) => {
+            job.output.note(format_args!("no position to search: {why}"));
+            return none;
+        }
     };
     let legal = game.legal_actions();
     if legal.is_empty() {
@@ -198,7 +204,10 @@ fn ask_head(
     world: &RulesWorld,
     allowed: &[Action],
 ) -> (Option<Snapshot<Action>>, Answer) {
-    match direct::rank(head, world, &State::root(game), allowed, &job.settings) {
+    let root = State::root(game);
+    let question =
+        Question { head, world, root: &root, allowed, settings: &job.settings, seed: job.seed };
+    match question.answer() {
         Ok(snapshot) => {
             let best = snapshot.lines.first().and_then(|line| line.moves.first()).copied();
             (Some(snapshot), Answer { best, ponder: None })
@@ -222,14 +231,20 @@ fn search_tree(
     }
     let origin = origin(job);
     let related = tree.origin.as_ref() == Some(&origin);
-    let path = tree.root.as_ref().filter(|_| related).and_then(|root| game.continuation_of(root));
+    let last = tree.root.take().filter(|_| related);
     let Some(searcher) = &mut tree.searcher else {
         return (None, Answer { best: None, ponder: None });
     };
     let threads = host::threads(job.settings.threads);
     let pace = tree.pace.max(job.pace);
     searcher.set_params(params(job, pace));
-    let kept = searcher.set_root(State::root(game), path);
+    let path = |back| last.as_ref().and_then(|last| game.continuation_of(last, back));
+    let kept = match (path(0), searcher.way_back().and_then(path)) {
+        // Not where the last search was, but where the one before it had looked: the opponent did not play
+        // the move we pondered on.
+        (None, Some(aside)) => searcher.set_root_aside(State::root(game), aside),
+        (path, _) => searcher.set_root(State::root(game), path),
+    };
     searcher.restrict_root(&job.limits.searchmoves);
     tree.root = Some(game.clone());
     tree.origin = Some(origin);
@@ -248,7 +263,25 @@ fn search_tree(
     if let Some(error) = outcome.error {
         job.output.note(format_args!("the search ended early: {error}"));
     }
-    (Some(outcome.snapshot), Answer { best: outcome.best, ponder: outcome.ponder })
+    let answer = match by_lot(job, game, &outcome.snapshot.lines) {
+        // The reply to expect is in its own line.
+        Some(best) => Answer { best: Some(best), ponder: None },
+        None => Answer { best: outcome.best, ponder: outcome.ponder },
+    };
+    (Some(outcome.snapshot), answer)
+}
+
+/// The draw by lot of the first moves, where it is asked for: by visits, as AlphaZero's. A proven mate is
+/// not left to chance, nor is running into one.
+fn by_lot(job: &Job, game: &Game, lines: &[Line<Action>]) -> Option<Action> {
+    let temperature = variety::temperature(&job.settings, game.position())?;
+    if lines.first()?.mate_plies.is_some() {
+        return None;
+    }
+    let open: Vec<_> = lines.iter().filter(|line| line.mate_plies.is_none()).collect();
+    let logits: Vec<f32> = open.iter().map(|line| (line.visits as f32).ln()).collect();
+    let line = open.get(variety::draw(&logits, temperature, job.seed)?)?;
+    line.moves.first().copied()
 }
 
 /// The root's evaluation cannot be called back, and would take more than the clock still allows: any
@@ -263,11 +296,12 @@ fn world(job: &Job) -> RulesWorld {
     let settings = &job.settings;
     match settings.search {
         Search::Rollout => rollout::world(SEED),
-        _ => RulesWorld::new(
-            job.network.evaluator.clone(),
-            settings.scoring,
-            settings.state_value_share,
-        ),
+        search => {
+            // The player by state values asks that head alone.
+            let only_state = search == Search::StateValue;
+            let share = if only_state { 1.0 } else { settings.state_value_share };
+            RulesWorld::new(job.network.evaluator.clone(), settings.scoring, share)
+        }
     }
 }
 
@@ -280,6 +314,9 @@ fn origin(job: &Job) -> (usize, Settings) {
         show_wdl: false,
         move_overhead: 0,
         threads: 1,
+        temperature: 0.0,
+        temperature_moves: 0,
+        seed: 0,
         log_file: String::new(),
         ..job.settings.clone()
     };
@@ -323,13 +360,13 @@ fn hurried(preferred: usize, budget: Budget, pace: Duration) -> usize {
 }
 
 fn plain_answer(job: &Job) -> Answer {
-    let best = job.game.as_ref().and_then(|game| {
+    let best = job.game.as_ref().ok().and_then(|game| {
         let legal = game.legal_actions();
         let allowed =
             if job.limits.searchmoves.is_empty() { &legal } else { &job.limits.searchmoves };
         (!allowed.is_empty()).then(|| plain_move(game, allowed))
     });
-    if let (Some(game), Some(best)) = (&job.game, best) {
+    if let (Ok(game), Some(best)) = (&job.game, best) {
         let mut snapshot = empty();
         snapshot.lines.push(Line {
             moves: vec![best],

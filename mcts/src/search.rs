@@ -143,6 +143,9 @@ pub struct Searcher<W: World> {
     params: Params,
     tree: Tree,
     state: Option<W::State>,
+    /// The root before this one, and how many plies above it. Nobody searches there, but until the next
+    /// compaction its nodes are all in place.
+    earlier: Option<(u32, usize)>,
     /// `searchmoves`; empty = all.
     restriction: Vec<u16>,
 }
@@ -156,6 +159,7 @@ impl<W: World> Searcher<W> {
             params: params.sane(),
             tree: Tree::new(bytes),
             state: None,
+            earlier: None,
             restriction: Vec::new(),
         }
     }
@@ -184,29 +188,52 @@ impl<W: World> Searcher<W> {
 
     /// Drops the tree; keeps the root's state and the memory.
     pub fn clear(&mut self) {
+        self.earlier = None;
         self.tree.clear();
     }
 
     /// Makes `state` the root. `path` = actions from the former root to `state`, or None if unrelated
     /// (then the tree is dropped). Lifts any restriction. Returns visits kept.
     pub fn set_root(&mut self, state: W::State, path: Option<&[W::Action]>) -> u64 {
+        let root = self.tree.root;
+        self.turn(state, path.map(|path| (root, path)))
+    }
+
+    /// How many plies above the root the one before it lies, if its tree is still there.
+    pub fn way_back(&self) -> Option<usize> {
+        self.earlier.map(|(_, plies)| plies)
+    }
+
+    /// As [`Searcher::set_root`], with a `path` from the root before this one: for a turn the game was
+    /// not expected to take, when the last root was a guess or its move was taken back.
+    pub fn set_root_aside(&mut self, state: W::State, path: &[W::Action]) -> u64 {
+        let from = self.earlier.map(|(root, _)| (root, path));
+        self.turn(state, from)
+    }
+
+    fn turn(&mut self, state: W::State, from: Option<(u32, &[W::Action])>) -> u64 {
         self.restriction.clear();
-        let known = self.state.is_some();
-        self.state = Some(state);
-        let root = path
-            .filter(|_| known)
-            .and_then(|path| self.tree.descend(path.iter().map(|&action| action.into())))
+        let known = self.state.replace(state).is_some();
+        let found = from.filter(|_| known).and_then(|(from, path)| {
+            let root = self.tree.descend(from, path.iter().map(|&action| action.into()))?;
             // Anything but Expanded is evaluated anew: a proven node may have lost its edges, a refused
             // one is a real position after all, and path-dependent ends are no statistics of its own.
-            .filter(|&at| self.tree.node(at).meta().state() == State::Expanded);
-        match root {
+            let usable = self.tree.node(root).meta().state() == State::Expanded;
+            usable.then_some((root, from, path.len()))
+        });
+        match found {
             // The rest of the tree stays as garbage until a compaction.
-            Some(root) => {
+            Some((root, from, plies)) => {
+                self.earlier = match plies {
+                    0 if root == self.tree.root => self.earlier,
+                    0 => None,
+                    _ => Some((from, plies)),
+                };
                 self.tree.root = root;
                 self.tree.root().stats().visits
             }
             None => {
-                self.tree.clear();
+                self.clear();
                 0
             }
         }
@@ -287,8 +314,11 @@ impl<W: World> Searcher<W> {
                 Halt::Full if root == State::Expanded && !tally.tickets_left() => break,
                 Halt::Full => {
                     let idle = || root == State::Expanded && control.stopped();
-                    if !self.tree.grow() && !self.tree.compact(&idle) {
-                        break;
+                    if !self.tree.grow() {
+                        if !self.tree.compact(&idle) {
+                            break;
+                        }
+                        self.earlier = None;
                     }
                 }
                 Halt::None if root == State::Expanded || !tally.tickets_left() => break,

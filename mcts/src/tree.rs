@@ -275,9 +275,9 @@ impl Tree {
         }
     }
 
-    /// Follows `actions` down from the root; None when the tree does not reach that far.
-    pub fn descend(&self, actions: impl IntoIterator<Item = u16>) -> Option<u32> {
-        actions.into_iter().try_fold(self.root, |at, action| {
+    /// Follows `actions` down from the node `from`; None when the tree does not reach that far.
+    pub fn descend(&self, from: u32, actions: impl IntoIterator<Item = u16>) -> Option<u32> {
+        actions.into_iter().try_fold(from, |at, action| {
             let meta = self.node(at).meta();
             (meta.state() == crate::node::State::Expanded)
                 .then(|| self.edges(meta.edges()).iter().find(|e| e.action() == action)?.child())
@@ -362,12 +362,10 @@ mod tests {
         let block = tree.alloc_edges(&ranked(3)).unwrap();
         tree.root().publish(Meta::fresh(0).with_edges(block).with_state(State::Expanded));
         let child = tree.visit(&tree.edges(block), 2, &mut None).unwrap();
-        assert_eq!(tree.descend([]), Some(tree.root));
-        assert_eq!(tree.descend([2]), Some(child));
-        assert_eq!(
-            (tree.descend([1]), tree.descend([9]), tree.descend([2, 0])),
-            (None, None, None)
-        );
+        let descend = |actions: &[u16]| tree.descend(tree.root, actions.iter().copied());
+        assert_eq!(descend(&[]), Some(tree.root));
+        assert_eq!(descend(&[2]), Some(child));
+        assert_eq!((descend(&[1]), descend(&[9]), descend(&[2, 0])), (None, None, None));
         tree.node(child).claim(tree.node(child).meta());
         tree.release(child);
         assert_eq!(tree.node(child).meta().state(), State::Fresh);

@@ -18,9 +18,11 @@ pub struct Evaluation {
     pub wdl: [f32; 3],
     /// Win probability in [0, 1]: mean over the 64 buckets of the value head.
     pub value: f32,
+    /// The centre of the value head's most likely bucket ("max scoring" of paper 000).
+    pub value_mode: f32,
     /// Per legal move, the win probability in [0, 1] after it (mean over the buckets).
     pub action_values: Vec<f32>,
-    /// Per legal move, the centre of the most likely bucket ("max scoring" of paper 000).
+    /// Per legal move, the centre of the most likely bucket.
     pub action_modes: Vec<f32>,
     /// Per legal move; sums to 1.
     pub policy: Vec<f32>,

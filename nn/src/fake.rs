@@ -26,6 +26,7 @@ fn uniform(query: &Query<'_>) -> Result<Evaluation, EvalError> {
     Ok(Evaluation {
         wdl: [0.25, 0.5, 0.25],
         value: 0.5,
+        value_mode: 0.5,
         action_values: vec![0.5; moves],
         action_modes: vec![0.5; moves],
         policy: vec![1.0 / moves as f32; moves],
@@ -67,11 +68,12 @@ impl Hashed {
             weights.push(0.01 + weight * weight * weight);
         }
         let total: f32 = weights.iter().sum();
-        let action_modes =
-            action_values.iter().map(|q| ((q * 64.0).floor().min(63.0) + 0.5) / 64.0).collect();
+        let bucket = |q: f32| ((q * 64.0).floor().min(63.0) + 0.5) / 64.0;
+        let action_modes = action_values.iter().copied().map(bucket).collect();
         Ok(Evaluation {
             wdl: [value - draw / 2.0, draw, 1.0 - value - draw / 2.0],
             value,
+            value_mode: bucket(value),
             action_values,
             action_modes,
             policy: weights.iter().map(|w| w / total).collect(),

@@ -127,6 +127,7 @@ pub fn answer(
     Ok(Evaluation {
         wdl: [result[2], result[1], result[0]],
         value: mean(&board),
+        value_mode: mode(&board),
         action_values: rows.chunks_exact(BUCKETS).map(mean).collect(),
         action_modes: rows.chunks_exact(BUCKETS).map(mode).collect(),
         policy: softmax(policy),
@@ -162,6 +163,27 @@ mod tests {
             assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-4);
             assert_eq!(answer.action_values.len(), query.legal.len());
         }
+    }
+
+    #[test]
+    fn mean_and_mode_are_two_summaries_of_one_distribution() {
+        // Nine parts in ten far up, one part spread over the bottom: e^x of the logits.
+        let mut row = [-1000.0; BUCKETS];
+        (row[60], row[2]) = (9.0_f32.ln(), 0.0);
+        let level = [0.0; 3];
+        let rows = [row, {
+            row.reverse();
+            row
+        }]
+        .concat();
+        let answer = answer(&[0.0, 0.0], &rows, &row, &level).unwrap();
+        let (high, low) = (60.5 / 64.0, 2.5 / 64.0);
+        let near = |a: f32, b: f32| (a - b).abs() < 1e-5;
+        assert!(near(answer.action_values[0], 0.9 * high + 0.1 * low));
+        assert!(near(answer.action_values[1], 1.0 - answer.action_values[0]));
+        assert_eq!(answer.action_modes, [high, 1.0 - high]);
+        assert_eq!(answer.value_mode, 1.0 - high);
+        assert!(near(answer.value, answer.action_values[1]));
     }
 
     #[test]

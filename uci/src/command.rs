@@ -8,7 +8,7 @@
 /// Other words of its own need no entry here as long as no word of the protocol follows them.
 pub const ENGINE_WORDS: [&str; 4] = ["bench", "d", "eval", "help"];
 
-/// One line from the GUI. Moves stay text (checked for shape only): legality is the engine's matter.
+/// One line from the GUI. Moves stay text: what is legal, or a move at all, is the engine's matter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// `uci`: introduce yourself, then `uciok`. May come more than once.
@@ -27,7 +27,8 @@ pub enum Command {
     Position {
         /// Where the moves begin.
         start: StartPosition,
-        /// The moves played from there, `0000` among them; promotions in lower case.
+        /// The moves played from there, promotions in lower case. Every word is here, even one that is no
+        /// move: a game with a hole in it is another game, which the engine must be able to refuse.
         moves: Vec<String>,
     },
     /// `go …`: start a search.

@@ -11,7 +11,7 @@ use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, EnPassantMode, MoveList, Position};
 use std::sync::Arc;
 
-/// Which summary of the action-value distribution counts (paper 000, section 2).
+/// Which summary of a head's distribution over win probabilities counts (paper 000, section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scoring {
     /// Expectation over the buckets.
@@ -59,26 +59,28 @@ impl State {
         }
     }
 
+    /// How many plies ago this position was on the board, latest first.
+    fn earlier(&self) -> impl Iterator<Item = usize> + '_ {
+        let now = self.key();
+        let reach = self.position.halfmoves() as usize;
+        let past = (4..=reach).step_by(2).map_while(|plies| Some((plies, self.key_before(plies)?)));
+        past.filter(move |(_, key)| *key == now).map(|(plies, _)| plies)
+    }
+
     /// Twice inside the tree is a draw: whoever steered back once can do so again. What was on the real
     /// board, root included, must come a third time, as the arbiter counts.
     fn repeats(&self) -> bool {
-        let now = self.key();
-        let reach = self.position.halfmoves() as usize;
         let mut seen = 0;
-        for plies in (4..=reach).step_by(2) {
-            match self.key_before(plies) {
-                None => return false,
-                Some(key) if key != now => {}
-                Some(_) if plies < self.path.len() => return true,
-                Some(_) => {
-                    seen += 1;
-                    if seen == 2 {
-                        return true;
-                    }
-                }
-            }
-        }
-        false
+        self.earlier().any(|plies| {
+            seen += 1;
+            plies < self.path.len() || seen == 2
+        })
+    }
+
+    /// This position was on the board before, if only once.
+    #[must_use]
+    pub fn returns(&self) -> bool {
+        self.earlier().next().is_some()
     }
 
     /// Plays a move that may be anything. None, and nothing changed, if it is not legal; else whether
@@ -121,7 +123,7 @@ impl RulesWorld {
         check(answer, legal.len())?;
         let scores = action_scores(answer, self.scoring);
         let best = scores.iter().copied().fold(0.0, f32::max);
-        let value = best + self.state_share * (answer.value - best);
+        let value = best + self.state_share * (state_score(answer, self.scoring) - best);
         let edges = legal
             .iter()
             .zip(scores)
@@ -138,6 +140,15 @@ pub fn action_scores(answer: &Evaluation, scoring: Scoring) -> &[f32] {
     match scoring {
         Scoring::Mean => &answer.action_values,
         Scoring::Max => &answer.action_modes,
+    }
+}
+
+/// The state value that `scoring` asks for.
+#[must_use]
+pub fn state_score(answer: &Evaluation, scoring: Scoring) -> f32 {
+    match scoring {
+        Scoring::Mean => answer.value,
+        Scoring::Max => answer.value_mode,
     }
 }
 
@@ -162,7 +173,8 @@ pub fn check(answer: &Evaluation, moves: usize) -> Result<(), EvalError> {
             return Err(EvalError::NotANumber(name));
         }
     }
-    if !answer.value.is_finite() || !answer.wdl.iter().all(|share| share.is_finite()) {
+    let values = [answer.value, answer.value_mode];
+    if !values.iter().chain(&answer.wdl).all(|value| value.is_finite()) {
         return Err(EvalError::NotANumber("value"));
     }
     Ok(())

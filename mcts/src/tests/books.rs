@@ -113,6 +113,52 @@ fn moving_the_root_keeps_the_visits_of_the_move_played() {
 }
 
 #[test]
+fn a_root_aside_is_found_again_until_the_tree_is_compacted() {
+    let world = Wide::CHESSLIKE;
+    let (mut searcher, outcome) = search(&world, 0, Params::default(), 1, 3000);
+    let after = |path: &[u16]| {
+        let mut state = 0;
+        for &action in path {
+            world.step(&mut state, action);
+        }
+        state
+    };
+    assert_eq!(searcher.way_back(), None);
+    // The expected reply and another one that was looked at.
+    let line = &outcome.snapshot.lines[0].moves;
+    let guess = [line[0], line[1]];
+    let kept = searcher.set_root(after(&guess), Some(&guess));
+    assert_eq!(searcher.way_back(), Some(2));
+    searcher.run(&world, 1, Some(200), &Patient);
+    let aside = (0..35)
+        .map(|reply| [line[0], reply])
+        .find(|path| *path != guess && searcher.tree().descend(0, *path).is_some())
+        .expect("another reply was visited");
+    let at = searcher.tree().descend(0, aside).unwrap();
+    let visits = searcher.tree().node(at).stats().visits;
+    assert_eq!(searcher.set_root_aside(after(&aside), &aside), visits);
+    let outcome = searcher.run(&world, 1, Some(50), &Patient);
+    assert_eq!(outcome.snapshot.nodes, visits + 50);
+    assert_eq!(searcher.audit().below_law, 0);
+    // The guess keeps what it had, and its own search on top; a step down moves the way back.
+    assert_eq!(searcher.set_root_aside(after(&guess), &guess), kept + 200);
+    let best = searcher.run(&world, 1, Some(0), &Patient).best.unwrap();
+    let next = [guess[0], guess[1], best];
+    assert!(searcher.set_root(after(&next), Some(&[best])) > 0);
+    assert_eq!(searcher.way_back(), Some(1));
+    assert_eq!(searcher.set_root_aside(after(&guess), &[]), kept + 200, "a move taken back");
+    assert_eq!(searcher.way_back(), None);
+
+    let mut small = Searcher::new(Params::default(), MIB);
+    small.set_root(0, None);
+    let best = small.run(&world, 1, Some(500), &Patient).best.unwrap();
+    small.set_root(after(&[best]), Some(&[best]));
+    small.run(&world, 1, Some(10_000), &Patient);
+    assert_eq!(small.way_back(), None, "compacted away");
+    assert_eq!(small.set_root_aside(0, &[]), 0);
+}
+
+#[test]
 fn the_same_root_again_keeps_everything() {
     let (mut searcher, _) = search(&Wide::CHESSLIKE, 0, Params::default(), 1, 500);
     assert_eq!(searcher.set_root(0, Some(&[])), 500);

@@ -1,8 +1,8 @@
 //! Reads what follows `position`: a start, and the moves played from it.
 //!
 //! It looks at shapes only. Any text can stand in a FEN field, and a move need not be legal: the engine, which
-//! knows chess, refuses what is wrong, and must therefore get to see it. Only words that cannot belong to a
-//! FEN or a game at all are left out, each time with a note.
+//! knows chess, refuses what is wrong, and must therefore get to see it, a word among the moves that is none
+//! included. Only words between a start and its moves are left out, each time with a note.
 
 use super::words::{Skipped, Words, as_move, quote};
 use crate::command::{Command, StartPosition};
@@ -33,7 +33,7 @@ pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Option<Command>
         if is_fen { StartPosition::Fen(fen(&mut words, notes)) } else { StartPosition::Startpos };
     to_moves(&mut words, &mut skipped, notes);
     skipped.note("position", notes);
-    let moves = moves(words, notes);
+    let moves = moves(words);
     Some(Command::Position { start, moves })
 }
 
@@ -75,21 +75,10 @@ fn to_moves(words: &mut Words, skipped: &mut Skipped, notes: &mut Vec<String>) {
     }
 }
 
-/// The moves up to the first word that is none: what follows it was played from a position unknown to us.
-fn moves(words: Words, notes: &mut Vec<String>) -> Vec<String> {
-    let count = words.clone().count();
-    let mut moves = Vec::with_capacity(count);
-    for word in words {
-        let Some(text) = as_move(word) else {
-            let (place, word) = (moves.len() + 1, quote(word));
-            notes.push(format!(
-                "position: move {place} of {count}, {word}, is not a move; the list ends before it"
-            ));
-            break;
-        };
-        moves.push(text);
-    }
-    moves
+/// All that is left, promotions in lower case. A list shortened here would be another game, and the engine
+/// would answer for a position that is not on the board.
+fn moves(words: Words) -> Vec<String> {
+    words.map(|word| as_move(word).unwrap_or_else(|| word.to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -180,13 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn the_list_ends_before_a_damaged_move_which_is_named_with_its_place() {
-        let (_, moves, notes) = noted("startpos moves e2e4 e7e9 g1f3");
-        assert_eq!(moves, ["e2e4"]);
-        assert_eq!(
-            notes,
-            ["position: move 2 of 3, `e7e9`, is not a move; the list ends before it"]
-        );
+    fn a_word_among_the_moves_that_is_none_reaches_the_engine() {
+        let (_, moves) = clear("startpos moves e2e4 e7e9 g1f3 moves Nf3 e7e8Q");
+        assert_eq!(moves, ["e2e4", "e7e9", "g1f3", "moves", "Nf3", "e7e8q"]);
     }
 
     #[test]
