@@ -1,5 +1,7 @@
 //! `mavka train`: trains a network on labelled positions, and goes on where an earlier call stopped.
 
+mod curve;
+
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn::checkpoint::Network;
@@ -70,6 +72,7 @@ fn parse_data(text: &str) -> Result<(PathBuf, f64), String> {
 struct Bar {
     bar: ProgressBar,
     deadline: Option<Instant>,
+    folder: PathBuf,
 }
 
 impl Watcher for Bar {
@@ -86,6 +89,10 @@ impl Watcher for Bar {
 
     fn checkpoint(&mut self, progress: &Progress, _network: &Network) {
         log::info!("checkpoint at {} examples, {:.0} examples/s", progress.seen, progress.speed);
+        let picture = self.folder.join("losses.svg");
+        if let Err(what) = curve::draw(&self.folder.join("losses.csv"), &picture) {
+            log::warn!("no picture of the losses: {what}");
+        }
     }
 }
 
@@ -128,7 +135,8 @@ fn work(args: &Train) -> Result<(), Box<dyn Error>> {
     let deadline =
         args.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
     let mut step = step(args, &config);
-    let network = nn::train::run(&config, &session, step.as_mut(), &mut Bar { bar, deadline })?;
+    let mut bar = Bar { bar, deadline, folder: args.folder.clone() };
+    let network = nn::train::run(&config, &session, step.as_mut(), &mut bar)?;
     eprintln!(
         "{} parameters in {}",
         network.values.len(),
