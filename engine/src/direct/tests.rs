@@ -201,6 +201,19 @@ fn the_hundredth_quiet_ply_counts_as_half() {
     assert_eq!(best(Head::ActionValue, &mate, &opinions), "g6g7");
 }
 
+#[test]
+fn stalemate_counts_as_half() {
+    let queen = game("7k/8/8/6Q1/8/8/8/K7 w - - 0 1", "");
+    for head in [Head::ActionValue, Head::StateValue] {
+        let ahead = Opinions::of_positions(&queen, &[("g5g6", 0.999, 0.9), ("g5g4", 0.6, 0.1)]);
+        assert_eq!(best(head, &queen, &ahead), "g5g4", "{head:?}");
+        let behind = Opinions::of_positions(&queen, &[("g5g6", 0.1, 0.0), ("g5g4", 0.4, 0.1)]);
+        assert_eq!(best(head, &queen, &behind), "g5g6", "{head:?}");
+    }
+    let opinions = Opinions::of(&[("g5g6", 0.9, 0.9), ("g5g4", 0.9, 0.1)]);
+    assert_eq!(best(Head::Policy, &queen, &opinions.standing(&queen, 0.9)), "g5g4");
+}
+
 /// Five good moves and a sixth, all liked differently.
 const WON: [(&str, f32, f32); 6] = [
     ("e2e4", 0.999, 0.10),
@@ -244,7 +257,7 @@ fn max_scoring_reaches_the_mark_with_its_last_bucket() {
 
 #[test]
 fn fewer_than_five_moves_must_all_win() {
-    let corner = game("K7/8/8/8/8/8/7k/8 w - - 0 1", "");
+    let corner = game("K7/8/8/8/8/6p1/7k/8 w - - 0 1", "");
     assert_eq!(corner.legal_actions().len(), 3);
     let opinions =
         |third| Opinions::of(&[("a8b8", 0.999, 0.1), ("a8a7", 0.998, 0.5), ("a8b7", third, 0.2)]);
