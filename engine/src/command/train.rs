@@ -10,7 +10,7 @@ use nn::device::{Backend, pick};
 use nn::net::Layout;
 use nn::train::{BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, Watcher};
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,8 @@ pub struct Train {
     /// Folder of the run: configuration, losses, training state, network.
     #[arg(long, default_value = "runs/default")]
     folder: PathBuf,
-    /// Configuration to start from (JSON); default: the folder's own, else the built-in one.
+    /// Configuration to start from (JSON, see assets/recipes); default: the folder's own, else the
+    /// built-in one.
     #[arg(long)]
     config: Option<PathBuf>,
     /// A data file and its share of the examples, as FILE or FILE=SHARE; repeat for several.
@@ -159,8 +160,27 @@ fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
     Box::new(BurnStep::new(layout, loss, device))
 }
 
-fn load_config(path: &PathBuf) -> Result<RunConfig, Box<dyn Error>> {
+fn load_config(path: &Path) -> Result<RunConfig, Box<dyn Error>> {
     let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
     Ok(serde_json::from_str(&text).map_err(|error| fault(&error))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_recipes_can_be_run() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/recipes");
+        let size = |name: &str| {
+            let config = load_config(&folder.join(name)).unwrap();
+            config.network.check().unwrap();
+            config.kinds.check().unwrap();
+            Layout::new(&config.network).len
+        };
+        let (small, large) = (size("small.json"), size("large.json"));
+        assert!(small < 1_000_000, "{small}");
+        assert!((8_000_000..25_000_000).contains(&large), "{large}");
+    }
 }
