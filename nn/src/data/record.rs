@@ -16,7 +16,7 @@ pub const UNKNOWN_RESULT: u8 = 3;
 /// The action value that stands for win probability 1.
 pub const VALUE_ONE: u8 = 127;
 
-/// A reader makes room for so much: growing by and by is a twentieth of its work.
+/// A reader makes room for so much at once, rather than grow by and by.
 const USUAL_MOVES: usize = 32;
 const USUAL_LINE: usize = 20;
 
