@@ -25,7 +25,7 @@ pub struct Train {
     #[arg(long)]
     config: Option<PathBuf>,
     /// A data file and its share of the examples, as FILE or FILE=SHARE; repeat for several.
-    #[arg(long, value_parser = parse_data)]
+    #[arg(long, value_parser = super::data::read_share)]
     data: Vec<(PathBuf, f64)>,
     /// Files (EPD, CSV) whose positions must not be trained on.
     #[arg(long, num_args = 1..)]
@@ -57,16 +57,6 @@ pub struct Train {
     /// `cpu` trains on hand-written kernels, `cuda` through burn on a GPU.
     #[arg(long, default_value = "cpu")]
     device: Backend,
-}
-
-fn parse_data(text: &str) -> Result<(PathBuf, f64), String> {
-    match text.rsplit_once('=') {
-        None => Ok((text.into(), 1.0)),
-        Some((path, share)) => {
-            let share = share.parse().map_err(|_| format!("share \"{share}\" is no number"))?;
-            Ok((path.into(), share))
-        }
-    }
 }
 
 /// Shows a bar on stderr and watches the clock.

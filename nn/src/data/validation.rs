@@ -42,7 +42,7 @@ pub fn validation(
         mate_share: 0.0,
         variation_share: f64::from(u8::from(ask == Ask::Variation)),
         min_depth: config.kinds.min_depth,
-        ..Kinds::default()
+        ..Kinds::plain()
     };
     let mut games: Vec<(Game, Vec<usize>)> = Vec::new();
     for game in reader {

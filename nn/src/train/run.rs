@@ -45,7 +45,7 @@ impl Default for RunConfig {
             network: NetConfig::default(),
             init: None,
             data: Vec::new(),
-            kinds: Kinds { variation_share: 0.4, ..Kinds::default() },
+            kinds: Kinds::default(),
             buffer: 200_000,
             batch: 256,
             schedule: Schedule::default(),
