@@ -2,8 +2,10 @@
 //!
 //! `record` says what a game is, `read` and `write` know its bytes, `sample` draws positions from it,
 //! `build` turns one into an [`Example`] with the labels of `label`, `filter` keeps test suites and
-//! repetitions out, `mix` shuffles the examples of several files, `validation` takes the held-out games.
+//! repetitions out, `mix` shuffles the examples of several files, `validation` takes the held-out games,
+//! `boards` makes positions up that no file holds.
 
+pub mod boards;
 mod build;
 pub mod error;
 pub mod example;
@@ -26,5 +28,5 @@ pub use mix::{MixConfig, MixSource, Mixer, spawn};
 pub use read::{FileReader, GameReader};
 pub use record::{Format, Game};
 pub use sample::Kinds;
-pub use validation::{Ask, validation};
+pub use validation::{Ask, HeldOut, Variant, validation};
 pub use write::GameWriter;

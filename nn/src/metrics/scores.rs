@@ -58,3 +58,13 @@ pub fn kendall_tau_b(a: &[f32], b: &[f32]) -> Option<f64> {
     let scale = (a_differs as f64 * b_differs as f64).sqrt();
     (scale > 0.0).then(|| agree as f64 / scale)
 }
+
+/// Mean distance of `values` from those that are known; None if none is.
+#[must_use]
+pub fn mean_error(values: &[f32], known: &[f32]) -> Option<f64> {
+    let pairs = values.iter().zip(known).filter(|(_, known)| !known.is_nan());
+    let (sum, count) = pairs.fold((0.0, 0u32), |(sum, count), (value, known)| {
+        (sum + f64::from((value - known).abs()), count + 1)
+    });
+    (count > 0).then(|| sum / f64::from(count))
+}
