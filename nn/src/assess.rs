@@ -7,7 +7,7 @@ use crate::evaluator::EvalError;
 use crate::imagine;
 use crate::infer::answer;
 use crate::metrics::{Answer, Metrics};
-use crate::net::{BUCKETS, Layout};
+use crate::net::BUCKETS;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Examples a thread takes at a time.
@@ -16,7 +16,7 @@ const GROUP: usize = 4;
 /// Judges all examples with `threads` threads, calling `done` with the number of each finished group.
 ///
 /// # Errors
-/// A head answered something that is no number.
+/// A head answered something that is no number, or a thread broke down.
 pub fn assess(
     network: &Network,
     examples: &[Example],
@@ -25,28 +25,28 @@ pub fn assess(
 ) -> Result<Metrics, EvalError> {
     let next = AtomicUsize::new(0);
     let work = || {
-        let (mut trace, mut metrics) = (Trace::default(), Metrics::default());
+        let mut judge = Judge {
+            network,
+            trace: Trace::default(),
+            again: Trace::default(),
+            metrics: Metrics::default(),
+        };
         loop {
             // Relaxed: only the number is shared.
             let first = next.fetch_add(GROUP, Ordering::Relaxed);
             let group = examples.get(first..examples.len().min(first + GROUP)).unwrap_or_default();
             if group.is_empty() {
-                return Ok(metrics);
+                return Ok(judge.metrics);
             }
-            let items: Vec<Item<'_>> =
-                group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
-            forward(&network.layout, &network.values, &items, Heads::All, false, &mut trace);
-            let mut start = 0;
-            for (p, example) in group.iter().enumerate() {
-                judge(&network.layout, &trace, p, start, example, &mut metrics)?;
-                start += example.moves.len();
-            }
+            judge.group(group)?;
             done(group.len());
         }
     };
     let parts: Vec<Result<Metrics, EvalError>> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        running.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        // A part that is missing would make all numbers wrong without a word.
+        let broken = |_| Err(EvalError::Device("a thread of the assessment broke down".to_owned()));
+        running.into_iter().map(|thread| thread.join().unwrap_or_else(broken)).collect()
     });
     let mut metrics = Metrics::default();
     for part in parts {
@@ -55,37 +55,103 @@ pub fn assess(
     Ok(metrics)
 }
 
-/// Takes in position `p` of a pass, whose moves begin at `start`.
-fn judge(
-    layout: &Layout,
-    trace: &Trace,
-    p: usize,
-    start: usize,
-    example: &Example,
-    metrics: &mut Metrics,
-) -> Result<(), EvalError> {
-    let legal = imagine::legal_moves(layout, trace, p);
-    let next = example.next.as_ref().map(|_| imagine::next_board(layout, trace, p));
-    let mut judged = Answer {
-        legal: Some(&legal),
-        terminal: Some(imagine::terminal(trace, p)),
-        next: next.as_ref(),
-        ..Answer::default()
-    };
-    if example.moves.is_empty() {
-        metrics.add(example, &judged);
-        return Ok(());
+/// One thread's.
+struct Judge<'a> {
+    network: &'a Network,
+    trace: Trace,
+    /// Scratch for what is asked a second time.
+    again: Trace,
+    metrics: Metrics,
+}
+
+impl Judge<'_> {
+    fn group(&mut self, group: &[Example]) -> Result<(), EvalError> {
+        let items: Vec<Item<'_>> =
+            group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
+        let Network { layout, values, .. } = self.network;
+        forward(layout, values, &items, Heads::All, false, &mut self.trace);
+        let mut start = 0;
+        for (p, example) in group.iter().enumerate() {
+            self.example(p, start, example)?;
+            start += example.moves.len();
+        }
+        Ok(())
     }
-    let moves = start..start + example.moves.len();
-    let evaluation = answer(
-        &trace.policy[moves.clone()],
-        &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
-        &trace.value[p * BUCKETS..][..BUCKETS],
-        &trace.result[p * 3..][..3],
-    )?;
-    judged.policy = &evaluation.policy;
-    judged.action_values = &evaluation.action_values;
-    judged.value = Some(evaluation.value);
-    metrics.add(example, &judged);
-    Ok(())
+
+    /// Takes in position `p` of the last pass, whose moves begin at `start`.
+    fn example(&mut self, p: usize, start: usize, example: &Example) -> Result<(), EvalError> {
+        let (layout, trace) = (&self.network.layout, &self.trace);
+        let legal = imagine::legal_moves(layout, trace, p);
+        let next = example.next.as_ref().map(|_| imagine::next_board(layout, trace, p));
+        let mut judged = Answer {
+            legal: Some(&legal),
+            terminal: Some(imagine::terminal(trace, p)),
+            next: next.as_ref(),
+            ..Answer::default()
+        };
+        if example.moves.is_empty() {
+            self.metrics.add(example, &judged);
+            return Ok(());
+        }
+        let moves = start..start + example.moves.len();
+        let policy = &trace.policy[moves.clone()];
+        let evaluation = answer(
+            policy,
+            &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
+            &trace.value[p * BUCKETS..][..BUCKETS],
+            &trace.result[p * 3..][..3],
+        )?;
+        let known = (example.moves.as_slice(), policy);
+        judged.choice =
+            imagine::choice(self.network, &example.features, &legal, known, &mut self.again);
+        judged.policy = &evaluation.policy;
+        judged.action_values = &evaluation.action_values;
+        judged.value = Some(evaluation.value);
+        self.metrics.add(example, &judged);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::boards::{random_boards, unlabelled, unlabelled_action};
+    use crate::encode::canonical_moves;
+    use crate::net::NetConfig;
+
+    fn examples() -> Vec<Example> {
+        let boards = random_boards(7, 1);
+        let states = boards.iter().map(|board| unlabelled(board, None));
+        let actions =
+            boards.iter().map(|board| unlabelled_action(board, canonical_moves(board)[0]));
+        states.chain(actions.flatten()).collect()
+    }
+
+    #[test]
+    fn threads_change_no_sum() {
+        let network = Network::new(&NetConfig::default(), 1);
+        let examples = examples();
+        let told = AtomicUsize::new(0);
+        let done = |n| {
+            told.fetch_add(n, Ordering::Relaxed);
+        };
+        let one = assess(&network, &examples, 1, &done).expect("numbers");
+        let three = assess(&network, &examples, 3, &done).expect("numbers");
+        assert_eq!(told.into_inner(), 2 * examples.len());
+        for (one, three) in one.rows().iter().zip(three.rows()) {
+            assert_eq!(one.count, three.count, "{}", one.name);
+            let difference = one.value.unwrap_or(0.0) - three.value.unwrap_or(0.0);
+            assert!(difference.abs() < 1e-9, "{}", one.name);
+        }
+        assert_eq!((one.terminal.count(), one.next_exact.count()), (14, 7));
+        assert_eq!((one.policy_top[0].count(), one.value_error.count()), (0, 0));
+    }
+
+    #[test]
+    fn an_answer_that_is_no_number_is_an_error() {
+        let mut network = Network::new(&NetConfig::default(), 1);
+        let start = network.layout.value_buckets.bias.start;
+        network.values[start] = f32::NAN;
+        assert_eq!(assess(&network, &examples(), 2, &|_| ()), Err(EvalError::NotANumber("value")));
+    }
 }

@@ -1,9 +1,11 @@
 //! What the network imagines: legal moves, game end and next board, read off the heads' logits. The
 //! answers are taken as they are; whether they make a position is for the caller to find out.
 
-use crate::cpu::Trace;
+use crate::checkpoint::Network;
+use crate::cpu::{Heads, Item, Trace, forward};
 use crate::data::Terminal;
-use crate::encode::{MoveCode, NextBoard};
+use crate::encode::{Features, MoveCode, NextBoard};
+use crate::metrics::best_index;
 use crate::net::{Layout, TOKENS};
 
 /// The moves that the legality head finds legal at position `p` of a pass over all heads, by (from,
@@ -19,6 +21,27 @@ pub fn legal_moves(layout: &Layout, trace: &Trace, p: usize) -> Vec<MoveCode> {
         moves.extend(promotions.map(|promotion| MoveCode { from, to, promotion }));
     }
     moves
+}
+
+/// The move that the policy prefers among `found`, the moves found legal by [`legal_moves`]: the
+/// network's choice if nobody tells it the rules. None if it found none. `known` are moves whose
+/// `policy` was asked already; the network is asked again only if `found` has others.
+#[must_use]
+pub fn choice(
+    network: &Network,
+    features: &Features,
+    found: &[MoveCode],
+    (known, policy): (&[MoveCode], &[f32]),
+    scratch: &mut Trace,
+) -> Option<MoveCode> {
+    let of = |m: &MoveCode| known.iter().position(|other| other == m).and_then(|i| policy.get(i));
+    let scores: Option<Vec<f32>> = found.iter().map(|m| of(m).copied()).collect();
+    let scores = scores.unwrap_or_else(|| {
+        let item = Item { features, moves: found };
+        forward(&network.layout, &network.values, &[item], Heads::Play, false, scratch);
+        scratch.policy.clone()
+    });
+    found.get(best_index(&scores)?).copied()
 }
 
 /// What the terminal head says of position `p`.
@@ -47,5 +70,39 @@ pub fn next_board(layout: &Layout, trace: &Trace, p: usize) -> NextBoard {
 
 /// Index of the largest logit, the first of equals.
 fn largest(logits: &[f32]) -> usize {
-    crate::metrics::best_index(logits).unwrap_or(0)
+    best_index(logits).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::testing::position;
+    use crate::encode::canonical_moves;
+    use crate::net::NetConfig;
+
+    #[test]
+    fn moves_that_nobody_asked_for_are_asked_for() {
+        let network = Network::new(&NetConfig::default(), 3);
+        let state = position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1");
+        let features = Features::of(&state);
+        let legal: Vec<MoveCode> =
+            canonical_moves(&state).iter().filter_map(|&m| MoveCode::new(m, false)).collect();
+        let mut trace = Trace::default();
+        let item = Item { features: &features, moves: &legal };
+        forward(&network.layout, &network.values, &[item], Heads::All, false, &mut trace);
+        let policy = trace.policy.clone();
+        let best = best_index(&policy).map(|index| legal[index]);
+        let mut pick = |found: &[MoveCode], known: &[MoveCode], policy: &[f32]| {
+            choice(&network, &features, found, (known, policy), &mut trace)
+        };
+        assert_eq!(pick(&legal, &legal, &policy), best);
+        assert_eq!(pick(&legal, &[], &[]), best, "the same without any known move");
+        assert_eq!(pick(&[], &legal, &policy), None);
+        let invented = MoveCode { from: 30, to: 31, promotion: 0 };
+        assert_eq!(pick(&[invented], &legal, &policy), Some(invented));
+        let mut both = legal.clone();
+        both.push(invented);
+        let chosen = pick(&both, &legal, &policy);
+        assert!(chosen == best || chosen == Some(invented));
+    }
 }

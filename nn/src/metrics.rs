@@ -1,16 +1,20 @@
 //! How good the answers are: pure functions over numbers, and [`Metrics`], which adds them up over
 //! examples. Knows no tensors and no device. A metric that has no answer (no label, a division by
 //! nothing) is left out, never counted as zero.
+//!
+//! Every mean is one over positions, so that its interval is honest: the moves of a position are right
+//! and wrong together. Paper 000 must do so too, for its F1 is below both precision and recall.
 
+mod interval;
 mod scores;
 mod sums;
 
-pub use scores::{best_index, kendall_tau_b, rank_of, regret};
+pub use interval::{Z95, wilson};
+pub use scores::{best_index, kendall_tau_b, mean_error, rank_of, regret};
 pub use sums::{BINS, Calibration, Counts, Mean};
 
 use crate::data::{Example, Terminal};
 use crate::encode::{MoveCode, NextBoard};
-use std::fmt;
 
 /// What the network answered to an example. Whatever a head was not asked for is empty or None.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,45 +27,75 @@ pub struct Answer<'a> {
     pub value: Option<f32>,
     /// The moves that the legality head finds legal.
     pub legal: Option<&'a [MoveCode]>,
+    /// The policy's choice among `legal`; None if there is none.
+    pub choice: Option<MoveCode>,
     pub terminal: Option<Terminal>,
     /// The board after the action.
     pub next: Option<&'a NextBoard>,
 }
 
-/// Sums over examples; [`fmt::Display`] prints a table of what there is.
+/// Sums over examples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Metrics {
-    /// The labelled best move has the largest policy.
-    pub policy_top1: Mean,
-    /// … is among the three largest.
-    pub policy_top3: Mean,
-    /// … among the five largest.
-    pub policy_top5: Mean,
-    /// Win probability lost by the policy's choice, where all values are known.
+    /// The labelled best move has the largest policy, is among the three largest, among the five.
+    pub policy_top: [Mean; 3],
+    /// The same by action value.
+    pub action_top: [Mean; 3],
+    /// Win probability lost by the policy's choice, where there is one and all values are known.
     pub policy_regret: Mean,
-    /// The labelled best move has the largest action value.
-    pub action_top1: Mean,
     /// Win probability lost by the choice of the largest action value.
     pub action_regret: Mean,
-    /// Kendall's tau-b of the action values, per position where all are known.
+    /// Kendall's tau-b of the policy and the known values, where all are known.
+    pub policy_tau: Mean,
+    /// Kendall's tau-b of the action values and the known ones.
     pub action_tau: Mean,
-    /// Mean absolute error of the action values, over moves.
+    /// Absolute error of the action values: the mean over those known of a position.
     pub action_error: Mean,
-    /// Mean absolute error of the state's win probability.
+    /// The choice among the moves found legal is legal: paper 000's "best action legal". Like the lists
+    /// of moves, only where the game goes on.
+    pub best_legal: Mean,
+    /// Of the list of moves found legal.
+    pub precision: Mean,
+    pub recall: Mean,
+    pub f1: Mean,
+    /// The list has no fault.
+    pub list_exact: Mean,
+    /// Going on, lost or drawn.
+    pub terminal: Mean,
+    /// The whole board after the action is right: pieces, castling rights, en passant.
+    pub next_exact: Mean,
+    /// Share of its 64 squares that are right.
+    pub next_squares: Mean,
+    /// Absolute error of the state's win probability.
     pub value_error: Mean,
     /// Predicted win probability against the label's.
     pub value_calibration: Calibration,
     /// Predicted win probability against the game's result, a draw being half.
     pub result_calibration: Calibration,
-    /// Moves found legal, over all moves of all positions.
-    pub legality: Counts,
-    /// Positions whose legal moves are told without any fault.
-    pub legality_exact: Mean,
-    pub terminal: Mean,
-    /// The whole board after the action is right: pieces, castling rights, en passant.
-    pub next_exact: Mean,
-    /// Tokens of the next board that are right.
-    pub next_tokens: Mean,
+}
+
+/// How a metric is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A share of positions, or of something in them.
+    Share,
+    /// A difference of win probabilities.
+    Probability,
+    /// In [-1, 1].
+    Correlation,
+}
+
+/// One metric, ready to be printed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    pub name: &'static str,
+    pub unit: Unit,
+    /// None of no positions.
+    pub value: Option<f64>,
+    /// 95 %; None where it is not known.
+    pub interval: Option<(f64, f64)>,
+    /// Positions.
+    pub count: u64,
 }
 
 fn truth(is: bool) -> f64 {
@@ -72,28 +106,28 @@ impl Metrics {
     /// Takes one example's answer in.
     pub fn add(&mut self, example: &Example, answer: &Answer<'_>) {
         let best = example.best.map(usize::from);
-        if let Some(rank) = best.and_then(|best| rank_of(answer.policy, best)) {
-            self.policy_top1.add(truth(rank < 1));
-            self.policy_top3.add(truth(rank < 3));
-            self.policy_top5.add(truth(rank < 5));
-        }
-        if let Some(rank) = best.and_then(|best| rank_of(answer.action_values, best)) {
-            self.action_top1.add(truth(rank < 1));
-        }
-        let known = &example.action_values;
-        if let Some(regret) = regret(answer.policy, known) {
-            self.policy_regret.add(f64::from(regret));
-        }
-        if let Some(regret) = regret(answer.action_values, known) {
-            self.action_regret.add(f64::from(regret));
-            if let Some(tau) = kendall_tau_b(answer.action_values, known) {
-                self.action_tau.add(tau);
+        for (scores, top) in
+            [(answer.policy, &mut self.policy_top), (answer.action_values, &mut self.action_top)]
+        {
+            if let Some(rank) = best.and_then(|best| rank_of(scores, best)) {
+                for (most, mean) in [1, 3, 5].into_iter().zip(top) {
+                    mean.add(truth(rank < most));
+                }
             }
         }
-        for (value, known) in answer.action_values.iter().zip(known) {
-            self.action_error.add(f64::from((value - known).abs()));
+        let known = &example.action_values;
+        for (scores, lost, tau) in [
+            (answer.policy, &mut self.policy_regret, &mut self.policy_tau),
+            (answer.action_values, &mut self.action_regret, &mut self.action_tau),
+        ] {
+            if let Some(regret) = regret(scores, known) {
+                lost.add(f64::from(regret));
+                tau.add(kendall_tau_b(scores, known).unwrap_or(f64::NAN));
+            }
         }
+        self.action_error.add(mean_error(answer.action_values, known).unwrap_or(f64::NAN));
         self.add_state(example, answer);
+        self.add_imagined(example, answer);
     }
 
     fn add_state(&mut self, example: &Example, answer: &Answer<'_>) {
@@ -104,93 +138,100 @@ impl Metrics {
                 self.result_calibration.add(value, f32::from(result) / 2.0);
             }
         }
-        if let Some(legal) = answer.legal {
+    }
+
+    fn add_imagined(&mut self, example: &Example, answer: &Answer<'_>) {
+        if let Some(legal) = answer.legal
+            && !example.moves.is_empty()
+        {
+            let is_legal = |choice| example.moves.contains(&choice);
+            self.best_legal.add(truth(answer.choice.is_some_and(is_legal)));
             let counts = Counts::of(legal, &example.moves);
-            self.legality_exact.add(truth(counts.invented + counts.missed == 0));
-            self.legality.merge(&counts);
+            self.list_exact.add(truth(counts.invented + counts.missed == 0));
+            for (mean, value) in [
+                (&mut self.precision, counts.precision()),
+                (&mut self.recall, counts.recall()),
+                (&mut self.f1, counts.f1()),
+            ] {
+                mean.add(value.unwrap_or(f64::NAN));
+            }
         }
         if let Some(terminal) = answer.terminal {
             self.terminal.add(truth(terminal == example.terminal));
         }
         if let (Some(next), Some(right)) = (answer.next, &example.next) {
             self.next_exact.add(truth(*next == **right));
-            for token in 0..64 {
-                let same = next.pieces[token] == right.pieces[token]
-                    && next.flags[token] == right.flags[token];
-                self.next_tokens.add(truth(same));
-            }
+            let same = (0..64).filter(|&token| {
+                next.pieces[token] == right.pieces[token] && next.flags[token] == right.flags[token]
+            });
+            self.next_squares.add(same.count() as f64 / 64.0);
         }
     }
 
     /// Takes another sum in, from another thread or batch.
     pub fn merge(&mut self, other: &Metrics) {
-        for ((_, mine), (_, theirs)) in self.means_mut().into_iter().zip(other.means()) {
-            mine.merge(&theirs);
+        let mut other = *other;
+        for ((_, _, mine), (_, _, theirs)) in self.means_mut().into_iter().zip(other.means_mut()) {
+            mine.merge(theirs);
         }
         self.value_calibration.merge(&other.value_calibration);
         self.result_calibration.merge(&other.result_calibration);
-        self.legality.merge(&other.legality);
     }
 
-    fn means_mut(&mut self) -> [(&'static str, &mut Mean); 13] {
+    /// All means in the order of the table: those of the same positions side by side.
+    fn means_mut(&mut self) -> [(&'static str, Unit, &mut Mean); 20] {
+        let [policy1, policy3, policy5] = &mut self.policy_top;
+        let [action1, action3, action5] = &mut self.action_top;
         [
-            ("policy top 1", &mut self.policy_top1),
-            ("policy top 3", &mut self.policy_top3),
-            ("policy top 5", &mut self.policy_top5),
-            ("policy regret", &mut self.policy_regret),
-            ("action values top 1", &mut self.action_top1),
-            ("action values regret", &mut self.action_regret),
-            ("action values tau-b", &mut self.action_tau),
-            ("action values error", &mut self.action_error),
-            ("value error", &mut self.value_error),
-            ("legal moves exact", &mut self.legality_exact),
-            ("terminal", &mut self.terminal),
-            ("next board exact", &mut self.next_exact),
-            ("next board tokens", &mut self.next_tokens),
+            ("policy top 1", Unit::Share, policy1),
+            ("policy top 3", Unit::Share, policy3),
+            ("policy top 5", Unit::Share, policy5),
+            ("action value top 1", Unit::Share, action1),
+            ("action value top 3", Unit::Share, action3),
+            ("action value top 5", Unit::Share, action5),
+            ("policy regret", Unit::Probability, &mut self.policy_regret),
+            ("action value regret", Unit::Probability, &mut self.action_regret),
+            ("policy tau-b", Unit::Correlation, &mut self.policy_tau),
+            ("action value tau-b", Unit::Correlation, &mut self.action_tau),
+            ("action value error", Unit::Probability, &mut self.action_error),
+            ("best action legal", Unit::Share, &mut self.best_legal),
+            ("move list precision", Unit::Share, &mut self.precision),
+            ("move list recall", Unit::Share, &mut self.recall),
+            ("move list F1", Unit::Share, &mut self.f1),
+            ("move list exact", Unit::Share, &mut self.list_exact),
+            ("next state exact", Unit::Share, &mut self.next_exact),
+            ("next state squares", Unit::Share, &mut self.next_squares),
+            ("game end", Unit::Share, &mut self.terminal),
+            ("value error", Unit::Probability, &mut self.value_error),
         ]
     }
 
-    /// Names and means, in the order of the table.
+    /// Every metric in the order of the table, those of nothing too: all sums have the same rows.
     #[must_use]
-    pub fn means(&self) -> [(&'static str, Mean); 13] {
+    pub fn rows(&self) -> Vec<Row> {
         let mut copy = *self;
-        copy.means_mut().map(|(name, mean)| (name, *mean))
-    }
-}
-
-impl fmt::Display for Metrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<24}{:>8}{:>10}", "metric", "value", "of")?;
-        for (name, mean) in self.means() {
-            if let Some(value) = mean.get() {
-                writeln!(f, "{name:<24}{value:>8.4}{:>10}", mean.count())?;
-            }
-        }
-        let legality = &self.legality;
-        let rows = [
-            ("legality precision", legality.precision(), legality.right + legality.invented),
-            ("legality recall", legality.recall(), legality.right + legality.missed),
-            ("legality F1", legality.f1(), legality.right + legality.invented + legality.missed),
+        let means = copy.means_mut().map(|(name, unit, mean)| Row {
+            name,
+            unit,
+            value: mean.get(),
+            interval: match unit {
+                Unit::Share => mean.share_interval(),
+                Unit::Probability | Unit::Correlation => mean.interval(),
+            },
+            count: mean.count(),
+        });
+        let calibrations = [
+            ("value calibration", &self.value_calibration),
+            ("result calibration", &self.result_calibration),
         ];
-        for (name, value, of) in rows {
-            if let Some(value) = value {
-                writeln!(f, "{name:<24}{value:>8.4}{of:>10}")?;
-            }
-        }
-        for (name, calibration) in
-            [("value", &self.value_calibration), ("result", &self.result_calibration)]
-        {
-            let Some(error) = calibration.error() else {
-                continue;
-            };
-            writeln!(f, "calibration by {name}: error {error:.4}")?;
-            for (predicted, outcome) in &calibration.bins {
-                if let (Some(mean), Some(came)) = (predicted.get(), outcome.get()) {
-                    writeln!(f, "  predicted {mean:.3}, came {came:.3}{:>12}", predicted.count())?;
-                }
-            }
-        }
-        Ok(())
+        let calibrations = calibrations.map(|(name, calibration)| Row {
+            name,
+            unit: Unit::Probability,
+            value: calibration.error(),
+            interval: None,
+            count: calibration.count(),
+        });
+        means.into_iter().chain(calibrations).collect()
     }
 }
 

@@ -7,17 +7,15 @@ use super::words::{command_line, limits, read_option};
 use crate::action::Action;
 use crate::game::Game;
 use crate::league::{Fault, Limit, Patience, Player, Process};
-use crate::puzzles::{Attempt, Puzzle, Score, Solver, attempt, plot, read};
+use crate::puzzles::{Attempt, Puzzle, Score, Solver, plot, read, solve_all, spread};
 use clap::Args;
-use crossbeam::channel::{bounded, unbounded};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position};
 use std::fmt;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
-use std::thread;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Arguments of `mavka puzzles`.
@@ -64,20 +62,7 @@ impl Puzzles {
     /// # Errors
     /// A file cannot be read or written, or the engine fails.
     pub fn run(self) -> Result<(), String> {
-        let named = |error: std::io::Error| format!("{}: {error}", self.file.display());
-        let mut collection = read(&fs::read_to_string(&self.file).map_err(named)?);
-        for (line, why) in collection.skipped.iter().take(5) {
-            eprintln!("{}, line {line}, is no puzzle: {why}", self.file.display());
-        }
-        if collection.skipped.len() > 5 {
-            eprintln!("… and {} more", collection.skipped.len() - 5);
-        }
-        if let Some(limit) = self.limit {
-            collection.puzzles = spread(collection.puzzles, limit);
-        }
-        if collection.puzzles.is_empty() {
-            return Err(format!("{}: no puzzles", self.file.display()));
-        }
+        let puzzles = open(&self.file, self.limit)?;
         let limit = match self.policy {
             true => Limit::Nodes(1),
             false => self.spend.read().unwrap_or(Limit::Nodes(NODES)),
@@ -95,10 +80,10 @@ impl Puzzles {
             Ok(Engine { player: Player::greet(process, &options, patience)?, limit })
         };
 
-        let bar = progress(collection.puzzles.len());
+        let bar = progress(puzzles.len());
         let mut score = Score::default();
         let mut failures = "id,rating,fen,played\n".to_owned();
-        let done = solve_all(&collection.puzzles, self.concurrency, start, |puzzle, tried| {
+        let done = solve_all(&puzzles, self.concurrency, start, |puzzle, tried| {
             score.add(puzzle, &tried);
             if !tried.solved {
                 note_failure(&mut failures, puzzle, &tried);
@@ -122,8 +107,28 @@ impl Puzzles {
     }
 }
 
-fn progress(puzzles: usize) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(puzzles as u64), ProgressDrawTarget::stderr());
+/// At most `limit` of the puzzles of a file, spread evenly over it. Tells what it cannot read.
+pub(super) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, String> {
+    let named = |error: std::io::Error| format!("{}: {error}", file.display());
+    let mut collection = read(&fs::read_to_string(file).map_err(named)?);
+    for (line, why) in collection.skipped.iter().take(5) {
+        eprintln!("{}, line {line}, is no puzzle: {why}", file.display());
+    }
+    if collection.skipped.len() > 5 {
+        eprintln!("… and {} more", collection.skipped.len() - 5);
+    }
+    if let Some(limit) = limit {
+        collection.puzzles = spread(collection.puzzles, limit);
+    }
+    if collection.puzzles.is_empty() {
+        return Err(format!("{}: no puzzles", file.display()));
+    }
+    Ok(collection.puzzles)
+}
+
+/// A bar on stderr.
+pub(super) fn progress(things: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(things as u64), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}, {eta} left]");
     if let Ok(style) = style {
         bar.set_style(style);
@@ -131,64 +136,11 @@ fn progress(puzzles: usize) -> ProgressBar {
     bar
 }
 
-/// At most `limit` of them at equal distances: files are often sorted by theme or rating.
-fn spread(puzzles: Vec<Puzzle>, limit: usize) -> Vec<Puzzle> {
-    let count = puzzles.len();
-    let wanted = |index: usize| index * limit / count != (index + 1) * limit / count;
-    let chosen = puzzles.into_iter().enumerate();
-    chosen.filter(|&(index, _)| limit >= count || wanted(index)).map(|(_, puzzle)| puzzle).collect()
-}
-
 fn note_failure(out: &mut String, puzzle: &Puzzle, tried: &Attempt) {
     let rating = puzzle.rating.map(|rating| rating.to_string()).unwrap_or_default();
     let played: Vec<String> = tried.played.iter().map(|action| format!("{action:?}")).collect();
     let id = puzzle.id.replace('"', "\"\"");
     let _ = writeln!(out, "\"{id}\",{rating},{},{}", puzzle.game.fen(), played.join(" "));
-}
-
-/// Tries all puzzles with `workers` solvers; `listen` hears of each attempt on the calling thread, in the
-/// order of completion. The first error ends it.
-fn solve_all<S: Solver<Error: Send>>(
-    puzzles: &[Puzzle],
-    workers: usize,
-    start: impl Fn() -> Result<S, S::Error> + Sync,
-    mut listen: impl FnMut(&Puzzle, Attempt),
-) -> Result<(), S::Error> {
-    let (jobs, queue) = unbounded();
-    for puzzle in puzzles {
-        // The queue is held below, so this cannot fail.
-        let _ = jobs.send(puzzle);
-    }
-    drop(jobs);
-    let (results, finished) = bounded(0);
-    thread::scope(|scope| {
-        for _ in 0..workers.clamp(1, puzzles.len().max(1)) {
-            let (queue, results, start) = (queue.clone(), results.clone(), &start);
-            scope.spawn(move || {
-                let mut solver = match start() {
-                    Ok(solver) => solver,
-                    Err(error) => {
-                        let _ = results.send(Err(error));
-                        return;
-                    }
-                };
-                for puzzle in queue {
-                    let tried = attempt(puzzle, &mut solver).map(|tried| (puzzle, tried));
-                    let broken = tried.is_err();
-                    // Nobody listens any more after an error elsewhere.
-                    if results.send(tried).is_err() || broken {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(results);
-        for result in finished {
-            let (puzzle, tried) = result?;
-            listen(puzzle, tried);
-        }
-        Ok(())
-    })
 }
 
 /// Why an engine solves no more.
@@ -271,23 +223,6 @@ fn command(game: &Game) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::puzzles::Task;
-
-    fn puzzles(count: usize) -> Vec<Puzzle> {
-        let game = Game::default();
-        let best = vec![Action::from_uci("e2e4", game.position()).unwrap()];
-        let puzzle = |index: usize| Puzzle {
-            id: index.to_string(),
-            game: game.clone(),
-            task: Task::Best { best: best.clone(), avoid: vec![] },
-            rating: Some(1000),
-        };
-        (0..count).map(puzzle).collect()
-    }
-
-    fn answer(word: &'static str) -> impl FnMut(&Game) -> Result<Action, String> {
-        move |game| Action::from_uci(word, game.position()).ok_or_else(|| "no move".to_owned())
-    }
 
     #[test]
     fn a_number_of_puzzles_and_a_number_of_nodes_go_together() {
@@ -296,43 +231,6 @@ mod tests {
         assert!(super::super::Cli::try_parse_from(words).is_ok());
         let both = ["mavka", "puzzles", "file.csv", "--depth", "3", "--nodes", "10"];
         assert!(super::super::Cli::try_parse_from(both).is_err());
-    }
-
-    #[test]
-    fn every_puzzle_is_tried_once() {
-        let all = puzzles(50);
-        let mut ids = Vec::new();
-        let start = || Ok::<_, String>(answer("e2e4"));
-        solve_all(&all, 3, start, |puzzle, tried| {
-            assert!(tried.solved);
-            ids.push(puzzle.id.parse::<usize>().unwrap());
-        })
-        .unwrap();
-        ids.sort_unstable();
-        assert_eq!(ids, (0..50).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn broken_solvers_end_it() {
-        let all = puzzles(50);
-        let broken = || Ok::<_, String>(answer("e2e5"));
-        assert_eq!(solve_all(&all, 2, broken, |_, _| ()), Err("no move".to_owned()));
-        let absent = || {
-            if all.is_empty() { Ok(answer("e2e4")) } else { Err("absent".to_owned()) }
-        };
-        assert_eq!(solve_all(&all, 2, absent, |_, _| ()), Err("absent".to_owned()));
-    }
-
-    #[test]
-    fn samples_are_spread_evenly() {
-        let ids = |limit| {
-            spread(puzzles(10), limit).iter().map(|p| p.id.clone()).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(ids(2), "4 9");
-        assert_eq!(ids(5), "1 3 5 7 9");
-        assert_eq!(spread(puzzles(10), 10).len(), 10);
-        assert_eq!(spread(puzzles(10), 99).len(), 10);
-        assert_eq!(spread(puzzles(10), 0).len(), 0);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Puzzles: rated ones with a whole line to find, and test suites with one best move. Who solves them is
 //! somebody else's matter: a [`Solver`] is anything that picks a move.
 //!
-//! [`mod@read`] turns files into puzzles, [`score`] counts, [`plot`] draws accuracy against rating.
+//! [`mod@read`] turns files into puzzles, [`solve`] has solvers try them, [`score`] counts, [`plot`] draws
+//! accuracy against rating.
 
 pub mod plot;
 pub mod read;
 pub mod score;
+pub mod solve;
 
 use crate::action::Action;
 use crate::game::Game;
@@ -13,6 +15,7 @@ use shakmaty::Position;
 
 pub use read::{Collection, read};
 pub use score::Score;
+pub use solve::{solve_all, spread};
 
 /// One puzzle.
 #[derive(Clone, Debug)]

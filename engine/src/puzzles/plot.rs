@@ -1,6 +1,6 @@
 //! Draws the share of solved puzzles against their rating, one point a band, as SVG.
 
-use super::score::{BAND, Group, Score, wilson};
+use super::score::{BAND, Group, Score};
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -65,8 +65,8 @@ fn points(score: &Score) -> Vec<Point> {
     });
     rated
         .map(|(rating, count)| {
-            let (low, high) = wilson(count.solved, count.tried);
-            Point { rating, share: count.solved as f64 / count.tried.max(1) as f64, low, high }
+            let (low, high) = count.interval();
+            Point { rating, share: count.share(), low, high }
         })
         .collect()
 }

@@ -1,8 +1,10 @@
 //! Counts attempts by group: rating bands where puzzles are rated, themes where their names tell them.
 
 use super::{Attempt, Puzzle, Task};
-use std::collections::BTreeMap;
+use nn::metrics::wilson;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::fmt::Write as _;
 
 /// Width of a rating band.
 pub const BAND: u32 = 200;
@@ -23,6 +25,18 @@ impl Count {
         self.solved += u64::from(attempt.solved);
         self.first += u64::from(attempt.first);
         self.points += f64::from(attempt.points);
+    }
+
+    /// Share of those solved; 0 of none.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.solved as f64 / self.tried.max(1) as f64
+    }
+
+    /// 95 % interval of [`Count::share`].
+    #[must_use]
+    pub fn interval(&self) -> (f64, f64) {
+        wilson(self.share(), self.tried as f64)
     }
 }
 
@@ -72,21 +86,6 @@ fn group(puzzle: &Puzzle) -> Group {
     }
 }
 
-/// Wilson's 95 % interval of a share (Wilson, "Probable inference, the law of succession, and
-/// statistical inference", 1927).
-#[must_use]
-pub fn wilson(successes: u64, trials: u64) -> (f64, f64) {
-    if trials == 0 {
-        return (0.0, 1.0);
-    }
-    let z2 = 1.959_964_f64.powi(2);
-    let n = trials as f64;
-    let share = successes as f64 / n;
-    let centre = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
-    let half = (z2 * (share * (1.0 - share) / n + z2 / (4.0 * n * n))).sqrt() / (1.0 + z2 / n);
-    ((centre - half).max(0.0), (centre + half).min(1.0))
-}
-
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.groups.keys().map(ToString::to_string);
@@ -103,12 +102,12 @@ impl fmt::Display for Score {
         for (name, count) in rows {
             let tried = count.tried.max(1) as f64;
             let percent = |value: f64| 100.0 * value / tried;
-            let (low, high) = wilson(count.solved, count.tried);
+            let (low, high) = count.interval();
             write!(
                 f,
                 "\n{name:<width$}  {:>6}  {:>5.1}%  {:>5.1}% {:>5.1}%  {:>5.1}%",
                 count.tried,
-                percent(count.solved as f64),
+                100.0 * count.share(),
                 100.0 * low,
                 100.0 * high,
                 percent(count.first as f64)
@@ -116,6 +115,48 @@ impl fmt::Display for Score {
             if self.graded {
                 write!(f, "  {:>5.1}%", percent(count.points))?;
             }
+        }
+        Ok(())
+    }
+}
+
+/// Several solvers of the same puzzles side by side: the share solved of each group, with its 95 %
+/// interval.
+pub struct Comparison<'a>(pub &'a [(&'a str, Score)]);
+
+impl Comparison<'_> {
+    /// Each group's name and counts, one for each solver; all puzzles last.
+    #[must_use]
+    pub fn rows(&self) -> Vec<(String, Vec<Count>)> {
+        let scores = || self.0.iter().map(|(_, score)| score);
+        let groups: BTreeSet<&Group> = scores().flat_map(|score| score.groups.keys()).collect();
+        let row = |group: &Group| {
+            let of = |score: &Score| score.groups.get(group).copied().unwrap_or_default();
+            (group.to_string(), scores().map(of).collect())
+        };
+        let all = ("all".to_owned(), scores().map(|score| score.all).collect());
+        groups.into_iter().map(row).chain([all]).collect()
+    }
+}
+
+impl fmt::Display for Comparison<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.rows();
+        let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(5);
+        let mut head = format!("{:<width$}  {:>6}", "group", "n");
+        for (name, _) in self.0 {
+            let _ = write!(head, "  {:<21}", format!("{name}, %"));
+        }
+        f.write_str(head.trim_end())?;
+        for (name, counts) in rows {
+            let tried = counts.iter().map(|count| count.tried).max().unwrap_or(0);
+            let mut line = format!("{name:<width$}  {tried:>6}");
+            for count in counts {
+                let (low, high) = count.interval();
+                let interval = format!("({:.1} to {:.1})", 100.0 * low, 100.0 * high);
+                let _ = write!(line, "  {:>5.1} {interval:<15}", 100.0 * count.share());
+            }
+            write!(f, "\n{}", line.trim_end())?;
         }
         Ok(())
     }
@@ -136,16 +177,6 @@ mod tests {
     }
 
     #[test]
-    fn wilson_of_known_cases() {
-        // 8 of 10: centre (0.8 + 0.192) / 1.3841 = 0.7167, half 0.2268: the textbook 0.490 to 0.943.
-        let (low, high) = wilson(8, 10);
-        assert!((low - 0.4902).abs() < 1e-3 && (high - 0.9433).abs() < 1e-3, "{low} {high}");
-        let (low, high) = wilson(0, 10);
-        assert!(low == 0.0 && (high - 0.2775).abs() < 1e-3, "{high}");
-        assert_eq!(wilson(0, 0), (0.0, 1.0));
-    }
-
-    #[test]
     fn rated_puzzles_fall_into_bands() {
         let mut score = Score::default();
         score.add(&puzzle("1", Some(1399)), &attempt(true, true));
@@ -159,6 +190,27 @@ mod tests {
         let table = score.to_string();
         assert!(table.contains("1200-1399       2   50.0%"), "{table}");
         assert!(!table.contains("points"));
+    }
+
+    #[test]
+    fn solvers_stand_side_by_side() {
+        let (mut one, mut two) = (Score::default(), Score::default());
+        for number in 0..10 {
+            one.add(&puzzle("1", Some(1200)), &attempt(true, number < 8));
+            two.add(&puzzle("1", Some(1200)), &attempt(true, number < 4));
+        }
+        two.add(&puzzle("2", Some(400)), &attempt(true, true));
+        let scores = [("policy", one), ("state value", two)];
+        let table = Comparison(&scores).to_string();
+        assert_eq!(
+            table.lines().collect::<Vec<_>>(),
+            [
+                "group           n  policy, %              state value, %",
+                "400-599         1    0.0 (0.0 to 100.0)   100.0 (20.7 to 100.0)",
+                "1200-1399      10   80.0 (49.0 to 94.3)    40.0 (16.8 to 68.7)",
+                "all            11   80.0 (49.0 to 94.3)    45.5 (21.3 to 72.0)",
+            ]
+        );
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub enum Source {
     GameMove,
     /// A position on a principal variation of PVGR1.
     Variation,
+    /// No file: only what the rules say is known, and perhaps the best move.
+    Rules,
 }
 
 /// What is known about how the answered state stands.

@@ -9,6 +9,7 @@ use super::read::FileReader;
 use super::record::Game;
 use super::rng::{Rng, scramble};
 use super::sample::{Counts, Kinds, Pass, Sampler, candidates};
+use super::wander::Wanderer;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,10 +72,14 @@ pub struct SourceReport {
     pub counts: Counts,
 }
 
+/// Share of `MAV(s, a)` among the examples that show the rules alone.
+const RULES_ACTIONS: f64 = 0.4;
+
 /// The stream. Not shared between threads; see [`spawn`].
 pub struct Mixer {
     config: MixConfig,
     sources: Vec<Stream>,
+    wanderer: Wanderer,
     rng: Rng,
     buffer: Vec<Example>,
 }
@@ -138,8 +143,9 @@ impl Mixer {
             stream.wind_on(&config)?;
             sources.push(stream);
         }
-        let rng = Rng::new(config.seed ^ scramble(config.skip));
-        Ok(Mixer { config, sources, rng, buffer: Vec::new() })
+        let seed = config.seed ^ scramble(config.skip);
+        let (rng, wanderer) = (Rng::new(seed), Wanderer::new(!seed));
+        Ok(Mixer { config, sources, wanderer, rng, buffer: Vec::new() })
     }
 
     /// The next `n` examples.
@@ -169,6 +175,9 @@ impl Mixer {
 
     /// One example of a source drawn by weight.
     fn draw(&mut self) -> Result<Example, DataError> {
+        if self.rng.chance(self.config.kinds.rules_share) {
+            return Ok(self.wanderer.next(RULES_ACTIONS));
+        }
         let mut rest = self.rng.unit();
         let mut chosen = 0;
         for (number, source) in self.sources.iter().enumerate() {

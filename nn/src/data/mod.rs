@@ -3,8 +3,10 @@
 //! `record` says what a game is, `read` and `write` know its bytes, `sample` draws positions from it,
 //! `build` turns one into an [`Example`] with the labels of `label`, `filter` keeps test suites and
 //! repetitions out, `mix` shuffles the examples of several files and turns some into their `mirror`
-//! images, `validation` takes the held-out games.
+//! images, `validation` takes the held-out games, `wander` and `boards` make positions up that no file
+//! holds.
 
+pub mod boards;
 mod build;
 pub mod error;
 pub mod example;
@@ -19,6 +21,7 @@ pub mod sample;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod validation;
+mod wander;
 pub mod write;
 
 pub use error::DataError;
@@ -28,5 +31,5 @@ pub use mix::{MixConfig, MixSource, Mixer, spawn};
 pub use read::{FileReader, GameReader};
 pub use record::{Format, Game};
 pub use sample::Kinds;
-pub use validation::{Ask, validation};
+pub use validation::{Ask, HeldOut, Variant, validation};
 pub use write::GameWriter;

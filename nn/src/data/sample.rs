@@ -22,6 +22,8 @@ pub struct Kinds {
     /// The same where the mover is known to have mate in one, if that is more: ends of games are rare
     /// (one in a thousand without this), and a search on predicted states must not miss them.
     pub mate_share: f64,
+    /// Share of positions that no file holds, reached by a random walk, of which only the rules are known.
+    pub rules_share: f64,
     /// Share of the positions on principal variations among those from PVGR1.
     pub variation_share: f64,
     /// A position on a variation weighs this to the power of its distance from the game, in plies; 1 =
@@ -61,6 +63,7 @@ impl Default for Kinds {
         Kinds {
             action_share: 0.2,
             mate_share: 0.5,
+            rules_share: 0.08,
             variation_share: 0.4,
             distance_decay: 0.95,
             played_share: 0.5,
@@ -85,6 +88,7 @@ impl Kinds {
             reply_share: 0.0,
             result_share: 0.0,
             quiet_weight: 1.0,
+            rules_share: 0.0,
             chess960_weight: 1.0,
             mirror_share: 0.0,
             ..Kinds::default()
@@ -99,6 +103,7 @@ impl Kinds {
         let shares = [
             ("action_share", self.action_share),
             ("mate_share", self.mate_share),
+            ("rules_share", self.rules_share),
             ("variation_share", self.variation_share),
             ("distance_decay", self.distance_decay),
             ("played_share", self.played_share),

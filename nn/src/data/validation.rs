@@ -3,13 +3,14 @@
 
 use super::error::DataError;
 use super::example::Example;
-use super::filter::Recent;
+use super::filter::{KeySet, Recent};
 use super::mix::{MixConfig, held_out};
 use super::read::FileReader;
 use super::record::{Format, Game};
 use super::rng::Rng;
 use super::sample::{Counts, Kinds, Sampler, candidates};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a validation set asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +23,118 @@ pub enum Ask {
     Action,
 }
 
-/// At most `limit` examples of the held-out games of `path`. Of `config` only `validation_every`,
-/// `kinds.min_depth` and `excluded` count, so that the set does not change with the recipe.
+/// Which games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    Any,
+    Standard,
+    /// Chess960 and double Chess960, as the writer of the file marked them.
+    Chess960,
+}
+
+impl Variant {
+    fn has(self, game: &Game) -> bool {
+        match self {
+            Variant::Any => true,
+            Variant::Standard => !game.header().chess960,
+            Variant::Chess960 => game.header().chess960,
+        }
+    }
+}
+
+/// The held-out games of a file.
+pub struct HeldOut {
+    path: PathBuf,
+    format: Format,
+    games: Vec<Game>,
+    min_depth: u8,
+    excluded: Arc<KeySet>,
+}
+
+impl HeldOut {
+    /// Reads them. Of `config` only `validation_every`, `kinds.min_depth` and `excluded` count, so that
+    /// the sets do not change with the recipe.
+    ///
+    /// # Errors
+    /// If the file is damaged or no game is held out.
+    pub fn read(path: &Path, config: &MixConfig) -> Result<HeldOut, DataError> {
+        let reader = FileReader::open(path)?;
+        let format = reader.format();
+        let mut games = Vec::new();
+        for game in reader {
+            let game = game?;
+            if held_out(game.header().index, config.validation_every) {
+                games.push(game);
+            }
+        }
+        if games.is_empty() {
+            return Err(DataError::Config(format!("{} has no held-out game", path.display())));
+        }
+        Ok(HeldOut {
+            path: path.to_owned(),
+            format,
+            games,
+            min_depth: config.kinds.min_depth,
+            excluded: config.excluded.clone(),
+        })
+    }
+
+    /// Whether [`Ask::Variation`] can be answered.
+    #[must_use]
+    pub fn has_variations(&self) -> bool {
+        self.format == Format::Pvgr
+    }
+
+    /// At most `limit` examples, spread evenly over the games of `variant`; none if there are no such
+    /// games.
+    ///
+    /// # Errors
+    /// If a game's moves are not legal, or variations are asked of action-value games.
+    pub fn examples(
+        &self,
+        limit: usize,
+        ask: Ask,
+        variant: Variant,
+    ) -> Result<Vec<Example>, DataError> {
+        if ask == Ask::Variation && !self.has_variations() {
+            let path = self.path.display();
+            return Err(DataError::Config(format!("{path} has no principal variations")));
+        }
+        let kinds = Kinds {
+            action_share: f64::from(u8::from(ask == Ask::Action)),
+            mate_share: 0.0,
+            variation_share: f64::from(u8::from(ask == Ask::Variation)),
+            min_depth: self.min_depth,
+            ..Kinds::plain()
+        };
+        let games = self.games.iter().filter(|game| variant.has(game));
+        let games: Vec<_> = games.map(|game| (game, candidates(game, &kinds))).collect();
+        let total: usize = games.iter().map(|(_, plies)| plies.len()).sum();
+        let (mut rng, mut counts) = (Rng::new(0), Counts::default());
+        let mut recent = Recent::new(total);
+        let mut sampler = Sampler {
+            kinds,
+            excluded: &self.excluded,
+            recent: &mut recent,
+            rng: &mut rng,
+            counts: &mut counts,
+        };
+        let mut examples = Vec::new();
+        let mut seen = 0;
+        for (game, mut plies) in games {
+            plies.retain(|_| {
+                let taken = takes(seen, limit, total);
+                seen += 1;
+                taken
+            });
+            sampler.sample(game, &plies, &mut examples)?;
+        }
+        Ok(examples)
+    }
+}
+
+/// At most `limit` examples of the held-out games of `path`: [`HeldOut::read`] and
+/// [`HeldOut::examples`] in one.
 ///
 /// # Errors
 /// If the file is damaged, no game is held out, or variations are asked of action-value games.
@@ -33,49 +144,7 @@ pub fn validation(
     ask: Ask,
     config: &MixConfig,
 ) -> Result<Vec<Example>, DataError> {
-    let reader = FileReader::open(path)?;
-    if ask == Ask::Variation && reader.format() == Format::Mavg {
-        return Err(DataError::Config(format!("{} has no principal variations", path.display())));
-    }
-    let kinds = Kinds {
-        action_share: f64::from(u8::from(ask == Ask::Action)),
-        mate_share: 0.0,
-        variation_share: f64::from(u8::from(ask == Ask::Variation)),
-        min_depth: config.kinds.min_depth,
-        ..Kinds::plain()
-    };
-    let mut games: Vec<(Game, Vec<usize>)> = Vec::new();
-    for game in reader {
-        let game = game?;
-        if held_out(game.header().index, config.validation_every) {
-            let plies = candidates(&game, &kinds);
-            games.push((game, plies));
-        }
-    }
-    if games.is_empty() {
-        return Err(DataError::Config(format!("{} has no held-out game", path.display())));
-    }
-    let total: usize = games.iter().map(|(_, plies)| plies.len()).sum();
-    let (mut rng, mut counts) = (Rng::new(0), Counts::default());
-    let mut recent = Recent::new(total);
-    let mut sampler = Sampler {
-        kinds,
-        excluded: &config.excluded,
-        recent: &mut recent,
-        rng: &mut rng,
-        counts: &mut counts,
-    };
-    let mut examples = Vec::new();
-    let mut seen = 0;
-    for (game, mut plies) in games {
-        plies.retain(|_| {
-            let taken = takes(seen, limit, total);
-            seen += 1;
-            taken
-        });
-        sampler.sample(&game, &plies, &mut examples)?;
-    }
-    Ok(examples)
+    HeldOut::read(path, config)?.examples(limit, ask, Variant::Any)
 }
 
 /// True for `limit` numbers evenly spread over `0..total`, or for all of them if `limit` is larger.
@@ -87,8 +156,8 @@ fn takes(number: usize, limit: usize, total: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::testing::{Sample, mavg_bytes, pvgr_bytes};
-    use crate::data::{MixSource, Mixer, Source};
+    use crate::data::testing::{Sample, mavg_bytes, mavg_game, pvgr_bytes};
+    use crate::data::{GameWriter, MixSource, Mixer, Source};
     use std::collections::HashSet;
 
     #[test]
@@ -121,6 +190,36 @@ mod tests {
                 .count();
             assert_eq!(leaked, 0, "{name}");
         }
+    }
+
+    #[test]
+    fn standard_games_and_chess960_are_told_apart() {
+        let is_chess960 = |number: &u64| number.is_multiple_of(3);
+        let file = |name: &str, numbers: &mut dyn Iterator<Item = u64>| {
+            let mut writer = GameWriter::new(Vec::new(), Format::Mavg, "sample").expect("magic");
+            for number in numbers {
+                let mut game = mavg_game(number);
+                game.header.chess960 = is_chess960(&number);
+                writer.write(&Game::Mavg(game)).expect("write");
+            }
+            Sample::new(name, &writer.into_inner())
+        };
+        let mut config = MixConfig::new(Vec::new());
+        config.validation_every = 1;
+        let set = |sample: &Sample, variant| {
+            let held = HeldOut::read(&sample.0, &config).expect("games");
+            assert!(!held.has_variations());
+            let set = held.examples(usize::MAX >> 1, Ask::Position, variant).expect("set");
+            set.iter().map(|example| format!("{example:?}")).collect::<Vec<_>>()
+        };
+        let mixed = file("variants", &mut (0..12));
+        let chess960 = file("variants-chess960", &mut (0..12).filter(is_chess960));
+        let standard = file("variants-standard", &mut (0..12).filter(|n| !is_chess960(n)));
+        // Not assert_eq: the lists are long.
+        assert!(set(&mixed, Variant::Chess960) == set(&chess960, Variant::Any));
+        assert!(set(&mixed, Variant::Standard) == set(&standard, Variant::Any));
+        assert!(set(&standard, Variant::Any).len() > set(&chess960, Variant::Any).len());
+        assert!(set(&standard, Variant::Chess960).is_empty());
     }
 
     #[test]

@@ -27,11 +27,12 @@ pub fn rank_of(scores: &[f32], target: usize) -> Option<usize> {
     Some(scores.iter().enumerate().filter(|&each| ahead(each)).count())
 }
 
-/// Win probability lost by playing the move with the best score: in [0, 1]. None unless the values of
-/// all moves are known.
+/// Win probability lost by playing the move with the best score: in [0, 1]. None unless there is a
+/// choice and the values of all moves are known.
 #[must_use]
 pub fn regret(scores: &[f32], values: &[f32]) -> Option<f32> {
-    if scores.len() != values.len() || values.iter().any(|value| value.is_nan()) {
+    let known = values.iter().all(|value| !value.is_nan());
+    if scores.len() != values.len() || values.len() < 2 || !known {
         return None;
     }
     let chosen = best_index(scores)?;
@@ -57,4 +58,14 @@ pub fn kendall_tau_b(a: &[f32], b: &[f32]) -> Option<f64> {
     }
     let scale = (a_differs as f64 * b_differs as f64).sqrt();
     (scale > 0.0).then(|| agree as f64 / scale)
+}
+
+/// Mean distance of `values` from those that are known; None if none is.
+#[must_use]
+pub fn mean_error(values: &[f32], known: &[f32]) -> Option<f64> {
+    let pairs = values.iter().zip(known).filter(|(_, known)| !known.is_nan());
+    let (sum, count) = pairs.fold((0.0, 0u32), |(sum, count), (value, known)| {
+        (sum + f64::from((value - known).abs()), count + 1)
+    });
+    (count > 0).then(|| sum / f64::from(count))
 }

@@ -1,5 +1,6 @@
 //! Sums that know what they are of: means, reliability bins, counts of yes and no.
 
+use super::interval::{Z95, wilson};
 use crate::encode::MoveCode;
 use std::collections::HashSet;
 
@@ -10,6 +11,7 @@ pub const BINS: usize = 10;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mean {
     sum: f64,
+    squares: f64,
     count: u64,
 }
 
@@ -18,6 +20,7 @@ impl Mean {
     pub fn add(&mut self, value: f64) {
         if !value.is_nan() {
             self.sum += value;
+            self.squares += value * value;
             self.count += 1;
         }
     }
@@ -34,8 +37,38 @@ impl Mean {
         self.count
     }
 
+    /// 95 % interval by the normal approximation; None of fewer than two numbers.
+    #[must_use]
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let margin = Z95 * (self.variance()? / self.count as f64).sqrt();
+        self.get().map(|mean| (mean - margin, mean + margin))
+    }
+
+    /// 95 % interval by Wilson's formula, for numbers in [0, 1]. Where they are shares themselves
+    /// (a precision per position), they scatter less than yes and no would: then as many trials count
+    /// as would give yes and no the same standard error.
+    #[must_use]
+    pub fn share_interval(&self) -> Option<(f64, f64)> {
+        let share = self.get()?.clamp(0.0, 1.0);
+        let yes_or_no = share * (1.0 - share);
+        let trials = match self.variance() {
+            Some(variance) if variance > 0.0 && yes_or_no > variance => yes_or_no / variance,
+            // All alike, or as wide as can be.
+            _ => 1.0,
+        };
+        Some(wilson(share, trials * self.count as f64))
+    }
+
+    /// Of the numbers, with Bessel's correction.
+    fn variance(&self) -> Option<f64> {
+        let count = self.count as f64;
+        let squares = self.squares - self.sum * self.sum / count;
+        (self.count > 1).then(|| squares.max(0.0) / (count - 1.0))
+    }
+
     pub(super) fn merge(&mut self, other: &Mean) {
         self.sum += other.sum;
+        self.squares += other.squares;
         self.count += other.count;
     }
 }
@@ -62,12 +95,15 @@ impl Calibration {
     /// their counts (Guo et al., "On calibration of modern neural networks", 2017, eq. 3).
     #[must_use]
     pub fn error(&self) -> Option<f64> {
-        let (mut sum, mut count) = (0.0, 0);
-        for (predicted, outcome) in &self.bins {
-            sum += (predicted.sum - outcome.sum).abs();
-            count += predicted.count;
-        }
-        (count > 0).then(|| sum / count as f64)
+        let gap = |(predicted, outcome): &(Mean, Mean)| (predicted.sum - outcome.sum).abs();
+        let count = self.count();
+        (count > 0).then(|| self.bins.iter().map(gap).sum::<f64>() / count as f64)
+    }
+
+    /// How many predictions.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.bins.iter().map(|(predicted, _)| predicted.count).sum()
     }
 
     pub(super) fn merge(&mut self, other: &Calibration) {
@@ -78,7 +114,7 @@ impl Calibration {
     }
 }
 
-/// Counts of a yes-or-no prediction, summed over positions.
+/// Counts of a yes-or-no prediction about the moves of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub right: u64,
@@ -118,12 +154,6 @@ impl Counts {
     #[must_use]
     pub fn f1(&self) -> Option<f64> {
         share(2 * self.right, 2 * self.right + self.invented + self.missed)
-    }
-
-    pub(super) fn merge(&mut self, other: &Counts) {
-        self.right += other.right;
-        self.invented += other.invented;
-        self.missed += other.missed;
     }
 }
 

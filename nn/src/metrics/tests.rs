@@ -23,6 +23,7 @@ fn regret_is_what_the_choice_costs() {
     assert_eq!(regret(&[5.0, 3.0, 2.0], &[0.75, 0.5, 0.25]), Some(0.0));
     assert_eq!(regret(&[5.0, 3.0], &[0.75, NAN]), None);
     assert_eq!((regret(&[5.0], &[0.75, 0.5]), regret(&[], &[])), (None, None));
+    assert_eq!(regret(&[5.0], &[0.75]), None, "a forced move is no choice");
 }
 
 #[test]
@@ -83,6 +84,39 @@ fn example() -> Example {
 }
 
 #[test]
+fn intervals_by_hand() {
+    // 8 of 10: centre (0.8 + 0.192) / 1.3841 = 0.7167, half 0.2268: the textbook 0.490 to 0.943.
+    let near =
+        |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 1e-3 && (b - d).abs() < 1e-3;
+    assert!(near(wilson(0.8, 10.0), (0.4902, 0.9433)));
+    assert!(near(wilson(0.0, 10.0), (0.0, 0.2775)));
+    assert_eq!(wilson(0.0, 0.0), (0.0, 1.0));
+    let of = |values: &[f64]| {
+        let mut mean = Mean::default();
+        values.iter().for_each(|&value| mean.add(value));
+        mean
+    };
+    let eight = of(&[1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0]);
+    assert_eq!(eight.share_interval(), Some(wilson(0.8, 10.0)));
+    // Mean 2, variance (1 + 0 + 1) / 2 = 1, standard error 1 / sqrt(3).
+    let half = 1.959_964 / 3f64.sqrt();
+    let (low, high) = of(&[1.0, 2.0, 3.0]).interval().expect("three numbers");
+    assert!((low - (2.0 - half)).abs() < 1e-9 && (high - (2.0 + half)).abs() < 1e-9);
+    assert_eq!((of(&[1.0]).interval(), of(&[]).share_interval()), (None, None));
+    // Shares that scatter less than yes and no: variance 0.01 / 0.75 where it could be 0.24.
+    let shares = of(&[0.5, 0.7, 0.5, 0.7]);
+    let interval = shares.share_interval().expect("four shares");
+    assert!(near(interval, wilson(0.6, 0.24 / (0.04 / 3.0) * 4.0)), "{interval:?}");
+    // Without any fault the truth may be a little less all the same.
+    assert_eq!(of(&[1.0; 10]).share_interval(), Some(wilson(1.0, 10.0)));
+}
+
+fn row(metrics: &Metrics, name: &str) -> (f64, u64) {
+    let row = metrics.rows().into_iter().find(|row| row.name == name).expect("a row");
+    (row.value.expect("a value"), row.count)
+}
+
+#[test]
 fn sums_are_those_of_the_parts_however_they_are_merged() {
     let example = example();
     let mut wrong = NextBoard::of(&Chess::default());
@@ -92,14 +126,17 @@ fn sums_are_those_of_the_parts_however_they_are_merged() {
         action_values: &[0.5, 0.75, 0.25],
         value: Some(0.75),
         legal: Some(&example.moves),
+        choice: Some(example.moves[2]),
         terminal: Some(Terminal::Ongoing),
         next: example.next.as_deref(),
     };
+    let invented = MoveCode { from: 1, to: 2, promotion: 0 };
     let bad = Answer {
         policy: &[0.8, 0.1, 0.1],
         action_values: &[0.25, 0.25, 0.75],
         value: Some(0.25),
-        legal: Some(&example.moves[..1]),
+        legal: Some(&[example.moves[0], invented]),
+        choice: Some(invented),
         terminal: Some(Terminal::Drawn),
         next: Some(&wrong),
     };
@@ -111,31 +148,65 @@ fn sums_are_those_of_the_parts_however_they_are_merged() {
     two.add(&example, &bad);
     one.merge(&two);
     assert_eq!(one, both);
-    let means = both.means().map(|(_, mean)| mean.get().expect("a mean"));
-    // tau-b of the bad answer: pairs (1,0) tied, (2,0) against, (2,1) against: -2 / sqrt(2 * 3).
-    let tau = (1.0 - 2.0 / 6f64.sqrt()) / 2.0;
-    let expected = [
-        0.5,
-        1.0,
-        1.0,
-        0.125,
-        0.5,
-        0.25,
-        tau,
-        (0.25 + 0.5 + 0.5) / 6.0,
-        0.25,
-        0.5,
-        0.5,
-        0.5,
-        127.0 / 128.0,
-    ];
-    for ((mean, expected), (name, _)) in means.iter().zip(expected).zip(both.means()) {
-        assert!((mean - expected).abs() < 1e-9, "{name}: {mean} instead of {expected}");
+    // tau-b of the bad answers. Policy: pair (1,0) against, (2,0) agrees, (2,1) tied: 0. Action values:
+    // pair (1,0) tied, (2,0) against, (2,1) against: -2 / sqrt(2 * 3). Of the good ones: the policy ties
+    // (2,0), 2 / sqrt(2 * 3), and 1.
+    let tied = 2.0 / 6f64.sqrt();
+    for (name, expected) in [
+        ("policy top 1", 0.5),
+        ("policy top 3", 1.0),
+        ("policy top 5", 1.0),
+        // Best by value is the third move; the labelled one comes after it and its equal.
+        ("action value top 1", 0.5),
+        ("action value top 3", 1.0),
+        ("policy regret", 0.125),
+        ("action value regret", 0.25),
+        ("policy tau-b", tied / 2.0),
+        ("action value tau-b", (1.0 - tied) / 2.0),
+        ("action value error", (0.25 + 0.5 + 0.5) / 6.0),
+        ("value error", 0.25),
+        ("best action legal", 0.5),
+        ("move list precision", 0.75),
+        ("move list recall", (1.0 + 1.0 / 3.0) / 2.0),
+        ("move list F1", (1.0 + 0.4) / 2.0),
+        ("move list exact", 0.5),
+        ("game end", 0.5),
+        ("next state exact", 0.5),
+        ("next state squares", 127.0 / 128.0),
+        ("value calibration", 0.25),
+        ("result calibration", 0.5),
+    ] {
+        let (value, count) = row(&both, name);
+        assert!((value - expected).abs() < 1e-6, "{name}: {value} instead of {expected}");
+        assert_eq!(count, 2, "{name}");
     }
-    assert_eq!(both.legality, Counts { right: 4, invented: 0, missed: 2 });
-    let table = both.to_string();
-    assert!(table.contains("policy top 1              0.5000         2\n"), "{table}");
-    assert!(table.contains("calibration by result: error 0.5000\n"), "{table}");
+}
+
+#[test]
+fn an_empty_list_names_no_legal_move_and_has_no_precision() {
+    let mut metrics = Metrics::default();
+    metrics.add(&example(), &Answer { legal: Some(&[]), ..Answer::default() });
+    assert_eq!((metrics.precision.get(), metrics.recall.get()), (None, Some(0.0)));
+    assert_eq!((metrics.best_legal.get(), metrics.f1.get()), (Some(0.0), Some(0.0)));
+}
+
+#[test]
+fn an_ended_game_has_no_list_to_judge() {
+    let mut over = example();
+    (over.moves, over.action_values, over.best) = (Vec::new(), Vec::new(), None);
+    over.terminal = Terminal::Lost;
+    let mut metrics = Metrics::default();
+    let invented = [MoveCode { from: 1, to: 2, promotion: 0 }];
+    let terminal = Some(Terminal::Lost);
+    metrics.add(&over, &Answer { legal: Some(&invented), terminal, ..Answer::default() });
+    assert_eq!(metrics.terminal.get(), Some(1.0));
+    assert_eq!((metrics.best_legal.count(), metrics.f1.count()), (0, 0));
+}
+
+#[test]
+fn errors_are_of_the_known_values_alone() {
+    assert_eq!(mean_error(&[0.5, 0.5, 0.5], &[0.25, NAN, 1.0]), Some(0.375));
+    assert_eq!((mean_error(&[0.5], &[NAN]), mean_error(&[0.5], &[])), (None, None));
 }
 
 #[test]
@@ -155,5 +226,5 @@ fn what_has_no_label_or_no_answer_is_left_out() {
     );
     metrics.add(&example(), &Answer::default());
     assert_eq!(metrics, Metrics::default());
-    assert_eq!(metrics.to_string().lines().count(), 1);
+    assert!(metrics.rows().iter().all(|row| (row.value, row.count) == (None, 0)));
 }

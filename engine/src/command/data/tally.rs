@@ -7,7 +7,7 @@ use std::fmt;
 /// Bars of the histogram.
 pub const BINS: usize = 20;
 /// Sources in the order of the tables; whatever else there is comes last.
-pub const SOURCES: [&str; 4] = ["action values", "game moves", "variations", "others"];
+pub const SOURCES: [&str; 4] = ["action values", "game moves", "variations", "rules alone"];
 const WIDEST_BAR: f64 = 40.0;
 
 /// Counts of examples by source and by what is known of them.

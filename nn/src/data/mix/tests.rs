@@ -11,6 +11,7 @@ fn config(samples: &[(&Sample, f64)]) -> MixConfig {
     (config.buffer, config.kinds.min_depth) = (100, 0);
     // The labels of the samples are random: half of the positions would be left out.
     config.kinds.quiet_weight = 1.0;
+    config.kinds.rules_share = 0.0;
     config
 }
 
@@ -69,6 +70,16 @@ fn quiet_positions_weigh_less() {
     assert_eq!(shares[0], 0.0);
     // Labels are random: nearly all positions are quiet.
     assert!(shares[2] > 0.8 && shares[1] < shares[2], "{shares:?}");
+}
+
+#[test]
+fn a_share_shows_the_rules_alone() {
+    let sample = Sample::new("rules", &mavg_bytes(39, 40));
+    let mut config = config(&[(&sample, 1.0)]);
+    config.kinds.rules_share = 0.25;
+    let batch = Mixer::new(config).expect("mixer").next_batch(4_000).expect("batch");
+    let share = batch.iter().filter(|e| e.source == Source::Rules).count() as f64 / 4_000.0;
+    assert!((share - 0.25).abs() < 0.03, "{share}");
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! The reliability plot: of positions that the network called won to so and so many per cent, how many
+//! per cent were? Left against the labels' win probabilities, right against the games' results.
+
+use nn::metrics::{Calibration, Metrics};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use std::io;
+use std::path::Path;
+
+/// Points of fewer predictions say nothing.
+const FEWEST: u64 = 10;
+
+type Failure = DrawingAreaErrorKind<io::Error>;
+
+/// A named line.
+struct Curve<'a> {
+    name: &'a str,
+    points: Vec<(f64, f64)>,
+}
+
+/// Writes the picture of the named sets.
+///
+/// # Errors
+/// There is nothing to draw, or the file cannot be written.
+pub(super) fn draw(sets: &[(String, Metrics)], path: &Path) -> Result<(), String> {
+    let value = curves(sets, |metrics| &metrics.value_calibration);
+    let result = curves(sets, |metrics| &metrics.result_calibration);
+    if value.is_empty() && result.is_empty() {
+        return Err(format!("{}: too few predictions to plot", path.display()));
+    }
+    let paint = || {
+        let area = SVGBackend::new(path, (1200, 620)).into_drawing_area();
+        area.fill(&WHITE)?;
+        let (left, right) = area.split_horizontally(600);
+        panel(&left, "predicted and labelled win probability", "labelled", &value)?;
+        panel(&right, "predicted win probability and result", "result", &result)?;
+        area.present()
+    };
+    paint().map_err(|error: Failure| format!("{}: {error}", path.display()))
+}
+
+fn curves(sets: &[(String, Metrics)], of: fn(&Metrics) -> &Calibration) -> Vec<Curve<'_>> {
+    let all = sets.iter().map(|(name, metrics)| Curve { name, points: points(of(metrics)) });
+    all.filter(|curve| !curve.points.is_empty()).collect()
+}
+
+fn points(calibration: &Calibration) -> Vec<(f64, f64)> {
+    let told = calibration.bins.iter().filter(|(predicted, _)| predicted.count() >= FEWEST);
+    told.filter_map(|(predicted, came)| Some((predicted.get()?, came.get()?))).collect()
+}
+
+fn panel(
+    area: &DrawingArea<SVGBackend<'_>, Shift>,
+    title: &str,
+    outcome: &str,
+    curves: &[Curve<'_>],
+) -> Result<(), Failure> {
+    let mut chart = ChartBuilder::on(area)
+        .caption(title, ("sans-serif", 18))
+        .margin(15)
+        .x_label_area_size(40)
+        .y_label_area_size(50)
+        .build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
+    chart.configure_mesh().max_light_lines(1).x_desc("predicted").y_desc(outcome).draw()?;
+    chart.draw_series(LineSeries::new([(0.0, 0.0), (1.0, 1.0)], BLACK.mix(0.3)))?;
+    for (number, Curve { name, points }) in curves.iter().enumerate() {
+        let colour = Palette99::pick(number).to_rgba();
+        let line = colour.stroke_width(2);
+        chart
+            .draw_series(LineSeries::new(points.iter().copied(), line))?
+            .label(*name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
+        chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.3))
+        .draw()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_picture_holds_a_line_for_each_set() {
+        let path = std::env::temp_dir().join(format!("mavka-reliable-{}.svg", std::process::id()));
+        let mut metrics = Metrics::default();
+        assert!(draw(&[("empty".to_owned(), metrics)], &path).is_err());
+        assert!(!path.exists());
+        for _ in 0..FEWEST {
+            metrics.value_calibration.add(0.25, 0.5);
+        }
+        metrics.value_calibration.add(0.75, 0.5);
+        assert_eq!(points(&metrics.value_calibration), [(0.25, 0.5)], "one is too few");
+        draw(&[("games & lines".to_owned(), metrics)], &path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let _ = std::fs::remove_file(&path);
+        assert!(text.contains("<svg") && text.contains("games &amp; lines"), "{text}");
+        assert!(text.contains("predicted") && text.contains("<circle"));
+    }
+
+    #[test]
+    fn a_folder_that_is_missing_is_an_error() {
+        let mut metrics = Metrics::default();
+        (0..FEWEST).for_each(|_| metrics.value_calibration.add(0.5, 0.5));
+        let path = std::env::temp_dir().join("mavka-no-such-folder").join("plot.svg");
+        assert!(draw(&[(String::new(), metrics)], &path).is_err());
+    }
+}

@@ -1,0 +1,118 @@
+//! An endless walk through positions no game comes to: now a random legal move, now a man put elsewhere,
+//! made another, or taken off. Of them only the rules are known, and that is what they teach: a network
+//! that saw games alone knows how men move where men usually stand.
+
+use super::boards::{unlabelled, unlabelled_action};
+use super::example::Example;
+use super::rng::Rng;
+use crate::encode::canonical_moves;
+use shakmaty::{
+    Bitboard, CastlingMode, Chess, FromSetup, Piece, Position, PositionError, Role, Setup, Square,
+};
+
+/// Steps of a walk from the starting position; then a new one begins.
+const STEPS: usize = 300;
+/// Steps between two examples: 1 to this many.
+const STRIDE: usize = 6;
+
+pub(super) struct Wanderer {
+    rng: Rng,
+    board: Chess,
+    steps: usize,
+}
+
+impl Wanderer {
+    pub(super) fn new(seed: u64) -> Wanderer {
+        Wanderer { rng: Rng::new(seed), board: Chess::default(), steps: 0 }
+    }
+
+    /// The next position of the walk, for a share `actions` with a random move of it.
+    pub(super) fn next(&mut self, actions: f64) -> Example {
+        loop {
+            for _ in 0..=self.rng.below(STRIDE) {
+                self.step();
+            }
+            if !self.rng.chance(actions) {
+                return unlabelled(&self.board, None);
+            }
+            let legal = canonical_moves(&self.board);
+            let action = legal.get(self.rng.below(legal.len().max(1)));
+            if let Some(example) = action.and_then(|&m| unlabelled_action(&self.board, m)) {
+                return example;
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        self.steps += 1;
+        let legal = canonical_moves(&self.board);
+        if self.steps > STEPS || legal.is_empty() {
+            (self.board, self.steps) = (Chess::default(), 0);
+        } else if self.rng.chance(0.5) {
+            self.board.play_unchecked(legal[self.rng.below(legal.len())]);
+        } else if let Some(board) = self.disturbed() {
+            self.board = board;
+        }
+    }
+
+    /// The board with one man elsewhere, of another kind, or gone; None if that is no position.
+    fn disturbed(&mut self) -> Option<Chess> {
+        let mut setup = self.board.to_setup(shakmaty::EnPassantMode::Legal);
+        let square = self.pick(setup.board.occupied())?;
+        let mut piece = setup.board.remove_piece_at(square)?;
+        if piece.role == Role::King || self.rng.chance(0.7) {
+            let free = if piece.role == Role::Pawn { !Bitboard::BACKRANKS } else { Bitboard::FULL };
+            let to = self.pick(free & !setup.board.occupied())?;
+            setup.board.set_piece_at(to, piece);
+        } else if self.rng.chance(0.7) {
+            let roles = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
+            piece = Piece { role: roles[self.rng.below(roles.len())], ..piece };
+            setup.board.set_piece_at(square, piece);
+        }
+        if self.rng.chance(0.3) {
+            setup.swap_turn();
+        }
+        placed(setup)
+    }
+
+    fn pick(&mut self, squares: Bitboard) -> Option<Square> {
+        squares.into_iter().nth(self.rng.below(squares.count().max(1)))
+    }
+}
+
+/// The position, without the rights that the disturbance took away. A check no move could have given is
+/// one all the same.
+fn placed(setup: Setup) -> Option<Chess> {
+    Chess::from_setup(setup, CastlingMode::Chess960)
+        .or_else(PositionError::ignore_invalid_castling_rights)
+        .or_else(PositionError::ignore_invalid_ep_square)
+        .or_else(PositionError::ignore_impossible_check)
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::{Source, Terminal};
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_walk_repeats_for_a_seed_and_shows_much_that_games_do_not() {
+        let walk = |seed: u64| {
+            let mut wanderer = Wanderer::new(seed);
+            (0..3_000).map(|_| wanderer.next(0.5)).collect::<Vec<_>>()
+        };
+        let examples = walk(1);
+        assert_eq!(format!("{examples:?}"), format!("{:?}", walk(1)));
+        let boards: HashSet<_> = examples.iter().map(|e| e.features.pieces).collect();
+        assert!(boards.len() > 2_900, "{}", boards.len());
+        let actions = examples.iter().filter(|e| e.next.is_some()).count();
+        assert!((1_300..1_700).contains(&actions), "{actions}");
+        let ended = examples.iter().filter(|e| e.terminal != Terminal::Ongoing).count();
+        assert!(ended > 20, "{ended}");
+        for e in &examples {
+            assert!(e.source == Source::Rules && e.best.is_none() && e.action_values.is_empty());
+            assert_eq!(e.moves.is_empty(), e.terminal != Terminal::Ongoing);
+        }
+    }
+}
