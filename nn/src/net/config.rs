@@ -62,7 +62,7 @@ impl Default for NetConfig {
             legality_dim: 64,
             value_channels: 16,
             value_hidden: 128,
-            dynamic_bias: None,
+            dynamic_bias: Some(DynamicBiasConfig { channels: 8, hidden: 32, rank: 16 }),
         }
     }
 }

@@ -92,7 +92,7 @@ impl Step for BurnStep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::{DynamicBiasConfig, NetConfig};
+    use crate::net::NetConfig;
     use crate::train::CpuStep;
     use crate::train::Loss;
     use crate::train::cpu_step::tests::examples;
@@ -118,8 +118,7 @@ mod tests {
 
     #[test]
     fn autodiff_agrees_with_the_hand_written_gradient() {
-        let bias = DynamicBiasConfig { channels: 3, hidden: 10, rank: 5 };
-        let config = NetConfig { dynamic_bias: Some(bias), ..NetConfig::default() };
+        let config = NetConfig::default();
         let layout = Layout::new(&config);
         // Two chunks, the second shorter.
         let [(cpu_sums, cpu), (burn_sums, burn)] = both(&config, &examples(), 4);

@@ -49,7 +49,9 @@ fn solver(
     evaluator: Arc<dyn Evaluator>,
 ) -> impl FnMut(&Game) -> Result<Action, EvalError> {
     let settings = Settings::default();
-    let world = RulesWorld::new(evaluator, settings.scoring, settings.state_value_share);
+    let only_state = head == Head::StateValue;
+    let share = if only_state { 1.0 } else { settings.state_value_share };
+    let world = RulesWorld::new(evaluator, settings.scoring, share);
     move |game: &Game| {
         let legal: Vec<Action> =
             game.position().legal_moves().iter().map(|m| Action::new(*m)).collect();
