@@ -3,6 +3,7 @@
 
 use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::Network;
+use nn::cpu::Arithmetic;
 use nn::device::{Backend, pick};
 use nn::encode::canonical_moves;
 use nn::fake::{Hashed, Uniform};
@@ -75,7 +76,7 @@ fn the_network_keeps_the_contract_by_hand_and_through_burn() {
     for (name, network) in [("bundled", bundled), ("fresh", fresh)] {
         let (device, _) = pick(Backend::Cpu);
         let burn = BurnEvaluator::new(&network, device).expect(name);
-        let by_hand = CpuEvaluator::new(network);
+        let by_hand = CpuEvaluator::new(&network, Arithmetic::Single);
         passes(name, &by_hand);
         passes(name, &burn);
         for (position, legal) in &positions() {

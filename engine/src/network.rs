@@ -3,6 +3,7 @@
 
 use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::{self, CheckpointError};
+use nn::cpu::Arithmetic;
 use nn::device::{Backend, is_cpu, pick};
 use nn::infer::CpuEvaluator;
 use nn::{EvalError, Evaluator};
@@ -78,7 +79,7 @@ impl Networks for Installed {
             let why = note.unwrap_or_else(|| "none was found".to_owned());
             return Err(NetworkError::Backend { wanted: backend, why });
         }
-        Ok(Network { evaluator: Arc::new(CpuEvaluator::new(network)), name })
+        Ok(Network { evaluator: Arc::new(CpuEvaluator::new(&network, Arithmetic::best())), name })
     }
 }
 

@@ -1,11 +1,10 @@
 //! Holds a network against labelled examples.
 
-use crate::checkpoint::Network;
 use crate::cpu::{Heads, Item, Trace, forward};
 use crate::data::Example;
 use crate::evaluator::EvalError;
 use crate::imagine;
-use crate::infer::answer;
+use crate::infer::{CpuEvaluator, answer};
 use crate::metrics::{Answer, Metrics};
 use crate::net::BUCKETS;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +17,7 @@ const GROUP: usize = 4;
 /// # Errors
 /// A head answered something that is no number, or a thread broke down.
 pub fn assess(
-    network: &Network,
+    evaluator: &CpuEvaluator,
     examples: &[Example],
     threads: usize,
     done: &(dyn Fn(usize) + Sync),
@@ -26,7 +25,7 @@ pub fn assess(
     let next = AtomicUsize::new(0);
     let work = || {
         let mut judge = Judge {
-            network,
+            evaluator,
             trace: Trace::default(),
             again: Trace::default(),
             metrics: Metrics::default(),
@@ -57,7 +56,7 @@ pub fn assess(
 
 /// One thread's.
 struct Judge<'a> {
-    network: &'a Network,
+    evaluator: &'a CpuEvaluator,
     trace: Trace,
     /// Scratch for what is asked a second time.
     again: Trace,
@@ -68,8 +67,8 @@ impl Judge<'_> {
     fn group(&mut self, group: &[Example]) -> Result<(), EvalError> {
         let items: Vec<Item<'_>> =
             group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
-        let Network { layout, values, .. } = self.network;
-        forward(layout, values, &items, Heads::All, false, &mut self.trace);
+        let CpuEvaluator { layout, weights } = self.evaluator;
+        forward(layout, weights, &items, Heads::All, false, &mut self.trace);
         let mut start = 0;
         for (p, example) in group.iter().enumerate() {
             self.example(p, start, example)?;
@@ -80,7 +79,7 @@ impl Judge<'_> {
 
     /// Takes in position `p` of the last pass, whose moves begin at `start`.
     fn example(&mut self, p: usize, start: usize, example: &Example) -> Result<(), EvalError> {
-        let (layout, trace) = (&self.network.layout, &self.trace);
+        let (CpuEvaluator { layout, weights }, trace) = (self.evaluator, &self.trace);
         let legal = imagine::legal_moves(layout, trace, p);
         let next = example.next.as_ref().map(|_| imagine::next_board(layout, trace, p));
         let mut judged = Answer {
@@ -103,7 +102,7 @@ impl Judge<'_> {
         )?;
         let known = (example.moves.as_slice(), policy);
         judged.choice =
-            imagine::choice(self.network, &example.features, &legal, known, &mut self.again);
+            imagine::choice((layout, weights), &example.features, &legal, known, &mut self.again);
         judged.policy = &evaluation.policy;
         judged.action_values = &evaluation.action_values;
         judged.value = Some(evaluation.value);
@@ -115,9 +114,15 @@ impl Judge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkpoint::Network;
+    use crate::cpu::Arithmetic;
     use crate::data::boards::{random_boards, unlabelled, unlabelled_action};
     use crate::encode::canonical_moves;
     use crate::net::NetConfig;
+
+    fn evaluator(network: &Network) -> CpuEvaluator {
+        CpuEvaluator::new(network, Arithmetic::Single)
+    }
 
     fn examples() -> Vec<Example> {
         let boards = random_boards(7, 1);
@@ -135,8 +140,8 @@ mod tests {
         let done = |n| {
             told.fetch_add(n, Ordering::Relaxed);
         };
-        let one = assess(&network, &examples, 1, &done).expect("numbers");
-        let three = assess(&network, &examples, 3, &done).expect("numbers");
+        let one = assess(&evaluator(&network), &examples, 1, &done).expect("numbers");
+        let three = assess(&evaluator(&network), &examples, 3, &done).expect("numbers");
         assert_eq!(told.into_inner(), 2 * examples.len());
         for (one, three) in one.rows().iter().zip(three.rows()) {
             assert_eq!(one.count, three.count, "{}", one.name);
@@ -152,6 +157,9 @@ mod tests {
         let mut network = Network::new(&NetConfig::default(), 1);
         let start = network.layout.value_buckets.bias.start;
         network.values[start] = f32::NAN;
-        assert_eq!(assess(&network, &examples(), 2, &|_| ()), Err(EvalError::NotANumber("value")));
+        assert_eq!(
+            assess(&evaluator(&network), &examples(), 2, &|_| ()),
+            Err(EvalError::NotANumber("value"))
+        );
     }
 }

@@ -92,6 +92,7 @@ impl Evaluator for BurnEvaluator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::Arithmetic;
     use crate::encode::canonical_moves;
     use crate::infer::CpuEvaluator;
     use crate::net::NetConfig;
@@ -113,7 +114,7 @@ mod tests {
     fn both_evaluators_answer_alike_in_any_batch() {
         let network = Network::new(&NetConfig::default(), 1);
         let burn = BurnEvaluator::new(&network, Device::flex()).unwrap();
-        let cpu = CpuEvaluator::new(network);
+        let cpu = CpuEvaluator::new(&network, Arithmetic::Single);
         let mut positions = vec![Chess::default()];
         for i in 0..6 {
             let mut next = positions[i].clone();

@@ -1,6 +1,7 @@
 //! Files: a network is a safetensors file whose metadata carry format, version, configuration and a
 //! hash of the tensors' bytes; a training state is the same with the optimiser's vectors beside it.
 
+use crate::cpu::{Arithmetic, Weights};
 use crate::net::layout::Param;
 use crate::net::{Layout, NetConfig};
 use half::f16;
@@ -88,6 +89,12 @@ impl Network {
             }
         }
         left
+    }
+
+    /// What the CPU's forward pass wants.
+    #[must_use]
+    pub fn weights(&self, arithmetic: Arithmetic) -> Weights {
+        Weights::new(&self.layout, &self.values, arithmetic)
     }
 
     /// The file's bytes.
@@ -337,7 +344,8 @@ mod tests {
         let answer = |network: &Network| {
             let mut trace = Trace::default();
             let items = [Item { features: &features, moves: &moves }];
-            forward(&network.layout, &network.values, &items, Heads::All, false, &mut trace);
+            let weights = network.weights(Arithmetic::Single);
+            forward(&network.layout, &weights, &items, Heads::All, false, &mut trace);
             [trace.policy, trace.actions, trace.value, trace.legality].concat()
         };
         assert_eq!(answer(&old), answer(&grown));

@@ -1,8 +1,7 @@
 //! What the network imagines: legal moves, game end and next board, read off the heads' logits. The
 //! answers are taken as they are; whether they make a position is for the caller to find out.
 
-use crate::checkpoint::Network;
-use crate::cpu::{Heads, Item, Trace, forward};
+use crate::cpu::{Heads, Item, Trace, Weights, forward};
 use crate::data::Terminal;
 use crate::encode::{Features, MoveCode, NextBoard};
 use crate::metrics::best_index;
@@ -28,7 +27,7 @@ pub fn legal_moves(layout: &Layout, trace: &Trace, p: usize) -> Vec<MoveCode> {
 /// `policy` was asked already; the network is asked again only if `found` has others.
 #[must_use]
 pub fn choice(
-    network: &Network,
+    (layout, weights): (&Layout, &Weights),
     features: &Features,
     found: &[MoveCode],
     (known, policy): (&[MoveCode], &[f32]),
@@ -38,7 +37,7 @@ pub fn choice(
     let scores: Option<Vec<f32>> = found.iter().map(|m| of(m).copied()).collect();
     let scores = scores.unwrap_or_else(|| {
         let item = Item { features, moves: found };
-        forward(&network.layout, &network.values, &[item], Heads::Play, false, scratch);
+        forward(layout, weights, &[item], Heads::Play, false, scratch);
         scratch.policy.clone()
     });
     found.get(best_index(&scores)?).copied()
@@ -76,6 +75,8 @@ fn largest(logits: &[f32]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkpoint::Network;
+    use crate::cpu::Arithmetic;
     use crate::data::testing::position;
     use crate::encode::canonical_moves;
     use crate::net::NetConfig;
@@ -89,11 +90,12 @@ mod tests {
             canonical_moves(&state).iter().filter_map(|&m| MoveCode::new(m, false)).collect();
         let mut trace = Trace::default();
         let item = Item { features: &features, moves: &legal };
-        forward(&network.layout, &network.values, &[item], Heads::All, false, &mut trace);
+        let weights = network.weights(Arithmetic::Single);
+        forward(&network.layout, &weights, &[item], Heads::All, false, &mut trace);
         let policy = trace.policy.clone();
         let best = best_index(&policy).map(|index| legal[index]);
         let mut pick = |found: &[MoveCode], known: &[MoveCode], policy: &[f32]| {
-            choice(&network, &features, found, (known, policy), &mut trace)
+            choice((&network.layout, &weights), &features, found, (known, policy), &mut trace)
         };
         assert_eq!(pick(&legal, &legal, &policy), best);
         assert_eq!(pick(&legal, &[], &[]), best, "the same without any known move");

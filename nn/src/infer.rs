@@ -1,10 +1,10 @@
 //! From a position to an [`Evaluation`]: the CPU evaluator, and how logits become probabilities.
 
 use crate::checkpoint::Network;
-use crate::cpu::{Heads, Item, Trace, forward, ops};
+use crate::cpu::{Arithmetic, Heads, Item, Trace, Weights, forward, ops};
 use crate::encode::{Features, MoveCode};
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
-use crate::net::BUCKETS;
+use crate::net::{BUCKETS, Layout};
 use shakmaty::Position;
 use std::cell::RefCell;
 
@@ -14,7 +14,8 @@ const GROUP: usize = 4;
 /// Evaluates on the calling thread with the hand-written kernels. Each thread keeps its own scratch,
 /// so any number may ask at once and none waits for another.
 pub struct CpuEvaluator {
-    network: Network,
+    pub(crate) layout: Layout,
+    pub(crate) weights: Weights,
 }
 
 thread_local! {
@@ -23,27 +24,20 @@ thread_local! {
 
 impl CpuEvaluator {
     #[must_use]
-    pub fn new(network: Network) -> CpuEvaluator {
-        CpuEvaluator { network }
-    }
-
-    /// The network it evaluates with.
-    #[must_use]
-    pub fn network(&self) -> &Network {
-        &self.network
+    pub fn new(network: &Network, arithmetic: Arithmetic) -> CpuEvaluator {
+        CpuEvaluator { layout: network.layout.clone(), weights: network.weights(arithmetic) }
     }
 }
 
 impl Evaluator for CpuEvaluator {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
-        let (layout, values) = (&self.network.layout, &self.network.values);
         let mut answers = Vec::with_capacity(batch.len());
         TRACE.with_borrow_mut(|trace| {
             for group in batch.chunks(GROUP) {
                 let inputs: Vec<(Features, Vec<MoveCode>)> = group.iter().map(encode).collect();
                 let items: Vec<Item<'_>> =
                     inputs.iter().map(|(features, moves)| Item { features, moves }).collect();
-                forward(layout, values, &items, Heads::Play, false, trace);
+                forward(&self.layout, &self.weights, &items, Heads::Play, false, trace);
                 let mut first = 0;
                 for (p, item) in items.iter().enumerate() {
                     let moves = first..first + item.moves.len();
@@ -143,7 +137,8 @@ mod tests {
 
     #[test]
     fn batch_size_never_changes_an_answer() {
-        let evaluator = CpuEvaluator::new(Network::new(&NetConfig::default(), 1));
+        let evaluator =
+            CpuEvaluator::new(&Network::new(&NetConfig::default(), 1), Arithmetic::Single);
         let mut positions = vec![Chess::default()];
         for i in 0..6 {
             let mut next = positions[i].clone();
@@ -193,8 +188,8 @@ mod tests {
         network.values[start] = f32::NAN;
         let position = Chess::default();
         let legal = canonical_moves(&position);
-        let answer =
-            CpuEvaluator::new(network).evaluate(&[Query { position: &position, legal: &legal }]);
+        let answer = CpuEvaluator::new(&network, Arithmetic::Single)
+            .evaluate(&[Query { position: &position, legal: &legal }]);
         assert_eq!(answer, Err(EvalError::NotANumber("value")));
     }
 }

@@ -11,6 +11,7 @@ use super::puzzles::{open, progress};
 use crate::puzzles::score::Comparison;
 use clap::Args;
 use nn::assess::assess;
+use nn::cpu::Arithmetic;
 use nn::data::boards::{random_actions, random_boards, unlabelled};
 use nn::data::{Ask, Example, HeldOut, MixConfig, Variant};
 use nn::infer::CpuEvaluator;
@@ -54,6 +55,9 @@ pub struct Accuracy {
     /// Write every number with its 95 % interval into this CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Of the network's products: auto (the fastest this CPU has), single or bf16
+    #[arg(long, default_value = "auto")]
+    arithmetic: Arithmetic,
     /// Threads [default: one a core]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -86,7 +90,7 @@ impl Bench {
     fn measure(&self, examples: &[Example]) -> Result<Metrics, EvalError> {
         let bar = progress(examples.len());
         let done = |count: usize| bar.inc(count as u64);
-        let metrics = assess(self.evaluator.network(), examples, self.threads, &done)?;
+        let metrics = assess(&self.evaluator, examples, self.threads, &done)?;
         bar.finish_and_clear();
         Ok(metrics)
     }
@@ -96,7 +100,8 @@ fn work(args: &Accuracy, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let network = crate::network::load(args.weights.as_deref())?;
     writeln!(out, "network {}", network.hash)?;
     let threads = args.threads.or_else(|| available_parallelism().ok()).map_or(1, usize::from);
-    let bench = Bench { evaluator: Arc::new(CpuEvaluator::new(network)), threads };
+    let bench =
+        Bench { evaluator: Arc::new(CpuEvaluator::new(&network, args.arithmetic)), threads };
     let mut csv = CSV_HEAD.to_owned();
     let mut sets: Vec<(String, Metrics)> = Vec::new();
     for path in &args.files {

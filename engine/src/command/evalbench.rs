@@ -3,6 +3,7 @@
 
 use clap::Args;
 use nn::checkpoint::Network;
+use nn::cpu::Arithmetic;
 use nn::cpu::matmul::{Into, Mat, matmul};
 use nn::encode::canonical_moves;
 use nn::infer::CpuEvaluator;
@@ -30,6 +31,9 @@ pub struct EvalBench {
     /// Threads, each with its own batch; default: all cores.
     #[arg(long)]
     threads: Option<usize>,
+    /// Of the products: auto (the fastest this CPU has), single or bf16.
+    #[arg(long, default_value = "auto")]
+    arithmetic: Arithmetic,
     /// Batch sizes to try.
     #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16")]
     batch: Vec<usize>,
@@ -77,7 +81,7 @@ fn work(args: &EvalBench) -> Result<(), Box<dyn Error>> {
     let peak = rate(threads, seconds, product_of_512);
     println!("sgemm peak of {threads} threads: {:.0} GFLOP/s", peak / 1e9);
     println!("{:>6} {:>12} {:>10} {:>8}", "batch", "positions/s", "GFLOP/s", "of peak");
-    let evaluator = CpuEvaluator::new(network);
+    let evaluator = CpuEvaluator::new(&network, args.arithmetic);
     let positions = sample_positions();
     for &batch in &args.batch {
         let queries: Vec<Query<'_>> = positions
@@ -124,7 +128,15 @@ fn product_of_512() -> f64 {
             std::cell::RefCell::new([vec![0.5; N * N], vec![0.25; N * N], vec![0.0; N * N]]);
     }
     BUFFERS.with_borrow_mut(|[a, b, c]| {
-        matmul(c, N, Into::Replace, 1.0, Mat::new(a, N, N, N), Mat::new(b, N, N, N));
+        matmul(
+            Arithmetic::Single,
+            c,
+            N,
+            Into::Replace,
+            1.0,
+            Mat::new(a, N, N, N),
+            Mat::new(b, N, N, N),
+        );
     });
     2.0 * (N as f64).powi(3)
 }

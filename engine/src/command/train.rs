@@ -5,6 +5,7 @@ mod curve;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn::checkpoint::Network;
+use nn::cpu::Arithmetic;
 use nn::data::exclude_from_files;
 use nn::device::{Backend, pick};
 use nn::net::Layout;
@@ -54,6 +55,9 @@ pub struct Train {
     /// Threads of the hand-written CPU kernels; default: all cores.
     #[arg(long)]
     threads: Option<usize>,
+    /// Of the hand-written CPU kernels' products: auto (the fastest this CPU has), single or bf16
+    #[arg(long, default_value = "auto")]
+    arithmetic: Arithmetic,
     /// `cpu` trains on hand-written kernels, `cuda` through burn on a GPU.
     #[arg(long, default_value = "cpu")]
     device: Backend,
@@ -141,7 +145,12 @@ fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
     let (layout, loss) = (Layout::new(&config.network), config.loss.clone());
     if args.device == Backend::Cpu {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        return Box::new(CpuStep::new(layout, loss, args.threads.unwrap_or(cores)));
+        return Box::new(CpuStep::new(
+            layout,
+            loss,
+            args.arithmetic,
+            args.threads.unwrap_or(cores),
+        ));
     }
     let (device, note) = pick(args.device);
     if let Some(note) = note {

@@ -3,8 +3,9 @@
 
 use super::dynamic_bias;
 use super::forward::{Item, LayerTrace, Trace, embedding_rows, head_start, size};
-use super::matmul::{Into, Mat, matmul};
+use super::matmul::{Arithmetic, Into, Mat, matmul};
 use super::ops;
+use super::weights::Weights;
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout, Linear, Norm};
 use std::ops::Range;
@@ -76,31 +77,14 @@ fn zeroed(buffer: &mut Vec<f32>, len: usize) {
     buffer.resize(len, 0.0);
 }
 
-/// The parameters with every linear map's weight transposed in its place, `[out, in]`: what a gradient
-/// is sent back through. Made once for all groups of a batch, or each group would copy them anew.
-#[must_use]
-pub fn transposed(layout: &Layout, w: &[f32]) -> Vec<f32> {
-    let mut turned = w.to_vec();
-    for param in layout.params.iter().filter(|param| param.name.ends_with(".weight")) {
-        let (from, to) = (&w[param.range.clone()], &mut turned[param.range.clone()]);
-        let (inputs, outputs) = (param.shape[0], param.shape[1]);
-        for (o, row) in to.chunks_exact_mut(inputs).enumerate() {
-            for (i, value) in row.iter_mut().enumerate() {
-                *value = from[i * outputs + o];
-            }
-        }
-    }
-    turned
-}
-
 /// Gradient of `out = x * weight + bias`: weight and bias into `grads`; `dx` is added to, or replaced.
-/// Here and below `w` is [`transposed()`].
+/// Here and below `w` is [`Weights::turned`].
 pub(super) fn linear(
-    (w, grads): (&[f32], &mut [f32]),
+    (w, grads): (&Weights, &mut [f32]),
     places: &Linear,
     x: &[f32],
     dout: &[f32],
-    dx: Option<(&mut [f32], Into)>,
+    dx: Option<(&mut [f32], Into<'_>)>,
 ) {
     let outputs = places.bias.len();
     let (inputs, rows) = (places.weight.len() / outputs, dout.len() / outputs);
@@ -110,10 +94,10 @@ pub(super) fn linear(
     let dout_view = Mat::new(dout, rows, outputs, outputs);
     ops::add_rows(dout, &mut grads[places.bias.clone()]);
     let x = Mat::new(x, rows, inputs, inputs).t();
-    matmul(&mut grads[places.weight.clone()], outputs, Into::Add, 1.0, x, dout_view);
+    let dweight = &mut grads[places.weight.clone()];
+    matmul(w.arithmetic(), dweight, outputs, Into::Add, 1.0, x, dout_view);
     if let Some((dx, into)) = dx {
-        let weight = Mat::new(&w[places.weight.clone()], outputs, inputs, inputs);
-        matmul(dx, inputs, into, 1.0, dout_view, weight);
+        w.product(dx, inputs, into, dout_view, &places.weight);
     }
 }
 
@@ -125,10 +109,10 @@ pub(super) fn relu(grad: &mut [f32], out: &[f32]) {
 }
 
 /// Adds dL/d(parameters) for one forward pass that kept its layers and computed all heads; `w` is
-/// [`transposed()`].
+/// [`Weights::turned`].
 pub fn backward(
     layout: &Layout,
-    w: &[f32],
+    w: &Weights,
     items: &[Item<'_>],
     trace: &Trace,
     heads: &HeadGradients,
@@ -141,7 +125,7 @@ pub fn backward(
     zeroed(&mut s.dboard, n * layout.config.value_hidden);
     move_heads(layout, (w, grads), items, trace, heads, s);
     board_heads(layout, (w, grads), n, trace, heads, s);
-    token_heads(layout, grads, n, trace, heads, s);
+    token_heads(layout, (w.arithmetic(), grads), n, trace, heads, s);
 
     size(&mut s.dnormed, rows * width);
     let dnormed = Some((&mut s.dnormed[..], Into::Replace));
@@ -156,7 +140,7 @@ pub fn backward(
 
 /// Gradient through a normalisation: from `s.dnormed`, added to `s.dx`.
 fn norm(
-    (w, grads): (&[f32], &mut [f32]),
+    (w, grads): (&Weights, &mut [f32]),
     places: &Norm,
     (unit, scale): (&[f32], &[f32]),
     s: &mut Scratch,
@@ -179,7 +163,7 @@ fn norm(
 
 fn block(
     layout: &Layout,
-    (w, grads): (&[f32], &mut [f32]),
+    (w, grads): (&Weights, &mut [f32]),
     places: &Block,
     layer: &LayerTrace,
     n: usize,
@@ -194,7 +178,7 @@ fn block(
 
     size(&mut s.dmixed, layer.mixed.len());
     linear((w, grads), &places.out, &layer.mixed, &s.dx, Some((&mut s.dmixed, Into::Replace)));
-    attention(layout, &places.attention_bias, layer, n, s, grads);
+    attention(layout, &places.attention_bias, layer, n, s, (w.arithmetic(), grads));
     let dnormed = Some((&mut s.dnormed[..], Into::Replace));
     linear((w, grads), &places.qkv, &layer.normed1, &s.dqkv, dnormed);
     if let Some(bias) = &places.dynamic_bias {
@@ -209,7 +193,7 @@ fn attention(
     layer: &LayerTrace,
     n: usize,
     s: &mut Scratch,
-    grads: &mut [f32],
+    (arithmetic, grads): (Arithmetic, &mut [f32]),
 ) {
     let (width, heads) = (layout.config.width, layout.config.heads);
     let (dim, square) = (width / heads, TOKENS * TOKENS);
@@ -225,13 +209,37 @@ fn attention(
             let dscores = &mut s.dscores[place..][..square];
             let weights_view = Mat::new(weights, TOKENS, TOKENS, TOKENS);
             let dmixed = Mat::new(&s.dmixed[p * TOKENS * width + h * dim..], TOKENS, dim, width);
-            matmul(&mut s.dqkv[at(2)..], 3 * width, Into::Replace, 1.0, weights_view.t(), dmixed);
-            matmul(dscores, TOKENS, Into::Replace, 1.0, dmixed, part(2).t());
+            matmul(
+                arithmetic,
+                &mut s.dqkv[at(2)..],
+                3 * width,
+                Into::Replace,
+                1.0,
+                weights_view.t(),
+                dmixed,
+            );
+            matmul(arithmetic, dscores, TOKENS, Into::Replace, 1.0, dmixed, part(2).t());
             ops::softmax64_backward(dscores, weights);
             ops::add_scaled(&mut grads[bias.clone()][h * square..][..square], 1.0, dscores);
             let dscores = Mat::new(dscores, TOKENS, TOKENS, TOKENS);
-            matmul(&mut s.dqkv[at(0)..], 3 * width, Into::Replace, scale, dscores, part(1));
-            matmul(&mut s.dqkv[at(1)..], 3 * width, Into::Replace, scale, dscores.t(), part(0));
+            matmul(
+                arithmetic,
+                &mut s.dqkv[at(0)..],
+                3 * width,
+                Into::Replace,
+                scale,
+                dscores,
+                part(1),
+            );
+            matmul(
+                arithmetic,
+                &mut s.dqkv[at(1)..],
+                3 * width,
+                Into::Replace,
+                scale,
+                dscores.t(),
+                part(0),
+            );
         }
     }
 }
@@ -252,7 +260,7 @@ fn embed(layout: &Layout, items: &[Item<'_>], dx: &[f32], grads: &mut [f32]) {
 /// Policy and action values, down to `dtokens`, `dcontext` and, through it, `dboard`.
 fn move_heads(
     layout: &Layout,
-    (w, grads): (&[f32], &mut [f32]),
+    (w, grads): (&Weights, &mut [f32]),
     items: &[Item<'_>],
     trace: &Trace,
     heads: &HeadGradients,
@@ -299,7 +307,7 @@ fn move_heads(
 /// Value, result and terminal, and what the moves asked of the board, down to `dtokens`.
 fn board_heads(
     layout: &Layout,
-    (w, grads): (&[f32], &mut [f32]),
+    (w, grads): (&Weights, &mut [f32]),
     n: usize,
     trace: &Trace,
     heads: &HeadGradients,
@@ -327,7 +335,7 @@ fn board_heads(
 /// Legality and transition, down to `dtokens`.
 fn token_heads(
     layout: &Layout,
-    grads: &mut [f32],
+    (arithmetic, grads): (Arithmetic, &mut [f32]),
     n: usize,
     trace: &Trace,
     heads: &HeadGradients,
@@ -344,9 +352,25 @@ fn token_heads(
         };
         let dlogits = Mat::new(&heads.legality[p * square..], TOKENS, TOKENS, TOKENS);
         let from = &mut s.dtokens[start + c.legality_from.start..];
-        matmul(from, trace.columns, Into::Replace, scale, dlogits, side(&c.legality_to));
+        matmul(
+            arithmetic,
+            from,
+            trace.columns,
+            Into::Replace,
+            scale,
+            dlogits,
+            side(&c.legality_to),
+        );
         let to = &mut s.dtokens[start + c.legality_to.start..];
-        matmul(to, trace.columns, Into::Replace, scale, dlogits.t(), side(&c.legality_from));
+        matmul(
+            arithmetic,
+            to,
+            trace.columns,
+            Into::Replace,
+            scale,
+            dlogits.t(),
+            side(&c.legality_from),
+        );
     }
     let rows = s.dtokens.chunks_exact_mut(trace.columns);
     let gradients = heads.transition.chunks_exact(c.transition.len()).zip(&heads.promotes);

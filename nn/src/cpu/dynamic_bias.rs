@@ -3,21 +3,16 @@
 use super::backward::{Scratch, linear as linear_backward, relu as relu_backward};
 use super::forward::{LayerTrace, linear, relu, size};
 use super::matmul::{Into, Mat, matmul};
+use super::weights::Weights;
 use crate::net::TOKENS;
 use crate::net::layout::{DynamicBias, Layout};
 
 const SQUARE: usize = TOKENS * TOKENS;
 
-/// `[rank, 4096]`.
-fn basis<'a>(layout: &Layout, w: &'a [f32]) -> Mat<'a> {
-    let data = &w[layout.bias_basis.clone()];
-    Mat::new(data, data.len() / SQUARE, SQUARE, SQUARE)
-}
-
 /// Writes the bias, `[positions, heads, 64, 64]`, where the attention scores are to be added.
 pub(super) fn forward(
     layout: &Layout,
-    w: &[f32],
+    w: &Weights,
     places: &DynamicBias,
     positions: usize,
     layer: &mut LayerTrace,
@@ -30,13 +25,13 @@ pub(super) fn forward(
     size(&mut layer.attention, rows * SQUARE);
     let rank = layer.bias_mix.len() / rows;
     let mix = Mat::new(&layer.bias_mix, rows, rank, rank);
-    matmul(&mut layer.attention, SQUARE, Into::Replace, 1.0, mix, basis(layout, w));
+    w.product(&mut layer.attention, SQUARE, Into::Replace, mix, &layout.bias_basis);
 }
 
 /// From `s.dscores`, `[positions, heads, 64, 64]`, down to the parameters and, added, to `s.dnormed`.
 pub(super) fn backward(
     layout: &Layout,
-    (w, grads): (&[f32], &mut [f32]),
+    (w, grads): (&Weights, &mut [f32]),
     places: &DynamicBias,
     layer: &LayerTrace,
     s: &mut Scratch,
@@ -46,9 +41,9 @@ pub(super) fn backward(
     let dscores = Mat::new(&s.dscores, rows, SQUARE, SQUARE);
     let mix = Mat::new(&layer.bias_mix, rows, rank, rank);
     let dbasis = &mut grads[layout.bias_basis.clone()];
-    matmul(dbasis, SQUARE, Into::Add, 1.0, mix.t(), dscores);
+    matmul(w.arithmetic(), dbasis, SQUARE, Into::Add, 1.0, mix.t(), dscores);
     size(&mut s.dbias_mix, rows * rank);
-    matmul(&mut s.dbias_mix, rank, Into::Replace, 1.0, dscores, basis(layout, w).t());
+    w.product(&mut s.dbias_mix, rank, Into::Replace, dscores, &layout.bias_basis);
 
     size(&mut s.dbias_hidden, layer.bias_hidden.len());
     let dhidden = Some((&mut s.dbias_hidden[..], Into::Replace));

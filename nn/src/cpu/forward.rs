@@ -6,6 +6,7 @@
 use super::dynamic_bias;
 use super::matmul::{Into, Mat, matmul};
 use super::ops;
+use super::weights::Weights;
 use crate::encode::board::{FLAG_BITS, ROW_ACTION_GIVEN, ROW_FLAGS, ROW_HALFMOVES};
 use crate::encode::{Features, MoveCode};
 use crate::net::layout::{Block, Layout, Linear, Norm, RESULTS, TERMINALS};
@@ -105,19 +106,18 @@ pub(super) fn size(buffer: &mut Vec<f32>, len: usize) {
 }
 
 /// `out = x * weight + bias`, `[rows, in] -> [rows, out]`.
-pub(super) fn linear(w: &[f32], places: &Linear, x: &[f32], rows: usize, out: &mut Vec<f32>) {
+pub(super) fn linear(w: &Weights, places: &Linear, x: &[f32], rows: usize, out: &mut Vec<f32>) {
     let (inputs, outputs) = (places.weight.len() / places.bias.len(), places.bias.len());
     size(out, rows * outputs);
     if rows == 0 {
         return;
     }
-    ops::broadcast(&w[places.bias.clone()], out);
-    let weight = Mat::new(&w[places.weight.clone()], inputs, outputs, outputs);
-    matmul(out, outputs, Into::Add, 1.0, Mat::new(x, rows, inputs, inputs), weight);
+    let bias = Into::Bias(&w[places.bias.clone()]);
+    w.product(out, outputs, bias, Mat::new(x, rows, inputs, inputs), &places.weight);
 }
 
 fn norm(
-    w: &[f32],
+    w: &Weights,
     places: &Norm,
     x: &[f32],
     unit: &mut Vec<f32>,
@@ -133,7 +133,7 @@ fn norm(
 /// Runs the network on `items`. `keep_layers` keeps every layer's buffers for the gradient.
 pub fn forward(
     layout: &Layout,
-    w: &[f32],
+    w: &Weights,
     items: &[Item<'_>],
     heads: Heads,
     keep_layers: bool,
@@ -149,18 +149,15 @@ pub fn forward(
         block(layout, w, i, &mut trace.x, layer);
     }
     norm(w, &layout.norm, &trace.x, &mut trace.unit, &mut trace.scale, &mut trace.normed);
-    let (all, width) = (layout.columns.all(), layout.config.width);
-    trace.columns = if heads == Heads::All { all } else { layout.columns.play() };
+    let width = layout.config.width;
+    trace.columns = match heads {
+        Heads::All => layout.columns.all(),
+        Heads::Play => layout.columns.play(),
+    };
     size(&mut trace.tokens, rows * trace.columns);
-    ops::broadcast(&w[layout.heads.bias.clone()][..trace.columns], &mut trace.tokens);
-    matmul(
-        &mut trace.tokens,
-        trace.columns,
-        Into::Add,
-        1.0,
-        Mat::new(&trace.normed, rows, width, width),
-        Mat::new(&w[layout.heads.weight.clone()], width, trace.columns, all),
-    );
+    let bias = Into::Bias(&w[layout.heads.bias.clone()]);
+    let normed = Mat::new(&trace.normed, rows, width, width);
+    w.product(&mut trace.tokens, trace.columns, bias, normed, &layout.heads.weight);
     board_heads(layout, w, items.len(), trace);
     move_heads(layout, w, items, trace);
     if heads == Heads::All {
@@ -184,7 +181,7 @@ pub(crate) fn embedding_rows(features: &Features, t: usize, mut each: impl FnMut
     }
 }
 
-fn embed(layout: &Layout, w: &[f32], items: &[Item<'_>], x: &mut Vec<f32>) {
+fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
     let width = layout.config.width;
     size(x, items.len() * TOKENS * width);
     for (item, x) in items.iter().zip(x.chunks_exact_mut(TOKENS * width)) {
@@ -198,7 +195,7 @@ fn embed(layout: &Layout, w: &[f32], items: &[Item<'_>], x: &mut Vec<f32>) {
     }
 }
 
-fn block(layout: &Layout, w: &[f32], i: usize, x: &mut [f32], layer: &mut LayerTrace) {
+fn block(layout: &Layout, w: &Weights, i: usize, x: &mut [f32], layer: &mut LayerTrace) {
     let (places, width) = (&layout.blocks[i], layout.config.width);
     let rows = x.len() / width;
     norm(w, &places.norm1, x, &mut layer.unit1, &mut layer.scale1, &mut layer.normed1);
@@ -216,12 +213,11 @@ fn block(layout: &Layout, w: &[f32], i: usize, x: &mut [f32], layer: &mut LayerT
 }
 
 /// `x += inputs * weight + bias`.
-fn residual(w: &[f32], places: &Linear, inputs: &[f32], x: &mut [f32]) {
+fn residual(w: &Weights, places: &Linear, inputs: &[f32], x: &mut [f32]) {
     let (outputs, width) = (places.bias.len(), places.weight.len() / places.bias.len());
     let rows = x.len() / outputs;
     ops::add_bias(&w[places.bias.clone()], x);
-    let weight = Mat::new(&w[places.weight.clone()], width, outputs, outputs);
-    matmul(x, outputs, Into::Add, 1.0, Mat::new(inputs, rows, width, width), weight);
+    w.product(x, outputs, Into::Add, Mat::new(inputs, rows, width, width), &places.weight);
 }
 
 /// Views of position `p`, head `h` in `[rows, 3 * width]`: `part` 0 queries, 1 keys, 2 values.
@@ -230,7 +226,13 @@ pub(super) fn head_start(layout: &Layout, p: usize, h: usize, part: usize) -> us
     p * TOKENS * 3 * width + part * width + h * (width / heads)
 }
 
-fn attention(layout: &Layout, w: &[f32], places: &Block, positions: usize, layer: &mut LayerTrace) {
+fn attention(
+    layout: &Layout,
+    w: &Weights,
+    places: &Block,
+    positions: usize,
+    layer: &mut LayerTrace,
+) {
     let bias = &w[places.attention_bias.clone()];
     // A dynamic bias already lies where the scores go.
     let into = if places.dynamic_bias.is_some() { Into::Add } else { Into::Replace };
@@ -244,11 +246,11 @@ fn attention(layout: &Layout, w: &[f32], places: &Block, positions: usize, layer
                 |i| Mat::new(&layer.qkv[head_start(layout, p, h, i)..], TOKENS, dim, 3 * width);
             let scores = &mut layer.attention[(p * heads + h) * square..][..square];
             let scale = (dim as f32).sqrt().recip();
-            matmul(scores, TOKENS, into, scale, part(0), part(1).t());
+            matmul(w.arithmetic(), scores, TOKENS, into, scale, part(0), part(1).t());
             ops::attention_softmax(scores, &bias[h * square..][..square]);
             let mixed = &mut layer.mixed[p * TOKENS * width + h * dim..];
             let weights = Mat::new(scores, TOKENS, TOKENS, TOKENS);
-            matmul(mixed, width, Into::Replace, 1.0, weights, part(2));
+            matmul(w.arithmetic(), mixed, width, Into::Replace, 1.0, weights, part(2));
         }
     }
 }
@@ -259,7 +261,7 @@ pub(super) fn relu(x: &mut [f32]) {
     }
 }
 
-fn board_heads(layout: &Layout, w: &[f32], n: usize, trace: &mut Trace) {
+fn board_heads(layout: &Layout, w: &Weights, n: usize, trace: &mut Trace) {
     let channels = layout.config.value_channels;
     size(&mut trace.flat, n * TOKENS * channels);
     let rows = trace.tokens.chunks_exact(trace.columns);
@@ -282,7 +284,7 @@ pub(super) fn token<'a>(trace: &'a Trace, p: usize, t: u8, columns: &Range<usize
     &trace.tokens[start + columns.start..start + columns.end]
 }
 
-fn move_heads(layout: &Layout, w: &[f32], items: &[Item<'_>], trace: &mut Trace) {
+fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], trace: &mut Trace) {
     let (c, dim) = (&layout.columns, layout.config.action_dim);
     let count: usize = items.iter().map(|item| item.moves.len()).sum();
     let mut hidden = std::mem::take(&mut trace.hidden);
@@ -315,7 +317,7 @@ fn move_heads(layout: &Layout, w: &[f32], items: &[Item<'_>], trace: &mut Trace)
     debug_assert_eq!(trace.actions.len(), count * BUCKETS);
 }
 
-fn legality(layout: &Layout, w: &[f32], n: usize, trace: &mut Trace) {
+fn legality(layout: &Layout, w: &Weights, n: usize, trace: &mut Trace) {
     let (c, dim) = (&layout.columns, layout.config.legality_dim);
     let square = TOKENS * TOKENS;
     size(&mut trace.legality, n * square);
@@ -327,6 +329,14 @@ fn legality(layout: &Layout, w: &[f32], n: usize, trace: &mut Trace) {
         let out = &mut trace.legality[p * square..][..square];
         out.copy_from_slice(&w[layout.legality_bias.clone()]);
         let scale = (dim as f32).sqrt().recip();
-        matmul(out, TOKENS, Into::Add, scale, side(&c.legality_from), side(&c.legality_to).t());
+        matmul(
+            w.arithmetic(),
+            out,
+            TOKENS,
+            Into::Add,
+            scale,
+            side(&c.legality_from),
+            side(&c.legality_to).t(),
+        );
     }
 }

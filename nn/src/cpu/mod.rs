@@ -7,7 +7,10 @@ mod dynamic_bias;
 pub mod forward;
 pub mod matmul;
 pub mod ops;
+mod weights;
 
-pub use backward::{HeadGradients, Scratch, backward, transposed};
+pub use backward::{HeadGradients, Scratch, backward};
 pub(crate) use forward::embedding_rows;
 pub use forward::{Heads, Item, Trace, forward};
+pub use matmul::Arithmetic;
+pub use weights::Weights;

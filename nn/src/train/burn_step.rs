@@ -92,6 +92,7 @@ impl Step for BurnStep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::Arithmetic;
     use crate::net::NetConfig;
     use crate::train::CpuStep;
     use crate::train::Loss;
@@ -107,7 +108,7 @@ mod tests {
         }
         let mut burn = BurnStep::new(layout.clone(), loss.clone(), Device::flex());
         burn.chunk = chunk;
-        let mut cpu = CpuStep::new(layout.clone(), loss, 2);
+        let mut cpu = CpuStep::new(layout.clone(), loss, Arithmetic::Single, 2);
         let steps: [&mut dyn Step; 2] = [&mut cpu, &mut burn];
         steps.map(|step| {
             let mut grads = vec![f32::NAN; layout.len];

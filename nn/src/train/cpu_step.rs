@@ -3,7 +3,9 @@
 use super::buckets::Buckets;
 use super::loss::{LossConfig, LossSums, losses};
 use super::step::{Step, StepError};
-use crate::cpu::{HeadGradients, Heads, Item, Scratch, Trace, backward, forward, transposed};
+use crate::cpu::{
+    Arithmetic, HeadGradients, Heads, Item, Scratch, Trace, Weights, backward, forward,
+};
 use crate::data::Example;
 use crate::net::Layout;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,15 +26,21 @@ pub struct CpuStep {
     layout: Layout,
     loss: LossConfig,
     buckets: Buckets,
+    arithmetic: Arithmetic,
     workers: Vec<Worker>,
 }
 
 impl CpuStep {
     #[must_use]
-    pub fn new(layout: Layout, loss: LossConfig, threads: usize) -> CpuStep {
+    pub fn new(
+        layout: Layout,
+        loss: LossConfig,
+        arithmetic: Arithmetic,
+        threads: usize,
+    ) -> CpuStep {
         let buckets = Buckets::new(loss.bucket_deviation);
         let workers = (0..threads.max(1)).map(|_| Worker::default()).collect();
-        CpuStep { layout, loss, buckets, workers }
+        CpuStep { layout, loss, buckets, arithmetic, workers }
     }
 
     /// Loss sums of `batch` at `params`; `grads` is overwritten with the gradient of their total.
@@ -44,8 +52,8 @@ impl CpuStep {
             layout: &self.layout,
             loss: &self.loss,
             buckets: &self.buckets,
-            params,
-            turned: &transposed(&self.layout, params),
+            weights: &Weights::new(&self.layout, params, self.arithmetic),
+            turned: &Weights::turned(&self.layout, params, self.arithmetic),
             batch,
             next: &next,
         };
@@ -85,9 +93,8 @@ struct Task<'a> {
     layout: &'a Layout,
     loss: &'a LossConfig,
     buckets: &'a Buckets,
-    params: &'a [f32],
-    /// [`transposed`] parameters.
-    turned: &'a [f32],
+    weights: &'a Weights,
+    turned: &'a Weights,
     batch: &'a [Example],
     /// The first example nobody has taken.
     next: &'a AtomicUsize,
@@ -106,7 +113,7 @@ impl Worker {
             let Some(group) = group.filter(|group| !group.is_empty()) else { return sums };
             let items: Vec<Item<'_>> =
                 group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
-            forward(layout, task.params, &items, Heads::All, true, &mut self.trace);
+            forward(layout, task.weights, &items, Heads::All, true, &mut self.trace);
             let (trace, heads) = (&self.trace, &mut self.heads);
             sums.add(&losses(layout, task.loss, task.buckets, group, batch.len(), trace, heads));
             let scratch = &mut self.scratch;
@@ -196,7 +203,7 @@ pub(super) mod tests {
         }
         // Or the slopes behind it drown in the kinks of the ReLU.
         params[layout.bias_basis.clone()].iter_mut().for_each(|p| *p *= 10.0);
-        let mut step = CpuStep::new(layout.clone(), loss.clone(), 2);
+        let mut step = CpuStep::new(layout.clone(), loss.clone(), Arithmetic::Single, 2);
         let batch = examples();
         let mut grads = vec![0.0; layout.len];
         step.gradient(&params, &batch, &mut grads);

@@ -1,7 +1,7 @@
 //! The optimiser: Muon for the matrices of the trunk, AdamW for everything else, on the flat
 //! parameter vector.
 
-use crate::cpu::matmul::{Into, Mat, matmul};
+use crate::cpu::matmul::{Arithmetic, Into, Mat, matmul};
 use crate::net::layout::Layout;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -158,18 +158,18 @@ fn orthogonalise(x: &mut [f32], rows: usize, cols: usize) {
     for _ in 0..5 {
         let view = Mat::new(x, rows, cols, cols);
         let (left, right) = if rows <= cols { (view, view.t()) } else { (view.t(), view) };
-        matmul(&mut gram, n, Into::Replace, 1.0, left, right);
+        matmul(Arithmetic::Single, &mut gram, n, Into::Replace, 1.0, left, right);
         let g = Mat::new(&gram, n, n, n);
-        matmul(&mut square, n, Into::Replace, C, g, g);
+        matmul(Arithmetic::Single, &mut square, n, Into::Replace, C, g, g);
         for (s, g) in square.iter_mut().zip(&gram) {
             *s += B * g;
         }
         next.iter_mut().zip(x.iter()).for_each(|(next, x)| *next = A * x);
         let s = Mat::new(&square, n, n, n);
         if rows <= cols {
-            matmul(&mut next, cols, Into::Add, 1.0, s, view);
+            matmul(Arithmetic::Single, &mut next, cols, Into::Add, 1.0, s, view);
         } else {
-            matmul(&mut next, cols, Into::Add, 1.0, view, s);
+            matmul(Arithmetic::Single, &mut next, cols, Into::Add, 1.0, view, s);
         }
         x.copy_from_slice(&next);
     }

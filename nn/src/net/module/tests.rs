@@ -1,7 +1,7 @@
 //! The module against the hand-written CPU pass.
 
 use super::*;
-use crate::cpu::{Heads, Item, Trace, forward};
+use crate::cpu::{Arithmetic, Heads, Item, Trace, Weights, forward};
 use crate::encode::{Features, MoveCode, canonical_moves};
 use crate::net::NetConfig;
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
@@ -72,7 +72,14 @@ fn compare(config: &NetConfig) {
     let items: Vec<Item<'_>> =
         boards.iter().map(|(features, moves)| Item { features, moves }).collect();
     let mut trace = Trace::default();
-    forward(&layout, &values, &items, Heads::All, false, &mut trace);
+    forward(
+        &layout,
+        &Weights::new(&layout, &values, Arithmetic::Single),
+        &items,
+        Heads::All,
+        false,
+        &mut trace,
+    );
 
     let device = Device::flex();
     let net = Net::from_values(&layout, &values, &device).unwrap();

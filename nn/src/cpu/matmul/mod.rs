@@ -1,0 +1,365 @@
+//! Safe matrix products over slices. The one place in this crate that may be `unsafe`: our AVX-512
+//! kernel and, for other processors, the `gemm` crate take raw pointers, and every view is bounds-checked
+//! here before they get them.
+#![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+mod kernel;
+#[cfg(target_arch = "x86_64")]
+mod pack;
+
+use std::str::FromStr;
+
+/// A read-only strided matrix.
+#[derive(Clone, Copy)]
+pub struct Mat<'a> {
+    data: &'a [f32],
+    rows: usize,
+    cols: usize,
+    row_stride: usize,
+    col_stride: usize,
+}
+
+impl<'a> Mat<'a> {
+    /// `rows x cols`, row after row, `stride` apart, beginning at `data[0]`.
+    ///
+    /// # Panics
+    /// If the matrix does not fit in `data`: a fault of the caller's shapes, never of user input.
+    #[must_use]
+    pub fn new(data: &'a [f32], rows: usize, cols: usize, stride: usize) -> Mat<'a> {
+        assert!(
+            fits(data.len(), rows, cols, stride),
+            "{rows}x{cols} (stride {stride}) in {}",
+            data.len()
+        );
+        Mat { data, rows, cols, row_stride: stride, col_stride: 1 }
+    }
+
+    /// The transposed view.
+    #[must_use]
+    pub fn t(self) -> Mat<'a> {
+        Mat {
+            rows: self.cols,
+            cols: self.rows,
+            row_stride: self.col_stride,
+            col_stride: self.row_stride,
+            ..self
+        }
+    }
+}
+
+/// `rows x cols` with `stride` between rows fits in `len` elements.
+fn fits(len: usize, rows: usize, cols: usize, stride: usize) -> bool {
+    rows > 0 && cols > 0 && stride >= cols && (rows - 1) * stride + cols <= len
+}
+
+/// What a product is added to.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Into<'a> {
+    /// Nothing: the destination is overwritten.
+    Replace,
+    /// What the destination held.
+    Add,
+    /// This row, in every row of the destination, which is overwritten.
+    Bias(&'a [f32]),
+}
+
+/// What the factors of a product are rounded to; sums are in single precision always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Single precision.
+    #[default]
+    Single,
+    /// bf16, rounded to nearest: 8 bits of mantissa, twice the speed.
+    Bf16,
+}
+
+impl Arithmetic {
+    /// The fastest that this CPU has and play does not suffer from.
+    #[must_use]
+    pub fn best() -> Arithmetic {
+        if Arithmetic::Bf16.available() { Arithmetic::Bf16 } else { Arithmetic::Single }
+    }
+
+    /// Whether this CPU has our kernel for it. Without it products are single precision by the `gemm`
+    /// crate.
+    #[must_use]
+    pub fn available(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let base = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+            base && (self == Arithmetic::Single || is_x86_feature_detected!("avx512bf16"))
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+}
+
+/// `auto`, `single` or `bf16`.
+impl FromStr for Arithmetic {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Arithmetic, String> {
+        match text {
+            "auto" => Ok(Arithmetic::best()),
+            "single" => Ok(Arithmetic::Single),
+            "bf16" if Arithmetic::Bf16.available() => Ok(Arithmetic::Bf16),
+            "bf16" => Err("this CPU has no AVX512_BF16".to_owned()),
+            _ => Err("expected auto, single or bf16".to_owned()),
+        }
+    }
+}
+
+/// `out[.., ..n] (+)= scale * a * b`, with `out` row-major and `stride` between its rows.
+///
+/// # Panics
+/// If shapes do not agree: a fault of the caller's shapes, never of user input.
+pub fn matmul(
+    arithmetic: Arithmetic,
+    out: &mut [f32],
+    stride: usize,
+    into: Into<'_>,
+    scale: f32,
+    a: Mat<'_>,
+    b: Mat<'_>,
+) {
+    assert_eq!(a.cols, b.rows, "inner sizes differ");
+    #[cfg(target_arch = "x86_64")]
+    if Arithmetic::Single.available() {
+        return by_kernel(arithmetic, out, stride, into, scale, a, b);
+    }
+    by_gemm(out, stride, into, scale, a, b);
+}
+
+/// A right operand, packed once for many products.
+pub struct Packed {
+    /// Lanes as the kernel wants them, or the bits of plain rows where there is no kernel.
+    lanes: Lanes,
+    rows: usize,
+    cols: usize,
+}
+
+enum Lanes {
+    #[cfg(target_arch = "x86_64")]
+    Kernel(Arithmetic, Vec<u32>),
+    Plain(Vec<f32>),
+}
+
+impl Packed {
+    /// Packs `b`; a arithmetic that is not available becomes single.
+    #[must_use]
+    pub fn new(b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
+        let (rows, cols) = (b.rows, b.cols);
+        #[cfg(target_arch = "x86_64")]
+        if Arithmetic::Single.available() {
+            let arithmetic = if arithmetic.available() { arithmetic } else { Arithmetic::Single };
+            let mut lanes = Vec::new();
+            let _ = pack::Right::packed(b, arithmetic, &mut lanes);
+            return Packed { lanes: Lanes::Kernel(arithmetic, lanes), rows, cols };
+        }
+        let at = |i: usize| b.data[i / cols * b.row_stride + i % cols * b.col_stride];
+        Packed { lanes: Lanes::Plain((0..rows * cols).map(at).collect()), rows, cols }
+    }
+}
+
+/// `out[.., ..cols] (+)= a * b[.., ..cols]`, with `out` row-major and `stride` between its rows.
+///
+/// # Panics
+/// If shapes do not agree: a fault of the caller's shapes, never of user input.
+pub fn matmul_packed(
+    out: &mut [f32],
+    stride: usize,
+    into: Into<'_>,
+    a: Mat<'_>,
+    b: &Packed,
+    cols: usize,
+) {
+    assert!(a.cols == b.rows && cols <= b.cols, "{} in {}x{}", a.cols, b.rows, b.cols);
+    match &b.lanes {
+        #[cfg(target_arch = "x86_64")]
+        Lanes::Kernel(arithmetic, lanes) => BUFFERS.with_borrow_mut(|[first, _]| {
+            let right = pack::Right::of(lanes, (b.cols, cols), b.rows, *arithmetic);
+            let left = match arithmetic {
+                Arithmetic::Single => pack::Left::plain(a),
+                Arithmetic::Bf16 => pack::Left::halves(a, first),
+            };
+            kernel::multiply(out, stride, into, 1.0, left, right);
+        }),
+        Lanes::Plain(values) => {
+            let right = Mat { cols, ..Mat::new(values, b.rows, b.cols, b.cols) };
+            by_gemm(out, stride, into, 1.0, a, right);
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+thread_local! {
+    /// Where operands are packed for one product.
+    static BUFFERS: std::cell::RefCell<[Vec<u32>; 2]> = std::cell::RefCell::default();
+}
+
+/// Below so many rows or steps, packing a right operand would cost more than it saves.
+#[cfg(target_arch = "x86_64")]
+const WORTH_PACKING: usize = 8;
+
+#[cfg(target_arch = "x86_64")]
+fn by_kernel(
+    arithmetic: Arithmetic,
+    out: &mut [f32],
+    stride: usize,
+    into: Into<'_>,
+    scale: f32,
+    a: Mat<'_>,
+    b: Mat<'_>,
+) {
+    use pack::{Left, Right};
+    BUFFERS.with_borrow_mut(|[first, second]| {
+        let small = a.rows < WORTH_PACKING || a.cols < WORTH_PACKING;
+        if arithmetic == Arithmetic::Bf16 && arithmetic.available() && !small {
+            let right = Right::packed(b, arithmetic, second);
+            return kernel::multiply(out, stride, into, scale, Left::halves(a, first), right);
+        }
+        let right = match Right::plain(b) {
+            Some(right) => right,
+            None => Right::packed(b, Arithmetic::Single, second),
+        };
+        kernel::multiply(out, stride, into, scale, Left::plain(a), right);
+    });
+}
+
+fn by_gemm(out: &mut [f32], stride: usize, into: Into<'_>, scale: f32, a: Mat<'_>, b: Mat<'_>) {
+    let (m, n, k) = (a.rows, b.cols, a.cols);
+    assert!(fits(out.len(), m, n, stride), "{m}x{n} (stride {stride}) in {}", out.len());
+    if let Into::Bias(bias) = into {
+        out.chunks_mut(stride).take(m).for_each(|row| row[..n].copy_from_slice(&bias[..n]));
+    }
+    // SAFETY: `out`, `a.data` and `b.data` are live slices, `out` is exclusively borrowed, and `fits`
+    // checked here and in `Mat::new` that every index `i * row_stride + j * col_stride` the product
+    // touches lies inside them (a transposed view only swaps which index is which).
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            out.as_mut_ptr(),
+            1,
+            stride as isize,
+            into != Into::Replace,
+            a.data.as_ptr(),
+            a.col_stride as isize,
+            a.row_stride as isize,
+            b.data.as_ptr(),
+            b.col_stride as isize,
+            b.row_stride as isize,
+            1.0,
+            scale,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same product by three loops: the checked twin of the unsafe code.
+    fn twin(out: &mut [f32], stride: usize, into: Into<'_>, scale: f32, a: Mat<'_>, b: Mat<'_>) {
+        for i in 0..a.rows {
+            for j in 0..b.cols {
+                let mut sum = 0.0;
+                for k in 0..a.cols {
+                    sum += a.data[i * a.row_stride + k * a.col_stride]
+                        * b.data[k * b.row_stride + j * b.col_stride];
+                }
+                let old = match into {
+                    Into::Replace => 0.0,
+                    Into::Add => out[i * stride + j],
+                    Into::Bias(bias) => bias[j],
+                };
+                out[i * stride + j] = old + scale * sum;
+            }
+        }
+    }
+
+    /// A test of bf16 says nothing where the CPU does not have it; then only single precision is tested.
+    fn arithmetics() -> Vec<(Arithmetic, f32)> {
+        let bf16 = Arithmetic::Bf16.available().then_some((Arithmetic::Bf16, 0.02));
+        [(Arithmetic::Single, 1e-4)].into_iter().chain(bf16).collect()
+    }
+
+    /// Compares a product, and the same with the right operand packed, with the plain loops.
+    fn check((m, n, k, pad): (usize, usize, usize, usize), turned: (bool, bool), data: &[f32]) {
+        let a = if turned.0 {
+            Mat::new(data, k, m, m + pad).t()
+        } else {
+            Mat::new(data, m, k, k + pad)
+        };
+        let b = if turned.1 {
+            Mat::new(&data[7..], n, k, k + pad).t()
+        } else {
+            Mat::new(&data[7..], k, n, n + pad)
+        };
+        let bias: Vec<f32> = data[3..3 + n].to_vec();
+        for (arithmetic, error) in arithmetics() {
+            for into in [Into::Replace, Into::Add, Into::Bias(&bias)] {
+                let start = vec![0.25; m * (n + pad)];
+                let (mut got, mut packed, mut want) = (start.clone(), start.clone(), start);
+                matmul(arithmetic, &mut got, n + pad, into, 0.5, a, b);
+                twin(&mut want, n + pad, into, 0.5, a, b);
+                let near = |x: f32, y: f32| (x - y).abs() < error * (k as f32).sqrt();
+                let shown = format!("{m}x{n}x{k} {arithmetic:?} {turned:?}");
+                for (x, y) in got.iter().zip(&want) {
+                    assert!(near(*x, *y), "{shown}: {x} against {y}");
+                }
+                let cols = n.div_ceil(2);
+                matmul_packed(&mut packed, n + pad, into, a, &Packed::new(b, arithmetic), cols);
+                want.fill(0.25);
+                twin(&mut want, n + pad, into, 1.0, a, Mat { cols, ..b });
+                for (x, y) in packed.iter().zip(&want) {
+                    assert!(near(*x, *y), "{shown}, packed: {x} against {y}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_all_views_equal_the_plain_loops() {
+        let data: Vec<f32> = (0..20_000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
+        let sizes = [
+            (1, 1, 1, 0),
+            (7, 5, 3, 2),
+            (64, 16, 33, 1),
+            (17, 40, 20, 5),
+            (64, 64, 16, 0),
+            (64, 16, 64, 3),
+            (35, 148, 40, 0),
+            (9, 80, 9, 7),
+        ];
+        for size in sizes {
+            for turned in [(false, false), (false, true), (true, false), (true, true)] {
+                check(size, turned, &data);
+            }
+        }
+    }
+
+    #[test]
+    fn the_gemm_crate_is_held_to_the_same_loops() {
+        let data: Vec<f32> = (0..4000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
+        let (a, b) = (Mat::new(&data, 17, 20, 22), Mat::new(&data[7..], 40, 20, 21).t());
+        for into in [Into::Replace, Into::Add, Into::Bias(&data[5..45])] {
+            let (mut got, mut want) = (vec![0.25; 17 * 44], vec![0.25; 17 * 44]);
+            by_gemm(&mut got, 44, into, 0.5, a, b);
+            twin(&mut want, 44, into, 0.5, a, b);
+            assert!(got.iter().zip(&want).all(|(x, y)| (x - y).abs() < 1e-4));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "in 10")]
+    fn a_view_past_its_slice_is_refused() {
+        let _ = Mat::new(&[0.0; 10], 3, 4, 4);
+    }
+}

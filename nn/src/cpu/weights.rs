@@ -1,0 +1,79 @@
+//! The parameters as the kernels want them: the flat vector, and beside it every matrix packed once for
+//! all the products to come.
+
+use super::matmul::{Arithmetic, Into, Mat, Packed, matmul_packed};
+use crate::net::TOKENS;
+use crate::net::layout::{Layout, Param};
+use std::collections::BTreeMap;
+use std::ops::{Deref, Range};
+
+/// Parameters of a [`Layout`], ready for products of one arithmetic.
+pub struct Weights {
+    values: Vec<f32>,
+    arithmetic: Arithmetic,
+    /// By the start of the parameter's range.
+    packed: BTreeMap<usize, Packed>,
+}
+
+impl Deref for Weights {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        &self.values
+    }
+}
+
+/// Rows and columns of a parameter that is a product's right operand.
+fn sizes(param: &Param) -> Option<(usize, usize)> {
+    match param.shape[..] {
+        [inputs, outputs] if param.name.ends_with(".weight") => Some((inputs, outputs)),
+        [rank, ..] if param.name == "bias_basis" => Some((rank, TOKENS * TOKENS)),
+        _ => None,
+    }
+}
+
+impl Weights {
+    /// For the forward pass. Without a kernel for `arithmetic` on this CPU it is single.
+    #[must_use]
+    pub fn new(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
+        Weights::of(layout, values, arithmetic, false)
+    }
+
+    /// For the gradient, which goes through every matrix transposed.
+    #[must_use]
+    pub fn turned(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
+        Weights::of(layout, values, arithmetic, true)
+    }
+
+    fn of(layout: &Layout, values: &[f32], arithmetic: Arithmetic, turned: bool) -> Weights {
+        let arithmetic = if arithmetic.available() { arithmetic } else { Arithmetic::Single };
+        let pack = |param: &Param| {
+            let (rows, cols) = sizes(param)?;
+            let mat = Mat::new(&values[param.range.clone()], rows, cols, cols);
+            Some((param.range.start, Packed::new(if turned { mat.t() } else { mat }, arithmetic)))
+        };
+        let packed = layout.params.iter().filter_map(pack).collect();
+        Weights { values: values.to_vec(), arithmetic, packed }
+    }
+
+    /// Of products of two activations.
+    #[must_use]
+    pub fn arithmetic(&self) -> Arithmetic {
+        self.arithmetic
+    }
+
+    /// `out (+)= a * b`, with `b` the first `cols` columns of the matrix at `place`, `out` `[.., cols]`.
+    ///
+    /// # Panics
+    /// If no matrix begins there, or shapes do not agree: a fault of the caller.
+    pub(super) fn product(
+        &self,
+        out: &mut [f32],
+        cols: usize,
+        into: Into<'_>,
+        a: Mat<'_>,
+        place: &Range<usize>,
+    ) {
+        matmul_packed(out, cols, into, a, &self.packed[&place.start], cols);
+    }
+}
