@@ -14,6 +14,9 @@ use shakmaty::{
 const STEPS: usize = 300;
 /// Steps between two examples: 1 to this many.
 const STRIDE: usize = 6;
+/// Share of the positions without a check that are shown. Where a king is in check most moves that look
+/// right are wrong, and games have few such positions.
+const QUIET: f64 = 0.3;
 
 pub(super) struct Wanderer {
     rng: Rng,
@@ -31,6 +34,9 @@ impl Wanderer {
         loop {
             for _ in 0..=self.rng.below(STRIDE) {
                 self.step();
+            }
+            if !self.board.is_check() && !self.rng.chance(QUIET) {
+                continue;
             }
             if !self.rng.chance(actions) {
                 return unlabelled(&self.board, None);
@@ -110,6 +116,11 @@ mod tests {
         assert!((1_300..1_700).contains(&actions), "{actions}");
         let ended = examples.iter().filter(|e| e.terminal != Terminal::Ongoing).count();
         assert!(ended > 20, "{ended}");
+        let mut quiet = 0;
+        for example in examples.iter().filter(|e| e.next.is_none() && !e.moves.is_empty()) {
+            quiet += usize::from(example.moves.len() > 12);
+        }
+        assert!((200..1_000).contains(&quiet), "{quiet} of the boards have many moves");
         for e in &examples {
             assert!(e.source == Source::Rules && e.best.is_none() && e.action_values.is_empty());
             assert_eq!(e.moves.is_empty(), e.terminal != Terminal::Ongoing);
