@@ -4,12 +4,13 @@
 use clap::Args;
 use nn::checkpoint::Network;
 use nn::cpu::Arithmetic;
-use nn::cpu::matmul::{Into, Mat, matmul};
+use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
 use nn::encode::canonical_moves;
 use nn::infer::CpuEvaluator;
 use nn::net::NetConfig;
 use nn::{Evaluator, Query};
 use shakmaty::{Chess, Move, Position};
+use std::cell::RefCell;
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -124,19 +125,14 @@ fn rate(threads: usize, time: Duration, work: impl Fn() -> f64 + Sync) -> f64 {
 fn product_of_512() -> f64 {
     const N: usize = 512;
     thread_local! {
-        static BUFFERS: std::cell::RefCell<[Vec<f32>; 3]> =
-            std::cell::RefCell::new([vec![0.5; N * N], vec![0.25; N * N], vec![0.0; N * N]]);
+        static OPERANDS: RefCell<(Vec<f32>, Packed, Vec<f32>)> = RefCell::new({
+            let ones = vec![0.5; N * N];
+            let packed = Packed::new(Mat::new(&ones, N, N, N), Arithmetic::Single);
+            (ones.clone(), packed, ones)
+        });
     }
-    BUFFERS.with_borrow_mut(|[a, b, c]| {
-        matmul(
-            Arithmetic::Single,
-            c,
-            N,
-            Into::Replace,
-            1.0,
-            Mat::new(a, N, N, N),
-            Mat::new(b, N, N, N),
-        );
+    OPERANDS.with_borrow_mut(|(a, b, c)| {
+        matmul_packed(c, N, Into::Replace, Mat::new(a, N, N, N), b, N);
     });
     2.0 * (N as f64).powi(3)
 }

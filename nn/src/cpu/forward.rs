@@ -5,8 +5,8 @@
 
 use super::dynamic_bias;
 use super::matmul::{Into, Mat, matmul};
-use super::ops;
 use super::weights::Weights;
+use super::{ops, rows};
 use crate::encode::board::{FLAG_BITS, ROW_ACTION_GIVEN, ROW_FLAGS, ROW_HALFMOVES};
 use crate::encode::{Features, MoveCode};
 use crate::net::layout::{Block, Layout, Linear, Norm, RESULTS, TERMINALS};
@@ -127,7 +127,7 @@ fn norm(
     size(unit, x.len());
     size(scale, x.len() / places.gamma.len());
     size(out, x.len());
-    ops::layer_norm(x, &w[places.gamma.clone()], &w[places.beta.clone()], unit, scale, out);
+    rows::layer_norm(x, &w[places.gamma.clone()], &w[places.beta.clone()], unit, scale, out);
 }
 
 /// Runs the network on `items`. `keep_layers` keeps every layer's buffers for the gradient.
@@ -247,7 +247,7 @@ fn attention(
             let scores = &mut layer.attention[(p * heads + h) * square..][..square];
             let scale = (dim as f32).sqrt().recip();
             matmul(w.arithmetic(), scores, TOKENS, into, scale, part(0), part(1).t());
-            ops::attention_softmax(scores, &bias[h * square..][..square]);
+            rows::attention_softmax(scores, &bias[h * square..][..square]);
             let mixed = &mut layer.mixed[p * TOKENS * width + h * dim..];
             let weights = Mat::new(scores, TOKENS, TOKENS, TOKENS);
             matmul(w.arithmetic(), mixed, width, Into::Replace, 1.0, weights, part(2));

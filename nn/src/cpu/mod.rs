@@ -7,6 +7,7 @@ mod dynamic_bias;
 pub mod forward;
 pub mod matmul;
 pub mod ops;
+mod rows;
 mod weights;
 
 pub use backward::{HeadGradients, Scratch, backward};

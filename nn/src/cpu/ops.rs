@@ -5,7 +5,7 @@
 
 use multiversion::multiversion;
 
-const EPSILON: f32 = 1e-5;
+pub(super) const EPSILON: f32 = 1e-5;
 const LANES: usize = 16;
 
 /// exp by range reduction and a degree-5 polynomial (Cephes `expf`): no branches, relative error
@@ -29,28 +29,39 @@ fn exp(x: f32) -> f32 {
     f32::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
+/// Halves the lanes again and again: the compiler keeps them in vectors, as it does not in a loop over all.
 #[inline(always)]
-fn sum(lanes: [f32; LANES]) -> f32 {
-    let mut half = [0.0; 8];
+fn reduce(lanes: [f32; LANES], f: impl Fn(f32, f32) -> f32) -> f32 {
+    let (mut eight, mut four) = ([0.0; 8], [0.0; 4]);
     for i in 0..8 {
-        half[i] = lanes[i] + lanes[i + 8];
+        eight[i] = f(lanes[i], lanes[i + 8]);
     }
-    (half[0] + half[4]) + (half[1] + half[5]) + ((half[2] + half[6]) + (half[3] + half[7]))
+    for i in 0..4 {
+        four[i] = f(eight[i], eight[i + 4]);
+    }
+    f(f(four[0], four[2]), f(four[1], four[3]))
 }
 
 #[inline(always)]
-fn fold(row: &[f32], mut f: impl FnMut(usize, f32) -> f32) -> f32 {
+fn sum(lanes: [f32; LANES]) -> f32 {
+    reduce(lanes, |a, b| a + b)
+}
+
+/// Sum over a row of what `f` makes of the lanes of `rows` at the same places, all of one length.
+#[inline(always)]
+fn fold<const N: usize>(rows: [&[f32]; N], f: impl Fn([f32; N]) -> f32) -> f32 {
+    let len = rows[0].len();
+    let whole = len / LANES * LANES;
     let mut lanes = [0.0; LANES];
-    let whole = row.len() / LANES * LANES;
     for start in (0..whole).step_by(LANES) {
-        let chunk: &[f32; LANES] = row[start..start + LANES].first_chunk().unwrap_or(&[0.0; LANES]);
+        let chunks = rows.map(|row| row[start..].first_chunk::<LANES>().unwrap_or(&[0.0; LANES]));
         for i in 0..LANES {
-            lanes[i] += f(start + i, chunk[i]);
+            lanes[i] += f(chunks.map(|chunk| chunk[i]));
         }
     }
     let mut total = sum(lanes);
-    for (i, &x) in row.iter().enumerate().skip(whole) {
-        total += f(i, x);
+    for i in whole..len {
+        total += f(rows.map(|row| row[i]));
     }
     total
 }
@@ -72,8 +83,8 @@ pub fn layer_norm(
     let width = gamma.len();
     let rows = x.chunks_exact(width).zip(unit.chunks_exact_mut(width));
     for (((x, unit), out), scale) in rows.zip(out.chunks_exact_mut(width)).zip(scale) {
-        let mean = fold(x, |_, v| v) / width as f32;
-        let variance = fold(x, |_, v| (v - mean) * (v - mean)) / width as f32;
+        let mean = fold([x], |[v]| v) / width as f32;
+        let variance = fold([x], |[v]| (v - mean) * (v - mean)) / width as f32;
         *scale = 1.0 / (variance + EPSILON).sqrt();
         for i in 0..width {
             unit[i] = (x[i] - mean) * *scale;
@@ -99,8 +110,8 @@ pub fn layer_norm_backward(
     let width = gamma.len();
     let rows = dout.chunks_exact(width).zip(unit.chunks_exact(width));
     for (((dout, unit), dx), scale) in rows.zip(dx.chunks_exact_mut(width)).zip(scale) {
-        let mean = fold(dout, |i, d| d * gamma[i]) / width as f32;
-        let slope = fold(dout, |i, d| d * gamma[i] * unit[i]) / width as f32;
+        let mean = fold([dout, gamma], |[d, g]| d * g) / width as f32;
+        let slope = fold([dout, gamma, unit], |[d, g, u]| d * g * u) / width as f32;
         for i in 0..width {
             dgamma[i] = dout[i].mul_add(unit[i], dgamma[i]);
             dbeta[i] += dout[i];
@@ -146,10 +157,7 @@ fn softmax_row(row: &mut [f32; 64]) {
             high[i] = if x > high[i] { x } else { high[i] };
         }
     }
-    let mut top = high[0];
-    for x in high {
-        top = if x > top { x } else { top };
-    }
+    let top = reduce(high, |a, b| if a > b { a } else { b });
     let mut lanes = [0.0; LANES];
     for c in 0..4 {
         for i in 0..LANES {
@@ -253,7 +261,8 @@ pub fn add_rows(x: &[f32], out: &mut [f32]) {
     "x86_64+avx+avx2+fma"
 ))]
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    fold(&a[..a.len().min(b.len())], |i, x| x * b[i])
+    let len = a.len().min(b.len());
+    fold([&a[..len], &b[..len]], |[x, y]| x * y)
 }
 
 /// `out += scale * x`.

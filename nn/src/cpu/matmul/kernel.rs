@@ -33,8 +33,8 @@ impl Format for Half {
     unsafe fn multiply(sum: __m512, a: __m512i, b: __m512i) -> __m512 {
         // SAFETY: AVX512_BF16, by the contract of the trait; all these types are 64 plain bytes.
         unsafe {
-            let (a, b) = (std::mem::transmute::<__m512i, __m512bh>(a), std::mem::transmute(b));
-            _mm512_dpbf16_ps(sum, a, b)
+            let halves = |lanes| std::mem::transmute::<__m512i, __m512bh>(lanes);
+            _mm512_dpbf16_ps(sum, halves(a), halves(b))
         }
     }
 }

@@ -144,7 +144,10 @@ unsafe fn along<const HALF: bool>(row: *const f32, len: usize, at: usize) -> __m
     };
     if HALF {
         // SAFETY: AVX512_BF16 by this function's contract; both types are 64 plain bytes.
-        unsafe { std::mem::transmute(_mm512_cvtne2ps_pbh(load(2 * at + LANES), load(2 * at))) }
+        unsafe {
+            let halves = _mm512_cvtne2ps_pbh(load(2 * at + LANES), load(2 * at));
+            std::mem::transmute::<__m512bh, __m512i>(halves)
+        }
     } else {
         // SAFETY: AVX-512F.
         unsafe { _mm512_castps_si512(load(at)) }

@@ -1,0 +1,195 @@
+//! The two row-wise kernels that play spends its time in, by AVX-512 where the CPU has it. The compiler
+//! makes scalars of the sums over a row in [`super::ops`]'s plain loops, which are the twins of these.
+#![allow(unsafe_code)]
+
+use super::ops;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+/// Floats of a vector.
+#[cfg(target_arch = "x86_64")]
+const LANES: usize = 16;
+
+#[cfg(target_arch = "x86_64")]
+fn vectors() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma")
+}
+
+/// [`ops::layer_norm`].
+///
+/// # Panics
+/// If `unit`, `scale` or `out` is shorter than `x` asks: a fault of the caller.
+pub fn layer_norm(
+    x: &[f32],
+    gamma: &[f32],
+    beta: &[f32],
+    unit: &mut [f32],
+    scale: &mut [f32],
+    out: &mut [f32],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if gamma.len().is_multiple_of(LANES) && vectors() {
+        let rows = x.len() / gamma.len();
+        assert!(beta.len() == gamma.len() && scale.len() >= rows, "rows of another width");
+        assert!(unit.len() >= x.len() && out.len() >= x.len(), "{} floats", x.len());
+        // SAFETY: the CPU has AVX-512F; all slices hold `rows` rows of whole vectors.
+        unsafe { norm_rows(x, gamma, beta, unit, scale, out) };
+        return;
+    }
+    ops::layer_norm(x, gamma, beta, unit, scale, out);
+}
+
+/// # Safety
+/// The CPU has AVX-512F; `gamma`'s length is a multiple of 16 and not zero, `beta` is as long, `unit` and
+/// `out` are as long as `x`, `scale` has an entry for each row.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,fma")]
+unsafe fn norm_rows(
+    x: &[f32],
+    gamma: &[f32],
+    beta: &[f32],
+    unit: &mut [f32],
+    scale: &mut [f32],
+    out: &mut [f32],
+) {
+    let width = gamma.len();
+    let share = (width as f32).recip();
+    for (row, scale) in (0..x.len() / width).zip(scale) {
+        let start = row * width;
+        // SAFETY: `start + i + 16 <= x.len()` for each `i` below `width` in steps of 16.
+        unsafe {
+            let at = |i: usize| _mm512_loadu_ps(x.as_ptr().add(start + i));
+            let mut sum = _mm512_setzero_ps();
+            for i in (0..width).step_by(LANES) {
+                sum = _mm512_add_ps(sum, at(i));
+            }
+            let mean = _mm512_set1_ps(_mm512_reduce_add_ps(sum) * share);
+            let mut squares = _mm512_setzero_ps();
+            for i in (0..width).step_by(LANES) {
+                let d = _mm512_sub_ps(at(i), mean);
+                squares = _mm512_fmadd_ps(d, d, squares);
+            }
+            *scale = 1.0 / (_mm512_reduce_add_ps(squares) * share + ops::EPSILON).sqrt();
+            let factor = _mm512_set1_ps(*scale);
+            for i in (0..width).step_by(LANES) {
+                let value = _mm512_mul_ps(_mm512_sub_ps(at(i), mean), factor);
+                _mm512_storeu_ps(unit.as_mut_ptr().add(start + i), value);
+                let gamma = _mm512_loadu_ps(gamma.as_ptr().add(i));
+                let beta = _mm512_loadu_ps(beta.as_ptr().add(i));
+                let value = _mm512_fmadd_ps(value, gamma, beta);
+                _mm512_storeu_ps(out.as_mut_ptr().add(start + i), value);
+            }
+        }
+    }
+}
+
+/// [`ops::attention_softmax`].
+///
+/// # Panics
+/// If `bias` has fewer rows than `scores`: a fault of the caller.
+pub fn attention_softmax(scores: &mut [f32], bias: &[f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if vectors() {
+        assert!(bias.len() >= scores.len(), "a bias of {} floats", bias.len());
+        // SAFETY: the CPU has AVX-512F.
+        unsafe { softmax_rows(scores, bias) };
+        return;
+    }
+    ops::attention_softmax(scores, bias);
+}
+
+/// # Safety
+/// The CPU has AVX-512F; `bias` is as long as `scores`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,fma")]
+unsafe fn softmax_rows(scores: &mut [f32], bias: &[f32]) {
+    const VECTORS: usize = 64 / LANES;
+    let (rows, _) = scores.as_chunks_mut::<64>();
+    let (biases, _) = bias.as_chunks::<64>();
+    for (row, bias) in rows.iter_mut().zip(biases) {
+        // SAFETY: four vectors are one row.
+        unsafe {
+            let mut x = [_mm512_setzero_ps(); VECTORS];
+            for (i, x) in x.iter_mut().enumerate() {
+                let bias = _mm512_loadu_ps(bias.as_ptr().add(i * LANES));
+                *x = _mm512_add_ps(_mm512_loadu_ps(row.as_ptr().add(i * LANES)), bias);
+            }
+            let high = _mm512_max_ps(_mm512_max_ps(x[0], x[1]), _mm512_max_ps(x[2], x[3]));
+            let top = _mm512_set1_ps(_mm512_reduce_max_ps(high));
+            for x in &mut x {
+                *x = exp(_mm512_sub_ps(*x, top));
+            }
+            let sum = _mm512_add_ps(_mm512_add_ps(x[0], x[1]), _mm512_add_ps(x[2], x[3]));
+            let scale = _mm512_set1_ps(1.0 / _mm512_reduce_add_ps(sum));
+            for (i, x) in x.iter().enumerate() {
+                _mm512_storeu_ps(row.as_mut_ptr().add(i * LANES), _mm512_mul_ps(*x, scale));
+            }
+        }
+    }
+}
+
+/// [`ops::exp`] of 16 floats at most 0: the same polynomial; the power of two by one instruction.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,fma")]
+fn exp(x: __m512) -> __m512 {
+    // The second operand is what comes of NaN.
+    let x = _mm512_max_ps(_mm512_set1_ps(-87.0), x);
+    let n = _mm512_roundscale_ps::<0>(_mm512_mul_ps(x, _mm512_set1_ps(std::f32::consts::LOG2_E)));
+    let r = _mm512_fmadd_ps(n, _mm512_set1_ps(-0.693_359_4), x);
+    let r = _mm512_fmadd_ps(n, _mm512_set1_ps(2.121_944_4e-4), r);
+    let mut p = _mm512_set1_ps(1.987_569_1e-4);
+    for c in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
+        p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(c));
+    }
+    let p = _mm512_fmadd_ps(p, _mm512_mul_ps(r, r), r);
+    _mm512_scalef_ps(_mm512_add_ps(p, _mm512_set1_ps(1.0)), n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize, spread: f32) -> Vec<f32> {
+        (0..count).map(|i| ((i * 7919 % 1013) as f32 / 506.5 - 1.0) * spread).collect()
+    }
+
+    fn near(a: &[f32], b: &[f32]) {
+        for (i, (a, b)) in a.iter().zip(b).enumerate() {
+            assert!((a - b).abs() <= 2e-6 + 2e-6 * b.abs(), "{i}: {a} against {b}");
+        }
+    }
+
+    #[test]
+    fn normalisation_agrees_with_the_plain_loops() {
+        for width in [16, 20, 64, 128] {
+            let x = numbers(6 * width, 3.0);
+            let (gamma, beta) = (numbers(width, 2.0), numbers(width, 1.0));
+            let [mut unit, mut out, mut unit2, mut out2] = [(); 4].map(|()| vec![0.0; x.len()]);
+            let (mut scale, mut scale2) = ([0.0; 6], [0.0; 6]);
+            layer_norm(&x, &gamma, &beta, &mut unit, &mut scale, &mut out);
+            ops::layer_norm(&x, &gamma, &beta, &mut unit2, &mut scale2, &mut out2);
+            near(&unit, &unit2);
+            near(&scale, &scale2);
+            near(&out, &out2);
+        }
+    }
+
+    #[test]
+    fn softmax_agrees_with_the_plain_loops_at_any_spread() {
+        for spread in [0.0, 1.0, 30.0, 3000.0] {
+            let (scores, bias) = (numbers(5 * 64, spread), numbers(5 * 64, 1.0));
+            let (mut ours, mut plain) = (scores.clone(), scores);
+            attention_softmax(&mut ours, &bias);
+            ops::attention_softmax(&mut plain, &bias);
+            near(&ours, &plain);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_stays_none() {
+        let mut scores = vec![0.0; 64];
+        scores[17] = f32::NAN;
+        attention_softmax(&mut scores, &[0.0; 64]);
+        assert!(scores.iter().any(|x| x.is_nan()));
+    }
+}
