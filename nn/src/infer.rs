@@ -160,6 +160,23 @@ mod tests {
         }
     }
 
+    /// Where the CPU has no bf16, both are the same answer.
+    #[test]
+    fn bf16_answers_nearly_as_single_precision() {
+        let network =
+            Network::from_bytes(include_bytes!("../../assets/mavka.safetensors")).unwrap();
+        let position = Chess::default();
+        let legal = canonical_moves(&position);
+        let query = [Query { position: &position, legal: &legal }];
+        let [single, half] = [Arithmetic::Single, Arithmetic::Bf16]
+            .map(|arithmetic| CpuEvaluator::new(&network, arithmetic).evaluate(&query).unwrap());
+        let near = |a: f32, b: f32| assert!((a - b).abs() < 0.02, "{a} against {b}");
+        near(single[0].value, half[0].value);
+        single[0].policy.iter().zip(&half[0].policy).for_each(|(a, b)| near(*a, *b));
+        let values = single[0].action_values.iter().zip(&half[0].action_values);
+        values.for_each(|(a, b)| near(*a, *b));
+    }
+
     #[test]
     fn mean_and_mode_are_two_summaries_of_one_distribution() {
         // Nine parts in ten far up, one part spread over the bottom: e^x of the logits.

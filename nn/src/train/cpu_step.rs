@@ -226,4 +226,30 @@ pub(super) mod tests {
             assert!(error < 0.03, "{}: slope {slope}, gradient {length}", param.name);
         }
     }
+
+    /// Where the CPU has no bf16, both are the same gradient.
+    #[test]
+    fn bf16_points_where_single_precision_points() {
+        let layout = Layout::new(&NetConfig::default());
+        let mut params = layout.init(5);
+        for (i, p) in params.iter_mut().enumerate() {
+            *p += 0.05 * ((i * 7919 % 1013) as f32 / 506.5 - 1.0);
+        }
+        let [single, half] = [Arithmetic::Single, Arithmetic::Bf16].map(|arithmetic| {
+            let mut grads = vec![0.0; layout.len];
+            let loss = LossConfig::default();
+            CpuStep::new(layout.clone(), loss, arithmetic, 1).gradient(
+                &params,
+                &examples(),
+                &mut grads,
+            );
+            grads
+        });
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+        for param in &layout.params {
+            let (a, b) = (&single[param.range.clone()], &half[param.range.clone()]);
+            let cosine = dot(a, b) / (dot(a, a) * dot(b, b)).sqrt();
+            assert!(cosine > 0.99, "{}: {cosine}", param.name);
+        }
+    }
 }
