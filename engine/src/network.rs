@@ -79,7 +79,9 @@ impl Networks for Installed {
             let why = note.unwrap_or_else(|| "none was found".to_owned());
             return Err(NetworkError::Backend { wanted: backend, why });
         }
-        Ok(Network { evaluator: Arc::new(CpuEvaluator::new(&network, Arithmetic::best())), name })
+        let arithmetic = Arithmetic::best();
+        let name = format!("{name}, CPU, {arithmetic}");
+        Ok(Network { evaluator: Arc::new(CpuEvaluator::new(&network, arithmetic)), name })
     }
 }
 

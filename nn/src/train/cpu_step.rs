@@ -42,49 +42,44 @@ impl CpuStep {
         let workers = (0..threads.max(1)).map(|_| Worker::default()).collect();
         CpuStep { layout, loss, buckets, arithmetic, workers }
     }
-
-    /// Loss sums of `batch` at `params`; `grads` is overwritten with the gradient of their total.
-    /// Threads take groups as they come, so one that shares its core with a stranger does not hold
-    /// up the rest; hence results repeat exactly with one thread, to rounding with more.
-    pub fn gradient(&mut self, params: &[f32], batch: &[Example], grads: &mut [f32]) -> LossSums {
-        let next = AtomicUsize::new(0);
-        let task = Task {
-            layout: &self.layout,
-            loss: &self.loss,
-            buckets: &self.buckets,
-            weights: &Weights::new(&self.layout, params, self.arithmetic),
-            turned: &Weights::turned(&self.layout, params, self.arithmetic),
-            batch,
-            next: &next,
-        };
-        let task = &task;
-        let parts: Vec<LossSums> = std::thread::scope(|scope| {
-            let (first, rest) = self.workers.split_at_mut(1);
-            let running: Vec<_> =
-                rest.iter_mut().map(|worker| scope.spawn(move || worker.run(task))).collect();
-            let mut parts: Vec<LossSums> =
-                first.iter_mut().map(|worker| worker.run(task)).collect();
-            parts.extend(running.into_iter().filter_map(|thread| thread.join().ok()));
-            parts
-        });
-        let mut total = LossSums::default();
-        parts.iter().for_each(|part| total.add(part));
-        grads.fill(0.0);
-        for worker in &self.workers {
-            crate::cpu::ops::add_scaled(grads, 1.0, &worker.grads);
-        }
-        total
-    }
 }
 
 impl Step for CpuStep {
+    /// Threads take groups as they come, so one that shares its core with a stranger does not hold up
+    /// the rest; hence results repeat exactly with one thread, to rounding with more.
     fn gradient(
         &mut self,
         params: &[f32],
         batch: &[Example],
         grads: &mut [f32],
     ) -> Result<LossSums, StepError> {
-        Ok(CpuStep::gradient(self, params, batch, grads))
+        let task = &Task {
+            layout: &self.layout,
+            loss: &self.loss,
+            buckets: &self.buckets,
+            weights: &Weights::new(&self.layout, params, self.arithmetic),
+            turned: &Weights::turned(&self.layout, params, self.arithmetic),
+            batch,
+            next: &AtomicUsize::new(0),
+        };
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let running: Vec<_> = self
+                .workers
+                .iter_mut()
+                .map(|worker| scope.spawn(move || worker.run(task)))
+                .collect();
+            running.into_iter().map(|thread| thread.join()).collect()
+        });
+        let mut total = LossSums::default();
+        for part in parts {
+            let broken = |_| StepError("a thread broke down".to_owned());
+            total.add(&part.map_err(broken)?);
+        }
+        grads.fill(0.0);
+        for worker in &self.workers {
+            crate::cpu::ops::add_scaled(grads, 1.0, &worker.grads);
+        }
+        Ok(total)
     }
 }
 
@@ -206,7 +201,7 @@ pub(super) mod tests {
         let mut step = CpuStep::new(layout.clone(), loss.clone(), Arithmetic::Single, 2);
         let batch = examples();
         let mut grads = vec![0.0; layout.len];
-        step.gradient(&params, &batch, &mut grads);
+        step.gradient(&params, &batch, &mut grads).unwrap();
         let mut unused = vec![0.0; layout.len];
         for param in &layout.params {
             // Along the gradient itself the slope is its length: no entry can hide.
@@ -219,7 +214,7 @@ pub(super) mod tests {
                 for (p, g) in moved[param.range.clone()].iter_mut().zip(part) {
                     *p += sign * h * g / length;
                 }
-                step.gradient(&moved, &batch, &mut unused).total(&loss)
+                step.gradient(&moved, &batch, &mut unused).unwrap().total(&loss)
             };
             let slope = (at(1.0) - at(-1.0)) / (2.0 * f64::from(h));
             let error = (slope / f64::from(length) - 1.0).abs();
@@ -238,11 +233,8 @@ pub(super) mod tests {
         let [single, half] = [Arithmetic::Single, Arithmetic::Bf16].map(|arithmetic| {
             let mut grads = vec![0.0; layout.len];
             let loss = LossConfig::default();
-            CpuStep::new(layout.clone(), loss, arithmetic, 1).gradient(
-                &params,
-                &examples(),
-                &mut grads,
-            );
+            let mut step = CpuStep::new(layout.clone(), loss, arithmetic, 1);
+            step.gradient(&params, &examples(), &mut grads).unwrap();
             grads
         });
         let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();

@@ -8,6 +8,7 @@ mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod pack;
 
+use std::fmt;
 use std::str::FromStr;
 
 /// A read-only strided matrix.
@@ -92,6 +93,15 @@ impl Arithmetic {
         }
         #[cfg(not(target_arch = "x86_64"))]
         false
+    }
+}
+
+impl fmt::Display for Arithmetic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Arithmetic::Single => "single precision",
+            Arithmetic::Bf16 => "bf16",
+        })
     }
 }
 
