@@ -2,7 +2,7 @@
 //! matrix-product peak measured in the same run on the same threads.
 
 use clap::Args;
-use nn::checkpoint::Network;
+use nn::checkpoint::{Network, Precision};
 use nn::cpu::Arithmetic;
 use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
 use nn::encode::canonical_moves;
@@ -29,6 +29,9 @@ pub struct EvalBench {
     heads: usize,
     #[arg(long, default_value_t = 256)]
     ffn: usize,
+    /// Write the network into this file too, in full precision.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
     /// Threads, each with its own batch; default: all cores.
     #[arg(long)]
     threads: Option<usize>,
@@ -65,6 +68,11 @@ fn work(args: &EvalBench) -> Result<(), Box<dyn Error>> {
             Network::new(&config, 1)
         }
     };
+    if let Some(path) = &args.save {
+        network
+            .save(path, Precision::Full)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
     let threads =
         args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let seconds = Duration::from_secs_f64(args.seconds.clamp(0.1, 600.0));
