@@ -307,6 +307,7 @@ def evalbench(mavka, *flags):
 MAVKA = {
     "Mavka single": ["--arithmetic", "single"],
     "Mavka auto": ["--arithmetic", "auto"],
+    "burn flex": ["--flex"],
 }
 
 
@@ -346,9 +347,10 @@ def show(args, graphs, speeds, peaks):
                 row += f"{speed:>13.0f}{mark or ' '}"
             print(f"{threads:>7}{batch:>7}{row}")
         print(f"{threads:>7}   best" + "".join(f"{best[name]:>13.0f} " for name in columns))
-        single, auto = (best[name] for name in ("Mavka single", "Mavka auto"))
+        single, auto, flex = (best[name] for name in MAVKA)
         fp32, int8 = (best[name] for name in graphs)
-        ratios = f"single / fp32 {single / fp32:.2f}, auto / int8 {auto / int8:.2f}"
+        ratios = f"single / fp32 {single / fp32:.2f}, auto / int8 {auto / int8:.2f}, "
+        ratios += f"single / flex {single / flex:.2f}"
         print(f"{threads:>7}         {ratios}; sgemm peak {peaks[threads]:.0f} GFLOP/s")
 
 

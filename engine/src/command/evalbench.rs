@@ -2,9 +2,11 @@
 //! matrix-product peak measured in the same run on the same threads.
 
 use clap::Args;
+use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::Arithmetic;
 use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
+use nn::device::{Backend, pick};
 use nn::encode::canonical_moves;
 use nn::infer::CpuEvaluator;
 use nn::net::NetConfig;
@@ -38,6 +40,9 @@ pub struct EvalBench {
     /// Of the products: auto (the fastest this CPU has), single or bf16.
     #[arg(long, default_value = "auto")]
     arithmetic: Arithmetic,
+    /// Burn's CPU backend instead of the hand-written kernels.
+    #[arg(long, conflicts_with = "arithmetic")]
+    flex: bool,
     /// Batch sizes to try.
     #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16")]
     batch: Vec<usize>,
@@ -90,7 +95,11 @@ fn work(args: &EvalBench) -> Result<(), Box<dyn Error>> {
     let peak = rate(threads, seconds, product_of_512);
     println!("sgemm peak of {threads} threads: {:.0} GFLOP/s", peak / 1e9);
     println!("{:>6} {:>12} {:>10} {:>8}", "batch", "positions/s", "GFLOP/s", "of peak");
-    let evaluator = CpuEvaluator::new(&network, args.arithmetic);
+    let evaluator: Box<dyn Evaluator> = if args.flex {
+        Box::new(BurnEvaluator::new(&network, pick(Backend::Cpu).0)?)
+    } else {
+        Box::new(CpuEvaluator::new(&network, args.arithmetic))
+    };
     let positions = sample_positions();
     for &batch in &args.batch {
         let queries: Vec<Query<'_>> = positions
@@ -116,12 +125,17 @@ fn rate(threads: usize, time: Duration, work: impl Fn() -> f64 + Sync) -> f64 {
         let running: Vec<_> = (0..threads.max(1))
             .map(|_| {
                 scope.spawn(move || {
-                    let start = Instant::now();
-                    let mut done = 0.0;
-                    while start.elapsed() < time {
-                        done += work();
-                    }
-                    done / start.elapsed().as_secs_f64()
+                    let run = || {
+                        let start = Instant::now();
+                        let mut done = 0.0;
+                        while start.elapsed() < time {
+                            done += work();
+                        }
+                        done / start.elapsed().as_secs_f64()
+                    };
+                    // Burn's operations go to the rayon pool they are called in: each thread its own.
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+                    pool.map_or_else(|_| run(), |pool| pool.install(run))
                 })
             })
             .collect();
