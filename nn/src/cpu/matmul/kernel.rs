@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::pack::{LANES, Left, PANEL, Right};
-use super::{Arithmetic, Into, fits};
+use super::{Arithmetic, Into, fits, tiles};
 use std::arch::x86_64::*;
 
 /// How the kernel multiplies a lane.
@@ -40,15 +40,15 @@ impl Format for Half {
 }
 
 /// One product: the operands, the destination and what becomes of it.
-struct Task<'a> {
-    left: Left<'a>,
-    right: Right<'a>,
-    out: *mut f32,
-    stride: usize,
-    scale: f32,
+pub(super) struct Task<'a> {
+    pub left: Left<'a>,
+    pub right: Right<'a>,
+    pub out: *mut f32,
+    pub stride: usize,
+    pub scale: f32,
     /// What is added to each row, and how far apart its rows are; null: nothing.
-    base: *const f32,
-    base_row: usize,
+    pub base: *const f32,
+    pub base_row: usize,
 }
 
 /// `MR` rows and `NR` vectors of columns; of the last vector only `mask`'s columns are written.
@@ -99,19 +99,18 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
     }
 }
 
-/// All rows of one panel of `NR` vectors: `MR` at a time, then 4, then one by one.
+/// The rows of one panel of `NR` vectors from `i` on: `MR` at a time, then 4, then one by one.
 ///
 /// # Safety
 /// As [`tile`], for every row of the left operand.
 #[inline(always)]
 unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
     task: &Task<'_>,
-    col: usize,
+    (mut i, col): (usize, usize),
     b: *const u32,
     mask: __mmask16,
 ) {
     let rows = task.left.rows;
-    let mut i = 0;
     // SAFETY: `i` stays below `rows`; the rest is the caller's contract.
     unsafe {
         while i + MR <= rows {
@@ -129,10 +128,12 @@ unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
     }
 }
 
+/// All rows from `row` on.
+///
 /// # Safety
-/// As [`tile`], for all rows and columns.
+/// As [`tile`], for these rows and all columns.
 #[inline(always)]
-unsafe fn product<F: Format>(task: &Task<'_>) {
+unsafe fn product<F: Format>(task: &Task<'_>, row: usize) {
     for col in (0..task.right.cols).step_by(PANEL) {
         let cols = (task.right.cols - col).min(PANEL);
         let vectors = cols.div_ceil(LANES);
@@ -142,10 +143,10 @@ unsafe fn product<F: Format>(task: &Task<'_>) {
             let b = task.right.data.as_ptr().add(col / PANEL * task.right.panel);
             // 16 to 24 sums: enough to hide the latency of a product, few enough for 32 registers.
             match vectors {
-                1 => panel::<F, 16, 1>(task, col, b, mask),
-                2 => panel::<F, 8, 2>(task, col, b, mask),
-                3 => panel::<F, 8, 3>(task, col, b, mask),
-                _ => panel::<F, 6, 4>(task, col, b, mask),
+                1 => panel::<F, 16, 1>(task, (row, col), b, mask),
+                2 => panel::<F, 8, 2>(task, (row, col), b, mask),
+                3 => panel::<F, 8, 3>(task, (row, col), b, mask),
+                _ => panel::<F, 6, 4>(task, (row, col), b, mask),
             }
         }
     }
@@ -154,13 +155,13 @@ unsafe fn product<F: Format>(task: &Task<'_>) {
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn product_single(task: &Task<'_>) {
     // SAFETY: the caller's contract is `product`'s.
-    unsafe { product::<Single>(task) }
+    unsafe { product::<Single>(task, 0) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn product_half(task: &Task<'_>) {
+unsafe fn product_half(task: &Task<'_>, row: usize) {
     // SAFETY: the caller's contract is `product`'s.
-    unsafe { product::<Half>(task) }
+    unsafe { product::<Half>(task, row) }
 }
 
 /// `out = scale * left * right`, and `into`'s share; rows of `out` are `stride` apart.
@@ -196,7 +197,12 @@ pub(super) fn multiply(
     unsafe {
         match arithmetic {
             Arithmetic::Single => product_single(&task),
-            Arithmetic::Bf16 => product_half(&task),
+            Arithmetic::Bf16 => {
+                let done = if tiles::available() { tiles::product(&task) } else { 0 };
+                if done < rows {
+                    product_half(&task, done);
+                }
+            }
         }
     }
 }

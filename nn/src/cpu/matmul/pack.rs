@@ -5,7 +5,7 @@
 //! columns that lie together, so that a panel is read from end to end.
 #![allow(unsafe_code)]
 
-use super::{Arithmetic, Mat};
+use super::{Arithmetic, Mat, tiles};
 use std::arch::x86_64::*;
 
 /// Columns of a vector.
@@ -42,6 +42,31 @@ fn bits(x: &[f32]) -> &[u32] {
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
 }
 
+/// Lanes of whole cache lines: tiles whose rows straddle two of them would load at half the speed.
+#[derive(Default)]
+pub(super) struct Buffer(Vec<Line>);
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u32; LANES]);
+
+impl Buffer {
+    /// Room for `lanes`, whatever they hold. None is ever taken away, because what comes back would be
+    /// filled with zeros again.
+    fn hold(&mut self, lanes: usize) -> *mut u32 {
+        let lines = lanes.div_ceil(LANES);
+        if self.0.len() < lines {
+            self.0.resize(lines, Line([0; LANES]));
+        }
+        self.0.as_mut_ptr().cast()
+    }
+
+    pub(super) fn lanes(&self) -> &[u32] {
+        // SAFETY: a line is 16 lanes and nothing else.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LANES) }
+    }
+}
+
 /// Lanes that `k` elements fill.
 fn depth(arithmetic: Arithmetic, k: usize) -> usize {
     match arithmetic {
@@ -64,14 +89,22 @@ impl<'a> Left<'a> {
     }
 
     /// Halves, packed into `buffer`. The CPU has [`Arithmetic::Bf16`].
-    pub(super) fn halves(a: Mat<'_>, buffer: &'a mut Vec<u32>) -> Left<'a> {
+    pub(super) fn halves(a: Mat<'_>, buffer: &'a mut Buffer) -> Left<'a> {
         let depth = depth(Arithmetic::Bf16, a.cols);
         let whole = |n: usize| n.next_multiple_of(LANES);
-        let (row, step) = if a.col_stride == 1 { (whole(depth), 1) } else { (1, whole(a.rows)) };
-        buffer.resize(if a.col_stride == 1 { a.rows * row } else { depth * step }, 0);
-        // SAFETY: the CPU has the features; the buffer holds every vector the function writes.
-        unsafe { pack_left(a, depth, row.max(step), buffer.as_mut_ptr()) };
-        Left { data: buffer, row, step, rows: a.rows, depth, arithmetic: Arithmetic::Bf16 }
+        // Tiles take rows; the AVX-512 kernel takes the columns of a transposed matrix as they come.
+        let by_row = a.col_stride == 1 || tiles::available();
+        let (row, step) = if by_row { (whole(depth), 1) } else { (1, whole(a.rows)) };
+        let out = buffer.hold(if by_row { whole(a.rows) * row } else { depth * step });
+        // SAFETY: the CPU has the features; the buffer holds every vector the functions write.
+        unsafe {
+            if a.col_stride != 1 && by_row {
+                turn_left(a, depth, row, out);
+            } else {
+                pack_left(a, depth, row.max(step), out);
+            }
+        }
+        Left { data: buffer.lanes(), row, step, rows: a.rows, depth, arithmetic: Arithmetic::Bf16 }
     }
 }
 
@@ -89,21 +122,17 @@ impl<'a> Right<'a> {
     }
 
     /// Packed into `buffer`. The CPU has the arithmetic.
-    pub(super) fn packed(
-        b: Mat<'_>,
-        arithmetic: Arithmetic,
-        buffer: &'a mut Vec<u32>,
-    ) -> Right<'a> {
+    pub(super) fn packed(b: Mat<'_>, arithmetic: Arithmetic, buffer: &'a mut Buffer) -> Right<'a> {
         let depth = depth(arithmetic, b.rows);
-        buffer.resize(depth * width(b.cols) * b.cols.div_ceil(PANEL), 0);
+        let out = buffer.hold(depth * width(b.cols) * b.cols.div_ceil(PANEL));
         // SAFETY: the CPU has the features; the buffer holds all panels.
         unsafe {
             match arithmetic {
-                Arithmetic::Single => pack_right_single(b, depth, buffer.as_mut_ptr()),
-                Arithmetic::Bf16 => pack_right_half(b, depth, buffer.as_mut_ptr()),
+                Arithmetic::Single => pack_right_single(b, depth, out),
+                Arithmetic::Bf16 => pack_right_half(b, depth, out),
             }
         }
-        Right::of(buffer, (b.cols, b.cols), b.rows, arithmetic)
+        Right::of(buffer.lanes(), (b.cols, b.cols), b.rows, arithmetic)
     }
 
     /// The first `cols` of the `all` columns that [`Right::packed`] left in `data`; `k` rows before packing.
@@ -200,6 +229,30 @@ unsafe fn pack_left(a: Mat<'_>, depth: usize, stride: usize, out: *mut u32) {
                 for at in (0..a.rows).step_by(LANES) {
                     let lanes = across(even, odd, a.rows, at);
                     _mm512_storeu_si512(out.add(p * stride + at).cast(), lanes);
+                }
+            }
+        }
+    }
+}
+
+/// Rows of a transposed `a` in halves, `stride` lanes apart.
+///
+/// # Safety
+/// As [`pack_left`]; `out` has room for whole blocks of 16 rows.
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+unsafe fn turn_left(a: Mat<'_>, depth: usize, stride: usize, out: *mut u32) {
+    for at in (0..a.rows).step_by(LANES) {
+        for first in (0..depth).step_by(LANES) {
+            let mut block = [_mm512_setzero_si512(); LANES];
+            // SAFETY: `Mat` holds its rows and columns; `out` is the caller's contract.
+            unsafe {
+                for (p, lanes) in block.iter_mut().enumerate().take(depth - first) {
+                    let (even, odd) = pair(a.data.as_ptr(), a.col_stride, first + p, a.cols);
+                    *lanes = across(even, odd, a.rows, at);
+                }
+                transpose(&mut block);
+                for (i, lanes) in block.iter().enumerate() {
+                    _mm512_storeu_si512(out.add((at + i) * stride + first).cast(), *lanes);
                 }
             }
         }
