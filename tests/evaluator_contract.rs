@@ -6,7 +6,7 @@ use nn::checkpoint::Network;
 use nn::cpu::Arithmetic;
 use nn::device::{Backend, pick};
 use nn::encode::canonical_moves;
-use nn::fake::{Hashed, Uniform};
+use nn::fake::{Hashed, Quick, Uniform};
 use nn::infer::CpuEvaluator;
 use nn::net::NetConfig;
 use nn::{Evaluation, Evaluator, Query};
@@ -65,6 +65,7 @@ fn passes(name: &str, evaluator: &dyn Evaluator) {
 #[test]
 fn fakes_keep_the_contract() {
     passes("uniform", &Uniform);
+    passes("quick", &Quick);
     passes("hashed", &Hashed::default());
     passes("roll-outs", &engine::rollout::Rollouts { seed: 1 });
 }

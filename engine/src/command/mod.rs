@@ -8,8 +8,10 @@ pub mod evalbench;
 pub mod options;
 pub mod perft;
 pub mod play_match;
+mod plot;
 pub mod puzzles;
 pub mod train;
+pub mod treebench;
 pub mod uci;
 mod words;
 
@@ -32,6 +34,8 @@ enum Command {
     Bench(bench::Bench),
     /// Measure evaluations per second against this machine's matrix-product peak
     Evalbench(evalbench::EvalBench),
+    /// Measure playouts per second of the search alone, by number of threads
+    Treebench(treebench::TreeBench),
     /// Measure how often the network alone is right, on games held out from training
     Accuracy(accuracy::Accuracy),
     /// Read labelled games as training would: what the examples are, and how fast they come
@@ -59,6 +63,7 @@ impl Cli {
             Command::Uci => uci::run(),
             Command::Bench(bench) => bench.run(),
             Command::Evalbench(bench) => bench.run(),
+            Command::Treebench(bench) => bench.run(),
             Command::Accuracy(accuracy) => accuracy.run(),
             Command::Data(data) => data.run(),
             Command::Train(train) => train.run(),

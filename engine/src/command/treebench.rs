@@ -1,0 +1,261 @@
+//! `mavka treebench`: playouts per second of the search alone, on real chess positions, with an evaluator
+//! that costs next to nothing: what the tree, the rules and the threads can do, whatever the network.
+
+use super::plot::{Curve, Picture};
+use super::say;
+use crate::game::Game;
+use crate::host;
+use crate::world::RulesWorld;
+use crate::world::rules::{Scoring, State};
+use clap::{Args, ValueEnum};
+use mcts::search::{Control, Flow, Searcher, View};
+use mcts::{Audit, Params};
+use nn::Evaluator;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Middle games of `assets/bench.epd`, with some 40 moves each.
+const POSITIONS: [&str; 3] = [
+    "4rrk1/pp1n3p/3q2pQ/2p1pb2/2PP4/2P3N1/P2B2PP/4RRK1 b - - 7 19",
+    "rq3rk1/ppp2ppp/1bnpb3/3N2B1/3NP3/7P/PPPQ1PP1/2KR3R w - - 7 14",
+    "r4rk1/1b2ppbp/pq4pn/2pp1PB1/1p2P3/1P1P1NN1/1PP3PP/R2Q1RK1 w - - 0 13",
+];
+/// Of tree memory for each playout, garbage included: ample, so that no tree is ever full.
+const BYTES_PER_PLAYOUT: u64 = 640;
+/// Stretches of the search that are timed apart; the last one tells the speed at full size.
+const STRETCHES: u64 = 10;
+
+/// Arguments of `mavka treebench`.
+#[derive(Args)]
+pub struct TreeBench {
+    /// Playouts from each position: how large its tree becomes
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
+    nodes: u64,
+    /// Numbers of search threads to try; default: one, two, four and so on up to all cores
+    #[arg(long, value_delimiter = ',')]
+    threads: Vec<usize>,
+    /// Leaves that a thread gathers at once
+    #[arg(long, default_value_t = 16)]
+    batch: usize,
+    /// Who judges: no opinion, quick ones, or the ones of `bench`
+    #[arg(long, value_enum, default_value_t = Judge::Quick)]
+    evaluator: Judge,
+    /// Position to search, instead of three middle games; may be given several times
+    #[arg(long)]
+    fen: Vec<String>,
+    /// Draw speed over tree size into this SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Judge {
+    Uniform,
+    Quick,
+    Hashed,
+}
+
+impl Judge {
+    fn evaluator(self) -> Arc<dyn Evaluator> {
+        match self {
+            Judge::Uniform => Arc::new(nn::fake::Uniform),
+            Judge::Quick => Arc::new(nn::fake::Quick),
+            Judge::Hashed => Arc::new(nn::fake::Hashed::default()),
+        }
+    }
+}
+
+/// Never stops by itself: the number of playouts does.
+struct ToTheEnd;
+
+impl Control<RulesWorld> for ToTheEnd {
+    fn tick(&self, _view: &View<'_, RulesWorld>) -> Flow {
+        Flow::Continue
+    }
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// All searches with one number of threads, added up.
+#[derive(Default)]
+struct Row {
+    threads: usize,
+    playouts: u64,
+    /// By stretch.
+    times: [Duration; STRETCHES as usize],
+    /// Playouts times their depth.
+    plies: u64,
+    collisions: u64,
+    expanded: u64,
+    bytes: u64,
+}
+
+impl Row {
+    fn add(&mut self, audit: &Audit) {
+        self.expanded += audit.expanded;
+        self.bytes += audit.bytes;
+    }
+
+    fn per_second(&self) -> f64 {
+        self.playouts as f64 / self.times.iter().sum::<Duration>().as_secs_f64()
+    }
+
+    /// Of one stretch.
+    fn speed(&self, stretch: usize) -> f64 {
+        self.playouts as f64 / STRETCHES as f64 / self.times[stretch].as_secs_f64()
+    }
+
+    fn at_full_size(&self) -> f64 {
+        self.speed(STRETCHES as usize - 1)
+    }
+}
+
+impl TreeBench {
+    /// Searches and prints.
+    ///
+    /// # Errors
+    /// A position cannot be read, the memory is not there, or the picture cannot be written.
+    pub fn run(&self) -> Result<(), String> {
+        let fens: Vec<&str> = match self.fen.is_empty() {
+            true => POSITIONS.to_vec(),
+            false => self.fen.iter().map(String::as_str).collect(),
+        };
+        let games: Vec<Game> = fens
+            .iter()
+            .map(|fen| Game::from_fen(fen, false).map_err(|why| why.to_string()))
+            .collect::<Result<_, _>>()?;
+        let tree = self.nodes.saturating_mul(BYTES_PER_PLAYOUT);
+        let mb = usize::try_from(tree >> 20).unwrap_or(usize::MAX).max(1);
+        if host::hash_mb(mb, 0) < mb {
+            return Err(format!(
+                "a tree of {} nodes takes {mb} MB, and they are not free",
+                self.nodes
+            ));
+        }
+        say(format_args!(
+            "{} positions, {} playouts each, {} leaves at once, evaluator {:?}",
+            games.len(),
+            self.nodes,
+            self.batch,
+            self.evaluator
+        ))?;
+        say(format_args!(
+            "{:>7} {:>12} {:>12} {:>7} {:>6} {:>11} {:>11}",
+            "threads", "playouts/s", "at the end", "times", "depth", "collisions", "bytes/pos."
+        ))?;
+        let world = RulesWorld::new(self.evaluator.evaluator(), Scoring::Mean, 0.5);
+        let params = Params { batch: self.batch, ..Params::default() };
+        let mut searcher = Searcher::new(params, mb << 20);
+        let mut rows: Vec<Row> = Vec::new();
+        for threads in self.threads() {
+            let mut row = Row { threads, ..Row::default() };
+            for game in &games {
+                self.search(&mut searcher, &world, game, &mut row)?;
+            }
+            let first = rows.first().map_or(row.at_full_size(), Row::at_full_size);
+            say(format_args!(
+                "{threads:>7} {:>12.0} {:>12.0} {:>7.2} {:>6.1} {:>9.1} % {:>11.0}",
+                row.per_second(),
+                row.at_full_size(),
+                row.at_full_size() / first,
+                row.plies as f64 / row.playouts.max(1) as f64,
+                100.0 * row.collisions as f64 / row.playouts.max(1) as f64,
+                row.bytes as f64 / row.expanded.max(1) as f64
+            ))?;
+            rows.push(row);
+        }
+        self.plot.as_ref().map_or(Ok(()), |path| self.picture(&rows).draw(path))
+    }
+
+    fn threads(&self) -> Vec<usize> {
+        if !self.threads.is_empty() {
+            return self.threads.iter().map(|&wanted| host::threads(wanted)).collect();
+        }
+        let most = host::threads(usize::MAX);
+        let mut all: Vec<usize> = (0..).map(|n| 1 << n).take_while(|&n| n < most).collect();
+        all.push(most);
+        all
+    }
+
+    fn search(
+        &self,
+        searcher: &mut Searcher<RulesWorld>,
+        world: &RulesWorld,
+        game: &Game,
+        row: &mut Row,
+    ) -> Result<(), String> {
+        searcher.clear();
+        searcher.set_root(State::root(game), None);
+        for time in &mut row.times {
+            let started = Instant::now();
+            let some = Some(self.nodes / STRETCHES);
+            let outcome = searcher.run(world, row.threads, some, &ToTheEnd);
+            *time += started.elapsed();
+            if let Some(error) = outcome.error {
+                return Err(error.to_string());
+            }
+            let snapshot = outcome.snapshot;
+            row.playouts += snapshot.playouts;
+            row.plies += snapshot.playouts * u64::from(snapshot.depth);
+            row.collisions += snapshot.collisions;
+        }
+        row.add(&searcher.audit());
+        Ok(())
+    }
+
+    fn picture(&self, rows: &[Row]) -> Picture {
+        let thousand = self.nodes as f64 / 1000.0;
+        let curve = |row: &Row| Curve {
+            name: match row.threads {
+                1 => "1 thread".to_owned(),
+                n => format!("{n} threads"),
+            },
+            points: (0..STRETCHES as usize)
+                .map(|i| ((i as f64 + 0.5) / STRETCHES as f64 * thousand, row.speed(i) / 1000.0))
+                .collect(),
+        };
+        Picture {
+            title: "Playouts per second".to_owned(),
+            x: "playouts done, in thousands".to_owned(),
+            y: "thousand playouts/s".to_owned(),
+            curves: rows.iter().map(curve).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_playout_is_counted_and_the_picture_shows_each_number_of_threads() {
+        let bench = TreeBench {
+            nodes: 2000,
+            threads: vec![1, 2],
+            batch: 4,
+            evaluator: Judge::Quick,
+            fen: Vec::new(),
+            plot: None,
+        };
+        let world = RulesWorld::new(bench.evaluator.evaluator(), Scoring::Mean, 0.5);
+        let mut searcher = Searcher::new(Params { batch: 4, ..Params::default() }, 4 << 20);
+        let rows: Vec<Row> = [1, 2]
+            .into_iter()
+            .map(|threads| {
+                let mut row = Row { threads, ..Row::default() };
+                let game = Game::from_fen(POSITIONS[0], false).unwrap();
+                bench.search(&mut searcher, &world, &game, &mut row).unwrap();
+                row
+            })
+            .collect();
+        for row in &rows {
+            assert_eq!(row.playouts, 2000);
+            assert!(row.expanded > 1000 && row.bytes / row.expanded < 640, "{}", row.bytes);
+        }
+        let picture = bench.picture(&rows);
+        assert_eq!(picture.curves[1].name, "2 threads");
+        assert_eq!(picture.curves[0].points.len(), STRETCHES as usize);
+    }
+}
