@@ -2,36 +2,62 @@
 //! and one compare-exchange loop (a proof), which repeats only when another worker has got further.
 
 use crate::{
-    node::{Fixed, Proof, State},
+    node::{Fixed, Landing, Proof, State},
     puct::virtual_count,
     tree::Tree,
     value::Wdl,
 };
 
-/// Puts the virtual counts of one playout on its path.
-pub fn launch(tree: &Tree, path: &[u32], counts: (u32, u32)) {
-    for (depth, &at) in path.iter().enumerate() {
-        tree.node(at).launch(virtual_count(depth, path.len() - 1, counts));
+/// Virtual counts on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// As the descent leaves them: so many on every node but the last, which has none.
+    Passed(u32),
+    /// Those of a leaf in flight (n_min, n_max): see [`virtual_count`].
+    Flying(u32, u32),
+}
+
+impl Counts {
+    /// How many at `depth` of a path whose end is `leaf` deep.
+    fn at(self, depth: usize, leaf: usize) -> u32 {
+        match self {
+            Counts::Passed(n_min) => u32::from(depth < leaf) * n_min,
+            Counts::Flying(n_min, n_max) => virtual_count(depth, leaf, (n_min, n_max)),
+        }
     }
 }
 
-/// Takes them off again, without a visit.
-pub fn undo(tree: &Tree, path: &[u32], counts: (u32, u32)) {
-    for (depth, &at) in path.iter().enumerate() {
-        tree.node(at).undo(virtual_count(depth, path.len() - 1, counts));
+/// Raises the counts that the descent has left to those of a leaf in flight.
+pub fn launch(tree: &Tree, path: &[u32], (n_min, n_max): (u32, u32)) {
+    let leaf = path.len() - 1;
+    for (depth, &at) in path.iter().enumerate().rev() {
+        let more =
+            Counts::Flying(n_min, n_max).at(depth, leaf) - Counts::Passed(n_min).at(depth, leaf);
+        // Further up it is n_min everywhere.
+        if more == 0 {
+            return;
+        }
+        tree.node(at).launch(more);
     }
 }
 
-/// Backs up `value`, of the side to move at the path's end, flipping it at each step. With `counts`,
-/// takes those virtual counts off in the same add.
-pub fn land(tree: &Tree, path: &[u32], value: Wdl, counts: Option<(u32, u32)>) {
+/// Takes the counts off again, without a visit.
+pub fn undo(tree: &Tree, path: &[u32], counts: Counts) {
+    for (depth, &at) in path.iter().enumerate() {
+        tree.node(at).undo(counts.at(depth, path.len() - 1));
+    }
+}
+
+/// Backs up `value`, of the side to move at the path's end, flipping it at each step, and takes the
+/// counts off in the same add. The root's share goes to `root`: all paths meet there, and all workers.
+pub fn land(tree: &Tree, path: &[u32], value: Wdl, counts: Counts, root: &mut Landing) {
     let leaf = path.len() - 1;
     let mut value = Fixed::new(value);
-    for (depth, &at) in path.iter().enumerate().rev() {
-        let off = counts.map_or(0, |counts| virtual_count(depth, leaf, counts));
-        tree.node(at).land(value, off);
+    for (depth, &at) in path.iter().enumerate().skip(1).rev() {
+        tree.node(at).land(value, counts.at(depth, leaf));
         value = value.flip();
     }
+    root.add(value, counts.at(0, leaf));
 }
 
 /// Draws what follows from a proof at the end of `path` for the nodes above it, as far as something
@@ -83,17 +109,18 @@ mod tests {
     use crate::{
         node::Meta,
         puct::Ranked,
-        tree::{MIN_BYTES, Tree},
+        tree::{Lot, MIN_BYTES, Tree},
     };
 
     /// A root with `n` visited children.
     fn family(n: u16) -> (Tree, Vec<u32>) {
         let tree = Tree::new(MIN_BYTES);
         let ranked: Vec<_> = (0..n).map(|action| Ranked { action, prior: 0.1, q: 0.5 }).collect();
-        let block = tree.alloc_edges(&ranked).unwrap();
+        let mut lot = Lot::default();
+        let block = tree.alloc_edges(&mut lot, &ranked).unwrap();
         tree.root().publish(Meta::fresh(0).with_edges(block).with_state(State::Expanded));
         let edges = tree.edges(block);
-        let children = (0..n.into()).map(|at| tree.visit(&edges, at, &mut None).unwrap()).collect();
+        let children = (0..n.into()).map(|at| tree.visit(&edges, at, &mut lot).unwrap()).collect();
         (tree, children)
     }
 
@@ -144,14 +171,37 @@ mod tests {
     fn values_flip_on_the_way_up_and_virtual_counts_come_off() {
         let (tree, children) = family(1);
         let path = [tree.root, children[0]];
+        tree.root().launch(2);
         launch(&tree, &path, (2, 8));
         assert_eq!(
             (tree.root().stats().in_flight, tree.node(children[0]).stats().in_flight),
             (4, 8)
         );
-        land(&tree, &path, Wdl::WIN, Some((2, 8)));
+        let mut root = Landing::default();
+        land(&tree, &path, Wdl::WIN, Counts::Flying(2, 8), &mut root);
+        tree.root().land_all(&root);
         assert_eq!(tree.root().stats().mean(), Some(Wdl::LOSS));
         assert_eq!(tree.node(children[0]).stats().mean(), Some(Wdl::WIN));
         assert!(path.iter().all(|&at| tree.node(at).stats().in_flight == 0));
+        tree.root().launch(2);
+        undo(&tree, &path, Counts::Passed(2));
+        assert!(path.iter().all(|&at| tree.node(at).stats().in_flight == 0));
+    }
+
+    #[test]
+    fn a_launch_ends_at_the_counts_of_the_paper_however_deep() {
+        let (tree, children) = family(9);
+        for leaf in 1..9 {
+            let path = [&[tree.root], &children[..leaf]].concat();
+            for &at in &path[..leaf] {
+                tree.node(at).launch(2);
+            }
+            launch(&tree, &path, (2, 32));
+            for (depth, &at) in path.iter().enumerate() {
+                let count = u64::from(virtual_count(depth, leaf, (2, 32)));
+                assert_eq!(tree.node(at).stats().in_flight, count, "{depth} of {leaf}");
+            }
+            undo(&tree, &path, Counts::Flying(2, 32));
+        }
     }
 }

@@ -6,23 +6,17 @@
 //! to its thread, gather on, settle when the answer comes.
 
 use crate::{
-    backup,
-    node::{Proof, State},
+    backup::{self, Counts},
+    node::{Landing, Proof, State},
     params::Params,
-    pool::{Halt, Job},
-    puct::{self, Ranked},
+    pool::{Halt, Job, Score},
+    puct::{self, Ranked, Ranker},
     rng::Rng,
-    select::{Descent, descend},
+    select::{Descent, Slot, descend},
+    tree::Lot,
     value::Wdl,
     world::{Leaf, World},
 };
-
-/// A claimed leaf on its way to the model.
-struct Pending<S> {
-    path: Vec<u32>,
-    counts: (u32, u32),
-    state: S,
-}
 
 /// What is left when a worker ends: the error that ended it, and leaves it had claimed in vain.
 pub struct Ended<E> {
@@ -34,12 +28,24 @@ pub struct Ended<E> {
 pub struct Worker<'a, W: World> {
     job: &'a Job<'a, W>,
     rng: &'a mut Rng,
-    spare: Option<u32>,
-    path: Vec<u32>,
-    pending: Vec<Pending<W::State>>,
-    /// Paths that met a leaf in flight; their virtual counts stay until the flush, so that the next
-    /// descent looks elsewhere (as in lc0).
-    collisions: Vec<(Vec<u32>, (u32, u32))>,
+    lot: Lot,
+    ranker: Ranker<W::Action>,
+    /// The first `pending` hold claimed leaves on their way to the model; the next is for the descent
+    /// under way.
+    slots: Vec<Slot<W::State>>,
+    pending: usize,
+    /// Answers on their way up: slot and value.
+    values: Vec<(usize, Wdl)>,
+    /// Paths that met a leaf in flight, the first `collided` of them; their virtual counts stay until
+    /// the flush, so that the next descent looks elsewhere (as in lc0).
+    collisions: Vec<Vec<u32>>,
+    collided: usize,
+    /// Virtual counts (n_min, n_max) of this minibatch.
+    counts: (u32, u32),
+    /// Playouts this worker may still do.
+    tickets: u64,
+    /// What it has done and not told the others yet.
+    score: Score,
     abandoned: Vec<u32>,
 }
 
@@ -52,10 +58,16 @@ impl<'a, W: World> Worker<'a, W> {
         Worker {
             job,
             rng,
-            spare: None,
-            path: Vec::new(),
-            pending: Vec::new(),
+            lot: Lot::default(),
+            ranker: Ranker::default(),
+            slots: Vec::new(),
+            pending: 0,
+            values: Vec::new(),
             collisions: Vec::new(),
+            collided: 0,
+            counts: (1, 1),
+            tickets: 0,
+            score: Score::default(),
             abandoned: Vec::new(),
         }
     }
@@ -67,22 +79,27 @@ impl<'a, W: World> Worker<'a, W> {
     /// The world's, after the minibatch has been undone.
     pub fn step(&mut self, heed_stop: bool) -> Result<bool, W::Error> {
         let ended = self.gather(heed_stop);
-        let leaves = self.pending.len();
+        let leaves = self.pending;
         let answer = if leaves == 0 {
             Ok(Vec::new())
         } else {
-            let states: Vec<&W::State> = self.pending.iter().map(|p| &p.state).collect();
+            let states: Vec<&W::State> = self.slots[..leaves].iter().map(|s| &s.state).collect();
             self.job.world.evaluate(&states)
         };
-        match answer {
-            Ok(answer) => self.settle(answer),
+        let done = match answer {
+            Ok(answer) => {
+                self.settle(answer);
+                Ok(leaves + ended > 0)
+            }
             Err(error) => {
                 self.abandon();
                 self.job.tally.halt(Halt::Stop);
-                return Err(error);
+                Err(error)
             }
-        }
-        Ok(leaves + ended > 0)
+        };
+        self.job.tally.return_tickets(std::mem::take(&mut self.tickets));
+        self.job.tally.add(std::mem::take(&mut self.score));
+        done
     }
 
     pub fn end(self, error: Option<W::Error>) -> Ended<W::Error> {
@@ -102,65 +119,92 @@ impl<'a, W: World> Worker<'a, W> {
         let job = self.job;
         let limit = self.limit();
         let simulations = job.max_playouts.unwrap_or_else(|| job.tree.root().stats().visits);
-        let counts = puct::virtual_counts(simulations, job.params);
+        self.counts = puct::virtual_counts(simulations, job.params);
         let mut ended = 0;
         // Room for all leaves in flight, so that evaluations are seldom shed; a tiny tree sets aside
         // an eighth.
         if job.tree.free() < (job.threads * limit * 12).min(job.tree.capacity() / 8) {
             job.tally.halt(Halt::Full);
         }
-        while self.pending.len() < limit
-            && self.collisions.len() < limit
-            && ended < ENDS_PER_LEAF * limit
-        {
+        while self.pending < limit && self.collided < limit && ended < ENDS_PER_LEAF * limit {
             if heed_stop && job.control.stopped() {
                 job.tally.halt(Halt::Stop);
                 self.abandon();
                 break;
             }
-            if job.tally.halted() || !job.tally.take_ticket() {
+            if job.tally.halted() || !self.take_ticket(limit) {
                 break;
             }
-            match descend(job, self.rng, &mut self.spare, &mut self.path) {
-                Descent::Leaf(state) => {
-                    backup::launch(job.tree, &self.path, counts);
-                    self.pending.push(Pending { path: self.path.clone(), counts, state });
+            if self.slots.len() == self.pending {
+                self.slots.push(Slot { path: Vec::new(), state: job.state.clone() });
+            }
+            let slot = &mut self.slots[self.pending];
+            let passed = Counts::Passed(self.counts.0);
+            match descend(job, self.rng, &mut self.lot, slot, self.counts.0) {
+                Descent::Leaf => {
+                    backup::launch(job.tree, &slot.path, self.counts);
+                    self.pending += 1;
                     continue;
                 }
                 Descent::End(value) => {
-                    backup::land(job.tree, &self.path, value, None);
-                    backup::propagate(job.tree, &self.path);
-                    job.tally.playout(self.path.len() - 1);
+                    let mut root = Landing::default();
+                    backup::land(job.tree, &slot.path, value, passed, &mut root);
+                    job.tree.root().land_all(&root);
+                    backup::propagate(job.tree, &slot.path);
+                    self.score.playout(slot.path.len() - 1);
                     ended += 1;
                     continue;
                 }
                 Descent::Collision => {
-                    backup::launch(job.tree, &self.path, counts);
-                    self.collisions.push((self.path.clone(), counts));
-                    job.tally.collide();
+                    backup::launch(job.tree, &slot.path, self.counts);
+                    if self.collisions.len() == self.collided {
+                        self.collisions.push(Vec::new());
+                    }
+                    std::mem::swap(&mut self.collisions[self.collided], &mut slot.path);
+                    self.collided += 1;
+                    self.score.collisions += 1;
                 }
-                Descent::Full => job.tally.halt(Halt::Full),
+                Descent::Full => {
+                    backup::undo(job.tree, &slot.path, passed);
+                    job.tally.halt(Halt::Full);
+                }
                 Descent::Exhausted => job.tally.halt(Halt::Stop),
             }
-            job.tally.return_ticket();
+            self.tickets += 1;
         }
         ended
     }
 
-    /// Backs up the answers, in order, and takes the collisions' virtual counts off.
-    fn settle(&mut self, mut answer: Vec<Leaf<W::Action>>) {
-        let job = self.job;
-        if answer.len() != self.pending.len() {
-            log::warn!("{} answers to {} leaves: all refused", answer.len(), self.pending.len());
-            answer = self.pending.iter().map(|_| Leaf::Refused).collect();
+    /// The counts of leaves and collisions in flight.
+    fn flying(&self) -> Counts {
+        Counts::Flying(self.counts.0, self.counts.1)
+    }
+
+    /// The right to one playout, fetched for a minibatch at a time.
+    fn take_ticket(&mut self, limit: usize) -> bool {
+        if self.tickets == 0 {
+            self.tickets = self.job.tally.take_tickets(limit as u64);
         }
-        for (Pending { path, counts, .. }, leaf) in self.pending.drain(..).zip(answer) {
+        let any = self.tickets > 0;
+        self.tickets -= u64::from(any);
+        any
+    }
+
+    /// Backs up the answers, in order, and takes the collisions' virtual counts off.
+    fn settle(&mut self, answer: Vec<Leaf<W::Action>>) {
+        let (job, counts) = (self.job, self.flying());
+        // A world that answers too few leaves has refused the rest.
+        let answer = answer.into_iter().chain(std::iter::repeat_with(|| Leaf::Refused));
+        let pending = std::mem::take(&mut self.pending);
+        let mut root = Landing::default();
+        for (at, leaf) in (0..pending).zip(answer) {
+            let path = &self.slots[at].path;
             let Some(&end) = path.last() else { continue };
             let node = job.tree.node(end);
             let claimed = node.meta();
-            match Sound::of(leaf, job.params) {
+            match Sound::of(&leaf, job.params, &mut self.ranker) {
                 Sound::Open(value, ranked) => {
-                    let meta = match job.tree.alloc_edges(&ranked) {
+                    let meta = match job.tree.alloc_edges(&mut self.lot, ranked) {
                         Some(block) => claimed.with_edges(block).with_state(State::Expanded),
                         None => {
                             job.tally.halt(Halt::Full);
@@ -168,60 +212,66 @@ impl<'a, W: World> Worker<'a, W> {
                         }
                     };
                     node.publish(meta);
-                    backup::land(job.tree, &path, value, Some(counts));
+                    self.values.push((at, value));
                 }
                 Sound::Over(value) => {
                     // Sums first: whoever sees Terminal reads its value off them.
-                    backup::land(job.tree, &path, value, Some(counts));
+                    backup::land(job.tree, path, value, counts, &mut root);
                     let proof = Proof::of_end(value);
                     node.publish(claimed.with_state(State::Terminal).with_proof(proof));
-                    backup::propagate(job.tree, &path);
+                    backup::propagate(job.tree, path);
                 }
                 // Value minus infinity: no visit, and selection passes it by from now on.
                 Sound::Refused => {
                     node.publish(claimed.with_state(State::Refused));
-                    backup::undo(job.tree, &path, counts);
-                    job.tally.refuse();
+                    backup::undo(job.tree, path, counts);
+                    self.score.refused += 1;
                 }
             }
-            job.tally.playout(path.len() - 1);
+            self.score.playout(path.len() - 1);
         }
+        // All values in one go: a cache line that many paths share, as the root's, comes over from the
+        // other threads once and not for each of them.
+        for (at, value) in self.values.drain(..) {
+            backup::land(job.tree, &self.slots[at].path, value, counts, &mut root);
+        }
+        job.tree.root().land_all(&root);
         self.clear_collisions();
     }
 
     /// Undoes the minibatch. Its claims are released after all workers have ended.
     fn abandon(&mut self) {
-        for Pending { path, counts, .. } in self.pending.drain(..) {
-            backup::undo(self.job.tree, &path, counts);
-            self.job.tally.return_ticket();
+        let pending = std::mem::take(&mut self.pending);
+        for Slot { path, .. } in &self.slots[..pending] {
+            backup::undo(self.job.tree, path, self.flying());
+            self.tickets += 1;
             self.abandoned.extend(path.last());
         }
         self.clear_collisions();
     }
 
     fn clear_collisions(&mut self) {
-        for (path, counts) in self.collisions.drain(..) {
-            backup::undo(self.job.tree, &path, counts);
+        for path in &self.collisions[..std::mem::take(&mut self.collided)] {
+            backup::undo(self.job.tree, path, self.flying());
         }
     }
 }
 
 /// An answer that has been looked at: finite, and with edges if open.
-enum Sound<A> {
-    Open(Wdl, Vec<Ranked<A>>),
+enum Sound<'a, A> {
+    Open(Wdl, &'a [Ranked<A>]),
     Over(Wdl),
     Refused,
 }
 
-impl<A: Copy> Sound<A> {
-    fn of(leaf: Leaf<A>, params: &Params) -> Sound<A> {
+impl<'a, A: Copy> Sound<'a, A> {
+    fn of(leaf: &Leaf<A>, params: &Params, ranker: &'a mut Ranker<A>) -> Sound<'a, A> {
         let finite = |wdl: &Wdl| [wdl.win, wdl.draw, wdl.loss].iter().all(|x| x.is_finite());
         match leaf {
-            Leaf::Open { value, edges } if finite(&value) && !edges.is_empty() => {
-                puct::priors(&edges, params)
-                    .map_or(Sound::Refused, |ranked| Sound::Open(value, ranked))
-            }
-            Leaf::Over(value) if finite(&value) => Sound::Over(value),
+            Leaf::Open { value, edges } if finite(value) && !edges.is_empty() => ranker
+                .rank(edges, params)
+                .map_or(Sound::Refused, |ranked| Sound::Open(*value, ranked)),
+            Leaf::Over(value) if finite(value) => Sound::Over(*value),
             _ => Sound::Refused,
         }
     }

@@ -13,7 +13,6 @@ use crate::{
     node::{Meta, State},
     tree::{Tree, block_granules},
 };
-use std::sync::atomic::AtomicU64;
 
 /// Visits up to 64 have a bucket each, then eight to the octave.
 fn bucket(visits: u64) -> usize {
@@ -61,7 +60,7 @@ impl Tree {
         let kept = self.rank();
         self.relink();
         self.slide();
-        self.used = AtomicU64::new(kept as u64);
+        *self.used.get_mut() = kept as u64;
         log::debug!("tree compacted: {before} to {kept} granules, edges kept from bucket {cut} up");
         true
     }

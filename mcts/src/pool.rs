@@ -42,6 +42,24 @@ pub enum Halt {
     Stop = 2,
 }
 
+/// What one worker has done in one minibatch; its own, so that no playout writes where others do.
+#[derive(Debug, Default)]
+pub struct Score {
+    playouts: u64,
+    plies: u64,
+    deepest: u64,
+    pub refused: u64,
+    pub collisions: u64,
+}
+
+impl Score {
+    pub fn playout(&mut self, depth: usize) {
+        self.playouts += 1;
+        self.plies += depth as u64;
+        self.deepest = self.deepest.max(depth as u64);
+    }
+}
+
 /// Counters of one run. All Relaxed: they are totals and signals, and publish no other data; the end
 /// of a scope orders everything before it.
 #[derive(Debug)]
@@ -49,7 +67,8 @@ pub struct Tally {
     pub started: Instant,
     /// Visits the root had before this run.
     pub kept: u64,
-    /// Each on a cache line of its own: all write the one at every descent and read the other.
+    /// Each on a cache line of its own: all write the one for every minibatch and read the other at
+    /// every descent.
     tickets: CachePadded<AtomicU64>,
     halt: CachePadded<AtomicU8>,
     playouts: AtomicU64,
@@ -75,40 +94,38 @@ impl Tally {
         }
     }
 
-    /// The right to one playout. A worker that does not finish it gives it back and asks again, so
-    /// the total is exact.
-    pub fn take_ticket(&self) -> bool {
-        self.tickets.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
+    /// The right to `wish` playouts, or to what is left of them. A worker gives back what it does not
+    /// use and asks again, so the total is exact.
+    pub fn take_tickets(&self, wish: u64) -> u64 {
+        let take = |left: u64| (left > 0).then(|| left - left.min(wish));
+        self.tickets.fetch_update(Relaxed, Relaxed, take).map_or(0, |left| left.min(wish))
     }
 
     pub fn tickets_left(&self) -> bool {
         self.tickets.load(Relaxed) > 0
     }
 
-    pub fn return_ticket(&self) {
-        self.tickets.fetch_add(1, Relaxed);
+    pub fn return_tickets(&self, tickets: u64) {
+        if tickets > 0 {
+            self.tickets.fetch_add(tickets, Relaxed);
+        }
     }
 
-    pub fn playout(&self, depth: usize) {
-        self.playouts.fetch_add(1, Relaxed);
-        self.plies.fetch_add(depth as u64, Relaxed);
-        self.deepest.fetch_max(depth as u64, Relaxed);
+    /// Adds what a worker has done since it last told.
+    pub fn add(&self, score: Score) {
+        self.playouts.fetch_add(score.playouts, Relaxed);
+        self.plies.fetch_add(score.plies, Relaxed);
+        self.deepest.fetch_max(score.deepest, Relaxed);
+        self.refused.fetch_add(score.refused, Relaxed);
+        self.collisions.fetch_add(score.collisions, Relaxed);
     }
 
     pub fn playouts(&self) -> u64 {
         self.playouts.load(Relaxed)
     }
 
-    pub fn refuse(&self) {
-        self.refused.fetch_add(1, Relaxed);
-    }
-
     pub fn refused(&self) -> u64 {
         self.refused.load(Relaxed)
-    }
-
-    pub fn collide(&self) {
-        self.collisions.fetch_add(1, Relaxed);
     }
 
     pub fn collisions(&self) -> u64 {
@@ -157,7 +174,7 @@ impl Drop for Alarm<'_> {
 pub fn phase<W: World>(
     job: &Job<'_, W>,
     view: &View<'_, W>,
-    rngs: &mut [Rng],
+    rngs: &mut [CachePadded<Rng>],
 ) -> Vec<Ended<W::Error>> {
     let Some((first, others)) = rngs.split_first_mut() else {
         return Vec::new();

@@ -13,6 +13,7 @@ use crate::{
     value::Wdl,
     world::World,
 };
+use crossbeam::utils::CachePadded;
 use std::{marker::PhantomData, time::Duration};
 
 /// An answer of [`Control::tick`].
@@ -260,8 +261,10 @@ impl<W: World> Searcher<W> {
         // 256: the width of a node's count of visits in flight (see `node`).
         let threads = threads.clamp(1, 256);
         let tally = Tally::new(self.tree.root().stats().visits, max_playouts);
-        let mut rngs: Vec<Rng> =
-            (0..threads as u64).map(|lane| Rng::lane(self.params.seed, lane)).collect();
+        // Apart, for their owners write them all the time.
+        let mut rngs: Vec<CachePadded<Rng>> = (0..threads as u64)
+            .map(|lane| CachePadded::new(Rng::lane(self.params.seed, lane)))
+            .collect();
         let Some(state) = self.state.take() else {
             return self.outcome(&tally, &Guide::default(), None);
         };
@@ -314,12 +317,10 @@ impl<W: World> Searcher<W> {
                 Halt::Full if root == State::Expanded && !tally.tickets_left() => break,
                 Halt::Full => {
                     let idle = || root == State::Expanded && control.stopped();
-                    if !self.tree.grow() {
-                        if !self.tree.compact(&idle) {
-                            break;
-                        }
-                        self.earlier = None;
+                    if !self.tree.compact(&idle) {
+                        break;
                     }
+                    self.earlier = None;
                 }
                 Halt::None if root == State::Expanded || !tally.tickets_left() => break,
                 Halt::None => {}

@@ -2,19 +2,20 @@
 //! compare-exchange, never waits: what cannot be had at once is reported as a [`Descent`].
 
 use crate::{
-    node::{Meta, Proof, State, Stats},
+    node::{Proof, State, Stats},
     params::Fpu,
     pool::Job,
     puct::{self, Arm},
     rng::Rng,
+    tree::{Edges, Lot},
     value::Wdl,
     world::World,
 };
 
 /// Where a descent ended.
-pub enum Descent<S> {
-    /// At a fresh node, now claimed by this worker, with its state.
-    Leaf(S),
+pub enum Descent {
+    /// At a fresh node, now claimed by this worker; the slot has its state.
+    Leaf,
     /// At an end of the game, or at a proven node: its value for the side to move there.
     End(Wdl),
     /// At a node another playout has in flight.
@@ -25,15 +26,26 @@ pub enum Descent<S> {
     Exhausted,
 }
 
-/// Descends once; `path` becomes the nodes passed, root first, the end included.
+/// What a descent fills in; used again and again, so that descending allocates nothing.
+pub struct Slot<S> {
+    /// The nodes passed, root first, the end included.
+    pub path: Vec<u32>,
+    /// The state at the path's end.
+    pub state: S,
+}
+
+/// Descends once. Puts the virtual count `n_min` on every node it leaves, so that another worker on its
+/// heels looks elsewhere; the path's end has none of it yet.
 pub fn descend<W: World>(
     job: &Job<'_, W>,
     rng: &mut Rng,
-    spare: &mut Option<u32>,
-    path: &mut Vec<u32>,
-) -> Descent<W::State> {
+    lot: &mut Lot,
+    slot: &mut Slot<W::State>,
+    n_min: u32,
+) -> Descent {
     let tree = job.tree;
-    let mut state = job.state.clone();
+    let Slot { path, state } = slot;
+    state.clone_from(job.state);
     let mut at = tree.root;
     path.clear();
     path.push(at);
@@ -41,7 +53,7 @@ pub fn descend<W: World>(
         let node = tree.node(at);
         let meta = node.meta();
         match meta.state() {
-            State::Fresh if node.claim(meta) => return Descent::Leaf(state),
+            State::Fresh if node.claim(meta) => return Descent::Leaf,
             State::Fresh | State::Claimed => return Descent::Collision,
             State::Refused => {
                 return if path.len() == 1 { Descent::Exhausted } else { Descent::Collision };
@@ -61,18 +73,21 @@ pub fn descend<W: World>(
             return Descent::End(proof.wdl());
         }
         let edges = tree.edges(meta.edges());
-        let Some(pick) = choose(job, meta, node.stats(), path.len() == 1, rng) else {
+        let stats = node.launch(n_min);
+        let Some(pick) = choose(job, &edges, stats, path.len() == 1, rng) else {
+            node.undo(n_min);
             if path.len() == 1 {
                 return Descent::Exhausted;
             }
             node.refuse();
             return Descent::Collision;
         };
-        let Some(child) = tree.visit(&edges, pick, spare) else {
+        let Some(child) = tree.visit(&edges, pick, lot) else {
+            node.undo(n_min);
             return Descent::Full;
         };
         path.push(child);
-        if let Some(end) = job.world.step(&mut state, W::Action::from(edges.get(pick).action())) {
+        if let Some(end) = job.world.step(state, W::Action::from(edges.get(pick).action())) {
             return Descent::End(end);
         }
         at = child;
@@ -83,13 +98,12 @@ pub fn descend<W: World>(
 /// question; proven losses are taken only when there is nothing else.
 fn choose<W: World>(
     job: &Job<'_, W>,
-    meta: Meta,
+    edges: &Edges<'_>,
     stats: Stats,
     root: bool,
     rng: &mut Rng,
 ) -> Option<usize> {
     let (tree, params) = (job.tree, job.params);
-    let edges = tree.edges(meta.edges());
     let visits = (stats.visits + stats.in_flight).max(1) as f32;
     let exploration = puct::c_puct(visits, params) * visits.sqrt();
     let parent_fpu = match params.fpu {
@@ -108,20 +122,19 @@ fn choose<W: World>(
             }
             prior = job.guide.prior(at, prior);
         }
-        let fresh = Arm { prior, fpu: 0.0, visits: 0, in_flight: 0, value: 0.0 };
         let Some(child) = edge.child() else {
             let q = parent_fpu.unwrap_or_else(|| crate::node::from_unit16(edge.q_bits()));
-            open.offer(at, puct::score(q, &fresh, exploration), rng);
+            open.offer(at, puct::fresh_score(q, prior, exploration), rng);
             continue;
         };
         let child = tree.node(child);
         let (meta, stats) = (child.meta(), child.stats());
         let arm = Arm {
+            prior,
             fpu: parent_fpu.unwrap_or_else(|| meta.q()),
             visits: stats.visits,
             in_flight: stats.in_flight,
             value: stats.parents_value(),
-            ..fresh
         };
         let (best, q) = match meta.proof() {
             _ if meta.state() == State::Refused => continue,

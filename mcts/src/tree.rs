@@ -1,7 +1,7 @@
 //! The arena: granules of 32 bytes in one reservation that never grows beyond its budget. A node is
 //! one granule; the edges of an expanded node are one block of them, sorted by prior, highest first.
-//! Workers only ever append (one atomic add) and publish; freeing is [`crate::compact`]'s, with
-//! exclusive access.
+//! Workers only ever append and publish, each in a [`Lot`] of its own that one atomic add has taken from
+//! the reservation; freeing is [`crate::compact`]'s, with exclusive access.
 //!
 //! Bytes per expanded position: 32 for its node + 8 for the block's header + 8 per edge, rounded up
 //! to granules: 320 with 35 edges. The side arrays of compaction (12 bytes per 64 granules, 0.6 %)
@@ -11,18 +11,17 @@ use crate::{
     node::{Granule, Node, from_unit16, to_unit16},
     puct::Ranked,
 };
+use crossbeam::utils::CachePadded;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 /// Smallest tree; a smaller budget is rounded up to it. Room for a root with the most legal moves of
 /// chess (218) and for its children.
 pub const MIN_BYTES: usize = 64 << 10;
-/// Memory touched at first. The rest is only reserved, and is touched as the tree grows into it.
-const FIRST_GRANULES: usize = (64 << 20) / size_of::<Granule>();
-/// Most memory touched at a time later on: 256 MiB take some 100 ms of page faults, during which no
-/// worker runs.
-const MOST_GROWTH: usize = (256 << 20) / size_of::<Granule>();
 /// Child indices have 31 bits.
 const MAX_GRANULES: usize = 1 << 31;
+/// Granules a worker takes at a time: 32 KiB, so that workers seldom meet at the arena's counter. A
+/// small tree gives smaller lots, for what is left of them at the end is lost until a compaction.
+const LOT: usize = 1024;
 
 /// One edge in a word: action 0..16, prior 16..32; then unvisited: q 32..48; or visited (bit 63):
 /// the child's granule index 32..63.
@@ -32,25 +31,30 @@ pub struct EdgeWord(pub u64);
 const VISITED: u64 = 1 << 63;
 
 impl EdgeWord {
+    #[inline]
     pub fn new(action: u16, prior: f32, q: f32) -> EdgeWord {
         let (prior, q) = (u64::from(to_unit16(prior)), u64::from(to_unit16(q)));
         EdgeWord(u64::from(action) | prior << 16 | q << 32)
     }
 
+    #[inline]
     pub fn action(self) -> u16 {
         self.0 as u16
     }
 
+    #[inline]
     pub fn prior(self) -> f32 {
         from_unit16((self.0 >> 16) as u16)
     }
 
     /// The model's action value in 16 bits; meaningless once visited (the child's meta has it).
+    #[inline]
     pub fn q_bits(self) -> u16 {
         (self.0 >> 32) as u16
     }
 
     /// The child's node index, once visited.
+    #[inline]
     pub fn child(self) -> Option<u32> {
         (self.0 & VISITED != 0).then_some((self.0 >> 32) as u32 & !(1 << 31))
     }
@@ -60,6 +64,7 @@ impl EdgeWord {
         EdgeWord(self.0 & 0xFFFF_FFFF | u64::from(q) << 32)
     }
 
+    #[inline]
     pub fn with_child(self, child: u32) -> EdgeWord {
         EdgeWord(self.0 & 0xFFFF_FFFF | u64::from(child) << 32 | VISITED)
     }
@@ -78,20 +83,24 @@ pub struct Edges<'a> {
 const CUT_OFF: u64 = 1 << 32;
 
 impl<'a> Edges<'a> {
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
+    #[inline]
     fn word(&self, at: usize) -> &'a AtomicU64 {
         &self.granules[at / 4].0[at % 4]
     }
 
     /// Acquire: pairs with [`Edges::adopt`], so that a visible child is an initialised node.
+    #[inline]
     pub fn get(&self, at: usize) -> EdgeWord {
         debug_assert!(at < self.len);
         EdgeWord(self.word(1 + at).load(Acquire))
     }
 
+    #[inline]
     pub fn iter(self) -> impl DoubleEndedIterator<Item = EdgeWord> + ExactSizeIterator + 'a {
         (0..self.len).map(move |at| self.get(at))
     }
@@ -111,19 +120,38 @@ impl<'a> Edges<'a> {
     }
 }
 
+/// A stretch of the arena that one worker fills, and the worker's odds and ends.
+#[derive(Debug, Default)]
+pub struct Lot {
+    next: u32,
+    end: u32,
+    /// A node made and not hung, because another worker was faster.
+    spare: Option<u32>,
+}
+
 /// Granules of a block with `edges` edges and its header.
+#[inline]
 pub fn block_granules(edges: usize) -> usize {
     (1 + edges).div_ceil(4)
+}
+
+/// Memory for so many granules, all zero, if the system grants it. It is only reserved: the system gives
+/// each page when it is first touched, to the worker that grows into it.
+fn reserve(granules: usize) -> Option<Vec<Granule>> {
+    // A refusal must come back; `vec!` would end the process.
+    Vec::<[u64; 4]>::new().try_reserve_exact(granules).ok()?;
+    // Numbers, because for them the allocator is asked for zeroed memory; the conversion works in place and
+    // comes down to nothing (a test holds it to that).
+    let zero = vec![[0u64; 4]; granules];
+    Some(zero.into_iter().map(|words| Granule(words.map(AtomicU64::new))).collect())
 }
 
 /// See the file's head.
 pub struct Tree {
     pub(crate) granules: Vec<Granule>,
     /// Granules handed out; overshoots for an instant when an allocation fails.
-    pub(crate) used: AtomicU64,
+    pub(crate) used: CachePadded<AtomicU64>,
     pub(crate) root: u32,
-    /// Granules the budget has room for; `granules` grows up to it.
-    capacity: usize,
     /// For compaction: one bit per granule, and the rank of every 64th.
     pub(crate) marks: Vec<u64>,
     pub(crate) ranks: Vec<u32>,
@@ -135,83 +163,71 @@ impl Tree {
         // 64 granules, one word of marks, one rank.
         let per_64 = 64 * size_of::<Granule>() + size_of::<u64>() + size_of::<u32>();
         let mut lots = (bytes.max(MIN_BYTES) / per_64).min(MAX_GRANULES / 64);
-        let mut tree = Tree {
-            granules: Vec::new(),
-            used: AtomicU64::new(0),
-            root: 0,
-            capacity: 0,
-            marks: Vec::new(),
-            ranks: Vec::new(),
-        };
-        while tree.granules.try_reserve_exact(lots * 64).is_err()
-            || tree.marks.try_reserve_exact(lots).is_err()
-            || tree.ranks.try_reserve_exact(lots).is_err()
-        {
-            log::warn!("no {} bytes for the tree: trying half", lots * per_64);
+        let (mut marks, mut ranks) = (Vec::new(), Vec::new());
+        let granules = loop {
+            let room = marks.try_reserve_exact(lots).and_then(|()| ranks.try_reserve_exact(lots));
+            match room.ok().and_then(|()| reserve(lots * 64)) {
+                Some(granules) => break granules,
+                None => log::warn!("no {} bytes for the tree: trying half", lots * per_64),
+            }
             lots /= 2;
-            tree.granules = Vec::new();
-        }
-        tree.capacity = lots * 64;
+            (marks, ranks) = (Vec::new(), Vec::new());
+        };
+        let used = CachePadded::new(AtomicU64::new(0));
+        let mut tree = Tree { granules, used, root: 0, marks, ranks };
         tree.clear();
         tree
     }
 
     /// Bytes reserved, side arrays included.
     pub fn bytes(&self) -> usize {
-        self.capacity * size_of::<Granule>()
-            + self.capacity / 64 * (size_of::<u64>() + size_of::<u32>())
+        self.capacity() * size_of::<Granule>()
+            + self.capacity() / 64 * (size_of::<u64>() + size_of::<u32>())
     }
 
-    /// Drops everything but a fresh root. The memory goes back to its first size, so that a search
-    /// after `clear` repeats the first search exactly, stops for growth included.
+    /// Drops everything but a fresh root. What lies in the memory may stay there: nothing is read that
+    /// was not written after it was handed out.
     pub fn clear(&mut self) {
-        self.granules.truncate(FIRST_GRANULES);
-        self.granules.resize_with(FIRST_GRANULES.min(self.capacity), Granule::default);
-        self.used = AtomicU64::new(0);
-        self.root = self.alloc_node(0).unwrap_or(0);
-    }
-
-    /// Doubles the memory touched, within limits; false when the budget is in use already.
-    pub fn grow(&mut self) -> bool {
-        let len = self.granules.len();
-        let more = (len + len.min(MOST_GROWTH)).min(self.capacity);
-        self.granules.resize_with(more, Granule::default);
-        self.granules.len() > len
+        *self.used.get_mut() = 0;
+        self.root = self.take(1).unwrap_or(0);
+        self.root().init(0);
     }
 
     pub fn used(&self) -> usize {
         (self.used.load(Relaxed) as usize).min(self.granules.len())
     }
 
-    /// Granules left before workers must leave for growth or compaction.
+    /// Granules left before workers must leave for a compaction.
     pub fn free(&self) -> usize {
         self.granules.len() - self.used()
     }
 
-    /// Granules the budget allows.
+    /// Granules there are.
     pub fn capacity(&self) -> usize {
-        self.capacity
+        self.granules.len()
     }
 
     /// Granules of the largest edge block: an eighth of the tree, so that a root, all its children and
     /// one more expansion always fit (see [`crate::compact`]).
     pub fn max_block(&self) -> usize {
-        (self.capacity.min(FIRST_GRANULES) / 8).min(block_granules(usize::from(u16::MAX)))
+        (self.capacity() / 8).min(block_granules(usize::from(u16::MAX)))
     }
 
     pub fn hashfull(&self) -> u32 {
-        (self.used() as u64 * 1000 / self.capacity as u64) as u32
+        (self.used() as u64 * 1000 / self.capacity() as u64) as u32
     }
 
     pub fn root(&self) -> Node<'_> {
         self.node(self.root)
     }
 
+    #[inline]
     pub fn node(&self, at: u32) -> Node<'_> {
         Node(&self.granules[at as usize])
     }
 
     /// The block of an expanded node.
+    #[inline]
     pub fn edges(&self, block: u32) -> Edges<'_> {
         let granules = &self.granules[block as usize..];
         // Relaxed: written before the block was published, like its edges.
@@ -221,7 +237,7 @@ impl Tree {
     }
 
     /// Relaxed: the add only hands out room; what is put there is published by an edge or a meta word.
-    fn alloc(&self, granules: usize) -> Option<u32> {
+    fn take(&self, granules: usize) -> Option<u32> {
         let at = self.used.fetch_add(granules as u64, Relaxed);
         if at + granules as u64 <= self.granules.len() as u64 {
             return Some(at as u32);
@@ -230,46 +246,72 @@ impl Tree {
         None
     }
 
-    pub fn alloc_node(&self, q: u16) -> Option<u32> {
-        let at = self.alloc(1)?;
+    fn alloc(&self, lot: &mut Lot, granules: usize) -> Option<u32> {
+        if ((lot.end - lot.next) as usize) < granules {
+            let size = LOT.min(self.capacity() / 256);
+            // A block worth a lot has one for itself; so has every request once no lot is left.
+            let fresh = (granules < size).then(|| self.take(size)).flatten();
+            let Some(fresh) = fresh else { return self.take(granules) };
+            (lot.next, lot.end) = (fresh, fresh + size as u32);
+        }
+        let at = lot.next;
+        lot.next += granules as u32;
+        Some(at)
+    }
+
+    fn alloc_node(&self, lot: &mut Lot, q: u16) -> Option<u32> {
+        let at = self.alloc(lot, 1)?;
         self.node(at).init(q);
         Some(at)
     }
 
     /// Writes an edge block. Edges beyond [`Tree::max_block`] are cut off, lowest prior first.
     /// Relaxed stores: the caller publishes the block with the node's meta word.
-    pub fn alloc_edges<A: Copy + Into<u16>>(&self, ranked: &[Ranked<A>]) -> Option<u32> {
+    pub fn alloc_edges<A: Copy + Into<u16>>(
+        &self,
+        lot: &mut Lot,
+        ranked: &[Ranked<A>],
+    ) -> Option<u32> {
         let all = ranked.len();
         let ranked = &ranked[..all.min(self.max_block() * 4 - 1)];
         let cut_off = if ranked.len() < all { CUT_OFF } else { 0 };
-        let block = self.alloc(block_granules(ranked.len()))?;
-        let granules = &self.granules[block as usize..];
-        granules[0].0[0].store(ranked.len() as u64 | cut_off, Relaxed);
-        for (at, edge) in ranked.iter().enumerate() {
-            let word = EdgeWord::new(edge.action.into(), edge.prior, edge.q);
-            granules[(1 + at) / 4].0[(1 + at) % 4].store(word.0, Relaxed);
+        let len = block_granules(ranked.len());
+        let block = self.alloc(lot, len)?;
+        let granules = &self.granules[block as usize..][..len];
+        let mut words = granules.iter().flat_map(|granule| &granule.0);
+        let header = ranked.len() as u64 | cut_off;
+        let edges = ranked.iter().map(|e| EdgeWord::new(e.action.into(), e.prior, e.q).0);
+        for (word, value) in words.by_ref().zip(std::iter::once(header).chain(edges)) {
+            word.store(value, Relaxed);
         }
         Some(block)
     }
 
-    /// The child behind edge `at`, made on its first visit; None = no room. `spare` keeps a node this
-    /// worker made and could not hang because another was faster.
-    pub fn visit(&self, edges: &Edges<'_>, at: usize, spare: &mut Option<u32>) -> Option<u32> {
+    /// The child behind edge `at`, made on its first visit; None = no room.
+    #[inline]
+    pub fn visit(&self, edges: &Edges<'_>, at: usize, lot: &mut Lot) -> Option<u32> {
         let edge = edges.get(at);
-        if let Some(child) = edge.child() {
-            return Some(child);
-        }
-        let child = match spare.take() {
+        edge.child().or_else(|| self.first_visit(edges, at, edge, lot))
+    }
+
+    fn first_visit(
+        &self,
+        edges: &Edges<'_>,
+        at: usize,
+        edge: EdgeWord,
+        lot: &mut Lot,
+    ) -> Option<u32> {
+        let child = match lot.spare.take() {
             Some(child) => {
                 self.node(child).init(edge.q_bits());
                 child
             }
-            None => self.alloc_node(edge.q_bits())?,
+            None => self.alloc_node(lot, edge.q_bits())?,
         };
         match edges.adopt(at, edge, child) {
             Ok(()) => Some(child),
             Err(other) => {
-                *spare = Some(child);
+                lot.spare = Some(child);
                 other.child()
             }
         }
@@ -317,13 +359,28 @@ mod tests {
         assert!(Tree::new(0).bytes() <= MIN_BYTES);
     }
 
+    /// The optimiser's work, so not asked of a build without it.
+    #[cfg(all(target_os = "linux", not(debug_assertions)))]
+    #[test]
+    fn memory_is_touched_only_where_the_tree_grows() {
+        let resident = || {
+            let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+            text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+        };
+        let before = resident();
+        let tree = Tree::new(2 << 30);
+        assert_eq!(tree.bytes() >> 20, 2047);
+        // Other tests run beside this one.
+        assert!(resident() < before + (1 << 30));
+    }
+
     #[test]
     fn thirty_five_edges_and_a_node_take_320_bytes() {
-        let tree = Tree::new(MIN_BYTES);
-        let before = tree.used();
-        tree.alloc_node(0).unwrap();
-        tree.alloc_edges(&ranked(35)).unwrap();
-        assert_eq!((tree.used() - before) * 32, 320);
+        let (tree, mut lot) = (Tree::new(1 << 20), Lot::default());
+        let node = tree.alloc_node(&mut lot, 0).unwrap();
+        let block = tree.alloc_edges(&mut lot, &ranked(35)).unwrap();
+        assert_eq!((block, lot.next), (node + 1, node + 10));
+        assert_eq!((lot.next - node) * 32, 320);
     }
 
     #[test]
@@ -337,31 +394,55 @@ mod tests {
 
     #[test]
     fn a_child_is_made_once_and_the_loser_keeps_its_spare() {
-        let tree = Tree::new(MIN_BYTES);
-        let block = tree.alloc_edges(&ranked(3)).unwrap();
+        let (tree, mut lot) = (Tree::new(MIN_BYTES), Lot::default());
+        let block = tree.alloc_edges(&mut lot, &ranked(3)).unwrap();
         let edges = tree.edges(block);
         let stale = edges.get(1);
-        let child = tree.visit(&edges, 1, &mut None).unwrap();
-        assert_eq!(tree.visit(&edges, 1, &mut None), Some(child));
+        let child = tree.visit(&edges, 1, &mut lot).unwrap();
+        assert_eq!(tree.visit(&edges, 1, &mut lot), Some(child));
         assert_eq!(edges.adopt(1, stale, 77).unwrap_err().child(), Some(child));
+        let fresh = edges.get(2);
+        let other = tree.visit(&edges, 2, &mut Lot::default()).unwrap();
+        // As if the other worker had come between the look and the hanging.
+        assert_eq!(tree.first_visit(&edges, 2, fresh, &mut lot), Some(other));
+        let spare = lot.spare.unwrap();
+        assert!(spare != other && tree.visit(&edges, 0, &mut lot) == Some(spare));
     }
 
     #[test]
     fn a_full_arena_says_so_and_stays_usable() {
-        let tree = Tree::new(MIN_BYTES);
-        while tree.alloc_edges(&ranked(35)).is_some() {}
+        let (tree, mut lot) = (Tree::new(MIN_BYTES), Lot::default());
+        while tree.alloc_edges(&mut lot, &ranked(35)).is_some() {}
         let left = tree.free();
         assert!(left < 9);
-        assert!(tree.alloc_edges(&ranked(35)).is_none());
+        assert!(tree.alloc_edges(&mut lot, &ranked(35)).is_none());
         assert_eq!(tree.free(), left);
+    }
+
+    #[test]
+    fn two_workers_never_share_a_granule() {
+        let tree = Tree::new(MIN_BYTES);
+        let mut lots = [Lot::default(), Lot::default()];
+        let mut taken = vec![false; tree.granules.len()];
+        for i in 0.. {
+            let edges = ranked(1 + i % 50);
+            let Some(at) = tree.alloc_edges(&mut lots[usize::from(i % 2)], &edges) else { break };
+            for granule in &mut taken[at as usize..][..block_granules(edges.len())] {
+                assert!(!std::mem::replace(granule, true));
+            }
+        }
+        assert!(!taken[tree.root as usize]);
+        // What is lost: the ends of lots, never a tenth.
+        assert!(taken.iter().filter(|taken| **taken).count() * 10 > taken.len() * 8);
     }
 
     #[test]
     fn descend_follows_actions_and_stops_where_nobody_has_been() {
         let mut tree = Tree::new(MIN_BYTES);
-        let block = tree.alloc_edges(&ranked(3)).unwrap();
+        let mut lot = Lot::default();
+        let block = tree.alloc_edges(&mut lot, &ranked(3)).unwrap();
         tree.root().publish(Meta::fresh(0).with_edges(block).with_state(State::Expanded));
-        let child = tree.visit(&tree.edges(block), 2, &mut None).unwrap();
+        let child = tree.visit(&tree.edges(block), 2, &mut lot).unwrap();
         let descend = |actions: &[u16]| tree.descend(tree.root, actions.iter().copied());
         assert_eq!(descend(&[]), Some(tree.root));
         assert_eq!(descend(&[2]), Some(child));

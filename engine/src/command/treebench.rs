@@ -148,6 +148,15 @@ impl TreeBench {
         let world = RulesWorld::new(self.evaluator.evaluator(), Scoring::Mean, 0.5);
         let params = Params { batch: self.batch, ..Params::default() };
         let mut searcher = Searcher::new(params, mb << 20);
+        // Not counted: the first touch of the tree's memory is the system's work, not the search's.
+        if let Some(game) = games.first() {
+            self.search(
+                &mut searcher,
+                &world,
+                game,
+                &mut Row { threads: host::threads(usize::MAX), ..Row::default() },
+            )?;
+        }
         let mut rows: Vec<Row> = Vec::new();
         for threads in self.threads() {
             let mut row = Row { threads, ..Row::default() };
