@@ -16,8 +16,9 @@ use crate::output::Output;
 use crate::random::SplitMix64;
 use crate::search::{self, Job, Tree};
 use crate::signal::Signal;
-use nn::Query;
-use shakmaty::{Chess, Position};
+use crate::warm_up::{Pace, warm_up};
+use nn::cached::Cached;
+use shakmaty::Chess;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
@@ -64,10 +65,11 @@ struct Running {
 
 struct Loaded {
     network: Network,
+    /// What it remembers its answers in; the network itself where the option says none.
+    cache: Option<Arc<Cached>>,
     /// What it was asked to be.
-    wish: (String, Backend),
-    /// Time of one evaluation.
-    pace: Duration,
+    wish: (String, Backend, usize),
+    pace: Pace,
 }
 
 impl Engine {
@@ -115,7 +117,7 @@ impl Engine {
         }
         let is = |name: &str| option.name.trim().eq_ignore_ascii_case(name);
         if is("Clear Hash") {
-            self.tree.clear();
+            self.forget();
         } else if is("Log File") {
             if let Err(why) = self.output.log_to(&self.settings.log_file) {
                 self.output
@@ -136,8 +138,16 @@ impl Engine {
     /// Forgets the game and what was searched.
     pub fn new_game(&mut self) {
         self.stop_and_wait();
-        self.tree.clear();
+        self.forget();
         self.game = Ok(Game::default());
+    }
+
+    /// Forgets what was searched, and what was evaluated for it.
+    fn forget(&mut self) {
+        self.tree.clear();
+        if let Some(cache) = self.loaded.as_ref().and_then(|loaded| loaded.cache.as_ref()) {
+            cache.clear();
+        }
     }
 
     /// Sets the position. A refused one leaves the engine without a position, so that the next `go`
@@ -182,7 +192,7 @@ impl Engine {
         }
         // A refused position is answered at once: nothing is loaded for it.
         let network = if self.game.is_ok() { self.network() } else { network::uniform() };
-        let pace = self.loaded.as_ref().map_or(Duration::ZERO, |loaded| loaded.pace);
+        let pace = self.loaded.as_ref().map_or_else(Pace::default, |loaded| loaded.pace);
         let time =
             TimeSettings { overhead: self.settings.move_overhead, ponder: self.settings.ponder };
         let fallback = Game::default();
@@ -286,16 +296,22 @@ impl Engine {
 
     /// The network that the options ask for, or the best there is instead.
     pub fn network(&mut self) -> Network {
-        let wish = (self.settings.weights_file.clone(), self.settings.backend);
+        let settings = &self.settings;
+        let wish = (settings.weights_file.clone(), settings.backend, settings.nn_cache_mb);
         if let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.wish == wish) {
             return loaded.network.clone();
         }
-        let (network, pace) = self.load(&wish.0, wish.1);
-        self.loaded = Some(Loaded { network: network.clone(), wish, pace });
+        let (mut network, pace) = self.load(&wish.0, wish.1);
+        let cache =
+            (wish.2 > 0).then(|| Arc::new(Cached::new(network.evaluator.clone(), wish.2 << 20)));
+        if let Some(cache) = &cache {
+            network.evaluator = cache.clone();
+        }
+        self.loaded = Some(Loaded { network: network.clone(), cache, wish, pace });
         network
     }
 
-    fn load(&self, file: &str, backend: Backend) -> (Network, Duration) {
+    fn load(&self, file: &str, backend: Backend) -> (Network, Pace) {
         // From what was asked for to what always works.
         let named = (!file.is_empty()).then(|| Path::new(file));
         let tries = [(named, backend), (named, Backend::Auto), (None, Backend::Auto)];
@@ -306,7 +322,8 @@ impl Engine {
             }
             let opened =
                 self.setup.networks.open(*file, *backend).map_err(|error| error.to_string());
-            match opened.and_then(|network| self.warm_up(&network).map(|pace| (network, pace))) {
+            let warm = |network| warm_up(&network, &*self.setup.clock).map(|pace| (network, pace));
+            match opened.and_then(warm) {
                 Ok(ready) => {
                     if index > 0 || self.debug {
                         self.output.note(format_args!("playing with {}", ready.0.name));
@@ -322,24 +339,7 @@ impl Engine {
             }
         }
         self.output.note("no network can be used; the engine plays on without one");
-        (network::uniform(), Duration::ZERO)
-    }
-
-    /// Asks once for the sake of caches, and once to measure.
-    fn warm_up(&self, network: &Network) -> Result<Duration, String> {
-        let position = Chess::default();
-        let legal = position.legal_moves();
-        let batch = [Query { position: &position, legal: &legal }];
-        let mut before = Duration::ZERO;
-        for _ in 0..2 {
-            before = self.setup.clock.now();
-            // A device driver that panics must not take the process with it.
-            let ask = std::panic::AssertUnwindSafe(|| network.evaluator.evaluate(&batch));
-            let answer = std::panic::catch_unwind(ask)
-                .map_err(|_| format!("{} failed inside", network.name))?;
-            answer.map_err(|error| error.to_string())?;
-        }
-        Ok(self.setup.clock.now().saturating_sub(before))
+        (network::uniform(), Pace::default())
     }
 }
 

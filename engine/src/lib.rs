@@ -35,6 +35,7 @@ pub mod signal;
 pub mod stderr_log;
 pub mod stopper;
 pub mod variety;
+pub mod warm_up;
 pub mod world;
 
 pub use action::Action;

@@ -29,6 +29,8 @@ pub use nn::device::Backend;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub hash_mb: usize,
+    /// 0 = none.
+    pub nn_cache_mb: usize,
     pub threads: usize,
     pub multipv: usize,
     pub ponder: bool,
@@ -129,8 +131,14 @@ pub static TABLE: &[Entry] = &[
     Entry {
         name: "Hash",
         kind: Kind::Spin { default: 64, min: 1, max: 1_048_576 },
-        help: "Memory for the search tree, in MB. The network and about 100 MB come on top.",
+        help: "Memory for the search tree, in MB. The network, its cache and about 100 MB come on top.",
         store: |s, v| s.hash_mb = v.size(),
+    },
+    Entry {
+        name: "NNCacheSize",
+        kind: Kind::Spin { default: 16, min: 0, max: 65_536 },
+        help: "Memory for the network's answers, in MB, so that no position is evaluated twice; 0 for none.",
+        store: |s, v| s.nn_cache_mb = v.size(),
     },
     Entry {
         name: "Clear Hash",
@@ -325,6 +333,7 @@ impl Default for Settings {
     fn default() -> Settings {
         let mut settings = Settings {
             hash_mb: 0,
+            nn_cache_mb: 0,
             threads: 0,
             multipv: 0,
             ponder: false,

@@ -17,6 +17,7 @@ use crate::rollout;
 use crate::signal::Signal;
 use crate::stopper::Stopper;
 use crate::variety;
+use crate::warm_up::Pace;
 use crate::world::RulesWorld;
 use crate::world::rules::State;
 use mcts::search::{Line, Searcher, Snapshot};
@@ -37,8 +38,8 @@ pub struct Job {
     pub limits: Limits,
     pub settings: Settings,
     pub network: Network,
-    /// Time of one evaluation, as measured when the network was loaded.
-    pub pace: Duration,
+    /// As measured when the network was loaded.
+    pub pace: Pace,
     pub tree: Tree,
     pub signal: Arc<Signal>,
     pub output: Output,
@@ -236,7 +237,7 @@ fn search_tree(
         return (None, Answer { best: None, ponder: None });
     };
     let threads = host::threads(job.settings.threads);
-    let pace = tree.pace.max(job.pace);
+    let pace = tree.pace.max(job.pace.single);
     searcher.set_params(params(job, pace));
     let path = |back| last.as_ref().and_then(|last| game.continuation_of(last, back));
     let kept = match (path(0), searcher.way_back().and_then(path)) {
@@ -333,7 +334,7 @@ fn params(job: &Job, pace: Duration) -> Params {
         };
     }
     let preferred = match settings.minibatch_size {
-        0 => job.network.evaluator.preferred_batch(),
+        0 => job.pace.batch.max(1),
         size => size,
     };
     Params {

@@ -1,17 +1,24 @@
 //! Frees the least useful part of a full tree, in place: keeps the edges of the most visited nodes,
 //! lets go the rest, and slides what is left to the front of the arena. Runs with exclusive access,
-//! between two phases of the workers; nothing here is atomic or lock-free, nor needs to be.
+//! between two phases of the workers, on as many threads as those.
 //!
 //! A node whose edges go keeps its statistics as long as its parent keeps edges, so that no mean and
 //! no count above the cut is lost; when it is visited again it is evaluated again. Hence the law
 //! "visits = 1 + visits of the children" turns into ">=" once a tree has been compacted.
 //!
 //! Sliding follows the Compressor (Kermany and Petrank 2006): one mark bit per granule; the new place
-//! of a granule is the number of marks before it. Four passes, cost proportional to the tree.
+//! of a granule is the number of marks before it. Four passes, cost proportional to the tree. Three of
+//! them follow the tree ([`Tree::walk`]) and wait for memory, which is why they go on several threads
+//! and ask for several nodes at once; the last, along the memory, takes a twentieth of the time.
 
 use crate::{
     node::{Meta, State},
     tree::{Tree, block_granules},
+};
+use std::{
+    collections::BinaryHeap,
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
+    thread,
 };
 
 /// Visits up to 64 have a bucket each, then eight to the octave.
@@ -25,22 +32,15 @@ fn bucket(visits: u64) -> usize {
 
 const BUCKETS: usize = 64 + (64 - 6) * 8;
 
-/// Asks whether to stop once in a while: often enough for a millisecond, seldom enough to be free.
-struct Patience<'a> {
-    stopped: &'a dyn Fn() -> bool,
-    nodes: u32,
-}
+/// Asks whether to stop.
+pub type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
 
-impl<'a> Patience<'a> {
-    fn new(stopped: &'a dyn Fn() -> bool) -> Self {
-        Patience { stopped, nodes: 0 }
-    }
-
-    fn over(&mut self) -> bool {
-        self.nodes = self.nodes.wrapping_add(1);
-        self.nodes.is_multiple_of(4096) && (self.stopped)()
-    }
-}
+/// Nodes asked for at once: their cache lines come together, or nearly.
+const AT_ONCE: usize = 8;
+/// Nodes between two questions whether to stop: often enough for a millisecond, seldom enough to be free.
+const PATIENCE: usize = 4096;
+/// Subtrees for each thread, so that none is left with much when the others are done.
+const PARTS: usize = 32;
 
 impl Tree {
     /// Cuts the tree down to at most half of its memory, or to the root with its children where even
@@ -48,25 +48,105 @@ impl Tree {
     /// children at most half.
     ///
     /// The first two passes only read and give up once `stopped` says so: then false, and the tree is
-    /// as it was.
-    pub fn compact(&mut self, stopped: &dyn Fn() -> bool) -> bool {
+    /// as it was. With one thread the result is always the same; with more, which of the least visited
+    /// nodes keep their edges depends on who comes first.
+    pub fn compact(&mut self, threads: usize, stopped: Stopped<'_>) -> bool {
         let before = self.used();
-        let Some((cut, spare)) = self.cut(self.capacity() / 2, stopped) else {
+        let Some((cut, spare)) = self.cut(self.capacity() / 2, threads, stopped) else {
             return false;
         };
-        if !self.mark(cut, spare, stopped) {
+        if !self.mark(cut, spare, threads, stopped) {
             return false;
         }
         let kept = self.rank();
-        self.relink();
+        self.relink(threads);
         self.slide();
         *self.used.get_mut() = kept as u64;
         log::debug!("tree compacted: {before} to {kept} granules, edges kept from bucket {cut} up");
         true
     }
 
+    /// Calls `visit` with the root and with every node that a call has pushed, on several threads, each
+    /// of which begins with `start`. Returns what they end with; None if stopped.
+    fn walk<T: Send>(
+        &self,
+        threads: usize,
+        stopped: Stopped<'_>,
+        start: impl Fn() -> T + Sync,
+        visit: impl Fn(&mut T, u32, Meta, &mut Vec<u32>) + Sync,
+    ) -> Option<Vec<T>> {
+        let mut first = start();
+        let mut parts = vec![self.root];
+        if threads > 1 {
+            // The largest subtree is cut up again and again: most of a tree hangs on its best moves.
+            let visits = |at: u32| (self.node(at).stats().visits, at);
+            let mut heap = BinaryHeap::from([visits(self.root)]);
+            let mut children = Vec::new();
+            while heap.len() < PARTS * threads
+                && let Some((_, at)) = heap.pop()
+            {
+                visit(&mut first, at, self.node(at).meta(), &mut children);
+                heap.extend(children.drain(..).map(visits));
+            }
+            // The largest first, so that the last to be begun are small.
+            parts = heap.into_sorted_vec().into_iter().rev().map(|(_, at)| at).collect();
+        }
+        // Relaxed, both: the scope's end orders what the threads have written.
+        let (next, halted) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let work = |mut own: T| {
+            let mut stack = Vec::new();
+            let mut seen = 0;
+            while let Some(&part) = parts.get(next.fetch_add(1, Relaxed)) {
+                stack.push(part);
+                while !stack.is_empty() {
+                    let group = self.together(&mut stack);
+                    for (at, meta) in group.into_iter().flatten() {
+                        visit(&mut own, at, meta, &mut stack);
+                    }
+                    seen += AT_ONCE;
+                    if seen >= PATIENCE {
+                        seen = 0;
+                        if halted.load(Relaxed) || stopped() {
+                            halted.store(true, Relaxed);
+                            return own;
+                        }
+                    }
+                }
+            }
+            own
+        };
+        let ends = thread::scope(|scope| {
+            let spawned: Vec<_> = (1..threads)
+                .filter_map(|_| {
+                    let own = start();
+                    // A thread that the system does not give is one part more for the others.
+                    thread::Builder::new().spawn_scoped(scope, || work(own)).ok()
+                })
+                .collect();
+            let mut ends = vec![work(first)];
+            for thread in spawned {
+                match thread.join() {
+                    Ok(end) => ends.push(end),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            ends
+        });
+        (!halted.into_inner()).then_some(ends)
+    }
+
+    /// Takes some nodes off the stack. Reads all of them, then all of their blocks' first words, so that
+    /// the memory answers several questions at once.
+    fn together(&self, stack: &mut Vec<u32>) -> [Option<(u32, Meta)>; AT_ONCE] {
+        let group = [(); AT_ONCE].map(|()| stack.pop().map(|at| (at, self.node(at).meta())));
+        let expanded = |meta: &Meta| meta.state() == State::Expanded;
+        let blocks = group.iter().flatten().map(|(_, meta)| meta).filter(|meta| expanded(meta));
+        std::hint::black_box(blocks.map(|meta| self.edges(meta.edges()).len()).sum::<usize>());
+        group
+    }
+
     fn marked(&self, at: u32) -> bool {
-        self.marks[at as usize / 64] >> (at % 64) & 1 == 1
+        self.marks[at as usize / 64].load(Relaxed) >> (at % 64) & 1 == 1
     }
 
     /// What this node's edges cost: their block and a granule for each child.
@@ -89,62 +169,62 @@ impl Tree {
 
     /// The lowest bucket all of whose nodes may keep their edges within `target` granules, and the
     /// granules left over for nodes of the bucket below; None when stopped.
-    fn cut(&self, target: usize, stopped: &dyn Fn() -> bool) -> Option<(usize, usize)> {
-        let mut cost = vec![0; BUCKETS + 1];
-        let mut stack = vec![self.root];
-        let mut patience = Patience::new(stopped);
-        while let Some(at) = stack.pop() {
-            if patience.over() {
-                return None;
-            }
-            let meta = self.node(at).meta();
-            if meta.state() == State::Expanded {
-                cost[self.bucket(at)] += self.cost(at, meta);
-                stack.extend(self.children(at, meta));
-            }
-        }
-        let (mut cut, mut spare) = (BUCKETS, target.saturating_sub(1 + cost[BUCKETS]));
-        while cut > 0 && cost[cut - 1] <= spare {
+    fn cut(&self, target: usize, threads: usize, stopped: Stopped<'_>) -> Option<(usize, usize)> {
+        let costs = self.walk(
+            threads,
+            stopped,
+            || vec![0; BUCKETS + 1],
+            |cost, at, meta, stack| {
+                if meta.state() == State::Expanded {
+                    cost[self.bucket(at)] += self.cost(at, meta);
+                    stack.extend(self.children(at, meta));
+                }
+            },
+        )?;
+        let cost = |bucket: usize| costs.iter().map(|cost| cost[bucket]).sum::<usize>();
+        let (mut cut, mut spare) = (BUCKETS, target.saturating_sub(1 + cost(BUCKETS)));
+        while cut > 0 && cost(cut - 1) <= spare {
             cut -= 1;
-            spare -= cost[cut];
+            spare -= cost(cut);
         }
         Some((cut, spare))
     }
 
     /// Marks what stays; false when stopped.
-    fn mark(&mut self, cut: usize, mut spare: usize, stopped: &dyn Fn() -> bool) -> bool {
+    fn mark(&mut self, cut: usize, spare: usize, threads: usize, stopped: Stopped<'_>) -> bool {
         let words = self.granules.len() / 64;
         self.marks.clear();
-        self.marks.resize(words, 0);
-        let mut stack = vec![self.root];
-        let mut patience = Patience::new(stopped);
-        while let Some(at) = stack.pop() {
-            if patience.over() {
-                return false;
-            }
-            self.set_marks(at, 1);
-            let meta = self.node(at).meta();
+        self.marks.resize_with(words, AtomicU64::default);
+        // Relaxed: an allowance, no more.
+        let spare = AtomicUsize::new(spare);
+        let tree = &*self;
+        let visit = |_: &mut (), at: u32, meta: Meta, stack: &mut Vec<u32>| {
+            tree.set_marks(at, 1);
             if meta.state() != State::Expanded {
-                continue;
+                return;
             }
-            let (bucket, cost) = (self.bucket(at), self.cost(at, meta));
-            let lucky = bucket + 1 == cut && cost <= spare;
-            if lucky {
-                spare -= cost;
+            let (bucket, cost) = (tree.bucket(at), tree.cost(at, meta));
+            let lucky = || {
+                bucket + 1 == cut
+                    && spare.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(cost)).is_ok()
+            };
+            if bucket >= cut || lucky() {
+                let block = block_granules(tree.edges(meta.edges()).len());
+                tree.set_marks(meta.edges(), block);
+                // Reversed, so that what is left over goes to the best moves first, more or less.
+                stack.extend(tree.children(at, meta).rev());
             }
-            if lucky || bucket >= cut {
-                let block = block_granules(self.edges(meta.edges()).len());
-                self.set_marks(meta.edges(), block);
-                // Reversed, so that what is left over goes to the best moves first.
-                stack.extend(self.children(at, meta).rev());
-            }
-        }
-        true
+        };
+        tree.walk(threads, stopped, || (), visit).is_some()
     }
 
-    fn set_marks(&mut self, at: u32, granules: usize) {
-        for i in at as usize..at as usize + granules {
-            self.marks[i / 64] |= 1 << (i % 64);
+    /// Relaxed: the end of the walk's scope orders the marks before whoever reads them.
+    fn set_marks(&self, at: u32, granules: usize) {
+        let (mut at, end) = (at as usize, at as usize + granules);
+        while at < end {
+            let len = (64 - at % 64).min(end - at);
+            self.marks[at / 64].fetch_or((!0 >> (64 - len)) << (at % 64), Relaxed);
+            at += len;
         }
     }
 
@@ -152,23 +232,22 @@ impl Tree {
     fn rank(&mut self) -> usize {
         self.ranks.clear();
         let mut total = 0;
-        for word in &self.marks {
+        for word in &mut self.marks {
             self.ranks.push(total);
-            total += word.count_ones();
+            total += word.get_mut().count_ones();
         }
         total as usize
     }
 
     fn moved(&self, at: u32) -> u32 {
         let (word, bit) = (at as usize / 64, at % 64);
-        self.ranks[word] + (self.marks[word] & ((1 << bit) - 1)).count_ones()
+        self.ranks[word] + (self.marks[word].load(Relaxed) & ((1 << bit) - 1)).count_ones()
     }
 
-    /// Rewrites every kept index to its new place while all still lies at the old one.
-    fn relink(&mut self) {
-        let mut stack = vec![self.root];
-        while let Some(at) = stack.pop() {
-            let meta = self.node(at).meta();
+    /// Rewrites every kept index to its new place while all still lies at the old one. Each node is some
+    /// one thread's: what is written is read by nobody else.
+    fn relink(&mut self, threads: usize) {
+        let visit = |_: &mut (), at: u32, meta: Meta, stack: &mut Vec<u32>| {
             let new = match meta.state() {
                 State::Expanded if self.marked(meta.edges()) => {
                     let edges = self.edges(meta.edges());
@@ -190,7 +269,8 @@ impl Tree {
                 _ => meta,
             };
             self.node(at).publish(new);
-        }
+        };
+        self.walk(threads, &|| false, || (), visit);
         self.root = self.moved(self.root);
     }
 
@@ -198,7 +278,7 @@ impl Tree {
     fn slide(&mut self) {
         let mut to = 0;
         for word in 0..self.marks.len() {
-            let mut left = self.marks[word];
+            let mut left = *self.marks[word].get_mut();
             while left != 0 {
                 let from = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;

@@ -317,7 +317,7 @@ impl<W: World> Searcher<W> {
                 Halt::Full if root == State::Expanded && !tally.tickets_left() => break,
                 Halt::Full => {
                     let idle = || root == State::Expanded && control.stopped();
-                    if !self.tree.compact(&idle) {
+                    if !self.tree.compact(threads, &idle) {
                         break;
                     }
                     self.earlier = None;

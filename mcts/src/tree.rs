@@ -153,7 +153,7 @@ pub struct Tree {
     pub(crate) used: CachePadded<AtomicU64>,
     pub(crate) root: u32,
     /// For compaction: one bit per granule, and the rank of every 64th.
-    pub(crate) marks: Vec<u64>,
+    pub(crate) marks: Vec<AtomicU64>,
     pub(crate) ranks: Vec<u32>,
 }
 

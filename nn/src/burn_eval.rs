@@ -87,6 +87,12 @@ impl Evaluator for BurnEvaluator {
     fn preferred_batch(&self) -> usize {
         if is_cpu(&self.device) { 16 } else { 256 }
     }
+
+    /// On a GPU measuring is warming up as well: these are all the sizes it will meet.
+    fn batches(&self) -> &[usize] {
+        const SIZES: [usize; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, LARGEST];
+        if is_cpu(&self.device) { &SIZES[..5] } else { &SIZES }
+    }
 }
 
 #[cfg(test)]

@@ -11,10 +11,12 @@
 //! compiles kernels through NVRTC, never through LLVM). To run it: the driver, `libnvrtc` on the
 //! library path and the CUDA headers under `CUDA_PATH`.
 
-use burn::tensor::Device;
+pub use burn::tensor::Device;
+use burn::tensor::Tensor;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
+use std::time::{Duration, Instant};
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,7 +104,7 @@ fn gpu() -> Result<Device, Absent> {
 /// the headers too.
 #[cfg(feature = "cuda")]
 fn gpu() -> Result<Device, Absent> {
-    use burn::tensor::{DeviceType, Tensor};
+    use burn::tensor::DeviceType;
     use std::sync::{Mutex, PoisonError};
 
     /// The hook is the process's: two probes at once would restore each other's silence.
@@ -132,6 +134,34 @@ fn gpu() -> Result<Device, Absent> {
 #[must_use]
 pub fn is_cpu(device: &Device) -> bool {
     device.clone().without_autodiff() == Device::flex()
+}
+
+/// Floating-point operations per second of matrix products in single precision on `device`, one after the
+/// other for `time`.
+///
+/// # Errors
+/// The device failed.
+pub fn sgemm_peak(device: &Device, time: Duration) -> Result<f64, String> {
+    const N: usize = 2048;
+    const CHAIN: u32 = 8;
+    // Rows that sum to 1: the products neither grow nor vanish.
+    let work = || {
+        let a = Tensor::<2>::full([N, N], 1.0 / N as f32, device);
+        // Waits for the device, which otherwise only takes orders.
+        let run = || {
+            let product = (0..CHAIN).fold(a.clone(), |product, _| product.matmul(a.clone()));
+            product.slice([0..1, 0..1]).try_into_vec_as::<f32>().map_err(|error| error.to_string())
+        };
+        run()?;
+        let (start, mut chains) = (Instant::now(), 0);
+        while chains == 0 || start.elapsed() < time {
+            run()?;
+            chains += 1;
+        }
+        let operations = 2.0 * (N as f64).powi(3) * f64::from(CHAIN * chains);
+        Ok(operations / start.elapsed().as_secs_f64())
+    };
+    guarded(work)?
 }
 
 /// Runs `work`, catching a panic: burn has no other way to say that a device failed.

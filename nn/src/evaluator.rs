@@ -36,9 +36,15 @@ pub trait Evaluator: Send + Sync {
     /// The device failed or the network answered with something that is no number.
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError>;
 
-    /// The batch one thread should gather before it asks.
+    /// The batch one thread should gather before it asks, where nothing was measured.
     fn preferred_batch(&self) -> usize {
         8
+    }
+
+    /// Batch sizes among which measuring finds the best on this machine, smallest first; empty = nothing
+    /// to be found, take [`Evaluator::preferred_batch`].
+    fn batches(&self) -> &[usize] {
+        &[]
     }
 }
 

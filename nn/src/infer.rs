@@ -57,6 +57,10 @@ impl Evaluator for CpuEvaluator {
     fn preferred_batch(&self) -> usize {
         GROUP
     }
+
+    fn batches(&self) -> &[usize] {
+        &[1, 2, GROUP, 2 * GROUP, 4 * GROUP]
+    }
 }
 
 /// What the network sees of a query.

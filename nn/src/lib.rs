@@ -3,6 +3,7 @@
 
 pub mod assess;
 pub mod burn_eval;
+pub mod cached;
 pub mod checkpoint;
 pub mod cpu;
 pub mod data;

@@ -300,7 +300,7 @@ def evalbench(mavka, *flags):
     command = [mavka, "evalbench", *map(str, flags)]
     text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     peak = re.search(r"^sgemm peak .* (\d+) GFLOP", text, re.MULTILINE)
-    rows = re.findall(r"^ *(\d+) +(\d+) +\d+ +[\d.]+%", text, re.MULTILINE)
+    rows = re.findall(r"^\w+ +(\d+) +(\d+) +\d+ +[\d.]+%", text, re.MULTILINE)
     return {int(batch): float(rate) for batch, rate in rows}, float(peak[1])
 
 

@@ -1,12 +1,14 @@
-//! `mavka evalbench`: positions per second of a network on this machine, against the machine's own
-//! matrix-product peak measured in the same run on the same threads.
+//! `mavka evalbench`: positions per second of a network on this machine, by precision and batch, against
+//! the machine's own matrix-product peak measured in the same run on the same threads.
 
+use super::plot::{Curve, Picture};
+use super::say;
 use clap::Args;
 use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::Arithmetic;
 use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
-use nn::device::{Backend, pick};
+use nn::device::{Backend, Device, is_cpu, pick, sgemm_peak};
 use nn::encode::canonical_moves;
 use nn::infer::CpuEvaluator;
 use nn::net::NetConfig;
@@ -34,88 +36,162 @@ pub struct EvalBench {
     /// Write the network into this file too, in full precision.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Threads, each with its own batch; default: all cores.
+    /// Where to compute: auto, cpu or cuda.
+    #[arg(long, default_value = "cpu")]
+    device: Backend,
+    /// Threads, each with its own batch; default: all cores, two on a GPU.
     #[arg(long)]
     threads: Option<usize>,
-    /// Of the products: auto (the fastest this CPU has), single or bf16.
-    #[arg(long, default_value = "auto")]
-    arithmetic: Arithmetic,
+    /// Of the CPU's products: auto (the fastest this CPU has), single or bf16; default: all this CPU has.
+    #[arg(long, value_delimiter = ',')]
+    arithmetic: Vec<Arithmetic>,
     /// Burn's CPU backend instead of the hand-written kernels.
-    #[arg(long, conflicts_with = "arithmetic")]
+    #[arg(long, conflicts_with_all = ["arithmetic", "device"])]
     flex: bool,
-    /// Batch sizes to try.
-    #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16")]
+    /// Batch sizes to try; default: 1,2,4,8,16, up to 1024 on a GPU.
+    #[arg(long, value_delimiter = ',')]
     batch: Vec<usize>,
     /// Seconds for each figure.
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
+    /// Draw positions per second by batch size into this SVG.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+/// One way to compute, with its name in the table.
+struct Way {
+    name: String,
+    evaluator: Box<dyn Evaluator>,
 }
 
 impl EvalBench {
     /// Does what was asked.
     ///
     /// # Errors
-    /// The weights file cannot be used, the sizes make no network, or the network fails.
+    /// The weights file cannot be used, the sizes make no network, or the network or the device fails.
     pub fn run(&self) -> Result<(), String> {
-        work(self).map_err(|error| error.to_string())
+        self.work().map_err(|error| error.to_string())
     }
-}
 
-fn work(args: &EvalBench) -> Result<(), Box<dyn Error>> {
-    let network = match &args.weights {
-        Some(path) => {
-            Network::load(path).map_err(|error| format!("{}: {error}", path.display()))?
+    fn work(&self) -> Result<(), Box<dyn Error>> {
+        let network = self.network()?;
+        let (device, note) = pick(self.device);
+        if let Some(note) = note {
+            say(note)?;
         }
-        None => {
-            let (width, layers, heads, ffn) = (args.width, args.layers, args.heads, args.ffn);
-            let config = NetConfig { width, layers, heads, ffn, ..NetConfig::default() };
-            config.check()?;
-            Network::new(&config, 1)
+        let gpu = !is_cpu(&device);
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.unwrap_or_else(|| if gpu { 2 } else { cores() }).max(1);
+        let seconds = Duration::from_secs_f64(self.seconds.clamp(0.1, 600.0));
+        let c = &network.layout.config;
+        let flops = c.flops();
+        say(format_args!(
+            "network {}x{}, {} heads, ffn {}: {} parameters, {:.1} MFLOP per position",
+            c.width,
+            c.layers,
+            c.heads,
+            c.ffn,
+            network.layout.len,
+            flops / 1e6
+        ))?;
+        let peak = match gpu {
+            true => sgemm_peak(&device, seconds)?,
+            false => rate(threads, seconds, product_of_512),
+        };
+        say(format_args!("sgemm peak of {threads} threads: {:.0} GFLOP/s", peak / 1e9))?;
+        say(format_args!(
+            "{:<8} {:>6} {:>12} {:>10} {:>8}",
+            "products", "batch", "positions/s", "GFLOP/s", "of peak"
+        ))?;
+        let positions = sample_positions();
+        let mut curves = Vec::new();
+        for Way { name, evaluator } in self.ways(&network, device)? {
+            let mut points = Vec::new();
+            for batch in self.batches(gpu) {
+                let queries: Vec<Query<'_>> = positions
+                    .iter()
+                    .cycle()
+                    .take(batch)
+                    .map(|(position, legal)| Query { position, legal })
+                    .collect();
+                evaluator.evaluate(&queries)?;
+                // An error cannot first appear here: the same queries have just been answered.
+                let ask =
+                    || evaluator.evaluate(&queries).map_or(0.0, |answers| answers.len() as f64);
+                let speed = rate(threads, seconds, ask);
+                say(format_args!(
+                    "{name:<8} {batch:>6} {speed:>12.0} {:>10.0} {:>7.1}%",
+                    speed * flops / 1e9,
+                    100.0 * speed * flops / peak
+                ))?;
+                points.push((batch as f64, speed));
+            }
+            curves.push(Curve { name, points });
         }
-    };
-    if let Some(path) = &args.save {
-        network
-            .save(path, Precision::Full)
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        let Some(path) = &self.plot else { return Ok(()) };
+        let picture = Picture {
+            title: format!("Evaluations, {}x{}, {threads} threads", c.width, c.layers),
+            x: "batch of each thread".to_owned(),
+            y: "positions/s".to_owned(),
+            curves,
+        };
+        Ok(picture.draw(path)?)
     }
-    let threads =
-        args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let seconds = Duration::from_secs_f64(args.seconds.clamp(0.1, 600.0));
-    let c = network.layout.config.clone();
-    let flops = c.flops();
-    println!(
-        "network {}x{}, {} heads, ffn {}: {} parameters, {:.1} MFLOP per position",
-        c.width,
-        c.layers,
-        c.heads,
-        c.ffn,
-        network.layout.len,
-        flops / 1e6
-    );
-    let peak = rate(threads, seconds, product_of_512);
-    println!("sgemm peak of {threads} threads: {:.0} GFLOP/s", peak / 1e9);
-    println!("{:>6} {:>12} {:>10} {:>8}", "batch", "positions/s", "GFLOP/s", "of peak");
-    let evaluator: Box<dyn Evaluator> = if args.flex {
-        Box::new(BurnEvaluator::new(&network, pick(Backend::Cpu).0)?)
-    } else {
-        Box::new(CpuEvaluator::new(&network, args.arithmetic))
-    };
-    let positions = sample_positions();
-    for &batch in &args.batch {
-        let queries: Vec<Query<'_>> = positions
-            .iter()
-            .cycle()
-            .take(batch.max(1))
-            .map(|(position, legal)| Query { position, legal })
-            .collect();
-        evaluator.evaluate(&queries)?;
-        // An error cannot first appear here: the same queries have just been answered.
-        let per_second =
-            rate(threads, seconds, || evaluator.evaluate(&queries).map_or(0.0, |a| a.len() as f64));
-        let share = 100.0 * per_second * flops / peak;
-        println!("{batch:>6} {per_second:>12.0} {:>10.0} {share:>7.1}%", per_second * flops / 1e9);
+
+    fn network(&self) -> Result<Network, Box<dyn Error>> {
+        let network = match &self.weights {
+            Some(path) => {
+                Network::load(path).map_err(|error| format!("{}: {error}", path.display()))?
+            }
+            None => {
+                let (width, layers, heads, ffn) = (self.width, self.layers, self.heads, self.ffn);
+                let config = NetConfig { width, layers, heads, ffn, ..NetConfig::default() };
+                config.check()?;
+                Network::new(&config, 1)
+            }
+        };
+        if let Some(path) = &self.save {
+            network
+                .save(path, Precision::Full)
+                .map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        Ok(network)
     }
-    Ok(())
+
+    fn batches(&self, gpu: bool) -> Vec<usize> {
+        let all: &[usize] = match (self.batch.as_slice(), gpu) {
+            ([], true) => &[1, 4, 16, 64, 256, 1024],
+            ([], false) => &[1, 2, 4, 8, 16],
+            (given, _) => given,
+        };
+        all.iter().map(|&batch| batch.max(1)).collect()
+    }
+
+    fn ways(&self, network: &Network, device: Device) -> Result<Vec<Way>, Box<dyn Error>> {
+        if self.flex || !is_cpu(&device) {
+            let name = if self.flex { "flex" } else { "gpu" }.to_owned();
+            return Ok(vec![Way {
+                name,
+                evaluator: Box::new(BurnEvaluator::new(network, device)?),
+            }]);
+        }
+        let all = match self.arithmetic.as_slice() {
+            [] => [Arithmetic::Single, Arithmetic::Bf16]
+                .into_iter()
+                .filter(|way| *way == Arithmetic::Single || way.available())
+                .collect(),
+            given => given.to_vec(),
+        };
+        let way = |arithmetic: Arithmetic| Way {
+            name: match arithmetic {
+                Arithmetic::Single => "single".to_owned(),
+                Arithmetic::Bf16 => "bf16".to_owned(),
+            },
+            evaluator: Box::new(CpuEvaluator::new(network, arithmetic)),
+        };
+        Ok(all.into_iter().map(way).collect())
+    }
 }
 
 /// Runs `work` on every thread for a while; the sum of what it returns, per second.
@@ -173,4 +249,49 @@ fn sample_positions() -> Vec<(Chess, Vec<Move>)> {
         position.play_unchecked(m);
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        bench: EvalBench,
+    }
+
+    fn read(words: &[&str]) -> EvalBench {
+        Line::try_parse_from([&["evalbench"], words].concat()).unwrap().bench
+    }
+
+    #[test]
+    fn everything_this_cpu_has_is_measured_unless_named() {
+        let network = Network::new(&NetConfig::default(), 1);
+        let names = |bench: &EvalBench| -> Vec<String> {
+            let ways = bench.ways(&network, Device::flex()).unwrap();
+            ways.into_iter().map(|way| way.name).collect()
+        };
+        let all = names(&read(&[]));
+        assert_eq!(all[0], "single");
+        assert_eq!(all.len(), 1 + usize::from(Arithmetic::Bf16.available()));
+        assert_eq!(names(&read(&["--arithmetic", "single"])), ["single"]);
+        assert_eq!(names(&read(&["--flex"])), ["flex"]);
+        assert_eq!(read(&["--batch", "0,3"]).batches(false), [1, 3]);
+        assert!(Line::try_parse_from(["evalbench", "--flex", "--device", "cuda"]).is_err());
+    }
+
+    #[test]
+    fn the_table_and_the_picture_come_of_one_run() {
+        let name = format!("mavka-evalbench-{}.svg", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let mut bench = read(&["--width", "32", "--layers", "1", "--heads", "1", "--ffn", "32"]);
+        (bench.seconds, bench.batch, bench.threads) = (0.0, vec![1, 2], Some(1));
+        bench.plot = Some(path.clone());
+        bench.run().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let _ = std::fs::remove_file(&path);
+        assert!(text.contains("single") && text.contains("positions/s"));
+    }
 }

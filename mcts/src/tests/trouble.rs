@@ -29,7 +29,7 @@ fn a_compaction_keeps_the_most_visited_and_the_proofs() {
     let before = searcher.audit();
     let visits: Vec<_> =
         outcome.snapshot.lines.iter().map(|line| (line.moves[0], line.visits)).collect();
-    searcher.tree_mut().compact(&|| false);
+    searcher.tree_mut().compact(1, &|| false);
     let after = searcher.audit();
     assert!(after.bytes <= MIB as u64 / 4 && after.expanded < before.expanded);
     assert_eq!((after.below_law, after.in_flight), (0, 0));
@@ -37,8 +37,30 @@ fn a_compaction_keeps_the_most_visited_and_the_proofs() {
     let same: Vec<_> =
         outcome.snapshot.lines.iter().map(|line| (line.moves[0], line.visits)).collect();
     assert_eq!(visits, same);
-    searcher.tree_mut().compact(&|| false);
+    searcher.tree_mut().compact(1, &|| false);
     assert_eq!(searcher.audit(), after, "a second compaction finds nothing to do");
+}
+
+#[test]
+fn a_compaction_by_many_threads_keeps_what_one_thread_keeps() {
+    let compacted = |threads| {
+        let (mut searcher, _) = search(&Wide::CHESSLIKE, 0, Params::default(), 1, 30_000);
+        assert!(searcher.tree_mut().compact(threads, &|| false));
+        let outcome = searcher.run(&Wide::CHESSLIKE, 1, Some(0), &Patient);
+        (searcher.audit(), outcome.snapshot.lines)
+    };
+    let (one, lines) = compacted(1);
+    for threads in [2, 7] {
+        let (many, others) = compacted(threads);
+        let known = |lines: &[crate::Line<u16>]| -> Vec<_> {
+            lines.iter().map(|line| (line.moves[0], line.visits, line.value)).collect()
+        };
+        assert_eq!(known(&lines), known(&others));
+        assert_eq!((many.below_law, many.in_flight), (0, 0));
+        // All but the luck of the last bucket, which is of nodes with equal visits.
+        assert!(many.bytes <= 8 * MIB as u64 && many.bytes > 7 * MIB as u64, "{}", many.bytes);
+        assert!(many.expanded.abs_diff(one.expanded) < one.expanded / 100);
+    }
 }
 
 #[test]
@@ -165,7 +187,7 @@ fn a_panic_in_the_world_passes_through_and_hangs_nobody() {
 fn a_stopped_compaction_changes_nothing() {
     let (mut searcher, _) = search(&Wide::CHESSLIKE, 0, Params::default(), 1, 10_000);
     let before = searcher.audit();
-    assert!(!searcher.tree_mut().compact(&|| true));
+    assert!(!searcher.tree_mut().compact(1, &|| true));
     assert_eq!(searcher.audit(), before);
 }
 
@@ -177,6 +199,6 @@ fn compaction_time() {
     searcher.set_root(0, None);
     searcher.run(&Wide::CHESSLIKE, 2, Some(800_000), &Patient);
     let (before, start) = (searcher.audit(), std::time::Instant::now());
-    searcher.tree_mut().compact(&|| false);
+    searcher.tree_mut().compact(1, &|| false);
     println!("{before:?}\n{:?}\n{:?}", start.elapsed(), searcher.audit());
 }

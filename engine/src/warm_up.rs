@@ -1,0 +1,139 @@
+//! The first questions to a network: they fill caches, have a GPU compile its kernels, and measure how fast
+//! it answers and in which batches, once, before the engine says that it is ready.
+
+use crate::clock::Clock;
+use crate::network::Network;
+use nn::Query;
+use shakmaty::{Chess, Position};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+/// How a network answers on this machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// Time of one evaluation.
+    pub single: Duration,
+    /// The batch that one thread should gather.
+    pub batch: usize,
+}
+
+/// Share of the best speed that is enough: a smaller batch wastes fewer evaluations on a search that does
+/// not know yet what the first of them say.
+const ENOUGH: f64 = 0.95;
+/// Times each batch is measured; the best one counts, for what disturbs only ever slows down.
+const REPEATS: usize = 3;
+/// Measuring ends with the batch that is under way then.
+const PATIENCE: Duration = Duration::from_millis(150);
+/// Longest batch: the search looks at its clock between two.
+const LONGEST: Duration = Duration::from_millis(50);
+
+/// Asks `network` a few times and measures.
+///
+/// # Errors
+/// The network failed, or broke down inside.
+pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<Pace, String> {
+    let position = Chess::default();
+    let legal = position.legal_moves();
+    // Time of one batch of so many.
+    let ask = |size: usize| {
+        let batch = vec![Query { position: &position, legal: &legal }; size];
+        let before = clock.now();
+        // A device driver that panics must not take the process with it.
+        let answer = catch_unwind(AssertUnwindSafe(|| network.evaluator.evaluate(&batch)))
+            .map_err(|_| format!("{} failed inside", network.name))?;
+        answer.map_err(|error| error.to_string())?;
+        Ok::<Duration, String>(clock.now().saturating_sub(before))
+    };
+    ask(1)?;
+    let single = ask(1)?;
+    let sizes = network.evaluator.batches();
+    let mut measured: Vec<(usize, Duration)> = Vec::new();
+    let mut spent = Duration::ZERO;
+    for &size in sizes {
+        // Not counted: a GPU makes its kernels now.
+        ask(size)?;
+        let mut least = Duration::MAX;
+        for _ in 0..REPEATS {
+            let took = ask(size)?;
+            spent += took;
+            least = least.min(took);
+        }
+        measured.push((size, least));
+        if spent > PATIENCE || least > LONGEST {
+            break;
+        }
+    }
+    let batch = best(&measured).unwrap_or_else(|| network.evaluator.preferred_batch());
+    log::info!("{}: {single:?} for one position, batches of {batch}", network.name);
+    Ok(Pace { single, batch })
+}
+
+/// The smallest batch that is nearly as fast as the fastest; None where no time passed.
+fn best(measured: &[(usize, Duration)]) -> Option<usize> {
+    let speed = |&(size, time): &(usize, Duration)| size as f64 / time.as_secs_f64();
+    let top = measured.iter().map(speed).reduce(f64::max).filter(|top| top.is_finite())?;
+    let fit = |one: &&(usize, Duration)| one.1 <= LONGEST && speed(one) >= ENOUGH * top;
+    measured.iter().find(fit).or(measured.first()).map(|(size, _)| *size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+    use nn::fake::{Breakdown, Failing, Hashed};
+    use nn::{EvalError, Evaluation, Evaluator};
+    use std::sync::Arc;
+
+    /// Takes a time for each call and for each position, by a clock that only it moves.
+    struct Device {
+        clock: Arc<ManualClock>,
+        call: Duration,
+        position: Duration,
+    }
+
+    impl Evaluator for Device {
+        fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+            self.clock.advance(self.call + self.position * u32::try_from(batch.len()).unwrap());
+            Hashed::default().evaluate(batch)
+        }
+
+        fn batches(&self) -> &[usize] {
+            &[1, 2, 4, 8, 16, 32]
+        }
+    }
+
+    fn pace(call: u64, position: u64) -> Pace {
+        let clock = Arc::new(ManualClock::default());
+        let [call, position] = [call, position].map(Duration::from_micros);
+        let device = Device { clock: clock.clone(), call, position };
+        let network = Network { evaluator: Arc::new(device), name: "a device".to_owned() };
+        warm_up(&network, &*clock).unwrap()
+    }
+
+    #[test]
+    fn the_batch_follows_the_device() {
+        assert_eq!(pace(0, 100), Pace { single: Duration::from_micros(100), batch: 1 });
+        // A call costs as much as ten positions: the more at once the better.
+        assert_eq!(pace(1000, 100), Pace { single: Duration::from_micros(1100), batch: 32 });
+        // A tenth of a position: 3 % more for 4 than for 2, no more than that for any larger batch.
+        assert_eq!(pace(10, 100).batch, 4);
+        // 40 ms for one: two would keep the search from its clock.
+        assert_eq!(pace(30_000, 10_000).batch, 2);
+        assert_eq!(pace(60_000, 60_000).batch, 1);
+    }
+
+    #[test]
+    fn who_wants_no_measuring_gets_what_it_prefers() {
+        let clock = ManualClock::stepping(Duration::from_millis(1));
+        let network = |evaluator: Arc<dyn Evaluator>| Network { evaluator, name: "it".to_owned() };
+        let hashed = warm_up(&network(Arc::new(Hashed::default())), &clock).unwrap();
+        assert_eq!(hashed, Pace { single: Duration::from_millis(1), batch: 8 });
+        let still = ManualClock::default();
+        let stopped =
+            Device { clock: Arc::default(), call: Duration::ZERO, position: Duration::ZERO };
+        assert_eq!(warm_up(&network(Arc::new(stopped)), &still).unwrap().batch, 8);
+        for how in [Breakdown::Error, Breakdown::Panic] {
+            assert!(warm_up(&network(Arc::new(Failing::after(1, how))), &clock).is_err());
+        }
+    }
+}
