@@ -126,7 +126,9 @@ impl<'a, W: World> Worker<'a, W> {
         if job.tree.free() < (job.threads * limit * 12).min(job.tree.capacity() / 8) {
             job.tally.halt(Halt::Full);
         }
-        while self.pending < limit && self.collided < limit && ended < ENDS_PER_LEAF * limit {
+        // A small tree has few leaves, and the others may hold the best of them: then the next best.
+        let collisions = if job.threads > 1 { limit.max(job.threads) } else { limit };
+        while self.pending < limit && self.collided < collisions && ended < ENDS_PER_LEAF * limit {
             if heed_stop && job.control.stopped() {
                 job.tally.halt(Halt::Stop);
                 self.abandon();

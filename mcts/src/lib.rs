@@ -15,14 +15,14 @@
 //!
 //! **The tree** (`tree`, `node`) is one reservation of 32-byte granules, all atomic words, addressed
 //! by 32-bit indices: a node is one granule, its edges a block, a child exists once it is visited. A
-//! chess position takes about 320 bytes. Workers append; when the memory is full they leave, one
-//! thread compacts the tree in place (`compact`), keeping what was visited most, and they return. So
-//! a search may last for ever in any memory. Re-rooting is one assignment; what it cuts off is freed
-//! by the next compaction.
+//! chess position takes about 320 bytes. Workers append; when the memory is full they stop, compact the
+//! tree in place (`compact`), keeping what was visited most, and go on. So a search may last for ever
+//! in any memory. Re-rooting is one assignment; what it cuts off is freed by the next compaction.
 //!
 //! **Lock-free** means: selection, expansion and backup hold no lock and wait for no flag. A node's
 //! state only moves forward, Fresh, Claimed, then Expanded, Terminal, Refused or Shed; a descent that
-//! meets a claimed leaf undoes itself (a collision). A worker that finds nothing to do yields its core.
+//! meets a claimed leaf undoes itself (a collision). A worker that finds nothing to do sleeps until
+//! another has backed something up, a millisecond at most.
 //!
 //! **Values** belong to the side to move of their own state; [`Wdl::flip`] is the only change of sign.
 //! Scores are win probabilities in [0, 1].

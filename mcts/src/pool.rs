@@ -13,9 +13,12 @@ use crate::{
 };
 use crossbeam::utils::CachePadded;
 use std::{
-    sync::atomic::{AtomicU8, AtomicU64, Ordering::*},
+    sync::{
+        Condvar, Mutex,
+        atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::*},
+    },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// What all workers of one phase share, read-only but for atomics.
@@ -41,6 +44,9 @@ pub enum Halt {
     /// The search is over.
     Stop = 2,
 }
+
+/// Longest time a worker with nothing to do looks away.
+const LONGEST_REST: Duration = Duration::from_millis(1);
 
 /// What one worker has done in one minibatch; its own, so that no playout writes where others do.
 #[derive(Debug, Default)]
@@ -71,6 +77,10 @@ pub struct Tally {
     /// every descent.
     tickets: CachePadded<AtomicU64>,
     halt: CachePadded<AtomicU8>,
+    /// Workers that rest until the bell rings: until another has backed up a minibatch.
+    resting: CachePadded<AtomicUsize>,
+    quiet: Mutex<()>,
+    bell: Condvar,
     playouts: AtomicU64,
     plies: AtomicU64,
     deepest: AtomicU64,
@@ -86,6 +96,9 @@ impl Tally {
             kept,
             tickets: CachePadded::new(AtomicU64::new(max_playouts.unwrap_or(u64::MAX))),
             halt: CachePadded::new(AtomicU8::new(Halt::None as u8)),
+            resting: CachePadded::new(AtomicUsize::new(0)),
+            quiet: Mutex::new(()),
+            bell: Condvar::new(),
             playouts: zero(),
             plies: zero(),
             deepest: zero(),
@@ -137,6 +150,23 @@ impl Tally {
         let playouts = self.playouts().max(1);
         let mean = (self.plies.load(Relaxed) + playouts / 2) / playouts;
         (mean as u32, self.deepest.load(Relaxed) as u32)
+    }
+
+    /// Gives the core away until another worker has news. One that rings at this very moment may not be
+    /// heard, hence the time limit; nothing else waits for anybody.
+    pub fn rest(&self) {
+        self.resting.fetch_add(1, Relaxed);
+        if let Ok(guard) = self.quiet.lock() {
+            drop(self.bell.wait_timeout(guard, LONGEST_REST));
+        }
+        self.resting.fetch_sub(1, Relaxed);
+    }
+
+    /// Wakes whoever rests; costs a look where nobody does.
+    pub fn ring(&self) {
+        if self.resting.load(Relaxed) > 0 {
+            self.bell.notify_all();
+        }
     }
 
     /// Asks all workers to leave; a stop outranks a full arena.
@@ -216,9 +246,11 @@ fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, view: Option<&View<'_, W>>) -
                 if job.tally.halted() || (!busy && !job.tally.tickets_left()) {
                     break None;
                 }
-                // Every leaf within reach is in flight elsewhere: let those threads have the core.
-                if !busy {
-                    thread::yield_now();
+                if busy {
+                    job.tally.ring();
+                } else {
+                    // Every leaf within reach is in flight elsewhere.
+                    job.tally.rest();
                 }
             }
         }
