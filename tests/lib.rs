@@ -91,12 +91,13 @@ impl Session {
         }
     }
 
-    /// Waits for `readyok`, whatever comes before it.
-    pub fn drain_until_ready(&mut self) {
+    /// Waits for `readyok`; returns what came before it.
+    pub fn drain_until_ready(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
         loop {
             match self.next_line() {
-                Some(line) if line == "readyok" => return,
-                Some(_) => {}
+                Some(line) if line == "readyok" => return lines,
+                Some(line) => lines.push(line),
                 None => panic!("no readyok\n{}", self.transcript()),
             }
         }

@@ -7,10 +7,14 @@
 //! have had exactly one `bestmove`, led by an `info` with score and pv.
 
 use engine::Setup;
+use engine::network::{Network, NetworkError, Networks};
+use engine::options::Backend;
 use mavka_tests::{Session, matches, setup};
+use nn::EvalError;
 use nn::fake::{Breakdown, Failing, Hashed, Uniform};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 fn network(words: &str) -> Setup {
     match *words.split(' ').collect::<Vec<_>>() {
@@ -129,6 +133,40 @@ fn weights_are_read_and_damaged_ones_refused() {
     session.expect("bestmove *");
     session.finish();
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A machine whose GPU is missing, or broken, or too small.
+struct WithoutGpu(fn() -> NetworkError);
+
+impl Networks for WithoutGpu {
+    fn open(&self, _: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
+        match backend {
+            Backend::Cpu => Ok(engine::network::hashed()),
+            _ => Err((self.0)()),
+        }
+    }
+}
+
+#[test]
+fn without_a_gpu_the_cpu_plays_and_one_line_says_why() {
+    let missing: [fn() -> NetworkError; 2] = [
+        || NetworkError::Backend("CUDA is not available (no driver); using the CPU".to_owned()),
+        || NetworkError::Device(EvalError::Device("out of memory".to_owned())),
+    ];
+    for why in missing {
+        for backend in ["auto", "cuda"] {
+            let networks = Arc::new(WithoutGpu(why));
+            let mut session = Session::start(Setup { networks, ..Setup::default() });
+            session.send(&format!("setoption name Backend value {backend}"));
+            session.send("isready");
+            assert_eq!(session.drain_until_ready(), [format!("info string {}", why())]);
+            session.send("go nodes 20");
+            session.expect("bestmove *");
+            session.send("isready");
+            assert_eq!(session.drain_until_ready(), [""; 0], "said once");
+            session.finish();
+        }
+    }
 }
 
 #[test]

@@ -314,28 +314,32 @@ impl Engine {
     fn load(&self, file: &str, backend: Backend) -> (Network, Pace) {
         // From what was asked for to what always works.
         let named = (!file.is_empty()).then(|| Path::new(file));
-        let tries = [(named, backend), (named, Backend::Auto), (None, Backend::Auto)];
+        let cpu = Backend::Cpu;
+        let tries = [(named, backend), (named, cpu), (None, backend), (None, cpu)];
         let mut told = String::new();
+        // Another device is told of with its reason; another network by its name, too.
+        let mut named_anew = self.debug;
         for (index, (file, backend)) in tries.iter().enumerate() {
             if tries[..index].contains(&(*file, *backend)) {
                 continue;
             }
-            let opened =
-                self.setup.networks.open(*file, *backend).map_err(|error| error.to_string());
-            let warm = |network| warm_up(&network, &*self.setup.clock).map(|pace| (network, pace));
-            match opened.and_then(warm) {
-                Ok(ready) => {
-                    if index > 0 || self.debug {
-                        self.output.note(format_args!("playing with {}", ready.0.name));
+            let (why, of_device) = match self.setup.networks.open(*file, *backend) {
+                Ok(network) => match warm_up(&network, &*self.setup.clock) {
+                    Ok(pace) => {
+                        if named_anew {
+                            self.output.note(format_args!("playing with {}", network.name));
+                        }
+                        return (network, pace);
                     }
-                    return ready;
-                }
-                // A missing file is missing on every device: said once.
-                Err(why) if why == told => {}
-                Err(why) => {
-                    self.output.note(&why);
-                    told = why;
-                }
+                    Err(why) => (why, false),
+                },
+                Err(error) => (error.to_string(), error.is_of_device()),
+            };
+            named_anew |= !of_device;
+            // A missing file is missing on every device: said once.
+            if why != told {
+                self.output.note(&why);
+                told = why;
             }
         }
         self.output.note("no network can be used; the engine plays on without one");

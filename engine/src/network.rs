@@ -29,10 +29,18 @@ pub enum NetworkError {
     File { path: PathBuf, why: CheckpointError },
     /// The built-in network is damaged.
     Bundled(CheckpointError),
-    /// The device is not there; what was found instead.
-    Backend { wanted: Backend, why: String },
-    /// The device is there but failed.
+    /// The device that was asked for is not there or does not compute; what computes instead.
+    Backend(String),
+    /// The device is there, but the network does not run on it: too little memory, say.
     Device(EvalError),
+}
+
+impl NetworkError {
+    /// Nothing is wrong with the network itself: on the CPU it will do.
+    #[must_use]
+    pub fn is_of_device(&self) -> bool {
+        matches!(self, NetworkError::Backend(_) | NetworkError::Device(_))
+    }
 }
 
 impl fmt::Display for NetworkError {
@@ -42,8 +50,10 @@ impl fmt::Display for NetworkError {
                 write!(f, "cannot use network `{}`: {why}", path.display())
             }
             NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
-            NetworkError::Backend { wanted, why } => write!(f, "no backend {wanted}: {why}"),
-            NetworkError::Device(why) => write!(f, "{why}"),
+            NetworkError::Backend(note) => f.write_str(note),
+            NetworkError::Device(why) => {
+                write!(f, "the network does not run on the GPU ({why}); using the CPU")
+            }
         }
     }
 }
@@ -57,6 +67,20 @@ pub trait Networks: Send + Sync {
     /// # Errors
     /// Names the file or device and what is wrong with it.
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError>;
+
+    /// Opens it on the best device that computes.
+    ///
+    /// # Errors
+    /// Names the file and what is wrong with it.
+    fn open_anywhere(&self, file: Option<&Path>) -> Result<Network, NetworkError> {
+        match self.open(file, Backend::Auto) {
+            Err(error) if error.is_of_device() => {
+                log::warn!("{error}");
+                self.open(file, Backend::Cpu)
+            }
+            opened => opened,
+        }
+    }
 }
 
 /// The networks of this executable.
@@ -75,9 +99,9 @@ impl Networks for Installed {
             let evaluator = BurnEvaluator::new(&network, device).map_err(NetworkError::Device)?;
             return Ok(Network { evaluator: Arc::new(evaluator), name });
         }
-        if backend == Backend::Cuda {
-            let why = note.unwrap_or_else(|| "none was found".to_owned());
-            return Err(NetworkError::Backend { wanted: backend, why });
+        // The CPU stands in only for who knows of it: the caller says so and asks again.
+        if let Some(note) = note {
+            return Err(NetworkError::Backend(note));
         }
         let arithmetic = Arithmetic::best();
         let name = format!("{name}, CPU, {arithmetic}");

@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex};
 
 /// Parts of the memory that are locked apart: with sixteen a thread, two seldom meet.
 const SHARDS: usize = 256;
+/// Places for a key, side by side.
+const WAYS: usize = 4;
 /// Bytes of an answer with 35 moves, all told: as many answers get a place as would fit.
 const TYPICAL: usize = size_of::<Option<Entry>>() + heap(35);
 /// Numbers of an answer that are not per move: WDL, value, its mode.
@@ -31,14 +33,14 @@ pub struct Cached {
 #[repr(align(128))]
 struct Apart(Mutex<Shard>);
 
-/// A part of the memory: a table with one place for a key. A newcomer takes the place of whom it finds
+/// A part of the memory: a table with a few places for a key. A newcomer takes the place of whom it finds
 /// there, the position searched now being of more use than one searched before.
 struct Shard {
     places: Vec<Option<Entry>>,
     /// Taken by answers, beyond the table.
     bytes: usize,
     budget: usize,
-    /// Where to look next for something to forget when answers with many moves have used up the budget.
+    /// What to forget next where there is no room.
     hand: usize,
 }
 
@@ -57,7 +59,7 @@ impl Cached {
     /// Remembers within `bytes`, tables included.
     #[must_use]
     pub fn new(inner: Arc<dyn Evaluator>, bytes: usize) -> Cached {
-        let places = bytes / SHARDS / TYPICAL;
+        let places = bytes / SHARDS / TYPICAL / WAYS * WAYS;
         let budget = (bytes / SHARDS).saturating_sub(places * size_of::<Option<Entry>>());
         let shard = || {
             let places = std::iter::repeat_with(|| None).take(places).collect();
@@ -85,17 +87,18 @@ impl Cached {
         (self.asked.load(Relaxed), self.found.load(Relaxed))
     }
 
-    /// Runs `work` on the part of the memory for `key`; None if another thread is there.
+    /// Runs `work` on the part of the memory for `key`, with the first place for it; None if another thread
+    /// is there, or there is none.
     fn with<T>(&self, key: u128, work: impl FnOnce(&mut Shard, usize) -> T) -> Option<T> {
         let mut shard = self.shards.get(key as usize % SHARDS)?.0.try_lock().ok()?;
-        let places = shard.places.len();
-        let place = ((key >> 64) as usize).checked_rem(places)?;
-        Some(work(&mut shard, place))
+        let sets = shard.places.len() / WAYS;
+        let first = ((key >> 64) as usize).checked_rem(sets)? * WAYS;
+        Some(work(&mut shard, first))
     }
 
     fn find(&self, key: u128, moves: usize) -> Option<Evaluation> {
-        self.with(key, |shard, place| {
-            let entry = shard.places[place].as_ref().filter(|entry| entry.key == key)?;
+        self.with(key, |shard, first| {
+            let entry = shard.places[first..][..WAYS].iter().flatten().find(|e| e.key == key)?;
             unpack(&entry.numbers, moves)
         })?
     }
@@ -106,13 +109,18 @@ impl Cached {
         if !numbers.iter().all(|x| x.is_finite()) {
             return;
         }
-        self.with(key, |shard, place| {
+        self.with(key, |shard, first| {
+            let set = &shard.places[first..][..WAYS];
+            let same = set.iter().position(|place| place.as_ref().is_some_and(|e| e.key == key));
+            let free = || set.iter().position(Option::is_none);
+            let place = first + same.or_else(free).unwrap_or(shard.hand % WAYS);
             shard.forget(place);
             shard.bytes += heap(numbers.len().saturating_sub(FIXED) / 3);
             shard.places[place] = Some(Entry { key, numbers });
+            shard.hand += 1;
             while shard.bytes > shard.budget {
-                let hand = shard.hand;
-                shard.hand = (hand + 1) % shard.places.len();
+                let hand = shard.hand % shard.places.len();
+                shard.hand += 1;
                 shard.forget(hand);
             }
         });
@@ -260,7 +268,7 @@ mod tests {
     fn what_was_asked_is_not_asked_again_and_the_answer_is_the_same() {
         // Fails from the second call on: whoever gets an answer got it from the memory.
         let failing = Arc::new(Failing::after(1, Breakdown::Error));
-        let cached = Cached::new(failing, 1 << 20);
+        let cached = Cached::new(failing, 4 << 20);
         let positions = positions(30);
         let queries = queries(&positions);
         let first = cached.evaluate(&queries).unwrap();
@@ -275,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_mixed_batch_keeps_its_order() {
-        let cached = Cached::new(Arc::new(Hashed::default()), 1 << 20);
+        let cached = Cached::new(Arc::new(Hashed::default()), 4 << 20);
         let positions = positions(20);
         let queries = queries(&positions);
         let odd: Vec<Query<'_>> = queries.iter().skip(1).step_by(2).copied().collect();

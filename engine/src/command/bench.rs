@@ -6,7 +6,6 @@ use crate::action::Action;
 use crate::engine::Setup;
 use crate::game::Game;
 use crate::network::{self, Network};
-use crate::options::Backend;
 use crate::report::per_second;
 use crate::world::RulesWorld;
 use crate::world::rules::{Scoring, State};
@@ -150,7 +149,7 @@ fn network(bench: &Bench) -> Result<Network, String> {
         Judge::Hashed => Ok(network::hashed()),
         Judge::Network => {
             let networks = Setup::default().networks;
-            networks.open(bench.weights.as_deref(), Backend::Auto).map_err(|why| why.to_string())
+            networks.open_anywhere(bench.weights.as_deref()).map_err(|why| why.to_string())
         }
     }
 }

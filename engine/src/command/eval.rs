@@ -4,7 +4,7 @@ use super::{perft, say};
 use crate::engine::Setup;
 use crate::game::{self, Game};
 use crate::network::Network;
-use crate::options::{Backend, Settings};
+use crate::options::Settings;
 use crate::report::{centipawns, permille};
 use crate::world::rules::action_scores;
 use clap::Args;
@@ -40,7 +40,7 @@ impl Eval {
         let game = perft::read(&self.fen, self.chess960)?;
         let networks = Setup::default().networks;
         let network =
-            networks.open(self.weights.as_deref(), Backend::Auto).map_err(|why| why.to_string())?;
+            networks.open_anywhere(self.weights.as_deref()).map_err(|why| why.to_string())?;
         say(board(&game))?;
         say(table(&game, &network, &Settings::default()))
     }
