@@ -4,8 +4,8 @@
 use clap::Args;
 use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::{Network, Precision};
-use nn::cpu::Arithmetic;
 use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
+use nn::cpu::{Arithmetic, Isa};
 use nn::device::{Backend, pick};
 use nn::encode::canonical_moves;
 use nn::infer::CpuEvaluator;
@@ -40,6 +40,9 @@ pub struct EvalBench {
     /// Of the products: auto (the fastest this CPU has), single or bf16.
     #[arg(long, default_value = "auto")]
     arithmetic: Arithmetic,
+    /// Instructions to do with: portable, avx2 or avx512; default: the widest this CPU has.
+    #[arg(long)]
+    isa: Option<Isa>,
     /// Burn's CPU backend instead of the hand-written kernels.
     #[arg(long, conflicts_with = "arithmetic")]
     flex: bool,
@@ -62,6 +65,9 @@ impl EvalBench {
 }
 
 fn work(args: &EvalBench) -> Result<(), Box<dyn Error>> {
+    if let Some(isa) = args.isa {
+        isa.limit();
+    }
     let network = match &args.weights {
         Some(path) => {
             Network::load(path).map_err(|error| format!("{}: {error}", path.display()))?

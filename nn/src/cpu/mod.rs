@@ -5,6 +5,7 @@
 pub mod backward;
 mod dynamic_bias;
 pub mod forward;
+mod isa;
 pub mod matmul;
 pub mod ops;
 mod rows;
@@ -13,5 +14,6 @@ mod weights;
 pub use backward::{HeadGradients, Scratch, backward};
 pub(crate) use forward::embedding_rows;
 pub use forward::{Heads, Item, Trace, forward};
+pub use isa::Isa;
 pub use matmul::Arithmetic;
 pub use weights::Weights;
