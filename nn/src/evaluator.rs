@@ -1,5 +1,6 @@
 //! What the rest of the house asks of a network: values, action values and policy of positions.
 
+use crate::transition::Transition;
 use shakmaty::{Chess, Move};
 use std::fmt;
 
@@ -39,6 +40,11 @@ pub trait Evaluator: Send + Sync {
     /// The batch one thread should gather before it asks.
     fn preferred_batch(&self) -> usize {
         8
+    }
+
+    /// The same network as a world, if it can be asked what follows a move.
+    fn transition(&self) -> Option<&dyn Transition> {
+        None
     }
 }
 
