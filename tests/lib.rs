@@ -91,6 +91,14 @@ impl Session {
         }
     }
 
+    /// Waits for a line, whatever it says.
+    pub fn expect_any(&mut self) -> String {
+        match self.next_line() {
+            Some(line) => line,
+            None => panic!("waited in vain for a line\n{}", self.transcript()),
+        }
+    }
+
     /// Waits for `readyok`; returns what came before it.
     pub fn drain_until_ready(&mut self) -> Vec<String> {
         let mut lines = Vec::new();

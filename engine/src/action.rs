@@ -4,6 +4,7 @@
 //! the castling notation of the day. Turning a code into a full move looks at the board, never at a
 //! list of legal moves: a code is trusted to have come from such a list.
 
+use nn::encode::MoveCode;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, CastlingSide, Chess, Move, Position, Role, Square};
 use std::fmt;
@@ -44,6 +45,25 @@ impl Action {
             4 => Some(Role::Queen),
             _ => None,
         }
+    }
+
+    /// The same move as the network names it. `flip` where Black moves in the state it is asked about.
+    #[must_use]
+    pub fn to_code(self, flip: bool) -> MoveCode {
+        let turn = if flip { 56 } else { 0 };
+        MoveCode {
+            from: (self.0 & 63) as u8 ^ turn,
+            to: (self.0 >> 6 & 63) as u8 ^ turn,
+            promotion: (self.0 >> 12) as u8,
+        }
+    }
+
+    /// Undoes [`Action::to_code`].
+    #[must_use]
+    pub fn from_code(code: MoveCode, flip: bool) -> Action {
+        let turn = if flip { 56 } else { 0 };
+        let (from, to) = (u16::from(code.from ^ turn), u16::from(code.to ^ turn));
+        Action(from | to << 6 | u16::from(code.promotion) << 12)
     }
 
     /// The full move in `position`; None where no piece of the mover stands on the origin.

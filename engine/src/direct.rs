@@ -13,9 +13,10 @@ use crate::variety;
 use crate::world::rules::{RulesWorld, State};
 use mcts::search::{Line, Snapshot};
 use mcts::{Edge, Leaf, Wdl, World};
-use nn::EvalError;
+use nn::{EvalError, Evaluator};
 use shakmaty::Position;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Which opinion decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,13 @@ pub enum Head {
 }
 
 impl Head {
+    /// The world it looks at. The player by state values asks that head alone, whatever the search backs up.
+    #[must_use]
+    pub fn world(self, evaluator: Arc<dyn Evaluator>, settings: &Settings) -> RulesWorld {
+        let share = if self == Head::StateValue { 1.0 } else { settings.state_value_share };
+        RulesWorld::new(evaluator, settings.scoring, share)
+    }
+
     /// Scores moves by win probabilities, not by how likely each is the best.
     fn is_value(self) -> bool {
         matches!(self, Head::ActionValue | Head::StateValue)

@@ -3,7 +3,7 @@
 //!
 //! A line from the GUI comes in through [`mod@run`], is typed by `uci`, and reaches the [`Engine`]. `go`
 //! starts a [`search`] on its own thread: a [`world::RulesWorld`] (rules from shakmaty, judgement from
-//! `nn`) under `mcts`, ended by its [`stopper`], reported by [`report`]. What may be set is one table,
+//! `nn`) or a [`world::LearnedWorld`] (`nn` alone) under `mcts`, ended by its [`stopper`], reported by [`report`]. What may be set is one table,
 //! [`options`]; how long a move may take is arithmetic, [`clock`]; which network answers is one file,
 //! [`network`].
 //!
@@ -34,6 +34,7 @@ pub mod search;
 pub mod signal;
 pub mod stderr_log;
 pub mod stopper;
+pub mod tree;
 pub mod variety;
 pub mod warm_up;
 pub mod world;

@@ -10,17 +10,18 @@ use crate::game::{Game, GameError};
 use crate::host;
 use crate::limits::Limits;
 use crate::network::Network;
-use crate::options::{Search, Settings};
+use crate::options::{Search, Settings, WorldModel};
 use crate::output::Output;
 use crate::report::{self, Reporter};
 use crate::rollout;
 use crate::signal::Signal;
 use crate::stopper::Stopper;
+use crate::tree::Tree;
 use crate::variety;
 use crate::warm_up::Pace;
-use crate::world::RulesWorld;
 use crate::world::rules::State;
-use mcts::search::{Line, Searcher, Snapshot};
+use crate::world::{AnyWorld, LearnedWorld, RulesWorld};
+use mcts::search::{Line, Snapshot};
 use mcts::{FinalMove, Params, Wdl};
 use shakmaty::{Move, Position, Role};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,49 +47,6 @@ pub struct Job {
     pub debug: bool,
     /// For a move drawn by lot.
     pub seed: u64,
-}
-
-/// The search tree between searches.
-#[derive(Default)]
-pub struct Tree {
-    searcher: Option<Searcher<RulesWorld>>,
-    /// What its memory was asked to be, in MB.
-    mb: usize,
-    /// The game whose last position is its root.
-    root: Option<Game>,
-    /// Values from another network or another scoring do not mix.
-    origin: Option<(usize, Settings)>,
-    /// Time of one evaluation in recent searches: on a busy machine more than when the network was loaded.
-    pace: Duration,
-}
-
-impl Tree {
-    /// Forgets everything but the memory.
-    pub fn clear(&mut self) {
-        self.root = None;
-        if let Some(searcher) = &mut self.searcher {
-            searcher.clear();
-        }
-    }
-
-    /// Has the tree's memory ready. The note tells of memory that could not be had.
-    pub fn reserve(&mut self, wanted_mb: usize) -> Option<String> {
-        if self.searcher.is_some() && self.mb == wanted_mb {
-            return None;
-        }
-        let held = self.searcher.as_ref().map_or(0, |_| self.mb);
-        let mb = host::hash_mb(wanted_mb, held);
-        self.root = None;
-        self.mb = wanted_mb;
-        match &mut self.searcher {
-            Some(searcher) => searcher.resize(mb << 20),
-            None => self.searcher = Some(Searcher::new(Params::default(), mb << 20)),
-        }
-        let got = self.searcher.as_ref().map_or(0, Searcher::bytes) >> 20;
-        (mb < wanted_mb).then(|| {
-            format!("Hash {wanted_mb} MB is more than this machine has free; using {got} MB")
-        })
-    }
 }
 
 struct Answer {
@@ -142,7 +100,6 @@ fn think(job: &Job, tree: &mut Tree) -> Answer {
         return none;
     }
     let allowed = if job.limits.searchmoves.is_empty() { &legal } else { &job.limits.searchmoves };
-    let world = world(job);
     let reporter =
         Reporter::new(game, job.settings.multipv.min(allowed.len()), job.settings.show_wdl);
     let head = match job.settings.search {
@@ -153,8 +110,8 @@ fn think(job: &Job, tree: &mut Tree) -> Answer {
         Search::Policy => Some(Head::Policy),
     };
     let (snapshot, mut answer) = match head {
-        Some(head) => ask_head(job, game, head, &world, allowed),
-        None => search_tree(job, game, tree, &world, &reporter),
+        Some(head) => ask_head(job, game, head, allowed),
+        None => search_tree(job, game, tree, &reporter),
     };
     let mut snapshot = snapshot.unwrap_or_else(empty);
     let best = answer
@@ -202,10 +159,10 @@ fn ask_head(
     job: &Job,
     game: &Game,
     head: Head,
-    world: &RulesWorld,
     allowed: &[Action],
 ) -> (Option<Snapshot<Action>>, Answer) {
     let root = State::root(game);
+    let world = &head.world(job.network.evaluator.clone(), &job.settings);
     let question =
         Question { head, world, root: &root, allowed, settings: &job.settings, seed: job.seed };
     match question.answer() {
@@ -224,13 +181,13 @@ fn search_tree(
     job: &Job,
     game: &Game,
     tree: &mut Tree,
-    world: &RulesWorld,
     reporter: &Reporter,
 ) -> (Option<Snapshot<Action>>, Answer) {
     if let Some(note) = tree.reserve(job.settings.hash_mb) {
         job.output.note(note);
     }
     let origin = origin(job);
+    let world = world(job, tree, &origin);
     let related = tree.origin.as_ref() == Some(&origin);
     let last = tree.root.take().filter(|_| related);
     let Some(searcher) = &mut tree.searcher else {
@@ -240,11 +197,18 @@ fn search_tree(
     let pace = tree.pace.max(job.pace.single);
     searcher.set_params(params(job, pace));
     let path = |back| last.as_ref().and_then(|last| game.continuation_of(last, back));
-    let kept = match (path(0), searcher.way_back().and_then(path)) {
+    // An imagined tree is kept if its new root has come true.
+    let forward = path(0).filter(|path| match (world.learned(), &last) {
+        (Some(world), Some(last)) => world.came_true(last, path, game),
+        _ => true,
+    });
+    let aside = searcher.way_back().and_then(path).filter(|_| world.learned().is_none());
+    let root = world.root(game);
+    let kept = match (forward, aside) {
         // Not where the last search was, but where the one before it had looked: the opponent did not play
         // the move we pondered on.
-        (None, Some(aside)) => searcher.set_root_aside(State::root(game), aside),
-        (path, _) => searcher.set_root(State::root(game), path),
+        (None, Some(aside)) => searcher.set_root_aside(root, aside),
+        (path, _) => searcher.set_root(root, path),
     };
     searcher.restrict_root(&job.limits.searchmoves);
     tree.root = Some(game.clone());
@@ -255,7 +219,7 @@ fn search_tree(
     let robust = job.settings.final_move == FinalMove::Robust;
     let stopper = Stopper::new(&job.limits, &job.signal, reporter, &job.output, robust);
     let begun = job.signal.since_go();
-    let outcome = searcher.run(world, threads, job.limits.nodes, &stopper);
+    let outcome = searcher.run(&world, threads, job.limits.nodes, &stopper);
     let taken = job.signal.since_go().saturating_sub(begun);
     if let Ok(playouts @ 1..) = u32::try_from(outcome.snapshot.playouts) {
         let lanes = u32::try_from(threads).unwrap_or(1).min(playouts);
@@ -263,6 +227,9 @@ fn search_tree(
     }
     if let Some(error) = outcome.error {
         job.output.note(format_args!("the search ended early: {error}"));
+    }
+    if let Some(world) = world.learned() {
+        job.output.note(format_args!("learned world: {}", world.tally()));
     }
     let answer = match by_lot(job, game, &outcome.snapshot.lines) {
         // The reply to expect is in its own line.
@@ -292,16 +259,25 @@ fn too_late(job: &Job, pace: Duration) -> bool {
     job.signal.used().is_some_and(|used| used + 2 * pace > budget.hard)
 }
 
-/// The rules, and who judges by them.
-fn world(job: &Job) -> RulesWorld {
+/// Where the search looks ahead, and who judges there.
+fn world(job: &Job, tree: &mut Tree, origin: &(usize, Settings)) -> AnyWorld {
     let settings = &job.settings;
-    match settings.search {
-        Search::Rollout => rollout::world(SEED),
-        search => {
-            // The player by state values asks that head alone.
-            let only_state = search == Search::StateValue;
-            let share = if only_state { 1.0 } else { settings.state_value_share };
-            RulesWorld::new(job.network.evaluator.clone(), settings.scoring, share)
+    if settings.search == Search::Rollout {
+        return AnyWorld::Rules(rollout::world(SEED));
+    }
+    let evaluator = job.network.evaluator.clone();
+    let rules = || RulesWorld::new(evaluator.clone(), settings.scoring, settings.state_value_share);
+    if settings.world_model == WorldModel::Rules {
+        return AnyWorld::Rules(rules());
+    }
+    match LearnedWorld::new(evaluator.clone(), rules(), tree.imagined(origin)) {
+        Some(world) => AnyWorld::Learned(world),
+        None => {
+            job.output.note(format_args!(
+                "{} imagines no positions; searching by the rules",
+                job.network.name
+            ));
+            AnyWorld::Rules(rules())
         }
     }
 }

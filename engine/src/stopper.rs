@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::output::Output;
 use crate::report::Reporter;
 use crate::signal::Signal;
-use crate::world::RulesWorld;
+use crate::world::AnyWorld;
 use mcts::search::{Control, Flow, View};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl<'a> Stopper<'a> {
     }
 
     /// Looks at the lines now and then, reports what is new.
-    fn look(&self, view: &View<'_, RulesWorld>, memory: &mut Memory) {
+    fn look(&self, view: &View<'_, AnyWorld>, memory: &mut Memory) {
         let (playouts, elapsed) = (view.playouts(), view.elapsed());
         let silent = elapsed.saturating_sub(memory.last_report.unwrap_or_default());
         // Walking the lines costs microseconds: geometric in playouts, and never rarer than the gap.
@@ -99,7 +99,7 @@ impl<'a> Stopper<'a> {
         }
     }
 
-    fn is_done(&self, view: &View<'_, RulesWorld>, memory: &Memory) -> bool {
+    fn is_done(&self, view: &View<'_, AnyWorld>, memory: &Memory) -> bool {
         if self.limits.infinite {
             return false;
         }
@@ -132,7 +132,7 @@ impl<'a> Stopper<'a> {
     /// Reasons that need a clock of our own: whoever asks for a fixed time gets it whole.
     fn is_enough(
         &self,
-        view: &View<'_, RulesWorld>,
+        view: &View<'_, AnyWorld>,
         memory: &Memory,
         budget: Budget,
         used: Duration,
@@ -174,8 +174,8 @@ fn stretch(first: u64, second: u64, changed: Duration, elapsed: Duration) -> f64
     factor
 }
 
-impl Control<RulesWorld> for Stopper<'_> {
-    fn tick(&self, view: &View<'_, RulesWorld>) -> Flow {
+impl Control<AnyWorld> for Stopper<'_> {
+    fn tick(&self, view: &View<'_, AnyWorld>) -> Flow {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let now = view.elapsed();
         let batch = now.saturating_sub(memory.last_tick);

@@ -9,6 +9,7 @@
 use crate::encode::{Features, MoveCode};
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
 use crate::infer::encode;
+use crate::transition::Transition;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -161,6 +162,11 @@ impl Evaluator for Cached {
 
     fn batches(&self) -> &[usize] {
         self.inner.batches()
+    }
+
+    /// Not remembered: what is imagined is seldom met again.
+    fn transition(&self) -> Option<&dyn Transition> {
+        self.inner.transition()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the rest of the house asks of a network: values, action values and policy of positions.
 
+use crate::transition::Transition;
 use shakmaty::{Chess, Move};
 use std::fmt;
 
@@ -45,6 +46,11 @@ pub trait Evaluator: Send + Sync {
     /// to be found, take [`Evaluator::preferred_batch`].
     fn batches(&self) -> &[usize] {
         &[]
+    }
+
+    /// The same network as a world, if it can be asked what follows a move.
+    fn transition(&self) -> Option<&dyn Transition> {
+        None
     }
 }
 

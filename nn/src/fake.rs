@@ -1,7 +1,12 @@
 //! Evaluators without a network, for tests, for `bench` and for playing on when no weights load.
 //!
-//! None of them knows chess. `Uniform` has no opinion, `Hashed` has arbitrary but repeatable ones, `Quick`
-//! has them in next to no time, and `Failing` breaks its promises on purpose.
+//! None of them has a chess player's opinions. `Uniform` has none at all, `Hashed` has arbitrary but
+//! repeatable ones, `Quick` has them in next to no time, `Failing` breaks its promises on purpose, and
+//! `Perfect` imagines what is true.
+
+mod perfect;
+
+pub use perfect::Perfect;
 
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::zobrist::Zobrist64;

@@ -1,11 +1,15 @@
 //! What the network imagines: legal moves, game end and next board, read off the heads' logits. The
 //! answers are taken as they are; whether they make a position is for the caller to find out.
 
-use crate::cpu::{Heads, Item, Trace, Weights, forward};
+use crate::cpu::{Heads, Item, Trace, Weights, forward, move_heads};
 use crate::data::Terminal;
 use crate::encode::{Features, MoveCode, NextBoard};
+use crate::evaluator::EvalError;
+use crate::infer::{CpuEvaluator, GROUP, answer, softmax};
 use crate::metrics::best_index;
-use crate::net::{Layout, TOKENS};
+use crate::net::{BUCKETS, Layout, TOKENS};
+use crate::transition::{Imagined, Refusal, Step, Told, Transition};
+use std::cell::RefCell;
 
 /// The moves that the legality head finds legal at position `p` of a pass over all heads, by (from,
 /// to, promotion) of the input's frame.
@@ -65,6 +69,85 @@ pub fn next_board(layout: &Layout, trace: &Trace, p: usize) -> NextBoard {
         }
     }
     next
+}
+
+thread_local! {
+    static TRACE: RefCell<Trace> = RefCell::default();
+}
+
+impl Transition for CpuEvaluator {
+    fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
+        TRACE.with_borrow_mut(|trace| {
+            Ok(batch.chunks(GROUP).flat_map(|group| imagine_group(self, group, trace)).collect())
+        })
+    }
+}
+
+/// One pass for the states, then the move heads again over what it found legal.
+fn imagine_group(
+    CpuEvaluator { layout, weights }: &CpuEvaluator,
+    group: &[Step<'_>],
+    trace: &mut Trace,
+) -> Vec<Result<Imagined, Refusal>> {
+    let asked: Vec<Features> =
+        group.iter().map(|step| Features::imagined_with_action(step.state, step.action)).collect();
+    let items: Vec<Item<'_>> = asked.iter().map(|features| Item { features, moves: &[] }).collect();
+    forward(layout, weights, &items, Heads::All, false, trace);
+    let mut answers: Vec<Result<Imagined, Refusal>> = group
+        .iter()
+        .enumerate()
+        .map(|(p, step)| told(layout, trace, p).and_then(|told| told.parse(step)))
+        .collect();
+    let found: Vec<&[MoveCode]> =
+        answers.iter().map(|a| a.as_ref().map_or(&[][..], |a| a.legal.as_slice())).collect();
+    let items: Vec<Item<'_>> =
+        asked.iter().zip(&found).map(|(features, &moves)| Item { features, moves }).collect();
+    move_heads(layout, weights, &items, trace);
+    let mut start = 0;
+    for (p, imagined) in answers.iter_mut().enumerate() {
+        let Ok(state) = imagined else { continue };
+        let moves = start..start + state.legal.len();
+        start = moves.end;
+        if moves.is_empty() {
+            continue;
+        }
+        let evaluation = answer(
+            &trace.policy[moves.clone()],
+            &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
+            &trace.value[p * BUCKETS..][..BUCKETS],
+            &trace.result[p * 3..][..3],
+        );
+        match evaluation {
+            Ok(evaluation) => state.evaluation = Some(evaluation),
+            Err(EvalError::NotANumber(head)) => *imagined = Err(Refusal::NotANumber(head)),
+            Err(_) => *imagined = Err(Refusal::NoMoves),
+        }
+    }
+    answers
+}
+
+/// What the heads of the world model say of position `p` of a pass over all of them.
+fn told(layout: &Layout, trace: &Trace, p: usize) -> Result<Told, Refusal> {
+    let ends = &trace.terminal[p * 3..][..3];
+    let pairs = &trace.legality[p * TOKENS * TOKENS..][..TOKENS * TOKENS];
+    let board = (0..TOKENS).map(|token| trace.transition(layout, p, token));
+    let finite = |logits: &[f32]| logits.iter().all(|x| x.is_finite());
+    for (name, fine) in [
+        ("terminal", finite(ends)),
+        ("legality", finite(pairs)),
+        (
+            "transition",
+            board.into_iter().all(|(row, promotes)| finite(row) && promotes.is_finite()),
+        ),
+    ] {
+        if !fine {
+            return Err(Refusal::NotANumber(name));
+        }
+    }
+    let mut end = [0.0; 3];
+    end.copy_from_slice(&softmax(ends));
+    let (board, legal) = (next_board(layout, trace, p), legal_moves(layout, trace, p));
+    Ok(Told { board, end, legal })
 }
 
 /// Index of the largest logit, the first of equals.

@@ -5,11 +5,12 @@ use crate::cpu::{Arithmetic, Heads, Item, Trace, Weights, forward, ops};
 use crate::encode::{Features, MoveCode};
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
 use crate::net::{BUCKETS, Layout};
+use crate::transition::Transition;
 use shakmaty::Position;
 use std::cell::RefCell;
 
 /// Positions that go through the layers together: few enough to stay near the core.
-const GROUP: usize = 4;
+pub(crate) const GROUP: usize = 4;
 
 /// Evaluates on the calling thread with the hand-written kernels. Each thread keeps its own scratch,
 /// so any number may ask at once and none waits for another.
@@ -61,6 +62,10 @@ impl Evaluator for CpuEvaluator {
     fn batches(&self) -> &[usize] {
         &[1, 2, GROUP, 2 * GROUP, 4 * GROUP]
     }
+
+    fn transition(&self) -> Option<&dyn Transition> {
+        Some(self)
+    }
 }
 
 /// What the network sees of a query.
@@ -72,7 +77,7 @@ pub fn encode(query: &Query<'_>) -> (Features, Vec<MoveCode>) {
 }
 
 /// Softmax of a few logits.
-fn softmax(logits: &[f32]) -> Vec<f32> {
+pub(crate) fn softmax(logits: &[f32]) -> Vec<f32> {
     let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut p: Vec<f32> = logits.iter().map(|x| (x - top).exp()).collect();
     let total: f32 = p.iter().sum();

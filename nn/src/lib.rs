@@ -16,5 +16,7 @@ pub mod infer;
 pub mod metrics;
 pub mod net;
 pub mod train;
+pub mod transition;
 
 pub use evaluator::{EvalError, Evaluation, Evaluator, Query};
+pub use transition::{Imagined, Refusal, Step, Transition};

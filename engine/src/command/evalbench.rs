@@ -6,8 +6,8 @@ use super::say;
 use clap::Args;
 use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::{Network, Precision};
-use nn::cpu::Arithmetic;
 use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
+use nn::cpu::{Arithmetic, Isa};
 use nn::device::{Backend, Device, is_cpu, pick, sgemm_peak};
 use nn::encode::canonical_moves;
 use nn::infer::CpuEvaluator;
@@ -45,6 +45,9 @@ pub struct EvalBench {
     /// Of the CPU's products: auto (the fastest this CPU has), single or bf16; default: all this CPU has.
     #[arg(long, value_delimiter = ',')]
     arithmetic: Vec<Arithmetic>,
+    /// Instructions to do with: portable, avx2 or avx512; default: the widest this CPU has.
+    #[arg(long)]
+    isa: Option<Isa>,
     /// Burn's CPU backend instead of the hand-written kernels.
     #[arg(long, conflicts_with_all = ["arithmetic", "device"])]
     flex: bool,
@@ -75,6 +78,9 @@ impl EvalBench {
     }
 
     fn work(&self) -> Result<(), Box<dyn Error>> {
+        if let Some(isa) = self.isa {
+            isa.limit();
+        }
         let network = self.network()?;
         let (device, note) = pick(self.device);
         if let Some(note) = note {

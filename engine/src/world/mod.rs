@@ -1,5 +1,117 @@
 //! The worlds a search can play in: what the rules say happens next, or what a network imagines.
 
+pub mod learned;
+pub mod memory;
 pub mod rules;
 
+use crate::action::Action;
+use crate::game::Game;
+pub use learned::LearnedWorld;
+use mcts::{Leaf, Wdl, World};
+use nn::EvalError;
 pub use rules::RulesWorld;
+
+/// The world that the options ask for.
+pub enum AnyWorld {
+    Rules(RulesWorld),
+    Learned(LearnedWorld),
+}
+
+/// A state of it.
+#[derive(Debug)]
+pub enum AnyState {
+    Rules(rules::State),
+    Learned(learned::State),
+}
+
+impl Clone for AnyState {
+    fn clone(&self) -> AnyState {
+        match self {
+            AnyState::Rules(state) => AnyState::Rules(state.clone()),
+            AnyState::Learned(state) => AnyState::Learned(state.clone()),
+        }
+    }
+
+    /// See [`rules::State`]'s.
+    fn clone_from(&mut self, other: &AnyState) {
+        match (self, other) {
+            (AnyState::Rules(state), AnyState::Rules(other)) => state.clone_from(other),
+            (state, other) => *state = other.clone(),
+        }
+    }
+}
+
+impl AnyState {
+    fn by_rules(&self) -> Option<&rules::State> {
+        match self {
+            AnyState::Rules(state) => Some(state),
+            AnyState::Learned(_) => None,
+        }
+    }
+
+    fn imagined(&self) -> Option<&learned::State> {
+        match self {
+            AnyState::Rules(_) => None,
+            AnyState::Learned(state) => Some(state),
+        }
+    }
+}
+
+impl AnyWorld {
+    /// The state at the root of a search.
+    #[must_use]
+    pub fn root(&self, game: &Game) -> AnyState {
+        match self {
+            AnyWorld::Rules(_) => AnyState::Rules(rules::State::root(game)),
+            AnyWorld::Learned(_) => AnyState::Learned(learned::State::root(game)),
+        }
+    }
+
+    /// The true world, with the same judge: for looks at the root alone.
+    #[must_use]
+    pub fn rules(&self) -> &RulesWorld {
+        match self {
+            AnyWorld::Rules(world) => world,
+            AnyWorld::Learned(world) => world.rules(),
+        }
+    }
+
+    /// The imagined world, if it is one.
+    #[must_use]
+    pub fn learned(&self) -> Option<&LearnedWorld> {
+        match self {
+            AnyWorld::Rules(_) => None,
+            AnyWorld::Learned(world) => Some(world),
+        }
+    }
+}
+
+impl World for AnyWorld {
+    type State = AnyState;
+    type Action = Action;
+    type Error = EvalError;
+
+    fn step(&self, state: &mut AnyState, action: Action) -> Option<Wdl> {
+        match (self, state) {
+            (AnyWorld::Rules(world), AnyState::Rules(state)) => world.step(state, action),
+            (AnyWorld::Learned(world), AnyState::Learned(state)) => world.step(state, action),
+            _ => {
+                log::error!("a state met another world than its own");
+                Some(Wdl::DRAW)
+            }
+        }
+    }
+
+    fn evaluate(&self, leaves: &[&AnyState]) -> Result<Vec<Leaf<Action>>, EvalError> {
+        match self {
+            AnyWorld::Rules(world) => {
+                let states: Vec<_> = leaves.iter().filter_map(|state| state.by_rules()).collect();
+                world.evaluate(&states)
+            }
+            AnyWorld::Learned(world) => {
+                let states: Vec<_> = leaves.iter().filter_map(|state| state.imagined()).collect();
+                world.evaluate(&states)
+            }
+        }
+    }
+}

@@ -75,6 +75,24 @@ impl State {
         }
     }
 
+    /// Takes the next position from somebody else than the rules. `key` is its key, as [`game::key`]
+    /// would compute it.
+    pub(super) fn enter(&mut self, position: Chess, key: u64) {
+        self.position = position;
+        self.path.push(key);
+    }
+
+    /// The same past, and `position` as what it led to.
+    pub(super) fn with_position(self, position: Chess) -> State {
+        State { position, ..self }
+    }
+
+    /// Plies from the search's root to here.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.path.len()
+    }
+
     /// How many plies ago this position was on the board, latest first.
     fn earlier(&self) -> impl Iterator<Item = usize> + '_ {
         let now = self.key();
@@ -85,7 +103,7 @@ impl State {
 
     /// Twice inside the tree is a draw: whoever steered back once can do so again. What was on the real
     /// board, root included, must come a third time, as the arbiter counts.
-    fn repeats(&self) -> bool {
+    pub(super) fn repeats(&self) -> bool {
         let mut seen = 0;
         self.earlier().any(|plies| {
             seen += 1;
@@ -135,16 +153,23 @@ impl RulesWorld {
         RulesWorld { evaluator, scoring, state_share: state_share.clamp(0.0, 1.0) }
     }
 
-    fn leaf(&self, legal: &MoveList, answer: &Evaluation) -> Result<Leaf<Action>, EvalError> {
+    /// What the network's answer about a position with these moves is to the search.
+    ///
+    /// # Errors
+    /// As [`check`].
+    pub(super) fn leaf(
+        &self,
+        legal: impl ExactSizeIterator<Item = Action>,
+        answer: &Evaluation,
+    ) -> Result<Leaf<Action>, EvalError> {
         check(answer, legal.len())?;
         let scores = action_scores(answer, self.scoring);
         let best = scores.iter().copied().fold(0.0, f32::max);
         let value = best + self.state_share * (state_score(answer, self.scoring) - best);
         let edges = legal
-            .iter()
             .zip(scores)
             .zip(&answer.policy)
-            .map(|((m, q), policy)| Edge { action: Action::new(*m), policy: *policy, q: *q })
+            .map(|((action, q), policy)| Edge { action, policy: *policy, q: *q })
             .collect();
         Ok(Leaf::Open { value: Wdl::from_score_and_draw(value, answer.wdl[1]), edges })
     }
@@ -244,7 +269,9 @@ impl World for RulesWorld {
             out.push(match leaf {
                 Some(leaf) => leaf,
                 None => match answered.next() {
-                    Some(((_, legal), answer)) => self.leaf(legal, answer)?,
+                    Some(((_, legal), answer)) => {
+                        self.leaf(legal.iter().map(|m| Action::new(*m)), answer)?
+                    }
                     None => return Err(EvalError::NoMoves),
                 },
             });

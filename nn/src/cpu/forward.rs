@@ -284,7 +284,9 @@ pub(super) fn token<'a>(trace: &'a Trace, p: usize, t: u8, columns: &Range<usize
     &trace.tokens[start + columns.start..start + columns.end]
 }
 
-fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], trace: &mut Trace) {
+/// Policy and action values of `items`' moves, from what a pass over the same positions left in `trace`:
+/// for moves that were not known before that pass.
+pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], trace: &mut Trace) {
     let (c, dim) = (&layout.columns, layout.config.action_dim);
     let count: usize = items.iter().map(|item| item.moves.len()).sum();
     let mut hidden = std::mem::take(&mut trace.hidden);

@@ -5,6 +5,7 @@
 pub mod backward;
 mod dynamic_bias;
 pub mod forward;
+mod isa;
 pub mod matmul;
 pub mod ops;
 mod rows;
@@ -12,6 +13,7 @@ mod weights;
 
 pub use backward::{HeadGradients, Scratch, backward};
 pub(crate) use forward::embedding_rows;
-pub use forward::{Heads, Item, Trace, forward};
+pub use forward::{Heads, Item, Trace, forward, move_heads};
+pub use isa::Isa;
 pub use matmul::Arithmetic;
 pub use weights::Weights;

@@ -2,6 +2,8 @@
 //! makes scalars of the sums over a row in [`super::ops`]'s plain loops, which are the twins of these.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+use super::Isa;
 use super::ops;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -12,7 +14,7 @@ const LANES: usize = 16;
 
 #[cfg(target_arch = "x86_64")]
 fn vectors() -> bool {
-    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma")
+    Isa::used() == Isa::Avx512
 }
 
 /// [`ops::layer_norm`].

@@ -49,8 +49,8 @@ pub struct NextBoard {
     pub flags: [u8; 64],
 }
 
-/// Pieces and state flags of `position` as `viewer` sees them. En passant only where a capture is legal.
-fn board_tokens(position: &Chess, viewer: Color) -> ([u8; 64], [u16; 64]) {
+/// Pieces and state flags of `position` as `viewer` sees them; `passed` says which en passant is told.
+fn board_tokens(position: &Chess, viewer: Color, passed: EnPassantMode) -> ([u8; 64], [u16; 64]) {
     let turn: usize = if viewer == Color::Black { 56 } else { 0 };
     let token = |square: Square| u32::from(square) as usize ^ turn;
     let mut pieces = [0u8; 64];
@@ -67,17 +67,21 @@ fn board_tokens(position: &Chess, viewer: Color) -> ([u8; 64], [u16; 64]) {
             }
         }
     }
-    if let Some(square) = position.ep_square(EnPassantMode::Legal) {
+    if let Some(square) = position.ep_square(passed) {
         flags[token(square)] |= FLAG_EN_PASSANT;
     }
     (pieces, flags)
 }
 
 impl Features {
-    /// `MAV(s)`: the position alone.
+    /// `MAV(s)`: the position alone. En passant only where a capture is legal.
     #[must_use]
     pub fn of(position: &Chess) -> Features {
-        let (pieces, flags) = board_tokens(position, position.turn());
+        Features::told(position, EnPassantMode::Legal)
+    }
+
+    fn told(position: &Chess, passed: EnPassantMode) -> Features {
+        let (pieces, flags) = board_tokens(position, position.turn(), passed);
         Features {
             pieces,
             flags,
@@ -89,14 +93,24 @@ impl Features {
     /// `MAV(s, a)`: the position with an action marked on it.
     #[must_use]
     pub fn with_action(position: &Chess, action: MoveCode) -> Features {
-        let mut features = Features::of(position);
-        features.has_action = true;
-        features.flags[usize::from(action.from)] |= FLAG_FROM;
-        features.flags[usize::from(action.to)] |= FLAG_TO;
+        Features::of(position).marked(action)
+    }
+
+    /// `MAV(s, a)` of a state that the network imagined: it said itself whether en passant is possible,
+    /// and no rules are asked whether that is so.
+    #[must_use]
+    pub fn imagined_with_action(state: &Chess, action: MoveCode) -> Features {
+        Features::told(state, EnPassantMode::Always).marked(action)
+    }
+
+    fn marked(mut self, action: MoveCode) -> Features {
+        self.has_action = true;
+        self.flags[usize::from(action.from)] |= FLAG_FROM;
+        self.flags[usize::from(action.to)] |= FLAG_TO;
         if action.promotion > 0 {
-            features.flags[usize::from(action.to)] |= FLAG_PROMOTION << (action.promotion - 1);
+            self.flags[usize::from(action.to)] |= FLAG_PROMOTION << (action.promotion - 1);
         }
-        features
+        self
     }
 }
 
@@ -104,7 +118,17 @@ impl NextBoard {
     /// The true board after the action, as the side that made it sees it.
     #[must_use]
     pub fn of(after: &Chess) -> NextBoard {
-        let (pieces, flags) = board_tokens(after, !after.turn());
+        NextBoard::told(after, EnPassantMode::Legal)
+    }
+
+    /// The same of a state that the network imagined, with whatever en passant it said.
+    #[must_use]
+    pub fn of_imagined(after: &Chess) -> NextBoard {
+        NextBoard::told(after, EnPassantMode::Always)
+    }
+
+    fn told(after: &Chess, passed: EnPassantMode) -> NextBoard {
+        let (pieces, flags) = board_tokens(after, !after.turn(), passed);
         NextBoard { pieces, flags: flags.map(|bits| bits as u8) }
     }
 }

@@ -8,7 +8,7 @@ use crate::game::Game;
 use crate::options::Settings;
 use crate::puzzles::score::Comparison;
 use crate::puzzles::{Puzzle, Score, Task, solve_all};
-use crate::world::rules::{RulesWorld, State};
+use crate::world::rules::State;
 use nn::data::Example;
 use nn::data::boards::{unlabelled, unlabelled_action};
 use nn::{EvalError, Evaluator};
@@ -49,9 +49,7 @@ fn solver(
     evaluator: Arc<dyn Evaluator>,
 ) -> impl FnMut(&Game) -> Result<Action, EvalError> {
     let settings = Settings::default();
-    let only_state = head == Head::StateValue;
-    let share = if only_state { 1.0 } else { settings.state_value_share };
-    let world = RulesWorld::new(evaluator, settings.scoring, share);
+    let world = head.world(evaluator, &settings);
     move |game: &Game| {
         let legal: Vec<Action> =
             game.position().legal_moves().iter().map(|m| Action::new(*m)).collect();

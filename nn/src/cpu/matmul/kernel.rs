@@ -1,40 +1,145 @@
-//! The matrix product by AVX-512, in single precision or in bf16 with single-precision sums.
+//! The matrix product by AVX2 or AVX-512, in single precision or in bf16 with single-precision sums.
 //!
-//! Both operands are made of lanes of 32 bits (see [`super::pack`]), so one kernel multiplies both. Of `a`
+//! Both operands are made of lanes of 32 bits (see [`super::pack`]), so one kernel multiplies all. Of `a`
 //! it broadcasts a lane at a time, of `b` it reads vectors of 16 columns; the sums stay in registers.
 #![allow(unsafe_code)]
 
 use super::pack::{LANES, Left, PANEL, Right};
-use super::{Arithmetic, Into, fits, tiles};
+use super::{Arithmetic, Into, Isa, fits, tiles};
 use std::arch::x86_64::*;
 
-/// How the kernel multiplies a lane.
+/// How the kernel holds and multiplies 16 lanes.
+///
+/// # Safety
+/// Of all its functions: the caller is compiled for, and runs on, a CPU with the features of this format;
+/// pointers lead to 16 lanes, those with a mask to the lanes of the mask.
 trait Format {
-    /// `sum + a * b`, lane by lane.
-    ///
-    /// # Safety
-    /// The caller is compiled for, and runs on, a CPU with the features of this format.
-    unsafe fn multiply(sum: __m512, a: __m512i, b: __m512i) -> __m512;
+    type Lanes: Copy;
+    type Sums: Copy;
+    unsafe fn zero() -> Self::Sums;
+    unsafe fn load(b: *const u32) -> Self::Lanes;
+    unsafe fn spread(a: u32) -> Self::Lanes;
+    /// `sums + a * b`, lane by lane.
+    unsafe fn multiply(sums: Self::Sums, a: Self::Lanes, b: Self::Lanes) -> Self::Sums;
+    /// Writes `sums * scale`, and what lies at `base` unless that is null.
+    unsafe fn store(sums: Self::Sums, scale: f32, base: *const f32, mask: u16, out: *mut f32);
 }
 
+/// Single precision by AVX-512.
 struct Single;
+/// bf16 by AVX-512.
 struct Half;
+/// Single precision by AVX2.
+struct Narrow;
+
+/// What both formats of AVX-512 share.
+macro_rules! wide {
+    () => {
+        type Lanes = __m512i;
+        type Sums = __m512;
+
+        #[inline(always)]
+        unsafe fn zero() -> __m512 {
+            // SAFETY: AVX-512F, by the contract of the trait; so below.
+            unsafe { _mm512_setzero_ps() }
+        }
+
+        #[inline(always)]
+        unsafe fn load(b: *const u32) -> __m512i {
+            // SAFETY: as above.
+            unsafe { _mm512_loadu_si512(b.cast()) }
+        }
+
+        #[inline(always)]
+        unsafe fn spread(a: u32) -> __m512i {
+            // SAFETY: as above.
+            unsafe { _mm512_set1_epi32(a.cast_signed()) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(sums: __m512, scale: f32, base: *const f32, mask: u16, out: *mut f32) {
+            // SAFETY: as above.
+            unsafe {
+                let scale = _mm512_set1_ps(scale);
+                let value = if base.is_null() {
+                    _mm512_mul_ps(sums, scale)
+                } else {
+                    _mm512_fmadd_ps(sums, scale, _mm512_maskz_loadu_ps(mask, base))
+                };
+                _mm512_mask_storeu_ps(out, mask, value);
+            }
+        }
+    };
+}
 
 impl Format for Single {
+    wide!();
+
     #[inline(always)]
-    unsafe fn multiply(sum: __m512, a: __m512i, b: __m512i) -> __m512 {
+    unsafe fn multiply(sums: __m512, a: __m512i, b: __m512i) -> __m512 {
         // SAFETY: AVX-512F, by the contract of the trait.
-        unsafe { _mm512_fmadd_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), sum) }
+        unsafe { _mm512_fmadd_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), sums) }
     }
 }
 
 impl Format for Half {
+    wide!();
+
     #[inline(always)]
-    unsafe fn multiply(sum: __m512, a: __m512i, b: __m512i) -> __m512 {
+    unsafe fn multiply(sums: __m512, a: __m512i, b: __m512i) -> __m512 {
         // SAFETY: AVX512_BF16, by the contract of the trait; all these types are 64 plain bytes.
         unsafe {
             let halves = |lanes| std::mem::transmute::<__m512i, __m512bh>(lanes);
-            _mm512_dpbf16_ps(sum, halves(a), halves(b))
+            _mm512_dpbf16_ps(sums, halves(a), halves(b))
+        }
+    }
+}
+
+impl Format for Narrow {
+    type Lanes = [__m256; 2];
+    type Sums = [__m256; 2];
+
+    #[inline(always)]
+    unsafe fn zero() -> [__m256; 2] {
+        // SAFETY: AVX, by the contract of the trait.
+        unsafe { [_mm256_setzero_ps(); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn load(b: *const u32) -> [__m256; 2] {
+        // SAFETY: as above; the pointer leads to 16 lanes.
+        unsafe { [_mm256_loadu_ps(b.cast()), _mm256_loadu_ps(b.add(LANES / 2).cast())] }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(a: u32) -> [__m256; 2] {
+        // SAFETY: as above.
+        unsafe { [_mm256_set1_ps(f32::from_bits(a)); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply(sums: [__m256; 2], a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: FMA, by the contract of the trait.
+        unsafe { [_mm256_fmadd_ps(a[0], b[0], sums[0]), _mm256_fmadd_ps(a[1], b[1], sums[1])] }
+    }
+
+    #[inline(always)]
+    unsafe fn store(sums: [__m256; 2], scale: f32, base: *const f32, mask: u16, out: *mut f32) {
+        // SAFETY: as above; AVX2 masks by the sign of each lane, here the mask's bit moved there.
+        unsafe {
+            let scale = _mm256_set1_ps(scale);
+            let places = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
+            for (i, sums) in sums.into_iter().enumerate() {
+                let (bits, at) = (i32::from(mask) >> (8 * i), 8 * i);
+                let mask = _mm256_sllv_epi32(_mm256_set1_epi32(bits), places);
+                let value = if base.is_null() {
+                    _mm256_mul_ps(sums, scale)
+                } else {
+                    let base = _mm256_maskload_ps(base.wrapping_add(at), mask);
+                    _mm256_fmadd_ps(sums, scale, base)
+                };
+                _mm256_maskstore_ps(out.wrapping_add(at), mask, value);
+            }
         }
     }
 }
@@ -61,20 +166,20 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
     task: &Task<'_>,
     (first_row, first_col): (usize, usize),
     mut b: *const u32,
-    mask: __mmask16,
+    mask: u16,
 ) {
     let (row, a_step, b_step) = (task.left.row, task.left.step, task.right.step);
     let mut a = task.left.data.as_ptr().wrapping_add(first_row * row);
     // SAFETY: by this function's contract; `wrapping_add` because the last step leads past the end.
     unsafe {
-        let mut sums = [[_mm512_setzero_ps(); NR]; MR];
+        let mut sums = [[F::zero(); NR]; MR];
         for _ in 0..task.left.depth {
-            let mut columns = [_mm512_setzero_si512(); NR];
-            for (j, columns) in columns.iter_mut().enumerate() {
-                *columns = _mm512_loadu_si512(b.add(j * LANES).cast());
+            let mut columns = [F::load(b); NR];
+            for (j, columns) in columns.iter_mut().enumerate().skip(1) {
+                *columns = F::load(b.add(j * LANES));
             }
             for (i, sums) in sums.iter_mut().enumerate() {
-                let x = _mm512_set1_epi32((*a.add(i * row)).cast_signed());
+                let x = F::spread(*a.add(i * row));
                 for (sum, column) in sums.iter_mut().zip(columns) {
                     *sum = F::multiply(*sum, x, column);
                 }
@@ -82,18 +187,15 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
             a = a.wrapping_add(a_step);
             b = b.wrapping_add(b_step);
         }
-        let scale = _mm512_set1_ps(task.scale);
         for (i, sums) in sums.iter().enumerate() {
             for (j, sum) in sums.iter().enumerate() {
                 let mask = if j + 1 == NR { mask } else { !0 };
                 let (i, j) = (first_row + i, first_col + j * LANES);
-                let value = if task.base.is_null() {
-                    _mm512_mul_ps(*sum, scale)
-                } else {
-                    let base = _mm512_maskz_loadu_ps(mask, task.base.add(i * task.base_row + j));
-                    _mm512_fmadd_ps(*sum, scale, base)
+                let base = match task.base.is_null() {
+                    true => task.base,
+                    false => task.base.add(i * task.base_row + j),
                 };
-                _mm512_mask_storeu_ps(task.out.add(i * task.stride + j), mask, value);
+                F::store(*sum, task.scale, base, mask, task.out.add(i * task.stride + j));
             }
         }
     }
@@ -108,7 +210,7 @@ unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
     task: &Task<'_>,
     (mut i, col): (usize, usize),
     b: *const u32,
-    mask: __mmask16,
+    mask: u16,
 ) {
     let rows = task.left.rows;
     // SAFETY: `i` stays below `rows`; the rest is the caller's contract.
@@ -152,6 +254,23 @@ unsafe fn product<F: Format>(task: &Task<'_>, row: usize) {
     }
 }
 
+/// All rows and columns, a vector of columns at a time: AVX2 has registers for no more.
+///
+/// # Safety
+/// As [`tile`]; the CPU has AVX2 and FMA.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn product_narrow(task: &Task<'_>) {
+    for col in (0..task.right.cols).step_by(LANES) {
+        let cols = (task.right.cols - col).min(LANES);
+        // SAFETY: `col` is below `cols`; the rest is the caller's contract.
+        unsafe {
+            let b = task.right.data.as_ptr();
+            let b = b.add(col / PANEL * task.right.panel + col % PANEL);
+            panel::<Narrow, 6, 1>(task, (0, col), b, !0 >> (LANES - cols));
+        }
+    }
+}
+
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn product_single(task: &Task<'_>) {
     // SAFETY: the caller's contract is `product`'s.
@@ -167,20 +286,22 @@ unsafe fn product_half(task: &Task<'_>, row: usize) {
 /// `out = scale * left * right`, and `into`'s share; rows of `out` are `stride` apart.
 ///
 /// # Panics
-/// If the operands differ in depth or arithmetic or `out` is too small: a fault of the caller's shapes.
+/// If the operands differ in depth or arithmetic, `out` is too small, or `isa` has no kernel for the
+/// arithmetic: a fault of the caller.
 pub(super) fn multiply(
     out: &mut [f32],
     stride: usize,
     into: Into<'_>,
     scale: f32,
-    left: Left<'_>,
-    right: Right<'_>,
+    (isa, left, right): (Isa, Left<'_>, Right<'_>),
 ) {
     let (rows, cols) = (left.rows, right.cols);
     assert!(left.depth == right.depth, "depths {} and {}", left.depth, right.depth);
     assert!(left.arithmetic == right.arithmetic, "operands of two arithmetics");
     assert!(fits(out.len(), rows, cols, stride), "{rows}x{cols} in {}", out.len());
     let arithmetic = left.arithmetic;
+    let least = if arithmetic == Arithmetic::Bf16 { Isa::Avx512 } else { Isa::Avx2 };
+    assert!((least..=Isa::found()).contains(&isa), "{arithmetic} by {isa}");
     let out = out.as_mut_ptr();
     let (base, base_row) = match into {
         Into::Replace => (std::ptr::null(), 0),
@@ -192,10 +313,11 @@ pub(super) fn multiply(
     };
     let task = Task { left, right, out, stride, scale, base, base_row };
     // SAFETY: the makers of `Left` and `Right` checked that their lanes hold `rows x depth` and `depth x
-    // cols`, the latter in whole vectors, and that the CPU has the arithmetic's features; `out` was checked
+    // cols`, the latter in whole vectors, and that the CPU has bf16 if they are halves; it has `isa`, checked above; `out` was checked
     // above and is exclusively borrowed; `base` is null, `out` itself or a bias checked above.
     unsafe {
         match arithmetic {
+            Arithmetic::Single if isa == Isa::Avx2 => product_narrow(&task),
             Arithmetic::Single => product_single(&task),
             Arithmetic::Bf16 => {
                 let done = if tiles::available() { tiles::product(&task) } else { 0 };

@@ -1,5 +1,5 @@
-//! Safe matrix products over slices. The one place in this crate that may be `unsafe`: our AVX-512
-//! kernel and, for other processors, the `gemm` crate take raw pointers, and every view is bounds-checked
+//! Safe matrix products over slices. The one place in this crate that may be `unsafe`: our AVX2, AVX-512 and
+//! AMX kernels and, for other processors, the `gemm` crate take raw pointers, and every view is bounds-checked
 //! here before they get them.
 #![allow(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod pack;
 #[cfg(target_arch = "x86_64")]
 mod tiles;
 
+use super::Isa;
 use std::fmt;
 use std::str::FromStr;
 
@@ -91,17 +92,14 @@ impl Arithmetic {
         Arithmetic::Single
     }
 
-    /// Whether this CPU has our kernel for it. Without it products are single precision by the `gemm`
-    /// crate.
+    /// Whether there are kernels for it on this CPU: for single precision always.
     #[must_use]
     pub fn available(self) -> bool {
         #[cfg(target_arch = "x86_64")]
-        {
-            let base = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
-            base && (self == Arithmetic::Single || is_x86_feature_detected!("avx512bf16"))
-        }
+        let halves = Isa::used() == Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
         #[cfg(not(target_arch = "x86_64"))]
-        false
+        let halves = false;
+        self == Arithmetic::Single || halves
     }
 }
 
@@ -151,11 +149,13 @@ pub fn matmul(
     b: Mat<'_>,
 ) {
     assert_eq!(a.cols, b.rows, "inner sizes differ");
-    #[cfg(target_arch = "x86_64")]
-    if Arithmetic::Single.available() {
-        return by_kernel(arithmetic, out, stride, into, scale, a, b);
+    match Isa::used() {
+        #[cfg(target_arch = "x86_64")]
+        isa @ (Isa::Avx2 | Isa::Avx512) => {
+            by_kernel((isa, arithmetic), out, stride, into, scale, a, b);
+        }
+        _ => by_gemm(out, stride, into, scale, a, b),
     }
-    by_gemm(out, stride, into, scale, a, b);
 }
 
 /// A right operand, packed once for many products.
@@ -168,21 +168,25 @@ pub struct Packed {
 
 enum Lanes {
     #[cfg(target_arch = "x86_64")]
-    Kernel(Arithmetic, pack::Buffer),
+    Kernel(Isa, Arithmetic, pack::Buffer),
     Plain(Vec<f32>),
 }
 
 impl Packed {
-    /// Packs `b`; a arithmetic that is not available becomes single.
+    /// Packs `b`; an arithmetic that is not available becomes single.
     #[must_use]
     pub fn new(b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
+        Packed::by(Isa::used(), b, arithmetic)
+    }
+
+    fn by(isa: Isa, b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
         let (rows, cols) = (b.rows, b.cols);
         #[cfg(target_arch = "x86_64")]
-        if Arithmetic::Single.available() {
+        if isa != Isa::Portable {
             let arithmetic = if arithmetic.available() { arithmetic } else { Arithmetic::Single };
             let mut lanes = pack::Buffer::default();
-            let _ = pack::Right::packed(b, arithmetic, &mut lanes);
-            return Packed { lanes: Lanes::Kernel(arithmetic, lanes), rows, cols };
+            let _ = pack::Right::packed(b, (isa, arithmetic), &mut lanes);
+            return Packed { lanes: Lanes::Kernel(isa, arithmetic, lanes), rows, cols };
         }
         let at = |i: usize| b.data[i / cols * b.row_stride + i % cols * b.col_stride];
         Packed { lanes: Lanes::Plain((0..rows * cols).map(at).collect()), rows, cols }
@@ -204,13 +208,13 @@ pub fn matmul_packed(
     assert!(a.cols == b.rows && cols <= b.cols, "{} in {}x{}", a.cols, b.rows, b.cols);
     match &b.lanes {
         #[cfg(target_arch = "x86_64")]
-        Lanes::Kernel(arithmetic, lanes) => BUFFERS.with_borrow_mut(|[first, _]| {
+        Lanes::Kernel(isa, arithmetic, lanes) => BUFFERS.with_borrow_mut(|[first, _]| {
             let right = pack::Right::of(lanes.lanes(), (b.cols, cols), b.rows, *arithmetic);
             let left = match arithmetic {
                 Arithmetic::Single => pack::Left::plain(a),
                 Arithmetic::Bf16 => pack::Left::halves(a, first),
             };
-            kernel::multiply(out, stride, into, 1.0, left, right);
+            kernel::multiply(out, stride, into, 1.0, (*isa, left, right));
         }),
         Lanes::Plain(values) => {
             let right = Mat { cols, ..Mat::new(values, b.rows, b.cols, b.cols) };
@@ -231,7 +235,7 @@ const WORTH_PACKING: usize = 8;
 
 #[cfg(target_arch = "x86_64")]
 fn by_kernel(
-    arithmetic: Arithmetic,
+    (isa, arithmetic): (Isa, Arithmetic),
     out: &mut [f32],
     stride: usize,
     into: Into<'_>,
@@ -243,14 +247,15 @@ fn by_kernel(
     BUFFERS.with_borrow_mut(|[first, second]| {
         let small = a.rows < WORTH_PACKING || a.cols < WORTH_PACKING;
         if arithmetic == Arithmetic::Bf16 && arithmetic.available() && !small {
-            let right = Right::packed(b, arithmetic, second);
-            return kernel::multiply(out, stride, into, scale, Left::halves(a, first), right);
+            let right = Right::packed(b, (isa, arithmetic), second);
+            let left = Left::halves(a, first);
+            return kernel::multiply(out, stride, into, scale, (isa, left, right));
         }
         let right = match Right::plain(b) {
             Some(right) => right,
-            None => Right::packed(b, Arithmetic::Single, second),
+            None => Right::packed(b, (isa, Arithmetic::Single), second),
         };
-        kernel::multiply(out, stride, into, scale, Left::plain(a), right);
+        kernel::multiply(out, stride, into, scale, (isa, Left::plain(a), right));
     });
 }
 
@@ -311,13 +316,16 @@ mod tests {
         }
     }
 
-    /// A test of bf16 says nothing where the CPU does not have it; then only single precision is tested.
-    fn arithmetics() -> Vec<(Arithmetic, f32)> {
-        let bf16 = Arithmetic::Bf16.available().then_some((Arithmetic::Bf16, 0.02));
-        [(Arithmetic::Single, 1e-4)].into_iter().chain(bf16).collect()
+    /// Every kernel that this CPU has, and its relative error.
+    #[cfg(target_arch = "x86_64")]
+    fn kernels() -> Vec<(Isa, Arithmetic, f32)> {
+        let all = [Isa::Avx2, Isa::Avx512].map(|isa| (isa, Arithmetic::Single, 1e-4));
+        let bf16 = Arithmetic::Bf16.available().then_some((Isa::Avx512, Arithmetic::Bf16, 0.02));
+        all.into_iter().filter(|(isa, ..)| *isa <= Isa::found()).chain(bf16).collect()
     }
 
     /// Compares a product, and the same with the right operand packed, with the plain loops.
+    #[cfg(target_arch = "x86_64")]
     fn check((m, n, k, pad): (usize, usize, usize, usize), turned: (bool, bool), data: &[f32]) {
         let a = if turned.0 {
             Mat::new(data, k, m, m + pad).t()
@@ -330,19 +338,20 @@ mod tests {
             Mat::new(&data[7..], k, n, n + pad)
         };
         let bias: Vec<f32> = data[3..3 + n].to_vec();
-        for (arithmetic, error) in arithmetics() {
+        for (isa, arithmetic, error) in kernels() {
             for into in [Into::Replace, Into::Add, Into::Bias(&bias)] {
                 let start = vec![0.25; m * (n + pad)];
                 let (mut got, mut packed, mut want) = (start.clone(), start.clone(), start);
-                matmul(arithmetic, &mut got, n + pad, into, 0.5, a, b);
+                by_kernel((isa, arithmetic), &mut got, n + pad, into, 0.5, a, b);
                 twin(&mut want, n + pad, into, 0.5, a, b);
                 let near = |x: f32, y: f32| (x - y).abs() < error * (k as f32).sqrt();
-                let shown = format!("{m}x{n}x{k} {arithmetic:?} {turned:?}");
+                let shown = format!("{m}x{n}x{k} {arithmetic:?} {isa} {turned:?}");
                 for (x, y) in got.iter().zip(&want) {
                     assert!(near(*x, *y), "{shown}: {x} against {y}");
                 }
                 let cols = n.div_ceil(2);
-                matmul_packed(&mut packed, n + pad, into, a, &Packed::new(b, arithmetic), cols);
+                let right = Packed::by(isa, b, arithmetic);
+                matmul_packed(&mut packed, n + pad, into, a, &right, cols);
                 want.fill(0.25);
                 twin(&mut want, n + pad, into, 1.0, a, Mat { cols, ..b });
                 for (x, y) in packed.iter().zip(&want) {
@@ -352,6 +361,7 @@ mod tests {
         }
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[test]
     fn products_of_all_views_equal_the_plain_loops() {
         let data: Vec<f32> = (0..20_000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();

@@ -5,7 +5,7 @@
 //! columns that lie together, so that a panel is read from end to end.
 #![allow(unsafe_code)]
 
-use super::{Arithmetic, Mat, tiles};
+use super::{Arithmetic, Isa, Mat, tiles};
 use std::arch::x86_64::*;
 
 /// Columns of a vector.
@@ -121,13 +121,18 @@ impl<'a> Right<'a> {
         })
     }
 
-    /// Packed into `buffer`. The CPU has the arithmetic.
-    pub(super) fn packed(b: Mat<'_>, arithmetic: Arithmetic, buffer: &'a mut Buffer) -> Right<'a> {
+    /// Packed into `buffer`. The CPU has the arithmetic and `isa`.
+    pub(super) fn packed(
+        b: Mat<'_>,
+        (isa, arithmetic): (Isa, Arithmetic),
+        buffer: &'a mut Buffer,
+    ) -> Right<'a> {
         let depth = depth(arithmetic, b.rows);
         let out = buffer.hold(depth * width(b.cols) * b.cols.div_ceil(PANEL));
         // SAFETY: the CPU has the features; the buffer holds all panels.
         unsafe {
             match arithmetic {
+                Arithmetic::Single if isa == Isa::Avx2 => pack_right_plain(b, depth, out),
                 Arithmetic::Single => pack_right_single(b, depth, out),
                 Arithmetic::Bf16 => pack_right_half(b, depth, out),
             }
@@ -269,6 +274,25 @@ unsafe fn pair(data: *const f32, stride: usize, p: usize, rows: usize) -> (*cons
     unsafe {
         let odd = if 2 * p + 1 < rows { data.add((2 * p + 1) * stride) } else { std::ptr::null() };
         (data.add(2 * p * stride), odd)
+    }
+}
+
+/// [`pack_right`] of floats without AVX-512.
+///
+/// # Safety
+/// `out` has room for all panels.
+unsafe fn pack_right_plain(b: Mat<'_>, depth: usize, out: *mut u32) {
+    let step = width(b.cols);
+    for column in (0..b.cols).step_by(LANES) {
+        let start = column / PANEL * depth * PANEL + column % PANEL;
+        let cols = (b.cols - column).min(LANES);
+        for p in 0..depth {
+            let from = p * b.row_stride + column * b.col_stride;
+            let value = |j: usize| if j < cols { b.data[from + j * b.col_stride] } else { 0.0 };
+            let lanes: [u32; LANES] = std::array::from_fn(|j| value(j).to_bits());
+            // SAFETY: this row of the panel lies in `out` by this function's contract.
+            unsafe { out.add(start + p * step).cast::<[u32; LANES]>().write_unaligned(lanes) };
+        }
     }
 }
 

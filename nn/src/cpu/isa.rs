@@ -1,0 +1,98 @@
+//! Which instructions the kernels may use.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Sets of instructions that kernels exist for, from none to the widest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isa {
+    /// Plain loops and the `gemm` crate.
+    Portable,
+    /// AVX2 with FMA: 8 floats at a time.
+    Avx2,
+    /// AVX-512F with AVX-512BW: 16 floats at a time.
+    Avx512,
+}
+
+/// The widest set in use, as a number; 0: nobody has asked yet.
+static USED: AtomicU8 = AtomicU8::new(0);
+
+impl Isa {
+    const ALL: [Isa; 3] = [Isa::Portable, Isa::Avx2, Isa::Avx512];
+
+    /// The widest set that this CPU has.
+    #[must_use]
+    pub fn found() -> Isa {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let fma = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+            match (fma, wide) {
+                (true, true) => Isa::Avx512,
+                (true, false) => Isa::Avx2,
+                _ => Isa::Portable,
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        Isa::Portable
+    }
+
+    /// The set that matrix products and the kernels by row use: [`Isa::found`], or less after
+    /// [`Isa::limit`].
+    #[must_use]
+    pub fn used() -> Isa {
+        // Relaxed: every thread that finds nothing finds out the same.
+        match USED.load(Ordering::Relaxed) {
+            0 => {
+                let found = Isa::found();
+                USED.store(found as u8 + 1, Ordering::Relaxed);
+                found
+            }
+            number => Isa::ALL[usize::from(number) - 1],
+        }
+    }
+
+    /// From now on no more than this is used: to measure on one machine what another would do. To be
+    /// called before the first weights are packed, because those stay as they are.
+    pub fn limit(self) {
+        USED.store(self.min(Isa::found()) as u8 + 1, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Isa::Portable => "portable",
+            Isa::Avx2 => "avx2",
+            Isa::Avx512 => "avx512",
+        })
+    }
+}
+
+/// A name as [`fmt::Display`] writes it, of a set that this CPU has.
+impl FromStr for Isa {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Isa, String> {
+        let known = Isa::ALL.into_iter().find(|isa| isa.to_string() == text);
+        let isa = known.ok_or_else(|| "expected portable, avx2 or avx512".to_owned())?;
+        (isa <= Isa::found()).then_some(isa).ok_or_else(|| format!("this CPU has no {isa}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_if_the_cpu_has_them() {
+        for isa in Isa::ALL {
+            let read: Result<Isa, String> = isa.to_string().parse();
+            assert_eq!(read.is_ok(), isa <= Isa::found(), "{isa}");
+            assert!(read.is_err() || read == Ok(isa));
+        }
+        assert!("sse".parse::<Isa>().is_err());
+        assert_eq!(Isa::used(), Isa::found());
+    }
+}

@@ -1,0 +1,60 @@
+//! A network whose world is the true one: it answers by the rules what a trained network imagines, so
+//! that a search in an imagined world can be held to the search by the rules.
+
+use crate::data::Terminal;
+use crate::data::label::terminal;
+use crate::encode::{MoveCode, canonical_moves};
+use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
+use crate::transition::{Imagined, Refusal, Step, Transition, grounded};
+use shakmaty::Position;
+
+/// Has the opinions of the evaluator in it and the rules of chess as its world. A move that is not
+/// legal has no next state.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Perfect<E>(pub E);
+
+impl<E: Evaluator> Evaluator for Perfect<E> {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        self.0.evaluate(batch)
+    }
+
+    fn preferred_batch(&self) -> usize {
+        self.0.preferred_batch()
+    }
+
+    fn transition(&self) -> Option<&dyn Transition> {
+        Some(self)
+    }
+}
+
+impl<E: Evaluator> Transition for Perfect<E> {
+    fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
+        batch.iter().map(|step| self.follow(step)).collect()
+    }
+}
+
+impl<E: Evaluator> Perfect<E> {
+    fn follow(&self, step: &Step<'_>) -> Result<Result<Imagined, Refusal>, EvalError> {
+        let flip = step.state.turn().is_black();
+        let legal = step.state.legal_moves();
+        let Some(m) = legal.iter().find(|m| MoveCode::new(**m, flip) == Some(step.action)) else {
+            return Ok(Err(Refusal::NoMoves));
+        };
+        let mut next = step.state.clone();
+        next.play_unchecked(*m);
+        let state = grounded(&next);
+        let moves = canonical_moves(&state);
+        let end = match terminal(&state, moves.len()) {
+            Terminal::Ongoing => [1.0, 0.0, 0.0],
+            Terminal::Lost => [0.0, 1.0, 0.0],
+            Terminal::Drawn => [0.0, 0.0, 1.0],
+        };
+        let legal = moves.iter().filter_map(|m| MoveCode::new(*m, flip)).collect();
+        let evaluation = if moves.is_empty() {
+            None
+        } else {
+            self.0.evaluate(&[Query { position: &state, legal: &moves }])?.pop()
+        };
+        Ok(Ok(Imagined { state, end, legal, struck: 0, evaluation }))
+    }
+}

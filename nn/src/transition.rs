@@ -1,0 +1,250 @@
+//! The network as a world: what follows a move, with no rules asked. What a network answers is parsed
+//! into a state here, and refused by name where it makes none.
+//!
+//! A state keeps the board, whose turn it is, castling rights, en passant as the network told them, and
+//! the clock of the fifty-move rule, which follows from the boards before and after.
+
+use crate::encode::{DecodeError, MoveCode, NextBoard};
+use crate::evaluator::{EvalError, Evaluation};
+use shakmaty::{
+    CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionError, Role, Square,
+};
+use std::fmt;
+
+/// More moves than this no position of chess has.
+pub const MOST_MOVES: usize = 218;
+
+/// A question: what follows `action` in `state`? The move need not be legal.
+#[derive(Clone, Copy)]
+pub struct Step<'a> {
+    /// [`grounded`], or imagined.
+    pub state: &'a Chess,
+    /// In the frame of the state's mover, see [`MoveCode::new`].
+    pub action: MoveCode,
+}
+
+/// A network's answer to one [`Step`]: the next state and everything about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imagined {
+    pub state: Chess,
+    /// Probabilities that the game goes on, is lost by the side now to move, is drawn; they sum to 1.
+    pub end: [f32; 3],
+    /// Its legal moves, in the frame of the state that was asked about.
+    pub legal: Vec<MoveCode>,
+    /// Moves called legal that begin at no man of the mover's, or end at another one: struck off.
+    pub struck: usize,
+    /// Of the new state, over `legal`; None without a legal move.
+    pub evaluation: Option<Evaluation>,
+}
+
+/// A network that can be asked what follows a move. Shared by threads.
+pub trait Transition: Send + Sync {
+    /// Answers in order, each from one pass over the form `MAV(s, a)`. Blocks. Batch size never changes
+    /// an answer.
+    ///
+    /// # Errors
+    /// The device failed. An answer that makes no state is no error but a [`Refusal`].
+    fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError>;
+}
+
+/// Why an answer makes no state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The board is none.
+    Board(DecodeError),
+    /// A head answered NaN or infinity.
+    NotANumber(&'static str),
+    /// More legal moves than [`MOST_MOVES`].
+    TooManyMoves(usize),
+    /// The game is said to go on, and no move is said to be legal.
+    NoMoves,
+}
+
+impl Refusal {
+    /// The kind of fault, without squares and numbers: what is counted.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Refusal::Board(fault) => match fault {
+                DecodeError::PieceClass { .. } => "unknown man",
+                DecodeError::Flag { .. } => "unknown flag",
+                DecodeError::NoKing(_) => "no king",
+                DecodeError::TooManyKings(_) => "several kings",
+                DecodeError::PawnOnBackRank(_) => "pawn on a back rank",
+                DecodeError::CastlingWithoutRook(_) => "castling without a rook",
+                DecodeError::Castling => "impossible castling rights",
+                DecodeError::TwoEnPassant(..) => "en passant twice",
+                DecodeError::EnPassant(_) => "impossible en passant",
+                DecodeError::MoverInCheck(_) => "king left in check",
+                DecodeError::Refused => "impossible board",
+            },
+            Refusal::NotANumber(_) => "no number",
+            Refusal::TooManyMoves(_) => "too many moves",
+            Refusal::NoMoves => "no move and no end",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Board(fault) => write!(f, "{fault}"),
+            Refusal::NotANumber(head) => write!(f, "the {head} head answered NaN or infinity"),
+            Refusal::TooManyMoves(count) => {
+                write!(f, "{count} legal moves, no position has more than {MOST_MOVES}")
+            }
+            Refusal::NoMoves => write!(f, "no legal move, yet the game is said to go on"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// A true position as a state to imagine from: en passant is told only where a capture is legal, as the
+/// network was taught.
+#[must_use]
+pub fn grounded(position: &Chess) -> Chess {
+    let told = position.ep_square(EnPassantMode::Legal);
+    if position.ep_square(EnPassantMode::Always) == told {
+        return position.clone();
+    }
+    let setup = position.to_setup(EnPassantMode::Legal);
+    Chess::from_setup(setup, CastlingMode::Chess960)
+        .or_else(PositionError::ignore_too_much_material)
+        .or_else(PositionError::ignore_impossible_check)
+        .unwrap_or_else(|_| position.clone())
+}
+
+/// Whether an imagined state is the true one: men, turn, castling rights, en passant.
+#[must_use]
+pub fn is_true(imagined: &Chess, truth: &Chess) -> bool {
+    imagined.turn() == truth.turn() && NextBoard::of_imagined(imagined) == NextBoard::of(truth)
+}
+
+/// What the heads said of one step, before it is parsed.
+pub(crate) struct Told {
+    pub board: NextBoard,
+    pub end: [f32; 3],
+    pub legal: Vec<MoveCode>,
+}
+
+impl Told {
+    /// The answer, still without its evaluation.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn parse(self, step: &Step<'_>) -> Result<Imagined, Refusal> {
+        let mover = step.state.turn();
+        let state = self.board.decode(mover, clock(step)).map_err(Refusal::Board)?;
+        let told = self.legal.len();
+        if told > MOST_MOVES {
+            return Err(Refusal::TooManyMoves(told));
+        }
+        let mut legal = self.legal;
+        legal.retain(|m| moves_a_man(&state, mover, *m));
+        let [going_on, lost, drawn] = self.end;
+        if legal.is_empty() && going_on >= lost.max(drawn) {
+            return Err(Refusal::NoMoves);
+        }
+        Ok(Imagined { state, end: self.end, struck: told - legal.len(), legal, evaluation: None })
+    }
+}
+
+/// The square of a token as `viewer` sees it.
+fn square(token: u8, viewer: Color) -> Square {
+    Square::new(u32::from(token & 63) ^ if viewer == Color::Black { 56 } else { 0 })
+}
+
+/// Plies since the last capture or pawn move, after `step`. No rules are asked: the men on the two
+/// squares tell.
+fn clock(step: &Step<'_>) -> u32 {
+    let (board, viewer) = (step.state.board(), step.state.turn());
+    let pawn = board.role_at(square(step.action.from, viewer)) == Some(Role::Pawn);
+    let capture = board.color_at(square(step.action.to, viewer)) == Some(!viewer);
+    if pawn || capture { 0 } else { step.state.halfmoves() + 1 }
+}
+
+/// The move begins at a man of the mover's, and ends at no other one but the rook a king castles with.
+/// `viewer` is the side that does not move in `state`.
+fn moves_a_man(state: &Chess, viewer: Color, m: MoveCode) -> bool {
+    let (board, mover) = (state.board(), state.turn());
+    let (from, to) = (square(m.from, viewer), square(m.to, viewer));
+    let target = board.piece_at(to).filter(|piece| piece.color == mover);
+    match board.piece_at(from).filter(|piece| piece.color == mover) {
+        None => false,
+        Some(man) => target.is_none_or(|target| {
+            man.role == Role::King && target.role == Role::Rook && m.promotion == 0
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::testing::{position, random_game};
+    use crate::encode::canonical_moves;
+
+    fn step(state: &Chess, from: u8, to: u8) -> Step<'_> {
+        Step { state, action: MoveCode { from, to, promotion: 0 } }
+    }
+
+    #[test]
+    fn the_clock_runs_as_in_the_rules() {
+        for seed in 0..40 {
+            let (states, moves) = random_game(seed, 100);
+            for (ply, (pair, &index)) in states.windows(2).zip(&moves).enumerate() {
+                let m = canonical_moves(&pair[0])[usize::from(index)];
+                let action = MoveCode::new(m, pair[0].turn().is_black()).expect("no drop");
+                let clock = clock(&Step { state: &pair[0], action });
+                assert_eq!(clock, pair[1].halfmoves(), "seed {seed} ply {ply}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_grounded_position_tells_only_en_passant_that_can_be_taken() {
+        for seed in 0..60 {
+            for (ply, state) in random_game(seed, 80).0.iter().enumerate() {
+                let ground = grounded(state);
+                assert_eq!(NextBoard::of_imagined(&ground), NextBoard::of(state));
+                assert!(is_true(&ground, state), "seed {seed} ply {ply}");
+                assert_eq!(ground.halfmoves(), state.halfmoves());
+            }
+        }
+        let idle = position("4k3/8/8/8/P7/8/8/4K3 b - a3 0 1");
+        assert_eq!(grounded(&idle).ep_square(EnPassantMode::Always), None);
+    }
+
+    #[test]
+    fn an_answer_is_parsed_or_refused_by_name() {
+        // White plays e1e2; the board after it is told in White's frame.
+        let before = position("4k3/8/8/8/8/8/8/4K2R w - - 3 1");
+        let after = position("4k3/8/8/8/8/8/4K3/7R b - - 4 1");
+        let board = NextBoard::of(&after);
+        let home = |to| MoveCode { from: 60, to, promotion: 0 };
+        let parse = |legal: &[MoveCode], end: [f32; 3], change: &dyn Fn(&mut NextBoard)| {
+            let mut told = Told { board: board.clone(), end, legal: legal.to_vec() };
+            change(&mut told.board);
+            told.parse(&step(&before, 4, 12))
+        };
+        let same = |_: &mut NextBoard| ();
+        let (on, lost) = ([0.9, 0.1, 0.0], [0.1, 0.9, 0.0]);
+        let good = parse(&[home(59)], on, &same).expect("a state");
+        assert!(is_true(&good.state, &after));
+        assert_eq!((good.state.halfmoves(), good.struck, good.legal.len()), (4, 0, 1));
+        // From an empty square, and with the other side's king.
+        let nobody = MoveCode { from: 30, to: 31, promotion: 0 };
+        let theirs = MoveCode { from: 12, to: 13, promotion: 0 };
+        let struck = parse(&[nobody, home(59), theirs], on, &same).expect("a state");
+        assert_eq!((struck.struck, struck.legal), (2, vec![home(59)]));
+        assert_eq!(parse(&[nobody], on, &same), Err(Refusal::NoMoves));
+        assert!(parse(&[], lost, &same).is_ok_and(|end| end.legal.is_empty()));
+        let many = vec![home(59); MOST_MOVES + 1];
+        assert_eq!(parse(&many, on, &same), Err(Refusal::TooManyMoves(219)));
+        let king = parse(&[home(59)], on, &|board| board.pieces[60] = 0).expect_err("no king");
+        assert_eq!(king.name(), "no king");
+        assert!(king.to_string().contains("black has no king"), "{king}");
+        let check = parse(&[home(59)], on, &|board| board.pieces[20] = 10).expect_err("in check");
+        assert_eq!(check.name(), "king left in check");
+    }
+}
