@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn threads_share_it() {
-        let cached = Cached::new(Arc::new(Hashed::default()), 1 << 18);
+        let cached = Cached::new(Arc::new(Hashed::default()), 1 << 20);
         let positions = positions(200);
         let queries = queries(&positions);
         let want = Hashed::default().evaluate(&queries).unwrap();
