@@ -22,8 +22,10 @@ pub struct Pace {
 const ENOUGH: f64 = 0.95;
 /// Times each batch is measured; the best one counts, for what disturbs only ever slows down.
 const REPEATS: usize = 3;
-/// Measuring ends with the batch that is under way then.
+/// Measuring ends with the batch that is under way then: a GUI may be waiting for the first move.
 const PATIENCE: Duration = Duration::from_millis(150);
+/// It ends, too, when so many sizes in a row were no faster than a smaller one.
+const STALE: usize = 2;
 /// Longest batch: the search looks at its clock between two.
 const LONGEST: Duration = Duration::from_millis(50);
 
@@ -46,10 +48,9 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<Pace, String> {
     };
     ask(1)?;
     let single = ask(1)?;
-    let sizes = network.evaluator.batches();
     let mut measured: Vec<(usize, Duration)> = Vec::new();
-    let mut spent = Duration::ZERO;
-    for &size in sizes {
+    let (mut spent, mut top, mut stale) = (Duration::ZERO, 0.0, 0);
+    for &size in network.evaluator.batches() {
         // Not counted: a GPU makes its kernels now.
         ask(size)?;
         let mut least = Duration::MAX;
@@ -59,7 +60,10 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<Pace, String> {
             least = least.min(took);
         }
         measured.push((size, least));
-        if spent > PATIENCE || least > LONGEST {
+        let speed = speed(&(size, least));
+        stale = if speed * ENOUGH > top { 0 } else { stale + 1 };
+        top = speed.max(top);
+        if spent > PATIENCE || least > LONGEST || stale == STALE {
             break;
         }
     }
@@ -68,9 +72,13 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<Pace, String> {
     Ok(Pace { single, batch })
 }
 
+/// Positions per second.
+fn speed(&(size, time): &(usize, Duration)) -> f64 {
+    size as f64 / time.as_secs_f64()
+}
+
 /// The smallest batch that is nearly as fast as the fastest; None where no time passed.
 fn best(measured: &[(usize, Duration)]) -> Option<usize> {
-    let speed = |&(size, time): &(usize, Duration)| size as f64 / time.as_secs_f64();
     let top = measured.iter().map(speed).reduce(f64::max).filter(|top| top.is_finite())?;
     let fit = |one: &&(usize, Duration)| one.1 <= LONGEST && speed(one) >= ENOUGH * top;
     measured.iter().find(fit).or(measured.first()).map(|(size, _)| *size)
