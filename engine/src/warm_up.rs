@@ -19,9 +19,12 @@ pub struct Pace {
 
 /// Share of the best speed that is enough: a smaller batch wastes fewer evaluations on a search that does
 /// not know yet what the first of them say.
-const ENOUGH: f64 = 0.95;
-/// Times each batch is measured; the best one counts, for what disturbs only ever slows down.
-const REPEATS: usize = 3;
+const ENOUGH: f64 = 0.98;
+/// Times each batch is measured, at least; the best one counts, for what disturbs only ever slows down.
+const LEAST_REPEATS: usize = 3;
+/// At most, and for how long: a short one is disturbed more easily.
+const MOST_REPEATS: usize = 12;
+const LEAST_TIME: Duration = Duration::from_millis(6);
 /// Measuring ends with the batch that is under way then: a GUI may be waiting for the first move.
 const PATIENCE: Duration = Duration::from_millis(150);
 /// It ends, too, when so many sizes in a row were no faster than a smaller one.
@@ -53,12 +56,16 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<Pace, String> {
     for &size in network.evaluator.batches() {
         // Not counted: a GPU makes its kernels now.
         ask(size)?;
-        let mut least = Duration::MAX;
-        for _ in 0..REPEATS {
+        let (mut least, mut here) = (Duration::MAX, Duration::ZERO);
+        for repeat in 0..MOST_REPEATS {
+            if repeat >= LEAST_REPEATS && here > LEAST_TIME {
+                break;
+            }
             let took = ask(size)?;
-            spent += took;
+            here += took;
             least = least.min(took);
         }
+        spent += here;
         measured.push((size, least));
         let speed = speed(&(size, least));
         stale = if speed * ENOUGH > top { 0 } else { stale + 1 };
@@ -123,8 +130,8 @@ mod tests {
         assert_eq!(pace(0, 100), Pace { single: Duration::from_micros(100), batch: 1 });
         // A call costs as much as ten positions: the more at once the better.
         assert_eq!(pace(1000, 100), Pace { single: Duration::from_micros(1100), batch: 32 });
-        // As much as a tenth of one: two at once reach 95.5 % of the speed of 32.
-        assert_eq!(pace(10, 100).batch, 2);
+        // As much as a tenth of one: four at once reach 98.2 % of the speed of 16.
+        assert_eq!(pace(10, 100).batch, 4);
         // 40 ms for one: two would keep the search from its clock.
         assert_eq!(pace(30_000, 10_000).batch, 2);
         assert_eq!(pace(60_000, 60_000).batch, 1);
