@@ -23,15 +23,7 @@ pub enum Search {
     Rollout,
 }
 
-/// What the search takes to happen after a move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WorldModel {
-    /// What the rules of chess say.
-    Rules,
-    /// What the network imagines (paper 000, section 3.1).
-    Learned,
-}
-
+pub use crate::world::WorldModel;
 pub use nn::device::Backend;
 
 /// The options' current values.

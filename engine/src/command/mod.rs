@@ -5,6 +5,7 @@ pub mod bench;
 pub mod data;
 pub mod eval;
 pub mod evalbench;
+pub mod imagine;
 pub mod options;
 pub mod perft;
 pub mod play_match;
@@ -48,6 +49,8 @@ enum Command {
     Perft(perft::Perft),
     /// Show what the network thinks of a position, move by move
     Eval(eval::Eval),
+    /// Show the board as the network imagines it after each move, beside the true one
+    Imagine(imagine::Imagine),
     /// Play a match between two UCI engines, or two settings of this one
     Match(Box<play_match::PlayMatch>),
     /// Count the puzzles of a file that an engine solves
@@ -70,6 +73,7 @@ impl Cli {
             Command::Options => options::run(),
             Command::Perft(perft) => perft.run(),
             Command::Eval(eval) => eval.run(),
+            Command::Imagine(imagine) => imagine.run(),
             Command::Match(play_match) => play_match.run(),
             Command::Puzzles(puzzles) => puzzles.run(),
         };

@@ -246,7 +246,8 @@ impl LearnedWorld {
 }
 
 /// The end of the game that the network means, as the side to move sees it; None if the game goes on.
-fn ending(imagined: &Imagined) -> Option<Wdl> {
+#[must_use]
+pub fn ending(imagined: &Imagined) -> Option<Wdl> {
     let [going_on, lost, drawn] = imagined.end;
     if going_on >= lost.max(drawn) {
         return None;

@@ -11,6 +11,15 @@ use mcts::{Leaf, Wdl, World};
 use nn::EvalError;
 pub use rules::RulesWorld;
 
+/// What the search takes to happen after a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorldModel {
+    /// What the rules of chess say.
+    Rules,
+    /// What the network imagines (paper 000, section 3.1).
+    Learned,
+}
+
 /// The world that the options ask for.
 pub enum AnyWorld {
     Rules(RulesWorld),

@@ -9,6 +9,8 @@ use super::read::FileReader;
 use super::record::{Format, Game};
 use super::rng::Rng;
 use super::sample::{Counts, Kinds, Sampler, candidates};
+use crate::encode::canonical_moves;
+use shakmaty::{Chess, Move};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -40,6 +42,15 @@ impl Variant {
             Variant::Chess960 => game.header().chess960,
         }
     }
+}
+
+/// A few plies of a held-out game.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    pub start: Chess,
+    /// The moves played from there; never empty.
+    pub moves: Vec<Move>,
+    pub chess960: bool,
 }
 
 /// The held-out games of a file.
@@ -131,6 +142,46 @@ impl HeldOut {
         }
         Ok(examples)
     }
+
+    /// The games cut into stretches of `plies` plies, the last of a game perhaps shorter; of standard
+    /// chess and of Chess960 at most `limit` each, evenly spread.
+    ///
+    /// # Errors
+    /// If a game's moves are not legal.
+    pub fn stretches(&self, limit: usize, plies: usize) -> Result<Vec<Stretch>, DataError> {
+        let mut all = Vec::new();
+        for variant in [Variant::Standard, Variant::Chess960] {
+            let games = || self.games.iter().filter(|game| variant.has(game));
+            let count = |game: &Game| (0..).take_while(|ply| game.played(*ply).is_some()).count();
+            let total: usize = games().map(|game| count(game).div_ceil(plies.max(1))).sum();
+            let mut seen = 0;
+            for game in games() {
+                let (mut position, chess960) =
+                    (game.header().start.clone(), game.header().chess960);
+                let mut stretch = None;
+                for ply in 0..count(game) {
+                    if ply % plies.max(1) == 0 {
+                        all.extend(stretch.take());
+                        let start = position.clone();
+                        stretch = takes(seen, limit, total).then(|| Stretch {
+                            start,
+                            moves: Vec::new(),
+                            chess960,
+                        });
+                        seen += 1;
+                    }
+                    let Some((played, offset)) = game.played(ply) else { break };
+                    if let Some(stretch) = &mut stretch {
+                        let legal = canonical_moves(&position);
+                        stretch.moves.extend(legal.get(usize::from(played)));
+                    }
+                    game.header().play(&mut position, played, offset)?;
+                }
+                all.extend(stretch);
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// At most `limit` examples of the held-out games of `path`: [`HeldOut::read`] and
@@ -158,6 +209,7 @@ mod tests {
     use super::*;
     use crate::data::testing::{Sample, mavg_bytes, mavg_game, pvgr_bytes};
     use crate::data::{GameWriter, MixSource, Mixer, Source};
+    use shakmaty::Position;
     use std::collections::HashSet;
 
     #[test]
@@ -220,6 +272,26 @@ mod tests {
         assert!(set(&mixed, Variant::Standard) == set(&standard, Variant::Any));
         assert!(set(&standard, Variant::Any).len() > set(&chess960, Variant::Any).len());
         assert!(set(&standard, Variant::Chess960).is_empty());
+    }
+
+    #[test]
+    fn stretches_are_the_games_cut_up() {
+        let sample = Sample::new("stretches", &pvgr_bytes(3, 12));
+        let mut config = MixConfig::new(Vec::new());
+        config.validation_every = 1;
+        let held = HeldOut::read(&sample.0, &config).expect("games");
+        let all = held.stretches(usize::MAX >> 1, 5).expect("stretches");
+        let plies: usize = all.iter().map(|stretch| stretch.moves.len()).sum();
+        let played = |game: &Game| (0..).take_while(|ply| game.played(*ply).is_some()).count();
+        assert_eq!(plies, held.games.iter().map(played).sum::<usize>());
+        for pair in all.windows(2) {
+            let mut end = pair[0].start.clone();
+            assert!((1..=5).contains(&pair[0].moves.len()));
+            pair[0].moves.iter().for_each(|m| end.play_unchecked(*m));
+            let new_game = held.games.iter().any(|game| game.header().start == pair[1].start);
+            assert!(end == pair[1].start || new_game);
+        }
+        assert_eq!(held.stretches(7, 5).expect("stretches").len(), 7);
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! Imagination along a stretch of a game: each state from the one imagined before, the first from the
+//! true one, with the game's moves.
+
+use super::measure::{Counts, Look};
+use crate::action::Action;
+use nn::data::validation::Stretch;
+use nn::transition::{Imagined, Refusal, Step, Transition, grounded, is_true};
+use nn::{EvalError, data::label::terminal};
+use shakmaty::{Chess, Position};
+
+/// One stretch on its way.
+struct Walker<'a> {
+    stretch: &'a Stretch,
+    truth: Chess,
+    /// None once a state was refused.
+    imagined: Option<Chess>,
+    /// Every state so far was right.
+    right: bool,
+}
+
+/// Takes all stretches in, to the depth that `counts` has.
+///
+/// # Errors
+/// The network failed.
+pub(super) fn walk(
+    network: &dyn Transition,
+    stretches: &[Stretch],
+    counts: &mut Counts,
+) -> Result<(), EvalError> {
+    let mut walkers: Vec<Walker<'_>> = stretches
+        .iter()
+        .map(|stretch| Walker {
+            stretch,
+            truth: stretch.start.clone(),
+            imagined: Some(grounded(&stretch.start)),
+            right: true,
+        })
+        .collect();
+    for depth in 0..counts.depth() {
+        let mut asked = Vec::new();
+        for walker in &mut walkers {
+            let Some(m) = walker.stretch.moves.get(depth) else { continue };
+            let action = Action::new(*m).to_code(walker.truth.turn().is_black());
+            walker.truth.play_unchecked(*m);
+            match walker.imagined.take() {
+                Some(state) => asked.push((walker, state, action)),
+                // What was lost stays lost: nothing after a refusal is right.
+                None => counts.take_in(depth, &Look::lost(&walker.truth)),
+            }
+        }
+        for group in asked.chunks_mut(64) {
+            let steps: Vec<Step<'_>> =
+                group.iter().map(|(_, state, action)| Step { state, action: *action }).collect();
+            let answers = network.imagine(&steps)?;
+            for ((walker, state, _), answer) in group.iter_mut().zip(answers) {
+                counts.take_in(depth, &look(walker, &answer));
+                if let Ok(imagined) = answer {
+                    *state = imagined.state;
+                    walker.right = is_true(state, &walker.truth);
+                    walker.imagined = Some(state.clone());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn look<'a>(walker: &'a Walker<'_>, answer: &Result<Imagined, Refusal>) -> Look<'a> {
+    let truth = &walker.truth;
+    let mut look = Look { from_truth: walker.right, ..Look::lost(truth) };
+    match answer {
+        Err(_) => look.refused = true,
+        Ok(imagined) => {
+            let mover = !truth.turn();
+            let legal = imagined.legal.iter();
+            let legal = legal.map(|code| Action::from_code(*code, mover.is_black())).collect();
+            look.state = is_true(&imagined.state, truth);
+            look.judge_moves(legal, truth);
+            let end = crate::world::learned::ending(imagined);
+            look.judge_end(end, terminal(truth, truth.legal_moves().len()));
+        }
+    }
+    look
+}

@@ -1,0 +1,90 @@
+//! The picture: what still holds after so many imagined plies, along games and inside searches.
+
+use super::measure::{Counts, Depth, Share};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use std::io;
+use std::path::Path;
+
+/// Depths with fewer states say nothing.
+const FEWEST: u64 = 10;
+
+/// What of a depth is drawn.
+type Of = fn(&Depth) -> Share;
+type Failure = DrawingAreaErrorKind<io::Error>;
+
+/// Writes the picture: a panel for states, one for legal moves, one for ends of the game.
+///
+/// # Errors
+/// There is nothing to draw, or the file cannot be written.
+pub(super) fn draw(curves: &[(String, Counts)], path: &Path) -> Result<(), String> {
+    let panels: [(&str, Of); 3] = [
+        ("state exactly right", |depth| depth.state),
+        ("legal moves exactly right", |depth| depth.legal),
+        ("end of the game right", |depth| depth.end),
+    ];
+    let points = |counts: &Counts, of: Of| -> Vec<(f64, f64)> {
+        let rows = counts.depths.iter().enumerate();
+        rows.filter(|(_, depth)| of(depth).of >= FEWEST)
+            .filter_map(|(at, depth)| Some(((at + 1) as f64, of(depth).get()?)))
+            .collect()
+    };
+    let deepest = curves.iter().map(|(_, counts)| counts.depth()).max().unwrap_or(0) as f64;
+    let all: Vec<_> = panels
+        .iter()
+        .map(|(title, of)| {
+            let lines = curves.iter().map(|(name, counts)| (name.as_str(), points(counts, *of)));
+            (*title, lines.collect::<Vec<_>>())
+        })
+        .collect();
+    if all.iter().all(|(_, lines)| lines.iter().all(|(_, points)| points.is_empty())) {
+        return Err(format!("{}: too few states to plot", path.display()));
+    }
+    let paint = || {
+        let area = SVGBackend::new(path, (1500, 560)).into_drawing_area();
+        area.fill(&WHITE)?;
+        for (place, (title, lines)) in area.split_evenly((1, 3)).iter().zip(&all) {
+            panel(place, title, deepest, lines)?;
+        }
+        area.present()
+    };
+    paint().map_err(|error: Failure| format!("{}: {error}", path.display()))
+}
+
+fn panel(
+    area: &DrawingArea<SVGBackend<'_>, Shift>,
+    title: &str,
+    deepest: f64,
+    lines: &[(&str, Vec<(f64, f64)>)],
+) -> Result<(), Failure> {
+    let points = lines.iter().flat_map(|(_, points)| points);
+    let lowest = points.map(|(_, share)| *share).fold(1.0, f64::min);
+    let mut chart = ChartBuilder::on(area)
+        .caption(title, ("sans-serif", 18))
+        .margin(15)
+        .x_label_area_size(40)
+        .y_label_area_size(60)
+        .build_cartesian_2d(0.5..deepest + 0.5, lowest - 0.05 * (1.01 - lowest)..1.0)?;
+    chart
+        .configure_mesh()
+        .max_light_lines(1)
+        .x_desc("imagined plies")
+        .x_label_formatter(&|ply| format!("{ply:.0}"))
+        .y_label_formatter(&|share| format!("{:.1} %", 100.0 * share))
+        .draw()?;
+    for (number, (name, points)) in lines.iter().enumerate() {
+        let colour = Palette99::pick(number).to_rgba();
+        let line = colour.stroke_width(2);
+        chart
+            .draw_series(LineSeries::new(points.iter().copied(), line))?
+            .label(*name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
+        chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::LowerLeft)
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.3))
+        .draw()
+}

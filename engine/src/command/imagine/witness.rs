@@ -1,0 +1,134 @@
+//! A search in the imagined world with a witness beside it, who plays the same moves by the rules and
+//! counts what of the imagined states is true. The search sees nothing of him.
+
+use super::measure::{Counts, Look};
+use crate::action::Action;
+use crate::game::Game;
+use crate::options::Settings;
+use crate::world::memory::Memory;
+use crate::world::{LearnedWorld, RulesWorld, learned};
+use mcts::{Control, Flow, Leaf, Params, Searcher, View, Wdl, World};
+use nn::data::label::terminal;
+use nn::data::validation::Stretch;
+use nn::infer::CpuEvaluator;
+use nn::transition::is_true;
+use nn::{EvalError, Evaluator};
+use shakmaty::{CastlingMode, Chess, Position};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of the tree, and of the states imagined: more than a few thousand nodes need.
+const BYTES: usize = 64 << 20;
+
+struct Witness {
+    world: LearnedWorld,
+    counts: Arc<Mutex<Counts>>,
+}
+
+#[derive(Clone)]
+struct State {
+    imagined: learned::State,
+    /// The state before the last move, the move, and whether that state was right.
+    last: Option<(Box<learned::State>, Action, bool)>,
+    /// None after a move that is not legal.
+    truth: Option<Chess>,
+    depth: usize,
+}
+
+impl Witness {
+    fn testify(&self, state: &State, leaf: &Leaf<Action>) {
+        let Some((before, action, right)) = &state.last else { return };
+        let mut look = Look { from_truth: *right, ..Look::lost(state.truth.as_ref()) };
+        look.refused = matches!(leaf, Leaf::Refused);
+        // What was asked just now is remembered, so that one step leads there.
+        let mut after = (**before).clone();
+        self.world.step(&mut after, *action);
+        if let (Some(truth), Some(position), false) = (&state.truth, after.position(), look.refused)
+        {
+            look.state = is_true(position, truth);
+            let (legal, end) = match leaf {
+                Leaf::Open { edges, .. } => (edges.iter().map(|e| e.action).collect(), None),
+                Leaf::Over(end) => (Vec::new(), Some(*end)),
+                Leaf::Refused => (Vec::new(), None),
+            };
+            look.judge_moves(legal, truth);
+            look.judge_end(end, terminal(truth, truth.legal_moves().len()));
+            // At an end nobody asks for moves.
+            look.legal |= end.is_some() && look.end;
+        }
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.take_in(state.depth - 1, &look);
+    }
+}
+
+impl World for Witness {
+    type State = State;
+    type Action = Action;
+    type Error = EvalError;
+
+    fn step(&self, state: &mut State, action: Action) -> Option<Wdl> {
+        let right = match (state.imagined.position(), &state.truth) {
+            (Some(imagined), Some(truth)) => is_true(imagined, truth),
+            _ => false,
+        };
+        let before = Box::new(state.imagined.clone());
+        let end = self.world.step(&mut state.imagined, action);
+        state.last = Some((before, action, right));
+        state.truth = state.truth.take().and_then(|mut truth| {
+            let m = action.to_move(&truth).filter(|m| truth.is_legal(*m))?;
+            truth.play_unchecked(m);
+            Some(truth)
+        });
+        state.depth += 1;
+        end
+    }
+
+    fn evaluate(&self, leaves: &[&State]) -> Result<Vec<Leaf<Action>>, EvalError> {
+        let states: Vec<&learned::State> = leaves.iter().map(|state| &state.imagined).collect();
+        let answers = self.world.evaluate(&states)?;
+        leaves.iter().zip(&answers).for_each(|(state, leaf)| self.testify(state, leaf));
+        Ok(answers)
+    }
+}
+
+struct ToTheEnd;
+
+impl<W: World> Control<W> for ToTheEnd {
+    fn tick(&self, _view: &View<'_, W>) -> Flow {
+        Flow::Continue
+    }
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Searches from the beginning of each stretch, with the engine's own settings and one thread, and adds
+/// to `counts`.
+pub(super) fn search(
+    evaluator: &Arc<CpuEvaluator>,
+    stretches: &[&Stretch],
+    nodes: u64,
+    counts: Counts,
+) -> Counts {
+    let counts = Arc::new(Mutex::new(counts));
+    let settings = Settings::default();
+    let params = Params { batch: evaluator.preferred_batch(), ..Params::default() };
+    let mut searcher: Searcher<Witness> = Searcher::new(params, BYTES);
+    for stretch in stretches {
+        let game = Game::new(stretch.start.clone(), CastlingMode::Chess960);
+        let judge: Arc<dyn Evaluator> = evaluator.clone();
+        let rules = RulesWorld::new(judge.clone(), settings.scoring, settings.state_value_share);
+        let memory = Arc::new(Memory::new(BYTES));
+        let Some(world) = LearnedWorld::new(judge, rules, memory) else { break };
+        let root = State {
+            imagined: learned::State::root(&game),
+            last: None,
+            truth: Some(stretch.start.clone()),
+            depth: 0,
+        };
+        let witness = Witness { world, counts: counts.clone() };
+        searcher.set_root(root, None);
+        searcher.run(&witness, 1, Some(nodes), &ToTheEnd);
+    }
+    let counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+    counts.clone()
+}
