@@ -274,9 +274,12 @@ fn a_doubtful_end_is_no_proof() {
     // The heads contradict each other: the game goes on.
     assert!(matches!(leaf([0.3, 0.7, 0.0], true), Leaf::Open { .. }));
     assert!(matches!(leaf([0.7, 0.3, 0.0], true), Leaf::Open { .. }));
-    match leaf([0.3, 0.4, 0.3], false) {
-        Leaf::Over(end) => assert!(end != Wdl::LOSS && end.loss > end.draw && end.win == 0.0),
-        other => panic!("{other:?}"),
+    // Nobody can move: over, whatever the head for ends says, and no proof.
+    for end in [[0.3, 0.4, 0.3], [0.9, 0.06, 0.04]] {
+        match leaf(end, false) {
+            Leaf::Over(end) => assert!(end != Wdl::LOSS && end.loss > end.draw && end.win == 0.0),
+            other => panic!("{other:?}"),
+        }
     }
 }
 

@@ -29,8 +29,10 @@ pub struct Imagined {
     pub state: Chess,
     /// Probabilities that the game goes on, is lost by the side now to move, is drawn; they sum to 1.
     pub end: [f32; 3],
-    /// Its legal moves, in the frame of the state that was asked about.
+    /// Its legal moves, in the frame of the state that was asked about; none where the game is over.
     pub legal: Vec<MoveCode>,
+    /// Of each, the probability that it is legal.
+    pub certainty: Vec<f32>,
     /// Moves called legal that begin at no man of the mover's, or end at another one: struck off.
     pub struck: usize,
     /// Of the new state, over `legal`; None without a legal move.
@@ -56,7 +58,7 @@ pub enum Refusal {
     NotANumber(&'static str),
     /// More legal moves than [`MOST_MOVES`].
     TooManyMoves(usize),
-    /// The game is said to go on, and no move is said to be legal.
+    /// No move called legal moves a man of the mover's.
     NoMoves,
 }
 
@@ -80,7 +82,7 @@ impl Refusal {
             },
             Refusal::NotANumber(_) => "no number",
             Refusal::TooManyMoves(_) => "too many moves",
-            Refusal::NoMoves => "no move and no end",
+            Refusal::NoMoves => "no move of a man",
         }
     }
 }
@@ -93,7 +95,7 @@ impl fmt::Display for Refusal {
             Refusal::TooManyMoves(count) => {
                 write!(f, "{count} legal moves, no position has more than {MOST_MOVES}")
             }
-            Refusal::NoMoves => write!(f, "no legal move, yet the game is said to go on"),
+            Refusal::NoMoves => write!(f, "no move called legal moves a man of the mover's"),
         }
     }
 }
@@ -125,7 +127,8 @@ pub fn is_true(imagined: &Chess, truth: &Chess) -> bool {
 pub(crate) struct Told {
     pub board: NextBoard,
     pub end: [f32; 3],
-    pub legal: Vec<MoveCode>,
+    /// With the probability that it is legal.
+    pub legal: Vec<(MoveCode, f32)>,
 }
 
 impl Told {
@@ -140,13 +143,13 @@ impl Told {
         if told > MOST_MOVES {
             return Err(Refusal::TooManyMoves(told));
         }
-        let mut legal = self.legal;
-        legal.retain(|m| moves_a_man(&state, mover, *m));
-        let [going_on, lost, drawn] = self.end;
-        if legal.is_empty() && going_on >= lost.max(drawn) {
+        let men = self.legal.into_iter().filter(|(m, _)| moves_a_man(&state, mover, *m));
+        let (legal, certainty): (Vec<MoveCode>, Vec<f32>) = men.unzip();
+        if legal.is_empty() && told > 0 {
             return Err(Refusal::NoMoves);
         }
-        Ok(Imagined { state, end: self.end, struck: told - legal.len(), legal, evaluation: None })
+        let struck = told - legal.len();
+        Ok(Imagined { state, end: self.end, legal, certainty, struck, evaluation: None })
     }
 }
 
@@ -223,7 +226,8 @@ mod tests {
         let board = NextBoard::of(&after);
         let home = |to| MoveCode { from: 60, to, promotion: 0 };
         let parse = |legal: &[MoveCode], end: [f32; 3], change: &dyn Fn(&mut NextBoard)| {
-            let mut told = Told { board: board.clone(), end, legal: legal.to_vec() };
+            let legal = legal.iter().map(|m| (*m, 0.9)).collect();
+            let mut told = Told { board: board.clone(), end, legal };
             change(&mut told.board);
             told.parse(&step(&before, 4, 12))
         };
@@ -237,8 +241,11 @@ mod tests {
         let theirs = MoveCode { from: 12, to: 13, promotion: 0 };
         let struck = parse(&[nobody, home(59), theirs], on, &same).expect("a state");
         assert_eq!((struck.struck, struck.legal), (2, vec![home(59)]));
+        assert_eq!(struck.certainty, [0.9]);
         assert_eq!(parse(&[nobody], on, &same), Err(Refusal::NoMoves));
-        assert!(parse(&[], lost, &same).is_ok_and(|end| end.legal.is_empty()));
+        for end in [on, lost] {
+            assert!(parse(&[], end, &same).is_ok_and(|end| end.legal.is_empty()));
+        }
         let many = vec![home(59); MOST_MOVES + 1];
         assert_eq!(parse(&many, on, &same), Err(Refusal::TooManyMoves(219)));
         let king = parse(&[home(59)], on, &|board| board.pieces[60] = 0).expect_err("no king");

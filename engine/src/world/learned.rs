@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// From this probability on an imagined end is taken for one even if the network names legal moves too,
-/// and for certain: a mate is then a proof. Below it an end needs a position without moves, and counts
-/// with its probability. Measured: see `assets/imagined.md`.
+/// and for certain: a mate is then a proof. Otherwise an end is a position without moves, and no proof.
+/// Measured: see `assets/imagined.md`.
 const CERTAIN: f32 = 0.99;
 
 /// A state of the tree: known, or known but for the actions since.
@@ -248,15 +248,12 @@ impl LearnedWorld {
 /// The end of the game that the network means, as the side to move sees it; None if the game goes on.
 #[must_use]
 pub fn ending(imagined: &Imagined) -> Option<Wdl> {
-    let [going_on, lost, drawn] = imagined.end;
-    if going_on >= lost.max(drawn) {
-        return None;
-    }
+    let [_, lost, drawn] = imagined.end;
     if lost.max(drawn) >= CERTAIN {
         return Some(if lost > drawn { Wdl::LOSS } else { Wdl::DRAW });
     }
-    // No proof, but a guess between the two.
-    let loss = lost / (lost + drawn);
+    // Nobody can move: which end it is, the head for ends says better than whether it is one.
+    let loss = if lost + drawn > 0.0 { lost / (lost + drawn) } else { 0.5 };
     imagined.legal.is_empty().then_some(Wdl { win: 0.0, draw: 1.0 - loss, loss })
 }
 

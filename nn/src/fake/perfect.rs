@@ -49,12 +49,13 @@ impl<E: Evaluator> Perfect<E> {
             Terminal::Lost => [0.0, 1.0, 0.0],
             Terminal::Drawn => [0.0, 0.0, 1.0],
         };
-        let legal = moves.iter().filter_map(|m| MoveCode::new(*m, flip)).collect();
+        let legal: Vec<MoveCode> = moves.iter().filter_map(|m| MoveCode::new(*m, flip)).collect();
+        let certainty = vec![1.0; legal.len()];
         let evaluation = if moves.is_empty() {
             None
         } else {
             self.0.evaluate(&[Query { position: &state, legal: &moves }])?.pop()
         };
-        Ok(Ok(Imagined { state, end, legal, struck: 0, evaluation }))
+        Ok(Ok(Imagined { state, end, legal, certainty, struck: 0, evaluation }))
     }
 }
