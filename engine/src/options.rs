@@ -211,10 +211,7 @@ pub static TABLE: &[Entry] = &[
         name: "WorldModel",
         kind: Kind::Combo { default: "rules", choices: &["rules", "learned"] },
         help: "Where tree search looks ahead: by the rules of chess, or in the network's imagination; that takes up to as much memory again as `Hash`.",
-        store: |s, v| {
-            s.world_model =
-                if v.text() == "learned" { WorldModel::Learned } else { WorldModel::Rules };
-        },
+        store: |s, v| s.world_model = WorldModel::named(v.text()),
     },
     Entry {
         name: "MinibatchSize",

@@ -105,7 +105,7 @@ mod tests {
         for heading in ["1. e4", "1... e5", "2. Nf3"] {
             assert!(text.contains(heading), "{text}");
         }
-        assert_eq!(text.matches("imagined").count(), 3, "{text}");
+        assert_eq!(text.matches("   imagined   ").count(), 3, "{text}");
         let castled = print(&["r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "--chess960", "e1h1"]);
         assert!(castled.unwrap().contains("O-O"));
     }

@@ -20,6 +20,14 @@ pub enum WorldModel {
     Learned,
 }
 
+impl WorldModel {
+    /// By the option's value; the rules, if that is none.
+    #[must_use]
+    pub fn named(name: &str) -> WorldModel {
+        if name == "learned" { WorldModel::Learned } else { WorldModel::Rules }
+    }
+}
+
 /// The world that the options ask for.
 pub enum AnyWorld {
     Rules(RulesWorld),

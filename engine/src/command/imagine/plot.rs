@@ -6,6 +6,8 @@ use plotters::prelude::*;
 use std::io;
 use std::path::Path;
 
+/// Width of the names beside the charts, in pixels.
+const LEGEND: u32 = 280;
 /// Depths with fewer states say nothing.
 const FEWEST: u64 = 10;
 
@@ -33,18 +35,24 @@ pub(super) fn draw(curves: &[(String, Counts)], path: &Path) -> Result<(), Strin
     let all: Vec<_> = panels
         .iter()
         .map(|(title, of)| {
-            let lines = curves.iter().map(|(name, counts)| (name.as_str(), points(counts, *of)));
+            let lines = curves.iter().map(|(_, counts)| points(counts, *of));
             (*title, lines.collect::<Vec<_>>())
         })
         .collect();
-    if all.iter().all(|(_, lines)| lines.iter().all(|(_, points)| points.is_empty())) {
+    if all.iter().all(|(_, lines)| lines.iter().all(Vec::is_empty)) {
         return Err(format!("{}: too few states to plot", path.display()));
     }
     let paint = || {
-        let area = SVGBackend::new(path, (1500, 560)).into_drawing_area();
+        let area = SVGBackend::new(path, (1500 + LEGEND, 500)).into_drawing_area();
         area.fill(&WHITE)?;
-        for (place, (title, lines)) in area.split_evenly((1, 3)).iter().zip(&all) {
+        let (charts, names) = area.split_horizontally(1500);
+        for (place, (title, lines)) in charts.split_evenly((1, 3)).iter().zip(&all) {
             panel(place, title, deepest, lines)?;
+        }
+        for (number, (name, _)) in curves.iter().enumerate() {
+            let height = 60 + 24 * i32::try_from(number).unwrap_or(0);
+            names.draw(&PathElement::new([(0, height), (20, height)], style(number)))?;
+            names.draw(&Text::new(name.as_str(), (28, height - 6), ("sans-serif", 14)))?;
         }
         area.present()
     };
@@ -55,9 +63,9 @@ fn panel(
     area: &DrawingArea<SVGBackend<'_>, Shift>,
     title: &str,
     deepest: f64,
-    lines: &[(&str, Vec<(f64, f64)>)],
+    lines: &[Vec<(f64, f64)>],
 ) -> Result<(), Failure> {
-    let points = lines.iter().flat_map(|(_, points)| points);
+    let points = lines.iter().flatten();
     let lowest = points.map(|(_, share)| *share).fold(1.0, f64::min);
     let mut chart = ChartBuilder::on(area)
         .caption(title, ("sans-serif", 18))
@@ -72,19 +80,16 @@ fn panel(
         .x_label_formatter(&|ply| format!("{ply:.0}"))
         .y_label_formatter(&|share| format!("{:.1} %", 100.0 * share))
         .draw()?;
-    for (number, (name, points)) in lines.iter().enumerate() {
-        let colour = Palette99::pick(number).to_rgba();
-        let line = colour.stroke_width(2);
-        chart
-            .draw_series(LineSeries::new(points.iter().copied(), line))?
-            .label(*name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
-        chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
+    for (number, points) in lines.iter().enumerate() {
+        let line = style(number);
+        chart.draw_series(LineSeries::new(points.iter().copied(), line))?;
+        let dots = points.iter().map(|&point| Circle::new(point, 3, line.color.filled()));
+        chart.draw_series(dots)?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerLeft)
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK.mix(0.3))
-        .draw()
+    Ok(())
+}
+
+/// Colour and width of a curve.
+fn style(number: usize) -> ShapeStyle {
+    Palette99::pick(number).to_rgba().stroke_width(2)
 }

@@ -166,7 +166,7 @@ mod tests {
         assert!(text.contains("20 imagined, 20 true"), "{text}");
     }
 
-    /// Swaps two men, loses a move and a right, and refuses every second question.
+    /// Swaps two men, loses a move and two rights, and refuses every second question.
     struct Odd(AtomicUsize);
 
     impl Transition for Odd {
@@ -176,7 +176,7 @@ mod tests {
             }
             let mut answers = Perfect(Uniform).imagine(batch)?;
             for imagined in answers.iter_mut().flatten() {
-                let odd = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RBNQKBNR b KQk - 0 1";
+                let odd = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/NRBQKBNR b Kk - 0 1";
                 let odd: Fen = odd.parse().unwrap();
                 imagined.state = odd.into_position(shakmaty::CastlingMode::Standard).unwrap();
                 imagined.legal.remove(0);
@@ -188,8 +188,8 @@ mod tests {
     #[test]
     fn differences_are_marked() {
         let text = shown("e2e4 e7e5", &Odd(AtomicUsize::new(0)));
-        assert!(text.contains("[B][N]") && text.contains("[N][B]"), "{text}");
-        assert!(text.contains("KQk - 0   truly b KQkq - 0"), "{text}");
+        assert!(text.contains("[N][R]") && text.contains("[R][N]"), "{text}");
+        assert!(text.contains("b Kk - 0   truly b KQkq - 0"), "{text}");
         assert!(text.contains("19 imagined, 20 true; missing"), "{text}");
         assert!(text.contains("refused: 300 legal moves"), "{text}");
     }
