@@ -305,10 +305,10 @@ impl Evaluator for Dreaming {
 /// Makes a network, as often as it is asked.
 type Make = Box<dyn Fn() -> CpuEvaluator>;
 
-/// Plays a few moves against itself; what was said.
-fn play(evaluator: impl Evaluator + 'static, chess960: bool) -> Vec<String> {
+/// Plays a few moves against itself in the world of that name; what was said.
+fn play(evaluator: impl Evaluator + 'static, chess960: bool, world: &str) -> Vec<String> {
     let mut session = Session::start(setup(evaluator));
-    session.send("setoption name WorldModel value learned");
+    session.send(&format!("setoption name WorldModel value {world}"));
     session.send("setoption name Threads value 2");
     session.send(&format!("setoption name UCI_Chess960 value {chess960}"));
     for (fen, _) in STARTS.iter().filter(|(_, kind)| *kind == chess960) {
@@ -353,10 +353,10 @@ fn garbage_networks_play_legal_moves_and_say_what_happened() {
         ("NaN", Box::new(|| garbage(|_| f32::NAN))),
     ];
     for (name, network) in networks {
-        for chess960 in [false, true] {
+        for (chess960, world) in [(false, "learned"), (true, "learned"), (false, "learned-twice")] {
             // A network that cannot even judge the root is replaced when it is loaded; so both are tried.
-            let said = play(network(), chess960);
-            let healthy = play(Dreaming(network()), chess960);
+            let said = play(network(), chess960, world);
+            let healthy = play(Dreaming(network()), chess960, world);
             let told = |line: &String| line.contains("learned world: ");
             assert!(healthy.iter().any(told), "{name}: {}", healthy.join("\n"));
             let refused = |line: &String| told(line) && line.contains(" refused: ");
@@ -370,15 +370,15 @@ fn garbage_networks_play_legal_moves_and_say_what_happened() {
 
 #[test]
 fn refusals_have_names_in_the_note() {
-    let said = play(Dreaming(garbage(|_| 0.0)), false);
+    let said = play(Dreaming(garbage(|_| 0.0)), false, "learned");
     assert!(said.iter().any(|line| line.contains("no king ")), "{}", said.join("\n"));
-    let said = play(Dreaming(garbage(|_| f32::NAN)), false);
+    let said = play(Dreaming(garbage(|_| f32::NAN)), false, "learned");
     assert!(said.iter().any(|line| line.contains("no number ")), "{}", said.join("\n"));
 }
 
 #[test]
 fn a_network_without_imagination_searches_by_the_rules() {
-    let said = play(Hashed::default(), false);
+    let said = play(Hashed::default(), false, "learned");
     assert!(said.iter().any(|line| line.contains("imagines no positions")), "{}", said.join("\n"));
     assert!(!said.iter().any(|line| line.contains("learned world: ")));
 }
@@ -425,6 +425,31 @@ fn the_network_answers_alike_in_any_batch() {
             (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
         }
     }
+    the_second_look_is_at_the_imagined_position(&evaluator, &steps);
     // Not a measurement: a network whose frames were mixed up would get nothing right.
     assert!(right * 10 > steps.len() * 8, "{right} of {}", steps.len());
+}
+
+/// Where the network calls just the legal moves legal, a second look at an imagined position is its plain
+/// opinion of that position but for the doubt in each move.
+fn the_second_look_is_at_the_imagined_position(evaluator: &CpuEvaluator, steps: &[Step<'_>]) {
+    let mut answers = evaluator.imagine(steps).unwrap();
+    evaluator.look_again(&mut answers).unwrap();
+    let mut alike = 0;
+    for (step, imagined) in steps.iter().zip(&answers) {
+        let Ok(imagined) = imagined else { continue };
+        let (state, flip) = (&imagined.state, step.state.turn().is_black());
+        let moves = imagined.legal.iter();
+        let moves: Vec<_> =
+            moves.filter_map(|code| Action::from_code(*code, flip).to_move(state)).collect();
+        let right =
+            moves.len() == state.legal_moves().len() && moves.iter().all(|m| state.is_legal(*m));
+        let Some(looked) = imagined.evaluation.as_ref().filter(|_| right) else { continue };
+        let plain = evaluator.evaluate(&[Query { position: state, legal: &moves }]).unwrap();
+        assert!((plain[0].value - looked.value).abs() < 1e-4);
+        let values = plain[0].action_values.iter().zip(&looked.action_values);
+        values.for_each(|(plain, looked)| assert!((plain - looked).abs() < 1e-4));
+        alike += 1;
+    }
+    assert!(alike * 2 > steps.len(), "{alike} of {} move lists are right", steps.len());
 }

@@ -270,8 +270,9 @@ fn world(job: &Job, tree: &mut Tree, origin: &(usize, Settings)) -> AnyWorld {
     if settings.world_model == WorldModel::Rules {
         return AnyWorld::Rules(rules());
     }
+    let twice = settings.world_model == WorldModel::LearnedTwice;
     match LearnedWorld::new(evaluator.clone(), rules(), tree.imagined(origin)) {
-        Some(world) => AnyWorld::Learned(world),
+        Some(world) => AnyWorld::Learned(if twice { world.looking_twice() } else { world }),
         None => {
             job.output.note(format_args!(
                 "{} imagines no positions; searching by the rules",

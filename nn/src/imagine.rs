@@ -8,8 +8,10 @@ use crate::evaluator::{EvalError, Evaluation};
 use crate::infer::{CpuEvaluator, GROUP, answer, softmax};
 use crate::metrics::best_index;
 use crate::net::{BUCKETS, Layout, TOKENS};
-use crate::transition::{Imagined, Refusal, Step, Told, Transition};
+use crate::transition::{Imagined, Refusal, Step, Told, Transition, moves_a_man};
+use shakmaty::Position;
 use std::cell::RefCell;
+use std::ops::Range;
 
 /// The moves that the legality head finds legal at position `p` of a pass over all heads, by (from,
 /// to, promotion) of the input's frame.
@@ -93,6 +95,59 @@ impl Transition for CpuEvaluator {
             Ok(batch.chunks(GROUP).flat_map(|group| imagine_group(self, group, trace)).collect())
         })
     }
+
+    fn look_again(&self, answers: &mut [Result<Imagined, Refusal>]) -> Result<(), EvalError> {
+        let open = answers.iter_mut().filter_map(|answer| answer.as_mut().ok());
+        let mut open: Vec<&mut Imagined> = open.filter(|state| !state.legal.is_empty()).collect();
+        TRACE.with_borrow_mut(|trace| {
+            open.chunks_mut(GROUP).for_each(|group| look_group(self, group, trace));
+        });
+        Ok(())
+    }
+}
+
+/// The second look at a few states. One that answers no number, or no move, changes nothing.
+fn look_group(
+    CpuEvaluator { layout, weights }: &CpuEvaluator,
+    group: &mut [&mut Imagined],
+    trace: &mut Trace,
+) {
+    let seen: Vec<Features> =
+        group.iter().map(|imagined| Features::imagined(&imagined.state)).collect();
+    let items: Vec<Item<'_>> = seen.iter().map(|features| Item { features, moves: &[] }).collect();
+    forward(layout, weights, &items, Heads::All, false, trace);
+    let found: Vec<(Vec<MoveCode>, Vec<f32>)> = group
+        .iter()
+        .enumerate()
+        .map(|(p, imagined)| {
+            let (state, mover) = (&imagined.state, imagined.state.turn());
+            let moves = moves_above(layout, trace, p, LIKELY).into_iter();
+            moves.filter(|(m, _)| moves_a_man(state, mover, *m)).unzip()
+        })
+        .collect();
+    let items: Vec<Item<'_>> =
+        seen.iter().zip(&found).map(|(features, (moves, _))| Item { features, moves }).collect();
+    move_heads(layout, weights, &items, trace);
+    let mut start = 0;
+    for (p, (imagined, (moves, certainty))) in group.iter_mut().zip(found).enumerate() {
+        let range = start..start + moves.len();
+        start = range.end;
+        let Ok(evaluation) = evaluation(trace, range, p) else { continue };
+        // A state keeps its moves in the frame of the side that moved before.
+        imagined.legal = moves.into_iter().map(MoveCode::turned).collect();
+        imagined.evaluation = Some(doubted(evaluation, &certainty));
+        imagined.certainty = certainty;
+    }
+}
+
+/// The opinion of position `p` and its `moves` after a pass.
+fn evaluation(trace: &Trace, moves: Range<usize>, p: usize) -> Result<Evaluation, EvalError> {
+    answer(
+        &trace.policy[moves.clone()],
+        &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
+        &trace.value[p * BUCKETS..][..BUCKETS],
+        &trace.result[p * 3..][..3],
+    )
 }
 
 /// One pass for the states, then the move heads again over what it found legal.
@@ -123,13 +178,7 @@ fn imagine_group(
         if moves.is_empty() {
             continue;
         }
-        let evaluation = answer(
-            &trace.policy[moves.clone()],
-            &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
-            &trace.value[p * BUCKETS..][..BUCKETS],
-            &trace.result[p * 3..][..3],
-        );
-        match evaluation {
+        match evaluation(trace, moves, p) {
             Ok(evaluation) => state.evaluation = Some(doubted(evaluation, &state.certainty)),
             Err(EvalError::NotANumber(head)) => *imagined = Err(Refusal::NotANumber(head)),
             Err(_) => *imagined = Err(Refusal::NoMoves),

@@ -47,6 +47,15 @@ pub trait Transition: Send + Sync {
     /// # Errors
     /// The device failed. An answer that makes no state is no error but a [`Refusal`].
     fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError>;
+
+    /// Looks at states that go on once more, as positions of their own (`MAV(s)`), and takes their legal
+    /// moves and the opinions of them from there. Nothing is done where a second look tells nothing new.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn look_again(&self, _answers: &mut [Result<Imagined, Refusal>]) -> Result<(), EvalError> {
+        Ok(())
+    }
 }
 
 /// Why an answer makes no state.
@@ -169,7 +178,7 @@ fn clock(step: &Step<'_>) -> u32 {
 
 /// The move begins at a man of the mover's, and ends at no other one but the rook a king castles with.
 /// `viewer` is the side that does not move in `state`.
-fn moves_a_man(state: &Chess, viewer: Color, m: MoveCode) -> bool {
+pub(crate) fn moves_a_man(state: &Chess, viewer: Color, m: MoveCode) -> bool {
     let (board, mover) = (state.board(), state.turn());
     let (from, to) = (square(m.from, viewer), square(m.to, viewer));
     let target = board.piece_at(to).filter(|piece| piece.color == mover);

@@ -147,6 +147,7 @@ pub struct LearnedWorld {
     rules: RulesWorld,
     memory: Arc<Memory>,
     tally: Tally,
+    twice: bool,
 }
 
 impl LearnedWorld {
@@ -159,7 +160,14 @@ impl LearnedWorld {
         memory: Arc<Memory>,
     ) -> Option<LearnedWorld> {
         evaluator.transition()?;
-        Some(LearnedWorld { evaluator, rules, memory, tally: Tally::default() })
+        Some(LearnedWorld { evaluator, rules, memory, tally: Tally::default(), twice: false })
+    }
+
+    /// The same world, with a second look at each imagined state ([`nn::transition::Transition::look_again`]):
+    /// its moves and values are told better by `MAV(s')` than by `MAV(s, a)`, for a second call.
+    #[must_use]
+    pub fn looking_twice(self) -> LearnedWorld {
+        LearnedWorld { twice: true, ..self }
     }
 
     /// The world of the root alone.
@@ -198,9 +206,12 @@ impl LearnedWorld {
             .iter()
             .map(|(state, action)| Step { state, action: action.to_code(state.turn().is_black()) })
             .collect();
-        let answers = network.imagine(&steps)?;
+        let mut answers = network.imagine(&steps)?;
         if answers.len() != steps.len() {
             return Err(silent());
+        }
+        if self.twice {
+            network.look_again(&mut answers)?;
         }
         answers.iter().for_each(|answer| self.tally.take_in(answer));
         Ok(answers)

@@ -18,13 +18,19 @@ pub enum WorldModel {
     Rules,
     /// What the network imagines (paper 000, section 3.1).
     Learned,
+    /// The same, each imagined position looked at once more.
+    LearnedTwice,
 }
 
 impl WorldModel {
     /// By the option's value; the rules, if that is none.
     #[must_use]
     pub fn named(name: &str) -> WorldModel {
-        if name == "learned" { WorldModel::Learned } else { WorldModel::Rules }
+        match name {
+            "learned" => WorldModel::Learned,
+            "learned-twice" => WorldModel::LearnedTwice,
+            _ => WorldModel::Rules,
+        }
     }
 }
 

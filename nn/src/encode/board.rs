@@ -96,11 +96,17 @@ impl Features {
         Features::of(position).marked(action)
     }
 
+    /// `MAV(s)` of a state that the network imagined, with whatever en passant it said.
+    #[must_use]
+    pub fn imagined(state: &Chess) -> Features {
+        Features::told(state, EnPassantMode::Always)
+    }
+
     /// `MAV(s, a)` of a state that the network imagined: it said itself whether en passant is possible,
     /// and no rules are asked whether that is so.
     #[must_use]
     pub fn imagined_with_action(state: &Chess, action: MoveCode) -> Features {
-        Features::told(state, EnPassantMode::Always).marked(action)
+        Features::imagined(state).marked(action)
     }
 
     fn marked(mut self, action: MoveCode) -> Features {

@@ -27,6 +27,12 @@ impl MoveCode {
         })
     }
 
+    /// The same move in the frame of the other side.
+    #[must_use]
+    pub fn turned(self) -> MoveCode {
+        MoveCode { from: self.from ^ 56, to: self.to ^ 56, ..self }
+    }
+
     /// A bijection between move codes and `0..MOVE_CODES`.
     #[must_use]
     pub fn index(self) -> usize {
