@@ -135,7 +135,7 @@ mod tests {
             writer.write(&Game::Mavg(game)).unwrap();
         }
         writer.finish_file().unwrap();
-        let words = ["--measure", &games, "--depth", "3", "--searches", "1", "--nodes", "20"];
+        let words = ["--measure", &games, "--depth", "3", "--searches", "1", "--nodes", "200"];
         let text = print(&[&words[..], &["--plot", &plot]].concat());
         let drawn = std::fs::read_to_string(&plot).unwrap_or_default();
         for path in [&games, &plot] {
