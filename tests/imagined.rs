@@ -6,7 +6,7 @@ use engine::world::rules::{self, Scoring};
 use engine::world::{LearnedWorld, RulesWorld, learned};
 use engine::{Action, Game};
 use mavka_tests::{Dice, Session, setup};
-use mcts::{Control, Flow, Leaf, Params, Searcher, View, Wdl, World};
+use mcts::{Leaf, Params, Patient, Searcher, Wdl, World};
 use nn::checkpoint::Network;
 use nn::cpu::Arithmetic;
 use nn::fake::{Hashed, Perfect, Uniform};
@@ -37,17 +37,6 @@ fn learned_world(evaluator: impl Evaluator + 'static, bytes: usize) -> LearnedWo
     LearnedWorld::new(evaluator.clone(), rules_world(evaluator), memory).expect("it imagines")
 }
 
-struct ToTheEnd;
-
-impl<W: World> Control<W> for ToTheEnd {
-    fn tick(&self, _view: &View<'_, W>) -> Flow {
-        Flow::Continue
-    }
-    fn stopped(&self) -> bool {
-        false
-    }
-}
-
 /// One thread, one leaf at a time.
 fn searcher<W: World>() -> Searcher<W> {
     Searcher::new(Params { batch: 1, ..Params::default() }, 8 << 20)
@@ -71,8 +60,8 @@ fn a_perfect_imagination_searches_as_the_rules_do() {
         imagined.set_root(learned::State::root(&game), None);
         let truth = rules_world(Arc::new(Hashed::default()));
         let world = learned_world(Perfect(Hashed::default()), 1 << 24);
-        let a = by_rules.run(&truth, 1, Some(1_500), &ToTheEnd).snapshot;
-        let b = imagined.run(&world, 1, Some(1_500), &ToTheEnd).snapshot;
+        let a = by_rules.run(&truth, 1, Some(1_500), &Patient).snapshot;
+        let b = imagined.run(&world, 1, Some(1_500), &Patient).snapshot;
         assert_eq!(a.lines, b.lines, "{fen}");
         assert_eq!((a.playouts, a.depth, b.refused), (b.playouts, b.depth, 0), "{fen}");
         assert_eq!(world.tally().counts().1, 0);
@@ -161,7 +150,7 @@ fn what_is_forgotten_is_imagined_again() {
     // A search with no memory to speak of is slower, not lost.
     let mut searcher = searcher();
     searcher.set_root(learned::State::root(&game), None);
-    let snapshot = searcher.run(&blank, 2, Some(300), &ToTheEnd).snapshot;
+    let snapshot = searcher.run(&blank, 2, Some(300), &Patient).snapshot;
     assert_eq!((snapshot.playouts, snapshot.refused), (300, 0));
 }
 

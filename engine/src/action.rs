@@ -50,19 +50,19 @@ impl Action {
     /// The same move as the network names it. `flip` where Black moves in the state it is asked about.
     #[must_use]
     pub fn to_code(self, flip: bool) -> MoveCode {
-        let turn = if flip { 56 } else { 0 };
-        MoveCode {
-            from: (self.0 & 63) as u8 ^ turn,
-            to: (self.0 >> 6 & 63) as u8 ^ turn,
+        let code = MoveCode {
+            from: (self.0 & 63) as u8,
+            to: (self.0 >> 6 & 63) as u8,
             promotion: (self.0 >> 12) as u8,
-        }
+        };
+        if flip { code.turned() } else { code }
     }
 
     /// Undoes [`Action::to_code`].
     #[must_use]
     pub fn from_code(code: MoveCode, flip: bool) -> Action {
-        let turn = if flip { 56 } else { 0 };
-        let (from, to) = (u16::from(code.from ^ turn), u16::from(code.to ^ turn));
+        let code = if flip { code.turned() } else { code };
+        let (from, to) = (u16::from(code.from), u16::from(code.to));
         Action(from | to << 6 | u16::from(code.promotion) << 12)
     }
 

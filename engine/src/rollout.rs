@@ -106,18 +106,7 @@ mod tests {
     use crate::action::Action;
     use crate::game::Game;
     use crate::world::rules::State;
-    use mcts::{Control, Flow, Leaf, Searcher, View, World};
-
-    struct Patient;
-
-    impl Control<RulesWorld> for Patient {
-        fn tick(&self, _view: &View<'_, RulesWorld>) -> Flow {
-            Flow::Continue
-        }
-        fn stopped(&self) -> bool {
-            false
-        }
-    }
+    use mcts::{Leaf, Patient, Searcher, World};
 
     fn search(fen: &str, seed: u64, playouts: u64) -> Option<Action> {
         let game = Game::from_fen(fen, false).unwrap();

@@ -3,10 +3,7 @@
 //!
 //! `cargo run --release -p mavka-mcts --example treebench [playouts] [megabytes]`
 
-use mcts::{
-    Params, Searcher,
-    toy::{Patient, Wide},
-};
+use mcts::{Params, Patient, Searcher, toy::Wide};
 use std::time::Instant;
 
 fn main() {

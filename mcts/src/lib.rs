@@ -28,7 +28,7 @@
 //! Scores are win probabilities in [0, 1].
 //!
 //! ```
-//! use mcts::{Params, Searcher, toy::{Nim, Patient}};
+//! use mcts::{Params, Patient, Searcher, toy::Nim};
 //!
 //! let mut searcher = Searcher::new(Params::default(), 1 << 20);
 //! searcher.set_root([1, 2, 2], None);
@@ -60,6 +60,6 @@ pub mod world;
 
 pub use audit::Audit;
 pub use params::{FinalMove, Fpu, Params, VirtualValue};
-pub use search::{Control, Flow, Line, Outcome, Searcher, Snapshot, View};
+pub use search::{Control, Flow, Line, Outcome, Patient, Searcher, Snapshot, View};
 pub use value::Wdl;
 pub use world::{Edge, Leaf, World};

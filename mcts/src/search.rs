@@ -127,6 +127,20 @@ pub trait Control<W: World>: Sync {
     fn stopped(&self) -> bool;
 }
 
+/// A control that lets the search run to its playout limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Patient;
+
+impl<W: World> Control<W> for Patient {
+    fn tick(&self, _: &View<'_, W>) -> Flow {
+        Flow::Continue
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
 /// How a run ended.
 #[derive(Debug)]
 pub struct Outcome<A, E> {

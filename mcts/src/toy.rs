@@ -3,7 +3,6 @@
 
 use crate::{
     rng::mix,
-    search::{Control, Flow, View},
     value::Wdl,
     world::{Edge, Leaf, World},
 };
@@ -235,20 +234,6 @@ impl<W: World<Error = Broken>> World for Faulty<W> {
             }
         }
         Ok(answer)
-    }
-}
-
-/// A control that lets the search run to its playout limit.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Patient;
-
-impl<W: World> Control<W> for Patient {
-    fn tick(&self, _: &View<'_, W>) -> Flow {
-        Flow::Continue
-    }
-
-    fn stopped(&self) -> bool {
-        false
     }
 }
 

@@ -5,13 +5,12 @@ use crate::cpu::{Heads, Item, Trace, Weights, forward, move_heads};
 use crate::data::Terminal;
 use crate::encode::{Features, MoveCode, NextBoard};
 use crate::evaluator::{EvalError, Evaluation};
-use crate::infer::{CpuEvaluator, GROUP, answer, softmax};
+use crate::infer::{CpuEvaluator, GROUP, evaluation, softmax};
 use crate::metrics::best_index;
-use crate::net::{BUCKETS, Layout, TOKENS};
+use crate::net::{Layout, TOKENS};
 use crate::transition::{Imagined, Refusal, Step, Told, Transition, moves_a_man};
 use shakmaty::Position;
 use std::cell::RefCell;
-use std::ops::Range;
 
 /// The moves that the legality head finds legal at position `p` of a pass over all heads, by (from,
 /// to, promotion) of the input's frame.
@@ -138,16 +137,6 @@ fn look_group(
         imagined.evaluation = Some(doubted(evaluation, &certainty));
         imagined.certainty = certainty;
     }
-}
-
-/// The opinion of position `p` and its `moves` after a pass.
-fn evaluation(trace: &Trace, moves: Range<usize>, p: usize) -> Result<Evaluation, EvalError> {
-    answer(
-        &trace.policy[moves.clone()],
-        &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
-        &trace.value[p * BUCKETS..][..BUCKETS],
-        &trace.result[p * 3..][..3],
-    )
 }
 
 /// One pass for the states, then the move heads again over what it found legal.

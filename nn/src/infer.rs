@@ -8,6 +8,7 @@ use crate::net::{BUCKETS, Layout};
 use crate::transition::Transition;
 use shakmaty::Position;
 use std::cell::RefCell;
+use std::ops::Range;
 
 /// Positions that go through the layers together: few enough to stay near the core.
 pub(crate) const GROUP: usize = 4;
@@ -43,12 +44,7 @@ impl Evaluator for CpuEvaluator {
                 for (p, item) in items.iter().enumerate() {
                     let moves = first..first + item.moves.len();
                     first = moves.end;
-                    answers.push(answer(
-                        &trace.policy[moves.clone()],
-                        &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
-                        &trace.value[p * BUCKETS..][..BUCKETS],
-                        &trace.result[p * 3..][..3],
-                    )?);
+                    answers.push(evaluation(trace, moves, p)?);
                 }
             }
             Ok(answers)
@@ -66,6 +62,20 @@ impl Evaluator for CpuEvaluator {
     fn transition(&self) -> Option<&dyn Transition> {
         Some(self)
     }
+}
+
+/// The opinion of position `p` and its `moves` after a pass.
+pub(crate) fn evaluation(
+    trace: &Trace,
+    moves: Range<usize>,
+    p: usize,
+) -> Result<Evaluation, EvalError> {
+    answer(
+        &trace.policy[moves.clone()],
+        &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
+        &trace.value[p * BUCKETS..][..BUCKETS],
+        &trace.result[p * 3..][..3],
+    )
 }
 
 /// What the network sees of a query.

@@ -11,7 +11,7 @@ use crate::world::RulesWorld;
 use crate::world::rules::{Scoring, State};
 use clap::{Args, ValueEnum};
 use mcts::Params;
-use mcts::search::{Control, Flow, Searcher, View};
+use mcts::{Patient, Searcher};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -65,18 +65,6 @@ impl Bench {
     }
 }
 
-/// Never stops by itself: the number of playouts does.
-struct ToTheEnd;
-
-impl Control<RulesWorld> for ToTheEnd {
-    fn tick(&self, _view: &View<'_, RulesWorld>) -> Flow {
-        Flow::Continue
-    }
-    fn stopped(&self) -> bool {
-        false
-    }
-}
-
 /// What a bench found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
@@ -113,7 +101,7 @@ pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Option<Total> {
         searcher.clear();
         searcher.set_root(State::root(&game), None);
         let outcome =
-            searcher.run(&world, bench.threads.max(1), Some(bench.nodes.max(1)), &ToTheEnd);
+            searcher.run(&world, bench.threads.max(1), Some(bench.nodes.max(1)), &Patient);
         if let Some(error) = outcome.error {
             say(format!("info string {error}"));
             return None;

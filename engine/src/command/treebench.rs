@@ -8,8 +8,8 @@ use crate::host;
 use crate::world::RulesWorld;
 use crate::world::rules::{Scoring, State};
 use clap::{Args, ValueEnum};
-use mcts::search::{Control, Flow, Searcher, View};
 use mcts::{Audit, Params};
+use mcts::{Patient, Searcher};
 use nn::Evaluator;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -63,18 +63,6 @@ impl Judge {
             Judge::Quick => Arc::new(nn::fake::Quick),
             Judge::Hashed => Arc::new(nn::fake::Hashed::default()),
         }
-    }
-}
-
-/// Never stops by itself: the number of playouts does.
-struct ToTheEnd;
-
-impl Control<RulesWorld> for ToTheEnd {
-    fn tick(&self, _view: &View<'_, RulesWorld>) -> Flow {
-        Flow::Continue
-    }
-    fn stopped(&self) -> bool {
-        false
     }
 }
 
@@ -200,7 +188,7 @@ impl TreeBench {
         for time in &mut row.times {
             let started = Instant::now();
             let some = Some(self.nodes / STRETCHES);
-            let outcome = searcher.run(world, row.threads, some, &ToTheEnd);
+            let outcome = searcher.run(world, row.threads, some, &Patient);
             *time += started.elapsed();
             if let Some(error) = outcome.error {
                 return Err(error.to_string());

@@ -5,7 +5,7 @@ mod books;
 mod games;
 mod trouble;
 
-use crate::{Control, Flow, Outcome, Params, Searcher, View, World, toy::Patient};
+use crate::{Control, Flow, Outcome, Params, Patient, Searcher, View, World};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const MIB: usize = 1 << 20;

@@ -7,7 +7,7 @@ use crate::game::Game;
 use crate::options::Settings;
 use crate::world::memory::Memory;
 use crate::world::{LearnedWorld, RulesWorld, learned};
-use mcts::{Control, Flow, Leaf, Params, Searcher, View, Wdl, World};
+use mcts::{Leaf, Params, Patient, Searcher, Wdl, World};
 use nn::data::label::terminal;
 use nn::data::validation::Stretch;
 use nn::infer::CpuEvaluator;
@@ -90,17 +90,6 @@ impl World for Witness {
     }
 }
 
-struct ToTheEnd;
-
-impl<W: World> Control<W> for ToTheEnd {
-    fn tick(&self, _view: &View<'_, W>) -> Flow {
-        Flow::Continue
-    }
-    fn stopped(&self) -> bool {
-        false
-    }
-}
-
 /// Searches from the beginning of each stretch, with the engine's own settings and one thread, and adds
 /// to `counts`.
 pub(super) fn search(
@@ -127,7 +116,7 @@ pub(super) fn search(
         };
         let witness = Witness { world, counts: counts.clone() };
         searcher.set_root(root, None);
-        searcher.run(&witness, 1, Some(nodes), &ToTheEnd);
+        searcher.run(&witness, 1, Some(nodes), &Patient);
     }
     let counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
     counts.clone()

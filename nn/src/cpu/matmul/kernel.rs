@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 /// # Safety
 /// Of all its functions: the caller is compiled for, and runs on, a CPU with the features of this format;
 /// pointers lead to 16 lanes, those with a mask to the lanes of the mask.
-trait Format {
+pub(super) trait Format {
     type Lanes: Copy;
     type Sums: Copy;
     unsafe fn zero() -> Self::Sums;
@@ -28,7 +28,7 @@ trait Format {
 /// Single precision by AVX-512.
 struct Single;
 /// bf16 by AVX-512.
-struct Half;
+pub(super) struct Half;
 /// Single precision by AVX2.
 struct Narrow;
 
@@ -156,6 +156,29 @@ pub(super) struct Task<'a> {
     pub base_row: usize,
 }
 
+impl Task<'_> {
+    /// Writes the sums of a row's 16 columns, those of the mask, scaled and with what they are added to.
+    ///
+    /// # Safety
+    /// The task has that row and the mask's columns from `col` on; as [`Format`].
+    #[inline(always)]
+    pub(super) unsafe fn store<F: Format>(
+        &self,
+        sums: F::Sums,
+        (row, col): (usize, usize),
+        mask: u16,
+    ) {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let base = match self.base.is_null() {
+                true => self.base,
+                false => self.base.add(row * self.base_row + col),
+            };
+            F::store(sums, self.scale, base, mask, self.out.add(row * self.stride + col));
+        }
+    }
+}
+
 /// `MR` rows and `NR` vectors of columns; of the last vector only `mask`'s columns are written.
 ///
 /// # Safety
@@ -191,11 +214,7 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
             for (j, sum) in sums.iter().enumerate() {
                 let mask = if j + 1 == NR { mask } else { !0 };
                 let (i, j) = (first_row + i, first_col + j * LANES);
-                let base = match task.base.is_null() {
-                    true => task.base,
-                    false => task.base.add(i * task.base_row + j),
-                };
-                F::store(*sum, task.scale, base, mask, task.out.add(i * task.stride + j));
+                task.store::<F>(*sum, (i, j), mask);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! how AMX wants them too; the rows that fill no tile are left to the AVX-512 kernel.
 #![allow(unsafe_code)]
 
-use super::kernel::Task;
+use super::kernel::{Half, Task};
 use super::pack::{LANES, PANEL};
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -160,7 +160,6 @@ unsafe fn finish(
     (first_row, first_col): (usize, usize),
     rows: usize,
 ) {
-    let scale = _mm512_set1_ps(task.scale);
     let cols = (task.right.cols - first_col).min(BLOCK);
     for i in 0..rows {
         for j in (0..cols).step_by(LANES) {
@@ -169,13 +168,7 @@ unsafe fn finish(
             // SAFETY: the mask ends at the task's last column; the rest is this function's contract.
             unsafe {
                 let sum = _mm512_load_ps(sums.0.as_ptr().add(i * BLOCK + j));
-                let value = if task.base.is_null() {
-                    _mm512_mul_ps(sum, scale)
-                } else {
-                    let base = task.base.add(row * task.base_row + col);
-                    _mm512_fmadd_ps(sum, scale, _mm512_maskz_loadu_ps(mask, base))
-                };
-                _mm512_mask_storeu_ps(task.out.add(row * task.stride + col), mask, value);
+                task.store::<Half>(sum, (row, col), mask);
             }
         }
     }
