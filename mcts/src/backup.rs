@@ -48,16 +48,49 @@ pub fn undo(tree: &Tree, path: &[u32], counts: Counts) {
     }
 }
 
+/// Nodes this near the root lie on many paths: the root and its children.
+const NEAR: usize = 2;
+
+/// Visits on their way to the nodes near the root. Landed together, a cache line that many paths and all
+/// workers share comes over from the other threads once and not for each path.
+#[derive(Debug, Default)]
+pub struct Arrivals(Vec<(u32, Landing)>);
+
+impl Arrivals {
+    fn add(&mut self, at: u32, value: Fixed, count: u32) {
+        let known = self.0.iter_mut().find(|(node, _)| *node == at);
+        if let Some((_, landing)) = known {
+            landing.add(value, count);
+        } else {
+            let mut landing = Landing::default();
+            landing.add(value, count);
+            self.0.push((at, landing));
+        }
+    }
+
+    /// Lands them all.
+    pub fn land(&mut self, tree: &Tree) {
+        for (at, landing) in self.0.drain(..) {
+            tree.node(at).land_all(&landing);
+        }
+    }
+}
+
 /// Backs up `value`, of the side to move at the path's end, flipping it at each step, and takes the
-/// counts off in the same add. The root's share goes to `root`: all paths meet there, and all workers.
-pub fn land(tree: &Tree, path: &[u32], value: Wdl, counts: Counts, root: &mut Landing) {
+/// counts off in the same add. What the nodes near the root get goes to `arrivals`; the path's end has
+/// its visit at once.
+pub fn land(tree: &Tree, path: &[u32], value: Wdl, counts: Counts, arrivals: &mut Arrivals) {
     let leaf = path.len() - 1;
     let mut value = Fixed::new(value);
-    for (depth, &at) in path.iter().enumerate().skip(1).rev() {
-        tree.node(at).land(value, counts.at(depth, leaf));
+    for (depth, &at) in path.iter().enumerate().rev() {
+        let count = counts.at(depth, leaf);
+        if depth < NEAR.min(leaf) {
+            arrivals.add(at, value, count);
+        } else {
+            tree.node(at).land(value, count);
+        }
         value = value.flip();
     }
-    root.add(value, counts.at(0, leaf));
 }
 
 /// Draws what follows from a proof at the end of `path` for the nodes above it, as far as something
@@ -177,9 +210,10 @@ mod tests {
             (tree.root().stats().in_flight, tree.node(children[0]).stats().in_flight),
             (4, 8)
         );
-        let mut root = Landing::default();
-        land(&tree, &path, Wdl::WIN, Counts::Flying(2, 8), &mut root);
-        tree.root().land_all(&root);
+        let mut arrivals = Arrivals::default();
+        land(&tree, &path, Wdl::WIN, Counts::Flying(2, 8), &mut arrivals);
+        assert_eq!(tree.node(children[0]).stats().mean(), Some(Wdl::WIN));
+        arrivals.land(&tree);
         assert_eq!(tree.root().stats().mean(), Some(Wdl::LOSS));
         assert_eq!(tree.node(children[0]).stats().mean(), Some(Wdl::WIN));
         assert!(path.iter().all(|&at| tree.node(at).stats().in_flight == 0));

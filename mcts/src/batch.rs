@@ -6,8 +6,8 @@
 //! to its thread, gather on, settle when the answer comes.
 
 use crate::{
-    backup::{self, Counts},
-    node::{Landing, Proof, State},
+    backup::{self, Arrivals, Counts},
+    node::{Proof, State},
     params::Params,
     pool::{Halt, Job, Score},
     puct::{self, Ranked, Ranker},
@@ -36,6 +36,7 @@ pub struct Worker<'a, W: World> {
     pending: usize,
     /// Answers on their way up: slot and value.
     values: Vec<(usize, Wdl)>,
+    arrivals: Arrivals,
     /// Paths that met a leaf in flight, the first `collided` of them; their virtual counts stay until
     /// the flush, so that the next descent looks elsewhere (as in lc0).
     collisions: Vec<Vec<u32>>,
@@ -63,6 +64,7 @@ impl<'a, W: World> Worker<'a, W> {
             slots: Vec::new(),
             pending: 0,
             values: Vec::new(),
+            arrivals: Arrivals::default(),
             collisions: Vec::new(),
             collided: 0,
             counts: (1, 1),
@@ -128,6 +130,8 @@ impl<'a, W: World> Worker<'a, W> {
         }
         // A small tree has few leaves, and the others may hold the best of them: then the next best.
         let collisions = if job.threads > 1 { limit.max(job.threads) } else { limit };
+        let root = job.tree.root();
+        let mut ahead = 0;
         while self.pending < limit && self.collided < collisions && ended < ENDS_PER_LEAF * limit {
             if heed_stop && job.control.stopped() {
                 job.tally.halt(Halt::Stop);
@@ -141,17 +145,25 @@ impl<'a, W: World> Worker<'a, W> {
                 self.slots.push(Slot { path: Vec::new(), state: job.state.clone() });
             }
             let slot = &mut self.slots[self.pending];
-            let passed = Counts::Passed(self.counts.0);
-            match descend(job, self.rng, &mut self.lot, slot, self.counts.0) {
+            let n_min = self.counts.0;
+            let passed = Counts::Passed(n_min);
+            if ahead == 0 {
+                // For the whole minibatch at once: the root's cache line comes over from the other
+                // threads once, not for each descent.
+                ahead = n_min * (limit - self.pending) as u32;
+                root.launch(ahead);
+            }
+            let descent = descend(job, self.rng, &mut self.lot, slot, (n_min, ahead));
+            ahead -= if slot.path.len() > 1 { n_min } else { 0 };
+            match descent {
                 Descent::Leaf => {
                     backup::launch(job.tree, &slot.path, self.counts);
                     self.pending += 1;
                     continue;
                 }
                 Descent::End(value) => {
-                    let mut root = Landing::default();
-                    backup::land(job.tree, &slot.path, value, passed, &mut root);
-                    job.tree.root().land_all(&root);
+                    backup::land(job.tree, &slot.path, value, passed, &mut self.arrivals);
+                    self.arrivals.land(job.tree);
                     backup::propagate(job.tree, &slot.path);
                     self.score.playout(slot.path.len() - 1);
                     ended += 1;
@@ -174,6 +186,7 @@ impl<'a, W: World> Worker<'a, W> {
             }
             self.tickets += 1;
         }
+        root.undo(ahead);
         ended
     }
 
@@ -198,7 +211,6 @@ impl<'a, W: World> Worker<'a, W> {
         // A world that answers too few leaves has refused the rest.
         let answer = answer.into_iter().chain(std::iter::repeat_with(|| Leaf::Refused));
         let pending = std::mem::take(&mut self.pending);
-        let mut root = Landing::default();
         for (at, leaf) in (0..pending).zip(answer) {
             let path = &self.slots[at].path;
             let Some(&end) = path.last() else { continue };
@@ -218,7 +230,7 @@ impl<'a, W: World> Worker<'a, W> {
                 }
                 Sound::Over(value) => {
                     // Sums first: whoever sees Terminal reads its value off them.
-                    backup::land(job.tree, path, value, counts, &mut root);
+                    backup::land(job.tree, path, value, counts, &mut self.arrivals);
                     let proof = Proof::of_end(value);
                     node.publish(claimed.with_state(State::Terminal).with_proof(proof));
                     backup::propagate(job.tree, path);
@@ -232,12 +244,10 @@ impl<'a, W: World> Worker<'a, W> {
             }
             self.score.playout(path.len() - 1);
         }
-        // All values in one go: a cache line that many paths share, as the root's, comes over from the
-        // other threads once and not for each of them.
         for (at, value) in self.values.drain(..) {
-            backup::land(job.tree, &self.slots[at].path, value, counts, &mut root);
+            backup::land(job.tree, &self.slots[at].path, value, counts, &mut self.arrivals);
         }
-        job.tree.root().land_all(&root);
+        self.arrivals.land(job.tree);
         self.clear_collisions();
     }
 

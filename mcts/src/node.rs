@@ -200,6 +200,12 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Without virtual counts of the reader's own.
+    #[inline]
+    pub fn without(self, count: u32) -> Stats {
+        Stats { in_flight: self.in_flight.saturating_sub(u64::from(count)), ..self }
+    }
+
     /// Sum of values as the side to move at the *parent* sees them: the flip of this node's own.
     #[inline]
     pub fn parents_value(&self) -> f64 {

@@ -35,13 +35,14 @@ pub struct Slot<S> {
 }
 
 /// Descends once. Puts the virtual count `n_min` on every node it leaves, so that another worker on its
-/// heels looks elsewhere; the path's end has none of it yet.
+/// heels looks elsewhere; the path's end has none of it yet. On the root, where all workers meet, the
+/// worker has put `ahead` of them before, for this descent and later ones.
 pub fn descend<W: World>(
     job: &Job<'_, W>,
     rng: &mut Rng,
     lot: &mut Lot,
     slot: &mut Slot<W::State>,
-    n_min: u32,
+    (n_min, ahead): (u32, u32),
 ) -> Descent {
     let tree = job.tree;
     let Slot { path, state } = slot;
@@ -67,23 +68,23 @@ pub fn descend<W: World>(
             State::Expanded => {}
         }
         // The root goes on when it is proven: its moves still have to be told apart.
-        if path.len() > 1
-            && let Some(proof) = meta.proof()
-        {
+        let root = path.len() == 1;
+        if !root && let Some(proof) = meta.proof() {
             return Descent::End(proof.wdl());
         }
         let edges = tree.edges(meta.edges());
-        let stats = node.launch(n_min);
-        let Some(pick) = choose(job, &edges, stats, path.len() == 1, rng) else {
-            node.undo(n_min);
-            if path.len() == 1 {
+        let stats = if root { node.stats().without(ahead) } else { node.launch(n_min) };
+        let passed = if root { 0 } else { n_min };
+        let Some(pick) = choose(job, &edges, stats, root, rng) else {
+            node.undo(passed);
+            if root {
                 return Descent::Exhausted;
             }
             node.refuse();
             return Descent::Collision;
         };
         let Some(child) = tree.visit(&edges, pick, lot) else {
-            node.undo(n_min);
+            node.undo(passed);
             return Descent::Full;
         };
         path.push(child);
