@@ -2,7 +2,7 @@
 //! hash of the tensors' bytes; a training state is the same with the optimiser's vectors beside it.
 
 use crate::cpu::{Arithmetic, Weights};
-use crate::net::layout::Param;
+use crate::net::grow::Growth;
 use crate::net::{Layout, NetConfig};
 use half::f16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -75,17 +75,26 @@ impl Network {
         Network { layout, values, hash: "untrained".into() }
     }
 
-    /// Takes over every parameter that `other` has in the same name and shape. With new blocks behind
-    /// the old ones, or a dynamic bias that was not there, the function stays what it was: both start
-    /// closed. Returns the names of the parameters left as they were.
+    /// Takes over every parameter that `other` has, copied in width if need be. With a whole multiple of
+    /// its width, more feed-forward channels, new blocks behind the old ones, or a dynamic bias that was
+    /// not there, the function stays what it was. Returns the names of the parameters left as they were.
     pub fn adopt(&mut self, other: &Network) -> Vec<String> {
         let mut left = Vec::new();
+        let mut growth = Growth::new(&other.layout, &self.layout, 1);
         for param in &self.layout.params {
-            let same = |theirs: &&Param| theirs.name == param.name && theirs.shape == param.shape;
-            match other.layout.params.iter().find(same) {
-                Some(theirs) => self.values[param.range.clone()]
-                    .copy_from_slice(&other.values[theirs.range.clone()]),
-                None => left.push(param.name.clone()),
+            let theirs = other.layout.params.iter().find(|theirs| theirs.name == param.name);
+            let taken = theirs.is_some_and(|theirs| {
+                let from = &other.values[theirs.range.clone()];
+                let to = &mut self.values[param.range.clone()];
+                match &mut growth {
+                    _ if theirs.shape == param.shape => to.copy_from_slice(from),
+                    Some(growth) => return growth.fill(param, theirs, from, to),
+                    None => return false,
+                }
+                true
+            });
+            if !taken {
+                left.push(param.name.clone());
             }
         }
         left
@@ -328,28 +337,59 @@ mod tests {
         }
     }
 
+    /// All answers about the starting position.
+    fn answer(network: &Network) -> Vec<f32> {
+        let features = Features::of(&Chess::default());
+        let moves = [MoveCode { from: 12, to: 28, promotion: 0 }];
+        let mut trace = Trace::default();
+        let items = [Item { features: &features, moves: &moves }];
+        let weights = network.weights(Arithmetic::Single);
+        forward(&network.layout, &weights, &items, Heads::All, false, &mut trace);
+        let tokens: Vec<f32> = (0..64)
+            .flat_map(|token| trace.transition(&network.layout, 0, token).0.to_vec())
+            .collect();
+        [trace.policy, trace.actions, trace.value, trace.legality, tokens].concat()
+    }
+
     #[test]
     fn a_grown_network_answers_as_the_one_it_grew_from() {
         let mut old = small();
         // Open the branches that start closed, or any network would agree.
         old.values.iter_mut().enumerate().for_each(|(i, v)| *v += 0.1 * ((i % 13) as f32 - 6.0));
         let bias = DynamicBiasConfig { channels: 2, hidden: 3, rank: 2 };
-        let config = NetConfig { layers: 2, dynamic_bias: Some(bias), ..old.layout.config.clone() };
-        let mut grown = Network::new(&config, 6);
+        let deeper = NetConfig { layers: 2, dynamic_bias: Some(bias), ..old.layout.config.clone() };
+        let mut grown = Network::new(&deeper, 6);
         let left = grown.adopt(&old);
         assert!(left.iter().all(|name| name.starts_with("block1.") || name.contains("bias")));
         assert!(!left.iter().any(|name| name == "legality.bias"), "{left:?}");
-        let features = Features::of(&Chess::default());
-        let moves = [MoveCode { from: 12, to: 28, promotion: 0 }];
-        let answer = |network: &Network| {
-            let mut trace = Trace::default();
-            let items = [Item { features: &features, moves: &moves }];
-            let weights = network.weights(Arithmetic::Single);
-            forward(&network.layout, &weights, &items, Heads::All, false, &mut trace);
-            [trace.policy, trace.actions, trace.value, trace.legality].concat()
-        };
         assert_eq!(answer(&old), answer(&grown));
-        assert_ne!(answer(&old), answer(&Network::new(&config, 6)));
+        assert_ne!(answer(&old), answer(&Network::new(&deeper, 6)));
+
+        // The deeper one, its dynamic bias awake, grows in width; 20 is no multiple of 8.
+        grown.values.iter_mut().enumerate().for_each(|(i, v)| *v += 0.05 * ((i % 7) as f32 - 3.0));
+        for (width, ffn) in [(16, 20), (24, 8)] {
+            let wider = NetConfig { width, ffn, ..deeper.clone() };
+            let mut wide = Network::new(&wider, 7);
+            assert_eq!(wide.adopt(&grown), Vec::<String>::new());
+            for (a, b) in answer(&wide).iter().zip(answer(&grown)) {
+                assert!((a - b).abs() < 1e-3 * b.abs().max(1.0), "{a} was {b}, {width} wide");
+            }
+        }
+        let odd = NetConfig { width: 12, ..deeper.clone() };
+        let left = Network::new(&odd, 7).adopt(&grown);
+        assert!(left.iter().any(|name| name == "block0.qkv.weight"), "{left:?}");
+    }
+
+    #[test]
+    fn copies_of_a_channel_do_not_weigh_the_same() {
+        let old = small();
+        let config = NetConfig { width: 16, ..old.layout.config.clone() };
+        let mut wide = Network::new(&config, 6);
+        wide.adopt(&old);
+        let heads = &wide.values[wide.layout.heads.weight.clone()];
+        let (first, second) = heads.split_at(heads.len() / 2);
+        let apart = first.iter().zip(second).filter(|(a, b)| (*a - *b).abs() > 0.1 * a.abs());
+        assert!(apart.count() * 2 > first.len());
     }
 
     #[test]

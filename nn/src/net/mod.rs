@@ -2,6 +2,7 @@
 
 pub mod action_value;
 pub mod config;
+pub(crate) mod grow;
 pub mod inputs;
 pub mod layout;
 pub mod legality;

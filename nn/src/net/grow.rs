@@ -1,0 +1,133 @@
+//! A wider network that answers as the narrower one it came from (Chen et al. 2016, "Net2Net", section
+//! 2): every channel is there several times, and whoever reads a channel shares its weight among the
+//! copies. The shares are random, so that the copies learn different things.
+
+use super::layout::{Layout, Param};
+use crate::data::rng::Rng;
+
+/// What the places along one side of a parameter stand for.
+#[derive(Clone, Copy, PartialEq)]
+enum Axis {
+    /// Channels of a token.
+    Width,
+    /// Heads, and channels within each.
+    Heads,
+    /// The same three times: queries, keys, values.
+    Qkv,
+    /// Hidden channels of a block's feed-forward part.
+    Ffn,
+    /// Anything that does not grow.
+    Fixed,
+}
+
+/// The sides of a parameter as a matrix `[in, out]`; one without inputs has `None`.
+fn axes(name: &str) -> (Option<Axis>, Axis) {
+    let part = match name.split_once('.') {
+        Some((block, part)) if block.starts_with("block") => part,
+        _ => name,
+    };
+    match part {
+        "embed.rows" | "embed.position" => (None, Axis::Width),
+        "heads.weight" | "dynamic_bias.compress.weight" => (Some(Axis::Width), Axis::Fixed),
+        "qkv.weight" => (Some(Axis::Width), Axis::Qkv),
+        "qkv.bias" => (None, Axis::Qkv),
+        "out.weight" => (Some(Axis::Heads), Axis::Width),
+        "up.weight" => (Some(Axis::Width), Axis::Ffn),
+        "up.bias" => (None, Axis::Ffn),
+        "down.weight" => (Some(Axis::Ffn), Axis::Width),
+        "out.bias" | "down.bias" => (None, Axis::Width),
+        name if name.ends_with(".gamma") || name.ends_with(".beta") => (None, Axis::Width),
+        "norm.gamma" | "norm.beta" => (None, Axis::Width),
+        _ => (None, Axis::Fixed),
+    }
+}
+
+/// From a network's sizes to larger ones.
+pub(crate) struct Growth<'a> {
+    old: &'a Layout,
+    new: &'a Layout,
+    rng: Rng,
+}
+
+impl<'a> Growth<'a> {
+    /// None if some channel would not be there as often as the others: the width must grow by a whole
+    /// factor, or the normalisations would change the function. The same number of heads, and at least as
+    /// many feed-forward channels.
+    pub fn new(old: &'a Layout, new: &'a Layout, seed: u64) -> Option<Growth<'a>> {
+        let (a, b) = (&old.config, &new.config);
+        let grows = b.width.is_multiple_of(a.width) && a.heads == b.heads && a.ffn <= b.ffn;
+        grows.then(|| Growth { old, new, rng: Rng::new(seed) })
+    }
+
+    /// Writes the parameter `new` as the old network's `old` asks; false, and nothing written, if their
+    /// sides do not fit.
+    pub fn fill(&mut self, new: &Param, old: &Param, from: &[f32], to: &mut [f32]) -> bool {
+        let (input, output) = axes(&new.name);
+        let sides = |param: &Param| match (input, param.shape.as_slice()) {
+            (Some(_), [rows, cols]) => (*rows, *cols),
+            (None, [.., cols]) if output != Axis::Fixed => {
+                (param.shape.iter().product::<usize>() / cols, *cols)
+            }
+            _ => (1, param.shape.iter().product()),
+        };
+        let ((rows, cols), (old_rows, old_cols)) = (sides(new), sides(old));
+        let rows_of: Vec<usize> =
+            (0..rows).map(|i| self.source(input.unwrap_or(Axis::Fixed), i)).collect();
+        let cols_of: Vec<usize> = (0..cols).map(|i| self.source(output, i)).collect();
+        let within = |of: &[usize], end: usize| of.iter().max().is_some_and(|last| last + 1 == end);
+        if !within(&rows_of, old_rows) || !within(&cols_of, old_cols) {
+            return false;
+        }
+        let mut copies = vec![0.0; old_rows];
+        rows_of.iter().for_each(|&row| copies[row] += 1.0);
+        for (col, &old_col) in cols_of.iter().enumerate() {
+            let shares = self.shares(&rows_of, &copies);
+            let factor = self.query_factor(output, col);
+            for (row, &old_row) in rows_of.iter().enumerate() {
+                let value = from[old_row * old_cols + old_col];
+                to[row * cols + col] = factor * shares[row] * value;
+            }
+        }
+        true
+    }
+
+    /// Which place of the old network the `i`-th of the new one copies.
+    fn source(&self, axis: Axis, i: usize) -> usize {
+        let (a, b) = (&self.old.config, &self.new.config);
+        let within_heads = |i: usize| {
+            let (old, new) = (a.width / a.heads, b.width / b.heads);
+            (i / new) * old + i % new % old
+        };
+        match axis {
+            Axis::Width => i % a.width,
+            Axis::Ffn => i % a.ffn,
+            Axis::Heads => within_heads(i),
+            Axis::Qkv => (i / b.width) * a.width + within_heads(i % b.width),
+            Axis::Fixed => i,
+        }
+    }
+
+    /// A share for each row, those of one row's copies adding up to 1; 1 where there is but one.
+    fn shares(&mut self, rows_of: &[usize], copies: &[f64]) -> Vec<f32> {
+        let mut sums = vec![0.0; copies.len()];
+        let mut shares = vec![1.0; rows_of.len()];
+        for (share, &row) in shares.iter_mut().zip(rows_of) {
+            if copies[row] > 1.0 {
+                *share = 0.5 + self.rng.unit();
+            }
+            sums[row] += *share;
+        }
+        shares.iter().zip(rows_of).map(|(share, &row)| (share / sums[row]) as f32).collect()
+    }
+
+    /// Scores are divided by the root of a head's channels, of which there are more now: `n` times the
+    /// sum over the root of `n` times the channels.
+    fn query_factor(&self, axis: Axis, col: usize) -> f32 {
+        let (a, b) = (&self.old.config, &self.new.config);
+        if axis == Axis::Qkv && col < b.width {
+            (a.width as f32 / b.width as f32).sqrt()
+        } else {
+            1.0
+        }
+    }
+}
