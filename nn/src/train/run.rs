@@ -11,7 +11,7 @@ use crate::net::NetConfig;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,6 +70,8 @@ pub enum TrainError {
     },
     /// The folder holds a run of another network.
     OtherNetwork(PathBuf),
+    /// Another process trains in this folder.
+    Busy(PathBuf),
 }
 
 impl fmt::Display for TrainError {
@@ -87,6 +89,13 @@ impl fmt::Display for TrainError {
                     f,
                     "{}: a run of another network configuration; choose another folder",
                     path.display()
+                )
+            }
+            TrainError::Busy(folder) => {
+                write!(
+                    f,
+                    "{}: another process trains here; stop it or choose another folder",
+                    folder.display()
                 )
             }
         }
@@ -147,7 +156,8 @@ struct State {
 /// file left off. Returns the averaged network.
 ///
 /// # Errors
-/// Damaged data or state, a full disk, a diverging loss. The state file of the last checkpoint stays.
+/// Damaged data or state, a full disk, a diverging loss, a folder in which another run is at work. The
+/// state file of the last checkpoint stays.
 pub fn run(
     config: &RunConfig,
     session: &Session,
@@ -156,6 +166,7 @@ pub fn run(
 ) -> Result<Network, TrainError> {
     std::fs::create_dir_all(&session.folder)
         .map_err(|error| TrainError::Io(session.folder.clone(), error))?;
+    let _held = hold(&session.folder)?;
     let mut state = State::load_or_new(config, &session.folder)?;
     save_config(config, &session.folder)?;
     let mut csv = open_csv(&session.folder.join("losses.csv"))?;
@@ -195,6 +206,21 @@ pub fn run(
     state.save(&session.folder)?;
     watcher.checkpoint(&progress, &state.averaged());
     Ok(state.averaged())
+}
+
+/// Holds the folder for as long as the answer lives, killed or not: two runs would write over each other's
+/// state.
+fn hold(folder: &Path) -> Result<File, TrainError> {
+    let path = folder.join("lock");
+    let file = OpenOptions::new().create(true).append(true).open(&path);
+    let file = file.map_err(|error| TrainError::Io(path, error))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(TrainError::Busy(folder.to_owned())),
+        // Not every file system has locks.
+        Err(TryLockError::Error(error)) => log::warn!("{}: not locked: {error}", folder.display()),
+    }
+    Ok(file)
 }
 
 fn mix_config(config: &RunConfig, session: &Session, seen: u64) -> MixConfig {
@@ -326,3 +352,6 @@ impl State {
             .map_err(|error| TrainError::Checkpoint(path, error))
     }
 }
+
+#[cfg(test)]
+mod tests;
