@@ -80,11 +80,12 @@ impl Judge<'_> {
     /// Takes in position `p` of the last pass, whose moves begin at `start`.
     fn example(&mut self, p: usize, start: usize, example: &Example) -> Result<(), EvalError> {
         let (CpuEvaluator { layout, weights }, trace) = (self.evaluator, &self.trace);
-        let legal = imagine::legal_moves(layout, trace, p);
-        let next = example.next.as_ref().map(|_| imagine::next_board(layout, trace, p));
+        let logits = (layout, trace);
+        let legal = imagine::legal_moves(&logits, p);
+        let next = example.next.as_ref().map(|_| imagine::next_board(&logits, p));
         let mut judged = Answer {
             legal: Some(&legal),
-            terminal: Some(imagine::terminal(trace, p)),
+            terminal: Some(imagine::terminal(&logits, p)),
             next: next.as_ref(),
             ..Answer::default()
         };

@@ -1,5 +1,7 @@
 //! What the network imagines: legal moves, game end and next board, read off the heads' logits. The
 //! answers are taken as they are; whether they make a position is for the caller to find out.
+//!
+//! Who computes the logits is a [`Mind`]: the CPU's kernels here, a burn device elsewhere.
 
 use crate::cpu::{Heads, Item, Trace, Weights, forward, move_heads};
 use crate::data::Terminal;
@@ -12,20 +14,44 @@ use crate::transition::{Imagined, Refusal, Step, Told, Transition, moves_a_man};
 use shakmaty::Position;
 use std::cell::RefCell;
 
-/// The moves that the legality head finds legal at position `p` of a pass over all heads, by (from,
-/// to, promotion) of the input's frame.
+/// What a pass over all heads says of position `p` of its batch, as logits.
+pub trait Logits {
+    /// Ongoing, lost, drawn.
+    fn terminal(&self, p: usize) -> &[f32];
+    /// `[64, 64]` (from, to).
+    fn legality(&self, p: usize) -> &[f32];
+    /// Of a token: the transition head's 16, and "moves from here promote".
+    fn square(&self, p: usize, token: usize) -> (&[f32], f32);
+}
+
+/// The CPU's pass, over [`Heads::All`].
+impl Logits for (&Layout, &Trace) {
+    fn terminal(&self, p: usize) -> &[f32] {
+        &self.1.terminal[p * 3..][..3]
+    }
+
+    fn legality(&self, p: usize) -> &[f32] {
+        &self.1.legality[p * TOKENS * TOKENS..][..TOKENS * TOKENS]
+    }
+
+    fn square(&self, p: usize, token: usize) -> (&[f32], f32) {
+        self.1.transition(self.0, p, token)
+    }
+}
+
+/// The moves that the legality head finds legal at position `p`, by (from, to, promotion) of the input's
+/// frame.
 #[must_use]
-pub fn legal_moves(layout: &Layout, trace: &Trace, p: usize) -> Vec<MoveCode> {
-    moves_above(layout, trace, p, 0.0).into_iter().map(|(m, _)| m).collect()
+pub fn legal_moves(logits: &impl Logits, p: usize) -> Vec<MoveCode> {
+    moves_above(logits, p, 0.0).into_iter().map(|(m, _)| m).collect()
 }
 
 /// The moves whose log-odds of being legal are above `bar`, with the probability that they are.
-fn moves_above(layout: &Layout, trace: &Trace, p: usize, bar: f32) -> Vec<(MoveCode, f32)> {
-    let pairs = &trace.legality[p * TOKENS * TOKENS..][..TOKENS * TOKENS];
+fn moves_above(logits: &impl Logits, p: usize, bar: f32) -> Vec<(MoveCode, f32)> {
     let mut moves = Vec::new();
-    for (index, logit) in pairs.iter().enumerate().filter(|(_, logit)| **logit > bar) {
+    for (index, logit) in logits.legality(p).iter().enumerate().filter(|(_, logit)| **logit > bar) {
         let (from, to) = ((index / TOKENS) as u8, (index % TOKENS) as u8);
-        let (_, promotes) = trace.transition(layout, p, usize::from(from));
+        let (_, promotes) = logits.square(p, usize::from(from));
         let promotions = if promotes > 0.0 { 1..=4 } else { 0..=0 };
         let certainty = 1.0 / (1.0 + (-logit).exp());
         moves.extend(promotions.map(|promotion| (MoveCode { from, to, promotion }, certainty)));
@@ -62,8 +88,8 @@ pub fn choice(
 
 /// What the terminal head says of position `p`.
 #[must_use]
-pub fn terminal(trace: &Trace, p: usize) -> Terminal {
-    match largest(&trace.terminal[p * 3..][..3]) {
+pub fn terminal(logits: &impl Logits, p: usize) -> Terminal {
+    match largest(logits.terminal(p)) {
         0 => Terminal::Ongoing,
         1 => Terminal::Lost,
         _ => Terminal::Drawn,
@@ -72,108 +98,165 @@ pub fn terminal(trace: &Trace, p: usize) -> Terminal {
 
 /// The board after the marked action, for a position `p` of the form `MAV(s, a)`.
 #[must_use]
-pub fn next_board(layout: &Layout, trace: &Trace, p: usize) -> NextBoard {
+pub fn next_board(logits: &impl Logits, p: usize) -> NextBoard {
     let mut next = NextBoard { pieces: [0; 64], flags: [0; 64] };
     for t in 0..TOKENS {
-        let (logits, _) = trace.transition(layout, p, t);
-        next.pieces[t] = largest(&logits[..13]) as u8;
+        let (square, _) = logits.square(p, t);
+        next.pieces[t] = largest(&square[..13]) as u8;
         for bit in 0..3 {
-            next.flags[t] |= u8::from(logits[13 + bit] > 0.0) << bit;
+            next.flags[t] |= u8::from(square[13 + bit] > 0.0) << bit;
         }
     }
     next
+}
+
+/// Who computes what is imagined.
+pub(crate) trait Mind {
+    /// One pass over all heads, kept until the next.
+    ///
+    /// # Errors
+    /// The device failed; so below.
+    fn look(&mut self, boards: &[Features]) -> Result<(), EvalError>;
+
+    /// What the last look saw.
+    fn logits(&self) -> impl Logits;
+
+    /// The opinions of moves of the last look's boards: of each board that has some, in order. Outer errors
+    /// are the device's, inner ones that board's.
+    fn judge(
+        &mut self,
+        items: &[Item<'_>],
+    ) -> Result<Vec<Result<Evaluation, EvalError>>, EvalError>;
+}
+
+/// Answers to a few steps: one look at all, then the opinions of the moves found legal.
+pub(crate) fn imagine(
+    mind: &mut impl Mind,
+    group: &[Step<'_>],
+) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
+    let asked: Vec<Features> =
+        group.iter().map(|step| Features::imagined_with_action(step.state, step.action)).collect();
+    mind.look(&asked)?;
+    let mut answers: Vec<Result<Imagined, Refusal>> = group
+        .iter()
+        .enumerate()
+        .map(|(p, step)| told(&mind.logits(), p).and_then(|told| told.parse(step)))
+        .collect();
+    let found: Vec<&[MoveCode]> =
+        answers.iter().map(|a| a.as_ref().map_or(&[][..], |a| a.legal.as_slice())).collect();
+    let items: Vec<Item<'_>> =
+        asked.iter().zip(&found).map(|(features, &moves)| Item { features, moves }).collect();
+    let opinions = mind.judge(&items)?;
+    let open = answers.iter_mut().filter(|a| a.as_ref().is_ok_and(|a| !a.legal.is_empty()));
+    for (imagined, opinion) in open.zip(opinions) {
+        match (&mut *imagined, opinion) {
+            (Ok(state), Ok(opinion)) => state.evaluation = Some(doubted(opinion, &state.certainty)),
+            (_, Err(EvalError::NotANumber(head))) => *imagined = Err(Refusal::NotANumber(head)),
+            _ => *imagined = Err(Refusal::NoMoves),
+        }
+    }
+    Ok(answers)
+}
+
+/// The second look at a few states that go on. One that answers no number, or no move, changes nothing.
+pub(crate) fn look_again(
+    mind: &mut impl Mind,
+    group: &mut [&mut Imagined],
+) -> Result<(), EvalError> {
+    let seen: Vec<Features> =
+        group.iter().map(|imagined| Features::imagined(&imagined.state)).collect();
+    mind.look(&seen)?;
+    let found: Vec<(Vec<MoveCode>, Vec<f32>)> = group
+        .iter()
+        .enumerate()
+        .map(|(p, imagined)| {
+            let (state, mover) = (&imagined.state, imagined.state.turn());
+            let moves = moves_above(&mind.logits(), p, LIKELY).into_iter();
+            moves.filter(|(m, _)| moves_a_man(state, mover, *m)).unzip()
+        })
+        .collect();
+    let items: Vec<Item<'_>> =
+        seen.iter().zip(&found).map(|(features, (moves, _))| Item { features, moves }).collect();
+    let opinions = mind.judge(&items)?;
+    let open = group.iter_mut().zip(found).filter(|(_, (moves, _))| !moves.is_empty());
+    for ((imagined, (moves, certainty)), opinion) in open.zip(opinions) {
+        let Ok(opinion) = opinion else { continue };
+        // A state keeps its moves in the frame of the side that moved before.
+        imagined.legal = moves.into_iter().map(MoveCode::turned).collect();
+        imagined.evaluation = Some(doubted(opinion, &certainty));
+        imagined.certainty = certainty;
+    }
+    Ok(())
+}
+
+/// The states of `answers` that a second look is for.
+pub(crate) fn open(answers: &mut [Result<Imagined, Refusal>]) -> Vec<&mut Imagined> {
+    let states = answers.iter_mut().filter_map(|answer| answer.as_mut().ok());
+    states.filter(|state| !state.legal.is_empty()).collect()
 }
 
 thread_local! {
     static TRACE: RefCell<Trace> = RefCell::default();
 }
 
+/// The CPU's kernels, with their scratch.
+struct CpuMind<'a> {
+    layout: &'a Layout,
+    weights: &'a Weights,
+    trace: &'a mut Trace,
+}
+
+impl Mind for CpuMind<'_> {
+    fn look(&mut self, boards: &[Features]) -> Result<(), EvalError> {
+        let items: Vec<Item<'_>> =
+            boards.iter().map(|features| Item { features, moves: &[] }).collect();
+        forward(self.layout, self.weights, &items, Heads::All, false, self.trace);
+        Ok(())
+    }
+
+    fn logits(&self) -> impl Logits {
+        (self.layout, &*self.trace)
+    }
+
+    fn judge(
+        &mut self,
+        items: &[Item<'_>],
+    ) -> Result<Vec<Result<Evaluation, EvalError>>, EvalError> {
+        move_heads(self.layout, self.weights, items, self.trace);
+        let mut start = 0;
+        let judged = items.iter().enumerate().filter_map(|(p, item)| {
+            let moves = start..start + item.moves.len();
+            start = moves.end;
+            (!moves.is_empty()).then(|| evaluation(self.trace, moves, p))
+        });
+        Ok(judged.collect())
+    }
+}
+
+impl CpuEvaluator {
+    /// Each group of a batch, with this thread's scratch.
+    fn with_mind<T>(&self, work: impl FnOnce(&mut CpuMind<'_>) -> T) -> T {
+        let CpuEvaluator { layout, weights } = self;
+        TRACE.with_borrow_mut(|trace| work(&mut CpuMind { layout, weights, trace }))
+    }
+}
+
 impl Transition for CpuEvaluator {
     fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
-        TRACE.with_borrow_mut(|trace| {
-            Ok(batch.chunks(GROUP).flat_map(|group| imagine_group(self, group, trace)).collect())
+        self.with_mind(|mind| {
+            let mut answers = Vec::with_capacity(batch.len());
+            for group in batch.chunks(GROUP) {
+                answers.extend(imagine(mind, group)?);
+            }
+            Ok(answers)
         })
     }
 
     fn look_again(&self, answers: &mut [Result<Imagined, Refusal>]) -> Result<(), EvalError> {
-        let open = answers.iter_mut().filter_map(|answer| answer.as_mut().ok());
-        let mut open: Vec<&mut Imagined> = open.filter(|state| !state.legal.is_empty()).collect();
-        TRACE.with_borrow_mut(|trace| {
-            open.chunks_mut(GROUP).for_each(|group| look_group(self, group, trace));
-        });
-        Ok(())
-    }
-}
-
-/// The second look at a few states. One that answers no number, or no move, changes nothing.
-fn look_group(
-    CpuEvaluator { layout, weights }: &CpuEvaluator,
-    group: &mut [&mut Imagined],
-    trace: &mut Trace,
-) {
-    let seen: Vec<Features> =
-        group.iter().map(|imagined| Features::imagined(&imagined.state)).collect();
-    let items: Vec<Item<'_>> = seen.iter().map(|features| Item { features, moves: &[] }).collect();
-    forward(layout, weights, &items, Heads::All, false, trace);
-    let found: Vec<(Vec<MoveCode>, Vec<f32>)> = group
-        .iter()
-        .enumerate()
-        .map(|(p, imagined)| {
-            let (state, mover) = (&imagined.state, imagined.state.turn());
-            let moves = moves_above(layout, trace, p, LIKELY).into_iter();
-            moves.filter(|(m, _)| moves_a_man(state, mover, *m)).unzip()
+        self.with_mind(|mind| {
+            open(answers).chunks_mut(GROUP).try_for_each(|group| look_again(mind, group))
         })
-        .collect();
-    let items: Vec<Item<'_>> =
-        seen.iter().zip(&found).map(|(features, (moves, _))| Item { features, moves }).collect();
-    move_heads(layout, weights, &items, trace);
-    let mut start = 0;
-    for (p, (imagined, (moves, certainty))) in group.iter_mut().zip(found).enumerate() {
-        let range = start..start + moves.len();
-        start = range.end;
-        let Ok(evaluation) = evaluation(trace, range, p) else { continue };
-        // A state keeps its moves in the frame of the side that moved before.
-        imagined.legal = moves.into_iter().map(MoveCode::turned).collect();
-        imagined.evaluation = Some(doubted(evaluation, &certainty));
-        imagined.certainty = certainty;
     }
-}
-
-/// One pass for the states, then the move heads again over what it found legal.
-fn imagine_group(
-    CpuEvaluator { layout, weights }: &CpuEvaluator,
-    group: &[Step<'_>],
-    trace: &mut Trace,
-) -> Vec<Result<Imagined, Refusal>> {
-    let asked: Vec<Features> =
-        group.iter().map(|step| Features::imagined_with_action(step.state, step.action)).collect();
-    let items: Vec<Item<'_>> = asked.iter().map(|features| Item { features, moves: &[] }).collect();
-    forward(layout, weights, &items, Heads::All, false, trace);
-    let mut answers: Vec<Result<Imagined, Refusal>> = group
-        .iter()
-        .enumerate()
-        .map(|(p, step)| told(layout, trace, p).and_then(|told| told.parse(step)))
-        .collect();
-    let found: Vec<&[MoveCode]> =
-        answers.iter().map(|a| a.as_ref().map_or(&[][..], |a| a.legal.as_slice())).collect();
-    let items: Vec<Item<'_>> =
-        asked.iter().zip(&found).map(|(features, &moves)| Item { features, moves }).collect();
-    move_heads(layout, weights, &items, trace);
-    let mut start = 0;
-    for (p, imagined) in answers.iter_mut().enumerate() {
-        let Ok(state) = imagined else { continue };
-        let moves = start..start + state.legal.len();
-        start = moves.end;
-        if moves.is_empty() {
-            continue;
-        }
-        match evaluation(trace, moves, p) {
-            Ok(evaluation) => state.evaluation = Some(doubted(evaluation, &state.certainty)),
-            Err(EvalError::NotANumber(head)) => *imagined = Err(Refusal::NotANumber(head)),
-            Err(_) => *imagined = Err(Refusal::NoMoves),
-        }
-    }
-    answers
 }
 
 /// The evaluation with each move's policy weighed by the probability that it is legal: the policy was taught
@@ -188,19 +271,15 @@ fn doubted(mut evaluation: Evaluation, certainty: &[f32]) -> Evaluation {
     evaluation
 }
 
-/// What the heads of the world model say of position `p` of a pass over all of them.
-fn told(layout: &Layout, trace: &Trace, p: usize) -> Result<Told, Refusal> {
-    let ends = &trace.terminal[p * 3..][..3];
-    let pairs = &trace.legality[p * TOKENS * TOKENS..][..TOKENS * TOKENS];
-    let board = (0..TOKENS).map(|token| trace.transition(layout, p, token));
+/// What the heads of the world model say of position `p`.
+fn told(logits: &impl Logits, p: usize) -> Result<Told, Refusal> {
+    let (ends, pairs) = (logits.terminal(p), logits.legality(p));
+    let mut board = (0..TOKENS).map(|token| logits.square(p, token));
     let finite = |logits: &[f32]| logits.iter().all(|x| x.is_finite());
     for (name, fine) in [
         ("terminal", finite(ends)),
         ("legality", finite(pairs)),
-        (
-            "transition",
-            board.into_iter().all(|(row, promotes)| finite(row) && promotes.is_finite()),
-        ),
+        ("transition", board.all(|(row, promotes)| finite(row) && promotes.is_finite())),
     ] {
         if !fine {
             return Err(Refusal::NotANumber(name));
@@ -208,11 +287,11 @@ fn told(layout: &Layout, trace: &Trace, p: usize) -> Result<Told, Refusal> {
     }
     let mut end = [0.0; 3];
     end.copy_from_slice(&softmax(ends));
-    let mut legal = moves_above(layout, trace, p, LIKELY);
+    let mut legal = moves_above(logits, p, LIKELY);
     if legal.is_empty() {
-        legal = moves_above(layout, trace, p, PERHAPS);
+        legal = moves_above(logits, p, PERHAPS);
     }
-    Ok(Told { board: next_board(layout, trace, p), end, legal })
+    Ok(Told { board: next_board(logits, p), end, legal })
 }
 
 /// Index of the largest logit, the first of equals.
