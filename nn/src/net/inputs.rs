@@ -32,15 +32,15 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Puts `items` on `device`, padded to at least `positions` positions.
+    /// Puts `items` on `device`, padded to at least `positions` positions with at least `moves` moves each.
     ///
     /// # Panics
     /// Where burn does: the device is gone or out of memory.
     #[must_use]
-    pub fn new(items: &[Item<'_>], positions: usize, device: &Device) -> Inputs {
+    pub fn new(items: &[Item<'_>], positions: usize, moves: usize, device: &Device) -> Inputs {
         let n = positions.max(items.len());
         let most = items.iter().map(|item| item.moves.len()).max().unwrap_or(0);
-        let k = most.max(1).next_multiple_of(MOVE_STEP);
+        let k = most.max(moves).max(1).next_multiple_of(MOVE_STEP);
         let mut squares = vec![0.0f32; n * TOKENS * EMBEDDING_ROWS];
         let mut moves = [(); 3].map(|()| vec![NOWHERE; n * k]);
         for (p, item) in items.iter().enumerate() {

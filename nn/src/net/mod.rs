@@ -8,6 +8,7 @@ pub mod layout;
 pub mod legality;
 pub mod module;
 pub mod policy;
+mod product;
 pub mod transition;
 pub mod trunk;
 pub mod value;

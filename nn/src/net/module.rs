@@ -11,6 +11,7 @@ use super::policy::policy;
 use super::transition::transition;
 use super::trunk::Trunk;
 use super::value::{ValueHead, Values};
+use crate::cpu::Arithmetic;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
@@ -95,6 +96,14 @@ impl Net {
             action_value: ActionValueHead::load(layout, &from),
             columns: layout.columns.clone(),
         })
+    }
+
+    /// The same network with its trunk's products computed in `arithmetic`: they are nearly all of its
+    /// work. The heads keep to single precision.
+    #[must_use]
+    pub fn multiplying_in(mut self, arithmetic: Arithmetic) -> Net {
+        self.trunk.arithmetic = arithmetic;
+        self
     }
 
     /// The flat vector, `[layout.len]`, still on the device.

@@ -2,6 +2,8 @@
 
 use super::layout::{self, Layout};
 use super::module::Loader;
+use super::product::{linear, matmul};
+use crate::cpu::Arithmetic;
 use crate::net::TOKENS;
 use burn::module::{Module, Param};
 use burn::nn::{LayerNorm, Linear};
@@ -18,6 +20,9 @@ pub struct Trunk {
     bias_basis: Option<Param<Tensor<2>>>,
     blocks: Vec<Block>,
     norm: LayerNorm,
+    /// What its products are computed in.
+    #[module(skip)]
+    pub(super) arithmetic: Arithmetic,
 }
 
 /// One block: attention, then a feed-forward part, each on normalised tokens and added back.
@@ -59,16 +64,19 @@ impl Trunk {
                 .map(|b| Block::load(b, layout.config.heads, from))
                 .collect(),
             norm: from.norm(&layout.norm),
+            arithmetic: Arithmetic::Single,
         }
     }
 
     /// `[n, 64, EMBEDDING_ROWS]` to `[n, 64, width]`.
     #[must_use]
     pub fn forward(&self, squares: Tensor<3>) -> Tensor<3> {
-        let x = squares.matmul(self.embed.val().unsqueeze()) + self.position.val().unsqueeze();
+        let how = self.arithmetic;
+        let x =
+            matmul(how, squares, self.embed.val().unsqueeze()) + self.position.val().unsqueeze();
         let basis = self.bias_basis.as_ref().map(Param::val);
         let basis = basis.as_ref();
-        self.norm.forward(self.blocks.iter().fold(x, |x, block| block.forward(x, basis)))
+        self.norm.forward(self.blocks.iter().fold(x, |x, block| block.forward(how, x, basis)))
     }
 }
 
@@ -91,43 +99,45 @@ impl Block {
     }
 
     /// `[n, 64, width]` to the same.
-    fn forward(&self, x: Tensor<3>, basis: Option<&Tensor<2>>) -> Tensor<3> {
-        let x = x.clone() + self.out.forward(self.attention(self.norm1.forward(x), basis));
-        let up = activation::relu(self.up.forward(self.norm2.forward(x.clone())));
+    fn forward(&self, how: Arithmetic, x: Tensor<3>, basis: Option<&Tensor<2>>) -> Tensor<3> {
+        let attended = self.attention(how, self.norm1.forward(x.clone()), basis);
+        let x = x + linear(how, &self.out, attended);
+        let up = activation::relu(linear(how, &self.up, self.norm2.forward(x.clone())));
         // Squared ReLU (So et al. 2021, "Primer"); its gradient needs no power function.
-        x + self.down.forward(up.clone() * up)
+        x + linear(how, &self.down, up.clone() * up)
     }
 
     /// `[n, 64, width]` to the heads' outputs side by side, `[n, 64, width]`.
     ///
     /// Unfused: burn's fused attention is slower on the CPU and its gradient is unfused anyway.
-    fn attention(&self, x: Tensor<3>, basis: Option<&Tensor<2>>) -> Tensor<3> {
+    fn attention(&self, how: Arithmetic, x: Tensor<3>, basis: Option<&Tensor<2>>) -> Tensor<3> {
         let [n, tokens, width] = x.dims();
         let [heads, _, _] = self.attention_bias.dims();
         let dim = width / heads;
         let bias = self.attention_bias.val().unsqueeze();
         let bias = match (&self.dynamic_bias, basis) {
-            (Some(dynamic), Some(basis)) => bias + dynamic.forward(x.clone(), heads, basis),
+            (Some(dynamic), Some(basis)) => bias + dynamic.forward(how, x.clone(), heads, basis),
             _ => bias,
         };
         // [n, 3 * heads, 64, dim]
-        let qkv = self.qkv.forward(x).reshape([n, tokens, 3 * heads, dim]).swap_dims(1, 2);
+        let qkv = linear(how, &self.qkv, x).reshape([n, tokens, 3 * heads, dim]).swap_dims(1, 2);
         let part = |i| qkv.clone().narrow(1, i * heads, heads);
         let scale = (dim as f32).sqrt().recip();
         // [n, heads, 64, 64]
-        let scores = part(0).matmul(part(1).swap_dims(2, 3)) * scale;
+        let scores = matmul(how, part(0), part(1).swap_dims(2, 3)) * scale;
         let weights = activation::softmax(scores + bias, 3);
-        weights.matmul(part(2)).swap_dims(1, 2).reshape([n, tokens, width])
+        matmul(how, weights, part(2)).swap_dims(1, 2).reshape([n, tokens, width])
     }
 }
 
 impl DynamicBias {
     /// `[n, 64, width]` and `[rank, 4096]` to `[n, heads, 64, 64]`.
-    fn forward(&self, x: Tensor<3>, heads: usize, basis: &Tensor<2>) -> Tensor<4> {
+    fn forward(&self, how: Arithmetic, x: Tensor<3>, heads: usize, basis: &Tensor<2>) -> Tensor<4> {
         let [n, tokens, _] = x.dims();
-        let flat = self.compress.forward(x).reshape([n as i32, -1]);
-        let mixed = self.mix.forward(activation::relu(self.hidden.forward(flat)));
+        let flat = linear(how, &self.compress, x).reshape([n as i32, -1]);
+        let hidden = activation::relu(linear(how, &self.hidden, flat));
         let rank = basis.dims()[0];
-        mixed.reshape([n * heads, rank]).matmul(basis.clone()).reshape([n, heads, tokens, tokens])
+        let mixed = linear(how, &self.mix, hidden).reshape([n * heads, rank]);
+        matmul(how, mixed, basis.clone()).reshape([n, heads, tokens, tokens])
     }
 }

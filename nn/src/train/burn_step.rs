@@ -54,7 +54,7 @@ impl BurnStep {
         for examples in batch.chunks(self.chunk) {
             let items: Vec<Item<'_>> =
                 examples.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
-            let inputs = Inputs::new(&items, items.len(), device);
+            let inputs = Inputs::new(&items, items.len(), 0, device);
             let targets = Targets::new(examples, loss, table, &inputs, device);
             let (play, world) = net.forward(&inputs);
             let (sums, counts) = targets.losses(play, world);

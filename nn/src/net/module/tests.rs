@@ -83,7 +83,7 @@ fn compare(config: &NetConfig) {
 
     let device = Device::flex();
     let net = Net::from_values(&layout, &values, &device).unwrap();
-    let inputs = Inputs::new(&items, items.len() + 3, &device);
+    let inputs = Inputs::new(&items, items.len() + 3, 0, &device);
     let (play, world) = net.forward(&inputs);
     let n = items.len();
     let (k, padded) = (inputs.moves, inputs.positions);
