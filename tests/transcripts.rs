@@ -10,11 +10,13 @@ use engine::Setup;
 use engine::network::{Network, NetworkError, Networks};
 use engine::options::Backend;
 use mavka_tests::{Session, matches, setup};
-use nn::EvalError;
 use nn::fake::{Breakdown, Failing, Hashed, Uniform};
+use nn::{EvalError, Evaluation, Evaluator, Query};
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 fn network(words: &str) -> Setup {
     match *words.split(' ').collect::<Vec<_>>() {
@@ -135,31 +137,46 @@ fn weights_are_read_and_damaged_ones_refused() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A machine whose GPU is missing, or broken, or too small.
-struct WithoutGpu(fn() -> NetworkError);
+/// A machine whose GPU is missing, or broken, or too small, as seen when the network is put on it or
+/// when it is first asked.
+struct WithoutGpu(fn() -> Result<Network, NetworkError>);
 
 impl Networks for WithoutGpu {
     fn open(&self, _: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
         match backend {
             Backend::Cpu => Ok(engine::network::hashed()),
-            _ => Err((self.0)()),
+            _ => (self.0)(),
         }
     }
 }
 
 #[test]
 fn without_a_gpu_the_cpu_plays_and_one_line_says_why() {
-    let missing: [fn() -> NetworkError; 2] = [
-        || NetworkError::Backend("CUDA is not available (no driver); using the CPU".to_owned()),
-        || NetworkError::Device(EvalError::Device("out of memory".to_owned())),
+    type Gpu = fn() -> Result<Network, NetworkError>;
+    let missing: [(Gpu, &str); 3] = [
+        (
+            || Err(NetworkError::Backend("CUDA is not available; using the CPU".to_owned())),
+            "CUDA is not available; using the CPU",
+        ),
+        (
+            || Err(NetworkError::Device(EvalError::Device("out of memory".to_owned()))),
+            "the network does not run on the GPU (the device failed: out of memory); using the CPU",
+        ),
+        (
+            || {
+                let evaluator = Arc::new(Failing::after(1, Breakdown::Error));
+                Ok(Network { evaluator, name: "on a GPU".to_owned() })
+            },
+            "the network does not run on the GPU (the device failed: the fake device failed as it was told to); using the CPU",
+        ),
     ];
-    for why in missing {
+    for (gpu, why) in missing {
         for backend in ["auto", "cuda"] {
-            let networks = Arc::new(WithoutGpu(why));
+            let networks = Arc::new(WithoutGpu(gpu));
             let mut session = Session::start(Setup { networks, ..Setup::default() });
             session.send(&format!("setoption name Backend value {backend}"));
             session.send("isready");
-            assert_eq!(session.drain_until_ready(), [format!("info string {}", why())]);
+            assert_eq!(session.drain_until_ready(), [format!("info string {why}")]);
             session.send("go nodes 20");
             session.expect("bestmove *");
             session.send("isready");
@@ -167,6 +184,49 @@ fn without_a_gpu_the_cpu_plays_and_one_line_says_why() {
             session.finish();
         }
     }
+}
+
+/// Takes two batches at once and notes whether it ever got them.
+#[derive(Default)]
+struct TwoAtOnce {
+    inside: Mutex<usize>,
+    more: Condvar,
+    met: Arc<AtomicBool>,
+}
+
+impl Evaluator for TwoAtOnce {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        let mut inside = self.inside.lock().unwrap();
+        *inside += 1;
+        self.more.notify_all();
+        // The first questions come alone.
+        let wait = Duration::from_millis(50);
+        let alone = |inside: &mut usize| *inside < 2 && !self.met.load(Relaxed);
+        let (mut inside, waited) = self.more.wait_timeout_while(inside, wait, alone).unwrap();
+        if !waited.timed_out() {
+            self.met.store(true, Relaxed);
+            self.more.notify_all();
+        }
+        *inside -= 1;
+        drop(inside);
+        Hashed::default().evaluate(batch)
+    }
+
+    fn in_flight(&self) -> usize {
+        2
+    }
+}
+
+#[test]
+fn a_device_that_takes_two_batches_at_once_gets_them() {
+    let device = TwoAtOnce::default();
+    let met = device.met.clone();
+    let mut session = Session::start(setup(device));
+    session.send("setoption name Threads value 1");
+    session.send("go nodes 300");
+    session.expect("bestmove *");
+    session.finish();
+    assert!(met.load(Relaxed));
 }
 
 #[test]

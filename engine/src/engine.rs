@@ -324,19 +324,21 @@ impl Engine {
             if tries[..index].contains(&(*file, *backend)) {
                 continue;
             }
-            let (why, of_device) = match self.setup.networks.open(*file, *backend) {
-                Ok(network) => match warm_up(&network, &*self.setup.clock) {
-                    Ok(pace) => {
-                        if named_anew {
-                            self.output.note(format_args!("playing with {}", network.name));
-                        }
-                        return (network, pace);
+            let opened = self.setup.networks.open(*file, *backend).and_then(|network| {
+                let pace = warm_up(&network, &*self.setup.clock)?;
+                Ok((network, pace))
+            });
+            let error = match opened {
+                Ok((network, pace)) => {
+                    if named_anew {
+                        self.output.note(format_args!("playing with {}", network.name));
                     }
-                    Err(why) => (why, false),
-                },
-                Err(error) => (error.to_string(), error.is_of_device()),
+                    return (network, pace);
+                }
+                Err(error) => error,
             };
-            named_anew |= !of_device;
+            named_anew |= !error.is_of_device();
+            let why = error.to_string();
             // A missing file is missing on every device: said once.
             if why != told {
                 self.output.note(&why);

@@ -33,6 +33,8 @@ pub enum NetworkError {
     Backend(String),
     /// The device is there, but the network does not run on it: too little memory, say.
     Device(EvalError),
+    /// It answers nothing that can be used, or broke down.
+    Failed(String),
 }
 
 impl NetworkError {
@@ -50,7 +52,7 @@ impl fmt::Display for NetworkError {
                 write!(f, "cannot use network `{}`: {why}", path.display())
             }
             NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
-            NetworkError::Backend(note) => f.write_str(note),
+            NetworkError::Backend(note) | NetworkError::Failed(note) => f.write_str(note),
             NetworkError::Device(why) => {
                 write!(f, "the network does not run on the GPU ({why}); using the CPU")
             }
@@ -97,6 +99,7 @@ impl Networks for Installed {
         let name = format!("{source} ({}x{}, {})", c.width, c.layers, network.hash);
         if !is_cpu(&device) {
             let evaluator = BurnEvaluator::new(&network, device).map_err(NetworkError::Device)?;
+            let name = format!("{name}, GPU, {}", evaluator.arithmetic());
             return Ok(Network { evaluator: Arc::new(evaluator), name });
         }
         // The CPU stands in only for who knows of it: the caller says so and asks again.

@@ -193,7 +193,8 @@ fn search_tree(
     let Some(searcher) = &mut tree.searcher else {
         return (None, Answer { best: None, ponder: None });
     };
-    let threads = host::threads(job.settings.threads);
+    // A GPU wants its next batch gathered while it computes one.
+    let threads = host::threads(job.settings.threads).max(job.network.evaluator.in_flight());
     let pace = tree.pace.max(job.pace.single);
     searcher.set_params(params(job, pace));
     let path = |back| last.as_ref().and_then(|last| game.continuation_of(last, back));

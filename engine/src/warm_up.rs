@@ -2,8 +2,8 @@
 //! it answers and in which batches, once, before the engine says that it is ready.
 
 use crate::clock::Clock;
-use crate::network::Network;
-use nn::Query;
+use crate::network::{Network, NetworkError};
+use nn::{EvalError, Query};
 use shakmaty::{Chess, Position};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -35,8 +35,8 @@ const LONGEST: Duration = Duration::from_millis(50);
 /// Asks `network` a few times and measures.
 ///
 /// # Errors
-/// The network failed, or broke down inside.
-pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<Pace, String> {
+/// The network failed, or broke down inside; the device failed, as one with too little memory does.
+pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<Pace, NetworkError> {
     let position = Chess::default();
     let legal = position.legal_moves();
     // Time of one batch of so many.
@@ -45,9 +45,12 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<Pace, String> {
         let before = clock.now();
         // A device driver that panics must not take the process with it.
         let answer = catch_unwind(AssertUnwindSafe(|| network.evaluator.evaluate(&batch)))
-            .map_err(|_| format!("{} failed inside", network.name))?;
-        answer.map_err(|error| error.to_string())?;
-        Ok::<Duration, String>(clock.now().saturating_sub(before))
+            .map_err(|_| NetworkError::Failed(format!("{} failed inside", network.name)))?;
+        answer.map_err(|error| match error {
+            EvalError::Device(_) => NetworkError::Device(error),
+            other => NetworkError::Failed(other.to_string()),
+        })?;
+        Ok::<Duration, NetworkError>(clock.now().saturating_sub(before))
     };
     ask(1)?;
     let single = ask(1)?;
@@ -147,8 +150,9 @@ mod tests {
         let stopped =
             Device { clock: Arc::default(), call: Duration::ZERO, position: Duration::ZERO };
         assert_eq!(warm_up(&network(Arc::new(stopped)), &still).unwrap().batch, 8);
-        for how in [Breakdown::Error, Breakdown::Panic] {
-            assert!(warm_up(&network(Arc::new(Failing::after(1, how))), &clock).is_err());
+        for (how, of_device) in [(Breakdown::Error, true), (Breakdown::Panic, false)] {
+            let error = warm_up(&network(Arc::new(Failing::after(1, how))), &clock).unwrap_err();
+            assert_eq!(error.is_of_device(), of_device);
         }
     }
 }

@@ -1,146 +1,192 @@
 //! The evaluator on a burn device: for GPUs, and on the CPU the reference that tests hold the
 //! hand-written evaluator to.
+//!
+//! On a GPU batches are padded to a few sizes (`pass`) and handed to two threads (`lanes`), so that
+//! while one batch is computed the next is made ready; the trunk multiplies in bf16 where the device has it
+//! and the network answers nearly as in single precision.
+
+mod lanes;
+mod pass;
 
 use crate::checkpoint::Network;
-use crate::cpu::Item;
-use crate::device::{guarded, is_cpu};
-use crate::encode::{Features, MoveCode};
+use crate::cpu::Arithmetic;
+use crate::device::{has_bf16, is_cpu};
+use crate::encode::canonical_moves;
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
-use crate::infer::{answer, encode};
-use crate::net::{BUCKETS, Inputs, Net};
-use burn::tensor::{Device, Tensor};
+use crate::infer::answer;
+use burn::tensor::Device;
+use lanes::{Lanes, wait};
+use pass::{Logits, Pass, Row, Shapes};
+use shakmaty::{Chess, Position};
 
-/// Positions a device takes at once.
-const LARGEST: usize = 1024;
+/// Batches that a GPU has at once: one under way, one made ready.
+const IN_FLIGHT: usize = 2;
 
-/// Evaluates on one device. Threads may share it, and a GPU then takes turns; one asking for large
-/// batches is faster than many asking for small ones.
+/// Largest difference that bf16 may make to any probability or value: more, and the device is not trusted
+/// with it. The bundled network's answers change by 0.008 at most where bf16 is computed by a CPU.
+const CLOSE: f32 = 0.03;
+
+/// Evaluates on one device. Any number of threads may ask at once.
 pub struct BurnEvaluator {
-    net: Net,
-    device: Device,
+    way: Way,
+    shapes: Shapes,
+    arithmetic: Arithmetic,
+}
+
+enum Way {
+    /// In the thread that asks.
+    Here(Box<Pass>),
+    /// In threads of its own; asked with rows and the size to pad them to.
+    Lanes(Lanes<(Vec<Row>, usize), Result<Vec<Logits>, EvalError>>),
 }
 
 impl BurnEvaluator {
-    /// Puts the network on `device`.
+    /// Puts the network on `device`: on a GPU in bf16 where it has that and the answers stay the same but for
+    /// rounding, else in single precision.
     ///
     /// # Errors
     /// The device failed, or the network's values do not fit its layout.
     pub fn new(network: &Network, device: Device) -> Result<BurnEvaluator, EvalError> {
-        let device = device.without_autodiff();
-        let net = guarded(|| Net::from_values(&network.layout, &network.values, &device))
-            .map_err(EvalError::Device)?
-            .map_err(|error| EvalError::Device(error.to_string()))?;
-        Ok(BurnEvaluator { net, device })
+        let single = BurnEvaluator::with(network, &device, Arithmetic::Single)?;
+        if is_cpu(&device) || !has_bf16(&device) {
+            return Ok(single);
+        }
+        Ok(BurnEvaluator::half_if_close(network, &device, single))
     }
 
-    /// Logits of a batch: policy `[n, k]`, actions `[n, k, 64]`, value `[n, 64]`, result `[n, 3]`.
-    fn logits(&self, items: &[Item<'_>]) -> Result<(usize, [Vec<f32>; 4]), EvalError> {
-        // Powers of two, so that the device meets (and tunes its kernels for) few shapes.
-        let inputs = Inputs::new(items, items.len().next_power_of_two(), &self.device);
-        let (n, k) = (inputs.positions, inputs.moves);
-        let play = self.net.play(&inputs);
-        let parts = [
-            play.policy.reshape([-1]),
-            play.actions.reshape([-1]),
-            play.values.buckets.reshape([-1]),
-            play.values.result.reshape([-1]),
-        ];
-        // One download for all.
-        let all = Tensor::<1>::cat(parts.to_vec(), 0).try_into_vec_as::<f32>();
-        let all = all.map_err(|error| EvalError::Device(error.to_string()))?;
-        let mut rest = all.as_slice();
-        let heads = [n * k, n * k * BUCKETS, n * BUCKETS, n * 3].map(|len| {
-            let (head, tail) = rest.split_at(len);
-            rest = tail;
-            head.to_vec()
-        });
-        Ok((k, heads))
+    /// Puts the network on `device`, its trunk multiplying in `arithmetic`.
+    ///
+    /// # Errors
+    /// The device failed, or the network's values do not fit its layout.
+    pub fn with(
+        network: &Network,
+        device: &Device,
+        arithmetic: Arithmetic,
+    ) -> Result<BurnEvaluator, EvalError> {
+        if is_cpu(device) {
+            let shapes = Shapes::ANY;
+            let pass = Pass::new(network, device, arithmetic, shapes)?;
+            return Ok(BurnEvaluator { way: Way::Here(Box::new(pass)), shapes, arithmetic });
+        }
+        BurnEvaluator::in_lanes(network, device, arithmetic)
     }
 
-    fn part(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
-        let boards: Vec<(Features, Vec<MoveCode>)> = batch.iter().map(encode).collect();
-        let items: Vec<Item<'_>> =
-            boards.iter().map(|(features, moves)| Item { features, moves }).collect();
-        let (k, [policy, actions, value, result]) = self.logits(&items)?;
-        let answers = items.iter().enumerate().map(|(p, item)| {
-            let m = item.moves.len();
-            answer(
-                &policy[p * k..][..m],
-                &actions[p * k * BUCKETS..][..m * BUCKETS],
-                &value[p * BUCKETS..][..BUCKETS],
-                &result[p * 3..][..3],
-            )
-        });
-        answers.collect()
+    fn in_lanes(
+        network: &Network,
+        device: &Device,
+        arithmetic: Arithmetic,
+    ) -> Result<BurnEvaluator, EvalError> {
+        let (network, device, shapes) = (network.clone(), device.clone(), Shapes::FEW);
+        let lanes = Lanes::new(IN_FLIGHT, move || {
+            let pass = Pass::new(&network, &device, arithmetic, shapes)?;
+            Ok(move |(rows, size): (Vec<Row>, usize)| pass.logits(&rows, size))
+        })?;
+        Ok(BurnEvaluator { way: Way::Lanes(lanes), shapes, arithmetic })
+    }
+
+    /// The network in bf16 if it answers as `single` does, else `single`.
+    fn half_if_close(network: &Network, device: &Device, single: BurnEvaluator) -> BurnEvaluator {
+        let compared = BurnEvaluator::with(network, device, Arithmetic::Bf16)
+            .and_then(|half| Ok((difference(&single, &half)?, half)));
+        match compared {
+            Ok((far, half)) if far <= CLOSE => {
+                log::debug!("bf16 changes answers by {far:.4} at most");
+                half
+            }
+            Ok((far, _)) => {
+                log::warn!("bf16 changes answers by {far:.4}; computing in single precision");
+                single
+            }
+            Err(why) => {
+                log::warn!("bf16 does not compute ({why}); computing in single precision");
+                single
+            }
+        }
+    }
+
+    /// What the trunk's products are computed in.
+    #[must_use]
+    pub fn arithmetic(&self) -> Arithmetic {
+        self.arithmetic
+    }
+
+    /// The logits of all rows, in order. All passes are under way before the first is waited for.
+    fn logits(&self, mut rows: Vec<Row>) -> Result<Vec<Logits>, EvalError> {
+        let mut logits = Vec::with_capacity(rows.len());
+        let mut asked = Vec::new();
+        while !rows.is_empty() {
+            let (taken, size) = self.shapes.next(rows.len());
+            let rest = rows.split_off(taken);
+            match &self.way {
+                Way::Here(pass) => logits.extend(pass.logits(&rows, size)?),
+                Way::Lanes(lanes) => asked.push(lanes.ask((rows, size))),
+            }
+            rows = rest;
+        }
+        for answer in &asked {
+            logits.extend(wait(answer)??);
+        }
+        Ok(logits)
     }
 }
 
 impl Evaluator for BurnEvaluator {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
-        let mut answers = Vec::with_capacity(batch.len());
-        for part in batch.chunks(LARGEST) {
-            answers.extend(guarded(|| self.part(part)).map_err(EvalError::Device)??);
-        }
-        Ok(answers)
+        let rows: Vec<Vec<Row>> = batch.iter().map(|query| self.shapes.rows(query)).collect();
+        let counts: Vec<usize> = rows.iter().map(Vec::len).collect();
+        let mut logits = self.logits(rows.into_iter().flatten().collect())?.into_iter();
+        let answers = counts.into_iter().map(|count| {
+            let mut all = logits.next().unwrap_or_default();
+            for more in logits.by_ref().take(count - 1) {
+                all.policy.extend(more.policy);
+                all.actions.extend(more.actions);
+            }
+            answer(&all.policy, &all.actions, &all.value, &all.result)
+        });
+        answers.collect()
     }
 
     fn preferred_batch(&self) -> usize {
-        if is_cpu(&self.device) { 16 } else { 256 }
+        if self.shapes.sizes.is_empty() { 16 } else { 256 }
     }
 
     /// On a GPU measuring is warming up as well: these are all the sizes it will meet.
     fn batches(&self) -> &[usize] {
-        const SIZES: [usize; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, LARGEST];
-        if is_cpu(&self.device) { &SIZES[..5] } else { &SIZES }
+        if self.shapes.sizes.is_empty() { &[1, 2, 4, 8, 16] } else { self.shapes.sizes }
     }
+
+    fn in_flight(&self) -> usize {
+        match self.way {
+            Way::Here(_) => 1,
+            Way::Lanes(_) => IN_FLIGHT,
+        }
+    }
+}
+
+/// The largest difference between two evaluators' answers on positions of a made-up game.
+fn difference(a: &dyn Evaluator, b: &dyn Evaluator) -> Result<f32, EvalError> {
+    let mut position = Chess::default();
+    let mut positions = Vec::new();
+    for i in 0..16 {
+        let legal = canonical_moves(&position).to_vec();
+        let Some(&next) = legal.get((i * 7 + 3) % legal.len().max(1)) else { break };
+        positions.push((position.clone(), legal));
+        position.play_unchecked(next);
+    }
+    let queries: Vec<Query<'_>> =
+        positions.iter().map(|(position, legal)| Query { position, legal }).collect();
+    let (a, b) = (a.evaluate(&queries)?, b.evaluate(&queries)?);
+    Ok(a.iter().zip(&b).map(|(a, b)| apart(a, b)).fold(0.0, f32::max))
+}
+
+/// The largest difference between two answers to one query.
+fn apart(a: &Evaluation, b: &Evaluation) -> f32 {
+    let all = |e: &Evaluation| {
+        let fixed = [e.wdl[0], e.wdl[1], e.wdl[2], e.value];
+        [&fixed[..], &e.action_values, &e.policy].concat()
+    };
+    all(a).iter().zip(&all(b)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cpu::Arithmetic;
-    use crate::encode::canonical_moves;
-    use crate::infer::CpuEvaluator;
-    use crate::net::NetConfig;
-    use shakmaty::{Chess, Position};
-
-    fn difference(a: &Evaluation, b: &Evaluation) -> f32 {
-        let all = |e: &Evaluation| {
-            let mut all = e.wdl.to_vec();
-            all.push(e.value);
-            all.extend(e.action_values.iter().chain(&e.policy));
-            all
-        };
-        let (a, b) = (all(a), all(b));
-        assert_eq!(a.len(), b.len());
-        a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
-    }
-
-    #[test]
-    fn both_evaluators_answer_alike_in_any_batch() {
-        let network = Network::new(&NetConfig::default(), 1);
-        let burn = BurnEvaluator::new(&network, Device::flex()).unwrap();
-        let cpu = CpuEvaluator::new(&network, Arithmetic::Single);
-        let mut positions = vec![Chess::default()];
-        for i in 0..6 {
-            let mut next = positions[i].clone();
-            next.play_unchecked(canonical_moves(&next)[i * 3]);
-            positions.push(next);
-        }
-        let legal: Vec<_> = positions.iter().map(canonical_moves).collect();
-        let queries: Vec<Query<'_>> = positions
-            .iter()
-            .zip(&legal)
-            .map(|(position, legal)| Query { position, legal })
-            .collect();
-        let together = burn.evaluate(&queries).unwrap();
-        let reference = cpu.evaluate(&queries).unwrap();
-        for ((query, got), want) in queries.iter().zip(&together).zip(&reference) {
-            let alone = &burn.evaluate(&[*query]).unwrap()[0];
-            assert!(difference(got, want) < 1e-5 && difference(got, alone) < 1e-5);
-        }
-        assert_eq!(burn.evaluate(&[]), Ok(Vec::new()));
-        let none = Query { position: &positions[0], legal: &[] };
-        assert_eq!(burn.evaluate(&[none]), Err(EvalError::NoMoves));
-    }
-}
+mod tests;

@@ -164,6 +164,10 @@ impl Evaluator for Cached {
         self.inner.batches()
     }
 
+    fn in_flight(&self) -> usize {
+        self.inner.in_flight()
+    }
+
     /// Not remembered: what is imagined is seldom met again.
     fn transition(&self) -> Option<&dyn Transition> {
         self.inner.transition()

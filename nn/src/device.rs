@@ -1,18 +1,33 @@
-//! Which device the tensors live on. The only file that names CUDA.
+//! Which device the tensors live on. With its other half, `gpu`, the only place that names CUDA.
 //!
 //! The default build knows the CPU alone (burn's `flex`). With the cargo feature `cuda` one binary
 //! serves machines with and without an NVIDIA card: the driver is looked for at run time.
 //!
-//! To build it: `CUDARC_CUDA_VERSION=13000 cargo build --release --features cuda`, the variable naming
+//! **To build it:** `CUDARC_CUDA_VERSION=13000 cargo build --release --features cuda`, the variable naming
 //! the oldest CUDA to run on (13000 = 13.0; without it and without `nvcc` the newest known is taken,
-//! and calls an older driver lacks panic). cubecl-cuda wants LLVM, which its build script downloads;
-//! where that fails, pass a stand-in that offers the same names:
-//! `--config 'patch.crates-io.cubecl-llvm.path="<folder>"'` (the `cpp` feature set in `Cargo.toml`
-//! compiles kernels through NVRTC, never through LLVM). To run it: the driver, `libnvrtc` on the
-//! library path and the CUDA headers under `CUDA_PATH`.
+//! and calls an older driver lacks panic). No toolkit is needed for building. cubecl-cuda names two compilers:
+//! the feature `cpp` set in `Cargo.toml` chooses NVRTC, but the other, cubecl-llvm, is built as well, and its
+//! build script downloads LLVM. Where that fails, a stand-in takes its place without a change to the manifest:
+//! `--config 'patch.crates-io.cubecl-llvm.path="<folder>"'`, the folder holding a crate `cubecl-llvm` 0.11.3
+//! with the features `std`, `nvptx`, `pliron-dump` and the names that cubecl-cuda uses:
+//! `PlironCompiler { target: LlvmTarget }` with cubecl-server's trait `Compiler`, `LlvmTarget::Nvptx`,
+//! `PlironOptions` (fields `arch`, `sm_arch`, `ptx_version`, `grid_constants`, and one more),
+//! `PlironArtifact::NvptxCode(NvptxModule)` (and another variant), `NvptxModule` (fields `ptx`, `entrypoint`,
+//! `ir`, `shared_memory_size`, `io`), `nvptx::ptx_version::PtxVersion::for_driver`,
+//! `shared::lowered_features::{GpuTarget::Nvptx, restrict_features}`. None but `for_driver` is ever called. Cargo
+//! then rewrites `Cargo.lock`: not to be committed.
+//!
+//! **To run it:** the driver, `libnvrtc` on the library path and the CUDA headers under `CUDA_PATH`. What is
+//! missing is told of in one line, and the CPU computes. The first start compiles and tunes kernels before
+//! the engine says that it is ready; they are kept for the next.
+
+#[cfg(feature = "cuda")]
+mod gpu;
 
 pub use burn::tensor::Device;
-use burn::tensor::Tensor;
+use burn::tensor::{FloatDType, Tensor};
+#[cfg(feature = "cuda")]
+use gpu::find;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
@@ -82,7 +97,7 @@ pub fn pick(backend: Backend) -> (Device, Option<String>) {
     if backend == Backend::Cpu {
         return (Device::flex(), None);
     }
-    match gpu() {
+    match find() {
         Ok(device) => (device, None),
         Err(Absent::Missing(why)) if backend == Backend::Cuda => {
             (Device::flex(), Some(format!("CUDA is not available ({why}); using the CPU")))
@@ -96,38 +111,14 @@ pub fn pick(backend: Backend) -> (Device, Option<String>) {
 }
 
 #[cfg(not(feature = "cuda"))]
-fn gpu() -> Result<Device, Absent> {
+fn find() -> Result<Device, Absent> {
     Err(Absent::Missing("this program was built without it"))
 }
 
-/// The first GPU that multiplies two matrices: listing needs the driver alone, a kernel needs NVRTC and
-/// the headers too.
-#[cfg(feature = "cuda")]
-fn gpu() -> Result<Device, Absent> {
-    use burn::tensor::DeviceType;
-    use std::sync::{Mutex, PoisonError};
-
-    /// The hook is the process's: two probes at once would restore each other's silence.
-    static PROBE: Mutex<()> = Mutex::new(());
-    let _alone = PROBE.lock().unwrap_or_else(PoisonError::into_inner);
-    // Without the driver every operation would panic, in cubecl's thread too, and print as it does.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let probed = guarded(|| {
-        let found = Device::enumerate(DeviceType::Cuda).into_vec();
-        found.into_iter().next().map(|device| {
-            let ones = Tensor::<2>::ones([64, 64], &device);
-            let product = ones.clone().matmul(ones).try_into_vec_as::<f32>();
-            (device, product.map_err(|error| error.to_string()))
-        })
-    });
-    std::panic::set_hook(hook);
-    match probed {
-        Ok(None) => Err(Absent::Missing("no NVIDIA driver or no card")),
-        Ok(Some((device, Ok(product)))) if product.iter().all(|x| *x == 64.0) => Ok(device),
-        Ok(Some((_, Ok(_)))) => Err(Absent::Broken("a matrix product came out wrong".to_owned())),
-        Ok(Some((_, Err(why)))) | Err(why) => Err(Absent::Broken(why)),
-    }
+/// Whether the device computes in bf16. Always false where it fails to say.
+#[must_use]
+pub fn has_bf16(device: &Device) -> bool {
+    guarded(|| device.supports_dtype(FloatDType::BF16)).unwrap_or(false)
 }
 
 /// True for the CPU, with or without autodiff.

@@ -48,6 +48,12 @@ pub trait Evaluator: Send + Sync {
         &[]
     }
 
+    /// Batches to be asked about at once, each by a thread of its own, for the device never to wait: two where
+    /// it computes one while the next is gathered.
+    fn in_flight(&self) -> usize {
+        1
+    }
+
     /// The same network as a world, if it can be asked what follows a move.
     fn transition(&self) -> Option<&dyn Transition> {
         None

@@ -8,7 +8,7 @@ use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
 use nn::cpu::{Arithmetic, Isa};
-use nn::device::{Backend, Device, is_cpu, pick, sgemm_peak};
+use nn::device::{Backend, Device, has_bf16, is_cpu, pick, sgemm_peak};
 use nn::encode::canonical_moves;
 use nn::infer::CpuEvaluator;
 use nn::net::NetConfig;
@@ -42,7 +42,7 @@ pub struct EvalBench {
     /// Threads, each with its own batch; default: all cores, two on a GPU.
     #[arg(long)]
     threads: Option<usize>,
-    /// Of the CPU's products: auto (the fastest this CPU has), single or bf16; default: all this CPU has.
+    /// Of the products: auto (the fastest this CPU has), single or bf16; default: all the device has.
     #[arg(long, value_delimiter = ',')]
     arithmetic: Vec<Arithmetic>,
     /// Instructions to do with: portable, avx2 or avx512; default: the widest this CPU has.
@@ -51,7 +51,7 @@ pub struct EvalBench {
     /// Burn's CPU backend instead of the hand-written kernels.
     #[arg(long, conflicts_with_all = ["arithmetic", "device"])]
     flex: bool,
-    /// Batch sizes to try; default: 1,2,4,8,16, up to 1024 on a GPU.
+    /// Batch sizes to try; default: those the search chooses from.
     #[arg(long, value_delimiter = ',')]
     batch: Vec<usize>,
     /// Seconds for each figure.
@@ -114,7 +114,7 @@ impl EvalBench {
         let mut curves = Vec::new();
         for Way { name, evaluator } in self.ways(&network, device)? {
             let mut points = Vec::new();
-            for batch in self.batches(gpu) {
+            for batch in self.batches(&*evaluator) {
                 let queries: Vec<Query<'_>> = positions
                     .iter()
                     .cycle()
@@ -165,38 +165,39 @@ impl EvalBench {
         Ok(network)
     }
 
-    fn batches(&self, gpu: bool) -> Vec<usize> {
-        let all: &[usize] = match (self.batch.as_slice(), gpu) {
-            ([], true) => &[1, 4, 16, 64, 256, 1024],
-            ([], false) => &[1, 2, 4, 8, 16],
-            (given, _) => given,
-        };
+    fn batches(&self, evaluator: &dyn Evaluator) -> Vec<usize> {
+        let all = if self.batch.is_empty() { evaluator.batches() } else { &self.batch };
         all.iter().map(|&batch| batch.max(1)).collect()
     }
 
     fn ways(&self, network: &Network, device: Device) -> Result<Vec<Way>, Box<dyn Error>> {
-        if self.flex || !is_cpu(&device) {
-            let name = if self.flex { "flex" } else { "gpu" }.to_owned();
-            return Ok(vec![Way {
-                name,
-                evaluator: Box::new(BurnEvaluator::new(network, device)?),
-            }]);
+        if self.flex {
+            let evaluator = Box::new(BurnEvaluator::new(network, device)?);
+            return Ok(vec![Way { name: "flex".to_owned(), evaluator }]);
         }
+        let cpu = is_cpu(&device);
+        let has = |way: Arithmetic| {
+            if cpu { way.available() } else { way == Arithmetic::Single || has_bf16(&device) }
+        };
         let all = match self.arithmetic.as_slice() {
-            [] => [Arithmetic::Single, Arithmetic::Bf16]
-                .into_iter()
-                .filter(|way| way.available())
-                .collect(),
+            [] => {
+                [Arithmetic::Single, Arithmetic::Bf16].into_iter().filter(|way| has(*way)).collect()
+            }
             given => given.to_vec(),
         };
-        let way = |arithmetic: Arithmetic| Way {
-            name: match arithmetic {
-                Arithmetic::Single => "single".to_owned(),
-                Arithmetic::Bf16 => "bf16".to_owned(),
-            },
-            evaluator: Box::new(CpuEvaluator::new(network, arithmetic)),
+        let way = |arithmetic: Arithmetic| -> Result<Way, Box<dyn Error>> {
+            let name = match arithmetic {
+                Arithmetic::Single => "single",
+                Arithmetic::Bf16 => "bf16",
+            };
+            let evaluator: Box<dyn Evaluator> = if cpu {
+                Box::new(CpuEvaluator::new(network, arithmetic))
+            } else {
+                Box::new(BurnEvaluator::with(network, &device, arithmetic)?)
+            };
+            Ok(Way { name: name.to_owned(), evaluator })
         };
-        Ok(all.into_iter().map(way).collect())
+        all.into_iter().map(way).collect()
     }
 }
 
@@ -284,7 +285,9 @@ mod tests {
         assert_eq!(all.len(), 1 + usize::from(Arithmetic::Bf16.available()));
         assert_eq!(names(&read(&["--arithmetic", "single"])), ["single"]);
         assert_eq!(names(&read(&["--flex"])), ["flex"]);
-        assert_eq!(read(&["--batch", "0,3"]).batches(false), [1, 3]);
+        let flex = BurnEvaluator::new(&network, Device::flex()).unwrap();
+        assert_eq!(read(&["--batch", "0,3"]).batches(&flex), [1, 3]);
+        assert_eq!(read(&[]).batches(&flex), flex.batches());
         assert!(Line::try_parse_from(["evalbench", "--flex", "--device", "cuda"]).is_err());
     }
 

@@ -1,0 +1,118 @@
+//! Threads that each answer one question at a time: two of them keep a device busy with one batch while
+//! the next is made ready, whoever asks.
+//!
+//! What answers is made in its own thread and never leaves it. burn tells streams of work apart by thread,
+//! and a tensor used on another thread than the one that made it waits there for its maker's queue to run.
+
+use crate::evaluator::EvalError;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// Asked with a `Q`, they answer with an `A`. Dropping it lets the threads end, each after its answer.
+pub struct Lanes<Q, A> {
+    questions: Sender<(Q, Sender<A>)>,
+}
+
+impl<Q: Send + 'static, A: Send + 'static> Lanes<Q, A> {
+    /// Starts `count` threads and waits until `make` has made in each of them what answers.
+    ///
+    /// # Errors
+    /// What `make` says; the system gives no thread, or `make` panicked.
+    pub fn new<W: FnMut(Q) -> A>(
+        count: usize,
+        make: impl Fn() -> Result<W, EvalError> + Send + Sync + 'static,
+    ) -> Result<Lanes<Q, A>, EvalError> {
+        let (questions, waiting) = channel::<(Q, Sender<A>)>();
+        let (waiting, make) = (Arc::new(Mutex::new(waiting)), Arc::new(make));
+        let (ready, made) = channel();
+        for _ in 0..count {
+            let (waiting, make, ready) = (waiting.clone(), make.clone(), ready.clone());
+            let lane = move || match make() {
+                Ok(work) => {
+                    let _ = ready.send(Ok(()));
+                    drop(ready);
+                    answer(&waiting, work);
+                }
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                }
+            };
+            thread::Builder::new()
+                .name("device".to_owned())
+                .spawn(lane)
+                .map_err(|error| EvalError::Device(format!("no thread for it: {error}")))?;
+        }
+        drop(ready);
+        for _ in 0..count {
+            made.recv().unwrap_or_else(|_| Err(gone()))?;
+        }
+        Ok(Lanes { questions })
+    }
+
+    /// Hands the question to the next free thread and does not wait; [`wait`] does.
+    pub fn ask(&self, question: Q) -> Receiver<A> {
+        let (to, answer) = channel();
+        // Without a thread the sender is dropped here, which the receiver notices.
+        let _ = self.questions.send((question, to));
+        answer
+    }
+}
+
+/// Waits for an answer.
+///
+/// # Errors
+/// The thread ended without one.
+pub fn wait<A>(answer: &Receiver<A>) -> Result<A, EvalError> {
+    answer.recv().map_err(|_| gone())
+}
+
+fn gone() -> EvalError {
+    EvalError::Device("its thread has ended".to_owned())
+}
+
+/// Answers until nobody can ask any more.
+fn answer<Q, A>(waiting: &Mutex<Receiver<(Q, Sender<A>)>>, mut work: impl FnMut(Q) -> A) {
+    // The lock is held while waiting for a question, never while answering one.
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    while let Ok((question, to)) = next() {
+        // Who asked may have gone.
+        let _ = to.send(work(question));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    #[test]
+    fn two_lanes_answer_two_at_once() {
+        let meeting = Arc::new(Barrier::new(2));
+        // None could answer if the other did not.
+        let make = move || {
+            let meeting = meeting.clone();
+            Ok(move |x: u32| {
+                meeting.wait();
+                x + 1
+            })
+        };
+        let lanes = Lanes::new(2, make).unwrap();
+        for round in 0..20 {
+            let both = [lanes.ask(round), lanes.ask(100 + round)];
+            assert_eq!(both.map(|answer| wait(&answer)), [Ok(round + 1), Ok(101 + round)]);
+        }
+    }
+
+    #[test]
+    fn what_fails_to_start_says_why_and_what_dies_says_that() {
+        let refuse = || Err::<fn(u32) -> u32, _>(EvalError::Device("no memory".to_owned()));
+        let error = Lanes::new(2, refuse).err();
+        assert_eq!(error, Some(EvalError::Device("no memory".to_owned())));
+        let lanes = Lanes::new(1, || Ok(|x: u32| if x == 0 { panic!("gone") } else { x })).unwrap();
+        assert_eq!(wait(&lanes.ask(3)), Ok(3));
+        for question in [0, 3] {
+            assert_eq!(wait(&lanes.ask(question)), Err(gone()));
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! One pass of rows through the network on a device, in few fixed shapes: kernels are made and tuned for a
+//! shape when it is met first, and none must be met first in the middle of a game.
+
+use crate::checkpoint::Network;
+use crate::cpu::{Arithmetic, Item};
+use crate::device::guarded;
+use crate::encode::{Features, MoveCode};
+use crate::evaluator::{EvalError, Query};
+use crate::infer::encode;
+use crate::net::{BUCKETS, Inputs, Net};
+use burn::tensor::{Device, Tensor};
+
+/// The shapes that rows are padded to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shapes {
+    /// Rows of a pass, smallest first; none: as many as there are.
+    pub sizes: &'static [usize],
+    /// Moves of a row.
+    pub moves: usize,
+}
+
+/// More than these go through in several passes.
+const LARGEST: usize = 1024;
+
+impl Shapes {
+    /// For a GPU, where few shapes count for more than what padding wastes.
+    pub const FEW: Shapes = Shapes { sizes: &[1, 16, 64, 256, LARGEST], moves: 64 };
+    /// For a CPU, which has no kernels to make.
+    pub const ANY: Shapes = Shapes { sizes: &[], moves: 0 };
+
+    /// Of `left` rows, how many the next pass takes, and to how many it pads them.
+    pub fn next(self, left: usize) -> (usize, usize) {
+        let fits = self.sizes.iter().rev().find(|&&size| size <= left);
+        let holds = self.sizes.iter().find(|&&size| size >= left);
+        match (fits, holds) {
+            // 257 rows are better passed as 256 and 1 than as 1024.
+            (Some(&size), Some(_)) if left < 2 * size => (size, size),
+            (_, Some(&size)) => (left, size),
+            (Some(&size), None) => (size, size),
+            (None, None) => (left.min(LARGEST), left.min(LARGEST)),
+        }
+    }
+
+    /// A query as rows: a position with more moves than a row has takes several. A move's logits do not
+    /// depend on which other moves are asked about.
+    pub fn rows(self, query: &Query<'_>) -> Vec<Row> {
+        let (features, moves) = encode(query);
+        if self.moves == 0 || moves.len() <= self.moves {
+            return vec![Row { features, moves }];
+        }
+        let row = |moves: &[MoveCode]| Row { features: features.clone(), moves: moves.to_vec() };
+        moves.chunks(self.moves).map(row).collect()
+    }
+}
+
+/// What one row of a pass asks.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub features: Features,
+    pub moves: Vec<MoveCode>,
+}
+
+/// What the heads say to one row of `m` moves.
+#[derive(Clone, Debug, Default)]
+pub struct Logits {
+    /// `[m]`.
+    pub policy: Vec<f32>,
+    /// `[m, 64]`.
+    pub actions: Vec<f32>,
+    /// `[64]`.
+    pub value: Vec<f32>,
+    /// `[3]`.
+    pub result: Vec<f32>,
+}
+
+/// A network on a device.
+pub struct Pass {
+    net: Net,
+    device: Device,
+    shapes: Shapes,
+}
+
+impl Pass {
+    /// Puts the network on `device`.
+    ///
+    /// # Errors
+    /// The device failed, or the network's values do not fit its layout.
+    pub fn new(
+        network: &Network,
+        device: &Device,
+        arithmetic: Arithmetic,
+        shapes: Shapes,
+    ) -> Result<Pass, EvalError> {
+        let device = device.clone().without_autodiff();
+        let net = guarded(|| Net::from_values(&network.layout, &network.values, &device))
+            .map_err(EvalError::Device)?
+            .map_err(|error| EvalError::Device(error.to_string()))?;
+        Ok(Pass { net: net.multiplying_in(arithmetic), device, shapes })
+    }
+
+    /// The logits of `rows`, in order, computed at once and padded to `size` rows.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn logits(&self, rows: &[Row], size: usize) -> Result<Vec<Logits>, EvalError> {
+        guarded(|| self.compute(rows, size)).map_err(EvalError::Device)?
+    }
+
+    fn compute(&self, rows: &[Row], size: usize) -> Result<Vec<Logits>, EvalError> {
+        let items: Vec<Item<'_>> =
+            rows.iter().map(|row| Item { features: &row.features, moves: &row.moves }).collect();
+        let inputs = Inputs::new(&items, size, self.shapes.moves, &self.device);
+        let (n, k) = (inputs.positions, inputs.moves);
+        let play = self.net.play(&inputs);
+        let parts = [
+            play.policy.reshape([-1]),
+            play.actions.reshape([-1]),
+            play.values.buckets.reshape([-1]),
+            play.values.result.reshape([-1]),
+        ];
+        // One download for all.
+        let all = Tensor::<1>::cat(parts.to_vec(), 0).try_into_vec_as::<f32>();
+        let all = all.map_err(|error| EvalError::Device(error.to_string()))?;
+        let mut rest = all.as_slice();
+        let [policy, actions, value, result] =
+            [n * k, n * k * BUCKETS, n * BUCKETS, n * 3].map(|len| {
+                let (head, tail) = rest.split_at(len);
+                rest = tail;
+                head
+            });
+        let logits = rows.iter().enumerate().map(|(p, row)| {
+            let m = row.moves.len();
+            Logits {
+                policy: policy[p * k..][..m].to_vec(),
+                actions: actions[p * k * BUCKETS..][..m * BUCKETS].to_vec(),
+                value: value[p * BUCKETS..][..BUCKETS].to_vec(),
+                result: result[p * 3..][..3].to_vec(),
+            }
+        });
+        Ok(logits.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_have_few_sizes_and_waste_little() {
+        let cut = |mut left: usize| {
+            let mut passes = Vec::new();
+            while left > 0 {
+                let (taken, size) = Shapes::FEW.next(left);
+                assert!(0 < taken && taken <= size && Shapes::FEW.sizes.contains(&size));
+                passes.push(size);
+                left -= taken;
+            }
+            passes
+        };
+        assert_eq!(cut(1), [1]);
+        assert_eq!(cut(2), [16]);
+        assert_eq!(cut(16), [16]);
+        assert_eq!(cut(17), [16, 1]);
+        assert_eq!(cut(40), [64]);
+        assert_eq!(cut(257), [256, 1]);
+        assert_eq!(cut(700), [1024]);
+        assert_eq!(cut(2500), [1024, 1024, 256, 256]);
+        assert_eq!(Shapes::ANY.next(37), (37, 37));
+        assert_eq!(Shapes::ANY.next(5000), (LARGEST, LARGEST));
+    }
+}

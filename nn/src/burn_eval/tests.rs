@@ -1,0 +1,114 @@
+//! The evaluator as a GPU gets it (lanes, few shapes, bf16), on the CPU, against the hand-written kernels.
+
+use super::*;
+use crate::infer::CpuEvaluator;
+use crate::net::NetConfig;
+use shakmaty::{CastlingMode, Move, fen::Fen};
+
+/// More moves than a row holds: a position's 218.
+const MANY: &str = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1";
+
+fn bundled() -> Network {
+    Network::from_bytes(include_bytes!("../../../assets/mavka.safetensors")).unwrap()
+}
+
+fn positions() -> Vec<(Chess, Vec<Move>)> {
+    let many = MANY.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
+    let mut positions = vec![Chess::default(), many];
+    for i in 0..6 {
+        let mut next = if i == 0 { Chess::default() } else { positions[i + 1].clone() };
+        next.play_unchecked(canonical_moves(&next)[i * 3]);
+        positions.push(next);
+    }
+    let with_moves = |position: Chess| {
+        let legal = canonical_moves(&position).to_vec();
+        (position, legal)
+    };
+    positions.into_iter().map(with_moves).collect()
+}
+
+fn queries(positions: &[(Chess, Vec<Move>)]) -> Vec<Query<'_>> {
+    positions.iter().map(|(position, legal)| Query { position, legal }).collect()
+}
+
+#[test]
+fn all_evaluators_answer_alike_in_any_batch() {
+    let network = Network::new(&NetConfig::default(), 1);
+    let here = BurnEvaluator::new(&network, Device::flex()).unwrap();
+    let lanes = BurnEvaluator::in_lanes(&network, &Device::flex(), Arithmetic::Single).unwrap();
+    assert_eq!((here.in_flight(), lanes.in_flight()), (1, 2));
+    let cpu = CpuEvaluator::new(&network, Arithmetic::Single);
+    let positions = positions();
+    let queries = queries(&positions);
+    let reference = cpu.evaluate(&queries).unwrap();
+    for burn in [&here, &lanes] {
+        let together = burn.evaluate(&queries).unwrap();
+        for ((query, got), want) in queries.iter().zip(&together).zip(&reference) {
+            assert_eq!(got.policy.len(), query.legal.len());
+            let alone = &burn.evaluate(&[*query]).unwrap()[0];
+            assert!(apart(got, want) < 1e-5 && apart(got, alone) < 1e-5);
+        }
+        assert_eq!(burn.evaluate(&[]), Ok(Vec::new()));
+        let none = Query { position: &positions[0].0, legal: &[] };
+        assert_eq!(burn.evaluate(&[none]), Err(EvalError::NoMoves));
+    }
+}
+
+#[test]
+fn threads_share_the_lanes() {
+    let config = NetConfig { layers: 1, ..NetConfig::default() };
+    let network = Network::new(&config, 1);
+    let lanes = BurnEvaluator::in_lanes(&network, &Device::flex(), Arithmetic::Single).unwrap();
+    let positions = positions();
+    let queries = queries(&positions);
+    let want = lanes.evaluate(&queries).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for (query, want) in queries.iter().zip(&want) {
+                    assert!(apart(&lanes.evaluate(&[*query]).unwrap()[0], want) < 1e-5);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn bf16_answers_nearly_as_single_precision_and_is_taken_then() {
+    let (network, device) = (bundled(), Device::flex());
+    let [single, half] = [Arithmetic::Single, Arithmetic::Bf16]
+        .map(|arithmetic| BurnEvaluator::with(&network, &device, arithmetic).unwrap());
+    let positions = positions();
+    let queries = queries(&positions);
+    let answers = [&single, &half].map(|burn| burn.evaluate(&queries).unwrap());
+    let far = answers[0].iter().zip(&answers[1]).map(|(a, b)| apart(a, b)).fold(0.0, f32::max);
+    let probed = difference(&single, &half).unwrap();
+    println!("bf16 differs by {far:.4}, by {probed:.4} where it is probed");
+    assert!(0.0 < far && far < CLOSE / 2.0 && 0.0 < probed && probed < CLOSE / 2.0);
+    let taken = BurnEvaluator::half_if_close(&network, &device, single);
+    assert_eq!(taken.arithmetic(), Arithmetic::Bf16);
+}
+
+#[test]
+fn what_bf16_spoils_stays_in_single_precision() {
+    let (network, device) = (bundled(), Device::flex());
+    // Stands for a device that computes single precision well and bf16 wrongly.
+    let mut other = network.clone();
+    other.values.iter_mut().for_each(|x| *x *= 1.5);
+    let single = BurnEvaluator::with(&network, &device, Arithmetic::Single).unwrap();
+    let taken = BurnEvaluator::half_if_close(&other, &device, single);
+    assert_eq!(taken.arithmetic(), Arithmetic::Single);
+    let mut broken = network.clone();
+    broken.values.fill(f32::NAN);
+    let taken = BurnEvaluator::half_if_close(&broken, &device, taken);
+    assert_eq!(taken.arithmetic(), Arithmetic::Single);
+}
+
+#[test]
+fn a_network_that_does_not_fit_is_an_error() {
+    let mut network = Network::new(&NetConfig::default(), 1);
+    network.values.pop();
+    let device = Device::flex();
+    assert!(BurnEvaluator::new(&network, device.clone()).is_err());
+    assert!(BurnEvaluator::in_lanes(&network, &device, Arithmetic::Single).is_err());
+}
