@@ -7,13 +7,15 @@
 
 mod lanes;
 mod pass;
+mod world;
 
 use crate::checkpoint::Network;
-use crate::cpu::Arithmetic;
+use crate::cpu::{Arithmetic, Heads};
 use crate::device::{has_bf16, is_cpu};
-use crate::encode::canonical_moves;
+use crate::encode::{Features, MoveCode, canonical_moves};
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
-use crate::infer::answer;
+use crate::infer::{answer, encode};
+use crate::transition::Transition;
 use burn::tensor::Device;
 use lanes::{Lanes, wait};
 use pass::{Logits, Pass, Row, Shapes};
@@ -36,9 +38,12 @@ pub struct BurnEvaluator {
 enum Way {
     /// In the thread that asks.
     Here(Box<Pass>),
-    /// In threads of its own; asked with rows and the size to pad them to.
-    Lanes(Lanes<(Vec<Row>, usize), Result<Vec<Logits>, EvalError>>),
+    /// In threads of its own.
+    Lanes(Lanes<Ask, Result<Vec<Logits>, EvalError>>),
 }
+
+/// Rows, the size to pad them to, and the heads to ask.
+type Ask = (Vec<Row>, usize, Heads);
 
 impl BurnEvaluator {
     /// Puts the network on `device`: on a GPU in bf16 where it has that and the answers stay the same but for
@@ -79,7 +84,7 @@ impl BurnEvaluator {
         let (network, device, shapes) = (network.clone(), device.clone(), Shapes::FEW);
         let lanes = Lanes::new(IN_FLIGHT, move || {
             let pass = Pass::new(&network, &device, arithmetic, shapes)?;
-            Ok(move |(rows, size): (Vec<Row>, usize)| pass.logits(&rows, size))
+            Ok(move |(rows, size, heads): Ask| pass.logits(&rows, size, heads))
         })?;
         Ok(BurnEvaluator { way: Way::Lanes(lanes), shapes, arithmetic })
     }
@@ -111,15 +116,15 @@ impl BurnEvaluator {
     }
 
     /// The logits of all rows, in order. All passes are under way before the first is waited for.
-    fn logits(&self, mut rows: Vec<Row>) -> Result<Vec<Logits>, EvalError> {
+    fn logits(&self, mut rows: Vec<Row>, heads: Heads) -> Result<Vec<Logits>, EvalError> {
         let mut logits = Vec::with_capacity(rows.len());
         let mut asked = Vec::new();
         while !rows.is_empty() {
             let (taken, size) = self.shapes.next(rows.len());
             let rest = rows.split_off(taken);
             match &self.way {
-                Way::Here(pass) => logits.extend(pass.logits(&rows, size)?),
-                Way::Lanes(lanes) => asked.push(lanes.ask((rows, size))),
+                Way::Here(pass) => logits.extend(pass.logits(&rows, size, heads)?),
+                Way::Lanes(lanes) => asked.push(lanes.ask((rows, size, heads))),
             }
             rows = rest;
         }
@@ -128,13 +133,17 @@ impl BurnEvaluator {
         }
         Ok(logits)
     }
-}
 
-impl Evaluator for BurnEvaluator {
-    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
-        let rows: Vec<Vec<Row>> = batch.iter().map(|query| self.shapes.rows(query)).collect();
+    /// What the network thinks of each board and its moves, in order. Outer errors are the device's, inner
+    /// ones that board's.
+    fn opinions(
+        &self,
+        asked: impl Iterator<Item = (Features, Vec<MoveCode>)>,
+    ) -> Result<Vec<Result<Evaluation, EvalError>>, EvalError> {
+        let rows: Vec<Vec<Row>> = asked.map(|asked| self.shapes.rows(asked)).collect();
         let counts: Vec<usize> = rows.iter().map(Vec::len).collect();
-        let mut logits = self.logits(rows.into_iter().flatten().collect())?.into_iter();
+        let rows = rows.into_iter().flatten().collect();
+        let mut logits = self.logits(rows, Heads::Play)?.into_iter();
         let answers = counts.into_iter().map(|count| {
             let mut all = logits.next().unwrap_or_default();
             for more in logits.by_ref().take(count - 1) {
@@ -143,7 +152,13 @@ impl Evaluator for BurnEvaluator {
             }
             answer(&all.policy, &all.actions, &all.value, &all.result)
         });
-        answers.collect()
+        Ok(answers.collect())
+    }
+}
+
+impl Evaluator for BurnEvaluator {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        self.opinions(batch.iter().map(encode))?.into_iter().collect()
     }
 
     fn preferred_batch(&self) -> usize {
@@ -160,6 +175,10 @@ impl Evaluator for BurnEvaluator {
             Way::Here(_) => 1,
             Way::Lanes(_) => IN_FLIGHT,
         }
+    }
+
+    fn transition(&self) -> Option<&dyn Transition> {
+        Some(self)
     }
 }
 

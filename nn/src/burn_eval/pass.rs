@@ -2,12 +2,12 @@
 //! shape when it is met first, and none must be met first in the middle of a game.
 
 use crate::checkpoint::Network;
-use crate::cpu::{Arithmetic, Item};
+use crate::cpu::{Arithmetic, Heads, Item};
 use crate::device::guarded;
 use crate::encode::{Features, MoveCode};
-use crate::evaluator::{EvalError, Query};
-use crate::infer::encode;
-use crate::net::{BUCKETS, Inputs, Net};
+use crate::evaluator::EvalError;
+use crate::net::layout::{RESULTS, TERMINALS, TRANSITION_OUTPUTS};
+use crate::net::{BUCKETS, Inputs, Net, TOKENS};
 use burn::tensor::{Device, Tensor};
 
 /// The shapes that rows are padded to.
@@ -41,10 +41,9 @@ impl Shapes {
         }
     }
 
-    /// A query as rows: a position with more moves than a row has takes several. A move's logits do not
+    /// A position and its moves as rows: more moves than a row has take several. A move's logits do not
     /// depend on which other moves are asked about.
-    pub fn rows(self, query: &Query<'_>) -> Vec<Row> {
-        let (features, moves) = encode(query);
+    pub fn rows(self, (features, moves): (Features, Vec<MoveCode>)) -> Vec<Row> {
         if self.moves == 0 || moves.len() <= self.moves {
             return vec![Row { features, moves }];
         }
@@ -71,6 +70,14 @@ pub struct Logits {
     pub value: Vec<f32>,
     /// `[3]`.
     pub result: Vec<f32>,
+    /// `[3]`; this and the following only with [`Heads::All`].
+    pub terminal: Vec<f32>,
+    /// `[64, 64]` (from, to).
+    pub legality: Vec<f32>,
+    /// `[64]`.
+    pub promotes: Vec<f32>,
+    /// `[64, 16]`.
+    pub transition: Vec<f32>,
 }
 
 /// A network on a device.
@@ -102,39 +109,67 @@ impl Pass {
     ///
     /// # Errors
     /// The device failed.
-    pub fn logits(&self, rows: &[Row], size: usize) -> Result<Vec<Logits>, EvalError> {
-        guarded(|| self.compute(rows, size)).map_err(EvalError::Device)?
+    pub fn logits(
+        &self,
+        rows: &[Row],
+        size: usize,
+        heads: Heads,
+    ) -> Result<Vec<Logits>, EvalError> {
+        guarded(|| self.compute(rows, size, heads)).map_err(EvalError::Device)?
     }
 
-    fn compute(&self, rows: &[Row], size: usize) -> Result<Vec<Logits>, EvalError> {
+    fn compute(&self, rows: &[Row], size: usize, heads: Heads) -> Result<Vec<Logits>, EvalError> {
         let items: Vec<Item<'_>> =
             rows.iter().map(|row| Item { features: &row.features, moves: &row.moves }).collect();
         let inputs = Inputs::new(&items, size, self.shapes.moves, &self.device);
-        let (n, k) = (inputs.positions, inputs.moves);
-        let play = self.net.play(&inputs);
-        let parts = [
-            play.policy.reshape([-1]),
-            play.actions.reshape([-1]),
-            play.values.buckets.reshape([-1]),
-            play.values.result.reshape([-1]),
+        let k = inputs.moves;
+        let (play, world) = match heads {
+            Heads::Play => (self.net.play(&inputs), None),
+            Heads::All => {
+                let (play, world) = self.net.forward(&inputs);
+                (play, Some(world))
+            }
+        };
+        let mut parts = vec![
+            (k, play.policy.reshape([-1])),
+            (k * BUCKETS, play.actions.reshape([-1])),
+            (BUCKETS, play.values.buckets.reshape([-1])),
+            (RESULTS, play.values.result.reshape([-1])),
         ];
+        if let Some(world) = world {
+            parts.extend([
+                (TERMINALS, play.values.terminal.reshape([-1])),
+                (TOKENS * TOKENS, world.legality.reshape([-1])),
+                (TOKENS, world.promotes.reshape([-1])),
+                (TOKENS * TRANSITION_OUTPUTS, world.transition.reshape([-1])),
+            ]);
+        }
+        // Numbers of a row, head by head.
+        let (lengths, parts): (Vec<usize>, Vec<Tensor<1>>) = parts.into_iter().unzip();
         // One download for all.
-        let all = Tensor::<1>::cat(parts.to_vec(), 0).try_into_vec_as::<f32>();
+        let all = Tensor::<1>::cat(parts, 0).try_into_vec_as::<f32>();
         let all = all.map_err(|error| EvalError::Device(error.to_string()))?;
-        let mut rest = all.as_slice();
-        let [policy, actions, value, result] =
-            [n * k, n * k * BUCKETS, n * BUCKETS, n * 3].map(|len| {
-                let (head, tail) = rest.split_at(len);
-                rest = tail;
-                head
-            });
         let logits = rows.iter().enumerate().map(|(p, row)| {
+            let mut start = 0;
+            let mut heads = lengths.iter().map(|&length| {
+                let own = &all[start + p * length..][..length];
+                start += inputs.positions * length;
+                own
+            });
+            let mut next = |most: usize| {
+                let head = heads.next().unwrap_or_default();
+                head[..head.len().min(most)].to_vec()
+            };
             let m = row.moves.len();
             Logits {
-                policy: policy[p * k..][..m].to_vec(),
-                actions: actions[p * k * BUCKETS..][..m * BUCKETS].to_vec(),
-                value: value[p * BUCKETS..][..BUCKETS].to_vec(),
-                result: result[p * 3..][..3].to_vec(),
+                policy: next(m),
+                actions: next(m * BUCKETS),
+                value: next(usize::MAX),
+                result: next(usize::MAX),
+                terminal: next(usize::MAX),
+                legality: next(usize::MAX),
+                promotes: next(usize::MAX),
+                transition: next(usize::MAX),
             }
         });
         Ok(logits.collect())

@@ -3,6 +3,7 @@
 use super::*;
 use crate::infer::CpuEvaluator;
 use crate::net::NetConfig;
+use crate::transition::{Imagined, Refusal, Step};
 use shakmaty::{CastlingMode, Move, fen::Fen};
 
 /// More moves than a row holds: a position's 218.
@@ -51,6 +52,60 @@ fn all_evaluators_answer_alike_in_any_batch() {
         assert_eq!(burn.evaluate(&[]), Ok(Vec::new()));
         let none = Query { position: &positions[0].0, legal: &[] };
         assert_eq!(burn.evaluate(&[none]), Err(EvalError::NoMoves));
+    }
+}
+
+#[test]
+fn all_evaluators_imagine_alike() {
+    let network = bundled();
+    let here = BurnEvaluator::new(&network, Device::flex()).unwrap();
+    let lanes = BurnEvaluator::in_lanes(&network, &Device::flex(), Arithmetic::Single).unwrap();
+    let cpu = CpuEvaluator::new(&network, Arithmetic::Single);
+    // Every third move of each position, by the rules or not.
+    let positions: Vec<(Chess, Vec<Move>)> = positions();
+    let mut steps = Vec::new();
+    for (state, legal) in &positions {
+        for m in legal.iter().step_by(3) {
+            let action = MoveCode::new(*m, state.turn().is_black()).unwrap();
+            steps.push(Step { state, action });
+        }
+        steps.push(Step { state, action: MoveCode { from: 0, to: 63, promotion: 0 } });
+    }
+    let mut want = cpu.imagine(&steps).unwrap();
+    let want_again = {
+        let mut want = want.clone();
+        cpu.look_again(&mut want).unwrap();
+        want
+    };
+    assert!(want.iter().filter(|answer| answer.is_ok()).count() * 2 > steps.len());
+    assert_ne!(want, want_again, "a second look tells something new");
+    for burn in [&here, &lanes] {
+        let mut got = burn.imagine(&steps).unwrap();
+        same(&got, &want);
+        burn.look_again(&mut got).unwrap();
+        same(&got, &want_again);
+    }
+    want.truncate(1);
+    same(&lanes.imagine(&steps[..1]).unwrap(), &want);
+    assert_eq!(lanes.imagine(&[]), Ok(Vec::new()));
+}
+
+/// The same answers but for rounding.
+fn same(got: &[Result<Imagined, Refusal>], want: &[Result<Imagined, Refusal>]) {
+    assert_eq!(got.len(), want.len());
+    for (got, want) in got.iter().zip(want) {
+        let (Ok(got), Ok(want)) = (got, want) else {
+            assert_eq!(got, want);
+            continue;
+        };
+        let known =
+            |imagined: &Imagined| (imagined.state.clone(), imagined.legal.clone(), imagined.struck);
+        assert_eq!(known(got), known(want));
+        assert!(got.end.iter().zip(want.end).all(|(a, b)| (a - b).abs() < 1e-4));
+        match (&got.evaluation, &want.evaluation) {
+            (Some(a), Some(b)) => assert!(apart(a, b) < 1e-4),
+            (a, b) => assert_eq!(a, b),
+        }
     }
 }
 
