@@ -53,10 +53,10 @@ impl Default for NetConfig {
     /// The bundled network's sizes.
     fn default() -> Self {
         NetConfig {
-            width: 64,
+            width: 128,
             layers: 4,
             heads: 4,
-            ffn: 192,
+            ffn: 384,
             policy_dim: 64,
             action_dim: 64,
             legality_dim: 64,
@@ -148,7 +148,7 @@ mod tests {
     fn sizes_that_cannot_work_are_named() {
         let odd = NetConfig { heads: 3, ..NetConfig::default() };
         assert!(
-            odd.check().unwrap_err().to_string().contains("width 64 is not a multiple of heads 3")
+            odd.check().unwrap_err().to_string().contains("width 128 is not a multiple of heads 3")
         );
         let huge = NetConfig { ffn: 1 << 20, ..NetConfig::default() };
         assert!(huge.check().unwrap_err().to_string().contains("ffn"));

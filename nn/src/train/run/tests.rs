@@ -1,3 +1,5 @@
+//! Short runs over random games: stopped, resumed, refused.
+
 use super::*;
 use crate::cpu::Arithmetic;
 use crate::data::testing::{Sample, mavg_bytes};
