@@ -81,7 +81,7 @@ impl FromStr for Backend {
 
 /// Why there is no GPU to compute on.
 enum Absent {
-    /// Nothing to use: worth a word only to who asked for it.
+    /// Nothing to use: worth a word to who asked for it or built the program for it.
     Missing(&'static str),
     /// There, but it does not compute: always worth a word.
     #[cfg(feature = "cuda")]
@@ -99,7 +99,7 @@ pub fn pick(backend: Backend) -> (Device, Option<String>) {
     }
     match find() {
         Ok(device) => (device, None),
-        Err(Absent::Missing(why)) if backend == Backend::Cuda => {
+        Err(Absent::Missing(why)) if backend == Backend::Cuda || cfg!(feature = "cuda") => {
             (Device::flex(), Some(format!("CUDA is not available ({why}); using the CPU")))
         }
         Err(Absent::Missing(_)) => (Device::flex(), None),
