@@ -1,7 +1,7 @@
 //! What the network imagines: legal moves, game end and next board, read off the heads' logits. The
 //! answers are taken as they are; whether they make a position is for the caller to find out.
 //!
-//! Who computes the logits is a [`Mind`]: the CPU's kernels here, a burn device elsewhere.
+//! Who computes the logits is a `Mind`: the CPU's kernels here, a burn device elsewhere.
 
 use crate::cpu::{Heads, Item, Trace, Weights, forward, move_heads};
 use crate::data::Terminal;
@@ -59,9 +59,9 @@ fn moves_above(logits: &impl Logits, p: usize, bar: f32) -> Vec<(MoveCode, f32)>
     moves
 }
 
-/// Log-odds of being legal from which on a search in imagination may look at a move: an illegal one leads
-/// to no state at all, while one that is missing is seldom the best. Measured: `assets/imagined.md`.
-const LIKELY: f32 = 1.0;
+/// Log-odds of being legal from which on a search in imagination looks at a move: an illegal one leads to no
+/// state, and costs one look; a missing one may be the only good reply. Measured: `assets/imagined.md`.
+const LIKELY: f32 = 0.0;
 /// The same where no move is as likely as that: without any move the game would be over.
 const PERHAPS: f32 = -1.0;
 
