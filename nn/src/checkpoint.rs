@@ -306,19 +306,7 @@ mod tests {
     use shakmaty::Chess;
 
     fn small() -> Network {
-        let config = NetConfig {
-            width: 8,
-            layers: 1,
-            heads: 2,
-            ffn: 8,
-            policy_dim: 4,
-            action_dim: 4,
-            legality_dim: 4,
-            value_channels: 2,
-            value_hidden: 4,
-            dynamic_bias: None,
-        };
-        Network::new(&config, 5)
+        Network::new(&NetConfig::tiny(), 5)
     }
 
     fn fault(bytes: &[u8]) -> String {

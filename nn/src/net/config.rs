@@ -120,6 +120,23 @@ impl NetConfig {
         Ok(())
     }
 
+    /// The smallest network that has every part but a dynamic bias, for tests that ask little of it.
+    #[cfg(test)]
+    pub(crate) fn tiny() -> NetConfig {
+        NetConfig {
+            width: 8,
+            layers: 1,
+            heads: 2,
+            ffn: 8,
+            policy_dim: 4,
+            action_dim: 4,
+            legality_dim: 4,
+            value_channels: 2,
+            value_hidden: 4,
+            dynamic_bias: None,
+        }
+    }
+
     /// Floating-point operations of one evaluation (multiply and add counted apart), matrix products
     /// alone, all heads that play needs, 35 legal moves.
     #[must_use]

@@ -37,7 +37,6 @@ fn axes(name: &str) -> (Option<Axis>, Axis) {
         "down.weight" => (Some(Axis::Ffn), Axis::Width),
         "out.bias" | "down.bias" => (None, Axis::Width),
         name if name.ends_with(".gamma") || name.ends_with(".beta") => (None, Axis::Width),
-        "norm.gamma" | "norm.beta" => (None, Axis::Width),
         _ => (None, Axis::Fixed),
     }
 }

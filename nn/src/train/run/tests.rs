@@ -24,18 +24,7 @@ impl Place {
     }
 
     fn config(&self) -> RunConfig {
-        let network = NetConfig {
-            width: 8,
-            layers: 1,
-            heads: 2,
-            ffn: 8,
-            policy_dim: 4,
-            action_dim: 4,
-            legality_dim: 4,
-            value_channels: 2,
-            value_hidden: 4,
-            dynamic_bias: None,
-        };
+        let network = NetConfig::tiny();
         let schedule = Schedule { examples: 80, ..Schedule::default() };
         let data = vec![(self.sample.0.clone(), 1.0)];
         RunConfig { network, data, buffer: 20, batch: 8, schedule, ..RunConfig::default() }
