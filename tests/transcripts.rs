@@ -186,6 +186,34 @@ fn without_a_gpu_the_cpu_plays_and_one_line_says_why() {
     }
 }
 
+#[test]
+fn a_gpu_that_fails_in_mid_game_is_given_up_for_the_cpu() {
+    let gpu = || {
+        let evaluator = Arc::new(Failing::after(30, Breakdown::Error));
+        Ok(Network { evaluator, name: "on a GPU".to_owned() })
+    };
+    let networks = Arc::new(WithoutGpu(gpu));
+    let mut session = Session::start(Setup { networks, ..Setup::default() });
+    for option in ["Backend value cuda", "MinibatchSize value 1"] {
+        session.send(&format!("setoption name {option}"));
+    }
+    session.send("isready");
+    assert_eq!(session.drain_until_ready(), [""; 0], "it still computes");
+    session.send("go nodes 200");
+    session.expect(
+        "info string the network does not run on the GPU (the device failed: *); using the CPU",
+    );
+    session.expect("info * nodes 200 *");
+    session.expect("bestmove *");
+    session.send("setoption name Clear Hash");
+    session.send("go nodes 200");
+    session.expect("info * nodes 200 *");
+    session.expect("bestmove *");
+    session.send("isready");
+    assert_eq!(session.drain_until_ready(), [""; 0], "said once");
+    session.finish();
+}
+
 /// Takes two batches at once and notes whether it ever got them.
 #[derive(Default)]
 struct TwoAtOnce {

@@ -10,7 +10,7 @@ use crate::command::perft;
 use crate::game::{Game, GameError};
 use crate::host;
 use crate::limits::{Limits, TimeSettings};
-use crate::network::{self, Network, Networks};
+use crate::network::{self, Network, NetworkError, Networks};
 use crate::options::{Backend, Settings};
 use crate::output::Output;
 use crate::random::SplitMix64;
@@ -18,7 +18,9 @@ use crate::search::{self, Job};
 use crate::signal::Signal;
 use crate::tree::Tree;
 use crate::warm_up::{Pace, warm_up};
+use nn::EvalError;
 use nn::cached::Cached;
+use nn::standby::Standby;
 use shakmaty::Chess;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -68,9 +70,18 @@ struct Loaded {
     network: Network,
     /// What it remembers its answers in; the network itself where the option says none.
     cache: Option<Arc<Cached>>,
+    /// Knows whether the CPU had to stand in for the GPU; none on the CPU.
+    standby: Option<Arc<Standby>>,
     /// What it was asked to be.
     wish: (String, Backend, usize),
     pace: Pace,
+}
+
+/// A network as it comes from where networks come from.
+struct Opened {
+    network: Network,
+    pace: Pace,
+    standby: Option<Arc<Standby>>,
 }
 
 impl Engine {
@@ -299,20 +310,28 @@ impl Engine {
     pub fn network(&mut self) -> Network {
         let settings = &self.settings;
         let wish = (settings.weights_file.clone(), settings.backend, settings.nn_cache_mb);
+        let mut backend = wish.1;
         if let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.wish == wish) {
-            return loaded.network.clone();
+            if !loaded.standby.as_ref().is_some_and(|standby| standby.has_failed()) {
+                return loaded.network.clone();
+            }
+            // Opened for itself, it gets the batches and the pace of a CPU.
+            backend = Backend::Cpu;
         }
-        let (mut network, pace) = self.load(&wish.0, wish.1);
+        let Opened { mut network, pace, standby } = self.load(&wish.0, backend);
+        if let Some(standby) = &standby {
+            network.evaluator = standby.clone();
+        }
         let cache =
             (wish.2 > 0).then(|| Arc::new(Cached::new(network.evaluator.clone(), wish.2 << 20)));
         if let Some(cache) = &cache {
             network.evaluator = cache.clone();
         }
-        self.loaded = Some(Loaded { network: network.clone(), cache, wish, pace });
+        self.loaded = Some(Loaded { network: network.clone(), cache, standby, wish, pace });
         network
     }
 
-    fn load(&self, file: &str, backend: Backend) -> (Network, Pace) {
+    fn load(&self, file: &str, backend: Backend) -> Opened {
         // From what was asked for to what always works.
         let named = (!file.is_empty()).then(|| Path::new(file));
         let cpu = Backend::Cpu;
@@ -333,7 +352,8 @@ impl Engine {
                     if named_anew {
                         self.output.note(format_args!("playing with {}", network.name));
                     }
-                    return (network, pace);
+                    let standby = (*backend != cpu).then(|| self.standby(*file, &network));
+                    return Opened { network, pace, standby };
                 }
                 Err(error) => error,
             };
@@ -346,7 +366,19 @@ impl Engine {
             }
         }
         self.output.note("no network can be used; the engine plays on without one");
-        (network::uniform(), Pace::default())
+        Opened { network: network::uniform(), pace: Pace::default(), standby: None }
+    }
+
+    /// `network` with the CPU to stand in for it, and a line for the user when it does.
+    fn standby(&self, file: Option<&Path>, network: &Network) -> Arc<Standby> {
+        let (networks, output) = (self.setup.networks.clone(), self.output.clone());
+        let file = file.map(Path::to_owned);
+        let open = move |why: &EvalError| {
+            output.note(NetworkError::Device(why.clone()));
+            let spare = networks.open(file.as_deref(), Backend::Cpu);
+            spare.map(|network| network.evaluator).map_err(|why| output.note(why)).ok()
+        };
+        Arc::new(Standby::new(network.evaluator.clone(), open))
     }
 }
 

@@ -43,7 +43,13 @@ impl Logits for (&Layout, &Trace) {
 /// frame.
 #[must_use]
 pub fn legal_moves(logits: &impl Logits, p: usize) -> Vec<MoveCode> {
-    moves_above(logits, p, 0.0).into_iter().map(|(m, _)| m).collect()
+    likely_moves(logits, p).into_iter().map(|(m, _)| m).collect()
+}
+
+/// The same, with the probability that each is legal.
+fn likely_moves(logits: &impl Logits, p: usize) -> Vec<(MoveCode, f32)> {
+    let likely = moves_above(logits, p, LIKELY);
+    if likely.is_empty() { moves_above(logits, p, PERHAPS) } else { likely }
 }
 
 /// The moves whose log-odds of being legal are above `bar`, with the probability that they are.
@@ -171,7 +177,7 @@ pub(crate) fn look_again(
         .enumerate()
         .map(|(p, imagined)| {
             let (state, mover) = (&imagined.state, imagined.state.turn());
-            let moves = moves_above(&mind.logits(), p, LIKELY).into_iter();
+            let moves = likely_moves(&mind.logits(), p).into_iter();
             moves.filter(|(m, _)| moves_a_man(state, mover, *m)).unzip()
         })
         .collect();
@@ -287,11 +293,7 @@ fn told(logits: &impl Logits, p: usize) -> Result<Told, Refusal> {
     }
     let mut end = [0.0; 3];
     end.copy_from_slice(&softmax(ends));
-    let mut legal = moves_above(logits, p, LIKELY);
-    if legal.is_empty() {
-        legal = moves_above(logits, p, PERHAPS);
-    }
-    Ok(Told { board: next_board(logits, p), end, legal })
+    Ok(Told { board: next_board(logits, p), end, legal: likely_moves(logits, p) })
 }
 
 /// Index of the largest logit, the first of equals.

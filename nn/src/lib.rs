@@ -15,6 +15,7 @@ pub mod imagine;
 pub mod infer;
 pub mod metrics;
 pub mod net;
+pub mod standby;
 pub mod train;
 pub mod transition;
 

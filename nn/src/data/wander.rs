@@ -1,5 +1,5 @@
-//! An endless walk through positions no game comes to: now a random legal move, now a man put elsewhere,
-//! made another, or taken off. Of them only the rules are known, and that is what they teach: a network
+//! An endless walk through positions no game comes to: now a random legal move, now a few men put elsewhere,
+//! made others, added, or taken off. Of them only the rules are known, and that is what they teach: a network
 //! that saw games alone knows how men move where men usually stand.
 
 use super::boards::{unlabelled, unlabelled_action};
@@ -7,16 +7,23 @@ use super::example::Example;
 use super::rng::Rng;
 use crate::encode::canonical_moves;
 use shakmaty::{
-    Bitboard, CastlingMode, Chess, FromSetup, Piece, Position, PositionError, Role, Setup, Square,
+    Bitboard, Board, CastlingMode, Chess, Color, FromSetup, Piece, Position, PositionError, Role,
+    Setup, Square,
 };
 
 /// Steps of a walk from the starting position; then a new one begins.
 const STEPS: usize = 300;
 /// Steps between two examples: 1 to this many.
 const STRIDE: usize = 6;
-/// Share of the positions without a check that are shown. Where a king is in check most moves that look
-/// right are wrong, and games have few such positions.
-const QUIET: f64 = 0.3;
+/// Share of the positions that are shown, by how many men give check. Where a king is in check most moves
+/// that look right are wrong, the more so the more men give it, and games have few such positions.
+const SHOWN: [f64; 3] = [0.1, 0.5, 1.0];
+/// Share of the disturbances that are of several men at once, and how many at most: one at a time, they
+/// hardly ever give a king two checks.
+const BURSTS: f64 = 0.4;
+const BURST: usize = 8;
+/// Men on the board up to which one may be added.
+const FULL: usize = 28;
 
 pub(super) struct Wanderer {
     rng: Rng,
@@ -35,7 +42,8 @@ impl Wanderer {
             for _ in 0..=self.rng.below(STRIDE) {
                 self.step();
             }
-            if !self.board.is_check() && !self.rng.chance(QUIET) {
+            let checks = self.board.checkers().count().min(SHOWN.len() - 1);
+            if !self.rng.chance(SHOWN[checks]) {
                 continue;
             }
             if !self.rng.chance(actions) {
@@ -61,24 +69,47 @@ impl Wanderer {
         }
     }
 
-    /// The board with one man elsewhere, of another kind, or gone; None if that is no position.
+    /// The board with a few men disturbed; None if that is no position, whoever moves.
     fn disturbed(&mut self) -> Option<Chess> {
         let mut setup = self.board.to_setup(shakmaty::EnPassantMode::Legal);
-        let square = self.pick(setup.board.occupied())?;
-        let mut piece = setup.board.remove_piece_at(square)?;
-        if piece.role == Role::King || self.rng.chance(0.7) {
-            let free = if piece.role == Role::Pawn { !Bitboard::BACKRANKS } else { Bitboard::FULL };
-            let to = self.pick(free & !setup.board.occupied())?;
-            setup.board.set_piece_at(to, piece);
-        } else if self.rng.chance(0.7) {
-            let roles = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
-            piece = Piece { role: roles[self.rng.below(roles.len())], ..piece };
-            setup.board.set_piece_at(square, piece);
+        let men = if self.rng.chance(BURSTS) { 2 + self.rng.below(BURST - 1) } else { 1 };
+        for _ in 0..men {
+            self.disturb(&mut setup.board);
         }
         if self.rng.chance(0.3) {
             setup.swap_turn();
         }
-        placed(setup)
+        placed(setup.clone()).or_else(|| {
+            // A check to the side that has just moved is one to the side that moves next.
+            setup.swap_turn();
+            placed(setup)
+        })
+    }
+
+    /// One man elsewhere, of another kind, gone, or come.
+    fn disturb(&mut self, board: &mut Board) {
+        if board.occupied().count() < FULL && self.rng.chance(0.07) {
+            let color = if self.rng.chance(0.5) { Color::White } else { Color::Black };
+            let role = self.officer();
+            if let Some(to) = self.pick(!board.occupied()) {
+                board.set_piece_at(to, Piece { color, role });
+            }
+            return;
+        }
+        let Some(square) = self.pick(board.occupied()) else { return };
+        let Some(piece) = board.remove_piece_at(square) else { return };
+        if piece.role == Role::King || self.rng.chance(0.7) {
+            let free = if piece.role == Role::Pawn { !Bitboard::BACKRANKS } else { Bitboard::FULL };
+            let to = self.pick(free & !board.occupied()).unwrap_or(square);
+            board.set_piece_at(to, piece);
+        } else if self.rng.chance(0.7) {
+            let role = self.officer();
+            board.set_piece_at(square, Piece { role, ..piece });
+        }
+    }
+
+    fn officer(&mut self) -> Role {
+        [Role::Knight, Role::Bishop, Role::Rook, Role::Queen][self.rng.below(4)]
     }
 
     fn pick(&mut self, squares: Bitboard) -> Option<Square> {

@@ -190,7 +190,7 @@ pub(super) mod tests {
             dynamic_bias: Some(DynamicBiasConfig { channels: 2, hidden: 6, rank: 3 }),
         };
         let layout = Layout::new(&config);
-        let loss = LossConfig::default();
+        let loss = LossConfig { regret: 5.0, ..LossConfig::default() };
         let mut params = layout.init(3);
         // Open the closed branches, or most gradients would be zero.
         for (i, p) in params.iter_mut().enumerate() {

@@ -3,7 +3,7 @@
 
 use super::buckets::Buckets;
 use super::loss::transition::{FLAGS, PIECES};
-use super::loss::{Loss, LossConfig, LossSums, policy, terminal};
+use super::loss::{Loss, LossConfig, LossSums, policy, regret, terminal};
 use crate::data::Example;
 use crate::net::module::{Play, World};
 use crate::net::{BUCKETS, Inputs, TOKENS};
@@ -19,6 +19,8 @@ pub(super) struct Targets {
     padding: Tensor<2>,
     /// `[n, k]`.
     policy: Tensor<2>,
+    /// `[n, k]`, in win probability.
+    regrets: Tensor<2>,
     /// `[n, k, 64]`, each row's sum its move's share of the example's loss.
     actions: Tensor<3>,
     /// `[n, 64]`.
@@ -45,6 +47,7 @@ pub(super) struct Targets {
 struct Host {
     padding: Vec<f32>,
     policy: Vec<f32>,
+    regrets: Vec<f32>,
     /// Rows of the bucket table and their weights.
     actions: (Vec<i32>, Vec<f32>),
     value: (Vec<i32>, Vec<f32>),
@@ -91,6 +94,7 @@ impl Targets {
         Targets {
             padding: on(device, host.padding, [n, k]),
             policy: on(device, host.policy, [n, k]),
+            regrets: on(device, host.regrets, [n, k]),
             actions: rows(host.actions).reshape([n, k, BUCKETS]),
             value: rows(host.value),
             result: on(device, host.result, [n, 3]),
@@ -105,15 +109,18 @@ impl Targets {
         }
     }
 
-    /// The seven unweighted sums, `[7]`, in the order of [`Loss`], and the counts.
+    /// The unweighted sums, `[8]`, in the order of [`Loss`], and the counts.
     pub(super) fn losses(self, play: Play, world: World) -> (Tensor<1>, LossSums) {
         let pieces = world.transition.clone().narrow(2, 0, PIECES);
         let flags = world.transition.narrow(2, PIECES, FLAGS);
         let legality = binary(world.legality, self.legality).sum();
         let promotes = (binary(world.promotes, self.promotes) * self.movers).sum();
         let flags = (binary(flags, self.flags) * self.moved).sum();
+        let policy = play.policy + self.padding;
+        let regret = (activation::softmax(policy.clone(), 1) * self.regrets).sum();
         let sums = vec![
-            cross_entropy(play.policy + self.padding, self.policy),
+            cross_entropy(policy, self.policy),
+            regret,
             cross_entropy(play.actions, self.actions),
             cross_entropy(play.values.buckets, self.value),
             cross_entropy(play.values.result, self.result),
@@ -141,6 +148,7 @@ impl Host {
         Host {
             padding: vec![NEVER; n * k],
             policy: vec![0.0; n * k],
+            regrets: vec![0.0; n * k],
             actions: (vec![0; n * k], vec![0.0; n * k]),
             value: (vec![0; n], vec![0.0; n]),
             result: vec![0.0; n * 3],
@@ -165,6 +173,11 @@ impl Host {
         if !target.is_empty() {
             self.policy[p * k..][..target.len()].copy_from_slice(&target);
             count(Loss::Policy);
+        }
+        let regrets = regret::regrets(example);
+        if !regrets.is_empty() {
+            self.regrets[p * k..][..regrets.len()].copy_from_slice(&regrets);
+            count(Loss::Regret);
         }
         let known = example.action_values.iter().filter(|v| v.is_finite()).count();
         for (i, value) in example.action_values.iter().enumerate() {

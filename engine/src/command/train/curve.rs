@@ -112,7 +112,8 @@ mod tests {
     fn csv(rows: usize) -> String {
         let mut text = format!("step,examples,{}\n", Loss::NAMES.join(","));
         for i in 0..rows {
-            let losses: Vec<String> = (0..7).map(|l| format!("{}", l + 1 + rows - i)).collect();
+            let losses: Vec<String> =
+                (0..Loss::NAMES.len()).map(|l| format!("{}", l + 1 + rows - i)).collect();
             text += &format!("{i},{},{}\n", i * 256, losses.join(","));
         }
         text + "7,17"
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(rows.len(), 3);
         let curves = curves(&rows);
         assert_eq!(curves[0], ("policy", vec![(0.0, 2.0), (256.0, 1.5), (512.0, 1.0)]));
-        assert_eq!(curves[3].1[0], (0.0, 9.0 / 7.0));
+        assert_eq!(curves[3].1[0], (0.0, 10.0 / 8.0));
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod action_value;
 mod entropy;
 pub mod legality;
 pub mod policy;
+pub mod regret;
 pub mod result;
 pub mod terminal;
 pub mod transition;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct LossConfig {
     pub policy: f32,
+    pub regret: f32,
     pub actions: f32,
     pub value: f32,
     pub result: f32,
@@ -41,6 +43,7 @@ impl Default for LossConfig {
     fn default() -> Self {
         LossConfig {
             policy: 1.0,
+            regret: 0.0,
             actions: 0.5,
             value: 0.5,
             result: 0.1,
@@ -58,6 +61,7 @@ impl Default for LossConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     Policy,
+    Regret,
     Actions,
     Value,
     Result,
@@ -67,12 +71,12 @@ pub enum Loss {
 }
 
 /// How many there are.
-pub const LOSSES: usize = 7;
+pub const LOSSES: usize = 8;
 
 impl Loss {
     /// Their names, as the columns of a run's CSV.
     pub const NAMES: [&str; LOSSES] =
-        ["policy", "actions", "value", "result", "terminal", "legality", "transition"];
+        ["policy", "regret", "actions", "value", "result", "terminal", "legality", "transition"];
 }
 
 impl LossConfig {
@@ -80,7 +84,7 @@ impl LossConfig {
     #[must_use]
     pub fn weights(&self) -> [f32; LOSSES] {
         let c = self;
-        [c.policy, c.actions, c.value, c.result, c.terminal, c.legality, c.transition]
+        [c.policy, c.regret, c.actions, c.value, c.result, c.terminal, c.legality, c.transition]
     }
 }
 
@@ -163,6 +167,9 @@ pub fn losses(
         first = moves.end;
         let policy = policy::loss(e, config, weight(Loss::Policy), moves.clone(), trace, grads);
         sums.count(Loss::Policy, policy);
+        // After the policy's, whose gradient it adds to.
+        let regret = regret::loss(e, weight(Loss::Regret), moves.clone(), trace, grads);
+        sums.count(Loss::Regret, regret);
         let actions = action_value::loss(e, buckets, weight(Loss::Actions), moves, trace, grads);
         sums.count(Loss::Actions, actions);
         sums.count(Loss::Value, value::loss(e, buckets, weight(Loss::Value), p, trace, grads));

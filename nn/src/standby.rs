@@ -1,0 +1,168 @@
+//! An evaluator that another one stands in for once its device fails: a game goes on where a driver is
+//! reset or a card falls off the bus. Wraps any evaluator; knows nothing of search.
+
+use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
+use crate::transition::{Imagined, Refusal, Step, Transition};
+use std::sync::{Arc, OnceLock};
+
+/// Opens the stand-in, given why the first failed; None if there is none.
+type Open = dyn Fn(&EvalError) -> Option<Arc<dyn Evaluator>> + Send + Sync;
+
+/// Asks the first evaluator until its device fails, from then on the second one, for good.
+pub struct Standby {
+    first: Arc<dyn Evaluator>,
+    second: OnceLock<Option<Arc<dyn Evaluator>>>,
+    open: Box<Open>,
+}
+
+impl Standby {
+    /// `open` is called once, at the first failure, in the thread that met it; others wait for it.
+    #[must_use]
+    pub fn new(
+        first: Arc<dyn Evaluator>,
+        open: impl Fn(&EvalError) -> Option<Arc<dyn Evaluator>> + Send + Sync + 'static,
+    ) -> Standby {
+        Standby { first, second: OnceLock::new(), open: Box::new(open) }
+    }
+
+    /// The first evaluator's device has failed.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.second.get().is_some()
+    }
+
+    /// What `ask` makes of whoever is in charge.
+    fn ask<T>(
+        &self,
+        mut ask: impl FnMut(&dyn Evaluator) -> Result<T, EvalError>,
+    ) -> Result<T, EvalError> {
+        if let Some(Some(second)) = self.second.get() {
+            return ask(&**second);
+        }
+        match ask(&*self.first) {
+            Err(why @ EvalError::Device(_)) => {
+                let second = self.second.get_or_init(|| (self.open)(&why));
+                second.as_deref().map_or(Err(why), ask)
+            }
+            answer => answer,
+        }
+    }
+}
+
+impl Evaluator for Standby {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        self.ask(|evaluator| evaluator.evaluate(batch))
+    }
+
+    fn preferred_batch(&self) -> usize {
+        self.first.preferred_batch()
+    }
+
+    fn batches(&self) -> &[usize] {
+        self.first.batches()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.first.in_flight()
+    }
+
+    fn transition(&self) -> Option<&dyn Transition> {
+        self.first.transition().map(|_| self as &dyn Transition)
+    }
+}
+
+/// The world of `evaluator`, which has one if the first evaluator had: both are of the same network.
+fn world(evaluator: &dyn Evaluator) -> Result<&dyn Transition, EvalError> {
+    evaluator
+        .transition()
+        .ok_or_else(|| EvalError::Device("the stand-in imagines no positions".to_owned()))
+}
+
+impl Transition for Standby {
+    fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
+        self.ask(|evaluator| world(evaluator)?.imagine(batch))
+    }
+
+    fn look_again(&self, answers: &mut [Result<Imagined, Refusal>]) -> Result<(), EvalError> {
+        self.ask(|evaluator| world(evaluator)?.look_again(answers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::MoveCode;
+    use crate::fake::{Breakdown, Failing, Hashed, Perfect};
+    use shakmaty::{Chess, Position};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    fn hashed() -> Arc<dyn Evaluator> {
+        Arc::new(Hashed::default())
+    }
+
+    #[test]
+    fn the_second_stands_in_at_the_first_failure_and_stays() {
+        let position = Chess::default();
+        let legal = position.legal_moves();
+        let batch = [Query { position: &position, legal: &legal }];
+        let truth = hashed().evaluate(&batch);
+        let opened = Arc::new(AtomicU32::new(0));
+        let count = opened.clone();
+        let first = Arc::new(Failing::after(2, Breakdown::Error));
+        let standby = Standby::new(first, move |why| {
+            assert!(matches!(why, EvalError::Device(_)), "{why}");
+            count.fetch_add(1, Ordering::Relaxed);
+            Some(hashed())
+        });
+        for call in 0..5 {
+            assert_eq!(standby.has_failed(), call > 2);
+            assert_eq!(standby.evaluate(&batch), truth);
+        }
+        assert_eq!(opened.load(Ordering::Relaxed), 1);
+        assert!(standby.transition().is_none());
+    }
+
+    #[test]
+    fn only_a_device_is_given_up() {
+        let standby = Standby::new(hashed(), |_| None);
+        let position = Chess::default();
+        let batch = [Query { position: &position, legal: &[] }];
+        assert_eq!(standby.evaluate(&batch), Err(EvalError::NoMoves));
+        assert!(!standby.has_failed());
+        // Without a stand-in the failure is told, every time.
+        let standby = Standby::new(Arc::new(Failing::after(0, Breakdown::Error)), |_| None);
+        for _ in 0..2 {
+            assert!(matches!(standby.evaluate(&batch), Err(EvalError::Device(_))));
+            assert!(standby.has_failed());
+        }
+    }
+
+    #[test]
+    fn a_world_has_a_stand_in_too() {
+        /// Imagines nothing any more.
+        struct Gone;
+        impl Evaluator for Gone {
+            fn evaluate(&self, _: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+                Err(EvalError::Device("gone".to_owned()))
+            }
+            fn transition(&self) -> Option<&dyn Transition> {
+                Some(self)
+            }
+        }
+        impl Transition for Gone {
+            fn imagine(&self, _: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
+                Err(EvalError::Device("gone".to_owned()))
+            }
+        }
+        let state = Chess::default();
+        let action = MoveCode { from: 12, to: 28, promotion: 0 };
+        let standby = Standby::new(Arc::new(Gone), |_| Some(Arc::new(Perfect(Hashed::default()))));
+        let world = standby.transition().expect("both have one");
+        let answers = world.imagine(&[Step { state: &state, action }]).expect("the stand-in's");
+        assert_eq!(answers.len(), 1);
+        assert!(answers[0].as_ref().is_ok_and(|imagined| imagined.legal.len() == 20));
+        let standby = Standby::new(Arc::new(Gone), |_| Some(hashed()));
+        let refused = standby.transition().map(|world| world.imagine(&[]).is_err());
+        assert_eq!(refused, Some(true), "a stand-in without a world says so");
+    }
+}
