@@ -147,6 +147,13 @@ mod tests {
         assert!((1_300..1_700).contains(&actions), "{actions}");
         let ended = examples.iter().filter(|e| e.terminal != Terminal::Ongoing).count();
         assert!(ended > 20, "{ended}");
+        let mut wanderer = Wanderer::new(2);
+        let twice = |_: &usize| {
+            wanderer.next(0.0);
+            wanderer.board.checkers().count() > 1
+        };
+        let twice = (0..1_000).filter(twice).count();
+        assert!((100..300).contains(&twice), "{twice} boards with several checks");
         let mut quiet = 0;
         for example in examples.iter().filter(|e| e.next.is_none() && !e.moves.is_empty()) {
             quiet += usize::from(example.moves.len() > 12);
