@@ -220,18 +220,18 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
     }
 }
 
-/// The rows of one panel of `NR` vectors from `i` on: `MR` at a time, then 4, then one by one.
+/// The rows of one panel of `NR` vectors: `MR` at a time, then 4, then one by one.
 ///
 /// # Safety
 /// As [`tile`], for every row of the left operand.
 #[inline(always)]
 unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
     task: &Task<'_>,
-    (mut i, col): (usize, usize),
+    col: usize,
     b: *const u32,
     mask: u16,
 ) {
-    let rows = task.left.rows;
+    let (mut i, rows) = (0, task.left.rows);
     // SAFETY: `i` stays below `rows`; the rest is the caller's contract.
     unsafe {
         while i + MR <= rows {
@@ -249,12 +249,12 @@ unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
     }
 }
 
-/// All rows from `row` on.
+/// All rows and columns.
 ///
 /// # Safety
-/// As [`tile`], for these rows and all columns.
+/// As [`tile`], for all of them.
 #[inline(always)]
-unsafe fn product<F: Format>(task: &Task<'_>, row: usize) {
+unsafe fn product<F: Format>(task: &Task<'_>) {
     for col in (0..task.right.cols).step_by(PANEL) {
         let cols = (task.right.cols - col).min(PANEL);
         let vectors = cols.div_ceil(LANES);
@@ -264,10 +264,10 @@ unsafe fn product<F: Format>(task: &Task<'_>, row: usize) {
             let b = task.right.data.as_ptr().add(col / PANEL * task.right.panel);
             // 16 to 24 sums: enough to hide the latency of a product, few enough for 32 registers.
             match vectors {
-                1 => panel::<F, 16, 1>(task, (row, col), b, mask),
-                2 => panel::<F, 8, 2>(task, (row, col), b, mask),
-                3 => panel::<F, 8, 3>(task, (row, col), b, mask),
-                _ => panel::<F, 6, 4>(task, (row, col), b, mask),
+                1 => panel::<F, 16, 1>(task, col, b, mask),
+                2 => panel::<F, 8, 2>(task, col, b, mask),
+                3 => panel::<F, 8, 3>(task, col, b, mask),
+                _ => panel::<F, 6, 4>(task, col, b, mask),
             }
         }
     }
@@ -285,7 +285,7 @@ unsafe fn product_narrow(task: &Task<'_>) {
         unsafe {
             let b = task.right.data.as_ptr();
             let b = b.add(col / PANEL * task.right.panel + col % PANEL);
-            panel::<Narrow, 6, 1>(task, (0, col), b, !0 >> (LANES - cols));
+            panel::<Narrow, 6, 1>(task, col, b, !0 >> (LANES - cols));
         }
     }
 }
@@ -293,13 +293,13 @@ unsafe fn product_narrow(task: &Task<'_>) {
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn product_single(task: &Task<'_>) {
     // SAFETY: the caller's contract is `product`'s.
-    unsafe { product::<Single>(task, 0) }
+    unsafe { product::<Single>(task) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn product_half(task: &Task<'_>, row: usize) {
+unsafe fn product_half(task: &Task<'_>) {
     // SAFETY: the caller's contract is `product`'s.
-    unsafe { product::<Half>(task, row) }
+    unsafe { product::<Half>(task) }
 }
 
 /// `out = scale * left * right`, and `into`'s share; rows of `out` are `stride` apart.
@@ -330,20 +330,19 @@ pub(super) fn multiply(
             (bias.as_ptr(), 0)
         }
     };
+    let by_tiles = arithmetic == Arithmetic::Bf16 && rows >= tiles::LEAST && tiles::available();
+    let lanes = left.rows.next_multiple_of(LANES) * left.row;
+    assert!(!by_tiles || left.step == 1 && left.data.len() >= lanes, "rows that fill no tile");
     let task = Task { left, right, out, stride, scale, base, base_row };
     // SAFETY: the makers of `Left` and `Right` checked that their lanes hold `rows x depth` and `depth x
-    // cols`, the latter in whole vectors, and that the CPU has bf16 if they are halves; it has `isa`, checked above; `out` was checked
+    // cols`, the latter in whole vectors, and that the CPU has bf16 if they are halves; it has `isa`, checked above, as was the room for tiles; `out` was checked
     // above and is exclusively borrowed; `base` is null, `out` itself or a bias checked above.
     unsafe {
         match arithmetic {
             Arithmetic::Single if isa == Isa::Avx2 => product_narrow(&task),
             Arithmetic::Single => product_single(&task),
-            Arithmetic::Bf16 => {
-                let done = if tiles::available() { tiles::product(&task) } else { 0 };
-                if done < rows {
-                    product_half(&task, done);
-                }
-            }
+            Arithmetic::Bf16 if by_tiles => tiles::product(&task),
+            Arithmetic::Bf16 => product_half(&task),
         }
     }
 }

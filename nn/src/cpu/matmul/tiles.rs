@@ -1,6 +1,7 @@
 //! The bf16 product by AMX, on CPUs that have it (Intel's servers from Sapphire Rapids on): tiles of 16 rows
 //! of 64 bytes, multiplied a whole tile at a time. Packed operands lie as AVX512_BF16 wants them, and that is
-//! how AMX wants them too; the rows that fill no tile are left to the AVX-512 kernel.
+//! how AMX wants them too. Rows that fill no tile are multiplied in one all the same, with what lies behind
+//! them in the packed operand, and not written.
 #![allow(unsafe_code)]
 
 use super::kernel::{Half, Task};
@@ -9,6 +10,8 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 use std::sync::OnceLock;
 
+/// Rows from which on a product is faster by tiles than by the AVX-512 kernel.
+pub(super) const LEAST: usize = 5;
 /// Rows of a tile.
 const ROWS: usize = 16;
 /// Rows and columns of a block: two tiles by two, so that each loaded tile is used twice.
@@ -68,27 +71,23 @@ impl Config {
     }
 }
 
-/// The first rows of a product, as many as fill tiles; how many that are is the answer.
+/// A product.
 ///
 /// # Safety
-/// As `product` in [`super::kernel`], for halves; the left operand's lanes lie row by row (step 1), and
-/// [`available`] has said yes.
-pub(super) unsafe fn product(task: &Task<'_>) -> usize {
+/// As `product` in [`super::kernel`], for halves; the left operand's lanes lie row by row, with room for
+/// whole tiles of rows, and [`available`] has said yes.
+pub(super) unsafe fn product(task: &Task<'_>) {
     let depth = task.left.depth;
-    if task.left.rows < ROWS || task.left.step != 1 {
-        return 0;
-    }
     // SAFETY: by this function's contract; the cuts lie inside the depth.
     unsafe {
         match equal_lanes(depth) {
             Some(lanes) => share(task, 0, lanes, depth / lanes),
             None => {
                 let steps = depth / ROWS;
-                let rows = share(task, 0, ROWS, steps);
+                share(task, 0, ROWS, steps);
                 let (base, base_row) = (task.out.cast_const(), task.stride);
                 let rest = Task { base, base_row, ..*task };
                 share(&rest, steps * ROWS, depth % ROWS, 1);
-                rows
             }
         }
     }
@@ -98,13 +97,13 @@ pub(super) unsafe fn product(task: &Task<'_>) -> usize {
 ///
 /// # Safety
 /// As [`product`]; there are such lanes.
-unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) -> usize {
+unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) {
     let (left, right) = (&task.left, &task.right);
-    let rows = left.rows / ROWS * ROWS;
+    let rows = left.rows;
     let config = Config::new(lanes);
     let mut sums = Sums([0.0; BLOCK * BLOCK]);
-    // SAFETY: the configuration is valid and outlives its use; every tile's rows lie in the operands: rows
-    // below `rows`, columns in whole vectors of `right`, lanes inside the depth. A block's missing second
+    // SAFETY: the configuration is valid and outlives its use; every tile's rows lie in the operands: whole
+    // tiles of rows in `left`, columns in whole vectors of `right`, lanes inside the depth. A block's missing second
     // tile is a copy of its first, and then only `sums` is written. No tile register is known to the
     // compiler, so nothing lives in them but between here and the release.
     unsafe {
@@ -124,7 +123,8 @@ unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) -> us
                     lanes,
                     steps,
                 };
-                if task.scale == 1.0 && tall && col + BLOCK <= right.cols {
+                let whole = row + BLOCK <= rows && col + BLOCK <= right.cols;
+                if task.scale == 1.0 && whole {
                     let out = task.out.add(row * task.stride + col);
                     if task.base.is_null() {
                         block.clear();
@@ -135,14 +135,12 @@ unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) -> us
                 } else {
                     block.clear();
                     block.multiply(sums.0.as_mut_ptr(), BLOCK);
-                    let rows = if tall { BLOCK } else { ROWS };
-                    finish(task, &sums, (row, col), rows);
+                    finish(task, &sums, (row, col), (rows - row).min(BLOCK));
                 }
             }
         }
         asm!("tilerelease", options(nostack, nomem));
     }
-    rows
 }
 
 /// Sums of a block on their way to the destination.
