@@ -77,7 +77,9 @@ fn all_evaluators_imagine_alike() {
         cpu.look_again(&mut want).unwrap();
         want
     };
-    assert!(want.iter().filter(|answer| answer.is_ok()).count() * 2 > steps.len());
+    // No network need know what follows where a side has nine queens.
+    let fine = want.iter().filter(|answer| answer.is_ok()).count();
+    assert!(fine > 40, "{fine} states to compare");
     assert_ne!(want, want_again, "a second look tells something new");
     for burn in [&here, &lanes] {
         let mut got = burn.imagine(&steps).unwrap();
