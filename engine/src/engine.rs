@@ -70,7 +70,7 @@ struct Loaded {
     network: Network,
     /// What it remembers its answers in; the network itself where the option says none.
     cache: Option<Arc<Cached>>,
-    /// Knows whether the CPU had to stand in for the GPU; none on the CPU.
+    /// Knows whether the CPU had to stand in for the GPU; none where the CPU was asked for.
     standby: Option<Arc<Standby>>,
     /// What it was asked to be.
     wish: (String, Backend, usize),

@@ -78,8 +78,10 @@ fn all_evaluators_imagine_alike() {
         want
     };
     // No network need know what follows where a side has nine queens.
-    let fine = want.iter().filter(|answer| answer.is_ok()).count();
-    assert!(fine > 40, "{fine} states to compare");
+    let ordinary = steps.iter().zip(&want).filter(|(step, _)| step.state != &positions[1].0);
+    let (fine, all) = ordinary
+        .fold((0, 0), |(fine, all), (_, answer)| (fine + usize::from(answer.is_ok()), all + 1));
+    assert!(fine > 40 && fine * 2 > all, "{fine} of {all} states to compare");
     assert_ne!(want, want_again, "a second look tells something new");
     for burn in [&here, &lanes] {
         let mut got = burn.imagine(&steps).unwrap();

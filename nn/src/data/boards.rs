@@ -50,7 +50,7 @@ fn random_board(rng: &mut Rng) -> Option<Chess> {
 }
 
 /// Puts a man on a random free square. There always is one: at most 32 of 64 are taken.
-fn place(board: &mut Board, piece: Piece, rng: &mut Rng) {
+pub(super) fn place(board: &mut Board, piece: Piece, rng: &mut Rng) {
     let mut free = !board.occupied();
     if piece.role == Role::Pawn {
         free &= !Bitboard::BACKRANKS;

@@ -2,7 +2,7 @@
 //! made others, added, or taken off. Of them only the rules are known, and that is what they teach: a network
 //! that saw games alone knows how men move where men usually stand.
 
-use super::boards::{unlabelled, unlabelled_action};
+use super::boards::{place, unlabelled, unlabelled_action};
 use super::example::Example;
 use super::rng::Rng;
 use crate::encode::canonical_moves;
@@ -89,19 +89,14 @@ impl Wanderer {
     /// One man elsewhere, of another kind, gone, or come.
     fn disturb(&mut self, board: &mut Board) {
         if board.occupied().count() < FULL && self.rng.chance(0.07) {
-            let color = if self.rng.chance(0.5) { Color::White } else { Color::Black };
+            let color = Color::from_white(self.rng.chance(0.5));
             let role = self.officer();
-            if let Some(to) = self.pick(!board.occupied()) {
-                board.set_piece_at(to, Piece { color, role });
-            }
-            return;
+            return place(board, Piece { color, role }, &mut self.rng);
         }
         let Some(square) = self.pick(board.occupied()) else { return };
         let Some(piece) = board.remove_piece_at(square) else { return };
         if piece.role == Role::King || self.rng.chance(0.7) {
-            let free = if piece.role == Role::Pawn { !Bitboard::BACKRANKS } else { Bitboard::FULL };
-            let to = self.pick(free & !board.occupied()).unwrap_or(square);
-            board.set_piece_at(to, piece);
+            place(board, piece, &mut self.rng);
         } else if self.rng.chance(0.7) {
             let role = self.officer();
             board.set_piece_at(square, Piece { role, ..piece });

@@ -109,7 +109,7 @@ impl Targets {
         }
     }
 
-    /// The unweighted sums, `[8]`, in the order of [`Loss`], and the counts.
+    /// The unweighted sums, one for each [`Loss`] in their order, and the counts.
     pub(super) fn losses(self, play: Play, world: World) -> (Tensor<1>, LossSums) {
         let pieces = world.transition.clone().narrow(2, 0, PIECES);
         let flags = world.transition.narrow(2, PIECES, FLAGS);

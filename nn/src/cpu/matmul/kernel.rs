@@ -331,12 +331,13 @@ pub(super) fn multiply(
         }
     };
     let by_tiles = arithmetic == Arithmetic::Bf16 && rows >= tiles::LEAST && tiles::available();
-    let lanes = left.rows.next_multiple_of(LANES) * left.row;
+    let lanes = rows.next_multiple_of(LANES) * left.row;
     assert!(!by_tiles || left.step == 1 && left.data.len() >= lanes, "rows that fill no tile");
     let task = Task { left, right, out, stride, scale, base, base_row };
     // SAFETY: the makers of `Left` and `Right` checked that their lanes hold `rows x depth` and `depth x
-    // cols`, the latter in whole vectors, and that the CPU has bf16 if they are halves; it has `isa`, checked above, as was the room for tiles; `out` was checked
-    // above and is exclusively borrowed; `base` is null, `out` itself or a bias checked above.
+    // cols`, the latter in whole vectors, and that the CPU has bf16 if they are halves; it has `isa`,
+    // checked above, as was the room for tiles; `out` was checked above and is exclusively borrowed;
+    // `base` is null, `out` itself or a bias checked above.
     unsafe {
         match arithmetic {
             Arithmetic::Single if isa == Isa::Avx2 => product_narrow(&task),

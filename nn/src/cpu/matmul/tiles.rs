@@ -102,10 +102,10 @@ unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) {
     let rows = left.rows;
     let config = Config::new(lanes);
     let mut sums = Sums([0.0; BLOCK * BLOCK]);
-    // SAFETY: the configuration is valid and outlives its use; every tile's rows lie in the operands: whole
-    // tiles of rows in `left`, columns in whole vectors of `right`, lanes inside the depth. A block's missing second
-    // tile is a copy of its first, and then only `sums` is written. No tile register is known to the
-    // compiler, so nothing lives in them but between here and the release.
+    // SAFETY: the configuration is valid and outlives its use; every tile's rows lie in the operands:
+    // whole tiles of rows in `left`, columns in whole vectors of `right`, lanes inside the depth. A block's
+    // missing second tile is a copy of its first, and then only `sums` is written. No tile register is
+    // known to the compiler, so nothing lives in them but between here and the release.
     unsafe {
         asm!("ldtilecfg [{}]", in(reg) &raw const config, options(nostack, readonly));
         for col in (0..right.cols).step_by(BLOCK) {

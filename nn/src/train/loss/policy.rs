@@ -6,6 +6,7 @@
 
 use super::LossConfig;
 use super::entropy::cross_entropy;
+use super::regret::regrets;
 use crate::cpu::{HeadGradients, Trace};
 use crate::data::Example;
 use std::ops::Range;
@@ -14,14 +15,12 @@ use std::ops::Range;
 #[must_use]
 pub fn target(example: &Example, config: &LossConfig) -> Vec<f32> {
     let Some(best) = example.best.map(usize::from) else { return Vec::new() };
-    let values = &example.action_values;
+    let regrets = regrets(example);
     let mut target = vec![0.0; example.moves.len()];
-    let all_known = values.len() == target.len() && values.iter().all(|v| v.is_finite());
-    let share = if all_known { config.best_share } else { 1.0 };
-    if all_known && share < 1.0 {
-        let top = values.iter().copied().fold(0.0, f32::max);
-        for (t, v) in target.iter_mut().zip(values) {
-            *t = ((v - top) / config.policy_temperature).exp();
+    let share = if regrets.is_empty() { 1.0 } else { config.best_share };
+    if share < 1.0 {
+        for (t, regret) in target.iter_mut().zip(&regrets) {
+            *t = (-regret / config.policy_temperature).exp();
         }
         let scale = (1.0 - share) / target.iter().sum::<f32>();
         target.iter_mut().for_each(|t| *t *= scale);
