@@ -67,12 +67,12 @@ fn fakes_keep_the_contract() {
     passes("uniform", &Uniform);
     passes("quick", &Quick);
     passes("hashed", &Hashed::default());
-    passes("roll-outs", &engine::rollout::Rollouts { seed: 1 });
+    passes("roll-outs", &engine::play::rollout::Rollouts { seed: 1 });
 }
 
 #[test]
 fn the_network_keeps_the_contract_by_hand_and_through_burn() {
-    let bundled = engine::network::load(None).expect("the bundled network");
+    let bundled = engine::play::network::load(None).expect("the bundled network");
     let fresh = Network::new(&NetConfig::default(), 3);
     for (name, network) in [("bundled", bundled), ("fresh", fresh)] {
         let (device, _) = pick(Backend::Cpu);

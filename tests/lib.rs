@@ -4,7 +4,7 @@
 //! A session fails loudly when an answer does not come. That is a guard against hanging, not a
 //! measurement: no test here passes or fails by how long something took.
 
-use engine::network::{Network, Only};
+use engine::play::network::{Network, Only};
 use engine::{Setup, run_with};
 use nn::Evaluator;
 use std::io::{self, BufRead, Read, Write};

@@ -7,8 +7,8 @@
 //! have had exactly one `bestmove`, led by an `info` with score and pv.
 
 use engine::Setup;
-use engine::network::{Network, NetworkError, Networks};
-use engine::options::Backend;
+use engine::play::network::{Network, NetworkError, Networks};
+use engine::uci::options::Backend;
 use mavka_tests::{Session, matches, setup};
 use nn::fake::{Breakdown, Failing, Hashed, Uniform};
 use nn::{EvalError, Evaluation, Evaluator, Query};
@@ -144,7 +144,7 @@ struct WithoutGpu(fn() -> Result<Network, NetworkError>);
 impl Networks for WithoutGpu {
     fn open(&self, _: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
         match backend {
-            Backend::Cpu => Ok(engine::network::hashed()),
+            Backend::Cpu => Ok(engine::play::network::hashed()),
             _ => (self.0)(),
         }
     }

@@ -97,7 +97,7 @@ impl Bench {
 }
 
 fn work(args: &Accuracy, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
-    let network = crate::network::load(args.weights.as_deref())?;
+    let network = crate::play::network::load(args.weights.as_deref())?;
     writeln!(out, "network {}", network.hash)?;
     let threads = args.threads.or_else(|| available_parallelism().ok()).map_or(1, usize::from);
     let bench =

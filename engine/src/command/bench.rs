@@ -2,11 +2,11 @@
 //! search (or, with `--evaluator network`, the network) changes; the speed is what it is.
 
 use super::say;
-use crate::action::Action;
-use crate::engine::Setup;
-use crate::game::Game;
-use crate::network::{self, Network};
-use crate::report::per_second;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::play::engine::Setup;
+use crate::play::network::{self, Network};
+use crate::play::report::per_second;
 use crate::world::RulesWorld;
 use crate::world::rules::{Scoring, State};
 use clap::{Args, ValueEnum};

@@ -1,11 +1,11 @@
 //! `mavka eval` and the UCI words `eval` and `d`: what the network sees, for human eyes.
 
 use super::{perft, say};
-use crate::engine::Setup;
-use crate::game::{self, Game};
-use crate::network::Network;
-use crate::options::Settings;
-use crate::report::{centipawns, permille};
+use crate::chess::game::{self, Game};
+use crate::play::engine::Setup;
+use crate::play::network::Network;
+use crate::play::report::{centipawns, permille};
+use crate::uci::options::Settings;
 use crate::world::rules::action_scores;
 use clap::Args;
 use mcts::Wdl;

@@ -69,7 +69,7 @@ impl Imagine {
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), String> {
         let network =
-            crate::network::load(self.weights.as_deref()).map_err(|why| why.to_string())?;
+            crate::play::network::load(self.weights.as_deref()).map_err(|why| why.to_string())?;
         let evaluator = Arc::new(CpuEvaluator::new(&network, self.arithmetic));
         let Some(fen) = &self.fen else {
             say(format!("network {}", network.hash));

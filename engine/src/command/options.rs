@@ -1,7 +1,7 @@
 //! `mavka options`: the option table for the README, from the table the engine itself reads.
 
 use super::say;
-use crate::options::markdown;
+use crate::uci::options::markdown;
 
 /// Prints the table.
 ///

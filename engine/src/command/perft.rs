@@ -2,8 +2,8 @@
 //! search uses, so that the counts vouch for both.
 
 use super::say;
-use crate::action::Action;
-use crate::game::Game;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
 use clap::Args;
 use shakmaty::{Chess, Position};
 

@@ -4,8 +4,8 @@
 
 use super::say;
 use super::words::{command_line, limits, read_option};
-use crate::action::Action;
-use crate::game::Game;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
 use crate::league::{Fault, Limit, Patience, Player, Process};
 use crate::puzzles::{Attempt, Puzzle, Score, Solver, plot, read, solve_all, spread};
 use clap::Args;

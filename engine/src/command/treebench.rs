@@ -3,8 +3,8 @@
 
 use super::plot::{Curve, Picture};
 use super::say;
-use crate::game::Game;
-use crate::host;
+use crate::chess::game::Game;
+use crate::play::host;
 use crate::world::RulesWorld;
 use crate::world::rules::{Scoring, State};
 use clap::{Args, ValueEnum};

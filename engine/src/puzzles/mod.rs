@@ -9,8 +9,8 @@ pub mod read;
 pub mod score;
 pub mod solve;
 
-use crate::action::Action;
-use crate::game::Game;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
 use shakmaty::Position;
 
 pub use read::{Collection, read};

@@ -2,8 +2,8 @@
 //! are kept with the reason, so that nothing is lost silently.
 
 use super::{Puzzle, Task};
-use crate::action::Action;
-use crate::game::Game;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
 use shakmaty::san::SanPlus;
 
 /// The puzzles of a file, and the lines that held none.

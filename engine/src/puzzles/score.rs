@@ -165,7 +165,7 @@ impl fmt::Display for Comparison<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::Game;
+    use crate::chess::game::Game;
 
     fn puzzle(id: &str, rating: Option<u32>) -> Puzzle {
         let task = Task::Best { best: vec![], avoid: vec![] };

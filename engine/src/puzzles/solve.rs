@@ -64,8 +64,8 @@ pub fn solve_all<S: Solver<Error: Send>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::action::Action;
-    use crate::game::Game;
+    use crate::chess::action::Action;
+    use crate::chess::game::Game;
     use crate::puzzles::Task;
 
     fn puzzles(count: usize) -> Vec<Puzzle> {

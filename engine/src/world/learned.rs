@@ -11,8 +11,8 @@
 
 use super::memory::{Memory, Seen, fingerprint};
 use super::rules::{self, RulesWorld};
-use crate::action::Action;
-use crate::game::Game;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
 use mcts::{Leaf, Wdl, World};
 use nn::transition::{Imagined, Refusal, Step, grounded, is_true};
 use nn::{EvalError, Evaluator};
@@ -86,7 +86,7 @@ impl State {
     }
 }
 
-/// The key of an imagined state: as [`crate::game::key`], with whatever en passant the network told.
+/// The key of an imagined state: as [`crate::chess::game::key`], with whatever en passant the network told.
 fn key(state: &Chess) -> u64 {
     state.zobrist_hash::<Zobrist64>(EnPassantMode::Always).0
 }

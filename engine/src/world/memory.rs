@@ -5,7 +5,7 @@
 //! asked for while a generation filled is forgotten. Forgetting costs calls, never an answer. Its locks
 //! are held for a look-up each and never during a call of the network; `mcts` itself has none.
 
-use crate::action::Action;
+use crate::chess::action::Action;
 use shakmaty::Chess;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

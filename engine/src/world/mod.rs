@@ -4,8 +4,8 @@ pub mod learned;
 pub mod memory;
 pub mod rules;
 
-use crate::action::Action;
-use crate::game::Game;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
 pub use learned::LearnedWorld;
 use mcts::{Leaf, Wdl, World};
 use nn::EvalError;

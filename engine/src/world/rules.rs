@@ -3,8 +3,8 @@
 //! A state carries the keys of its past, so a repetition is seen on the path where it happens and is
 //! never stored in the tree. Mate, stalemate and dead positions are seen without asking the network.
 
-use crate::action::Action;
-use crate::game::{self, Game};
+use crate::chess::action::Action;
+use crate::chess::game::{self, Game};
 use mcts::{Edge, Leaf, Wdl, World};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::zobrist::Zobrist64;

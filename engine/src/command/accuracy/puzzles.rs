@@ -2,12 +2,12 @@
 //! knows the rules there.
 
 use super::super::puzzles::progress;
-use crate::action::Action;
-use crate::direct::{Head, Question};
-use crate::game::Game;
-use crate::options::Settings;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::play::head_player::{Head, Question};
 use crate::puzzles::score::Comparison;
 use crate::puzzles::{Puzzle, Score, Task, solve_all};
+use crate::uci::options::Settings;
 use crate::world::rules::State;
 use nn::data::Example;
 use nn::data::boards::{unlabelled, unlabelled_action};

@@ -2,7 +2,7 @@
 //! true one, with the game's moves.
 
 use super::measure::{Counts, Look};
-use crate::action::Action;
+use crate::chess::action::Action;
 use nn::data::validation::Stretch;
 use nn::transition::{Imagined, Refusal, Step, Transition, grounded, is_true};
 use nn::{EvalError, data::label::terminal};

@@ -2,7 +2,7 @@
 //! and inside searches.
 
 use super::{Imagine, along, plot, witness};
-use crate::action::Action;
+use crate::chess::action::Action;
 use mcts::Wdl;
 use nn::data::label::terminal;
 use nn::data::validation::{HeldOut, Stretch};

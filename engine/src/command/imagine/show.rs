@@ -1,7 +1,7 @@
 //! The demonstration: after each move the imagined board beside the true one, differences marked.
 
-use crate::action::Action;
-use crate::game::Game;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
 use nn::transition::{Imagined, Step, Transition, grounded, is_true};
 use shakmaty::fen::Fen;
 use shakmaty::san::SanPlus;

@@ -2,9 +2,9 @@
 //! counts what of the imagined states is true. The search sees nothing of him.
 
 use super::measure::{Counts, Look};
-use crate::action::Action;
-use crate::game::Game;
-use crate::options::Settings;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::uci::options::Settings;
 use crate::world::memory::Memory;
 use crate::world::{LearnedWorld, RulesWorld, learned};
 use mcts::{Leaf, Params, Patient, Searcher, Wdl, World};

@@ -1,7 +1,7 @@
 //! The one writer to the GUI. Every line of every thread passes its lock, so blocks stay whole; every
 //! block is flushed, because a GUI charges our clock until it has read `bestmove`.
 
-use crate::clock::Clock;
+use crate::play::clock::Clock;
 use crossbeam::channel::Sender;
 use std::fmt::Display;
 use std::fs::File;

@@ -2,7 +2,7 @@
 //!
 //! Each search owns its signal, so a late `stop` can only reach the search it was meant for.
 
-use crate::clock::Clock;
+use crate::play::clock::Clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -113,7 +113,7 @@ fn nanos(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::ManualClock;
+    use crate::play::clock::ManualClock;
 
     fn signal(hard: u64, ponder: bool, infinite: bool) -> (Arc<ManualClock>, Signal) {
         let clock = Arc::new(ManualClock::default());

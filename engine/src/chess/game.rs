@@ -3,7 +3,7 @@
 //! The rules that need a past (threefold repetition, fifty moves) live here for the board that was
 //! really played; [`crate::world::rules`] has their counterpart inside the tree.
 
-use crate::action::Action;
+use crate::chess::action::Action;
 use shakmaty::fen::{Fen, ParseFenError};
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;

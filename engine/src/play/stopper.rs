@@ -4,12 +4,12 @@
 //! limit, the depth, a proven result, no alternative, a lead nobody can catch, the soft limit. The
 //! number of playouts is the search's own business (exact). Called by worker 0 only.
 
-use crate::action::Action;
-use crate::clock::Budget;
-use crate::limits::Limits;
-use crate::output::Output;
-use crate::report::Reporter;
-use crate::signal::Signal;
+use crate::chess::action::Action;
+use crate::play::clock::Budget;
+use crate::play::limits::Limits;
+use crate::play::report::Reporter;
+use crate::play::signal::Signal;
+use crate::uci::output::Output;
 use crate::world::AnyWorld;
 use mcts::search::{Control, Flow, View};
 use std::sync::{Mutex, PoisonError};

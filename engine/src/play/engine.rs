@@ -5,19 +5,19 @@
 //! and whatever changes the engine ends that search first. Called by one thread; nothing here blocks
 //! longer than the end of a minibatch, except loading the network.
 
-use crate::clock::Clock;
+use crate::chess::game::{Game, GameError};
 use crate::command::perft;
-use crate::game::{Game, GameError};
-use crate::host;
-use crate::limits::{Limits, TimeSettings};
-use crate::network::{self, Network, NetworkError, Networks};
-use crate::options::{Backend, Settings};
-use crate::output::Output;
+use crate::play::clock::Clock;
+use crate::play::host;
+use crate::play::limits::{Limits, TimeSettings};
+use crate::play::network::{self, Network, NetworkError, Networks};
+use crate::play::search::{self, Job};
+use crate::play::session::Tree;
+use crate::play::signal::Signal;
+use crate::play::warm_up::{Pace, warm_up};
 use crate::random::SplitMix64;
-use crate::search::{self, Job};
-use crate::signal::Signal;
-use crate::tree::Tree;
-use crate::warm_up::{Pace, warm_up};
+use crate::uci::options::{Backend, Settings};
+use crate::uci::output::Output;
 use nn::EvalError;
 use nn::cached::Cached;
 use nn::standby::Standby;
@@ -39,7 +39,7 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Setup {
         Setup {
-            clock: Arc::new(crate::clock::SystemClock::default()),
+            clock: Arc::new(crate::play::clock::SystemClock::default()),
             networks: Arc::new(network::Installed),
         }
     }

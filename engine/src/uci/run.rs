@@ -4,9 +4,9 @@
 //! search; this thread obeys. Nothing a GUI writes ends the loop but `quit`.
 
 use crate::command::{bench, eval};
-use crate::engine::{Engine, Setup};
-use crate::options;
-use crate::output::Output;
+use crate::play::engine::{Engine, Setup};
+use crate::uci::options;
+use crate::uci::output::Output;
 use crossbeam::channel::{self, Sender, select};
 use std::io::{self, BufRead, Write};
 use std::time::Duration;

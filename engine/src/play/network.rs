@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The bundled network: recipe and results in `assets/networks.md`.
-static BUNDLED: &[u8] = include_bytes!("../../assets/mavka.safetensors");
+static BUNDLED: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
 
 /// A network ready to answer.
 #[derive(Clone)]

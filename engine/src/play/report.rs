@@ -3,8 +3,8 @@
 //! Everything printed here is checked against the rules on the way out: a line is cut at the first move
 //! that cannot be played and at the end of the game.
 
-use crate::action::Action;
-use crate::game::Game;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
 use crate::world::rules::State;
 use mcts::Wdl;
 use mcts::search::{Line, Snapshot};

@@ -7,9 +7,9 @@
 //! engine is asked). Nothing else is known about chess; only the player that looks at the next positions
 //! sees that one of them is mate.
 
-use crate::action::Action;
-use crate::options::Settings;
-use crate::variety;
+use crate::chess::action::Action;
+use crate::play::temperature;
+use crate::uci::options::Settings;
 use crate::world::rules::{RulesWorld, State};
 use mcts::search::{Line, Snapshot};
 use mcts::{Edge, Leaf, Wdl, World};
@@ -248,11 +248,11 @@ impl Question<'_> {
 
     /// The draw by lot of the first moves, where it is asked for.
     fn lot(&self, moves: &[Candidate]) -> Option<usize> {
-        let temperature = variety::temperature(self.settings, self.root.position())?;
+        let temperature = temperature::temperature(self.settings, self.root.position())?;
         let class = moves.first()?.class;
         let peers = moves.iter().take_while(|candidate| candidate.class == class);
         let logit = |c: &Candidate| if self.head.is_value() { c.score } else { c.score.ln() };
-        variety::draw(&peers.map(logit).collect::<Vec<f32>>(), temperature, self.seed)
+        temperature::draw(&peers.map(logit).collect::<Vec<f32>>(), temperature, self.seed)
     }
 }
 

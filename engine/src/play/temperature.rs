@@ -5,8 +5,8 @@
 //! 0.005 over action and state values, 0.05 over the policy, 0.5 over AlphaZero's visits. What is
 //! drawn from is the caller's matter; this file only decides when, and draws.
 
-use crate::options::Settings;
 use crate::random::SplitMix64;
+use crate::uci::options::Settings;
 use shakmaty::{Chess, Position};
 
 /// The temperature for the move to be played here; None where the best one is.
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(temperature(&Settings::default(), &start), None);
         let settings = Settings { temperature: 0.5, ..Settings::default() };
         assert_eq!(temperature(&settings, &start), Some(0.5));
-        let game = |fen| crate::game::Game::from_fen(fen, false).unwrap();
+        let game = |fen| crate::chess::game::Game::from_fen(fen, false).unwrap();
         let fifth = game("4k3/8/8/8/8/8/4P3/4K3 b - - 0 5");
         assert_eq!(temperature(&settings, fifth.position()), Some(0.5));
         let sixth = game("4k3/8/8/8/8/8/4P3/4K3 w - - 0 6");

@@ -3,22 +3,22 @@
 //! Whatever happens in between (no network, no moves, a panic in a device driver), one `bestmove` is
 //! printed, once the GUI may have it. The tree goes in and comes out, for the next move to use.
 
-use crate::action::Action;
-use crate::clock::Budget;
-use crate::direct::{Head, Question};
-use crate::game::{Game, GameError};
-use crate::host;
-use crate::limits::Limits;
-use crate::network::Network;
-use crate::options::{Search, Settings, WorldModel};
-use crate::output::Output;
-use crate::report::{self, Reporter};
-use crate::rollout;
-use crate::signal::Signal;
-use crate::stopper::Stopper;
-use crate::tree::Tree;
-use crate::variety;
-use crate::warm_up::Pace;
+use crate::chess::action::Action;
+use crate::chess::game::{Game, GameError};
+use crate::play::clock::Budget;
+use crate::play::head_player::{Head, Question};
+use crate::play::host;
+use crate::play::limits::Limits;
+use crate::play::network::Network;
+use crate::play::report::{self, Reporter};
+use crate::play::rollout;
+use crate::play::session::Tree;
+use crate::play::signal::Signal;
+use crate::play::stopper::Stopper;
+use crate::play::temperature;
+use crate::play::warm_up::Pace;
+use crate::uci::options::{Search, Settings, WorldModel};
+use crate::uci::output::Output;
 use crate::world::rules::State;
 use crate::world::{AnyWorld, LearnedWorld, RulesWorld};
 use mcts::search::{Line, Snapshot};
@@ -243,13 +243,13 @@ fn search_tree(
 /// The draw by lot of the first moves, where it is asked for: by visits, as AlphaZero's. A proven mate is
 /// not left to chance, nor is running into one.
 fn by_lot(job: &Job, game: &Game, lines: &[Line<Action>]) -> Option<Action> {
-    let temperature = variety::temperature(&job.settings, game.position())?;
+    let temperature = temperature::temperature(&job.settings, game.position())?;
     if lines.first()?.mate_plies.is_some() {
         return None;
     }
     let open: Vec<_> = lines.iter().filter(|line| line.mate_plies.is_none()).collect();
     let logits: Vec<f32> = open.iter().map(|line| (line.visits as f32).ln()).collect();
-    let line = open.get(variety::draw(&logits, temperature, job.seed)?)?;
+    let line = open.get(temperature::draw(&logits, temperature, job.seed)?)?;
     line.moves.first().copied()
 }
 

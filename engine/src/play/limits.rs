@@ -1,8 +1,8 @@
 //! What one `go` asks for, in the engine's own terms.
 
-use crate::action::Action;
-use crate::clock::{Budget, Hands};
-use crate::game::Game;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::play::clock::{Budget, Hands};
 use shakmaty::{Color, Position};
 use uci::Go;
 

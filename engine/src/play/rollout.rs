@@ -6,7 +6,7 @@
 //! [`world`] and [`params`] join it to [`RulesWorld`] and `mcts`, [`network`] to the engine. No code of its
 //! own searches.
 
-use crate::network::Network;
+use crate::play::network::Network;
 use crate::random::SplitMix64;
 use crate::world::RulesWorld;
 use crate::world::rules::Scoring;
@@ -103,8 +103,8 @@ pub fn params(seed: u64) -> Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::action::Action;
-    use crate::game::Game;
+    use crate::chess::action::Action;
+    use crate::chess::game::Game;
     use crate::world::rules::State;
     use mcts::{Leaf, Patient, Searcher, World};
 

@@ -1,8 +1,8 @@
 //! The search tree between searches: kept for the next move, whose position it mostly knows already.
 
-use crate::game::Game;
-use crate::host;
-use crate::options::Settings;
+use crate::chess::game::Game;
+use crate::play::host;
+use crate::uci::options::Settings;
 use crate::world::AnyWorld;
 use crate::world::memory::Memory;
 use mcts::Params;

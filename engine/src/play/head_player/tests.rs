@@ -1,7 +1,7 @@
 //! Each rule changes the choice exactly when it should: the same opinions, with and without its reason.
 
 use super::*;
-use crate::game::Game;
+use crate::chess::game::Game;
 use crate::world::rules::Scoring;
 use nn::{Evaluation, Evaluator, Query};
 use shakmaty::{CastlingMode, Chess};

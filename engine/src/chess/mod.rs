@@ -1,0 +1,5 @@
+//! The rules of chess as every other room needs them: moves of two bytes, games with their endings.
+//! Rules and notation only: no search, no network's opinion, no protocol.
+
+pub mod action;
+pub mod game;
