@@ -56,8 +56,8 @@ fn a_perfect_imagination_searches_as_the_rules_do() {
             }
         }
         let (mut by_rules, mut imagined) = (searcher(), searcher());
-        by_rules.set_root(rules::State::root(&game), None);
-        imagined.set_root(learned::State::root(&game), None);
+        by_rules.set_root(rules::State::root(&game));
+        imagined.set_root(learned::State::root(&game));
         let truth = rules_world(Arc::new(Hashed::default()));
         let world = learned_world(Perfect(Hashed::default()), 1 << 24);
         let a = by_rules.run(&truth, 1, Some(1_500), &Patient).snapshot;
@@ -149,7 +149,7 @@ fn what_is_forgotten_is_imagined_again() {
     assert_eq!(blank.tally().counts(), (21, 0));
     // A search with no memory to speak of is slower, not lost.
     let mut searcher = searcher();
-    searcher.set_root(learned::State::root(&game), None);
+    searcher.set_root(learned::State::root(&game));
     let snapshot = searcher.run(&blank, 2, Some(300), &Patient).snapshot;
     assert_eq!((snapshot.playouts, snapshot.refused), (300, 0));
 }

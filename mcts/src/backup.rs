@@ -3,6 +3,7 @@
 
 use crate::{
     node::{Fixed, Landing, Proof, State},
+    params::VirtualCounts,
     puct::virtual_count,
     tree::Tree,
     value::Wdl,
@@ -13,8 +14,8 @@ use crate::{
 pub enum Counts {
     /// As the descent leaves them: so many on every node but the last, which has none.
     Passed(u32),
-    /// Those of a leaf in flight (n_min, n_max): see [`virtual_count`].
-    Flying(u32, u32),
+    /// Those of a leaf in flight: see [`virtual_count`].
+    Flying(VirtualCounts),
 }
 
 impl Counts {
@@ -22,18 +23,18 @@ impl Counts {
     fn at(self, depth: usize, leaf: usize) -> u32 {
         match self {
             Counts::Passed(n_min) => u32::from(depth < leaf) * n_min,
-            Counts::Flying(n_min, n_max) => virtual_count(depth, leaf, (n_min, n_max)),
+            Counts::Flying(counts) => virtual_count(depth, leaf, counts),
         }
     }
 }
 
 /// Raises the counts that the descent has left to those of a leaf in flight.
-pub fn launch(tree: &Tree, path: &[u32], (n_min, n_max): (u32, u32)) {
+pub fn launch(tree: &Tree, path: &[u32], counts: VirtualCounts) {
     let leaf = path.len() - 1;
     for (depth, &at) in path.iter().enumerate().rev() {
         let more =
-            Counts::Flying(n_min, n_max).at(depth, leaf) - Counts::Passed(n_min).at(depth, leaf);
-        // Further up it is n_min everywhere.
+            Counts::Flying(counts).at(depth, leaf) - Counts::Passed(counts.min).at(depth, leaf);
+        // Further up it is the least count everywhere.
         if more == 0 {
             return;
         }
@@ -205,13 +206,14 @@ mod tests {
         let (tree, children) = family(1);
         let path = [tree.root, children[0]];
         tree.root().launch(2);
-        launch(&tree, &path, (2, 8));
+        let counts = VirtualCounts { min: 2, max: 8 };
+        launch(&tree, &path, counts);
         assert_eq!(
             (tree.root().stats().in_flight, tree.node(children[0]).stats().in_flight),
             (4, 8)
         );
         let mut arrivals = Arrivals::default();
-        land(&tree, &path, Wdl::WIN, Counts::Flying(2, 8), &mut arrivals);
+        land(&tree, &path, Wdl::WIN, Counts::Flying(counts), &mut arrivals);
         assert_eq!(tree.node(children[0]).stats().mean(), Some(Wdl::WIN));
         arrivals.land(&tree);
         assert_eq!(tree.root().stats().mean(), Some(Wdl::LOSS));
@@ -225,17 +227,18 @@ mod tests {
     #[test]
     fn a_launch_ends_at_the_counts_of_the_paper_however_deep() {
         let (tree, children) = family(9);
+        let counts = VirtualCounts { min: 2, max: 32 };
         for leaf in 1..9 {
             let path = [&[tree.root], &children[..leaf]].concat();
             for &at in &path[..leaf] {
                 tree.node(at).launch(2);
             }
-            launch(&tree, &path, (2, 32));
+            launch(&tree, &path, counts);
             for (depth, &at) in path.iter().enumerate() {
-                let count = u64::from(virtual_count(depth, leaf, (2, 32)));
+                let count = u64::from(virtual_count(depth, leaf, counts));
                 assert_eq!(tree.node(at).stats().in_flight, count, "{depth} of {leaf}");
             }
-            undo(&tree, &path, Counts::Flying(2, 32));
+            undo(&tree, &path, Counts::Flying(counts));
         }
     }
 }

@@ -8,7 +8,7 @@
 use crate::{
     backup::{self, Arrivals, Counts},
     node::{Proof, State},
-    params::Params,
+    params::{Params, VirtualCounts},
     pool::{Halt, Job, Score},
     puct::{self, Ranked, Ranker},
     rng::Rng,
@@ -41,8 +41,8 @@ pub struct Worker<'a, W: World> {
     /// the flush, so that the next descent looks elsewhere (as in lc0).
     collisions: Vec<Vec<u32>>,
     collided: usize,
-    /// Virtual counts (n_min, n_max) of this minibatch.
-    counts: (u32, u32),
+    /// Virtual counts of this minibatch.
+    counts: VirtualCounts,
     /// Playouts this worker may still do.
     tickets: u64,
     /// What it has done and not told the others yet.
@@ -67,7 +67,7 @@ impl<'a, W: World> Worker<'a, W> {
             arrivals: Arrivals::default(),
             collisions: Vec::new(),
             collided: 0,
-            counts: (1, 1),
+            counts: VirtualCounts { min: 1, max: 1 },
             tickets: 0,
             score: Score::default(),
             abandoned: Vec::new(),
@@ -145,7 +145,7 @@ impl<'a, W: World> Worker<'a, W> {
                 self.slots.push(Slot { path: Vec::new(), state: job.state.clone() });
             }
             let slot = &mut self.slots[self.pending];
-            let n_min = self.counts.0;
+            let n_min = self.counts.min;
             let passed = Counts::Passed(n_min);
             if ahead == 0 {
                 // For the whole minibatch at once: the root's cache line comes over from the other
@@ -192,7 +192,7 @@ impl<'a, W: World> Worker<'a, W> {
 
     /// The counts of leaves and collisions in flight.
     fn flying(&self) -> Counts {
-        Counts::Flying(self.counts.0, self.counts.1)
+        Counts::Flying(self.counts)
     }
 
     /// The right to one playout, fetched for a minibatch at a time.

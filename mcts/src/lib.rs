@@ -31,7 +31,7 @@
 //! use mcts::{Params, Patient, Searcher, toy::Nim};
 //!
 //! let mut searcher = Searcher::new(Params::default(), 1 << 20);
-//! searcher.set_root([1, 2, 2], None);
+//! searcher.set_root([1, 2, 2]);
 //! let outcome = searcher.run(&Nim, 1, Some(1000), &Patient);
 //! assert_eq!(outcome.best, Some(0x0001), "take the single stone: 2 and 2 is lost for the opponent");
 //! assert!(outcome.snapshot.lines[0].mate_plies.is_some());
@@ -49,7 +49,7 @@ mod pool;
 pub mod puct;
 mod rng;
 mod root;
-pub mod search;
+mod search;
 mod select;
 #[cfg(test)]
 mod tests;
@@ -59,7 +59,8 @@ pub mod value;
 pub mod world;
 
 pub use audit::Audit;
-pub use params::{FinalMove, Fpu, Params, VirtualValue};
-pub use search::{Control, Flow, Line, Outcome, Patient, Searcher, Snapshot, View};
+pub use params::{FinalMove, Fpu, Params, VirtualCounts, VirtualValue};
+pub use root::{Line, Race};
+pub use search::{Ancestor, Control, Outcome, Patient, Searcher, Snapshot, View};
 pub use value::Wdl;
 pub use world::{Edge, Leaf, World};

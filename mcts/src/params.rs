@@ -27,10 +27,10 @@ pub struct Params {
     pub policy_share: f32,
     /// Value assumed for an unvisited edge.
     pub fpu: Fpu,
-    /// Dynamic virtual counts (n_min, n_max) of paper 000, section 3.2; None = static count of
-    /// `static_virtual`. Paper: n_min 2, n_max from 8. 1..=64 each.
-    pub dynamic_virtual: Option<(u32, u32)>,
-    /// Raise n_max with the simulations of the search by the table of paper 000, App. A.3.
+    /// Dynamic virtual counts of paper 000, section 3.2; None = static count of `static_virtual`.
+    /// Paper: least count 2, greatest from 8. 1..=64 each.
+    pub dynamic_virtual: Option<VirtualCounts>,
+    /// Raise the greatest count with the simulations of the search by the table of paper 000, App. A.3.
     pub adapt_virtual: bool,
     /// Paper 000, App. A.3: 10, the baseline it beats. 1..=64.
     pub static_virtual: u32,
@@ -59,7 +59,7 @@ impl Default for Params {
             epsilon: 0.05,
             policy_share: 0.8,
             fpu: Fpu::ActionValue,
-            dynamic_virtual: Some((2, 8)),
+            dynamic_virtual: Some(VirtualCounts { min: 2, max: 8 }),
             adapt_virtual: true,
             static_virtual: 10,
             virtual_value: VirtualValue::Loss,
@@ -96,9 +96,9 @@ impl Params {
         if let Fpu::ParentQ { reduction } = self.fpu {
             self.fpu = Fpu::ParentQ { reduction: or(reduction, 0.0, 2.0, 0.0) };
         }
-        self.dynamic_virtual = self.dynamic_virtual.map(|(low, high)| {
-            let low = low.clamp(1, MAX_VIRTUAL);
-            (low, high.clamp(low, MAX_VIRTUAL))
+        self.dynamic_virtual = self.dynamic_virtual.map(|counts| {
+            let min = counts.min.clamp(1, MAX_VIRTUAL);
+            VirtualCounts { min, max: counts.max.clamp(min, MAX_VIRTUAL) }
         });
         self.static_virtual = self.static_virtual.clamp(1, MAX_VIRTUAL);
         self.noise_epsilon = or(self.noise_epsilon, 0.0, 1.0, 0.0);
@@ -114,6 +114,15 @@ pub enum Fpu {
     ActionValue,
     /// The parent's Q, less `reduction` times the root of the visited prior mass (lc0).
     ParentQ { reduction: f32 },
+}
+
+/// The least and the greatest virtual count on one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VirtualCounts {
+    /// On the nodes far above the leaf (the paper's n_min).
+    pub min: u32,
+    /// On the leaf (the paper's n_max).
+    pub max: u32,
 }
 
 /// What a visit under way counts as.
@@ -146,13 +155,13 @@ mod tests {
             tau: f32::NAN,
             c_puct: -1.0,
             top_k: 0,
-            dynamic_virtual: Some((9, 3)),
+            dynamic_virtual: Some(VirtualCounts { min: 9, max: 3 }),
             fpu: Fpu::ParentQ { reduction: f32::INFINITY },
             ..Params::default()
         }
         .sane();
         assert_eq!((wild.batch, wild.tau, wild.c_puct, wild.top_k), (1, 0.1, 0.0, 1));
-        assert_eq!(wild.dynamic_virtual, Some((9, 9)));
+        assert_eq!(wild.dynamic_virtual, Some(VirtualCounts { min: 9, max: 9 }));
         assert_eq!(wild.fpu, Fpu::ParentQ { reduction: 0.0 });
     }
 }

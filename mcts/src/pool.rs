@@ -7,7 +7,7 @@ use crate::{
     params::Params,
     rng::Rng,
     root::Guide,
-    search::{Control, Flow, View},
+    search::{Control, View},
     tree::Tree,
     world::World,
 };
@@ -239,7 +239,7 @@ fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, view: Option<&View<'_, W>>) -
             Err(error) => break Some(error),
             Ok(busy) => {
                 if let Some(view) = view
-                    && job.control.tick(view) == Flow::Stop
+                    && job.control.tick(view).is_break()
                 {
                     job.tally.halt(Halt::Stop);
                 }

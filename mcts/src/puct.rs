@@ -2,7 +2,7 @@
 //! no tree, so each can be checked by hand.
 
 use crate::{
-    params::{Params, VirtualValue},
+    params::{Params, VirtualCounts, VirtualValue},
     world::Edge,
 };
 
@@ -148,8 +148,8 @@ pub fn fresh_score(q: f32, prior: f32, exploration: f32) -> f32 {
 /// `max(n_min, floor(n_max * 2^(depth - leaf)))` (paper 000, section 3.2; its text prints `min`, its
 /// figure 7 and prose say `max`).
 #[inline]
-pub fn virtual_count(depth: usize, leaf: usize, (n_min, n_max): (u32, u32)) -> u32 {
-    n_min.max(n_max.checked_shr((leaf - depth) as u32).unwrap_or(0))
+pub fn virtual_count(depth: usize, leaf: usize, counts: VirtualCounts) -> u32 {
+    counts.min.max(counts.max.checked_shr((leaf - depth) as u32).unwrap_or(0))
 }
 
 /// n_max for a search of `simulations`, by the table of paper 000, App. A.3.
@@ -161,12 +161,14 @@ pub fn n_max_for(simulations: u64) -> u32 {
     }
 }
 
-/// Virtual counts (n_min, n_max) in force for a search of `simulations`.
-pub fn virtual_counts(simulations: u64, params: &Params) -> (u32, u32) {
+/// Virtual counts in force for a search of `simulations`.
+pub fn virtual_counts(simulations: u64, params: &Params) -> VirtualCounts {
     match params.dynamic_virtual {
-        Some((n_min, n_max)) if params.adapt_virtual => (n_min, n_max.max(n_max_for(simulations))),
-        Some(range) => range,
-        None => (params.static_virtual, params.static_virtual),
+        Some(counts) if params.adapt_virtual => {
+            VirtualCounts { max: counts.max.max(n_max_for(simulations)), ..counts }
+        }
+        Some(counts) => counts,
+        None => VirtualCounts { min: params.static_virtual, max: params.static_virtual },
     }
 }
 
@@ -260,10 +262,12 @@ mod tests {
 
     #[test]
     fn virtual_counts_halve_from_the_leaf_as_in_figure_7() {
-        let counts: Vec<u32> = (0..=4).map(|d| virtual_count(d, 4, (2, 8))).collect();
+        let dynamic = VirtualCounts { min: 2, max: 8 };
+        let counts: Vec<u32> = (0..=4).map(|d| virtual_count(d, 4, dynamic)).collect();
         assert_eq!(counts, [2, 2, 2, 4, 8]);
-        assert_eq!(virtual_count(0, 500, (2, 8)), 2);
-        assert_eq!((0..3).map(|d| virtual_count(d, 2, (10, 10))).collect::<Vec<_>>(), [10, 10, 10]);
+        assert_eq!(virtual_count(0, 500, dynamic), 2);
+        let fixed = VirtualCounts { min: 10, max: 10 };
+        assert_eq!((0..3).map(|d| virtual_count(d, 2, fixed)).collect::<Vec<_>>(), [10, 10, 10]);
     }
 
     #[test]

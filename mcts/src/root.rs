@@ -5,11 +5,37 @@ use crate::{
     node::{Node, Proof, State},
     params::{FinalMove, Params},
     rng::Rng,
-    search::Line,
     tree::{EdgeWord, Tree},
     value::Wdl,
 };
 use std::cmp::Ordering;
+
+/// One principal variation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line<A> {
+    /// Best play from the root on.
+    pub moves: Vec<A>,
+    /// Visits of the first move.
+    pub visits: u64,
+    /// For the side to move at the root.
+    pub value: Wdl,
+    /// Proven mate: plies to mate, positive = the root's mover mates, negative = is mated. The winner
+    /// needs no more than that; a shorter one may exist.
+    pub mate_plies: Option<i32>,
+    /// Prior of the first move after Eq. 1.
+    pub prior: f32,
+}
+
+/// How the visits of a search are spread over the root's moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Race {
+    /// Visits of the most visited move.
+    pub first: u64,
+    /// Visits of the next one.
+    pub second: u64,
+    /// Moves that may be played.
+    pub moves: usize,
+}
 
 /// The root's priors and moves as this run sees them. The tree keeps the priors without noise, so
 /// that none of it stays when the tree is reused.
@@ -173,22 +199,22 @@ fn best_reply(tree: &Tree, at: u32, rule: FinalMove) -> Option<Candidate> {
     (best.visits > 0 && !best.refused).then_some(best)
 }
 
-/// Visits of the most visited root move and of the second, and the number of moves allowed.
-pub fn race(tree: &Tree, guide: &Guide) -> (u64, u64, usize) {
+/// How the visits are spread over the root's moves.
+pub fn race(tree: &Tree, guide: &Guide) -> Race {
     let meta = tree.root().meta();
-    let (mut first, mut second, mut moves) = (0, 0, 0);
+    let mut race = Race::default();
     if meta.state() == State::Expanded {
         for (at, edge) in tree.edges(meta.edges()).iter().enumerate() {
             if !guide.allows(at) {
                 continue;
             }
-            moves += 1;
+            race.moves += 1;
             let visits = edge.child().map_or(0, |child| tree.node(child).stats().visits);
-            second = second.max(visits.min(first));
-            first = first.max(visits);
+            race.second = race.second.max(visits.min(race.first));
+            race.first = race.first.max(visits);
         }
     }
-    (first, second, moves)
+    race
 }
 
 #[cfg(test)]

@@ -8,34 +8,12 @@ use crate::{
     params::Params,
     pool::{self, Halt, Job, Tally},
     rng::Rng,
-    root::{self, Guide},
+    root::{self, Guide, Line, Race},
     tree::Tree,
-    value::Wdl,
     world::World,
 };
 use crossbeam::utils::CachePadded;
-use std::{marker::PhantomData, time::Duration};
-
-/// An answer of [`Control::tick`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    Continue,
-    Stop,
-}
-
-/// One principal variation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Line<A> {
-    pub moves: Vec<A>,
-    pub visits: u64,
-    /// For the side to move at the root.
-    pub value: Wdl,
-    /// Proven mate: plies to mate, positive = the root's mover mates, negative = is mated. The winner
-    /// needs no more than that; a shorter one may exist.
-    pub mate_plies: Option<i32>,
-    /// Prior of the first move after Eq. 1.
-    pub prior: f32,
-}
+use std::{marker::PhantomData, ops::ControlFlow, time::Duration};
 
 /// Where a search stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,9 +54,8 @@ impl<W: World> View<'_, W> {
         self.tally.started.elapsed()
     }
 
-    /// Visits of the most visited root child and of the second, and the number of root edges that
-    /// may be played.
-    pub fn root_race(&self) -> (u64, u64, usize) {
+    /// How the visits are spread over the root's moves.
+    pub fn root_race(&self) -> Race {
         root::race(self.tree, self.guide)
     }
 
@@ -121,7 +98,7 @@ impl<W: World> View<'_, W> {
 pub trait Control<W: World>: Sync {
     /// Asked by the calling thread (worker 0) after each of its minibatches, and at once after the
     /// root's evaluation. May print. Must be quick.
-    fn tick(&self, view: &View<'_, W>) -> Flow;
+    fn tick(&self, view: &View<'_, W>) -> ControlFlow<()>;
     /// Polled by every worker between minibatches and between descents; true ends the search at once.
     /// Only the root's own evaluation is not given up, so that there is a move.
     fn stopped(&self) -> bool;
@@ -132,8 +109,8 @@ pub trait Control<W: World>: Sync {
 pub struct Patient;
 
 impl<W: World> Control<W> for Patient {
-    fn tick(&self, _: &View<'_, W>) -> Flow {
-        Flow::Continue
+    fn tick(&self, _: &View<'_, W>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
 
     fn stopped(&self) -> bool {
@@ -153,14 +130,31 @@ pub struct Outcome<A, E> {
     pub error: Option<E>,
 }
 
+/// Where a path to a new root begins: see [`Searcher::reroot`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ancestor {
+    /// At the present root.
+    Root,
+    /// At the root before the present one. For a turn the game was not expected to take: the present
+    /// root was a guess, or its move was taken back.
+    FormerRoot,
+}
+
+/// The root before the present one.
+#[derive(Clone, Copy, Debug)]
+struct FormerRoot {
+    node: u32,
+    /// From there down to the present root.
+    plies: usize,
+}
+
 /// A tree inside a fixed memory budget, reused from move to move.
 pub struct Searcher<W: World> {
     params: Params,
     tree: Tree,
     state: Option<W::State>,
-    /// The root before this one, and how many plies above it. Nobody searches there, but until the next
-    /// compaction its nodes are all in place.
-    earlier: Option<(u32, usize)>,
+    /// Nobody searches there, but until the next compaction its nodes are all in place.
+    former: Option<FormerRoot>,
     /// `searchmoves`; empty = all.
     restriction: Vec<u16>,
 }
@@ -174,7 +168,7 @@ impl<W: World> Searcher<W> {
             params: params.sane(),
             tree: Tree::new(bytes),
             state: None,
-            earlier: None,
+            former: None,
             restriction: Vec::new(),
         }
     }
@@ -203,55 +197,52 @@ impl<W: World> Searcher<W> {
 
     /// Drops the tree; keeps the root's state and the memory.
     pub fn clear(&mut self) {
-        self.earlier = None;
+        self.former = None;
         self.tree.clear();
     }
 
-    /// Makes `state` the root. `path` = actions from the former root to `state`, or None if unrelated
-    /// (then the tree is dropped). Lifts any restriction. Returns visits kept.
-    pub fn set_root(&mut self, state: W::State, path: Option<&[W::Action]>) -> u64 {
-        let root = self.tree.root;
-        self.turn(state, path.map(|path| (root, path)))
-    }
-
-    /// How many plies above the root the one before it lies, if its tree is still there.
-    pub fn way_back(&self) -> Option<usize> {
-        self.earlier.map(|(_, plies)| plies)
-    }
-
-    /// As [`Searcher::set_root`], with a `path` from the root before this one: for a turn the game was
-    /// not expected to take, when the last root was a guess or its move was taken back.
-    pub fn set_root_aside(&mut self, state: W::State, path: &[W::Action]) -> u64 {
-        let from = self.earlier.map(|(root, _)| (root, path));
-        self.turn(state, from)
-    }
-
-    fn turn(&mut self, state: W::State, from: Option<(u32, &[W::Action])>) -> u64 {
+    /// Drops the tree and makes `state` the root. Lifts any restriction.
+    pub fn set_root(&mut self, state: W::State) {
         self.restriction.clear();
-        let known = self.state.replace(state).is_some();
-        let found = from.filter(|_| known).and_then(|(from, path)| {
-            let root = self.tree.descend(from, path.iter().map(|&action| action.into()))?;
-            // Anything but Expanded is evaluated anew: a proven node may have lost its edges, a refused
-            // one is a real position after all, and path-dependent ends are no statistics of its own.
-            let usable = self.tree.node(root).meta().state() == State::Expanded;
-            usable.then_some((root, from, path.len()))
-        });
-        match found {
-            // The rest of the tree stays as garbage until a compaction.
-            Some((root, from, plies)) => {
-                self.earlier = match plies {
-                    0 if root == self.tree.root => self.earlier,
-                    0 => None,
-                    _ => Some((from, plies)),
-                };
-                self.tree.root = root;
-                self.tree.root().stats().visits
-            }
-            None => {
-                self.clear();
-                0
-            }
-        }
+        self.state = Some(state);
+        self.clear();
+    }
+
+    /// Makes `state` the root and keeps what the tree knows about it. `path` is the actions that lead
+    /// to it from the node `from`. Lifts any restriction. Returns the visits kept: 0 where the search
+    /// has not been, and then the tree is dropped as by [`Searcher::set_root`].
+    pub fn reroot(&mut self, state: W::State, from: Ancestor, path: &[W::Action]) -> u64 {
+        let Some((from, root)) = self.find(from, path) else {
+            self.set_root(state);
+            return 0;
+        };
+        self.restriction.clear();
+        self.state = Some(state);
+        self.former = match path.len() {
+            0 if root == self.tree.root => self.former,
+            0 => None,
+            plies => Some(FormerRoot { node: from, plies }),
+        };
+        // The rest of the tree stays as garbage until a compaction.
+        self.tree.root = root;
+        self.tree.root().stats().visits
+    }
+
+    /// Plies from the root before the present one down to the present one, if the tree still has it.
+    pub fn plies_since_former_root(&self) -> Option<usize> {
+        self.former.map(|former| former.plies)
+    }
+
+    /// The nodes at the two ends of `path`, if the search has expanded the last.
+    fn find(&self, from: Ancestor, path: &[W::Action]) -> Option<(u32, u32)> {
+        let from = match from {
+            Ancestor::Root => self.state.as_ref().map(|_| self.tree.root)?,
+            Ancestor::FormerRoot => self.former?.node,
+        };
+        let root = self.tree.descend(from, path.iter().map(|&action| action.into()))?;
+        // Anything but Expanded is evaluated anew: a proven node may have lost its edges, a refused
+        // one is a real position after all, and path-dependent ends are no statistics of its own.
+        (self.tree.node(root).meta().state() == State::Expanded).then_some((from, root))
     }
 
     /// Restricts the root to these actions (`searchmoves`); empty, or none of them legal = all.
@@ -311,7 +302,7 @@ impl<W: World> Searcher<W> {
                     let error = worker.step(false).err();
                     vec![worker.end(error)]
                 }
-                State::Expanded if control.tick(&view) == Flow::Stop => break,
+                State::Expanded if control.tick(&view).is_break() => break,
                 State::Expanded => pool::phase(&job, &view, &mut rngs),
                 // No room for the root's own edges.
                 State::Shed => {
@@ -334,7 +325,7 @@ impl<W: World> Searcher<W> {
                     if !self.tree.compact(threads, &idle) {
                         break;
                     }
-                    self.earlier = None;
+                    self.former = None;
                 }
                 Halt::None if root == State::Expanded || !tally.tickets_left() => break,
                 Halt::None => {}

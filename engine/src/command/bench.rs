@@ -99,7 +99,7 @@ pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Option<Total> {
             }
         };
         searcher.clear();
-        searcher.set_root(State::root(&game), None);
+        searcher.set_root(State::root(&game));
         let outcome =
             searcher.run(&world, bench.threads.max(1), Some(bench.nodes.max(1)), &Patient);
         if let Some(error) = outcome.error {

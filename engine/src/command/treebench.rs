@@ -184,7 +184,7 @@ impl TreeBench {
         row: &mut Row,
     ) -> Result<(), String> {
         searcher.clear();
-        searcher.set_root(State::root(game), None);
+        searcher.set_root(State::root(game));
         for time in &mut row.times {
             let started = Instant::now();
             let some = Some(self.nodes / STRETCHES);

@@ -11,8 +11,8 @@ use crate::chess::action::Action;
 use crate::play::temperature;
 use crate::uci::options::Settings;
 use crate::world::rules::{RulesWorld, State};
-use mcts::search::{Line, Snapshot};
-use mcts::{Edge, Leaf, Wdl, World};
+
+use mcts::{Edge, Leaf, Line, Snapshot, Wdl, World};
 use nn::{EvalError, Evaluator};
 use shakmaty::Position;
 use std::cmp::Ordering;

@@ -6,8 +6,8 @@
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::world::rules::State;
-use mcts::Wdl;
-use mcts::search::{Line, Snapshot};
+use mcts::{Line, Snapshot, Wdl};
+
 use shakmaty::{CastlingMode, Chess, Position};
 use std::time::Duration;
 use uci::{Info, Score};

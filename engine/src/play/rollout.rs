@@ -111,7 +111,7 @@ mod tests {
     fn search(fen: &str, seed: u64, playouts: u64) -> Option<Action> {
         let game = Game::from_fen(fen, false).unwrap();
         let mut searcher = Searcher::new(params(seed), 16 << 20);
-        searcher.set_root(State::root(&game), None);
+        searcher.set_root(State::root(&game));
         searcher.run(&world(seed), 1, Some(playouts), &Patient).best
     }
 

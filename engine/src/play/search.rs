@@ -21,8 +21,8 @@ use crate::uci::options::{Search, Settings, WorldModel};
 use crate::uci::output::Output;
 use crate::world::rules::State;
 use crate::world::{AnyWorld, LearnedWorld, RulesWorld};
-use mcts::search::{Line, Snapshot};
-use mcts::{FinalMove, Params, Wdl};
+
+use mcts::{Ancestor, FinalMove, Line, Params, Snapshot, VirtualCounts, Wdl};
 use shakmaty::{Move, Position, Role};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -203,13 +203,18 @@ fn search_tree(
         (Some(world), Some(last)) => world.came_true(last, path, game),
         _ => true,
     });
-    let aside = searcher.way_back().and_then(path).filter(|_| world.learned().is_none());
+    let aside =
+        searcher.plies_since_former_root().and_then(path).filter(|_| world.learned().is_none());
     let root = world.root(game);
     let kept = match (forward, aside) {
         // Not where the last search was, but where the one before it had looked: the opponent did not play
         // the move we pondered on.
-        (None, Some(aside)) => searcher.set_root_aside(root, aside),
-        (path, _) => searcher.set_root(root, path),
+        (None, Some(aside)) => searcher.reroot(root, Ancestor::FormerRoot, aside),
+        (Some(path), _) => searcher.reroot(root, Ancestor::Root, path),
+        (None, None) => {
+            searcher.set_root(root);
+            0
+        }
     };
     searcher.restrict_root(&job.limits.searchmoves);
     tree.root = Some(game.clone());
@@ -324,7 +329,7 @@ fn params(job: &Job, pace: Duration) -> Params {
         policy_share: settings.policy_share,
         dynamic_virtual: settings
             .dynamic_virtual_counts
-            .then_some((settings.virtual_min, settings.virtual_max)),
+            .then_some(VirtualCounts { min: settings.virtual_min, max: settings.virtual_max }),
         static_virtual: settings.static_virtual,
         final_move: settings.final_move,
         ..Params::default()

@@ -5,8 +5,8 @@ use crate::play::host;
 use crate::uci::options::Settings;
 use crate::world::AnyWorld;
 use crate::world::memory::Memory;
-use mcts::Params;
-use mcts::search::Searcher;
+use mcts::{Params, Searcher};
+
 use std::sync::Arc;
 use std::time::Duration;
 

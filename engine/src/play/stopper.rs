@@ -11,7 +11,8 @@ use crate::play::report::Reporter;
 use crate::play::signal::Signal;
 use crate::uci::output::Output;
 use crate::world::AnyWorld;
-use mcts::search::{Control, Flow, View};
+use mcts::{Control, Race, View};
+use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -137,7 +138,7 @@ impl<'a> Stopper<'a> {
         budget: Budget,
         used: Duration,
     ) -> bool {
-        let (first, second, moves) = view.root_race();
+        let Race { first, second, moves } = view.root_race();
         if moves <= 1 || view.proven() {
             return true;
         }
@@ -175,7 +176,7 @@ fn stretch(first: u64, second: u64, changed: Duration, elapsed: Duration) -> f64
 }
 
 impl Control<AnyWorld> for Stopper<'_> {
-    fn tick(&self, view: &View<'_, AnyWorld>) -> Flow {
+    fn tick(&self, view: &View<'_, AnyWorld>) -> ControlFlow<()> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let now = view.elapsed();
         let batch = now.saturating_sub(memory.last_tick);
@@ -183,10 +184,10 @@ impl Control<AnyWorld> for Stopper<'_> {
         // Forgets slowly: one late minibatch warns for about ten more.
         memory.longest = memory.longest.mul_f64(0.9).max(batch);
         if self.signal.is_over() {
-            return Flow::Stop;
+            return ControlFlow::Break(());
         }
         self.look(view, &mut memory);
-        if self.is_done(view, &memory) { Flow::Stop } else { Flow::Continue }
+        if self.is_done(view, &memory) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn stopped(&self) -> bool {

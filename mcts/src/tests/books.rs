@@ -1,6 +1,7 @@
 //! Accounts: exact playouts, the law of visits, nothing in flight, repetition, reuse, memory.
 
 use super::*;
+use crate::Race;
 use crate::toy::{Board, Nim, TicTacToe, Wide};
 
 #[test]
@@ -50,7 +51,7 @@ fn stopping_leaves_nothing_in_flight() {
     for polls in [0, 1, 2, 50, 999, 5003] {
         for threads in [1, 4] {
             let mut searcher = Searcher::new(Params::default(), MIB);
-            searcher.set_root(0, None);
+            searcher.set_root(0);
             let outcome = searcher.run(&Wide::CHESSLIKE, threads, None, &StopAfter::new(polls));
             assert!(outcome.best.is_some(), "stopped after {polls} polls: still a move");
             let audit = searcher.audit();
@@ -65,11 +66,15 @@ fn stopping_leaves_nothing_in_flight() {
 fn a_tick_can_stop_the_search() {
     struct Ticks(u64);
     impl Control<Wide> for Ticks {
-        fn tick(&self, view: &View<'_, Wide>) -> Flow {
-            let (first, second, moves) = view.root_race();
+        fn tick(&self, view: &View<'_, Wide>) -> ControlFlow<()> {
+            let Race { first, second, moves } = view.root_race();
             assert!(first >= second && moves == 35);
             assert!(view.snapshot(3).lines.len() == 3);
-            if view.playouts() >= self.0 { Flow::Stop } else { Flow::Continue }
+            if view.playouts() >= self.0 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         }
         fn stopped(&self) -> bool {
             false
@@ -77,7 +82,7 @@ fn a_tick_can_stop_the_search() {
     }
     for (wanted, threads) in [(0, 1), (1, 2), (400, 1), (400, 3)] {
         let mut searcher = Searcher::new(Params::default(), MIB);
-        searcher.set_root(0, None);
+        searcher.set_root(0);
         let outcome = searcher.run(&Wide::CHESSLIKE, threads, None, &Ticks(wanted));
         assert!(outcome.snapshot.playouts >= wanted.max(1) && outcome.best.is_some());
         assert_eq!(searcher.audit().in_flight, 0);
@@ -100,20 +105,20 @@ fn moving_the_root_keeps_the_visits_of_the_move_played() {
     for &action in &line.moves[..2] {
         Wide::CHESSLIKE.step(&mut state, action);
     }
-    let kept = searcher.set_root(state, Some(&line.moves[..2]));
+    let kept = searcher.reroot(state, Ancestor::Root, &line.moves[..2]);
     assert!(kept > 0 && kept < line.visits);
     let audit = searcher.audit();
     assert_eq!((audit.below_law, audit.above_law, audit.expanded), (0, 0, kept));
     let outcome = searcher.run(&Wide::CHESSLIKE, 1, Some(100), &Patient);
     assert_eq!((outcome.snapshot.playouts, outcome.snapshot.nodes), (100, kept + 100));
     assert_eq!(outcome.snapshot.lines[0].moves[0], outcome.best.unwrap());
-    assert_eq!(searcher.set_root(1234, None), 0);
-    assert_eq!(searcher.set_root(1234, Some(&[3])), 0, "an unvisited move keeps nothing");
+    searcher.set_root(1234);
+    assert_eq!(searcher.reroot(1234, Ancestor::Root, &[3]), 0, "an unvisited move keeps nothing");
     assert_eq!(searcher.run(&Wide::CHESSLIKE, 1, Some(10), &Patient).snapshot.nodes, 10);
 }
 
 #[test]
-fn a_root_aside_is_found_again_until_the_tree_is_compacted() {
+fn a_former_root_is_found_again_until_the_tree_is_compacted() {
     let world = Wide::CHESSLIKE;
     let (mut searcher, outcome) = search(&world, 0, Params::default(), 1, 3000);
     let after = |path: &[u16]| {
@@ -123,12 +128,12 @@ fn a_root_aside_is_found_again_until_the_tree_is_compacted() {
         }
         state
     };
-    assert_eq!(searcher.way_back(), None);
+    assert_eq!(searcher.plies_since_former_root(), None);
     // The expected reply and another one that was looked at.
     let line = &outcome.snapshot.lines[0].moves;
     let guess = [line[0], line[1]];
-    let kept = searcher.set_root(after(&guess), Some(&guess));
-    assert_eq!(searcher.way_back(), Some(2));
+    let kept = searcher.reroot(after(&guess), Ancestor::Root, &guess);
+    assert_eq!(searcher.plies_since_former_root(), Some(2));
     searcher.run(&world, 1, Some(200), &Patient);
     let aside = (0..35)
         .map(|reply| [line[0], reply])
@@ -136,44 +141,48 @@ fn a_root_aside_is_found_again_until_the_tree_is_compacted() {
         .expect("another reply was visited");
     let at = searcher.tree().descend(0, aside).unwrap();
     let visits = searcher.tree().node(at).stats().visits;
-    assert_eq!(searcher.set_root_aside(after(&aside), &aside), visits);
+    assert_eq!(searcher.reroot(after(&aside), Ancestor::FormerRoot, &aside), visits);
     let outcome = searcher.run(&world, 1, Some(50), &Patient);
     assert_eq!(outcome.snapshot.nodes, visits + 50);
     assert_eq!(searcher.audit().below_law, 0);
     // The guess keeps what it had, and its own search on top; a step down moves the way back.
-    assert_eq!(searcher.set_root_aside(after(&guess), &guess), kept + 200);
+    assert_eq!(searcher.reroot(after(&guess), Ancestor::FormerRoot, &guess), kept + 200);
     let best = searcher.run(&world, 1, Some(0), &Patient).best.unwrap();
     let next = [guess[0], guess[1], best];
-    assert!(searcher.set_root(after(&next), Some(&[best])) > 0);
-    assert_eq!(searcher.way_back(), Some(1));
-    assert_eq!(searcher.set_root_aside(after(&guess), &[]), kept + 200, "a move taken back");
-    assert_eq!(searcher.way_back(), None);
+    assert!(searcher.reroot(after(&next), Ancestor::Root, &[best]) > 0);
+    assert_eq!(searcher.plies_since_former_root(), Some(1));
+    assert_eq!(
+        searcher.reroot(after(&guess), Ancestor::FormerRoot, &[]),
+        kept + 200,
+        "a move taken back"
+    );
+    assert_eq!(searcher.plies_since_former_root(), None);
 
     let mut small = Searcher::new(Params::default(), MIB);
-    small.set_root(0, None);
+    small.set_root(0);
     let best = small.run(&world, 1, Some(500), &Patient).best.unwrap();
-    small.set_root(after(&[best]), Some(&[best]));
+    small.reroot(after(&[best]), Ancestor::Root, &[best]);
     small.run(&world, 1, Some(10_000), &Patient);
-    assert_eq!(small.way_back(), None, "compacted away");
-    assert_eq!(small.set_root_aside(0, &[]), 0);
+    assert_eq!(small.plies_since_former_root(), None, "compacted away");
+    assert_eq!(small.reroot(0, Ancestor::FormerRoot, &[]), 0);
 }
 
 #[test]
 fn the_same_root_again_keeps_everything() {
     let (mut searcher, _) = search(&Wide::CHESSLIKE, 0, Params::default(), 1, 500);
-    assert_eq!(searcher.set_root(0, Some(&[])), 500);
+    assert_eq!(searcher.reroot(0, Ancestor::Root, &[]), 500);
 }
 
 #[test]
 fn a_proven_move_can_become_the_root_and_still_be_searched() {
     let mut searcher = Searcher::new(Params::default(), MIB);
     let mut heaps = [3, 2, 0];
-    searcher.set_root(heaps, None);
+    searcher.set_root(heaps);
     while heaps != [0; 3] {
         let outcome = searcher.run(&Nim, 1, Some(2000), &Patient);
         let action = outcome.best.expect("stones are left, so there is a move");
         Nim.step(&mut heaps, action);
-        searcher.set_root(heaps, Some(&[action]));
+        searcher.reroot(heaps, Ancestor::Root, &[action]);
     }
     assert_eq!(searcher.run(&Nim, 1, Some(2000), &Patient).best, None);
 }

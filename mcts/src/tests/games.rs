@@ -114,7 +114,7 @@ fn a_losing_move_is_not_played_while_there_is_another() {
 fn a_restricted_root_plays_nothing_else() {
     let board = Board { mine: 0o003, theirs: 0o050 };
     let mut searcher = Searcher::new(Params::default(), MIB);
-    searcher.set_root(board, None);
+    searcher.set_root(board);
     searcher.restrict_root(&[7, 8]);
     let outcome = searcher.run(&TicTacToe, 1, Some(300), &Patient);
     assert_eq!(outcome.snapshot.lines.len(), 2);

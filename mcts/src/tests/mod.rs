@@ -5,8 +5,11 @@ mod books;
 mod games;
 mod trouble;
 
-use crate::{Control, Flow, Outcome, Params, Patient, Searcher, View, World};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::{Ancestor, Control, Outcome, Params, Patient, Searcher, View, World};
+use std::{
+    ops::ControlFlow,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 const MIB: usize = 1 << 20;
 
@@ -19,7 +22,7 @@ fn search<W: World>(
     playouts: u64,
 ) -> (Searcher<W>, Outcome<W::Action, W::Error>) {
     let mut searcher = Searcher::new(params, 16 * MIB);
-    searcher.set_root(state, None);
+    searcher.set_root(state);
     let outcome = searcher.run(world, threads, Some(playouts), &Patient);
     (searcher, outcome)
 }
@@ -34,8 +37,8 @@ impl StopAfter {
 }
 
 impl<W: World> Control<W> for StopAfter {
-    fn tick(&self, _: &View<'_, W>) -> Flow {
-        Flow::Continue
+    fn tick(&self, _: &View<'_, W>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
 
     fn stopped(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::toy::{Fault, Faulty, Nim, Wide};
 fn a_full_memory_does_not_end_the_search() {
     for (bytes, threads, playouts) in [(0, 1, 20_000), (MIB / 4, 2, 50_000), (MIB, 8, 100_000)] {
         let mut searcher = Searcher::new(Params::default(), bytes);
-        searcher.set_root(0, None);
+        searcher.set_root(0);
         let outcome = searcher.run(&Wide::CHESSLIKE, threads, Some(playouts), &Patient);
         assert_eq!(outcome.snapshot.playouts, playouts);
         assert!(outcome.best.is_some() && outcome.snapshot.hashfull <= 1000);
@@ -24,7 +24,7 @@ fn a_full_memory_does_not_end_the_search() {
 #[test]
 fn a_compaction_keeps_the_most_visited_and_the_proofs() {
     let mut searcher = Searcher::new(Params::default(), MIB / 2);
-    searcher.set_root([9, 9, 9], None);
+    searcher.set_root([9, 9, 9]);
     let outcome = searcher.run(&Nim, 1, Some(30_000), &Patient);
     let before = searcher.audit();
     let visits: Vec<_> =
@@ -67,7 +67,7 @@ fn a_compaction_by_many_threads_keeps_what_one_thread_keeps() {
 fn full_memory_with_one_thread_repeats_bit_for_bit() {
     let run = || {
         let mut searcher = Searcher::new(Params::default(), MIB / 4);
-        searcher.set_root(0, None);
+        searcher.set_root(0);
         searcher.run(&Wide::CHESSLIKE, 1, Some(20_000), &Patient).snapshot
     };
     assert_eq!(run(), run());
@@ -77,7 +77,7 @@ fn full_memory_with_one_thread_repeats_bit_for_bit() {
 fn positions_wider_than_the_memory_lose_their_last_edges_only() {
     let world = Wide { edges: 5000, ..Wide::CHESSLIKE };
     let mut searcher = Searcher::new(Params::default(), 0);
-    searcher.set_root(0, None);
+    searcher.set_root(0);
     let outcome = searcher.run(&world, 2, Some(2000), &Patient);
     assert_eq!(outcome.snapshot.playouts, 2000);
     assert!(outcome.snapshot.lines.len() > 900);
@@ -90,7 +90,7 @@ fn many_threads_in_a_small_memory_keep_the_books() {
         let params = Params { seed, batch: 8, ramp: 1, ..Params::default() };
         let mut searcher = Searcher::new(params, 0);
         let mut state = 0;
-        searcher.set_root(state, None);
+        searcher.set_root(state);
         for _ in 0..5 {
             let outcome = searcher.run(&world, 8, Some(6000), &Patient);
             // A move that ended the game on its path may lead to a state refused as a root.
@@ -103,7 +103,7 @@ fn many_threads_in_a_small_memory_keep_the_books() {
             assert_eq!((audit.in_flight, audit.claimed, audit.below_law), (0, 0, 0));
             let best = outcome.best.unwrap();
             world.step(&mut state, best);
-            searcher.set_root(state, Some(&[best]));
+            searcher.reroot(state, Ancestor::Root, &[best]);
         }
     }
 }
@@ -196,7 +196,7 @@ fn a_stopped_compaction_changes_nothing() {
 #[ignore = "a measurement"]
 fn compaction_time() {
     let mut searcher = Searcher::new(Params::default(), 256 * MIB);
-    searcher.set_root(0, None);
+    searcher.set_root(0);
     searcher.run(&Wide::CHESSLIKE, 2, Some(800_000), &Patient);
     let (before, start) = (searcher.audit(), std::time::Instant::now());
     searcher.tree_mut().compact(1, &|| false);

@@ -115,7 +115,7 @@ pub(super) fn search(
             depth: 0,
         };
         let witness = Witness { world, counts: counts.clone() };
-        searcher.set_root(root, None);
+        searcher.set_root(root);
         searcher.run(&witness, 1, Some(nodes), &Patient);
     }
     let counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
