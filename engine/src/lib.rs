@@ -7,9 +7,9 @@
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
 //! | [`uci`] | the loop between GUI and engine, the options |
-//! | [`command`] | the command line |
-//!
-//! What measures an engine from outside: the [`league`] plays matches, [`puzzles`] counts what it solves.
+//! | [`measure`] | speeds, signatures, puzzles, accuracy, imagination |
+//! | [`league`] | matches between UCI engines |
+//! | [`command`] | the command line; nothing imports it |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -17,8 +17,8 @@
 pub mod chess;
 pub mod command;
 pub mod league;
+pub mod measure;
 pub mod play;
-pub mod puzzles;
 pub mod random;
 pub mod stderr_log;
 pub mod uci;

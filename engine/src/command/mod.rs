@@ -1,21 +1,13 @@
 //! The command line: one file per subcommand, UCI when none is named.
 
-pub mod accuracy;
-pub mod bench;
-pub mod data;
-pub mod eval;
-pub mod evalbench;
-pub mod imagine;
 pub mod options;
-pub mod perft;
 pub mod play_match;
-mod plot;
 pub mod puzzles;
 pub mod train;
-pub mod treebench;
 pub mod uci;
 mod words;
 
+use crate::measure::{accuracy, bench, data, eval, evalbench, imagination, perft, treebench};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -50,7 +42,7 @@ enum Command {
     /// Show what the network thinks of a position, move by move
     Eval(eval::Eval),
     /// Show the board as the network imagines it after each move, beside the true one
-    Imagine(imagine::Imagine),
+    Imagine(imagination::Imagine),
     /// Play a match between two UCI engines, or two settings of this one
     Match(Box<play_match::PlayMatch>),
     /// Count the puzzles of a file that an engine solves
@@ -85,10 +77,4 @@ impl Cli {
             }
         }
     }
-}
-
-/// Prints a line; a reader that went away is a reason to end, not to panic.
-fn say(line: impl std::fmt::Display) -> Result<(), String> {
-    use std::io::Write;
-    writeln!(std::io::stdout(), "{line}").map_err(|why| why.to_string())
 }

@@ -1,6 +1,6 @@
 //! `mavka options`: the option table for the README, from the table the engine itself reads.
 
-use super::say;
+use crate::measure::say;
 use crate::uci::options::markdown;
 
 /// Prints the table.

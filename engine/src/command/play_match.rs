@@ -1,7 +1,6 @@
 //! `mavka match`: two engines, many games, one verdict. Parses the words, starts the processes, draws
 //! the progress and writes the files; the play itself is [`crate::league`]'s.
 
-use super::say;
 use super::words::{command_line, limits, read_milliseconds, read_option};
 use crate::league::elo::Sprt;
 use crate::league::pgn::{self, Tags};
@@ -9,6 +8,7 @@ use crate::league::rules::{DrawRule, ResignRule, Rules};
 use crate::league::runner::Report;
 use crate::league::{Fault, Limit, Match, Opening, Patience, Player, Process, Seat};
 use crate::league::{csv, openings};
+use crate::measure::say;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use shakmaty::ByColor;

@@ -2,20 +2,20 @@
 //! speaking UCI, this program by default: what is measured is what a GUI would get, and any other engine
 //! can be measured the same way.
 
-use super::say;
 use super::words::{command_line, limits, read_option};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::league::{Fault, Limit, Patience, Player, Process};
-use crate::puzzles::{Attempt, Puzzle, Score, Solver, plot, read, solve_all, spread};
+use crate::measure::puzzles::open::{open, progress};
+use crate::measure::puzzles::{Attempt, Puzzle, Score, Solver, plot, solve_all};
+use crate::measure::say;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position};
 use std::fmt;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Arguments of `mavka puzzles`.
@@ -105,35 +105,6 @@ impl Puzzles {
         }
         Ok(())
     }
-}
-
-/// At most `limit` of the puzzles of a file, spread evenly over it. Tells what it cannot read.
-pub(super) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, String> {
-    let named = |error: std::io::Error| format!("{}: {error}", file.display());
-    let mut collection = read(&fs::read_to_string(file).map_err(named)?);
-    for (line, why) in collection.skipped.iter().take(5) {
-        eprintln!("{}, line {line}, is no puzzle: {why}", file.display());
-    }
-    if collection.skipped.len() > 5 {
-        eprintln!("… and {} more", collection.skipped.len() - 5);
-    }
-    if let Some(limit) = limit {
-        collection.puzzles = spread(collection.puzzles, limit);
-    }
-    if collection.puzzles.is_empty() {
-        return Err(format!("{}: no puzzles", file.display()));
-    }
-    Ok(collection.puzzles)
-}
-
-/// A bar on stderr.
-pub(super) fn progress(things: usize) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(things as u64), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}, {eta} left]");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
 }
 
 fn note_failure(out: &mut String, puzzle: &Puzzle, tried: &Attempt) {

@@ -1,7 +1,6 @@
 //! `mavka train`: trains a network on labelled positions, and goes on where an earlier call stopped.
 
-mod curve;
-
+use crate::measure::loss_curve;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn::checkpoint::Network;
@@ -26,7 +25,7 @@ pub struct Train {
     #[arg(long)]
     config: Option<PathBuf>,
     /// A data file and its share of the examples, as FILE or FILE=SHARE; repeat for several.
-    #[arg(long, value_parser = super::data::read_share)]
+    #[arg(long, value_parser = crate::measure::data::read_share)]
     data: Vec<(PathBuf, f64)>,
     /// Files (EPD, CSV) whose positions must not be trained on.
     #[arg(long, num_args = 1..)]
@@ -85,7 +84,7 @@ impl Watcher for Bar {
     fn checkpoint(&mut self, progress: &Progress, _network: &Network) {
         log::info!("checkpoint at {} examples, {:.0} examples/s", progress.seen, progress.speed);
         let picture = self.folder.join("losses.svg");
-        if let Err(what) = curve::draw(&self.folder.join("losses.csv"), &picture) {
+        if let Err(what) = loss_curve::draw(&self.folder.join("losses.csv"), &picture) {
             log::warn!("no picture of the losses: {what}");
         }
     }

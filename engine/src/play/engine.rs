@@ -6,7 +6,7 @@
 //! longer than the end of a minibatch, except loading the network.
 
 use crate::chess::game::{Game, GameError};
-use crate::command::perft;
+use crate::measure::perft;
 use crate::play::clock::Clock;
 use crate::play::host;
 use crate::play::limits::{Limits, TimeSettings};

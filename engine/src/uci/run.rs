@@ -3,7 +3,7 @@
 //! One thread reads, so that the time a `go` was heard is known even while the engine ends an older
 //! search; this thread obeys. Nothing a GUI writes ends the loop but `quit`.
 
-use crate::command::{bench, eval};
+use crate::measure::{bench, eval};
 use crate::play::engine::{Engine, Setup};
 use crate::uci::options;
 use crate::uci::output::Output;

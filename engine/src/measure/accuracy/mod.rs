@@ -7,8 +7,8 @@ mod plot;
 mod puzzles;
 mod table;
 
-use super::puzzles::{open, progress};
-use crate::puzzles::score::Comparison;
+use super::puzzles::open::{open, progress};
+use crate::measure::puzzles::score::Comparison;
 use clap::Args;
 use nn::assess::assess;
 use nn::cpu::Arithmetic;
@@ -180,8 +180,8 @@ fn held_out(bench: &Bench, path: &Path, limit: usize) -> Result<Table, Box<dyn E
 
 #[cfg(test)]
 mod tests {
-    use super::super::Cli;
     use super::*;
+    use crate::command::Cli;
     use clap::{CommandFactory, FromArgMatches};
     use nn::data::record::{Format, Header, MavgGame};
     use nn::data::{Game, GameWriter};

@@ -45,7 +45,7 @@ pub struct Data {
 const BATCH: usize = 256;
 
 /// `FILE` or `FILE=SHARE`.
-pub(super) fn read_share(text: &str) -> Result<(PathBuf, f64), String> {
+pub(crate) fn read_share(text: &str) -> Result<(PathBuf, f64), String> {
     match text.rsplit_once('=') {
         None => Ok((text.into(), 1.0)),
         Some((path, share)) => {

@@ -1,7 +1,7 @@
 //! Imagination along a stretch of a game: each state from the one imagined before, the first from the
 //! true one, with the game's moves.
 
-use super::measure::{Counts, Look};
+use super::counts::{Counts, Look};
 use crate::chess::action::Action;
 use nn::data::validation::Stretch;
 use nn::transition::{Imagined, Refusal, Step, Transition, grounded, is_true};

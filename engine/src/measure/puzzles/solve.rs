@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::chess::action::Action;
     use crate::chess::game::Game;
-    use crate::puzzles::Task;
+    use crate::measure::puzzles::Task;
 
     fn puzzles(count: usize) -> Vec<Puzzle> {
         let game = Game::default();

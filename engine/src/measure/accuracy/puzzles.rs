@@ -1,12 +1,12 @@
 //! Puzzles without search: what one head of the network alone makes of them, and whether the network
 //! knows the rules there.
 
-use super::super::puzzles::progress;
+use super::super::puzzles::open::progress;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::measure::puzzles::score::Comparison;
+use crate::measure::puzzles::{Puzzle, Score, Task, solve_all};
 use crate::play::head_player::{Head, Question};
-use crate::puzzles::score::Comparison;
-use crate::puzzles::{Puzzle, Score, Task, solve_all};
 use crate::uci::options::Settings;
 use crate::world::rules::State;
 use nn::data::Example;

@@ -1,7 +1,7 @@
 //! What still holds at which depth, and in which phase of the game imagination fails: counted along games
 //! and inside searches.
 
-use super::{Imagine, along, plot, witness};
+use super::{Imagine, game_probe, plot, search_probe};
 use crate::chess::action::Action;
 use mcts::Wdl;
 use nn::data::label::terminal;
@@ -224,14 +224,14 @@ pub(super) fn run(
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let name = format!("{} {kind}", name.split('.').next().unwrap_or_default());
             let mut counts = Counts::new(args.depth.get());
-            along::walk(&**evaluator, &own, &mut counts).map_err(|why| why.to_string())?;
+            game_probe::walk(&**evaluator, &own, &mut counts).map_err(|why| why.to_string())?;
             say(format!("\n{name}, in games\n{counts}"));
             curves.push((format!("{name}, in games"), counts));
             if args.searches > 0 {
                 let roots = spread(&own, args.searches);
                 let counts = Counts::new(args.depth.get());
                 let nodes = args.nodes.get() as u64;
-                let counts = witness::search(evaluator, &roots, nodes, counts);
+                let counts = search_probe::search(evaluator, &roots, nodes, counts);
                 say(format!("\n{name}, in searches of {} nodes\n{counts}", args.nodes));
                 curves.push((format!("{name}, in searches"), counts));
             }

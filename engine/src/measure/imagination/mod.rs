@@ -1,11 +1,11 @@
 //! `mavka imagine`: the world as the network imagines it. A line of moves is shown board by board, the
 //! imagined one beside the true one; or the same is counted over many lines and searches, ply by ply.
 
-mod along;
-mod measure;
+mod counts;
+mod game_probe;
 mod plot;
+mod search_probe;
 mod show;
-mod witness;
 
 use super::{perft, say};
 use clap::Args;
@@ -73,7 +73,7 @@ impl Imagine {
         let evaluator = Arc::new(CpuEvaluator::new(&network, self.arithmetic));
         let Some(fen) = &self.fen else {
             say(format!("network {}", network.hash));
-            return measure::run(self, &evaluator, say);
+            return counts::run(self, &evaluator, say);
         };
         let game = perft::read(fen, self.chess960)?;
         show::line(&game, &self.moves, &*evaluator, say)
@@ -82,8 +82,8 @@ impl Imagine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Cli;
     use super::*;
+    use crate::command::Cli;
     use clap::{CommandFactory, FromArgMatches};
     use nn::data::record::{Format, Header, MavgGame};
     use nn::data::{Game, GameWriter};

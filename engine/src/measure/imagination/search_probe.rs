@@ -1,7 +1,7 @@
 //! A search in the imagined world with a witness beside it, who plays the same moves by the rules and
 //! counts what of the imagined states is true. The search sees nothing of him.
 
-use super::measure::{Counts, Look};
+use super::counts::{Counts, Look};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::uci::options::Settings;

@@ -4,6 +4,7 @@
 //! [`mod@read`] turns files into puzzles, [`solve`] has solvers try them, [`score`] counts, [`plot`] draws
 //! accuracy against rating.
 
+pub mod open;
 pub mod plot;
 pub mod read;
 pub mod score;

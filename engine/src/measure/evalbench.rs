@@ -1,7 +1,7 @@
 //! `mavka evalbench`: positions per second of a network on this machine, by precision and batch, against
 //! the machine's own matrix-product peak measured in the same run on the same threads.
 
-use super::plot::{Curve, Picture};
+use super::chart::{Curve, Picture};
 use super::say;
 use clap::Args;
 use nn::burn_eval::BurnEvaluator;

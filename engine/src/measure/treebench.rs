@@ -1,7 +1,7 @@
 //! `mavka treebench`: playouts per second of the search alone, on real chess positions, with an evaluator
 //! that costs next to nothing: what the tree, the rules and the threads can do, whatever the network.
 
-use super::plot::{Curve, Picture};
+use super::chart::{Curve, Picture};
 use super::say;
 use crate::chess::game::Game;
 use crate::play::host;

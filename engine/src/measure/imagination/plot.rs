@@ -1,6 +1,6 @@
 //! The picture: what still holds after so many imagined plies, along games and inside searches.
 
-use super::measure::{Counts, Depth, Share};
+use super::counts::{Counts, Depth, Share};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::io;
