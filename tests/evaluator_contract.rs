@@ -3,12 +3,12 @@
 
 use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::Network;
-use nn::cpu::Arithmetic;
 use nn::device::{Backend, pick};
 use nn::encode::canonical_moves;
 use nn::fake::{Hashed, Quick, Uniform};
 use nn::infer::CpuEvaluator;
 use nn::net::NetConfig;
+use nn::precision::Arithmetic;
 use nn::{Evaluation, Evaluator, Query};
 use shakmaty::{Chess, Move, Position};
 

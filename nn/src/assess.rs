@@ -1,7 +1,8 @@
 //! Holds a network against labelled examples.
 
-use crate::cpu::{Heads, Item, Trace, forward};
+use crate::cpu::{Heads, Trace, forward};
 use crate::data::Example;
+use crate::encode::Item;
 use crate::evaluator::EvalError;
 use crate::imagine;
 use crate::infer::{CpuEvaluator, answer};
@@ -116,10 +117,10 @@ impl Judge<'_> {
 mod tests {
     use super::*;
     use crate::checkpoint::Network;
-    use crate::cpu::Arithmetic;
     use crate::data::boards::{random_boards, unlabelled, unlabelled_action};
     use crate::encode::canonical_moves;
     use crate::net::NetConfig;
+    use crate::precision::Arithmetic;
 
     fn evaluator(network: &Network) -> CpuEvaluator {
         CpuEvaluator::new(network, Arithmetic::Single)

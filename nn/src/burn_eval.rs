@@ -10,11 +10,12 @@ mod pass;
 mod world;
 
 use crate::checkpoint::Network;
-use crate::cpu::{Arithmetic, Heads};
+use crate::cpu::Heads;
 use crate::device::{has_bf16, is_cpu};
 use crate::encode::{Features, MoveCode, canonical_moves};
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
 use crate::infer::{answer, encode};
+use crate::precision::Arithmetic;
 use crate::transition::Transition;
 use burn::tensor::Device;
 use lanes::{Lanes, wait};

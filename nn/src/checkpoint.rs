@@ -1,9 +1,10 @@
 //! Files: a network is a safetensors file whose metadata carry format, version, configuration and a
 //! hash of the tensors' bytes; a training state is the same with the optimiser's vectors beside it.
 
-use crate::cpu::{Arithmetic, Weights};
+use crate::cpu::Weights;
 use crate::net::grow::Growth;
 use crate::net::{Layout, NetConfig};
+use crate::precision::Arithmetic;
 use half::f16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
@@ -300,7 +301,8 @@ fn decode(bytes: &[u8]) -> Result<(Network, Extras, HashMap<String, String>), Ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::{Heads, Item, Trace, forward};
+    use crate::cpu::{Heads, Trace, forward};
+    use crate::encode::Item;
     use crate::encode::{Features, MoveCode};
     use crate::net::DynamicBiasConfig;
     use shakmaty::Chess;

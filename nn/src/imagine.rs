@@ -3,8 +3,9 @@
 //!
 //! Who computes the logits is a `Mind`: the CPU's kernels here, a burn device elsewhere.
 
-use crate::cpu::{Heads, Item, Trace, Weights, forward, move_heads};
+use crate::cpu::{Heads, Trace, Weights, forward, move_heads};
 use crate::data::Terminal;
+use crate::encode::Item;
 use crate::encode::{Features, MoveCode, NextBoard};
 use crate::evaluator::{EvalError, Evaluation};
 use crate::infer::{CpuEvaluator, GROUP, evaluation, softmax};
@@ -305,10 +306,10 @@ fn largest(logits: &[f32]) -> usize {
 mod tests {
     use super::*;
     use crate::checkpoint::Network;
-    use crate::cpu::Arithmetic;
     use crate::data::testing::position;
     use crate::encode::canonical_moves;
     use crate::net::NetConfig;
+    use crate::precision::Arithmetic;
 
     #[test]
     fn moves_that_nobody_asked_for_are_asked_for() {

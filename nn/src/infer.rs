@@ -1,10 +1,12 @@
 //! From a position to an [`Evaluation`]: the CPU evaluator, and how logits become probabilities.
 
 use crate::checkpoint::Network;
-use crate::cpu::{Arithmetic, Heads, Item, Trace, Weights, forward, ops};
+use crate::cpu::{Heads, Trace, Weights, forward, ops};
+use crate::encode::Item;
 use crate::encode::{Features, MoveCode};
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
 use crate::net::{BUCKETS, Layout};
+use crate::precision::Arithmetic;
 use crate::transition::Transition;
 use shakmaty::Position;
 use std::cell::RefCell;

@@ -15,9 +15,12 @@ pub mod imagine;
 pub mod infer;
 pub mod metrics;
 pub mod net;
+pub mod precision;
+pub mod rng;
 pub mod standby;
 pub mod train;
 pub mod transition;
 
 pub use evaluator::{EvalError, Evaluation, Evaluator, Query};
+pub use precision::Arithmetic;
 pub use transition::{Imagined, Refusal, Step, Transition};

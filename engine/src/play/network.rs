@@ -3,9 +3,9 @@
 
 use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::{self, CheckpointError};
-use nn::cpu::Arithmetic;
 use nn::device::{Backend, is_cpu, pick};
 use nn::infer::CpuEvaluator;
+use nn::precision::Arithmetic;
 use nn::{EvalError, Evaluator};
 use std::fmt;
 use std::path::{Path, PathBuf};

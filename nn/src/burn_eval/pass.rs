@@ -2,12 +2,14 @@
 //! shape when it is met first, and none must be met first in the middle of a game.
 
 use crate::checkpoint::Network;
-use crate::cpu::{Arithmetic, Heads, Item};
+use crate::cpu::Heads;
 use crate::device::guarded;
+use crate::encode::Item;
 use crate::encode::{Features, MoveCode};
 use crate::evaluator::EvalError;
 use crate::net::layout::{RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use crate::net::{BUCKETS, Inputs, Net, TOKENS};
+use crate::precision::Arithmetic;
 use burn::tensor::{Device, Tensor};
 
 /// The shapes that rows are padded to.

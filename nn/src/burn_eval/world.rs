@@ -2,8 +2,9 @@
 
 use super::BurnEvaluator;
 use super::pass::{Logits, Row};
-use crate::cpu::{Heads, Item};
+use crate::cpu::Heads;
 use crate::encode::Features;
+use crate::encode::Item;
 use crate::evaluator::{EvalError, Evaluation};
 use crate::imagine::{self, Mind, imagine, look_again};
 use crate::net::layout::TRANSITION_OUTPUTS;

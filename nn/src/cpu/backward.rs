@@ -2,12 +2,14 @@
 //! vector laid out as the parameters are.
 
 use super::dynamic_bias;
-use super::forward::{Item, LayerTrace, Trace, embedding_rows, head_start, size};
-use super::matmul::{Arithmetic, Into, Mat, matmul};
+use super::forward::{LayerTrace, Trace, head_start, size};
+use super::matmul::{Into, Mat, matmul};
 use super::ops;
 use super::weights::Weights;
+use crate::encode::Item;
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout, Linear, Norm};
+use crate::precision::Arithmetic;
 use std::ops::Range;
 
 /// dL/d(logits) of every head, shaped as [`Trace`]'s answers.
@@ -249,7 +251,7 @@ fn embed(layout: &Layout, items: &[Item<'_>], dx: &[f32], grads: &mut [f32]) {
     ops::add_rows(dx, &mut grads[layout.position.clone()]);
     for (item, dx) in items.iter().zip(dx.chunks_exact(TOKENS * width)) {
         for (t, dx) in dx.chunks_exact(width).enumerate() {
-            embedding_rows(item.features, t, |row, factor| {
+            item.features.embedding_rows(t, |row, factor| {
                 let grad = &mut grads[layout.embed.start + row * width..][..width];
                 ops::add_scaled(grad, factor, dx);
             });

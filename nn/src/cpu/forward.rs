@@ -7,8 +7,7 @@ use super::dynamic_bias;
 use super::matmul::{Into, Mat, matmul};
 use super::weights::Weights;
 use super::{ops, rows};
-use crate::encode::board::{FLAG_BITS, ROW_ACTION_GIVEN, ROW_FLAGS, ROW_HALFMOVES};
-use crate::encode::{Features, MoveCode};
+use crate::encode::Item;
 use crate::net::layout::{Block, Layout, Linear, Norm, RESULTS, TERMINALS};
 use crate::net::{BUCKETS, TOKENS};
 use std::ops::Range;
@@ -20,13 +19,6 @@ pub enum Heads {
     Play,
     /// Legality and next state too.
     All,
-}
-
-/// One position and the moves whose policy and action values are wanted.
-#[derive(Clone, Copy)]
-pub struct Item<'a> {
-    pub features: &'a Features,
-    pub moves: &'a [MoveCode],
 }
 
 /// One layer's intermediate values; rows = 64 × positions.
@@ -165,29 +157,13 @@ pub fn forward(
     }
 }
 
-/// The rows of the embedding that make up token `t`, with their factors.
-pub(crate) fn embedding_rows(features: &Features, t: usize, mut each: impl FnMut(usize, f32)) {
-    each(usize::from(features.pieces[t]), 1.0);
-    for bit in 0..FLAG_BITS {
-        if features.flags[t] & (1 << bit) != 0 {
-            each(ROW_FLAGS + bit, 1.0);
-        }
-    }
-    if features.halfmoves > 0 {
-        each(ROW_HALFMOVES, f32::from(features.halfmoves) / 100.0);
-    }
-    if features.has_action {
-        each(ROW_ACTION_GIVEN, 1.0);
-    }
-}
-
 fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
     let width = layout.config.width;
     size(x, items.len() * TOKENS * width);
     for (item, x) in items.iter().zip(x.chunks_exact_mut(TOKENS * width)) {
         x.copy_from_slice(&w[layout.position.clone()]);
         for (t, x) in x.chunks_exact_mut(width).enumerate() {
-            embedding_rows(item.features, t, |row, factor| {
+            item.features.embedding_rows(t, |row, factor| {
                 let row = &w[layout.embed.start + row * width..][..width];
                 ops::add_scaled(x, factor, row);
             });

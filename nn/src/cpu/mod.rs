@@ -12,8 +12,6 @@ mod rows;
 mod weights;
 
 pub use backward::{HeadGradients, Scratch, backward};
-pub(crate) use forward::embedding_rows;
-pub use forward::{Heads, Item, Trace, forward, move_heads};
+pub use forward::{Heads, Trace, forward, move_heads};
 pub use isa::Isa;
-pub use matmul::Arithmetic;
 pub use weights::Weights;

@@ -1,9 +1,10 @@
 //! The parameters as the kernels want them: the flat vector, and beside it every matrix packed once for
 //! all the products to come.
 
-use super::matmul::{Arithmetic, Into, Mat, Packed, matmul_packed};
+use super::matmul::{Into, Mat, Packed, matmul_packed};
 use crate::net::TOKENS;
 use crate::net::layout::{Layout, Param};
+use crate::precision::Arithmetic;
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 

@@ -6,8 +6,8 @@ use super::build::{Label, Values, of_action, of_state};
 use super::example::{Example, Source, Terminal};
 use super::filter::{KeySet, position_key};
 use super::label::terminal;
-use super::rng::Rng;
 use crate::encode::canonical_moves;
+use crate::rng::Rng;
 use shakmaty::{
     Bitboard, Board, CastlingMode, Chess, Color, FromSetup, Move, Piece, Position, PositionError,
     Role, Setup, Square,

@@ -2,8 +2,8 @@
 
 use super::error::DataError;
 use super::mirror::mirrored_position;
-use super::rng::scramble;
 use crate::encode::MoveCode;
+use crate::rng::scramble;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position, fen::Fen};
 use std::collections::{HashSet, VecDeque};

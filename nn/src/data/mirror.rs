@@ -78,9 +78,9 @@ mod tests {
     use super::*;
     use crate::data::Source;
     use crate::data::build::{Label, Values, of_action, of_state};
-    use crate::data::rng::Rng;
     use crate::data::testing::{position, random_game};
     use crate::encode::canonical_moves;
+    use crate::rng::Rng;
     use shakmaty::{Color, Move};
 
     fn squares(m: Move, files: u8) -> Option<MoveCode> {

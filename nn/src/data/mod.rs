@@ -16,7 +16,6 @@ mod mirror;
 pub mod mix;
 pub mod read;
 pub mod record;
-pub mod rng;
 pub mod sample;
 #[cfg(test)]
 pub(crate) mod testing;

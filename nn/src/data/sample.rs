@@ -8,8 +8,8 @@ use super::error::DataError;
 use super::example::Example;
 use super::filter::{KeySet, Recent, position_key, query_key};
 use super::record::{Game, MATE_IN_ONE};
-use super::rng::{Rng, scramble};
 use crate::encode::MoveCode;
+use crate::rng::{Rng, scramble};
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Move, Position};
 

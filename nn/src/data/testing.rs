@@ -3,9 +3,9 @@
 
 use super::read::FileReader;
 use super::record::{Format, Game, Header, MavgGame, PvgrGame};
-use super::rng::Rng;
 use super::write::GameWriter;
 use crate::encode::canonical_moves;
+use crate::rng::Rng;
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 use std::path::Path;
 

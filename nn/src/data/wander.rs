@@ -4,8 +4,8 @@
 
 use super::boards::{place, unlabelled, unlabelled_action};
 use super::example::Example;
-use super::rng::Rng;
 use crate::encode::canonical_moves;
+use crate::rng::Rng;
 use shakmaty::{
     Bitboard, Board, CastlingMode, Chess, Color, FromSetup, Piece, Position, PositionError, Role,
     Setup, Square,

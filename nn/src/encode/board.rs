@@ -118,6 +118,22 @@ impl Features {
         }
         self
     }
+
+    /// The rows of the embedding that make up token `t`, each with its factor.
+    pub fn embedding_rows(&self, t: usize, mut each: impl FnMut(usize, f32)) {
+        each(usize::from(self.pieces[t]), 1.0);
+        for bit in 0..FLAG_BITS {
+            if self.flags[t] & (1 << bit) != 0 {
+                each(ROW_FLAGS + bit, 1.0);
+            }
+        }
+        if self.halfmoves > 0 {
+            each(ROW_HALFMOVES, f32::from(self.halfmoves) / 100.0);
+        }
+        if self.has_action {
+            each(ROW_ACTION_GIVEN, 1.0);
+        }
+    }
 }
 
 impl NextBoard {

@@ -194,8 +194,8 @@ fn fault_of(kinds: PositionErrorKinds, viewer: Color, passed: Option<Square>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::rng::Rng;
     use crate::data::testing::{position, random_game};
+    use crate::rng::Rng;
     use shakmaty::Position;
 
     #[test]

@@ -3,8 +3,10 @@
 
 pub mod board;
 pub mod decode;
+pub mod item;
 pub mod moves;
 
 pub use board::{ACTION_FLAG_BITS, Features, NextBoard};
 pub use decode::DecodeError;
+pub use item::Item;
 pub use moves::{MoveCode, canonical_moves};

@@ -3,7 +3,7 @@
 //! copies. The shares are random, so that the copies learn different things.
 
 use super::layout::{Layout, Param};
-use crate::data::rng::Rng;
+use crate::rng::Rng;
 
 /// What the places along one side of a parameter stand for.
 #[derive(Clone, Copy, PartialEq)]

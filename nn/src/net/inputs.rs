@@ -4,7 +4,7 @@
 //! move starts from" is a matrix product: its gradient is one too, the same on every device and at
 //! every run, where a scatter would add in any order.
 
-use crate::cpu::{Item, embedding_rows};
+use crate::encode::Item;
 use crate::encode::board::EMBEDDING_ROWS;
 use crate::net::TOKENS;
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -46,7 +46,7 @@ impl Inputs {
         for (p, item) in items.iter().enumerate() {
             for t in 0..TOKENS {
                 let token = (p * TOKENS + t) * EMBEDDING_ROWS;
-                embedding_rows(item.features, t, |row, factor| squares[token + row] = factor);
+                item.features.embedding_rows(t, |row, factor| squares[token + row] = factor);
             }
             for (i, m) in item.moves.iter().enumerate() {
                 for (place, index) in moves.iter_mut().zip([m.from, m.to, m.promotion]) {

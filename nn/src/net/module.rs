@@ -11,7 +11,7 @@ use super::policy::policy;
 use super::transition::transition;
 use super::trunk::Trunk;
 use super::value::{ValueHead, Values};
-use crate::cpu::Arithmetic;
+use crate::precision::Arithmetic;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};

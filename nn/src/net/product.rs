@@ -3,7 +3,7 @@
 //! Parameters and all that lies between two products stay in single precision: bf16 holds a product's
 //! operands and its result, nothing else. Both casts have a gradient.
 
-use crate::cpu::Arithmetic;
+use crate::precision::Arithmetic;
 use burn::nn::Linear;
 use burn::tensor::module::linear as product_of_rows;
 use burn::tensor::{FloatDType, Tensor};

@@ -3,8 +3,8 @@
 use super::layout::{self, Layout};
 use super::module::Loader;
 use super::product::{linear, matmul};
-use crate::cpu::Arithmetic;
 use crate::net::TOKENS;
+use crate::precision::Arithmetic;
 use burn::module::{Module, Param};
 use burn::nn::{LayerNorm, Linear};
 use burn::tensor::{Tensor, activation};

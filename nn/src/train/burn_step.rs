@@ -5,10 +5,10 @@ use super::buckets::Buckets;
 use super::loss::{LOSSES, LossConfig, LossSums};
 use super::step::{Step, StepError};
 use super::targets::{Targets, bucket_table};
-use crate::cpu::Item;
 use crate::cpu::ops::add_scaled;
 use crate::data::Example;
 use crate::device::{guarded, is_cpu};
+use crate::encode::Item;
 use crate::net::{Inputs, Layout, Net};
 use burn::tensor::{Device, Tensor};
 
@@ -92,8 +92,8 @@ impl Step for BurnStep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Arithmetic;
     use crate::net::NetConfig;
+    use crate::precision::Arithmetic;
     use crate::train::CpuStep;
     use crate::train::Loss;
     use crate::train::cpu_step::tests::examples;

@@ -3,11 +3,11 @@
 use super::buckets::Buckets;
 use super::loss::{LossConfig, LossSums, losses};
 use super::step::{Step, StepError};
-use crate::cpu::{
-    Arithmetic, HeadGradients, Heads, Item, Scratch, Trace, Weights, backward, forward,
-};
+use crate::cpu::{HeadGradients, Heads, Scratch, Trace, Weights, backward, forward};
 use crate::data::Example;
+use crate::encode::Item;
 use crate::net::Layout;
+use crate::precision::Arithmetic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Positions a thread takes at a time: few enough for their activations to stay near the core.

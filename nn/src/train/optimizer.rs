@@ -1,8 +1,9 @@
 //! The optimiser: Muon for the matrices of the trunk, AdamW for everything else, on the flat
 //! parameter vector.
 
-use crate::cpu::matmul::{Arithmetic, Into, Mat, matmul};
+use crate::cpu::matmul::{Into, Mat, matmul};
 use crate::net::layout::Layout;
+use crate::precision::Arithmetic;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 

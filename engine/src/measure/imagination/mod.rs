@@ -9,8 +9,8 @@ mod show;
 
 use super::{perft, say};
 use clap::Args;
-use nn::cpu::Arithmetic;
 use nn::infer::CpuEvaluator;
+use nn::precision::Arithmetic;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -5,7 +5,8 @@
 #![allow(unsafe_code)]
 
 use super::pack::{LANES, Left, PANEL, Right};
-use super::{Arithmetic, Into, Isa, fits, tiles};
+use super::{Into, Isa, fits, tiles};
+use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
 
 /// How the kernel holds and multiplies 16 lanes.

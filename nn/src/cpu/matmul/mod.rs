@@ -11,7 +11,7 @@ mod pack;
 mod tiles;
 
 use super::Isa;
-use std::fmt;
+use crate::precision::Arithmetic;
 use std::str::FromStr;
 
 /// A read-only strided matrix.
@@ -68,16 +68,6 @@ pub enum Into<'a> {
     Bias(&'a [f32]),
 }
 
-/// What the factors of a product are rounded to; sums are in single precision always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// Single precision.
-    #[default]
-    Single,
-    /// bf16, rounded to nearest: 8 bits of mantissa, twice the speed.
-    Bf16,
-}
-
 impl Arithmetic {
     /// The fastest that this CPU has and play does not suffer from.
     ///
@@ -109,15 +99,6 @@ fn vendor() -> [u8; 12] {
     let found = std::arch::x86_64::__cpuid(0);
     let words = [found.ebx, found.edx, found.ecx].map(u32::to_le_bytes);
     std::array::from_fn(|i| words[i / 4][i % 4])
-}
-
-impl fmt::Display for Arithmetic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Arithmetic::Single => "single precision",
-            Arithmetic::Bf16 => "bf16",
-        })
-    }
 }
 
 /// `auto`, `single` or `bf16`.

@@ -5,7 +5,8 @@
 //! columns that lie together, so that a panel is read from end to end.
 #![allow(unsafe_code)]
 
-use super::{Arithmetic, Isa, Mat, tiles};
+use super::{Isa, Mat, tiles};
+use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
 
 /// Columns of a vector.

@@ -1,9 +1,11 @@
 //! The module against the hand-written CPU pass.
 
 use super::*;
-use crate::cpu::{Arithmetic, Heads, Item, Trace, Weights, forward};
+use crate::cpu::{Heads, Trace, Weights, forward};
+use crate::encode::Item;
 use crate::encode::{Features, MoveCode, canonical_moves};
 use crate::net::NetConfig;
+use crate::precision::Arithmetic;
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 
 /// Positions with castling (Chess960's too), promotions, en passant, no moves, and every action of

@@ -1,9 +1,9 @@
 //! Short runs over random games: stopped, resumed, refused.
 
 use super::*;
-use crate::cpu::Arithmetic;
 use crate::data::testing::{Sample, mavg_bytes};
 use crate::net::Layout;
+use crate::precision::Arithmetic;
 use crate::train::CpuStep;
 
 /// A run over a few random games, in a folder of its own.

@@ -1,0 +1,23 @@
+//! The precision that products are computed in, on any device. Which of them the CPU has kernels for is said
+//! in `cpu::matmul`, what numbers are stored in by [`crate::checkpoint::Precision`].
+
+use std::fmt;
+
+/// What the factors of a product are rounded to; sums are in single precision always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Single precision.
+    #[default]
+    Single,
+    /// bf16, rounded to nearest: 8 bits of mantissa, twice the speed.
+    Bf16,
+}
+
+impl fmt::Display for Arithmetic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Arithmetic::Single => "single precision",
+            Arithmetic::Bf16 => "bf16",
+        })
+    }
+}
