@@ -1,6 +1,6 @@
 //! Holds a network against labelled examples.
 
-use crate::cpu::{Heads, Trace, forward};
+use crate::cpu::{Activations, Heads, forward};
 use crate::data::Example;
 use crate::encode::Item;
 use crate::evaluator::EvalError;
@@ -27,8 +27,8 @@ pub fn assess(
     let work = || {
         let mut judge = Judge {
             evaluator,
-            trace: Trace::default(),
-            again: Trace::default(),
+            activations: Activations::default(),
+            again: Activations::default(),
             metrics: Metrics::default(),
         };
         loop {
@@ -58,9 +58,9 @@ pub fn assess(
 /// One thread's.
 struct Judge<'a> {
     evaluator: &'a CpuEvaluator,
-    trace: Trace,
+    activations: Activations,
     /// Scratch for what is asked a second time.
-    again: Trace,
+    again: Activations,
     metrics: Metrics,
 }
 
@@ -69,7 +69,7 @@ impl Judge<'_> {
         let items: Vec<Item<'_>> =
             group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
         let CpuEvaluator { layout, weights } = self.evaluator;
-        forward(layout, weights, &items, Heads::All, false, &mut self.trace);
+        forward(layout, weights, &items, Heads::All, false, &mut self.activations);
         let mut start = 0;
         for (p, example) in group.iter().enumerate() {
             self.example(p, start, example)?;
@@ -80,8 +80,8 @@ impl Judge<'_> {
 
     /// Takes in position `p` of the last pass, whose moves begin at `start`.
     fn example(&mut self, p: usize, start: usize, example: &Example) -> Result<(), EvalError> {
-        let (CpuEvaluator { layout, weights }, trace) = (self.evaluator, &self.trace);
-        let logits = (layout, trace);
+        let (CpuEvaluator { layout, weights }, activations) = (self.evaluator, &self.activations);
+        let logits = (layout, activations);
         let legal = imagine::legal_moves(&logits, p);
         let next = example.next.as_ref().map(|_| imagine::next_board(&logits, p));
         let mut judged = Answer {
@@ -95,12 +95,12 @@ impl Judge<'_> {
             return Ok(());
         }
         let moves = start..start + example.moves.len();
-        let policy = &trace.policy[moves.clone()];
+        let policy = &activations.policy[moves.clone()];
         let evaluation = answer(
             policy,
-            &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
-            &trace.value[p * BUCKETS..][..BUCKETS],
-            &trace.result[p * 3..][..3],
+            &activations.actions[moves.start * BUCKETS..moves.end * BUCKETS],
+            &activations.value[p * BUCKETS..][..BUCKETS],
+            &activations.result[p * 3..][..3],
         )?;
         let known = (example.moves.as_slice(), policy);
         judged.choice =

@@ -301,7 +301,7 @@ fn decode(bytes: &[u8]) -> Result<(Network, Extras, HashMap<String, String>), Ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::{Heads, Trace, forward};
+    use crate::cpu::{Activations, Heads, forward};
     use crate::encode::Item;
     use crate::encode::{Features, MoveCode};
     use crate::net::DynamicBiasConfig;
@@ -331,14 +331,15 @@ mod tests {
     fn answer(network: &Network) -> Vec<f32> {
         let features = Features::of(&Chess::default());
         let moves = [MoveCode { from: 12, to: 28, promotion: 0 }];
-        let mut trace = Trace::default();
+        let mut activations = Activations::default();
         let items = [Item { features: &features, moves: &moves }];
         let weights = network.weights(Arithmetic::Single);
-        forward(&network.layout, &weights, &items, Heads::All, false, &mut trace);
+        forward(&network.layout, &weights, &items, Heads::All, false, &mut activations);
         let tokens: Vec<f32> = (0..64)
-            .flat_map(|token| trace.transition(&network.layout, 0, token).0.to_vec())
+            .flat_map(|token| activations.transition(&network.layout, 0, token).0.to_vec())
             .collect();
-        [trace.policy, trace.actions, trace.value, trace.legality, tokens].concat()
+        [activations.policy, activations.actions, activations.value, activations.legality, tokens]
+            .concat()
     }
 
     #[test]

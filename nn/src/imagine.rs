@@ -3,7 +3,7 @@
 //!
 //! Who computes the logits is a `Mind`: the CPU's kernels here, a burn device elsewhere.
 
-use crate::cpu::{Heads, Trace, Weights, forward, move_heads};
+use crate::cpu::{Activations, Heads, Weights, forward, move_heads};
 use crate::data::Terminal;
 use crate::encode::Item;
 use crate::encode::{Features, MoveCode, NextBoard};
@@ -26,7 +26,7 @@ pub trait Logits {
 }
 
 /// The CPU's pass, over [`Heads::All`].
-impl Logits for (&Layout, &Trace) {
+impl Logits for (&Layout, &Activations) {
     fn terminal(&self, p: usize) -> &[f32] {
         &self.1.terminal[p * 3..][..3]
     }
@@ -81,7 +81,7 @@ pub fn choice(
     features: &Features,
     found: &[MoveCode],
     (known, policy): (&[MoveCode], &[f32]),
-    scratch: &mut Trace,
+    scratch: &mut Activations,
 ) -> Option<MoveCode> {
     let of = |m: &MoveCode| known.iter().position(|other| other == m).and_then(|i| policy.get(i));
     let scores: Option<Vec<f32>> = found.iter().map(|m| of(m).copied()).collect();
@@ -203,38 +203,38 @@ pub(crate) fn open(answers: &mut [Result<Imagined, Refusal>]) -> Vec<&mut Imagin
 }
 
 thread_local! {
-    static TRACE: RefCell<Trace> = RefCell::default();
+    static ACTIVATIONS: RefCell<Activations> = RefCell::default();
 }
 
 /// The CPU's kernels, with their scratch.
 struct CpuMind<'a> {
     layout: &'a Layout,
     weights: &'a Weights,
-    trace: &'a mut Trace,
+    activations: &'a mut Activations,
 }
 
 impl Mind for CpuMind<'_> {
     fn look(&mut self, boards: &[Features]) -> Result<(), EvalError> {
         let items: Vec<Item<'_>> =
             boards.iter().map(|features| Item { features, moves: &[] }).collect();
-        forward(self.layout, self.weights, &items, Heads::All, false, self.trace);
+        forward(self.layout, self.weights, &items, Heads::All, false, self.activations);
         Ok(())
     }
 
     fn logits(&self) -> impl Logits {
-        (self.layout, &*self.trace)
+        (self.layout, &*self.activations)
     }
 
     fn judge(
         &mut self,
         items: &[Item<'_>],
     ) -> Result<Vec<Result<Evaluation, EvalError>>, EvalError> {
-        move_heads(self.layout, self.weights, items, self.trace);
+        move_heads(self.layout, self.weights, items, self.activations);
         let mut start = 0;
         let judged = items.iter().enumerate().filter_map(|(p, item)| {
             let moves = start..start + item.moves.len();
             start = moves.end;
-            (!moves.is_empty()).then(|| evaluation(self.trace, moves, p))
+            (!moves.is_empty()).then(|| evaluation(self.activations, moves, p))
         });
         Ok(judged.collect())
     }
@@ -244,7 +244,8 @@ impl CpuEvaluator {
     /// Each group of a batch, with this thread's scratch.
     fn with_mind<T>(&self, work: impl FnOnce(&mut CpuMind<'_>) -> T) -> T {
         let CpuEvaluator { layout, weights } = self;
-        TRACE.with_borrow_mut(|trace| work(&mut CpuMind { layout, weights, trace }))
+        ACTIVATIONS
+            .with_borrow_mut(|activations| work(&mut CpuMind { layout, weights, activations }))
     }
 }
 
@@ -318,14 +319,14 @@ mod tests {
         let features = Features::of(&state);
         let legal: Vec<MoveCode> =
             canonical_moves(&state).iter().filter_map(|&m| MoveCode::new(m, false)).collect();
-        let mut trace = Trace::default();
+        let mut activations = Activations::default();
         let item = Item { features: &features, moves: &legal };
         let weights = network.weights(Arithmetic::Single);
-        forward(&network.layout, &weights, &[item], Heads::All, false, &mut trace);
-        let policy = trace.policy.clone();
+        forward(&network.layout, &weights, &[item], Heads::All, false, &mut activations);
+        let policy = activations.policy.clone();
         let best = best_index(&policy).map(|index| legal[index]);
         let mut pick = |found: &[MoveCode], known: &[MoveCode], policy: &[f32]| {
-            choice((&network.layout, &weights), &features, found, (known, policy), &mut trace)
+            choice((&network.layout, &weights), &features, found, (known, policy), &mut activations)
         };
         assert_eq!(pick(&legal, &legal, &policy), best);
         assert_eq!(pick(&legal, &[], &[]), best, "the same without any known move");

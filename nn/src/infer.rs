@@ -1,7 +1,7 @@
 //! From a position to an [`Evaluation`]: the CPU evaluator, and how logits become probabilities.
 
 use crate::checkpoint::Network;
-use crate::cpu::{Heads, Trace, Weights, forward, ops};
+use crate::cpu::{Activations, Heads, Weights, forward, ops};
 use crate::encode::Item;
 use crate::encode::{Features, MoveCode};
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
@@ -23,7 +23,7 @@ pub struct CpuEvaluator {
 }
 
 thread_local! {
-    static TRACE: RefCell<Trace> = RefCell::default();
+    static ACTIVATIONS: RefCell<Activations> = RefCell::default();
 }
 
 impl CpuEvaluator {
@@ -36,17 +36,17 @@ impl CpuEvaluator {
 impl Evaluator for CpuEvaluator {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
         let mut answers = Vec::with_capacity(batch.len());
-        TRACE.with_borrow_mut(|trace| {
+        ACTIVATIONS.with_borrow_mut(|activations| {
             for group in batch.chunks(GROUP) {
                 let inputs: Vec<(Features, Vec<MoveCode>)> = group.iter().map(encode).collect();
                 let items: Vec<Item<'_>> =
                     inputs.iter().map(|(features, moves)| Item { features, moves }).collect();
-                forward(&self.layout, &self.weights, &items, Heads::Play, false, trace);
+                forward(&self.layout, &self.weights, &items, Heads::Play, false, activations);
                 let mut first = 0;
                 for (p, item) in items.iter().enumerate() {
                     let moves = first..first + item.moves.len();
                     first = moves.end;
-                    answers.push(evaluation(trace, moves, p)?);
+                    answers.push(evaluation(activations, moves, p)?);
                 }
             }
             Ok(answers)
@@ -68,15 +68,15 @@ impl Evaluator for CpuEvaluator {
 
 /// The opinion of position `p` and its `moves` after a pass.
 pub(crate) fn evaluation(
-    trace: &Trace,
+    activations: &Activations,
     moves: Range<usize>,
     p: usize,
 ) -> Result<Evaluation, EvalError> {
     answer(
-        &trace.policy[moves.clone()],
-        &trace.actions[moves.start * BUCKETS..moves.end * BUCKETS],
-        &trace.value[p * BUCKETS..][..BUCKETS],
-        &trace.result[p * 3..][..3],
+        &activations.policy[moves.clone()],
+        &activations.actions[moves.start * BUCKETS..moves.end * BUCKETS],
+        &activations.value[p * BUCKETS..][..BUCKETS],
+        &activations.result[p * 3..][..3],
     )
 }
 

@@ -2,7 +2,7 @@
 //! vector laid out as the parameters are.
 
 use super::dynamic_bias;
-use super::forward::{LayerTrace, Trace, head_start, size};
+use super::forward::{Activations, LayerActivations, head_start, size};
 use super::matmul::{Into, Mat, matmul};
 use super::ops;
 use super::weights::Weights;
@@ -12,7 +12,7 @@ use crate::net::layout::{Block, Layout, Linear, Norm};
 use crate::precision::Arithmetic;
 use std::ops::Range;
 
-/// dL/d(logits) of every head, shaped as [`Trace`]'s answers.
+/// dL/d(logits) of every head, shaped as [`Activations`]'s answers.
 #[derive(Default)]
 pub struct HeadGradients {
     /// `[m]`.
@@ -116,25 +116,25 @@ pub fn backward(
     layout: &Layout,
     w: &Weights,
     items: &[Item<'_>],
-    trace: &Trace,
+    activations: &Activations,
     heads: &HeadGradients,
     s: &mut Scratch,
     grads: &mut [f32],
 ) {
     let (n, width) = (items.len(), layout.config.width);
     let rows = n * TOKENS;
-    zeroed(&mut s.dtokens, rows * trace.columns);
+    zeroed(&mut s.dtokens, rows * activations.columns);
     zeroed(&mut s.dboard, n * layout.config.value_hidden);
-    move_heads(layout, (w, grads), items, trace, heads, s);
-    board_heads(layout, (w, grads), n, trace, heads, s);
-    token_heads(layout, (w.arithmetic(), grads), n, trace, heads, s);
+    move_heads(layout, (w, grads), items, activations, heads, s);
+    board_heads(layout, (w, grads), n, activations, heads, s);
+    token_heads(layout, (w.arithmetic(), grads), n, activations, heads, s);
 
     size(&mut s.dnormed, rows * width);
     let dnormed = Some((&mut s.dnormed[..], Into::Replace));
-    linear((w, grads), &layout.heads, &trace.normed, &s.dtokens, dnormed);
+    linear((w, grads), &layout.heads, &activations.normed, &s.dtokens, dnormed);
     zeroed(&mut s.dx, rows * width);
-    norm((w, grads), &layout.norm, (&trace.unit, &trace.scale), s);
-    for (places, layer) in layout.blocks.iter().zip(&trace.layers).rev() {
+    norm((w, grads), &layout.norm, (&activations.unit, &activations.scale), s);
+    for (places, layer) in layout.blocks.iter().zip(&activations.layers).rev() {
         block(layout, (w, grads), places, layer, n, s);
     }
     embed(layout, items, &s.dx, grads);
@@ -167,7 +167,7 @@ fn block(
     layout: &Layout,
     (w, grads): (&Weights, &mut [f32]),
     places: &Block,
-    layer: &LayerTrace,
+    layer: &LayerActivations,
     n: usize,
     s: &mut Scratch,
 ) {
@@ -192,7 +192,7 @@ fn block(
 fn attention(
     layout: &Layout,
     bias: &Range<usize>,
-    layer: &LayerTrace,
+    layer: &LayerActivations,
     n: usize,
     s: &mut Scratch,
     (arithmetic, grads): (Arithmetic, &mut [f32]),
@@ -264,23 +264,23 @@ fn move_heads(
     layout: &Layout,
     (w, grads): (&Weights, &mut [f32]),
     items: &[Item<'_>],
-    trace: &Trace,
+    activations: &Activations,
     heads: &HeadGradients,
     s: &mut Scratch,
 ) {
     let (c, dim) = (&layout.columns, layout.config.action_dim);
-    size(&mut s.dhidden, trace.hidden.len());
+    size(&mut s.dhidden, activations.hidden.len());
     let dhidden = Some((&mut s.dhidden[..], Into::Replace));
-    linear((w, grads), &layout.action_buckets, &trace.hidden, &heads.actions, dhidden);
-    relu(&mut s.dhidden, &trace.hidden);
-    zeroed(&mut s.dcontext, trace.context.len());
+    linear((w, grads), &layout.action_buckets, &activations.hidden, &heads.actions, dhidden);
+    relu(&mut s.dhidden, &activations.hidden);
+    zeroed(&mut s.dcontext, activations.context.len());
     let scale = (layout.config.policy_dim as f32).sqrt().recip();
     let mut rows = s.dhidden.chunks_exact(dim).zip(&heads.policy);
     for (p, item) in items.iter().enumerate() {
         let dcontext = &mut s.dcontext[p * dim..][..dim];
         for m in item.moves {
             let Some((dhidden, &dlogit)) = rows.next() else { return };
-            let start = |t: u8| (p * TOKENS + usize::from(t)) * trace.columns;
+            let start = |t: u8| (p * TOKENS + usize::from(t)) * activations.columns;
             let (from, to) = (start(m.from), start(m.to));
             let columns =
                 |start: usize, range: &Range<usize>| start + range.start..start + range.end;
@@ -294,16 +294,16 @@ fn move_heads(
             ops::add_scaled(
                 &mut s.dtokens[query.clone()],
                 scale * dlogit,
-                &trace.tokens[key.clone()],
+                &activations.tokens[key.clone()],
             );
-            ops::add_scaled(&mut s.dtokens[key], scale * dlogit, &trace.tokens[query]);
+            ops::add_scaled(&mut s.dtokens[key], scale * dlogit, &activations.tokens[query]);
             if m.promotion > 0 {
                 s.dtokens[to + c.promotion.start + usize::from(m.promotion) - 1] += dlogit;
             }
         }
     }
     let dboard = Some((&mut s.dboard[..], Into::Add));
-    linear((w, grads), &layout.action_context, &trace.board, &s.dcontext, dboard);
+    linear((w, grads), &layout.action_context, &activations.board, &s.dcontext, dboard);
 }
 
 /// Value, result and terminal, and what the moves asked of the board, down to `dtokens`.
@@ -311,7 +311,7 @@ fn board_heads(
     layout: &Layout,
     (w, grads): (&Weights, &mut [f32]),
     n: usize,
-    trace: &Trace,
+    activations: &Activations,
     heads: &HeadGradients,
     s: &mut Scratch,
 ) {
@@ -320,15 +320,15 @@ fn board_heads(
         (&layout.value_result, &heads.result),
         (&layout.value_terminal, &heads.terminal),
     ] {
-        linear((w, grads), places, &trace.board, dout, Some((&mut s.dboard, Into::Add)));
+        linear((w, grads), places, &activations.board, dout, Some((&mut s.dboard, Into::Add)));
     }
-    relu(&mut s.dboard, &trace.board);
+    relu(&mut s.dboard, &activations.board);
     let channels = layout.config.value_channels;
     size(&mut s.dflat, n * TOKENS * channels);
     let dflat = Some((&mut s.dflat[..], Into::Replace));
-    linear((w, grads), &layout.value_hidden, &trace.flat, &s.dboard, dflat);
-    relu(&mut s.dflat, &trace.flat);
-    let rows = s.dtokens.chunks_exact_mut(trace.columns);
+    linear((w, grads), &layout.value_hidden, &activations.flat, &s.dboard, dflat);
+    relu(&mut s.dflat, &activations.flat);
+    let rows = s.dtokens.chunks_exact_mut(activations.columns);
     for (row, dflat) in rows.zip(s.dflat.chunks_exact(channels)) {
         row[layout.columns.value.clone()].copy_from_slice(dflat);
     }
@@ -339,7 +339,7 @@ fn token_heads(
     layout: &Layout,
     (arithmetic, grads): (Arithmetic, &mut [f32]),
     n: usize,
-    trace: &Trace,
+    activations: &Activations,
     heads: &HeadGradients,
     s: &mut Scratch,
 ) {
@@ -348,16 +348,16 @@ fn token_heads(
     ops::add_rows(&heads.legality, &mut grads[layout.legality_bias.clone()]);
     let scale = (dim as f32).sqrt().recip();
     for p in 0..n {
-        let start = p * TOKENS * trace.columns;
+        let start = p * TOKENS * activations.columns;
         let side = |columns: &Range<usize>| {
-            Mat::new(&trace.tokens[start + columns.start..], TOKENS, dim, trace.columns)
+            Mat::new(&activations.tokens[start + columns.start..], TOKENS, dim, activations.columns)
         };
         let dlogits = Mat::new(&heads.legality[p * square..], TOKENS, TOKENS, TOKENS);
         let from = &mut s.dtokens[start + c.legality_from.start..];
         matmul(
             arithmetic,
             from,
-            trace.columns,
+            activations.columns,
             Into::Replace,
             scale,
             dlogits,
@@ -367,14 +367,14 @@ fn token_heads(
         matmul(
             arithmetic,
             to,
-            trace.columns,
+            activations.columns,
             Into::Replace,
             scale,
             dlogits.t(),
             side(&c.legality_from),
         );
     }
-    let rows = s.dtokens.chunks_exact_mut(trace.columns);
+    let rows = s.dtokens.chunks_exact_mut(activations.columns);
     let gradients = heads.transition.chunks_exact(c.transition.len()).zip(&heads.promotes);
     for (row, (transition, promotes)) in rows.zip(gradients) {
         row[c.transition.clone()].copy_from_slice(transition);

@@ -1,7 +1,7 @@
 //! The attention bias that a block makes of the whole board, and its gradient.
 
 use super::backward::{Scratch, linear as linear_backward, relu as relu_backward};
-use super::forward::{LayerTrace, linear, relu, size};
+use super::forward::{LayerActivations, linear, relu, size};
 use super::matmul::{Into, Mat, matmul};
 use super::weights::Weights;
 use crate::net::TOKENS;
@@ -15,7 +15,7 @@ pub(super) fn forward(
     w: &Weights,
     places: &DynamicBias,
     positions: usize,
-    layer: &mut LayerTrace,
+    layer: &mut LayerActivations,
 ) {
     linear(w, &places.compress, &layer.normed1, positions * TOKENS, &mut layer.bias_tokens);
     linear(w, &places.hidden, &layer.bias_tokens, positions, &mut layer.bias_hidden);
@@ -33,7 +33,7 @@ pub(super) fn backward(
     layout: &Layout,
     (w, grads): (&Weights, &mut [f32]),
     places: &DynamicBias,
-    layer: &LayerTrace,
+    layer: &LayerActivations,
     s: &mut Scratch,
 ) {
     let rows = s.dscores.len() / SQUARE;

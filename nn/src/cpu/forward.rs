@@ -23,7 +23,7 @@ pub enum Heads {
 
 /// One layer's intermediate values; rows = 64 × positions.
 #[derive(Default)]
-pub(super) struct LayerTrace {
+pub(super) struct LayerActivations {
     pub unit1: Vec<f32>,
     pub scale1: Vec<f32>,
     /// `[rows, width]`: input of qkv.
@@ -50,8 +50,8 @@ pub(super) struct LayerTrace {
 /// Everything a forward pass computes; reused from call to call. After [`forward`] the public fields
 /// hold the heads' answers, `n` positions and `m` moves long.
 #[derive(Default)]
-pub struct Trace {
-    pub(super) layers: Vec<LayerTrace>,
+pub struct Activations {
+    pub(super) layers: Vec<LayerActivations>,
     pub(super) x: Vec<f32>,
     pub(super) unit: Vec<f32>,
     pub(super) scale: Vec<f32>,
@@ -82,7 +82,7 @@ pub struct Trace {
     pub legality: Vec<f32>,
 }
 
-impl Trace {
+impl Activations {
     /// Logits of the transition head for token `token` of position `p`, 16 of them, and of "moves from
     /// here promote". Only after [`Heads::All`].
     #[must_use]
@@ -129,31 +129,38 @@ pub fn forward(
     items: &[Item<'_>],
     heads: Heads,
     keep_layers: bool,
-    trace: &mut Trace,
+    activations: &mut Activations,
 ) {
     let rows = items.len() * TOKENS;
-    trace
+    activations
         .layers
-        .resize_with(if keep_layers { layout.blocks.len() } else { 1 }, LayerTrace::default);
-    embed(layout, w, items, &mut trace.x);
+        .resize_with(if keep_layers { layout.blocks.len() } else { 1 }, LayerActivations::default);
+    embed(layout, w, items, &mut activations.x);
     for (i, _) in layout.blocks.iter().enumerate() {
-        let layer = &mut trace.layers[if keep_layers { i } else { 0 }];
-        block(layout, w, i, &mut trace.x, layer);
+        let layer = &mut activations.layers[if keep_layers { i } else { 0 }];
+        block(layout, w, i, &mut activations.x, layer);
     }
-    norm(w, &layout.norm, &trace.x, &mut trace.unit, &mut trace.scale, &mut trace.normed);
+    norm(
+        w,
+        &layout.norm,
+        &activations.x,
+        &mut activations.unit,
+        &mut activations.scale,
+        &mut activations.normed,
+    );
     let width = layout.config.width;
-    trace.columns = match heads {
+    activations.columns = match heads {
         Heads::All => layout.columns.all(),
         Heads::Play => layout.columns.play(),
     };
-    size(&mut trace.tokens, rows * trace.columns);
+    size(&mut activations.tokens, rows * activations.columns);
     let bias = Into::Bias(&w[layout.heads.bias.clone()]);
-    let normed = Mat::new(&trace.normed, rows, width, width);
-    w.product(&mut trace.tokens, trace.columns, bias, normed, &layout.heads.weight);
-    board_heads(layout, w, items.len(), trace);
-    move_heads(layout, w, items, trace);
+    let normed = Mat::new(&activations.normed, rows, width, width);
+    w.product(&mut activations.tokens, activations.columns, bias, normed, &layout.heads.weight);
+    board_heads(layout, w, items.len(), activations);
+    move_heads(layout, w, items, activations);
     if heads == Heads::All {
-        legality(layout, w, items.len(), trace);
+        legality(layout, w, items.len(), activations);
     }
 }
 
@@ -171,7 +178,7 @@ fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
     }
 }
 
-fn block(layout: &Layout, w: &Weights, i: usize, x: &mut [f32], layer: &mut LayerTrace) {
+fn block(layout: &Layout, w: &Weights, i: usize, x: &mut [f32], layer: &mut LayerActivations) {
     let (places, width) = (&layout.blocks[i], layout.config.width);
     let rows = x.len() / width;
     norm(w, &places.norm1, x, &mut layer.unit1, &mut layer.scale1, &mut layer.normed1);
@@ -207,7 +214,7 @@ fn attention(
     w: &Weights,
     places: &Block,
     positions: usize,
-    layer: &mut LayerTrace,
+    layer: &mut LayerActivations,
 ) {
     let bias = &w[places.attention_bias.clone()];
     // A dynamic bias already lies where the scores go.
@@ -237,51 +244,58 @@ pub(super) fn relu(x: &mut [f32]) {
     }
 }
 
-fn board_heads(layout: &Layout, w: &Weights, n: usize, trace: &mut Trace) {
+fn board_heads(layout: &Layout, w: &Weights, n: usize, activations: &mut Activations) {
     let channels = layout.config.value_channels;
-    size(&mut trace.flat, n * TOKENS * channels);
-    let rows = trace.tokens.chunks_exact(trace.columns);
-    for (row, flat) in rows.zip(trace.flat.chunks_exact_mut(channels)) {
+    size(&mut activations.flat, n * TOKENS * channels);
+    let rows = activations.tokens.chunks_exact(activations.columns);
+    for (row, flat) in rows.zip(activations.flat.chunks_exact_mut(channels)) {
         flat.copy_from_slice(&row[layout.columns.value.clone()]);
     }
-    relu(&mut trace.flat);
-    linear(w, &layout.value_hidden, &trace.flat, n, &mut trace.board);
-    relu(&mut trace.board);
-    linear(w, &layout.value_buckets, &trace.board, n, &mut trace.value);
-    linear(w, &layout.value_result, &trace.board, n, &mut trace.result);
-    linear(w, &layout.value_terminal, &trace.board, n, &mut trace.terminal);
-    linear(w, &layout.action_context, &trace.board, n, &mut trace.context);
-    debug_assert!(trace.result.len() == n * RESULTS && trace.terminal.len() == n * TERMINALS);
+    relu(&mut activations.flat);
+    linear(w, &layout.value_hidden, &activations.flat, n, &mut activations.board);
+    relu(&mut activations.board);
+    linear(w, &layout.value_buckets, &activations.board, n, &mut activations.value);
+    linear(w, &layout.value_result, &activations.board, n, &mut activations.result);
+    linear(w, &layout.value_terminal, &activations.board, n, &mut activations.terminal);
+    linear(w, &layout.action_context, &activations.board, n, &mut activations.context);
+    debug_assert!(
+        activations.result.len() == n * RESULTS && activations.terminal.len() == n * TERMINALS
+    );
 }
 
 /// The part of token `t` of position `p` that lies in `columns`.
-pub(super) fn token<'a>(trace: &'a Trace, p: usize, t: u8, columns: &Range<usize>) -> &'a [f32] {
-    let start = (p * TOKENS + usize::from(t)) * trace.columns;
-    &trace.tokens[start + columns.start..start + columns.end]
+pub(super) fn token<'a>(
+    activations: &'a Activations,
+    p: usize,
+    t: u8,
+    columns: &Range<usize>,
+) -> &'a [f32] {
+    let start = (p * TOKENS + usize::from(t)) * activations.columns;
+    &activations.tokens[start + columns.start..start + columns.end]
 }
 
-/// Policy and action values of `items`' moves, from what a pass over the same positions left in `trace`:
+/// Policy and action values of `items`' moves, from what a pass over the same positions left in `activations`:
 /// for moves that were not known before that pass.
-pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], trace: &mut Trace) {
+pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], activations: &mut Activations) {
     let (c, dim) = (&layout.columns, layout.config.action_dim);
     let count: usize = items.iter().map(|item| item.moves.len()).sum();
-    let mut hidden = std::mem::take(&mut trace.hidden);
-    let mut policy = std::mem::take(&mut trace.policy);
+    let mut hidden = std::mem::take(&mut activations.hidden);
+    let mut policy = std::mem::take(&mut activations.policy);
     size(&mut hidden, count * dim);
     policy.clear();
     let scale = (layout.config.policy_dim as f32).sqrt().recip();
     let mut outputs = hidden.chunks_exact_mut(dim);
     for (p, item) in items.iter().enumerate() {
-        let context = &trace.context[p * dim..][..dim];
+        let context = &activations.context[p * dim..][..dim];
         for m in item.moves {
-            let from = token(trace, p, m.from, &c.policy_from);
-            let mut logit = scale * ops::dot(from, token(trace, p, m.to, &c.policy_to));
+            let from = token(activations, p, m.from, &c.policy_from);
+            let mut logit = scale * ops::dot(from, token(activations, p, m.to, &c.policy_to));
             if m.promotion > 0 {
-                logit += token(trace, p, m.to, &c.promotion)[usize::from(m.promotion) - 1];
+                logit += token(activations, p, m.to, &c.promotion)[usize::from(m.promotion) - 1];
             }
             policy.push(logit);
-            let from = token(trace, p, m.from, &c.action_from);
-            let to = token(trace, p, m.to, &c.action_to);
+            let from = token(activations, p, m.from, &c.action_from);
+            let to = token(activations, p, m.to, &c.action_to);
             let kind = &w[layout.action_promotion.start + usize::from(m.promotion) * dim..][..dim];
             if let Some(hidden) = outputs.next() {
                 for i in 0..dim {
@@ -290,21 +304,21 @@ pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], trace: &mut 
             }
         }
     }
-    (trace.hidden, trace.policy) = (hidden, policy);
-    linear(w, &layout.action_buckets, &trace.hidden, count, &mut trace.actions);
-    debug_assert_eq!(trace.actions.len(), count * BUCKETS);
+    (activations.hidden, activations.policy) = (hidden, policy);
+    linear(w, &layout.action_buckets, &activations.hidden, count, &mut activations.actions);
+    debug_assert_eq!(activations.actions.len(), count * BUCKETS);
 }
 
-fn legality(layout: &Layout, w: &Weights, n: usize, trace: &mut Trace) {
+fn legality(layout: &Layout, w: &Weights, n: usize, activations: &mut Activations) {
     let (c, dim) = (&layout.columns, layout.config.legality_dim);
     let square = TOKENS * TOKENS;
-    size(&mut trace.legality, n * square);
+    size(&mut activations.legality, n * square);
     for p in 0..n {
-        let start = p * TOKENS * trace.columns;
+        let start = p * TOKENS * activations.columns;
         let side = |columns: &Range<usize>| {
-            Mat::new(&trace.tokens[start + columns.start..], TOKENS, dim, trace.columns)
+            Mat::new(&activations.tokens[start + columns.start..], TOKENS, dim, activations.columns)
         };
-        let out = &mut trace.legality[p * square..][..square];
+        let out = &mut activations.legality[p * square..][..square];
         out.copy_from_slice(&w[layout.legality_bias.clone()]);
         let scale = (dim as f32).sqrt().recip();
         matmul(

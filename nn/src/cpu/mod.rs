@@ -12,6 +12,6 @@ mod rows;
 mod weights;
 
 pub use backward::{HeadGradients, Scratch, backward};
-pub use forward::{Heads, Trace, forward, move_heads};
+pub use forward::{Activations, Heads, forward, move_heads};
 pub use isa::Isa;
 pub use weights::Weights;

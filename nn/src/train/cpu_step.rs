@@ -3,7 +3,7 @@
 use super::buckets::Buckets;
 use super::loss::{LossConfig, LossSums, losses};
 use super::step::{Step, StepError};
-use crate::cpu::{HeadGradients, Heads, Scratch, Trace, Weights, backward, forward};
+use crate::cpu::{Activations, HeadGradients, Heads, Scratch, Weights, backward, forward};
 use crate::data::Example;
 use crate::encode::Item;
 use crate::net::Layout;
@@ -15,7 +15,7 @@ const GROUP: usize = 4;
 
 #[derive(Default)]
 struct Worker {
-    trace: Trace,
+    activations: Activations,
     heads: HeadGradients,
     scratch: Scratch,
     grads: Vec<f32>,
@@ -108,11 +108,19 @@ impl Worker {
             let Some(group) = group.filter(|group| !group.is_empty()) else { return sums };
             let items: Vec<Item<'_>> =
                 group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
-            forward(layout, task.weights, &items, Heads::All, true, &mut self.trace);
-            let (trace, heads) = (&self.trace, &mut self.heads);
-            sums.add(&losses(layout, task.loss, task.buckets, group, batch.len(), trace, heads));
+            forward(layout, task.weights, &items, Heads::All, true, &mut self.activations);
+            let (activations, heads) = (&self.activations, &mut self.heads);
+            sums.add(&losses(
+                layout,
+                task.loss,
+                task.buckets,
+                group,
+                batch.len(),
+                activations,
+                heads,
+            ));
             let scratch = &mut self.scratch;
-            backward(layout, task.turned, &items, trace, heads, scratch, &mut self.grads);
+            backward(layout, task.turned, &items, activations, heads, scratch, &mut self.grads);
         }
     }
 }

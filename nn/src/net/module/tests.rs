@@ -1,7 +1,7 @@
 //! The module against the hand-written CPU pass.
 
 use super::*;
-use crate::cpu::{Heads, Trace, Weights, forward};
+use crate::cpu::{Activations, Heads, Weights, forward};
 use crate::encode::Item;
 use crate::encode::{Features, MoveCode, canonical_moves};
 use crate::net::NetConfig;
@@ -73,14 +73,14 @@ fn compare(config: &NetConfig) {
     let boards = inputs();
     let items: Vec<Item<'_>> =
         boards.iter().map(|(features, moves)| Item { features, moves }).collect();
-    let mut trace = Trace::default();
+    let mut activations = Activations::default();
     forward(
         &layout,
         &Weights::new(&layout, &values, Arithmetic::Single),
         &items,
         Heads::All,
         false,
-        &mut trace,
+        &mut activations,
     );
 
     let device = Device::flex();
@@ -100,19 +100,19 @@ fn compare(config: &NetConfig) {
     let (mut next, mut promoting) = (Vec::new(), Vec::new());
     for p in 0..n {
         for t in 0..64 {
-            let (logits, promotes) = trace.transition(&layout, p, t);
+            let (logits, promotes) = activations.transition(&layout, p, t);
             next.extend_from_slice(logits);
             promoting.push(promotes);
         }
     }
     let head = |tensor: Vec<f32>| tensor[..tensor.len() / padded * n].to_vec();
     for (name, got, want) in [
-        ("policy", listed, &trace.policy),
-        ("actions", rows, &trace.actions),
-        ("value", head(host(play.values.buckets)), &trace.value),
-        ("result", head(host(play.values.result)), &trace.result),
-        ("terminal", head(host(play.values.terminal)), &trace.terminal),
-        ("legality", head(host(world.legality)), &trace.legality),
+        ("policy", listed, &activations.policy),
+        ("actions", rows, &activations.actions),
+        ("value", head(host(play.values.buckets)), &activations.value),
+        ("result", head(host(play.values.result)), &activations.result),
+        ("terminal", head(host(play.values.terminal)), &activations.terminal),
+        ("legality", head(host(world.legality)), &activations.legality),
         ("promotes", head(promotes), &promoting),
         ("transition", head(transition), &next),
     ] {

@@ -3,7 +3,7 @@
 //! over the moves whose value is known.
 
 use super::entropy::bucket_entropy;
-use crate::cpu::{HeadGradients, Trace};
+use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;
 use crate::net::BUCKETS;
 use crate::train::buckets::Buckets;
@@ -15,7 +15,7 @@ pub(super) fn loss(
     buckets: &Buckets,
     weight: f32,
     moves: Range<usize>,
-    trace: &Trace,
+    activations: &Activations,
     grads: &mut HeadGradients,
 ) -> Option<f64> {
     let known = example.action_values.iter().filter(|v| v.is_finite()).count();
@@ -28,7 +28,7 @@ pub(super) fn loss(
             let row = m * BUCKETS..(m + 1) * BUCKETS;
             let grad = &mut grads.actions[row.clone()];
             let target = buckets.target(*value);
-            sum += bucket_entropy(&trace.actions[row], target, weight / known as f32, grad);
+            sum += bucket_entropy(&activations.actions[row], target, weight / known as f32, grad);
         }
     }
     Some(sum / known as f64)

@@ -3,7 +3,7 @@
 //! list of legal moves that paper 000's model writes out (section 2).
 
 use super::entropy::binary;
-use crate::cpu::{HeadGradients, Trace, ops};
+use crate::cpu::{Activations, HeadGradients, ops};
 use crate::data::Example;
 use crate::net::{Layout, TOKENS};
 
@@ -15,10 +15,10 @@ pub(super) fn loss(
     layout: &Layout,
     weight: f32,
     p: usize,
-    trace: &Trace,
+    activations: &Activations,
     grads: &mut HeadGradients,
 ) -> f64 {
-    let logits = &trace.legality[p * SQUARE..][..SQUARE];
+    let logits = &activations.legality[p * SQUARE..][..SQUARE];
     let weight = weight / TOKENS as f32;
     let grad = &mut grads.legality[p * SQUARE..][..SQUARE];
     let mut sum = f64::from(ops::binary_negative(logits, weight, grad));
@@ -34,7 +34,7 @@ pub(super) fn loss(
         }
         if movers & (1 << m.from) == 0 {
             movers |= 1 << m.from;
-            let (_, logit) = trace.transition(layout, p, usize::from(m.from));
+            let (_, logit) = activations.transition(layout, p, usize::from(m.from));
             let promotes = example.moves.iter().any(|o| o.from == m.from && o.promotion > 0);
             let (loss, slope) = binary(logit, promotes);
             sum += loss;

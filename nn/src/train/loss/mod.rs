@@ -13,7 +13,7 @@ pub mod transition;
 pub mod value;
 
 use super::buckets::Buckets;
-use crate::cpu::{HeadGradients, Trace};
+use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;
 use crate::net::Layout;
 use serde::{Deserialize, Serialize};
@@ -153,7 +153,7 @@ pub fn losses(
     buckets: &Buckets,
     examples: &[Example],
     batch: usize,
-    trace: &Trace,
+    activations: &Activations,
     grads: &mut HeadGradients,
 ) -> LossSums {
     let moves = examples.iter().map(|e| e.moves.len()).sum();
@@ -165,20 +165,26 @@ pub fn losses(
     for (p, e) in examples.iter().enumerate() {
         let moves = first..first + e.moves.len();
         first = moves.end;
-        let policy = policy::loss(e, config, weight(Loss::Policy), moves.clone(), trace, grads);
+        let policy =
+            policy::loss(e, config, weight(Loss::Policy), moves.clone(), activations, grads);
         sums.count(Loss::Policy, policy);
         // After the policy's, whose gradient it adds to.
-        let regret = regret::loss(e, weight(Loss::Regret), moves.clone(), trace, grads);
+        let regret = regret::loss(e, weight(Loss::Regret), moves.clone(), activations, grads);
         sums.count(Loss::Regret, regret);
-        let actions = action_value::loss(e, buckets, weight(Loss::Actions), moves, trace, grads);
+        let actions =
+            action_value::loss(e, buckets, weight(Loss::Actions), moves, activations, grads);
         sums.count(Loss::Actions, actions);
-        sums.count(Loss::Value, value::loss(e, buckets, weight(Loss::Value), p, trace, grads));
-        sums.count(Loss::Result, result::loss(e, weight(Loss::Result), p, trace, grads));
-        let terminal = terminal::loss(e, weight(Loss::Terminal), p, trace, grads);
+        sums.count(
+            Loss::Value,
+            value::loss(e, buckets, weight(Loss::Value), p, activations, grads),
+        );
+        sums.count(Loss::Result, result::loss(e, weight(Loss::Result), p, activations, grads));
+        let terminal = terminal::loss(e, weight(Loss::Terminal), p, activations, grads);
         sums.count(Loss::Terminal, Some(terminal));
-        let legality = legality::loss(e, layout, weight(Loss::Legality), p, trace, grads);
+        let legality = legality::loss(e, layout, weight(Loss::Legality), p, activations, grads);
         sums.count(Loss::Legality, Some(legality));
-        let transition = transition::loss(e, layout, weight(Loss::Transition), p, trace, grads);
+        let transition =
+            transition::loss(e, layout, weight(Loss::Transition), p, activations, grads);
         sums.count(Loss::Transition, transition);
     }
     sums

@@ -7,7 +7,7 @@
 use super::LossConfig;
 use super::entropy::cross_entropy;
 use super::regret::regrets;
-use crate::cpu::{HeadGradients, Trace};
+use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ pub(super) fn loss(
     config: &LossConfig,
     weight: f32,
     moves: Range<usize>,
-    trace: &Trace,
+    activations: &Activations,
     grads: &mut HeadGradients,
 ) -> Option<f64> {
     let target = target(example, config);
@@ -43,7 +43,7 @@ pub(super) fn loss(
         return None;
     }
     let grad = &mut grads.policy[moves.clone()];
-    Some(cross_entropy(&trace.policy[moves], &target, weight, grad))
+    Some(cross_entropy(&activations.policy[moves], &target, weight, grad))
 }
 
 #[cfg(test)]

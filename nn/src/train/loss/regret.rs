@@ -4,7 +4,7 @@
 //! The cross-entropy against the best move counts a slip between equals like a lost queen; this loss is the
 //! figure a player pays. Its gradient is that of a policy gradient with every action's reward known (ours).
 
-use crate::cpu::{HeadGradients, Trace};
+use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;
 use crate::infer::softmax;
 use std::ops::Range;
@@ -26,14 +26,14 @@ pub(super) fn loss(
     example: &Example,
     weight: f32,
     moves: Range<usize>,
-    trace: &Trace,
+    activations: &Activations,
     grads: &mut HeadGradients,
 ) -> Option<f64> {
     let regrets = regrets(example);
     if regrets.is_empty() {
         return None;
     }
-    let policy = softmax(&trace.policy[moves.clone()]);
+    let policy = softmax(&activations.policy[moves.clone()]);
     let expected: f32 = policy.iter().zip(&regrets).map(|(p, r)| p * r).sum();
     for ((grad, p), r) in grads.policy[moves].iter_mut().zip(&policy).zip(&regrets) {
         *grad += weight * p * (r - expected);

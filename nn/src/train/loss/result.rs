@@ -2,7 +2,7 @@
 //! (paper 004's z, as three classes).
 
 use super::entropy::{cross_entropy, one_hot};
-use crate::cpu::{HeadGradients, Trace};
+use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;
 use crate::net::layout::RESULTS;
 
@@ -11,12 +11,12 @@ pub(super) fn loss(
     example: &Example,
     weight: f32,
     p: usize,
-    trace: &Trace,
+    activations: &Activations,
     grads: &mut HeadGradients,
 ) -> Option<f64> {
     let row = p * RESULTS..(p + 1) * RESULTS;
     example.result.map(|result| {
         let target: [f32; RESULTS] = one_hot(usize::from(result.min(2)));
-        cross_entropy(&trace.result[row.clone()], &target, weight, &mut grads.result[row])
+        cross_entropy(&activations.result[row.clone()], &target, weight, &mut grads.result[row])
     })
 }

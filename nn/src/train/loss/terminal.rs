@@ -2,7 +2,7 @@
 //! predicted states knows the end (paper 000, section 3.1).
 
 use super::entropy::{cross_entropy, one_hot};
-use crate::cpu::{HeadGradients, Trace};
+use crate::cpu::{Activations, HeadGradients};
 use crate::data::{Example, Terminal};
 use crate::net::layout::TERMINALS;
 
@@ -21,10 +21,10 @@ pub(super) fn loss(
     example: &Example,
     weight: f32,
     p: usize,
-    trace: &Trace,
+    activations: &Activations,
     grads: &mut HeadGradients,
 ) -> f64 {
     let row = p * TERMINALS..(p + 1) * TERMINALS;
     let target: [f32; TERMINALS] = one_hot(class(example.terminal));
-    cross_entropy(&trace.terminal[row.clone()], &target, weight, &mut grads.terminal[row])
+    cross_entropy(&activations.terminal[row.clone()], &target, weight, &mut grads.terminal[row])
 }

@@ -3,7 +3,7 @@
 //! by 8. It stands for the next state that paper 000's model writes out (section 2).
 
 use super::entropy::{binary, cross_entropy, one_hot};
-use crate::cpu::{HeadGradients, Trace};
+use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;
 use crate::net::layout::TRANSITION_OUTPUTS;
 use crate::net::{Layout, TOKENS};
@@ -18,14 +18,14 @@ pub(super) fn loss(
     layout: &Layout,
     weight: f32,
     p: usize,
-    trace: &Trace,
+    activations: &Activations,
     grads: &mut HeadGradients,
 ) -> Option<f64> {
     let next = example.next.as_ref()?;
     let weight = weight / 8.0;
     let mut sum = 0.0;
     for t in 0..TOKENS {
-        let (logits, _) = trace.transition(layout, p, t);
+        let (logits, _) = activations.transition(layout, p, t);
         let grad = &mut grads.transition[(p * TOKENS + t) * TRANSITION_OUTPUTS..];
         let target: [f32; PIECES] = one_hot(usize::from(next.pieces[t]));
         sum += cross_entropy(&logits[..PIECES], &target, weight, &mut grad[..PIECES]);

@@ -2,7 +2,7 @@
 //! (paper 001, section 3, L_SV; paper 000 uses the same buckets for moves).
 
 use super::entropy::bucket_entropy;
-use crate::cpu::{HeadGradients, Trace};
+use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;
 use crate::net::BUCKETS;
 use crate::train::buckets::Buckets;
@@ -13,12 +13,12 @@ pub(super) fn loss(
     buckets: &Buckets,
     weight: f32,
     p: usize,
-    trace: &Trace,
+    activations: &Activations,
     grads: &mut HeadGradients,
 ) -> Option<f64> {
     let row = p * BUCKETS..(p + 1) * BUCKETS;
     example.value.is_finite().then(|| {
         let target = buckets.target(example.value);
-        bucket_entropy(&trace.value[row.clone()], target, weight, &mut grads.value[row])
+        bucket_entropy(&activations.value[row.clone()], target, weight, &mut grads.value[row])
     })
 }
