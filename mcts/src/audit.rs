@@ -2,8 +2,8 @@
 //! measurements; no search calls it.
 
 use crate::{
-    node::{Granule, State},
-    tree::{Tree, block_granules},
+    node::{Cell, NodeState},
+    tree::{Tree, block_cells},
 };
 
 /// The tree's books, between two runs.
@@ -34,20 +34,20 @@ pub struct Audit {
 impl Audit {
     pub(crate) fn of(tree: &Tree) -> Audit {
         let mut audit = Audit::default();
-        let mut granules = 0;
+        let mut cells = 0;
         let mut stack = vec![tree.root];
         while let Some(at) = stack.pop() {
             let (meta, stats) = (tree.node(at).meta(), tree.node(at).stats());
-            granules += 1;
+            cells += 1;
             audit.nodes += 1;
             audit.in_flight += stats.in_flight;
-            audit.claimed += u64::from(meta.state() == State::Claimed);
+            audit.claimed += u64::from(meta.state() == NodeState::Claimed);
             audit.proven += u64::from(meta.proof().is_some());
-            if meta.state() != State::Expanded {
+            if meta.state() != NodeState::Expanded {
                 continue;
             }
             let edges = tree.edges(meta.edges());
-            granules += block_granules(edges.len());
+            cells += block_cells(edges.len());
             audit.expanded += 1;
             let children: Vec<u32> = edges.iter().filter_map(|edge| edge.child()).collect();
             let law =
@@ -60,7 +60,7 @@ impl Audit {
             }
             stack.extend(children);
         }
-        audit.bytes = granules as u64 * size_of::<Granule>() as u64;
+        audit.bytes = cells as u64 * size_of::<Cell>() as u64;
         audit
     }
 }

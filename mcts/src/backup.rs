@@ -1,96 +1,109 @@
-//! The way up: virtual counts on and off, values into the sums, proofs towards the root. Atomic adds
-//! and one compare-exchange loop (a proof), which repeats only when another worker has got further.
+//! Backup: virtual counts on and off, values into the sums, proofs towards the root. Atomic adds and
+//! one compare-exchange loop (a proof), which repeats only when another worker has got further.
 
 use crate::{
-    node::{Fixed, Landing, Proof, State},
+    node::{Fixed, NodeState, Proof, VisitSum},
     params::VirtualCounts,
     puct::virtual_count,
     tree::Tree,
     value::Wdl,
 };
 
-/// Virtual counts on a path.
+/// The virtual counts that a playout has on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counts {
+pub enum PathCounts {
     /// As the descent leaves them: so many on every node but the last, which has none.
-    Passed(u32),
+    Descended(u32),
     /// Those of a leaf in flight: see [`virtual_count`].
-    Flying(VirtualCounts),
+    InFlight(VirtualCounts),
 }
 
-impl Counts {
+impl PathCounts {
     /// How many at `depth` of a path whose end is `leaf` deep.
     fn at(self, depth: usize, leaf: usize) -> u32 {
         match self {
-            Counts::Passed(n_min) => u32::from(depth < leaf) * n_min,
-            Counts::Flying(counts) => virtual_count(depth, leaf, counts),
+            PathCounts::Descended(count) => u32::from(depth < leaf) * count,
+            PathCounts::InFlight(counts) => virtual_count(depth, leaf, counts),
         }
     }
 }
 
 /// Raises the counts that the descent has left to those of a leaf in flight.
-pub fn launch(tree: &Tree, path: &[u32], counts: VirtualCounts) {
+pub fn put_in_flight(tree: &Tree, path: &[u32], counts: VirtualCounts) {
     let leaf = path.len() - 1;
     for (depth, &at) in path.iter().enumerate().rev() {
-        let more =
-            Counts::Flying(counts).at(depth, leaf) - Counts::Passed(counts.min).at(depth, leaf);
+        let more = PathCounts::InFlight(counts).at(depth, leaf)
+            - PathCounts::Descended(counts.min).at(depth, leaf);
         // Further up it is the least count everywhere.
         if more == 0 {
             return;
         }
-        tree.node(at).launch(more);
+        tree.node(at).add_virtual(more);
     }
 }
 
 /// Takes the counts off again, without a visit.
-pub fn undo(tree: &Tree, path: &[u32], counts: Counts) {
+pub fn undo(tree: &Tree, path: &[u32], counts: PathCounts) {
     for (depth, &at) in path.iter().enumerate() {
-        tree.node(at).undo(counts.at(depth, path.len() - 1));
+        tree.node(at).remove_virtual(counts.at(depth, path.len() - 1));
     }
 }
 
 /// Nodes this near the root lie on many paths: the root and its children.
 const NEAR: usize = 2;
 
-/// Visits on their way to the nodes near the root. Landed together, a cache line that many paths and all
+/// Visits on their way to the nodes near the root. Added together, a cache line that many paths and all
 /// workers share comes over from the other threads once and not for each path.
 #[derive(Debug, Default)]
-pub struct Arrivals(Vec<(u32, Landing)>);
+pub struct BackupBuffer(Vec<(u32, VisitSum)>);
 
-impl Arrivals {
+impl BackupBuffer {
     fn add(&mut self, at: u32, value: Fixed, count: u32) {
         let known = self.0.iter_mut().find(|(node, _)| *node == at);
-        if let Some((_, landing)) = known {
-            landing.add(value, count);
+        if let Some((_, sum)) = known {
+            sum.add(value, count);
         } else {
-            let mut landing = Landing::default();
-            landing.add(value, count);
-            self.0.push((at, landing));
+            let mut sum = VisitSum::default();
+            sum.add(value, count);
+            self.0.push((at, sum));
         }
     }
 
-    /// Lands them all.
-    pub fn land(&mut self, tree: &Tree) {
-        for (at, landing) in self.0.drain(..) {
-            tree.node(at).land_all(&landing);
+    /// Adds them all to their nodes.
+    pub fn flush(&mut self, tree: &Tree) {
+        for (at, sum) in self.0.drain(..) {
+            tree.node(at).add_visits(&sum);
         }
     }
 }
 
-/// Backs up `value`, of the side to move at the path's end, flipping it at each step, and takes the
-/// counts off in the same add. What the nodes near the root get goes to `arrivals`; the path's end has
-/// its visit at once.
-pub fn land(tree: &Tree, path: &[u32], value: Wdl, counts: Counts, arrivals: &mut Arrivals) {
-    let leaf = path.len() - 1;
-    let mut value = Fixed::new(value);
-    for (depth, &at) in path.iter().enumerate().rev() {
-        let count = counts.at(depth, leaf);
-        if depth < NEAR.min(leaf) {
-            arrivals.add(at, value, count);
-        } else {
-            tree.node(at).land(value, count);
+/// One finished playout.
+#[derive(Clone, Copy, Debug)]
+pub struct Playout<'a> {
+    /// Its nodes, root first.
+    pub path: &'a [u32],
+    /// For the side to move at the path's end.
+    pub value: Wdl,
+    /// The virtual counts it has on the path.
+    pub counts: PathCounts,
+}
+
+impl Playout<'_> {
+    /// Adds the value to every node of the path, flipping it at each step, and takes the counts off in
+    /// the same add. What the nodes near the root get goes to `buffer`; the path's end has its visit at
+    /// once.
+    pub fn back_up(&self, tree: &Tree, buffer: &mut BackupBuffer) {
+        let leaf = self.path.len() - 1;
+        let mut value = Fixed::new(self.value);
+        for (depth, &at) in self.path.iter().enumerate().rev() {
+            let count = self.counts.at(depth, leaf);
+            if depth < NEAR.min(leaf) {
+                buffer.add(at, value, count);
+            } else {
+                tree.node(at).back_up(value, count);
+            }
+            value = value.flip();
         }
-        value = value.flip();
     }
 }
 
@@ -117,7 +130,7 @@ pub fn propagate(tree: &Tree, path: &[u32]) {
 /// instant may each miss the other's; the next visit to either child asks again.
 fn conclude(tree: &Tree, at: u32) -> Option<Proof> {
     let meta = tree.node(at).meta();
-    if meta.state() != State::Expanded {
+    if meta.state() != NodeState::Expanded {
         return None;
     }
     let edges = tree.edges(meta.edges());
@@ -142,25 +155,26 @@ mod tests {
     use super::*;
     use crate::{
         node::Meta,
-        puct::Ranked,
-        tree::{Lot, MIN_BYTES, Tree},
+        tree::{ArenaChunk, MIN_BYTES, RankedEdge, Tree},
     };
 
     /// A root with `n` visited children.
     fn family(n: u16) -> (Tree, Vec<u32>) {
         let tree = Tree::new(MIN_BYTES);
-        let ranked: Vec<_> = (0..n).map(|action| Ranked { action, prior: 0.1, q: 0.5 }).collect();
-        let mut lot = Lot::default();
-        let block = tree.alloc_edges(&mut lot, &ranked).unwrap();
-        tree.root().publish(Meta::fresh(0).with_edges(block).with_state(State::Expanded));
+        let ranked: Vec<_> =
+            (0..n).map(|action| RankedEdge { action, prior: 0.1, q: 0.5 }).collect();
+        let mut chunk = ArenaChunk::default();
+        let block = tree.alloc_edges(&mut chunk, &ranked).unwrap();
+        tree.root().publish(Meta::fresh(0).with_edges(block).with_state(NodeState::Expanded));
         let edges = tree.edges(block);
-        let children = (0..n.into()).map(|at| tree.visit(&edges, at, &mut lot).unwrap()).collect();
+        let children =
+            (0..n.into()).map(|at| tree.visit(&edges, at, &mut chunk).unwrap()).collect();
         (tree, children)
     }
 
     fn prove(tree: &Tree, child: u32, proof: Proof) {
         tree.node(child)
-            .publish(Meta::fresh(0).with_state(State::Terminal).with_proof(Some(proof)));
+            .publish(Meta::fresh(0).with_state(NodeState::Terminal).with_proof(Some(proof)));
         propagate(tree, &[tree.root, child]);
     }
 
@@ -196,7 +210,7 @@ mod tests {
     #[test]
     fn a_refused_or_unfinished_sibling_proves_nothing() {
         let (tree, children) = family(2);
-        tree.node(children[1]).publish(Meta::fresh(0).with_state(State::Refused));
+        tree.node(children[1]).publish(Meta::fresh(0).with_state(NodeState::Refused));
         prove(&tree, children[0], Proof::Win(0));
         assert_eq!(tree.root().meta().proof(), None);
     }
@@ -205,40 +219,41 @@ mod tests {
     fn values_flip_on_the_way_up_and_virtual_counts_come_off() {
         let (tree, children) = family(1);
         let path = [tree.root, children[0]];
-        tree.root().launch(2);
+        tree.root().add_virtual(2);
         let counts = VirtualCounts { min: 2, max: 8 };
-        launch(&tree, &path, counts);
+        put_in_flight(&tree, &path, counts);
         assert_eq!(
             (tree.root().stats().in_flight, tree.node(children[0]).stats().in_flight),
             (4, 8)
         );
-        let mut arrivals = Arrivals::default();
-        land(&tree, &path, Wdl::WIN, Counts::Flying(counts), &mut arrivals);
+        let mut buffer = BackupBuffer::default();
+        let counts = PathCounts::InFlight(counts);
+        Playout { path: &path, value: Wdl::WIN, counts }.back_up(&tree, &mut buffer);
         assert_eq!(tree.node(children[0]).stats().mean(), Some(Wdl::WIN));
-        arrivals.land(&tree);
+        buffer.flush(&tree);
         assert_eq!(tree.root().stats().mean(), Some(Wdl::LOSS));
         assert_eq!(tree.node(children[0]).stats().mean(), Some(Wdl::WIN));
         assert!(path.iter().all(|&at| tree.node(at).stats().in_flight == 0));
-        tree.root().launch(2);
-        undo(&tree, &path, Counts::Passed(2));
+        tree.root().add_virtual(2);
+        undo(&tree, &path, PathCounts::Descended(2));
         assert!(path.iter().all(|&at| tree.node(at).stats().in_flight == 0));
     }
 
     #[test]
-    fn a_launch_ends_at_the_counts_of_the_paper_however_deep() {
+    fn a_path_in_flight_has_the_counts_of_the_paper_however_deep() {
         let (tree, children) = family(9);
         let counts = VirtualCounts { min: 2, max: 32 };
         for leaf in 1..9 {
             let path = [&[tree.root], &children[..leaf]].concat();
             for &at in &path[..leaf] {
-                tree.node(at).launch(2);
+                tree.node(at).add_virtual(2);
             }
-            launch(&tree, &path, counts);
+            put_in_flight(&tree, &path, counts);
             for (depth, &at) in path.iter().enumerate() {
                 let count = u64::from(virtual_count(depth, leaf, counts));
                 assert_eq!(tree.node(at).stats().in_flight, count, "{depth} of {leaf}");
             }
-            undo(&tree, &path, Counts::Flying(counts));
+            undo(&tree, &path, PathCounts::InFlight(counts));
         }
     }
 }

@@ -6,14 +6,14 @@
 //! no count above the cut is lost; when it is visited again it is evaluated again. Hence the law
 //! "visits = 1 + visits of the children" turns into ">=" once a tree has been compacted.
 //!
-//! Sliding follows the Compressor (Kermany and Petrank 2006): one mark bit per granule; the new place
-//! of a granule is the number of marks before it. Four passes, cost proportional to the tree. Three of
+//! Sliding follows the Compressor (Kermany and Petrank 2006): one mark bit per cell; the new place
+//! of a cell is the number of marks before it. Four passes, cost proportional to the tree. Three of
 //! them follow the tree ([`Tree::walk`]) and wait for memory, which is why they go on several threads
 //! and ask for several nodes at once; the last, along the memory, takes a twentieth of the time.
 
 use crate::{
-    node::{Meta, State},
-    tree::{Tree, block_granules},
+    node::{Meta, NodeState},
+    tree::{Tree, block_cells},
 };
 use std::{
     collections::BinaryHeap,
@@ -62,7 +62,7 @@ impl Tree {
         self.relink(threads);
         self.slide();
         *self.used.get_mut() = kept as u64;
-        log::debug!("tree compacted: {before} to {kept} granules, edges kept from bucket {cut} up");
+        log::debug!("tree compacted: {before} to {kept} cells, edges kept from bucket {cut} up");
         true
     }
 
@@ -139,7 +139,7 @@ impl Tree {
     /// the memory answers several questions at once.
     fn together(&self, stack: &mut Vec<u32>) -> [Option<(u32, Meta)>; AT_ONCE] {
         let group = [(); AT_ONCE].map(|()| stack.pop().map(|at| (at, self.node(at).meta())));
-        let expanded = |meta: &Meta| meta.state() == State::Expanded;
+        let expanded = |meta: &Meta| meta.state() == NodeState::Expanded;
         let blocks = group.iter().flatten().map(|(_, meta)| meta).filter(|meta| expanded(meta));
         std::hint::black_box(blocks.map(|meta| self.edges(meta.edges()).len()).sum::<usize>());
         group
@@ -149,9 +149,9 @@ impl Tree {
         self.marks[at as usize / 64].load(Relaxed) >> (at % 64) & 1 == 1
     }
 
-    /// What this node's edges cost: their block and a granule for each child.
+    /// What this node's edges cost: their block and a cell for each child.
     fn cost(&self, at: u32, meta: Meta) -> usize {
-        block_granules(self.edges(meta.edges()).len()) + self.children(at, meta).count()
+        block_cells(self.edges(meta.edges()).len()) + self.children(at, meta).count()
     }
 
     /// The root stands above all others, for it always keeps its edges.
@@ -167,15 +167,15 @@ impl Tree {
         (0..read).filter_map(move |i| edges.get(i).child())
     }
 
-    /// The lowest bucket all of whose nodes may keep their edges within `target` granules, and the
-    /// granules left over for nodes of the bucket below; None when stopped.
+    /// The lowest bucket all of whose nodes may keep their edges within `target` cells, and the
+    /// cells left over for nodes of the bucket below; None when stopped.
     fn cut(&self, target: usize, threads: usize, stopped: Stopped<'_>) -> Option<(usize, usize)> {
         let costs = self.walk(
             threads,
             stopped,
             || vec![0; BUCKETS + 1],
             |cost, at, meta, stack| {
-                if meta.state() == State::Expanded {
+                if meta.state() == NodeState::Expanded {
                     cost[self.bucket(at)] += self.cost(at, meta);
                     stack.extend(self.children(at, meta));
                 }
@@ -192,7 +192,7 @@ impl Tree {
 
     /// Marks what stays; false when stopped.
     fn mark(&mut self, cut: usize, spare: usize, threads: usize, stopped: Stopped<'_>) -> bool {
-        let words = self.granules.len() / 64;
+        let words = self.cells.len() / 64;
         self.marks.clear();
         self.marks.resize_with(words, AtomicU64::default);
         // Relaxed: an allowance, no more.
@@ -200,7 +200,7 @@ impl Tree {
         let tree = &*self;
         let visit = |_: &mut (), at: u32, meta: Meta, stack: &mut Vec<u32>| {
             tree.set_marks(at, 1);
-            if meta.state() != State::Expanded {
+            if meta.state() != NodeState::Expanded {
                 return;
             }
             let (bucket, cost) = (tree.bucket(at), tree.cost(at, meta));
@@ -209,7 +209,7 @@ impl Tree {
                     && spare.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(cost)).is_ok()
             };
             if bucket >= cut || lucky() {
-                let block = block_granules(tree.edges(meta.edges()).len());
+                let block = block_cells(tree.edges(meta.edges()).len());
                 tree.set_marks(meta.edges(), block);
                 // Reversed, so that what is left over goes to the best moves first, more or less.
                 stack.extend(tree.children(at, meta).rev());
@@ -219,8 +219,8 @@ impl Tree {
     }
 
     /// Relaxed: the end of the walk's scope orders the marks before whoever reads them.
-    fn set_marks(&self, at: u32, granules: usize) {
-        let (mut at, end) = (at as usize, at as usize + granules);
+    fn set_marks(&self, at: u32, cells: usize) {
+        let (mut at, end) = (at as usize, at as usize + cells);
         while at < end {
             let len = (64 - at % 64).min(end - at);
             self.marks[at / 64].fetch_or((!0 >> (64 - len)) << (at % 64), Relaxed);
@@ -228,7 +228,7 @@ impl Tree {
         }
     }
 
-    /// Counts the marks before every 64th granule; returns the number of all marks.
+    /// Counts the marks before every 64th cell; returns the number of all marks.
     fn rank(&mut self) -> usize {
         self.ranks.clear();
         let mut total = 0;
@@ -249,7 +249,7 @@ impl Tree {
     fn relink(&mut self, threads: usize) {
         let visit = |_: &mut (), at: u32, meta: Meta, stack: &mut Vec<u32>| {
             let new = match meta.state() {
-                State::Expanded if self.marked(meta.edges()) => {
+                NodeState::Expanded if self.marked(meta.edges()) => {
                     let edges = self.edges(meta.edges());
                     for (i, edge) in edges.iter().enumerate() {
                         let Some(child) = edge.child() else { continue };
@@ -264,8 +264,12 @@ impl Tree {
                     meta.with_edges(self.moved(meta.edges()))
                 }
                 // What is proven needs no edges to stay so.
-                State::Expanded if meta.proof().is_some() => meta.with_state(State::Terminal),
-                State::Expanded | State::Shed => meta.with_state(State::Fresh).with_edges(0),
+                NodeState::Expanded if meta.proof().is_some() => {
+                    meta.with_state(NodeState::Terminal)
+                }
+                NodeState::Expanded | NodeState::OutOfMemory => {
+                    meta.with_state(NodeState::Fresh).with_edges(0)
+                }
                 _ => meta,
             };
             self.node(at).publish(new);
@@ -274,7 +278,7 @@ impl Tree {
         self.root = self.moved(self.root);
     }
 
-    /// Moves the marked granules down, in order: each goes to a place that has been read already.
+    /// Moves the marked cells down, in order: each goes to a place that has been read already.
     fn slide(&mut self) {
         let mut to = 0;
         for word in 0..self.marks.len() {
@@ -284,8 +288,8 @@ impl Tree {
                 left &= left - 1;
                 if from != to {
                     for i in 0..4 {
-                        let value = *self.granules[from].0[i].get_mut();
-                        *self.granules[to].0[i].get_mut() = value;
+                        let value = *self.cells[from].0[i].get_mut();
+                        *self.cells[to].0[i].get_mut() = value;
                     }
                 }
                 to += 1;

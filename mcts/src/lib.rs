@@ -3,24 +3,24 @@
 //! One **playout** is three steps:
 //!
 //! 1. **Select** (`select`): clone the root's state and walk down, at each expanded node along the
-//!    edge with the highest PUCT score ([`puct`]), stepping the state, to a node nobody has evaluated.
+//!    edge with the highest PUCT score (`puct`), stepping the state, to a node nobody has evaluated.
 //!    One compare-exchange claims it. Virtual counts go on the path, most at the leaf, so that the next
 //!    descent looks elsewhere.
-//! 2. **Evaluate** (`batch`): a worker gathers a minibatch of claimed leaves and asks the world about
+//! 2. **Evaluate** (`worker`): a worker gathers a minibatch of claimed leaves and asks the world about
 //!    all of them at once. The batch is cut short rather than waited for, and is one leaf while the
 //!    tree is small.
 //! 3. **Back up** (`backup`): the leaf's edges are published; its value is added to every node of the
 //!    path, flipped at each ply; the virtual counts come off in the same add. A game's end is a proof,
 //!    and proofs travel up: one lost child wins, all children won loses.
 //!
-//! **The tree** (`tree`, `node`) is one reservation of 32-byte granules, all atomic words, addressed
-//! by 32-bit indices: a node is one granule, its edges a block, a child exists once it is visited. A
+//! **The tree** (`tree`, `node`) is one reservation of 32-byte cells, all atomic words, addressed
+//! by 32-bit indices: a node is one cell, its edges a block, a child exists once it is visited. A
 //! chess position takes about 320 bytes. Workers append; when the memory is full they stop, compact the
 //! tree in place (`compact`), keeping what was visited most, and go on. So a search may last for ever
 //! in any memory. Re-rooting is one assignment; what it cuts off is freed by the next compaction.
 //!
 //! **Lock-free** means: selection, expansion and backup hold no lock and wait for no flag. A node's
-//! state only moves forward, Fresh, Claimed, then Expanded, Terminal, Refused or Shed; a descent that
+//! state only moves forward, Fresh, Claimed, then Expanded, Terminal, Refused or OutOfMemory; a descent that
 //! meets a claimed leaf undoes itself (a collision). A worker that finds nothing to do sleeps until
 //! another has backed something up, a millisecond at most.
 //!
@@ -41,26 +41,30 @@
 
 mod audit;
 mod backup;
-mod batch;
 mod compact;
+mod control;
+mod job;
 mod node;
-pub mod params;
+mod params;
 mod pool;
-pub mod puct;
+mod puct;
 mod rng;
 mod root;
 mod search;
 mod select;
+mod stats;
 #[cfg(test)]
 mod tests;
 pub mod toy;
 mod tree;
-pub mod value;
-pub mod world;
+mod value;
+mod worker;
+mod world;
 
 pub use audit::Audit;
+pub use control::{Control, Patient, Snapshot, View};
 pub use params::{FinalMove, Fpu, Params, VirtualCounts, VirtualValue};
 pub use root::{Line, Race};
-pub use search::{Ancestor, Control, Outcome, Patient, Searcher, Snapshot, View};
+pub use search::{Ancestor, Outcome, Searcher};
 pub use value::Wdl;
 pub use world::{Edge, Leaf, World};

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 /// lies across two cache lines.
 #[repr(transparent)]
 #[derive(Debug, Default)]
-pub struct Granule(pub [AtomicU64; 4]);
+pub struct Cell(pub [AtomicU64; 4]);
 
 /// `counts`: visits above, virtual counts below. 26 bits hold 256 workers x 2 x 1024 leaves and
 /// collisions x 64; 38 bits of visits last three days at a million playouts a second.
@@ -24,7 +24,7 @@ const ONE: u64 = 1 << 24;
 /// How far a node has come. Only moves forward while workers run: Fresh, Claimed, then one of the
 /// others; Expanded may still become Refused (all its children refused).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum NodeState {
     /// Never evaluated.
     Fresh = 0,
     /// One worker has it in its minibatch.
@@ -36,7 +36,7 @@ pub enum State {
     /// The model's answer was no state: never chosen again.
     Refused = 4,
     /// Evaluated and backed up, but there was no room for its edges; a compaction makes it Fresh.
-    Shed = 5,
+    OutOfMemory = 5,
 }
 
 /// A result that no further search can change, for the side to move, with plies to the end of the
@@ -76,23 +76,23 @@ impl Meta {
     }
 
     #[inline]
-    pub fn state(self) -> State {
+    pub fn state(self) -> NodeState {
         match self.0 >> 48 & 7 {
-            0 => State::Fresh,
-            1 => State::Claimed,
-            2 => State::Expanded,
-            3 => State::Terminal,
-            4 => State::Refused,
-            _ => State::Shed,
+            0 => NodeState::Fresh,
+            1 => NodeState::Claimed,
+            2 => NodeState::Expanded,
+            3 => NodeState::Terminal,
+            4 => NodeState::Refused,
+            _ => NodeState::OutOfMemory,
         }
     }
 
     #[inline]
-    pub fn with_state(self, state: State) -> Meta {
+    pub fn with_state(self, state: NodeState) -> Meta {
         Meta(self.0 & !(7 << 48) | (state as u64) << 48)
     }
 
-    /// Granule index of the edge block; meaningful when Expanded.
+    /// Cell index of the edge block; meaningful when Expanded.
     #[inline]
     pub fn edges(self) -> u32 {
         self.0 as u32
@@ -173,14 +173,14 @@ impl Fixed {
 
 /// Visits on their way to a node, added up.
 #[derive(Debug, Default)]
-pub struct Landing {
+pub struct VisitSum {
     score: u64,
     draw: u64,
     /// Visits, less the virtual counts they were launched with: as in the node's own word.
     counts: u64,
 }
 
-impl Landing {
+impl VisitSum {
     /// A visit worth `value`, in exchange for `count` virtual ones.
     #[inline]
     pub fn add(&mut self, value: Fixed, count: u32) {
@@ -192,18 +192,18 @@ impl Landing {
 
 /// Counts and sums of a node, read once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stats {
+pub struct NodeStats {
     pub visits: u64,
     pub in_flight: u64,
     score: u64,
     draw: u64,
 }
 
-impl Stats {
+impl NodeStats {
     /// Without virtual counts of the reader's own.
     #[inline]
-    pub fn without(self, count: u32) -> Stats {
-        Stats { in_flight: self.in_flight.saturating_sub(u64::from(count)), ..self }
+    pub fn without(self, count: u32) -> NodeStats {
+        NodeStats { in_flight: self.in_flight.saturating_sub(u64::from(count)), ..self }
     }
 
     /// Sum of values as the side to move at the *parent* sees them: the flip of this node's own.
@@ -221,12 +221,12 @@ impl Stats {
     }
 }
 
-/// A granule read as a node.
+/// A cell read as a node.
 #[derive(Clone, Copy, Debug)]
-pub struct Node<'a>(pub &'a Granule);
+pub struct Node<'a>(pub &'a Cell);
 
 impl Node<'_> {
-    /// Makes the granule a fresh node. Relaxed: nobody else knows the index until an edge publishes it.
+    /// Makes the cell a fresh node. Relaxed: nobody else knows the index until an edge publishes it.
     #[inline]
     pub fn init(self, q: u16) {
         let [counts, score, draw, meta] = &self.0.0;
@@ -238,14 +238,14 @@ impl Node<'_> {
 
     /// Relaxed: statistics steer, they publish nothing.
     #[inline]
-    pub fn stats(self) -> Stats {
+    pub fn stats(self) -> NodeStats {
         self.with_counts(self.0.0[0].load(Relaxed))
     }
 
     #[inline]
-    fn with_counts(self, counts: u64) -> Stats {
+    fn with_counts(self, counts: u64) -> NodeStats {
         let [_, score, draw, _] = &self.0.0;
-        Stats {
+        NodeStats {
             visits: counts >> VIRTUAL_BITS,
             in_flight: counts & (VISIT - 1),
             score: score.load(Relaxed),
@@ -256,31 +256,31 @@ impl Node<'_> {
     /// Adds virtual counts; returns the statistics without them. Reading and adding at once, a worker
     /// fetches a cache line from another's core once, not twice. Relaxed: see [`Node::stats`].
     #[inline]
-    pub fn launch(self, count: u32) -> Stats {
+    pub fn add_virtual(self, count: u32) -> NodeStats {
         self.with_counts(self.0.0[0].fetch_add(u64::from(count), Relaxed))
     }
 
     /// Takes virtual counts back without a visit. Relaxed: see [`Node::stats`].
     #[inline]
-    pub fn undo(self, count: u32) {
+    pub fn remove_virtual(self, count: u32) {
         self.0.0[0].fetch_sub(u64::from(count), Relaxed);
     }
 
     /// One visit worth `value`, in exchange for `count` virtual ones. Relaxed: see [`Node::stats`].
     #[inline]
-    pub fn land(self, value: Fixed, count: u32) {
-        let mut landing = Landing::default();
-        landing.add(value, count);
-        self.land_all(&landing);
+    pub fn back_up(self, value: Fixed, count: u32) {
+        let mut sum = VisitSum::default();
+        sum.add(value, count);
+        self.add_visits(&sum);
     }
 
     /// Several visits at once. Relaxed: see [`Node::stats`].
     #[inline]
-    pub fn land_all(self, landing: &Landing) {
+    pub fn add_visits(self, sum: &VisitSum) {
         let [counts, score, draw, _] = &self.0.0;
-        score.fetch_add(landing.score, Relaxed);
-        draw.fetch_add(landing.draw, Relaxed);
-        counts.fetch_add(landing.counts, Relaxed);
+        score.fetch_add(sum.score, Relaxed);
+        draw.fetch_add(sum.draw, Relaxed);
+        counts.fetch_add(sum.counts, Relaxed);
     }
 
     /// Acquire: pairs with the Release of [`Node::publish`], so that a reader who sees Expanded also
@@ -294,7 +294,7 @@ impl Node<'_> {
     /// Relaxed: the claim hands over no data; what its owner writes is published later.
     #[inline]
     pub fn claim(self, fresh: Meta) -> bool {
-        let claimed = fresh.with_state(State::Claimed);
+        let claimed = fresh.with_state(NodeState::Claimed);
         self.0.0[3].compare_exchange(fresh.0, claimed.0, Relaxed, Relaxed).is_ok()
     }
 
@@ -315,14 +315,14 @@ impl Node<'_> {
                 (Some(Proof::Loss(old)), Proof::Loss(new)) => new != old,
                 _ => false,
             };
-            (meta.state() == State::Expanded && better).then(|| meta.with_proof(Some(proof)))
+            (meta.state() == NodeState::Expanded && better).then(|| meta.with_proof(Some(proof)))
         })
     }
 
     /// An expanded node all of whose children were refused is no state either.
     pub fn refuse(self) -> bool {
         self.update(|meta| {
-            (meta.state() == State::Expanded).then(|| meta.with_state(State::Refused))
+            (meta.state() == NodeState::Expanded).then(|| meta.with_state(NodeState::Refused))
         })
     }
 
@@ -339,18 +339,18 @@ mod tests {
 
     #[test]
     fn a_node_is_32_bytes() {
-        assert_eq!(size_of::<Granule>(), 32);
+        assert_eq!(size_of::<Cell>(), 32);
     }
 
     #[test]
     fn meta_fields_do_not_touch_each_other() {
         for state in [
-            State::Fresh,
-            State::Claimed,
-            State::Expanded,
-            State::Terminal,
-            State::Refused,
-            State::Shed,
+            NodeState::Fresh,
+            NodeState::Claimed,
+            NodeState::Expanded,
+            NodeState::Terminal,
+            NodeState::Refused,
+            NodeState::OutOfMemory,
         ] {
             for proof in [None, Some(Proof::Win(2047)), Some(Proof::Draw), Some(Proof::Loss(1))] {
                 let meta =
@@ -366,15 +366,15 @@ mod tests {
     }
 
     #[test]
-    fn landing_takes_off_exactly_what_was_launched() {
-        let granule = Granule::default();
-        let node = Node(&granule);
+    fn a_backup_takes_off_exactly_the_virtual_counts_it_is_told() {
+        let cell = Cell::default();
+        let node = Node(&cell);
         node.init(0);
-        node.launch(8);
-        node.launch(2);
+        node.add_virtual(8);
+        node.add_virtual(2);
         assert_eq!((node.stats().visits, node.stats().in_flight), (0, 10));
-        node.land(Fixed::new(Wdl { win: 0.5, draw: 0.25, loss: 0.25 }), 8);
-        node.undo(2);
+        node.back_up(Fixed::new(Wdl { win: 0.5, draw: 0.25, loss: 0.25 }), 8);
+        node.remove_virtual(2);
         let stats = node.stats();
         assert_eq!((stats.visits, stats.in_flight), (1, 0));
         assert_eq!(stats.mean(), Some(Wdl { win: 0.5, draw: 0.25, loss: 0.25 }));
@@ -383,20 +383,20 @@ mod tests {
 
     #[test]
     fn only_one_claim_wins() {
-        let granule = Granule::default();
-        let node = Node(&granule);
+        let cell = Cell::default();
+        let node = Node(&cell);
         let fresh = node.meta();
         assert!(node.claim(fresh));
         assert!(!node.claim(fresh));
-        assert_eq!(node.meta().state(), State::Claimed);
+        assert_eq!(node.meta().state(), NodeState::Claimed);
     }
 
     #[test]
     fn wins_only_get_shorter_and_results_never_change() {
-        let granule = Granule::default();
-        let node = Node(&granule);
+        let cell = Cell::default();
+        let node = Node(&cell);
         assert!(!node.prove(Proof::Win(3)), "a fresh node has nothing to prove");
-        node.publish(Meta::fresh(0).with_state(State::Expanded));
+        node.publish(Meta::fresh(0).with_state(NodeState::Expanded));
         assert!(node.prove(Proof::Win(5)));
         assert!(!node.prove(Proof::Win(7)));
         assert!(node.prove(Proof::Win(3)));

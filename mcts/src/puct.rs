@@ -3,16 +3,9 @@
 
 use crate::{
     params::{Params, VirtualCounts, VirtualValue},
+    tree::RankedEdge,
     world::Edge,
 };
-
-/// An edge with its final prior, as the tree will keep it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ranked<A> {
-    pub action: A,
-    pub prior: f32,
-    pub q: f32,
-}
 
 /// Turns a model's edges into priors; keeps its memory from one state to the next.
 #[derive(Debug)]
@@ -22,7 +15,7 @@ pub struct Ranker<A> {
     prior: Vec<f32>,
     /// Prior and edge as a number that sorts by falling prior.
     order: Vec<u64>,
-    ranked: Vec<Ranked<A>>,
+    ranked: Vec<RankedEdge<A>>,
 }
 
 impl<A> Default for Ranker<A> {
@@ -39,7 +32,7 @@ impl<A: Copy> Ranker<A> {
     /// first; one without mass leaves Eq. 1 alone. Equal priors keep the world's order.
     ///
     /// None if any number is not finite.
-    pub fn rank(&mut self, edges: &[Edge<A>], params: &Params) -> Option<&[Ranked<A>]> {
+    pub fn rank(&mut self, edges: &[Edge<A>], params: &Params) -> Option<&[RankedEdge<A>]> {
         if edges.iter().any(|e| !e.q.is_finite() || !e.policy.is_finite()) {
             return None;
         }
@@ -73,7 +66,7 @@ impl<A: Copy> Ranker<A> {
         self.ranked.clear();
         self.ranked.extend(self.order.iter().map(|&key| {
             let i = key as u32 as usize;
-            Ranked { action: edges[i].action, prior: self.prior[i], q: unit(edges[i].q) }
+            RankedEdge { action: edges[i].action, prior: self.prior[i], q: unit(edges[i].q) }
         }));
         Some(&self.ranked)
     }
@@ -112,7 +105,7 @@ pub fn c_puct(visits: f32, params: &Params) -> f32 {
 
 /// What PUCT needs to know of one edge. `value` is the sum over `visits`, mover's view.
 #[derive(Clone, Copy, Debug)]
-pub struct Arm {
+pub struct EdgeStats {
     pub prior: f32,
     pub fpu: f32,
     pub visits: u64,
@@ -122,20 +115,20 @@ pub struct Arm {
 
 /// Q of an edge with its virtual counts: the mean, counting visits under way as `kind` says.
 #[inline]
-pub fn q(arm: &Arm, kind: VirtualValue) -> f32 {
+pub fn q(edge: &EdgeStats, kind: VirtualValue) -> f32 {
     let visits = match kind {
-        VirtualValue::Loss => arm.visits + arm.in_flight,
-        VirtualValue::Mean => arm.visits,
+        VirtualValue::Loss => edge.visits + edge.in_flight,
+        VirtualValue::Mean => edge.visits,
     };
-    // Signed: see `Stats::parents_value`.
-    if visits == 0 { arm.fpu } else { (arm.value / visits as i64 as f64) as f32 }
+    // Signed: see `NodeStats::parents_value`.
+    if visits == 0 { edge.fpu } else { (edge.value / visits as i64 as f64) as f32 }
 }
 
 /// PUCT of one edge: Q + U, `U = exploration * P / (1 + n)`, where `exploration` is
 /// `c_puct * sqrt(N)` of the parent and n counts visits under way.
 #[inline]
-pub fn score(q: f32, arm: &Arm, exploration: f32) -> f32 {
-    q + exploration * arm.prior / (1 + arm.visits + arm.in_flight) as i64 as f32
+pub fn score(q: f32, edge: &EdgeStats, exploration: f32) -> f32 {
+    q + exploration * edge.prior / (1 + edge.visits + edge.in_flight) as i64 as f32
 }
 
 /// [`score`] of an edge that was never visited.
@@ -184,12 +177,12 @@ mod tests {
             .collect()
     }
 
-    fn priors(edges: &[Edge<u16>], params: &Params) -> Option<Vec<Ranked<u16>>> {
+    fn priors(edges: &[Edge<u16>], params: &Params) -> Option<Vec<RankedEdge<u16>>> {
         Ranker::default().rank(edges, params).map(<[_]>::to_vec)
     }
 
     /// What [`Ranker`] does, by sorting everything twice.
-    fn by_sorting(edges: &[Edge<u16>], params: &Params) -> Vec<Ranked<u16>> {
+    fn by_sorting(edges: &[Edge<u16>], params: &Params) -> Vec<RankedEdge<u16>> {
         let n = edges.len();
         let mut best: Vec<usize> = (0..n).collect();
         let (q, policy) = (|i: usize| unit(edges[i].q), |i: usize| edges[i].policy.max(0.0));
@@ -205,8 +198,8 @@ mod tests {
             }
             (1.0 - params.policy_share) * eq1 + params.policy_share * policy(i) / mass
         };
-        let ranked = |i: usize| Ranked { action: edges[i].action, prior: prior(i), q: q(i) };
-        let mut all: Vec<Ranked<u16>> = (0..n).map(ranked).collect();
+        let ranked = |i: usize| RankedEdge { action: edges[i].action, prior: prior(i), q: q(i) };
+        let mut all: Vec<RankedEdge<u16>> = (0..n).map(ranked).collect();
         all.sort_by(|a, b| b.prior.total_cmp(&a.prior));
         all
     }
@@ -278,10 +271,10 @@ mod tests {
 
     #[test]
     fn virtual_loss_lowers_q_and_virtual_mean_does_not() {
-        let arm = Arm { prior: 0.5, fpu: 0.3, visits: 2, in_flight: 2, value: 1.0 };
-        assert_eq!(q(&arm, VirtualValue::Loss), 0.25);
-        assert_eq!(q(&arm, VirtualValue::Mean), 0.5);
-        let fresh = Arm { visits: 0, in_flight: 0, value: 0.0, ..arm };
+        let edge = EdgeStats { prior: 0.5, fpu: 0.3, visits: 2, in_flight: 2, value: 1.0 };
+        assert_eq!(q(&edge, VirtualValue::Loss), 0.25);
+        assert_eq!(q(&edge, VirtualValue::Mean), 0.5);
+        let fresh = EdgeStats { visits: 0, in_flight: 0, value: 0.0, ..edge };
         assert_eq!(q(&fresh, VirtualValue::Loss), 0.3);
         assert_eq!((score(0.3, &fresh, 2.0), fresh_score(0.3, 0.5, 2.0)), (1.3, 1.3));
     }

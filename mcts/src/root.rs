@@ -2,7 +2,7 @@
 //! principal variations after it. Reads the tree; changes nothing in it.
 
 use crate::{
-    node::{Node, Proof, State},
+    node::{Node, NodeState, Proof},
     params::{FinalMove, Params},
     rng::Rng,
     tree::{EdgeWord, Tree},
@@ -40,7 +40,7 @@ pub struct Race {
 /// The root's priors and moves as this run sees them. The tree keeps the priors without noise, so
 /// that none of it stays when the tree is reused.
 #[derive(Debug, Default)]
-pub struct Guide {
+pub struct RootPolicy {
     /// By edge; empty = all allowed.
     allowed: Vec<bool>,
     /// By edge; empty = none.
@@ -48,12 +48,12 @@ pub struct Guide {
     epsilon: f32,
 }
 
-impl Guide {
+impl RootPolicy {
     /// For the expanded root of `tree`: only `actions`, unless none of them is among its edges.
-    pub fn new(tree: &Tree, actions: &[u16], params: &Params) -> Guide {
+    pub fn new(tree: &Tree, actions: &[u16], params: &Params) -> RootPolicy {
         let meta = tree.root().meta();
-        if meta.state() != State::Expanded {
-            return Guide::default();
+        if meta.state() != NodeState::Expanded {
+            return RootPolicy::default();
         }
         let edges = tree.edges(meta.edges());
         let mut allowed: Vec<bool> = edges.iter().map(|e| actions.contains(&e.action())).collect();
@@ -65,7 +65,7 @@ impl Guide {
             let mut rng = Rng::lane(params.seed, u64::MAX);
             noise = rng.dirichlet(f64::from(params.noise_alpha), edges.len());
         }
-        Guide { allowed, noise, epsilon: params.noise_epsilon }
+        RootPolicy { allowed, noise, epsilon: params.noise_epsilon }
     }
 
     pub fn allows(&self, at: usize) -> bool {
@@ -106,7 +106,7 @@ impl Candidate {
         if let Some(child) = edge.child() {
             let (meta, stats) = (tree.node(child).meta(), tree.node(child).stats());
             candidate.visits = stats.visits;
-            candidate.refused = meta.state() == State::Refused;
+            candidate.refused = meta.state() == NodeState::Refused;
             candidate.proof = meta.proof().map(|proof| match proof {
                 Proof::Win(plies) => Proof::Loss(plies + 1),
                 Proof::Draw => Proof::Draw,
@@ -149,9 +149,14 @@ impl Candidate {
 }
 
 /// The moves of an expanded node, best first; empty for any other node.
-pub fn candidates(tree: &Tree, node: Node<'_>, guide: &Guide, rule: FinalMove) -> Vec<Candidate> {
+pub fn candidates(
+    tree: &Tree,
+    node: Node<'_>,
+    root_policy: &RootPolicy,
+    rule: FinalMove,
+) -> Vec<Candidate> {
     let meta = node.meta();
-    if meta.state() != State::Expanded {
+    if meta.state() != NodeState::Expanded {
         return Vec::new();
     }
     let draw = node.stats().mean().map_or(0.0, |mean| mean.draw);
@@ -159,7 +164,7 @@ pub fn candidates(tree: &Tree, node: Node<'_>, guide: &Guide, rule: FinalMove) -
         .edges(meta.edges())
         .iter()
         .enumerate()
-        .filter(|&(at, _)| guide.allows(at))
+        .filter(|&(at, _)| root_policy.allows(at))
         .map(|(_, edge)| Candidate::new(tree, edge, draw))
         .collect();
     moves.sort_by(|a, b| a.order(b, rule));
@@ -169,11 +174,11 @@ pub fn candidates(tree: &Tree, node: Node<'_>, guide: &Guide, rule: FinalMove) -
 /// The best `multipv` lines of the root.
 pub fn lines<A: From<u16>>(
     tree: &Tree,
-    guide: &Guide,
+    root_policy: &RootPolicy,
     rule: FinalMove,
     multipv: usize,
 ) -> Vec<Line<A>> {
-    candidates(tree, tree.root(), guide, rule)
+    candidates(tree, tree.root(), root_policy, rule)
         .iter()
         .take(multipv)
         .map(|first| {
@@ -195,17 +200,17 @@ pub fn lines<A: From<u16>>(
 }
 
 fn best_reply(tree: &Tree, at: u32, rule: FinalMove) -> Option<Candidate> {
-    let best = *candidates(tree, tree.node(at), &Guide::default(), rule).first()?;
+    let best = *candidates(tree, tree.node(at), &RootPolicy::default(), rule).first()?;
     (best.visits > 0 && !best.refused).then_some(best)
 }
 
 /// How the visits are spread over the root's moves.
-pub fn race(tree: &Tree, guide: &Guide) -> Race {
+pub fn race(tree: &Tree, root_policy: &RootPolicy) -> Race {
     let meta = tree.root().meta();
     let mut race = Race::default();
-    if meta.state() == State::Expanded {
+    if meta.state() == NodeState::Expanded {
         for (at, edge) in tree.edges(meta.edges()).iter().enumerate() {
-            if !guide.allows(at) {
+            if !root_policy.allows(at) {
                 continue;
             }
             race.moves += 1;

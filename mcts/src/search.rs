@@ -1,122 +1,21 @@
-//! The facade: what the engine sees of the search. Owns tree, root state and parameters, and runs the
-//! phases of the pool; no formula and no atomic lives here.
+//! The facade: what the engine sees of the search. Owns tree, root state and parameters, and lets the
+//! workers run; no formula and no atomic lives here.
 
 use crate::{
     audit::Audit,
-    batch::{Ended, Worker},
-    node::{Proof, State},
+    control::{Control, Snapshot, View},
+    job::Job,
+    node::NodeState,
     params::Params,
-    pool::{self, Halt, Job, Tally},
+    pool,
     rng::Rng,
-    root::{self, Guide, Line, Race},
+    root::RootPolicy,
+    stats::{RunStats, StopReason},
     tree::Tree,
+    worker::{Ended, Worker},
     world::World,
 };
 use crossbeam::utils::CachePadded;
-use std::{marker::PhantomData, ops::ControlFlow, time::Duration};
-
-/// Where a search stands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Snapshot<A> {
-    /// Playouts of this run plus visits kept from earlier runs.
-    pub nodes: u64,
-    /// Playouts of this run alone.
-    pub playouts: u64,
-    /// Mean depth of this run's playouts, and the deepest.
-    pub depth: u32,
-    pub seldepth: u32,
-    /// Permille of the tree's memory in use.
-    pub hashfull: u32,
-    /// Best first, by the final-move rule.
-    pub lines: Vec<Line<A>>,
-    /// States answered `Refused`.
-    pub refused: u64,
-    pub collisions: u64,
-}
-
-/// What a running search shows its controller. Cheap except `snapshot`.
-pub struct View<'a, W: World> {
-    tree: &'a Tree,
-    guide: &'a Guide,
-    params: &'a Params,
-    tally: &'a Tally,
-    world: PhantomData<fn() -> W>,
-}
-
-impl<W: World> View<'_, W> {
-    /// Playouts of this run.
-    pub fn playouts(&self) -> u64 {
-        self.tally.playouts()
-    }
-
-    /// Time since `run` was called.
-    pub fn elapsed(&self) -> Duration {
-        self.tally.started.elapsed()
-    }
-
-    /// How the visits are spread over the root's moves.
-    pub fn root_race(&self) -> Race {
-        root::race(self.tree, self.guide)
-    }
-
-    /// Mate distance of the best line, as [`Line::mate_plies`].
-    pub fn mate_plies(&self) -> Option<i32> {
-        root::candidates(self.tree, self.tree.root(), self.guide, self.params.final_move)
-            .first()
-            .and_then(root::Candidate::mate_plies)
-    }
-
-    /// True when the root's result is proven, draws included: more search finds nothing but
-    /// shorter mates.
-    pub fn proven(&self) -> bool {
-        let best =
-            root::candidates(self.tree, self.tree.root(), self.guide, self.params.final_move);
-        match best.first().and_then(|best| best.proof) {
-            Some(Proof::Win(_)) => true,
-            Some(_) => best.iter().all(|c| c.proof.is_some()),
-            None => false,
-        }
-    }
-
-    /// The best `multipv` lines and the counters.
-    pub fn snapshot(&self, multipv: usize) -> Snapshot<W::Action> {
-        let (depth, seldepth) = self.tally.depths();
-        Snapshot {
-            nodes: self.tally.kept + self.tally.playouts(),
-            playouts: self.tally.playouts(),
-            depth,
-            seldepth,
-            hashfull: self.tree.hashfull(),
-            lines: root::lines(self.tree, self.guide, self.params.final_move, multipv),
-            refused: self.tally.refused(),
-            collisions: self.tally.collisions(),
-        }
-    }
-}
-
-/// The engine's hand on a running search.
-pub trait Control<W: World>: Sync {
-    /// Asked by the calling thread (worker 0) after each of its minibatches, and at once after the
-    /// root's evaluation. May print. Must be quick.
-    fn tick(&self, view: &View<'_, W>) -> ControlFlow<()>;
-    /// Polled by every worker between minibatches and between descents; true ends the search at once.
-    /// Only the root's own evaluation is not given up, so that there is a move.
-    fn stopped(&self) -> bool;
-}
-
-/// A control that lets the search run to its playout limit.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Patient;
-
-impl<W: World> Control<W> for Patient {
-    fn tick(&self, _: &View<'_, W>) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    fn stopped(&self) -> bool {
-        false
-    }
-}
 
 /// How a run ended.
 #[derive(Debug)]
@@ -242,7 +141,8 @@ impl<W: World> Searcher<W> {
         let root = self.tree.descend(from, path.iter().map(|&action| action.into()))?;
         // Anything but Expanded is evaluated anew: a proven node may have lost its edges, a refused
         // one is a real position after all, and path-dependent ends are no statistics of its own.
-        (self.tree.node(root).meta().state() == State::Expanded).then_some((from, root))
+        let state = self.tree.node(root).meta().state();
+        (state == NodeState::Expanded).then_some((from, root))
     }
 
     /// Restricts the root to these actions (`searchmoves`); empty, or none of them legal = all.
@@ -265,74 +165,72 @@ impl<W: World> Searcher<W> {
     ) -> Outcome<W::Action, W::Error> {
         // 256: the width of a node's count of visits in flight (see `node`).
         let threads = threads.clamp(1, 256);
-        let tally = Tally::new(self.tree.root().stats().visits, max_playouts);
+        let stats = RunStats::new(self.tree.root().stats().visits, max_playouts);
         // Apart, for their owners write them all the time.
         let mut rngs: Vec<CachePadded<Rng>> = (0..threads as u64)
             .map(|lane| CachePadded::new(Rng::lane(self.params.seed, lane)))
             .collect();
         let Some(state) = self.state.take() else {
-            return self.outcome(&tally, &Guide::default(), None);
+            return self.outcome(&stats, &RootPolicy::default(), None);
         };
+        let unrestricted = RootPolicy::default();
         let mut error = None;
-        let mut guide = None;
+        let mut root_policy = None;
         loop {
             let root = self.tree.root().meta().state();
-            if root == State::Expanded && guide.is_none() {
-                guide = Some(Guide::new(&self.tree, &self.restriction, &self.params));
+            let expanded = root == NodeState::Expanded;
+            if expanded && root_policy.is_none() {
+                root_policy = Some(RootPolicy::new(&self.tree, &self.restriction, &self.params));
             }
-            let none = Guide::default();
-            let guide = guide.as_ref().unwrap_or(&none);
-            let (tree, params, tally) = (&self.tree, &self.params, &tally);
             let job = Job {
                 world,
-                tree,
-                params,
+                tree: &self.tree,
+                params: &self.params,
                 state: &state,
-                guide,
-                tally,
+                root_policy: root_policy.as_ref().unwrap_or(&unrestricted),
+                stats: &stats,
                 control,
                 threads,
                 max_playouts,
             };
-            let view = View { tree, guide, params, tally, world: PhantomData };
             let ended = match root {
                 // The root is evaluated alone and before all else, even by a search already stopped.
-                State::Fresh => {
+                NodeState::Fresh => {
                     let mut worker = Worker::new(&job, &mut rngs[0]);
                     let error = worker.step(false).err();
                     vec![worker.end(error)]
                 }
-                State::Expanded if control.tick(&view).is_break() => break,
-                State::Expanded => pool::phase(&job, &view, &mut rngs),
+                NodeState::Expanded if control.tick(&job.view()).is_break() => break,
+                NodeState::Expanded => pool::run_workers(&job, &mut rngs),
                 // No room for the root's own edges.
-                State::Shed => {
-                    tally.halt(Halt::Full);
+                NodeState::OutOfMemory => {
+                    stats.stop(StopReason::MemoryFull);
                     Vec::new()
                 }
-                State::Claimed | State::Terminal | State::Refused => break,
+                NodeState::Claimed | NodeState::Terminal | NodeState::Refused => break,
             };
             for Ended { error: failed, abandoned } in ended {
                 error = error.or(failed);
                 abandoned.into_iter().for_each(|at| self.tree.release(at));
             }
-            match tally.take_halt() {
+            match stats.take_stop_reason() {
                 _ if error.is_some() => break,
-                Halt::Stop => break,
+                Some(StopReason::SearchOver) => break,
                 // A search at its end has no use for room, and making it takes time.
-                Halt::Full if root == State::Expanded && !tally.tickets_left() => break,
-                Halt::Full => {
-                    let idle = || root == State::Expanded && control.stopped();
-                    if !self.tree.compact(threads, &idle) {
+                Some(StopReason::MemoryFull) if expanded && !stats.any_playouts_left() => break,
+                Some(StopReason::MemoryFull) => {
+                    let stopped = || expanded && control.stopped();
+                    if !self.tree.compact(threads, &stopped) {
                         break;
                     }
                     self.former = None;
                 }
-                Halt::None if root == State::Expanded || !tally.tickets_left() => break,
-                Halt::None => {}
+                None if expanded || !stats.any_playouts_left() => break,
+                None => {}
             }
         }
         self.state = Some(state);
-        self.outcome(&tally, &guide.unwrap_or_default(), error)
+        self.outcome(&stats, &root_policy.unwrap_or_default(), error)
     }
 
     /// Walks the whole tree and adds up what must hold between runs. For tests and for measuring.
@@ -357,12 +255,11 @@ impl<W: World> Searcher<W> {
 
     fn outcome(
         &self,
-        tally: &Tally,
-        guide: &Guide,
+        stats: &RunStats,
+        root_policy: &RootPolicy,
         error: Option<W::Error>,
     ) -> Outcome<W::Action, W::Error> {
-        let view: View<'_, W> =
-            View { tree: &self.tree, guide, params: &self.params, tally, world: PhantomData };
+        let view: View<'_, W> = View::new(&self.tree, root_policy, &self.params, stats);
         let snapshot = view.snapshot(usize::MAX);
         let line = snapshot.lines.first();
         let best = line.and_then(|line| line.moves.first().copied());

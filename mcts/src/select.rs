@@ -1,13 +1,14 @@
-//! One descent: from the root along PUCT's choices to a leaf. Reads atomics, claims the leaf with one
-//! compare-exchange, never waits: what cannot be had at once is reported as a [`Descent`].
+//! Selection: one descent from the root along the highest PUCT scores to a leaf. Reads atomics, claims
+//! the leaf with one compare-exchange, never waits: what cannot be had at once is reported as a
+//! [`Descent`].
 
 use crate::{
-    node::{Proof, State, Stats},
+    job::Job,
+    node::{NodeState, NodeStats, Proof, from_unit16},
     params::Fpu,
-    pool::Job,
-    puct::{self, Arm},
+    puct::{self, EdgeStats},
     rng::Rng,
-    tree::{Edges, Lot},
+    tree::{ArenaChunk, Edges},
     value::Wdl,
     world::World,
 };
@@ -21,9 +22,9 @@ pub enum Descent {
     /// At a node another playout has in flight.
     Collision,
     /// At an edge whose child finds no room in the arena.
-    Full,
+    OutOfMemory,
     /// At a root none of whose moves may be chosen.
-    Exhausted,
+    NoMove,
 }
 
 /// What a descent fills in; used again and again, so that descending allocates nothing.
@@ -34,118 +35,133 @@ pub struct Slot<S> {
     pub state: S,
 }
 
-/// Descends once. Puts the virtual count `n_min` on every node it leaves, so that another worker on its
-/// heels looks elsewhere; the path's end has none of it yet. On the root, where all workers meet, the
-/// worker has put `ahead` of them before, for this descent and later ones.
-pub fn descend<W: World>(
-    job: &Job<'_, W>,
-    rng: &mut Rng,
-    lot: &mut Lot,
-    slot: &mut Slot<W::State>,
-    (n_min, ahead): (u32, u32),
-) -> Descent {
-    let tree = job.tree;
-    let Slot { path, state } = slot;
-    state.clone_from(job.state);
-    let mut at = tree.root;
-    path.clear();
-    path.push(at);
-    loop {
-        let node = tree.node(at);
-        let meta = node.meta();
-        match meta.state() {
-            State::Fresh if node.claim(meta) => return Descent::Leaf,
-            State::Fresh | State::Claimed => return Descent::Collision,
-            State::Refused => {
-                return if path.len() == 1 { Descent::Exhausted } else { Descent::Collision };
-            }
-            State::Shed => return Descent::Full,
-            State::Terminal => {
-                // A terminal is published after its first visit, so it has a mean.
-                let mean = || node.stats().mean().unwrap_or(Wdl::DRAW);
-                return Descent::End(meta.proof().map_or_else(mean, Proof::wdl));
-            }
-            State::Expanded => {}
-        }
-        // The root goes on when it is proven: its moves still have to be told apart.
-        let root = path.len() == 1;
-        if !root && let Some(proof) = meta.proof() {
-            return Descent::End(proof.wdl());
-        }
-        let edges = tree.edges(meta.edges());
-        let stats = if root { node.stats().without(ahead) } else { node.launch(n_min) };
-        let passed = if root { 0 } else { n_min };
-        let Some(pick) = choose(job, &edges, stats, root, rng) else {
-            node.undo(passed);
-            if root {
-                return Descent::Exhausted;
-            }
-            node.refuse();
-            return Descent::Collision;
-        };
-        let Some(child) = tree.visit(&edges, pick, lot) else {
-            node.undo(passed);
-            return Descent::Full;
-        };
-        path.push(child);
-        if let Some(end) = job.world.step(state, W::Action::from(edges.get(pick).action())) {
-            return Descent::End(end);
-        }
-        at = child;
+impl<S> Slot<S> {
+    /// The node at the path's end.
+    pub fn end(&self) -> u32 {
+        self.path[self.path.len() - 1]
     }
 }
 
-/// The edge with the highest PUCT score; among equals a random one. Refused children are out of the
-/// question; proven losses are taken only when there is nothing else.
-fn choose<W: World>(
-    job: &Job<'_, W>,
-    edges: &Edges<'_>,
-    stats: Stats,
-    root: bool,
-    rng: &mut Rng,
-) -> Option<usize> {
-    let (tree, params) = (job.tree, job.params);
-    let visits = (stats.visits + stats.in_flight).max(1) as f32;
-    let exploration = puct::c_puct(visits, params) * visits.sqrt();
-    let parent_fpu = match params.fpu {
-        Fpu::ActionValue => None,
-        Fpu::ParentQ { reduction } => {
-            let mass: f32 = edges.iter().filter(|e| e.child().is_some()).map(|e| e.prior()).sum();
-            Some((stats.mean().map_or(0.5, Wdl::q) - reduction * mass.sqrt()).max(0.0))
-        }
-    };
-    let (mut open, mut losing) = (Best::default(), Best::default());
-    for (at, edge) in edges.iter().enumerate() {
-        let mut prior = edge.prior();
-        if root {
-            if !job.guide.allows(at) {
-                continue;
+/// What one worker descends with.
+pub struct Selector<'a, W: World> {
+    /// Shared by all workers.
+    pub job: &'a Job<'a, W>,
+    /// Breaks ties.
+    pub rng: &'a mut Rng,
+    /// Room for new nodes.
+    pub chunk: &'a mut ArenaChunk,
+    /// Virtual count to put on every node below the root that a descent leaves, so that another worker
+    /// on its heels looks elsewhere. The path's end has none of it yet.
+    pub count: u32,
+    /// Virtual counts that this worker has put on the root for this descent and later ones: all
+    /// workers meet there.
+    pub root_count: u32,
+}
+
+impl<W: World> Selector<'_, W> {
+    /// Descends once.
+    pub fn descend(&mut self, slot: &mut Slot<W::State>) -> Descent {
+        let tree = self.job.tree;
+        let Slot { path, state } = slot;
+        state.clone_from(self.job.state);
+        let mut at = tree.root;
+        path.clear();
+        path.push(at);
+        loop {
+            let node = tree.node(at);
+            let meta = node.meta();
+            // The root goes on when it is proven: its moves still have to be told apart.
+            let is_root = path.len() == 1;
+            match meta.state() {
+                NodeState::Fresh if node.claim(meta) => return Descent::Leaf,
+                NodeState::Fresh | NodeState::Claimed => return Descent::Collision,
+                NodeState::Refused if is_root => return Descent::NoMove,
+                NodeState::Refused => return Descent::Collision,
+                NodeState::OutOfMemory => return Descent::OutOfMemory,
+                NodeState::Terminal => {
+                    // A terminal is published after its first visit, so it has a mean.
+                    let mean = || node.stats().mean().unwrap_or(Wdl::DRAW);
+                    return Descent::End(meta.proof().map_or_else(mean, Proof::wdl));
+                }
+                NodeState::Expanded => {}
             }
-            prior = job.guide.prior(at, prior);
+            if !is_root && let Some(proof) = meta.proof() {
+                return Descent::End(proof.wdl());
+            }
+            let edges = tree.edges(meta.edges());
+            let (stats, count) = if is_root {
+                (node.stats().without(self.root_count), 0)
+            } else {
+                (node.add_virtual(self.count), self.count)
+            };
+            let Some(choice) = self.choose(&edges, stats, is_root) else {
+                node.remove_virtual(count);
+                if is_root {
+                    return Descent::NoMove;
+                }
+                node.refuse();
+                return Descent::Collision;
+            };
+            let Some(child) = tree.visit(&edges, choice, self.chunk) else {
+                node.remove_virtual(count);
+                return Descent::OutOfMemory;
+            };
+            path.push(child);
+            let action = W::Action::from(edges.get(choice).action());
+            if let Some(end) = self.job.world.step(state, action) {
+                return Descent::End(end);
+            }
+            at = child;
         }
-        let Some(child) = edge.child() else {
-            let q = parent_fpu.unwrap_or_else(|| crate::node::from_unit16(edge.q_bits()));
-            open.offer(at, puct::fresh_score(q, prior, exploration), rng);
-            continue;
-        };
-        let child = tree.node(child);
-        let (meta, stats) = (child.meta(), child.stats());
-        let arm = Arm {
-            prior,
-            fpu: parent_fpu.unwrap_or_else(|| meta.q()),
-            visits: stats.visits,
-            in_flight: stats.in_flight,
-            value: stats.parents_value(),
-        };
-        let (best, q) = match meta.proof() {
-            _ if meta.state() == State::Refused => continue,
-            Some(proof @ Proof::Win(_)) => (&mut losing, proof.wdl().flip().q()),
-            Some(proof) => (&mut open, proof.wdl().flip().q()),
-            None => (&mut open, puct::q(&arm, params.virtual_value)),
-        };
-        best.offer(at, puct::score(q, &arm, exploration), rng);
     }
-    open.at.or(losing.at)
+
+    /// The edge with the highest PUCT score; among equals a random one. Refused children are out of
+    /// the question; proven losses are taken only when there is nothing else.
+    fn choose(&mut self, edges: &Edges<'_>, stats: NodeStats, is_root: bool) -> Option<usize> {
+        let Job { tree, params, root_policy, .. } = *self.job;
+        let visits = (stats.visits + stats.in_flight).max(1) as f32;
+        let exploration = puct::c_puct(visits, params) * visits.sqrt();
+        let parent_fpu = match params.fpu {
+            Fpu::ActionValue => None,
+            Fpu::ParentQ { reduction } => {
+                let visited = edges.iter().filter(|edge| edge.child().is_some());
+                let mass: f32 = visited.map(|edge| edge.prior()).sum();
+                Some((stats.mean().map_or(0.5, Wdl::q) - reduction * mass.sqrt()).max(0.0))
+            }
+        };
+        let (mut open, mut losing) = (Best::default(), Best::default());
+        for (at, edge) in edges.iter().enumerate() {
+            let mut prior = edge.prior();
+            if is_root {
+                if !root_policy.allows(at) {
+                    continue;
+                }
+                prior = root_policy.prior(at, prior);
+            }
+            let Some(child) = edge.child() else {
+                let q = parent_fpu.unwrap_or_else(|| from_unit16(edge.q_bits()));
+                open.offer(at, puct::fresh_score(q, prior, exploration), self.rng);
+                continue;
+            };
+            let child = tree.node(child);
+            let (meta, stats) = (child.meta(), child.stats());
+            let edge = EdgeStats {
+                prior,
+                fpu: parent_fpu.unwrap_or_else(|| meta.q()),
+                visits: stats.visits,
+                in_flight: stats.in_flight,
+                value: stats.parents_value(),
+            };
+            let (best, q) = match meta.proof() {
+                _ if meta.state() == NodeState::Refused => continue,
+                Some(proof @ Proof::Win(_)) => (&mut losing, proof.wdl().flip().q()),
+                Some(proof) => (&mut open, proof.wdl().flip().q()),
+                None => (&mut open, puct::q(&edge, params.virtual_value)),
+            };
+            best.offer(at, puct::score(q, &edge, exploration), self.rng);
+        }
+        open.at.or(losing.at)
+    }
 }
 
 /// The best offer so far; among equals each has the same chance.

@@ -1,16 +1,13 @@
-//! The arena: granules of 32 bytes in one reservation that never grows beyond its budget. A node is
-//! one granule; the edges of an expanded node are one block of them, sorted by prior, highest first.
-//! Workers only ever append and publish, each in a [`Lot`] of its own that one atomic add has taken from
+//! The arena: cells of 32 bytes in one reservation that never grows beyond its budget. A node is
+//! one cell; the edges of an expanded node are one block of them, sorted by prior, highest first.
+//! Workers only ever append and publish, each in a [`ArenaChunk`] of its own that one atomic add has taken from
 //! the reservation; freeing is [`crate::compact`]'s, with exclusive access.
 //!
 //! Bytes per expanded position: 32 for its node + 8 for the block's header + 8 per edge, rounded up
-//! to granules: 320 with 35 edges. The side arrays of compaction (12 bytes per 64 granules, 0.6 %)
+//! to cells: 320 with 35 edges. The side arrays of compaction (12 bytes per 64 cells, 0.6 %)
 //! are inside the budget too.
 
-use crate::{
-    node::{Granule, Node, from_unit16, to_unit16},
-    puct::Ranked,
-};
+use crate::node::{Cell, Node, NodeState, from_unit16, to_unit16};
 use crossbeam::utils::CachePadded;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -18,13 +15,13 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 /// chess (218) and for its children.
 pub const MIN_BYTES: usize = 64 << 10;
 /// Child indices have 31 bits.
-const MAX_GRANULES: usize = 1 << 31;
-/// Granules a worker takes at a time: 32 KiB, so that workers seldom meet at the arena's counter. A
-/// small tree gives smaller lots, for what is left of them at the end is lost until a compaction.
-const LOT: usize = 1024;
+const MAX_CELLS: usize = 1 << 31;
+/// Cells a worker takes at a time: 32 KiB, so that workers seldom meet at the arena's counter. A
+/// small tree gives smaller chunks, for what is left of them at the end is lost until a compaction.
+const CHUNK_CELLS: usize = 1024;
 
 /// One edge in a word: action 0..16, prior 16..32; then unvisited: q 32..48; or visited (bit 63):
-/// the child's granule index 32..63.
+/// the child's cell index 32..63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdgeWord(pub u64);
 
@@ -70,10 +67,21 @@ impl EdgeWord {
     }
 }
 
+/// An edge with its final prior, as the tree keeps it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankedEdge<A> {
+    /// Its label.
+    pub action: A,
+    /// After Eq. 1, sums to 1 over the edges.
+    pub prior: f32,
+    /// The model's action value for the mover, in [0, 1].
+    pub q: f32,
+}
+
 /// The edges of one expanded node.
 #[derive(Clone, Copy)]
 pub struct Edges<'a> {
-    granules: &'a [Granule],
+    cells: &'a [Cell],
     len: usize,
     /// False when some did not fit: then they prove no loss.
     pub complete: bool,
@@ -90,7 +98,7 @@ impl<'a> Edges<'a> {
 
     #[inline]
     fn word(&self, at: usize) -> &'a AtomicU64 {
-        &self.granules[at / 4].0[at % 4]
+        &self.cells[at / 4].0[at % 4]
     }
 
     /// Acquire: pairs with [`Edges::adopt`], so that a visible child is an initialised node.
@@ -122,37 +130,37 @@ impl<'a> Edges<'a> {
 
 /// A stretch of the arena that one worker fills, and the worker's odds and ends.
 #[derive(Debug, Default)]
-pub struct Lot {
+pub struct ArenaChunk {
     next: u32,
     end: u32,
     /// A node made and not hung, because another worker was faster.
     spare: Option<u32>,
 }
 
-/// Granules of a block with `edges` edges and its header.
+/// Cells of a block with `edges` edges and its header.
 #[inline]
-pub fn block_granules(edges: usize) -> usize {
+pub fn block_cells(edges: usize) -> usize {
     (1 + edges).div_ceil(4)
 }
 
-/// Memory for so many granules, all zero, if the system grants it. It is only reserved: the system gives
+/// Memory for so many cells, all zero, if the system grants it. It is only reserved: the system gives
 /// each page when it is first touched, to the worker that grows into it.
-fn reserve(granules: usize) -> Option<Vec<Granule>> {
+fn reserve(cells: usize) -> Option<Vec<Cell>> {
     // A refusal must come back; `vec!` would end the process.
-    Vec::<[u64; 4]>::new().try_reserve_exact(granules).ok()?;
+    Vec::<[u64; 4]>::new().try_reserve_exact(cells).ok()?;
     // Numbers, because for them the allocator is asked for zeroed memory; the conversion works in place and
     // comes down to nothing (a test holds it to that).
-    let zero = vec![[0u64; 4]; granules];
-    Some(zero.into_iter().map(|words| Granule(words.map(AtomicU64::new))).collect())
+    let zero = vec![[0u64; 4]; cells];
+    Some(zero.into_iter().map(|words| Cell(words.map(AtomicU64::new))).collect())
 }
 
 /// See the file's head.
 pub struct Tree {
-    pub(crate) granules: Vec<Granule>,
-    /// Granules handed out; overshoots for an instant when an allocation fails.
+    pub(crate) cells: Vec<Cell>,
+    /// Cells handed out; overshoots for an instant when an allocation fails.
     pub(crate) used: CachePadded<AtomicU64>,
     pub(crate) root: u32,
-    /// For compaction: one bit per granule, and the rank of every 64th.
+    /// For compaction: one bit per cell, and the rank of every 64th.
     pub(crate) marks: Vec<AtomicU64>,
     pub(crate) ranks: Vec<u32>,
 }
@@ -160,28 +168,29 @@ pub struct Tree {
 impl Tree {
     /// Reserves at most `bytes` (at least [`MIN_BYTES`]); halves its wish while the system refuses.
     pub fn new(bytes: usize) -> Tree {
-        // 64 granules, one word of marks, one rank.
-        let per_64 = 64 * size_of::<Granule>() + size_of::<u64>() + size_of::<u32>();
-        let mut lots = (bytes.max(MIN_BYTES) / per_64).min(MAX_GRANULES / 64);
+        // 64 cells, one word of marks, one rank.
+        let per_64 = 64 * size_of::<Cell>() + size_of::<u64>() + size_of::<u32>();
+        let mut chunks = (bytes.max(MIN_BYTES) / per_64).min(MAX_CELLS / 64);
         let (mut marks, mut ranks) = (Vec::new(), Vec::new());
-        let granules = loop {
-            let room = marks.try_reserve_exact(lots).and_then(|()| ranks.try_reserve_exact(lots));
-            match room.ok().and_then(|()| reserve(lots * 64)) {
-                Some(granules) => break granules,
-                None => log::warn!("no {} bytes for the tree: trying half", lots * per_64),
+        let cells = loop {
+            let room =
+                marks.try_reserve_exact(chunks).and_then(|()| ranks.try_reserve_exact(chunks));
+            match room.ok().and_then(|()| reserve(chunks * 64)) {
+                Some(cells) => break cells,
+                None => log::warn!("no {} bytes for the tree: trying half", chunks * per_64),
             }
-            lots /= 2;
+            chunks /= 2;
             (marks, ranks) = (Vec::new(), Vec::new());
         };
         let used = CachePadded::new(AtomicU64::new(0));
-        let mut tree = Tree { granules, used, root: 0, marks, ranks };
+        let mut tree = Tree { cells, used, root: 0, marks, ranks };
         tree.clear();
         tree
     }
 
     /// Bytes reserved, side arrays included.
     pub fn bytes(&self) -> usize {
-        self.capacity() * size_of::<Granule>()
+        self.capacity() * size_of::<Cell>()
             + self.capacity() / 64 * (size_of::<u64>() + size_of::<u32>())
     }
 
@@ -194,23 +203,23 @@ impl Tree {
     }
 
     pub fn used(&self) -> usize {
-        (self.used.load(Relaxed) as usize).min(self.granules.len())
+        (self.used.load(Relaxed) as usize).min(self.cells.len())
     }
 
-    /// Granules left before workers must leave for a compaction.
+    /// Cells left before workers must leave for a compaction.
     pub fn free(&self) -> usize {
-        self.granules.len() - self.used()
+        self.cells.len() - self.used()
     }
 
-    /// Granules there are.
+    /// Cells there are.
     pub fn capacity(&self) -> usize {
-        self.granules.len()
+        self.cells.len()
     }
 
-    /// Granules of the largest edge block: an eighth of the tree, so that a root, all its children and
+    /// Cells of the largest edge block: an eighth of the tree, so that a root, all its children and
     /// one more expansion always fit (see [`crate::compact`]).
     pub fn max_block(&self) -> usize {
-        (self.capacity() / 8).min(block_granules(usize::from(u16::MAX)))
+        (self.capacity() / 8).min(block_cells(usize::from(u16::MAX)))
     }
 
     pub fn hashfull(&self) -> u32 {
@@ -223,44 +232,44 @@ impl Tree {
 
     #[inline]
     pub fn node(&self, at: u32) -> Node<'_> {
-        Node(&self.granules[at as usize])
+        Node(&self.cells[at as usize])
     }
 
     /// The block of an expanded node.
     #[inline]
     pub fn edges(&self, block: u32) -> Edges<'_> {
-        let granules = &self.granules[block as usize..];
+        let cells = &self.cells[block as usize..];
         // Relaxed: written before the block was published, like its edges.
-        let header = granules[0].0[0].load(Relaxed);
+        let header = cells[0].0[0].load(Relaxed);
         let len = header as u32 as usize;
-        Edges { granules: &granules[..block_granules(len)], len, complete: header & CUT_OFF == 0 }
+        Edges { cells: &cells[..block_cells(len)], len, complete: header & CUT_OFF == 0 }
     }
 
     /// Relaxed: the add only hands out room; what is put there is published by an edge or a meta word.
-    fn take(&self, granules: usize) -> Option<u32> {
-        let at = self.used.fetch_add(granules as u64, Relaxed);
-        if at + granules as u64 <= self.granules.len() as u64 {
+    fn take(&self, cells: usize) -> Option<u32> {
+        let at = self.used.fetch_add(cells as u64, Relaxed);
+        if at + cells as u64 <= self.cells.len() as u64 {
             return Some(at as u32);
         }
-        self.used.fetch_sub(granules as u64, Relaxed);
+        self.used.fetch_sub(cells as u64, Relaxed);
         None
     }
 
-    fn alloc(&self, lot: &mut Lot, granules: usize) -> Option<u32> {
-        if ((lot.end - lot.next) as usize) < granules {
-            let size = LOT.min(self.capacity() / 256);
-            // A block worth a lot has one for itself; so has every request once no lot is left.
-            let fresh = (granules < size).then(|| self.take(size)).flatten();
-            let Some(fresh) = fresh else { return self.take(granules) };
-            (lot.next, lot.end) = (fresh, fresh + size as u32);
+    fn alloc(&self, chunk: &mut ArenaChunk, cells: usize) -> Option<u32> {
+        if ((chunk.end - chunk.next) as usize) < cells {
+            let size = CHUNK_CELLS.min(self.capacity() / 256);
+            // A block worth a chunk has one for itself; so has every request once no chunk is left.
+            let fresh = (cells < size).then(|| self.take(size)).flatten();
+            let Some(fresh) = fresh else { return self.take(cells) };
+            (chunk.next, chunk.end) = (fresh, fresh + size as u32);
         }
-        let at = lot.next;
-        lot.next += granules as u32;
+        let at = chunk.next;
+        chunk.next += cells as u32;
         Some(at)
     }
 
-    fn alloc_node(&self, lot: &mut Lot, q: u16) -> Option<u32> {
-        let at = self.alloc(lot, 1)?;
+    fn alloc_node(&self, chunk: &mut ArenaChunk, q: u16) -> Option<u32> {
+        let at = self.alloc(chunk, 1)?;
         self.node(at).init(q);
         Some(at)
     }
@@ -269,16 +278,16 @@ impl Tree {
     /// Relaxed stores: the caller publishes the block with the node's meta word.
     pub fn alloc_edges<A: Copy + Into<u16>>(
         &self,
-        lot: &mut Lot,
-        ranked: &[Ranked<A>],
+        chunk: &mut ArenaChunk,
+        ranked: &[RankedEdge<A>],
     ) -> Option<u32> {
         let all = ranked.len();
         let ranked = &ranked[..all.min(self.max_block() * 4 - 1)];
         let cut_off = if ranked.len() < all { CUT_OFF } else { 0 };
-        let len = block_granules(ranked.len());
-        let block = self.alloc(lot, len)?;
-        let granules = &self.granules[block as usize..][..len];
-        let mut words = granules.iter().flat_map(|granule| &granule.0);
+        let len = block_cells(ranked.len());
+        let block = self.alloc(chunk, len)?;
+        let cells = &self.cells[block as usize..][..len];
+        let mut words = cells.iter().flat_map(|cell| &cell.0);
         let header = ranked.len() as u64 | cut_off;
         let edges = ranked.iter().map(|e| EdgeWord::new(e.action.into(), e.prior, e.q).0);
         for (word, value) in words.by_ref().zip(std::iter::once(header).chain(edges)) {
@@ -289,9 +298,9 @@ impl Tree {
 
     /// The child behind edge `at`, made on its first visit; None = no room.
     #[inline]
-    pub fn visit(&self, edges: &Edges<'_>, at: usize, lot: &mut Lot) -> Option<u32> {
+    pub fn visit(&self, edges: &Edges<'_>, at: usize, chunk: &mut ArenaChunk) -> Option<u32> {
         let edge = edges.get(at);
-        edge.child().or_else(|| self.first_visit(edges, at, edge, lot))
+        edge.child().or_else(|| self.first_visit(edges, at, edge, chunk))
     }
 
     fn first_visit(
@@ -299,19 +308,19 @@ impl Tree {
         edges: &Edges<'_>,
         at: usize,
         edge: EdgeWord,
-        lot: &mut Lot,
+        chunk: &mut ArenaChunk,
     ) -> Option<u32> {
-        let child = match lot.spare.take() {
+        let child = match chunk.spare.take() {
             Some(child) => {
                 self.node(child).init(edge.q_bits());
                 child
             }
-            None => self.alloc_node(lot, edge.q_bits())?,
+            None => self.alloc_node(chunk, edge.q_bits())?,
         };
         match edges.adopt(at, edge, child) {
             Ok(()) => Some(child),
             Err(other) => {
-                lot.spare = Some(child);
+                chunk.spare = Some(child);
                 other.child()
             }
         }
@@ -321,7 +330,7 @@ impl Tree {
     pub fn descend(&self, from: u32, actions: impl IntoIterator<Item = u16>) -> Option<u32> {
         actions.into_iter().try_fold(from, |at, action| {
             let meta = self.node(at).meta();
-            (meta.state() == crate::node::State::Expanded)
+            (meta.state() == NodeState::Expanded)
                 .then(|| self.edges(meta.edges()).iter().find(|e| e.action() == action)?.child())
                 .flatten()
         })
@@ -331,8 +340,8 @@ impl Tree {
     /// step back is seen by no worker.
     pub fn release(&mut self, at: u32) {
         let meta = self.node(at).meta();
-        if meta.state() == crate::node::State::Claimed {
-            self.node(at).publish(meta.with_state(crate::node::State::Fresh));
+        if meta.state() == NodeState::Claimed {
+            self.node(at).publish(meta.with_state(NodeState::Fresh));
         }
     }
 }
@@ -340,10 +349,10 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::{Meta, State};
+    use crate::node::Meta;
 
-    fn ranked(n: u16) -> Vec<Ranked<u16>> {
-        (0..n).map(|i| Ranked { action: i, prior: 1.0 / f32::from(n), q: 0.5 }).collect()
+    fn ranked(n: u16) -> Vec<RankedEdge<u16>> {
+        (0..n).map(|i| RankedEdge { action: i, prior: 1.0 / f32::from(n), q: 0.5 }).collect()
     }
 
     #[test]
@@ -351,9 +360,8 @@ mod tests {
         for bytes in [MIN_BYTES, 1 << 20, (1 << 20) + 4321, 3 << 20] {
             let tree = Tree::new(bytes);
             assert!(tree.bytes() <= bytes && tree.bytes() + 2100 > bytes);
-            let real = tree.granules.capacity() * 32
-                + tree.marks.capacity() * 8
-                + tree.ranks.capacity() * 4;
+            let real =
+                tree.cells.capacity() * 32 + tree.marks.capacity() * 8 + tree.ranks.capacity() * 4;
             assert!(real <= bytes, "{real} of {bytes}");
         }
         assert!(Tree::new(0).bytes() <= MIN_BYTES);
@@ -376,11 +384,11 @@ mod tests {
 
     #[test]
     fn thirty_five_edges_and_a_node_take_320_bytes() {
-        let (tree, mut lot) = (Tree::new(1 << 20), Lot::default());
-        let node = tree.alloc_node(&mut lot, 0).unwrap();
-        let block = tree.alloc_edges(&mut lot, &ranked(35)).unwrap();
-        assert_eq!((block, lot.next), (node + 1, node + 10));
-        assert_eq!((lot.next - node) * 32, 320);
+        let (tree, mut chunk) = (Tree::new(1 << 20), ArenaChunk::default());
+        let node = tree.alloc_node(&mut chunk, 0).unwrap();
+        let block = tree.alloc_edges(&mut chunk, &ranked(35)).unwrap();
+        assert_eq!((block, chunk.next), (node + 1, node + 10));
+        assert_eq!((chunk.next - node) * 32, 320);
     }
 
     #[test]
@@ -394,61 +402,61 @@ mod tests {
 
     #[test]
     fn a_child_is_made_once_and_the_loser_keeps_its_spare() {
-        let (tree, mut lot) = (Tree::new(MIN_BYTES), Lot::default());
-        let block = tree.alloc_edges(&mut lot, &ranked(3)).unwrap();
+        let (tree, mut chunk) = (Tree::new(MIN_BYTES), ArenaChunk::default());
+        let block = tree.alloc_edges(&mut chunk, &ranked(3)).unwrap();
         let edges = tree.edges(block);
         let stale = edges.get(1);
-        let child = tree.visit(&edges, 1, &mut lot).unwrap();
-        assert_eq!(tree.visit(&edges, 1, &mut lot), Some(child));
+        let child = tree.visit(&edges, 1, &mut chunk).unwrap();
+        assert_eq!(tree.visit(&edges, 1, &mut chunk), Some(child));
         assert_eq!(edges.adopt(1, stale, 77).unwrap_err().child(), Some(child));
         let fresh = edges.get(2);
-        let other = tree.visit(&edges, 2, &mut Lot::default()).unwrap();
+        let other = tree.visit(&edges, 2, &mut ArenaChunk::default()).unwrap();
         // As if the other worker had come between the look and the hanging.
-        assert_eq!(tree.first_visit(&edges, 2, fresh, &mut lot), Some(other));
-        let spare = lot.spare.unwrap();
-        assert!(spare != other && tree.visit(&edges, 0, &mut lot) == Some(spare));
+        assert_eq!(tree.first_visit(&edges, 2, fresh, &mut chunk), Some(other));
+        let spare = chunk.spare.unwrap();
+        assert!(spare != other && tree.visit(&edges, 0, &mut chunk) == Some(spare));
     }
 
     #[test]
     fn a_full_arena_says_so_and_stays_usable() {
-        let (tree, mut lot) = (Tree::new(MIN_BYTES), Lot::default());
-        while tree.alloc_edges(&mut lot, &ranked(35)).is_some() {}
+        let (tree, mut chunk) = (Tree::new(MIN_BYTES), ArenaChunk::default());
+        while tree.alloc_edges(&mut chunk, &ranked(35)).is_some() {}
         let left = tree.free();
         assert!(left < 9);
-        assert!(tree.alloc_edges(&mut lot, &ranked(35)).is_none());
+        assert!(tree.alloc_edges(&mut chunk, &ranked(35)).is_none());
         assert_eq!(tree.free(), left);
     }
 
     #[test]
     fn two_workers_never_share_a_granule() {
         let tree = Tree::new(MIN_BYTES);
-        let mut lots = [Lot::default(), Lot::default()];
-        let mut taken = vec![false; tree.granules.len()];
+        let mut chunks = [ArenaChunk::default(), ArenaChunk::default()];
+        let mut taken = vec![false; tree.cells.len()];
         for i in 0.. {
             let edges = ranked(1 + i % 50);
-            let Some(at) = tree.alloc_edges(&mut lots[usize::from(i % 2)], &edges) else { break };
-            for granule in &mut taken[at as usize..][..block_granules(edges.len())] {
-                assert!(!std::mem::replace(granule, true));
+            let Some(at) = tree.alloc_edges(&mut chunks[usize::from(i % 2)], &edges) else { break };
+            for cell in &mut taken[at as usize..][..block_cells(edges.len())] {
+                assert!(!std::mem::replace(cell, true));
             }
         }
         assert!(!taken[tree.root as usize]);
-        // What is lost: the ends of lots, never a tenth.
+        // What is lost: the ends of chunks, never a tenth.
         assert!(taken.iter().filter(|taken| **taken).count() * 10 > taken.len() * 8);
     }
 
     #[test]
     fn descend_follows_actions_and_stops_where_nobody_has_been() {
         let mut tree = Tree::new(MIN_BYTES);
-        let mut lot = Lot::default();
-        let block = tree.alloc_edges(&mut lot, &ranked(3)).unwrap();
-        tree.root().publish(Meta::fresh(0).with_edges(block).with_state(State::Expanded));
-        let child = tree.visit(&tree.edges(block), 2, &mut lot).unwrap();
+        let mut chunk = ArenaChunk::default();
+        let block = tree.alloc_edges(&mut chunk, &ranked(3)).unwrap();
+        tree.root().publish(Meta::fresh(0).with_edges(block).with_state(NodeState::Expanded));
+        let child = tree.visit(&tree.edges(block), 2, &mut chunk).unwrap();
         let descend = |actions: &[u16]| tree.descend(tree.root, actions.iter().copied());
         assert_eq!(descend(&[]), Some(tree.root));
         assert_eq!(descend(&[2]), Some(child));
         assert_eq!((descend(&[1]), descend(&[9]), descend(&[2, 0])), (None, None, None));
         tree.node(child).claim(tree.node(child).meta());
         tree.release(child);
-        assert_eq!(tree.node(child).meta().state(), State::Fresh);
+        assert_eq!(tree.node(child).meta().state(), NodeState::Fresh);
     }
 }

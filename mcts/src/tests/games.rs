@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     FinalMove, Fpu, VirtualValue,
-    node::{Proof, State},
+    node::{NodeState, Proof},
     toy::{Board, Nim, TicTacToe, minimax},
 };
 
@@ -25,7 +25,7 @@ fn check_proofs<W: World>(world: &W, searcher: &Searcher<W>) -> usize {
             }
             checked += 1;
         }
-        if meta.state() == State::Expanded {
+        if meta.state() == NodeState::Expanded {
             for edge in tree.edges(meta.edges()).iter() {
                 let mut next = state.clone();
                 let end = world.step(&mut next, edge.action().into());

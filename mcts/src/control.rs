@@ -1,0 +1,128 @@
+//! What passes between a running search and its caller: the caller's [`Control`], the [`View`] it is
+//! shown, and the [`Snapshot`] it may take.
+
+use crate::{
+    node::Proof,
+    params::Params,
+    root::{self, Candidate, Line, Race, RootPolicy},
+    stats::RunStats,
+    tree::Tree,
+    world::World,
+};
+use std::{marker::PhantomData, ops::ControlFlow, time::Duration};
+
+/// The caller's hand on a running search.
+pub trait Control<W: World>: Sync {
+    /// Called by the calling thread (worker 0) after each of its minibatches, and at once after the
+    /// root's evaluation. `Break` ends the search. May print. Must be quick.
+    fn tick(&self, view: &View<'_, W>) -> ControlFlow<()>;
+    /// Polled by every worker between minibatches and between descents; true ends the search at once.
+    /// Only the root's own evaluation is not given up, so that there is a move.
+    fn stopped(&self) -> bool;
+}
+
+/// A control that lets the search run to its playout limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Patient;
+
+impl<W: World> Control<W> for Patient {
+    fn tick(&self, _: &View<'_, W>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Where a search stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot<A> {
+    /// Playouts of this run plus visits kept from earlier runs.
+    pub nodes: u64,
+    /// Playouts of this run alone.
+    pub playouts: u64,
+    /// Mean depth of this run's playouts, in plies.
+    pub depth: u32,
+    /// Depth of this run's deepest playout, in plies.
+    pub seldepth: u32,
+    /// Permille of the tree's memory in use.
+    pub hashfull: u32,
+    /// Best first, by the final-move rule.
+    pub lines: Vec<Line<A>>,
+    /// States answered [`crate::Leaf::Refused`].
+    pub refused: u64,
+    /// Descents that met a leaf in flight.
+    pub collisions: u64,
+}
+
+/// What a running search shows its [`Control`]. Cheap except [`View::snapshot`].
+pub struct View<'a, W: World> {
+    tree: &'a Tree,
+    root_policy: &'a RootPolicy,
+    params: &'a Params,
+    stats: &'a RunStats,
+    world: PhantomData<fn() -> W>,
+}
+
+impl<'a, W: World> View<'a, W> {
+    pub(crate) fn new(
+        tree: &'a Tree,
+        root_policy: &'a RootPolicy,
+        params: &'a Params,
+        stats: &'a RunStats,
+    ) -> Self {
+        View { tree, root_policy, params, stats, world: PhantomData }
+    }
+
+    /// Playouts of this run.
+    pub fn playouts(&self) -> u64 {
+        self.stats.playouts()
+    }
+
+    /// Time since the run began.
+    pub fn elapsed(&self) -> Duration {
+        self.stats.started.elapsed()
+    }
+
+    /// How the visits are spread over the root's moves.
+    pub fn root_race(&self) -> Race {
+        root::race(self.tree, self.root_policy)
+    }
+
+    /// Mate distance of the best line, as [`Line::mate_plies`].
+    pub fn mate_plies(&self) -> Option<i32> {
+        self.candidates().first().and_then(Candidate::mate_plies)
+    }
+
+    /// True when the root's result is proven, draws included: more search finds nothing but shorter
+    /// mates.
+    pub fn proven(&self) -> bool {
+        let candidates = self.candidates();
+        match candidates.first().and_then(|best| best.proof) {
+            Some(Proof::Win(_)) => true,
+            Some(_) => candidates.iter().all(|candidate| candidate.proof.is_some()),
+            None => false,
+        }
+    }
+
+    /// The best `multipv` lines and the counters.
+    pub fn snapshot(&self, multipv: usize) -> Snapshot<W::Action> {
+        let depth = self.stats.depth();
+        Snapshot {
+            nodes: self.stats.kept + self.stats.playouts(),
+            playouts: self.stats.playouts(),
+            depth: depth.mean,
+            seldepth: depth.max,
+            hashfull: self.tree.hashfull(),
+            lines: root::lines(self.tree, self.root_policy, self.params.final_move, multipv),
+            refused: self.stats.refused(),
+            collisions: self.stats.collisions(),
+        }
+    }
+
+    fn candidates(&self) -> Vec<Candidate> {
+        let root = self.tree.root();
+        root::candidates(self.tree, root, self.root_policy, self.params.final_move)
+    }
+}

@@ -1,0 +1,39 @@
+//! What all workers of one run share, read-only but for atomics.
+
+use crate::{
+    control::{Control, View},
+    params::Params,
+    root::RootPolicy,
+    stats::RunStats,
+    tree::Tree,
+    world::World,
+};
+
+/// One piece of work for all workers: search this tree in this world until somebody asks to stop.
+pub struct Job<'a, W: World> {
+    /// Steps and evaluates states.
+    pub world: &'a W,
+    /// Grows by the workers' playouts.
+    pub tree: &'a Tree,
+    /// Of the search.
+    pub params: &'a Params,
+    /// The root's state; every descent begins with a clone of it.
+    pub state: &'a W::State,
+    /// The root's moves and priors.
+    pub root_policy: &'a RootPolicy,
+    /// Counters, playouts left and the reason to stop.
+    pub stats: &'a RunStats,
+    /// The caller's hand on the search.
+    pub control: &'a dyn Control<W>,
+    /// Number of workers.
+    pub threads: usize,
+    /// Playouts of the whole run, if limited.
+    pub max_playouts: Option<u64>,
+}
+
+impl<W: World> Job<'_, W> {
+    /// What the caller may see.
+    pub fn view(&self) -> View<'_, W> {
+        View::new(self.tree, self.root_policy, self.params, self.stats)
+    }
+}

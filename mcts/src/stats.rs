@@ -1,0 +1,188 @@
+//! The counters of one run, and the reason why its workers stop. Every worker counts in a
+//! [`BatchStats`] of its own and adds it to the shared [`RunStats`] once per minibatch.
+//!
+//! All atomics here are Relaxed: they are totals and signals and publish no other data. The end of the
+//! workers' scope orders everything before it.
+
+use crossbeam::utils::CachePadded;
+use std::{
+    sync::{
+        Condvar, Mutex,
+        atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+/// Why the workers shall stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StopReason {
+    /// The arena is full: make room, then go on.
+    MemoryFull = 1,
+    /// The search is over.
+    SearchOver = 2,
+}
+
+/// `RunStats::stop` while no worker has asked to stop.
+const NO_REASON: u8 = 0;
+
+/// Longest time an idle worker sleeps.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// What one worker has done in one minibatch.
+#[derive(Debug, Default)]
+pub struct BatchStats {
+    playouts: u64,
+    plies: u64,
+    deepest: u64,
+    /// Leaves answered [`crate::world::Leaf::Refused`].
+    pub refused: u64,
+    /// Descents that met a leaf in flight.
+    pub collisions: u64,
+}
+
+impl BatchStats {
+    /// Counts one playout whose leaf lies `depth` plies below the root.
+    pub fn count_playout(&mut self, depth: usize) {
+        self.playouts += 1;
+        self.plies += depth as u64;
+        self.deepest = self.deepest.max(depth as u64);
+    }
+}
+
+/// Depth of the playouts of one run, in plies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth {
+    /// Rounded.
+    pub mean: u32,
+    /// Of the deepest playout.
+    pub max: u32,
+}
+
+/// The counters of one run, shared by its workers.
+#[derive(Debug)]
+pub struct RunStats {
+    /// When the run began.
+    pub started: Instant,
+    /// Visits the root had before this run.
+    pub kept: u64,
+    /// Playouts that no worker has reserved yet. This and `stop` have a cache line each: all workers
+    /// write the one for every minibatch and read the other at every descent.
+    playouts_left: CachePadded<AtomicU64>,
+    stop: CachePadded<AtomicU8>,
+    /// Workers that sleep until another has backed up a minibatch.
+    sleepers: CachePadded<AtomicUsize>,
+    sleep_lock: Mutex<()>,
+    wake: Condvar,
+    playouts: AtomicU64,
+    plies: AtomicU64,
+    deepest: AtomicU64,
+    refused: AtomicU64,
+    collisions: AtomicU64,
+}
+
+impl RunStats {
+    /// A run that starts now, of at most `max_playouts`.
+    pub fn new(kept: u64, max_playouts: Option<u64>) -> RunStats {
+        let zero = || AtomicU64::new(0);
+        RunStats {
+            started: Instant::now(),
+            kept,
+            playouts_left: CachePadded::new(AtomicU64::new(max_playouts.unwrap_or(u64::MAX))),
+            stop: CachePadded::new(AtomicU8::new(NO_REASON)),
+            sleepers: CachePadded::new(AtomicUsize::new(0)),
+            sleep_lock: Mutex::new(()),
+            wake: Condvar::new(),
+            playouts: zero(),
+            plies: zero(),
+            deepest: zero(),
+            refused: zero(),
+            collisions: zero(),
+        }
+    }
+
+    /// Reserves `wish` playouts, or what is left of them. A worker returns what it does not use and
+    /// asks again, so the total is exact.
+    pub fn reserve_playouts(&self, wish: u64) -> u64 {
+        let take = |left: u64| (left > 0).then(|| left - left.min(wish));
+        self.playouts_left.fetch_update(Relaxed, Relaxed, take).map_or(0, |left| left.min(wish))
+    }
+
+    /// Gives reserved playouts back.
+    pub fn return_playouts(&self, playouts: u64) {
+        if playouts > 0 {
+            self.playouts_left.fetch_add(playouts, Relaxed);
+        }
+    }
+
+    /// Whether any playout is left to reserve.
+    pub fn any_playouts_left(&self) -> bool {
+        self.playouts_left.load(Relaxed) > 0
+    }
+
+    /// Adds what a worker has done in a minibatch.
+    pub fn add(&self, batch: &BatchStats) {
+        self.playouts.fetch_add(batch.playouts, Relaxed);
+        self.plies.fetch_add(batch.plies, Relaxed);
+        self.deepest.fetch_max(batch.deepest, Relaxed);
+        self.refused.fetch_add(batch.refused, Relaxed);
+        self.collisions.fetch_add(batch.collisions, Relaxed);
+    }
+
+    /// Playouts done.
+    pub fn playouts(&self) -> u64 {
+        self.playouts.load(Relaxed)
+    }
+
+    /// Leaves refused.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Relaxed)
+    }
+
+    /// Descents that met a leaf in flight.
+    pub fn collisions(&self) -> u64 {
+        self.collisions.load(Relaxed)
+    }
+
+    /// How deep the playouts went.
+    pub fn depth(&self) -> Depth {
+        let playouts = self.playouts().max(1);
+        let mean = (self.plies.load(Relaxed) + playouts / 2) / playouts;
+        Depth { mean: mean as u32, max: self.deepest.load(Relaxed) as u32 }
+    }
+
+    /// Sleeps until another worker has backed something up. A wake-up at this very moment may be
+    /// missed, hence the time limit; nothing else waits for anybody.
+    pub fn sleep(&self) {
+        self.sleepers.fetch_add(1, Relaxed);
+        if let Ok(guard) = self.sleep_lock.lock() {
+            drop(self.wake.wait_timeout(guard, LONGEST_SLEEP));
+        }
+        self.sleepers.fetch_sub(1, Relaxed);
+    }
+
+    /// Wakes the sleepers. Costs one load where there are none.
+    pub fn wake_sleepers(&self) {
+        if self.sleepers.load(Relaxed) > 0 {
+            self.wake.notify_all();
+        }
+    }
+
+    /// Asks all workers to stop; the end of the search outranks a full arena.
+    pub fn stop(&self, reason: StopReason) {
+        self.stop.fetch_max(reason as u8, Relaxed);
+    }
+
+    /// Whether a worker has asked to stop.
+    pub fn stopping(&self) -> bool {
+        self.stop.load(Relaxed) != NO_REASON
+    }
+
+    /// Reads the reason to stop and clears it. None when nobody asked: the playouts were used up.
+    pub fn take_stop_reason(&self) -> Option<StopReason> {
+        match self.stop.swap(NO_REASON, Relaxed) {
+            NO_REASON => None,
+            word if word == StopReason::MemoryFull as u8 => Some(StopReason::MemoryFull),
+            _ => Some(StopReason::SearchOver),
+        }
+    }
+}
