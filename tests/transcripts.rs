@@ -8,7 +8,7 @@
 
 use engine::Setup;
 use engine::play::network::{Network, NetworkError, Networks};
-use engine::uci::options::Backend;
+use engine::play::settings::Backend;
 use mavka_tests::{Session, matches, setup};
 use nn::fake::{Breakdown, Failing, Hashed, Uniform};
 use nn::{EvalError, Evaluation, Evaluator, Query};

@@ -5,7 +5,7 @@ use crate::chess::game::{self, Game};
 use crate::play::engine::Setup;
 use crate::play::network::Network;
 use crate::play::report::{centipawns, permille};
-use crate::uci::options::Settings;
+use crate::play::settings::Settings;
 use crate::world::rules::action_scores;
 use clap::Args;
 use mcts::Wdl;

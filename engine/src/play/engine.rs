@@ -12,11 +12,12 @@ use crate::play::host;
 use crate::play::limits::{Limits, TimeSettings};
 use crate::play::network::{self, Network, NetworkError, Networks};
 use crate::play::search::{self, Job};
-use crate::play::session::Tree;
+use crate::play::session::SearchSession;
+use crate::play::settings::{Backend, Settings};
 use crate::play::signal::Signal;
-use crate::play::warm_up::{Pace, warm_up};
+use crate::play::warm_up::{EvalTiming, warm_up};
 use crate::random::SplitMix64;
-use crate::uci::options::{Backend, Settings};
+use crate::uci::options::{self, Effect};
 use crate::uci::output::Output;
 use nn::EvalError;
 use nn::cached::Cached;
@@ -55,7 +56,7 @@ pub struct Engine {
     game: Result<Game, GameError>,
     loaded: Option<Loaded>,
     /// Home when no search runs.
-    tree: Tree,
+    session: SearchSession,
     running: Option<Running>,
     /// A number for each search; see the option `Seed`.
     dice: SplitMix64,
@@ -63,7 +64,7 @@ pub struct Engine {
 
 struct Running {
     signal: Arc<Signal>,
-    thread: JoinHandle<Tree>,
+    thread: JoinHandle<SearchSession>,
 }
 
 struct Loaded {
@@ -74,13 +75,13 @@ struct Loaded {
     standby: Option<Arc<Standby>>,
     /// What it was asked to be.
     wish: (String, Backend, usize),
-    pace: Pace,
+    timing: EvalTiming,
 }
 
 /// A network as it comes from where networks come from.
 struct Opened {
     network: Network,
-    pace: Pace,
+    timing: EvalTiming,
     standby: Option<Arc<Standby>>,
 }
 
@@ -94,7 +95,7 @@ impl Engine {
             debug: false,
             game: Ok(Game::default()),
             loaded: None,
-            tree: Tree::default(),
+            session: SearchSession::default(),
             running: None,
             dice: dice(0),
         }
@@ -120,29 +121,37 @@ impl Engine {
         self.debug
     }
 
-    /// Sets an option; ends a running search first, since options shape it.
+    /// Sets an option. A running search is ended first, since options shape it.
     pub fn set_option(&mut self, option: &SetOption) {
         self.stop_and_wait();
-        match self.settings.set(option) {
-            Ok(note) => note.iter().for_each(|note| self.output.note(note)),
-            Err(why) => return self.output.note(why),
-        }
-        let is = |name: &str| option.name.trim().eq_ignore_ascii_case(name);
-        if is("Clear Hash") {
-            self.forget();
-        } else if is("Log File") {
-            if let Err(why) = self.output.log_to(&self.settings.log_file) {
-                self.output
-                    .note(format_args!("cannot write the log `{}`: {why}", self.settings.log_file));
+        let before = self.settings.clone();
+        let effect = match options::apply(&mut self.settings, option) {
+            Ok((effect, note)) => {
+                note.iter().for_each(|note| self.output.note(note));
+                effect
             }
-        } else if is("Seed") {
-            self.dice = dice(self.settings.seed);
-        } else if is("Threads") {
-            let (wanted, used) = (self.settings.threads, host::threads(self.settings.threads));
-            if used < wanted {
-                self.output.note(format_args!(
-                    "Threads {wanted} is more than this machine's cores can use; using {used}"
-                ));
+            Err(why) => return self.output.note(why),
+        };
+        let settings = &self.settings;
+        match effect {
+            Effect::None => {}
+            Effect::NewTree if *settings == before => {}
+            Effect::NewTree => self.session.clear(),
+            Effect::Forget => self.forget(),
+            Effect::Reseed => self.dice = dice(settings.seed),
+            Effect::OpenLog => {
+                if let Err(why) = self.output.log_to(&settings.log_file) {
+                    let file = &settings.log_file;
+                    self.output.note(format_args!("cannot write the log `{file}`: {why}"));
+                }
+            }
+            Effect::CheckThreads => {
+                let (wanted, used) = (settings.threads, host::threads(settings.threads));
+                if used < wanted {
+                    self.output.note(format_args!(
+                        "Threads {wanted} is more than this machine's cores can use; using {used}"
+                    ));
+                }
             }
         }
     }
@@ -156,7 +165,7 @@ impl Engine {
 
     /// Forgets what was searched, and what was evaluated for it.
     fn forget(&mut self) {
-        self.tree.clear();
+        self.session.clear();
         if let Some(cache) = self.loaded.as_ref().and_then(|loaded| loaded.cache.as_ref()) {
             cache.clear();
         }
@@ -204,7 +213,7 @@ impl Engine {
         }
         // A refused position is answered at once: nothing is loaded for it.
         let network = if self.game.is_ok() { self.network() } else { network::uniform() };
-        let pace = self.loaded.as_ref().map_or_else(Pace::default, |loaded| loaded.pace);
+        let timing = self.loaded.as_ref().map_or_else(EvalTiming::default, |loaded| loaded.timing);
         let time =
             TimeSettings { overhead: self.settings.move_overhead, ponder: self.settings.ponder };
         let fallback = Game::default();
@@ -225,8 +234,8 @@ impl Engine {
             limits,
             settings: self.settings.clone(),
             network,
-            pace,
-            tree: std::mem::take(&mut self.tree),
+            timing,
+            session: std::mem::take(&mut self.session),
             signal: signal.clone(),
             output: self.output.clone(),
             debug: self.debug,
@@ -237,15 +246,19 @@ impl Engine {
 
     fn start_perft(&mut self, game: Game, depth: u32, heard: Duration) {
         let signal = Arc::new(Signal::new(self.setup.clock.clone(), heard, None, false, false));
-        let tree = std::mem::take(&mut self.tree);
+        let session = std::mem::take(&mut self.session);
         let (ear, output) = (signal.clone(), self.output.clone());
         self.start(signal, move || {
             perft::divide(&game, depth, &|| ear.is_stopped(), &mut |line| output.line(line));
-            tree
+            session
         });
     }
 
-    fn start(&mut self, signal: Arc<Signal>, work: impl FnOnce() -> Tree + Send + 'static) {
+    fn start(
+        &mut self,
+        signal: Arc<Signal>,
+        work: impl FnOnce() -> SearchSession + Send + 'static,
+    ) {
         match thread::Builder::new().name("search".to_owned()).spawn(work) {
             Ok(thread) => self.running = Some(Running { signal, thread }),
             Err(why) => {
@@ -290,7 +303,7 @@ impl Engine {
         if let Some(running) = self.running.take() {
             // A panic past the search's own net has printed no answer and lost the tree; the next search
             // begins with a new one.
-            self.tree = running.thread.join().unwrap_or_default();
+            self.session = running.thread.join().unwrap_or_default();
         }
     }
 
@@ -301,7 +314,7 @@ impl Engine {
         }
         self.wait();
         self.network();
-        if let Some(note) = self.tree.reserve(self.settings.hash_mb) {
+        if let Some(note) = self.session.reserve(self.settings.hash_mb) {
             self.output.note(note);
         }
     }
@@ -315,10 +328,10 @@ impl Engine {
             if !loaded.standby.as_ref().is_some_and(|standby| standby.has_failed()) {
                 return loaded.network.clone();
             }
-            // Opened for itself, it gets the batches and the pace of a CPU.
+            // Opened for itself, it gets the batches and the timing of a CPU.
             backend = Backend::Cpu;
         }
-        let Opened { mut network, pace, standby } = self.load(&wish.0, backend);
+        let Opened { mut network, timing, standby } = self.load(&wish.0, backend);
         if let Some(standby) = &standby {
             network.evaluator = standby.clone();
         }
@@ -327,7 +340,7 @@ impl Engine {
         if let Some(cache) = &cache {
             network.evaluator = cache.clone();
         }
-        self.loaded = Some(Loaded { network: network.clone(), cache, standby, wish, pace });
+        self.loaded = Some(Loaded { network: network.clone(), cache, standby, wish, timing });
         network
     }
 
@@ -344,16 +357,16 @@ impl Engine {
                 continue;
             }
             let opened = self.setup.networks.open(*file, *backend).and_then(|network| {
-                let pace = warm_up(&network, &*self.setup.clock)?;
-                Ok((network, pace))
+                let timing = warm_up(&network, &*self.setup.clock)?;
+                Ok((network, timing))
             });
             let error = match opened {
-                Ok((network, pace)) => {
+                Ok((network, timing)) => {
                     if named_anew {
                         self.output.note(format_args!("playing with {}", network.name));
                     }
                     let standby = (*backend != cpu).then(|| self.standby(*file, &network));
-                    return Opened { network, pace, standby };
+                    return Opened { network, timing, standby };
                 }
                 Err(error) => error,
             };
@@ -366,7 +379,7 @@ impl Engine {
             }
         }
         self.output.note("no network can be used; the engine plays on without one");
-        Opened { network: network::uniform(), pace: Pace::default(), standby: None }
+        Opened { network: network::uniform(), timing: EvalTiming::default(), standby: None }
     }
 
     /// `network` with the CPU to stand in for it, and a line for the user when it does.

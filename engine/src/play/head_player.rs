@@ -8,8 +8,8 @@
 //! sees that one of them is mate.
 
 use crate::chess::action::Action;
+use crate::play::settings::Settings;
 use crate::play::temperature;
-use crate::uci::options::Settings;
 use crate::world::rules::{RulesWorld, State};
 
 use mcts::{Edge, Leaf, Line, Snapshot, Wdl, World};

@@ -5,14 +5,17 @@
 
 pub mod clock;
 pub mod engine;
+pub mod fallback_move;
 pub mod head_player;
 pub mod host;
 pub mod limits;
 pub mod network;
+pub mod params;
 pub mod report;
 pub mod rollout;
 pub mod search;
 pub mod session;
+pub mod settings;
 pub mod signal;
 pub mod stopper;
 pub mod temperature;

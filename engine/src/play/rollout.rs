@@ -3,10 +3,8 @@
 //! and the zero of its internal Elo scale.
 //!
 //! It is the ordinary search with a judge that knows nothing: [`Rollouts`] answers where a network would,
-//! [`world`] and [`params`] join it to [`RulesWorld`] and `mcts`, [`network`] to the engine. No code of its
-//! own searches.
+//! [`world`] and [`params`] join it to [`RulesWorld`] and `mcts`. No code of its own searches.
 
-use crate::play::network::Network;
 use crate::random::SplitMix64;
 use crate::world::RulesWorld;
 use crate::world::rules::Scoring;
@@ -15,6 +13,9 @@ use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, Color, EnPassantMode, Position};
 use std::sync::Arc;
+
+/// Seed of the random games under the option `Search`: the same position, the same game.
+pub const SEED: u64 = 0;
 
 /// Plies after which a random game counts as drawn. Nearly all end long before; the fifty-move rule
 /// alone would allow thousands.
@@ -78,12 +79,6 @@ fn random_game(mut position: Chess, random: &mut SplitMix64) -> Option<Color> {
         position.play_unchecked(legal[random.below(legal.len())]);
     }
     None
-}
-
-/// The judge in a network's place, for the engine's `Search` option.
-#[must_use]
-pub fn network(seed: u64) -> Network {
-    Network { evaluator: Arc::new(Rollouts { seed }), name: "random games (no network)".to_owned() }
 }
 
 /// The rules of chess judged by random games. Its state and actions are [`RulesWorld`]'s.

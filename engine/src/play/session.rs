@@ -1,68 +1,168 @@
-//! The search tree between searches: kept for the next move, whose position it mostly knows already.
+//! What stays from one search to the next: the tree, whose part below the new position is kept, and what
+//! the network imagined for it.
 
+use super::host;
+use super::network::Network;
+use super::settings::{Search, Settings, WorldModel};
+use super::{params, rollout};
+use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::play::host;
-use crate::uci::options::Settings;
-use crate::world::AnyWorld;
 use crate::world::memory::Memory;
-use mcts::{Params, Searcher};
-
-use std::sync::Arc;
+use crate::world::{AnyWorld, LearnedWorld};
+use mcts::{Ancestor, Control, Outcome, Params, Searcher};
+use nn::{EvalError, Evaluator};
+use std::fmt;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// The search tree between searches.
-#[derive(Default)]
-pub struct Tree {
-    pub(crate) searcher: Option<Searcher<AnyWorld>>,
-    /// What its memory was asked to be, in MB.
-    mb: usize,
+/// The search between two moves. Belongs to the engine, and to the search's thread while that runs.
+pub struct SearchSession {
+    searcher: Searcher<AnyWorld>,
+    /// What its memory was asked to be, in MB; 0 before it was asked for.
+    hash_mb: usize,
     /// States that the network imagined; made at the first need.
     imagined: Option<Arc<Memory>>,
-    /// The game whose last position is its root.
-    pub(crate) root: Option<Game>,
-    /// Values from another network or another scoring do not mix.
-    pub(crate) origin: Option<(usize, Settings)>,
+    /// The game whose last position is the tree's root.
+    root: Option<Game>,
+    /// Whose values are in the tree. Not kept alive by it, but no other network can take its place in memory.
+    evaluator: Option<Weak<dyn Evaluator>>,
     /// Time of one evaluation in recent searches: on a busy machine more than when the network was loaded.
-    pub(crate) pace: Duration,
+    evaluation_time: Duration,
 }
 
-impl Tree {
+/// Less memory than was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashShortage {
+    wanted_mb: usize,
+    got_mb: usize,
+}
+
+impl fmt::Display for HashShortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let HashShortage { wanted_mb, got_mb } = self;
+        write!(f, "Hash {wanted_mb} MB is more than this machine has free; using {got_mb} MB")
+    }
+}
+
+impl Default for SearchSession {
+    fn default() -> SearchSession {
+        SearchSession {
+            searcher: Searcher::new(Params::default(), 0),
+            hash_mb: 0,
+            imagined: None,
+            root: None,
+            evaluator: None,
+            evaluation_time: Duration::ZERO,
+        }
+    }
+}
+
+impl SearchSession {
     /// Forgets everything but the memory.
     pub fn clear(&mut self) {
         self.root = None;
         self.imagined = None;
-        if let Some(searcher) = &mut self.searcher {
-            searcher.clear();
-        }
+        self.searcher.clear();
     }
 
-    /// Has the tree's memory ready. The note tells of memory that could not be had.
-    pub fn reserve(&mut self, wanted_mb: usize) -> Option<String> {
-        if self.searcher.is_some() && self.mb == wanted_mb {
+    /// Reserves the tree's memory. Answers what was missing, the first time it is asked for.
+    pub fn reserve(&mut self, wanted_mb: usize) -> Option<HashShortage> {
+        if self.hash_mb == wanted_mb {
             return None;
         }
-        let held = self.searcher.as_ref().map_or(0, |_| self.mb);
-        let mb = host::hash_mb(wanted_mb, held);
-        self.root = None;
-        self.imagined = None;
-        self.mb = wanted_mb;
-        match &mut self.searcher {
-            Some(searcher) => searcher.resize(mb << 20),
-            None => self.searcher = Some(Searcher::new(Params::default(), mb << 20)),
-        }
-        let got = self.searcher.as_ref().map_or(0, Searcher::bytes) >> 20;
-        (mb < wanted_mb).then(|| {
-            format!("Hash {wanted_mb} MB is more than this machine has free; using {got} MB")
-        })
+        let mb = host::hash_mb(wanted_mb, self.hash_mb);
+        self.clear();
+        self.hash_mb = wanted_mb;
+        self.searcher.resize(mb << 20);
+        let got_mb = self.searcher.bytes() >> 20;
+        (mb < wanted_mb).then_some(HashShortage { wanted_mb, got_mb })
     }
 
-    /// The states imagined so far by the search that `origin` describes, as many as fit into the tree's
-    /// memory once more; none yet, if the last search was another.
-    pub fn imagined(&mut self, origin: &(usize, Settings)) -> Arc<Memory> {
-        if self.origin.as_ref() != Some(origin) {
-            self.imagined = None;
+    /// The world that the options ask for, judged by `network`. A tree with another network's values is
+    /// dropped. None if the network imagines no positions but should.
+    pub fn world(&mut self, network: &Network, settings: &Settings) -> Option<AnyWorld> {
+        let evaluator = &network.evaluator;
+        let same =
+            self.evaluator.as_ref().is_some_and(|last| last.ptr_eq(&Arc::downgrade(evaluator)));
+        if !same {
+            self.clear();
+            self.evaluator = Some(Arc::downgrade(evaluator));
         }
-        let bytes = self.mb << 20;
-        self.imagined.get_or_insert_with(|| Arc::new(Memory::new(bytes))).clone()
+        if settings.search == Search::Rollout {
+            return Some(AnyWorld::Rules(rollout::world(rollout::SEED)));
+        }
+        let rules = params::rules_world(evaluator.clone(), settings);
+        if settings.world_model == WorldModel::Rules {
+            return Some(AnyWorld::Rules(rules));
+        }
+        let bytes = self.hash_mb << 20;
+        let memory = self.imagined.get_or_insert_with(|| Arc::new(Memory::new(bytes))).clone();
+        let world = LearnedWorld::new(evaluator.clone(), rules, memory)?;
+        let twice = settings.world_model == WorldModel::LearnedTwice;
+        Some(AnyWorld::Learned(if twice { world.looking_twice() } else { world }))
     }
+
+    /// Makes the last position of `game` the root, and keeps what the tree knows about it. Answers the
+    /// visits kept.
+    pub fn reroot(&mut self, world: &AnyWorld, game: &Game) -> u64 {
+        let last = self.root.replace(game.clone());
+        let path = |back| last.as_ref().and_then(|last| game.continuation_of(last, back));
+        let state = world.root(game);
+        let forward = path(0).filter(|path| match (world.learned(), &last) {
+            // An imagined tree is kept only if its new root has come true.
+            (Some(world), Some(last)) => world.came_true(last, path, game),
+            _ => true,
+        });
+        if let Some(path) = forward {
+            return self.searcher.reroot(state, Ancestor::Root, path);
+        }
+        // Not a position below the last root, but perhaps one below the root before it: the opponent did not
+        // play the move we pondered on.
+        let sideways = self.searcher.plies_since_former_root().and_then(path);
+        match sideways.filter(|_| world.learned().is_none()) {
+            Some(path) => self.searcher.reroot(state, Ancestor::FormerRoot, path),
+            None => {
+                self.searcher.set_root(state);
+                0
+            }
+        }
+    }
+
+    /// Time of one evaluation: as measured at loading, or longer if recent searches saw it take longer.
+    #[must_use]
+    pub fn evaluation_time(&self, at_loading: Duration) -> Duration {
+        self.evaluation_time.max(at_loading)
+    }
+
+    /// Searches from the root that [`SearchSession::reroot`] has set; blocks.
+    pub fn run(
+        &mut self,
+        world: &AnyWorld,
+        plan: &Plan<'_>,
+        control: &dyn Control<AnyWorld>,
+    ) -> Outcome<Action, EvalError> {
+        self.searcher.set_params(plan.params.clone());
+        self.searcher.restrict_root(plan.searchmoves);
+        self.searcher.run(world, plan.threads, plan.playouts, control)
+    }
+
+    /// Learns from a search of `playouts` on `threads` that took `taken` how long an evaluation takes.
+    pub fn learn_speed(&mut self, playouts: u64, threads: usize, taken: Duration) {
+        if let Ok(playouts @ 1..) = u32::try_from(playouts) {
+            let lanes = u32::try_from(threads).unwrap_or(1).min(playouts);
+            self.evaluation_time = (self.evaluation_time + taken * lanes / playouts) / 2;
+        }
+    }
+}
+
+/// How one search is run.
+pub struct Plan<'a> {
+    /// Constants of the search.
+    pub params: Params,
+    /// Root moves to consider; empty = all.
+    pub searchmoves: &'a [Action],
+    /// Workers, the calling thread included.
+    pub threads: usize,
+    /// Exact; None = until the control stops it.
+    pub playouts: Option<u64>,
 }

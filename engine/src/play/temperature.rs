@@ -5,8 +5,8 @@
 //! 0.005 over action and state values, 0.05 over the policy, 0.5 over AlphaZero's visits. What is
 //! drawn from is the caller's matter; this file only decides when, and draws.
 
+use crate::play::settings::Settings;
 use crate::random::SplitMix64;
-use crate::uci::options::Settings;
 use shakmaty::{Chess, Position};
 
 /// The temperature for the move to be played here; None where the best one is.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// How a network answers on this machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pace {
+pub struct EvalTiming {
     /// Time of one evaluation.
     pub single: Duration,
     /// The batch that one thread should gather.
@@ -36,7 +36,7 @@ const LONGEST: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// The network failed, or broke down inside; the device failed, as one with too little memory does.
-pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<Pace, NetworkError> {
+pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<EvalTiming, NetworkError> {
     let position = Chess::default();
     let legal = position.legal_moves();
     // Time of one batch of so many.
@@ -79,7 +79,7 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<Pace, NetworkErro
     }
     let batch = best(&measured).unwrap_or_else(|| network.evaluator.preferred_batch());
     log::info!("{}: {single:?} for one position, batches of {batch}", network.name);
-    Ok(Pace { single, batch })
+    Ok(EvalTiming { single, batch })
 }
 
 /// Positions per second.
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    fn pace(call: u64, position: u64) -> Pace {
+    fn pace(call: u64, position: u64) -> EvalTiming {
         let clock = Arc::new(ManualClock::default());
         let [call, position] = [call, position].map(Duration::from_micros);
         let device = Device { clock: clock.clone(), call, position };
@@ -130,9 +130,9 @@ mod tests {
 
     #[test]
     fn the_batch_follows_the_device() {
-        assert_eq!(pace(0, 100), Pace { single: Duration::from_micros(100), batch: 1 });
+        assert_eq!(pace(0, 100), EvalTiming { single: Duration::from_micros(100), batch: 1 });
         // A call costs as much as ten positions: the more at once the better.
-        assert_eq!(pace(1000, 100), Pace { single: Duration::from_micros(1100), batch: 32 });
+        assert_eq!(pace(1000, 100), EvalTiming { single: Duration::from_micros(1100), batch: 32 });
         // As much as a tenth of one: four at once reach 98.2 % of the speed of 16.
         assert_eq!(pace(10, 100).batch, 4);
         // 40 ms for one: two would keep the search from its clock.
@@ -145,7 +145,7 @@ mod tests {
         let clock = ManualClock::stepping(Duration::from_millis(1));
         let network = |evaluator: Arc<dyn Evaluator>| Network { evaluator, name: "it".to_owned() };
         let hashed = warm_up(&network(Arc::new(Hashed::default())), &clock).unwrap();
-        assert_eq!(hashed, Pace { single: Duration::from_millis(1), batch: 8 });
+        assert_eq!(hashed, EvalTiming { single: Duration::from_millis(1), batch: 8 });
         let still = ManualClock::default();
         let stopped =
             Device { clock: Arc::default(), call: Duration::ZERO, position: Duration::ZERO };

@@ -1,466 +1,389 @@
-//! The options: one table that feeds `uci`, `setoption`, the documentation and the defaults.
+//! The options: one table that feeds `uci`, `setoption` and the documentation.
 //!
-//! An entry knows its name, kind, default, range and help, and how to store a value. Values are parsed
-//! here once; the rest of the engine sees the typed [`Settings`].
+//! An entry knows its name, its kind with range and access to its field of [`Settings`], what the engine
+//! has to do after a change, and its help text. Values are parsed here once; the rest of the engine sees
+//! the typed [`Settings`], whose `Default` has the defaults.
 
+use crate::play::settings::{Backend, Search, Settings, VirtualRule};
+use crate::world::WorldModel;
 use crate::world::rules::Scoring;
 use mcts::FinalMove;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use uci::{OptionKind, OptionSpec, SetOption};
-
-/// How the move is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Search {
-    /// Monte-Carlo tree search with the network (paper 000, section 3).
-    Mcts,
-    /// The network's best action value, no search.
-    ActionValue,
-    /// The successor the network's value head likes least for the opponent, no further search.
-    StateValue,
-    /// The network's policy, no search.
-    Policy,
-    /// Tree search without a network: random games judge.
-    Rollout,
-}
-
-pub use crate::world::WorldModel;
-pub use nn::device::Backend;
-
-/// The options' current values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    pub hash_mb: usize,
-    /// 0 = none.
-    pub nn_cache_mb: usize,
-    pub threads: usize,
-    pub multipv: usize,
-    pub ponder: bool,
-    pub chess960: bool,
-    pub show_wdl: bool,
-    /// Milliseconds.
-    pub move_overhead: i64,
-    /// Empty = the network built into the executable.
-    pub weights_file: String,
-    pub backend: Backend,
-    pub search: Search,
-    pub world_model: WorldModel,
-    /// 0 = what the device prefers.
-    pub minibatch_size: usize,
-    pub c_puct: f32,
-    pub prior_temperature: f32,
-    pub prior_top_k: usize,
-    pub prior_epsilon: f32,
-    pub policy_share: f32,
-    pub state_value_share: f32,
-    pub dynamic_virtual_counts: bool,
-    pub virtual_min: u32,
-    pub virtual_max: u32,
-    pub static_virtual: u32,
-    pub final_move: FinalMove,
-    pub scoring: Scoring,
-    /// 0 = always the best move.
-    pub temperature: f32,
-    pub temperature_moves: u32,
-    /// 0 = another one each time.
-    pub seed: u64,
-    /// Empty = no log file.
-    pub log_file: String,
-}
-
-/// Type, default and range of one option.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
-    Check(bool),
-    Spin {
-        default: i64,
-        min: i64,
-        max: i64,
-    },
-    /// UCI has no fractions: told to the GUI as a string.
-    Real {
-        default: f64,
-        min: f64,
-        max: f64,
-    },
-    Combo {
-        default: &'static str,
-        choices: &'static [&'static str],
-    },
-    Text(&'static str),
-    Button,
-}
 
 /// One option.
 pub struct Entry {
+    /// As the GUI shows it; any case is understood.
     pub name: &'static str,
+    /// Type, range and field.
     pub kind: Kind,
+    /// What follows a change.
+    pub effect: Effect,
+    /// One or two sentences for the documentation.
     pub help: &'static str,
-    store: fn(&mut Settings, &Value<'_>),
 }
 
-/// A value of the kind its entry asks for; the accessors answer neutrally for any other kind.
-enum Value<'a> {
-    Check(bool),
-    Spin(i64),
-    Real(f64),
-    Text(&'a str),
-    Press,
+/// Type and range of an option, with access to its field in [`Settings`].
+#[allow(missing_docs, reason = "the fields mean the same in every kind: range, reader, writer")]
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// `true` or `false`.
+    Check { get: fn(&Settings) -> bool, set: fn(&mut Settings, bool) },
+    /// A whole number from `min` to `max`.
+    Spin { min: u32, max: u32, get: fn(&Settings) -> u64, set: fn(&mut Settings, u32) },
+    /// A fraction from `min` to `max`. UCI has none: told to the GUI as a string.
+    Real { min: f32, max: f32, get: fn(&Settings) -> f32, set: fn(&mut Settings, f32) },
+    /// One of a few names. `set` answers None, and changes nothing, for any other.
+    Combo {
+        names: fn() -> Vec<&'static str>,
+        get: fn(&Settings) -> &'static str,
+        set: fn(&mut Settings, &str) -> Option<()>,
+    },
+    /// Any text.
+    Text { get: fn(&Settings) -> &str, set: fn(&mut Settings, &str) },
+    /// No value: pressing it has an effect.
+    Button,
 }
 
-impl Value<'_> {
-    fn flag(&self) -> bool {
-        matches!(self, Value::Check(true))
+/// What the engine does after an option was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing: whoever needs the value reads it.
+    None,
+    /// Drops the search tree if the value changed: what is in it was found under the old one.
+    NewTree,
+    /// Drops the search tree and the evaluation cache.
+    Forget,
+    /// Starts the random numbers anew.
+    Reseed,
+    /// Opens or closes the log file.
+    OpenLog,
+    /// Says so if the machine has fewer cores.
+    CheckThreads,
+}
+
+/// A type with a name for each of its values, as a combo box lists them.
+trait Choice: Copy + PartialEq + 'static {
+    /// Every value, in the order of the list.
+    const ALL: &'static [Self];
+
+    fn name(self) -> &'static str;
+
+    fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|choice| choice.name()).collect()
     }
-    fn int(&self) -> i64 {
-        if let Value::Spin(value) = self { *value } else { 0 }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|choice| choice.name().eq_ignore_ascii_case(name))
     }
-    fn size(&self) -> usize {
-        usize::try_from(self.int()).unwrap_or(0)
-    }
-    fn count(&self) -> u32 {
-        u32::try_from(self.int()).unwrap_or(0)
-    }
-    fn real(&self) -> f32 {
-        if let Value::Real(value) = self { *value as f32 } else { 0.0 }
-    }
-    fn text(&self) -> &str {
-        if let Value::Text(value) = self { value } else { "" }
-    }
+}
+
+macro_rules! choice {
+    ($type:ident: $($value:ident $name:literal),+) => {
+        impl Choice for $type {
+            const ALL: &'static [$type] = &[$($type::$value),+];
+
+            fn name(self) -> &'static str {
+                match self { $($type::$value => $name),+ }
+            }
+        }
+    };
+}
+
+choice!(Backend: Auto "auto", Cpu "cpu", Cuda "cuda");
+choice!(Search: Mcts "mcts", ActionValue "action-value", StateValue "state-value", Policy "policy", Rollout "rollout");
+choice!(WorldModel: Rules "rules", Learned "learned", LearnedTwice "learned-twice");
+choice!(VirtualRule: Dynamic "dynamic", Static "static");
+choice!(FinalMove: Robust "robust", Max "max");
+choice!(Scoring: Mean "mean", Max "max");
+
+macro_rules! check {
+    ($field:ident) => {
+        Kind::Check { get: |s| s.$field, set: |s, value| s.$field = value }
+    };
+}
+
+macro_rules! spin {
+    ($field:ident: $type:ty, $min:literal to $max:literal) => {
+        Kind::Spin {
+            min: $min,
+            max: $max,
+            get: |s| s.$field as u64,
+            set: |s, value| s.$field = value as $type,
+        }
+    };
+}
+
+macro_rules! real {
+    ($field:ident, $min:literal to $max:literal) => {
+        Kind::Real { min: $min, max: $max, get: |s| s.$field, set: |s, value| s.$field = value }
+    };
+}
+
+macro_rules! combo {
+    ($field:ident: $type:ty) => {
+        Kind::Combo {
+            names: <$type>::names,
+            get: |s| s.$field.name(),
+            set: |s, name| <$type>::named(name).map(|value| s.$field = value),
+        }
+    };
+}
+
+macro_rules! text {
+    ($field:ident) => {
+        Kind::Text { get: |s| &s.$field, set: |s, value| s.$field = value.to_owned() }
+    };
 }
 
 /// Every option, in the order a GUI shows them.
 pub static TABLE: &[Entry] = &[
     Entry {
         name: "Hash",
-        kind: Kind::Spin { default: 64, min: 1, max: 1_048_576 },
+        kind: spin!(hash_mb: usize, 1 to 1_048_576),
+        effect: Effect::None,
         help: "Memory for the search tree, in MB. The network, its cache and about 100 MB come on top.",
-        store: |s, v| s.hash_mb = v.size(),
     },
     Entry {
         name: "NNCacheSize",
-        kind: Kind::Spin { default: 16, min: 0, max: 65_536 },
-        help: "Memory for the network's answers, in MB, so that no position is evaluated twice; 0 for none.",
-        store: |s, v| s.nn_cache_mb = v.size(),
+        kind: spin!(nn_cache_mb: usize, 0 to 65_536),
+        effect: Effect::None,
+        help: "Memory for cached network evaluations, in MB; 0 turns the cache off.",
     },
     Entry {
         name: "Clear Hash",
         kind: Kind::Button,
-        help: "Forgets the search tree.",
-        store: |_, _| {},
+        effect: Effect::Forget,
+        help: "Clears the search tree and the evaluation cache.",
     },
     Entry {
         name: "Threads",
-        kind: Kind::Spin { default: 2, min: 1, max: 1024 },
-        help: "Search threads. More than the processor has cores are not used.",
-        store: |s, v| s.threads = v.size(),
+        kind: spin!(threads: usize, 1 to 1024),
+        effect: Effect::CheckThreads,
+        help: "Number of search threads, at most one for each processor core.",
     },
     Entry {
         name: "MultiPV",
-        kind: Kind::Spin { default: 1, min: 1, max: 256 },
+        kind: spin!(multipv: usize, 1 to 256),
+        effect: Effect::None,
         help: "Number of best lines to report.",
-        store: |s, v| s.multipv = v.size(),
     },
     Entry {
         name: "Ponder",
-        kind: Kind::Check(false),
+        kind: check!(ponder),
+        effect: Effect::None,
         help: "The GUI lets the engine think on the opponent's time, so each move may use a little more of its own.",
-        store: |s, v| s.ponder = v.flag(),
     },
     Entry {
         name: "Move Overhead",
-        kind: Kind::Spin { default: 50, min: 0, max: 5_000 },
-        help: "Milliseconds kept back for the way to the GUI; never more than 5 % of the clock.",
-        store: |s, v| s.move_overhead = v.int(),
+        kind: spin!(move_overhead: i64, 0 to 5_000),
+        effect: Effect::None,
+        help: "Time reserved for communication with the GUI, in milliseconds; never more than 5 % of the clock.",
     },
     Entry {
         name: "WeightsFile",
-        kind: Kind::Text(""),
-        help: "Network file; empty for the built-in network. If it cannot be used, the built-in one plays.",
-        store: |s, v| s.weights_file = v.text().to_owned(),
+        kind: text!(weights_file),
+        effect: Effect::None,
+        help: "Path of a network file; empty for the built-in network, which also plays if the file cannot be used.",
     },
     Entry {
         name: "Backend",
-        kind: Kind::Combo { default: "auto", choices: &["auto", "cpu", "cuda"] },
-        help: "Device that computes the network.",
-        store: |s, v| {
-            s.backend = match v.text() {
-                "cpu" => Backend::Cpu,
-                "cuda" => Backend::Cuda,
-                _ => Backend::Auto,
-            };
-        },
+        kind: combo!(backend: Backend),
+        effect: Effect::None,
+        help: "Device that runs the network.",
     },
     Entry {
         name: "Search",
-        kind: Kind::Combo {
-            default: "mcts",
-            choices: &["mcts", "action-value", "state-value", "policy", "rollout"],
-        },
-        help: "How the move is chosen: tree search, one head of the network without search, or tree search judged by random games.",
-        store: |s, v| {
-            s.search = match v.text() {
-                "action-value" => Search::ActionValue,
-                "state-value" => Search::StateValue,
-                "policy" => Search::Policy,
-                "rollout" => Search::Rollout,
-                _ => Search::Mcts,
-            };
-        },
+        kind: combo!(search: Search),
+        effect: Effect::NewTree,
+        help: "How the move is chosen: tree search, one head of the network without search, or tree search with random games in place of the network.",
     },
     Entry {
         name: "WorldModel",
-        kind: Kind::Combo { default: "rules", choices: &["rules", "learned", "learned-twice"] },
-        help: "Where tree search looks ahead: by the rules of chess, or in the network's imagination, which takes up to as much memory again as `Hash`; or there with a second look at each imagined position: stronger, half as fast.",
-        store: |s, v| s.world_model = WorldModel::named(v.text()),
+        kind: combo!(world_model: WorldModel),
+        effect: Effect::NewTree,
+        help: "Where the tree search looks ahead: by the rules of chess, or in positions imagined by the network, which take up to as much memory again as `Hash`. `learned-twice` evaluates each imagined position once more: stronger, half as fast.",
     },
     Entry {
         name: "MinibatchSize",
-        kind: Kind::Spin { default: 0, min: 0, max: 1024 },
-        help: "Positions a thread gathers before it asks the network; 0 for what the device prefers.",
-        store: |s, v| s.minibatch_size = v.size(),
+        kind: spin!(minibatch_size: usize, 0 to 1024),
+        effect: Effect::NewTree,
+        help: "Positions a thread gathers before it runs the network; 0 for what suits the device.",
     },
     Entry {
         name: "CPuct",
-        kind: Kind::Real { default: 0.87, min: 0.0, max: 16.0 },
-        help: "Exploration constant of PUCT; it grows with the visits.",
-        store: |s, v| s.c_puct = v.real(),
+        kind: real!(c_puct, 0.0 to 16.0),
+        effect: Effect::NewTree,
+        help: "Exploration constant of PUCT; it grows with the number of visits.",
     },
     Entry {
         name: "PriorTemperature",
-        kind: Kind::Real { default: 0.1, min: 0.001, max: 10.0 },
-        help: "Temperature of the prior over action values.",
-        store: |s, v| s.prior_temperature = v.real(),
+        kind: real!(prior_temperature, 0.001 to 10.0),
+        effect: Effect::NewTree,
+        help: "Softmax temperature of the action values in the prior.",
     },
     Entry {
         name: "PriorTopK",
-        kind: Kind::Spin { default: 5, min: 1, max: 256 },
-        help: "Number of best moves that share the prior.",
-        store: |s, v| s.prior_top_k = v.size(),
+        kind: spin!(prior_top_k: usize, 1 to 256),
+        effect: Effect::NewTree,
+        help: "Number of moves with the highest action values that share this softmax.",
     },
     Entry {
         name: "PriorEpsilon",
-        kind: Kind::Real { default: 0.05, min: 0.0, max: 1.0 },
-        help: "Share of the prior spread evenly over all legal moves.",
-        store: |s, v| s.prior_epsilon = v.real(),
+        kind: real!(prior_epsilon, 0.0 to 1.0),
+        effect: Effect::NewTree,
+        help: "Share of the action-value prior spread evenly over all legal moves.",
     },
     Entry {
         name: "PolicyShare",
-        kind: Kind::Real { default: 0.8, min: 0.0, max: 1.0 },
+        kind: real!(policy_share, 0.0 to 1.0),
+        effect: Effect::NewTree,
         help: "Weight of the policy head in the prior; the action values have the rest.",
-        store: |s, v| s.policy_share = v.real(),
     },
     Entry {
         name: "StateValueShare",
-        kind: Kind::Real { default: 0.5, min: 0.0, max: 1.0 },
+        kind: real!(state_value_share, 0.0 to 1.0),
+        effect: Effect::NewTree,
         help: "Weight of the state-value head in the value backed up; the best action value has the rest.",
-        store: |s, v| s.state_value_share = v.real(),
     },
     Entry {
         name: "VirtualCounts",
-        kind: Kind::Combo { default: "dynamic", choices: &["dynamic", "static"] },
-        help: "Virtual visits of playouts in flight: halved at each step above the leaf, or constant.",
-        store: |s, v| s.dynamic_virtual_counts = v.text() == "dynamic",
+        kind: combo!(virtual_counts: VirtualRule),
+        effect: Effect::NewTree,
+        help: "Virtual visits of playouts in flight: halved at each ply above the leaf, or constant.",
     },
     Entry {
         name: "VirtualMin",
-        kind: Kind::Spin { default: 2, min: 1, max: 64 },
-        help: "Least dynamic virtual count.",
-        store: |s, v| s.virtual_min = v.count(),
+        kind: spin!(virtual_min: u32, 1 to 64),
+        effect: Effect::NewTree,
+        help: "Smallest dynamic virtual count.",
     },
     Entry {
         name: "VirtualMax",
-        kind: Kind::Spin { default: 8, min: 1, max: 64 },
+        kind: spin!(virtual_max: u32, 1 to 64),
+        effect: Effect::NewTree,
         help: "Dynamic virtual count at the leaf.",
-        store: |s, v| s.virtual_max = v.count(),
     },
     Entry {
         name: "VirtualStatic",
-        kind: Kind::Spin { default: 10, min: 1, max: 64 },
-        help: "Virtual count where it is static.",
-        store: |s, v| s.static_virtual = v.count(),
+        kind: spin!(virtual_static: u32, 1 to 64),
+        effect: Effect::NewTree,
+        help: "Virtual count if `VirtualCounts` is `static`.",
     },
     Entry {
         name: "FinalMove",
-        kind: Kind::Combo { default: "robust", choices: &["robust", "max"] },
-        help: "The move played: the one visited most, or the one valued best.",
-        store: |s, v| {
-            s.final_move = if v.text() == "max" { FinalMove::Max } else { FinalMove::Robust }
-        },
+        kind: combo!(final_move: FinalMove),
+        effect: Effect::NewTree,
+        help: "The move played: the most visited, or the one with the highest value.",
     },
     Entry {
         name: "Scoring",
-        kind: Kind::Combo { default: "mean", choices: &["mean", "max"] },
-        help: "Action value and state value: mean of the predicted distribution, or its most likely bucket.",
-        store: |s, v| s.scoring = if v.text() == "max" { Scoring::Max } else { Scoring::Mean },
+        kind: combo!(scoring: Scoring),
+        effect: Effect::NewTree,
+        help: "Value taken from a predicted distribution: its mean, or the centre of its most likely bucket.",
     },
     Entry {
         name: "Temperature",
-        kind: Kind::Real { default: 0.0, min: 0.0, max: 10.0 },
-        help: "Variety in the first moves, drawn by visits, values or policy as the search goes; 0 for the best move.",
-        store: |s, v| s.temperature = v.real(),
+        kind: real!(temperature, 0.0 to 10.0),
+        effect: Effect::None,
+        help: "Randomness in the first moves of a game, drawn by visits, values or policy, whichever decides; 0 plays the best move.",
     },
     Entry {
         name: "TemperatureMoves",
-        kind: Kind::Spin { default: 5, min: 0, max: 1000 },
-        help: "Number of the last move of a game that the temperature applies to.",
-        store: |s, v| s.temperature_moves = v.count(),
+        kind: spin!(temperature_moves: u32, 0 to 1000),
+        effect: Effect::None,
+        help: "Last move number to which `Temperature` applies.",
     },
     Entry {
         name: "Seed",
-        kind: Kind::Spin { default: 0, min: 0, max: 2_147_483_647 },
-        help: "Of the draws by temperature: set again, they repeat; 0 for others each time.",
-        store: |s, v| s.seed = u64::from(v.count()),
+        kind: spin!(seed: u64, 0 to 2_147_483_647),
+        effect: Effect::Reseed,
+        help: "Seed of the moves drawn by `Temperature`: setting it again repeats them; 0 draws others each time.",
     },
     Entry {
         name: "UCI_Chess960",
-        kind: Kind::Check(false),
-        help: "Castling is written as king takes rook.",
-        store: |s, v| s.chess960 = v.flag(),
+        kind: check!(chess960),
+        effect: Effect::None,
+        help: "Chess960: castling is written as king takes rook.",
     },
     Entry {
         name: "UCI_ShowWDL",
-        kind: Kind::Check(false),
-        help: "Adds win, draw and loss chances (per mille) to `info`.",
-        store: |s, v| s.show_wdl = v.flag(),
+        kind: check!(uci_show_wdl),
+        effect: Effect::None,
+        help: "Adds win, draw and loss probabilities (per mille) to `info`.",
     },
     Entry {
         name: "ShowWDL",
-        kind: Kind::Check(false),
-        help: "The same, for GUIs that hide options named `UCI_…`.",
-        store: |s, v| s.show_wdl = v.flag(),
+        kind: check!(show_wdl),
+        effect: Effect::None,
+        help: "The same, for GUIs that hide options named `UCI_…`; either option turns it on.",
     },
     Entry {
         name: "Log File",
-        kind: Kind::Text(""),
-        help: "Writes every line between GUI and engine, with its time, to this file.",
-        store: |s, v| s.log_file = v.text().to_owned(),
+        kind: text!(log_file),
+        effect: Effect::OpenLog,
+        help: "File that records every line between GUI and engine, with its time.",
     },
 ];
 
-impl Default for Settings {
-    fn default() -> Settings {
-        let mut settings = Settings {
-            hash_mb: 0,
-            nn_cache_mb: 0,
-            threads: 0,
-            multipv: 0,
-            ponder: false,
-            chess960: false,
-            show_wdl: false,
-            move_overhead: 0,
-            weights_file: String::new(),
-            backend: Backend::Auto,
-            search: Search::Mcts,
-            world_model: WorldModel::Rules,
-            minibatch_size: 0,
-            c_puct: 0.0,
-            prior_temperature: 0.0,
-            prior_top_k: 0,
-            prior_epsilon: 0.0,
-            policy_share: 0.0,
-            state_value_share: 0.0,
-            dynamic_virtual_counts: false,
-            virtual_min: 0,
-            virtual_max: 0,
-            static_virtual: 0,
-            final_move: FinalMove::Robust,
-            scoring: Scoring::Mean,
-            temperature: 0.0,
-            temperature_moves: 0,
-            seed: 0,
-            log_file: String::new(),
-        };
-        // The table is the only place where a default is written.
-        for entry in TABLE {
-            (entry.store)(&mut settings, &entry.kind.default_value());
-        }
-        settings
-    }
+/// Why an option was not set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OptionError {
+    /// No option has this name.
+    Unknown(String),
+    /// The value is of another type.
+    Value {
+        /// The option's name.
+        option: &'static str,
+        /// What would be understood.
+        expected: String,
+        /// What came.
+        given: String,
+    },
 }
 
-impl Kind {
-    fn default_value(&self) -> Value<'static> {
+impl fmt::Display for OptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Check(default) => Value::Check(*default),
-            Kind::Spin { default, .. } => Value::Spin(*default),
-            Kind::Real { default, .. } => Value::Real(*default),
-            Kind::Combo { default, .. } | Kind::Text(default) => Value::Text(default),
-            Kind::Button => Value::Press,
-        }
-    }
-
-    /// Reads `text`. The note tells what was bent to fit.
-    fn read<'a>(&self, text: Option<&'a str>) -> Result<(Value<'a>, Option<String>), String>
-    where
-        Self: 'a,
-    {
-        let given = text.unwrap_or("").trim();
-        match *self {
-            Kind::Button => Ok((Value::Press, None)),
-            Kind::Text(_) => Ok((Value::Text(if given == "<empty>" { "" } else { given }), None)),
-            Kind::Check(_) => match given.to_ascii_lowercase().as_str() {
-                "true" | "on" | "1" => Ok((Value::Check(true), None)),
-                "false" | "off" | "0" => Ok((Value::Check(false), None)),
-                _ => Err(format!("expected true or false, got `{given}`")),
-            },
-            Kind::Spin { min, max, .. } => {
-                let wide: i128 = given.parse().map_err(|_| {
-                    format!("expected a whole number from {min} to {max}, got `{given}`")
-                })?;
-                let value =
-                    i64::try_from(wide.clamp(i128::from(min), i128::from(max))).unwrap_or(min);
-                let note = (i128::from(value) != wide)
-                    .then(|| format!("{wide} is outside {min} to {max}; using {value}"));
-                Ok((Value::Spin(value), note))
+            OptionError::Unknown(name) => write!(f, "no option is named `{name}`"),
+            OptionError::Value { option, expected, given } => {
+                write!(f, "option {option}: expected {expected}, got `{given}`")
             }
-            Kind::Real { min, max, .. } => {
-                let wide = given.parse::<f64>().ok().filter(|value| value.is_finite());
-                let wide = wide.ok_or_else(|| {
-                    format!("expected a number from {min} to {max}, got `{given}`")
-                })?;
-                let value = wide.clamp(min, max);
-                let note = (value != wide)
-                    .then(|| format!("{wide} is outside {min} to {max}; using {value}"));
-                Ok((Value::Real(value), note))
-            }
-            Kind::Combo { choices, .. } => choices
-                .iter()
-                .find(|choice| choice.eq_ignore_ascii_case(given))
-                .map(|choice| (Value::Text(choice), None))
-                .ok_or_else(|| format!("expected one of {}, got `{given}`", choices.join(", "))),
-        }
-    }
-
-    fn to_uci(self) -> OptionKind {
-        match self {
-            Kind::Check(default) => OptionKind::Check { default },
-            Kind::Spin { default, min, max } => OptionKind::Spin { default, min, max },
-            Kind::Real { default, .. } => OptionKind::Text { default: default.to_string() },
-            Kind::Combo { default, choices } => OptionKind::Combo {
-                default: default.to_owned(),
-                choices: choices.iter().map(|choice| (*choice).to_owned()).collect(),
-            },
-            Kind::Text(default) => OptionKind::Text { default: default.to_owned() },
-            Kind::Button => OptionKind::Button,
         }
     }
 }
 
-impl Settings {
-    /// Applies one `setoption`. A note tells what was bent to fit.
-    ///
-    /// # Errors
-    /// Names the option and what was expected; nothing is changed.
-    pub fn set(&mut self, option: &SetOption) -> Result<Option<String>, String> {
-        let name = option.name.trim();
-        let entry = find(name).ok_or_else(|| format!("no option is named `{name}`"))?;
-        let (value, note) = entry
-            .kind
-            .read(option.value.as_deref())
-            .map_err(|why| format!("option {}: {why}", entry.name))?;
-        (entry.store)(self, &value);
-        Ok(note.map(|note| format!("option {}: {note}", entry.name)))
+impl std::error::Error for OptionError {}
+
+/// A value outside its range, and what was taken instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutOfRange {
+    option: &'static str,
+    given: String,
+    range: String,
+    used: String,
+}
+
+impl fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OutOfRange { option, given, range, used } = self;
+        write!(f, "option {option}: {given} is outside {range}; using {used}")
     }
+}
+
+/// Applies one `setoption`. Answers the effect it must have and, for a number outside its range, what
+/// was taken instead.
+///
+/// # Errors
+/// No such option, or a value it does not understand; nothing is changed.
+pub fn apply(
+    settings: &mut Settings,
+    option: &SetOption,
+) -> Result<(Effect, Option<OutOfRange>), OptionError> {
+    let name = option.name.trim();
+    let entry = find(name).ok_or_else(|| OptionError::Unknown(name.to_owned()))?;
+    let given = option.value.as_deref().unwrap_or("").trim();
+    Ok((entry.effect, entry.store(settings, given)?))
 }
 
 /// The entry of that name, whatever its case.
@@ -469,24 +392,99 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
+impl Entry {
+    fn store(
+        &self,
+        settings: &mut Settings,
+        given: &str,
+    ) -> Result<Option<OutOfRange>, OptionError> {
+        let refused = |expected: String| OptionError::Value {
+            option: self.name,
+            expected,
+            given: given.to_owned(),
+        };
+        match self.kind {
+            Kind::Button => {}
+            Kind::Text { set, .. } => set(settings, if given == "<empty>" { "" } else { given }),
+            Kind::Check { set, .. } => match given.to_ascii_lowercase().as_str() {
+                "true" | "on" | "1" => set(settings, true),
+                "false" | "off" | "0" => set(settings, false),
+                _ => return Err(refused("true or false".to_owned())),
+            },
+            Kind::Combo { names, set, .. } => {
+                set(settings, given)
+                    .ok_or_else(|| refused(format!("one of {}", names().join(", "))))?;
+            }
+            Kind::Spin { min, max, set, .. } => {
+                let range = format!("{min} to {max}");
+                let wide: i128 =
+                    given.parse().map_err(|_| refused(format!("a whole number from {range}")))?;
+                let near = wide.clamp(i128::from(min), i128::from(max));
+                // Clamped, it fits.
+                let value = u32::try_from(near).unwrap_or(min);
+                set(settings, value);
+                return Ok((near != wide).then(|| self.bent(given, range, value.to_string())));
+            }
+            Kind::Real { min, max, set, .. } => {
+                let range = format!("{min} to {max}");
+                let wide = given.parse::<f32>().ok().filter(|value| !value.is_nan());
+                let wide = wide.ok_or_else(|| refused(format!("a number from {range}")))?;
+                let value = wide.clamp(min, max);
+                set(settings, value);
+                return Ok((value != wide).then(|| self.bent(given, range, value.to_string())));
+            }
+        }
+        Ok(None)
+    }
+
+    fn bent(&self, given: &str, range: String, used: String) -> OutOfRange {
+        OutOfRange { option: self.name, given: given.to_owned(), range, used }
+    }
+
+    /// The option as the GUI is told, with its value in `settings` as default.
+    fn spec(&self, settings: &Settings) -> OptionSpec {
+        let kind = match self.kind {
+            Kind::Check { get, .. } => OptionKind::Check { default: get(settings) },
+            Kind::Spin { min, max, get, .. } => OptionKind::Spin {
+                // Within a range of 32 bits.
+                default: get(settings) as i64,
+                min: min.into(),
+                max: max.into(),
+            },
+            Kind::Real { get, .. } => OptionKind::Text { default: get(settings).to_string() },
+            Kind::Combo { names, get, .. } => OptionKind::Combo {
+                default: get(settings).to_owned(),
+                choices: names().into_iter().map(str::to_owned).collect(),
+            },
+            Kind::Text { get, .. } => OptionKind::Text { default: get(settings).to_owned() },
+            Kind::Button => OptionKind::Button,
+        };
+        OptionSpec { name: self.name.to_owned(), kind }
+    }
+}
+
 /// The table as the GUI is told.
 pub fn specs() -> impl Iterator<Item = OptionSpec> {
-    TABLE.iter().map(|entry| OptionSpec { name: entry.name.to_owned(), kind: entry.kind.to_uci() })
+    let settings = Settings::default();
+    TABLE.iter().map(move |entry| entry.spec(&settings))
 }
 
 /// The table as Markdown, for the README.
 #[must_use]
 pub fn markdown() -> String {
+    let settings = &Settings::default();
     let mut out = "| option | default | values | meaning |\n|---|---|---|---|\n".to_owned();
     for entry in TABLE {
         let (default, values) = match entry.kind {
-            Kind::Check(default) => (default.to_string(), "true, false".to_owned()),
-            Kind::Spin { default, min, max } => (default.to_string(), format!("{min} to {max}")),
-            Kind::Real { default, min, max } => {
-                (default.to_string(), format!("{min} to {max}, fractions"))
+            Kind::Check { get, .. } => (get(settings).to_string(), "true, false".to_owned()),
+            Kind::Spin { min, max, get, .. } => {
+                (get(settings).to_string(), format!("{min} to {max}"))
             }
-            Kind::Combo { default, choices } => (default.to_owned(), choices.join(", ")),
-            Kind::Text(default) => (default.to_owned(), "text".to_owned()),
+            Kind::Real { min, max, get, .. } => {
+                (get(settings).to_string(), format!("{min} to {max}, fractions"))
+            }
+            Kind::Combo { names, get, .. } => (get(settings).to_owned(), names().join(", ")),
+            Kind::Text { get, .. } => (get(settings).to_owned(), "text".to_owned()),
             Kind::Button => (String::new(), "button".to_owned()),
         };
         let _ = writeln!(out, "| `{}` | {default} | {values} | {} |", entry.name, entry.help);

@@ -22,18 +22,6 @@ pub enum WorldModel {
     LearnedTwice,
 }
 
-impl WorldModel {
-    /// By the option's value; the rules, if that is none.
-    #[must_use]
-    pub fn named(name: &str) -> WorldModel {
-        match name {
-            "learned" => WorldModel::Learned,
-            "learned-twice" => WorldModel::LearnedTwice,
-            _ => WorldModel::Rules,
-        }
-    }
-}
-
 /// The world that the options ask for.
 pub enum AnyWorld {
     Rules(RulesWorld),

@@ -7,7 +7,7 @@ use crate::chess::game::Game;
 use crate::measure::puzzles::score::Comparison;
 use crate::measure::puzzles::{Puzzle, Score, Task, solve_all};
 use crate::play::head_player::{Head, Question};
-use crate::uci::options::Settings;
+use crate::play::settings::Settings;
 use crate::world::rules::State;
 use nn::data::Example;
 use nn::data::boards::{unlabelled, unlabelled_action};

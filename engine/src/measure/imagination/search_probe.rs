@@ -4,7 +4,7 @@
 use super::counts::{Counts, Look};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::uci::options::Settings;
+use crate::play::settings::Settings;
 use crate::world::memory::Memory;
 use crate::world::{LearnedWorld, RulesWorld, learned};
 use mcts::{Leaf, Params, Patient, Searcher, Wdl, World};

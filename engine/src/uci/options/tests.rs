@@ -2,31 +2,54 @@
 
 use super::*;
 
-fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<Option<String>, String> {
-    settings.set(&SetOption { name: name.to_owned(), value: value.map(str::to_owned) })
+/// The note, if any.
+fn set(
+    settings: &mut Settings,
+    name: &str,
+    value: Option<&str>,
+) -> Result<Option<String>, OptionError> {
+    let option = SetOption { name: name.to_owned(), value: value.map(str::to_owned) };
+    apply(settings, &option).map(|(_, note)| note.map(|note| note.to_string()))
 }
 
-#[test]
-fn defaults_come_from_the_table() {
-    let settings = Settings::default();
-    assert_eq!(settings.hash_mb, 64);
-    assert_eq!(settings.search, Search::Mcts);
-    assert!(settings.dynamic_virtual_counts && settings.prior_top_k == 5);
+/// What the GUI is told to be the default.
+fn default_of(entry: &Entry) -> Option<String> {
+    match entry.spec(&Settings::default()).kind {
+        OptionKind::Check { default } => Some(default.to_string()),
+        OptionKind::Spin { default, .. } => Some(default.to_string()),
+        OptionKind::Combo { default, .. } | OptionKind::Text { default } => Some(default),
+        OptionKind::Button => None,
+    }
 }
 
 #[test]
 fn every_default_is_within_its_own_range() {
     for entry in TABLE {
-        let text = match entry.kind {
-            Kind::Check(default) => default.to_string(),
-            Kind::Spin { default, .. } => default.to_string(),
-            Kind::Real { default, .. } => default.to_string(),
-            Kind::Combo { default, .. } | Kind::Text(default) => default.to_owned(),
-            Kind::Button => continue,
-        };
+        let Some(text) = default_of(entry) else { continue };
         let mut settings = Settings::default();
         assert_eq!(set(&mut settings, entry.name, Some(&text)), Ok(None), "{}", entry.name);
         assert_eq!(settings, Settings::default(), "{}", entry.name);
+    }
+}
+
+#[test]
+fn every_option_writes_the_field_it_reads_and_no_other() {
+    for entry in TABLE {
+        let value = match entry.kind {
+            Kind::Check { get, .. } => (!get(&Settings::default())).to_string(),
+            Kind::Spin { max, .. } => max.to_string(),
+            Kind::Real { max, .. } => max.to_string(),
+            Kind::Combo { names, .. } => names().last().unwrap().to_string(),
+            Kind::Text { .. } => "something".to_owned(),
+            Kind::Button => continue,
+        };
+        let mut settings = Settings::default();
+        assert_eq!(set(&mut settings, entry.name, Some(&value)), Ok(None), "{}", entry.name);
+        assert_ne!(settings, Settings::default(), "{}", entry.name);
+        for other in TABLE {
+            let changed = other.spec(&settings) != other.spec(&Settings::default());
+            assert_eq!(changed, other.name == entry.name, "{} by {}", other.name, entry.name);
+        }
     }
 }
 
@@ -36,8 +59,8 @@ fn names_suit_every_gui() {
     for entry in TABLE {
         let taken = ["name", "type", "default", "min", "max", "var"];
         assert!(entry.name.split(' ').all(|word| !taken.contains(&word)), "{}", entry.name);
-        if let Kind::Spin { min, max, .. } = entry.kind {
-            assert!(i32::try_from(min).is_ok() && i32::try_from(max).is_ok());
+        if let Kind::Spin { max, .. } = entry.kind {
+            assert!(i32::try_from(max).is_ok());
         }
     }
 }
@@ -49,10 +72,13 @@ fn odd_values_are_bent_or_refused() {
     assert_eq!(settings.hash_mb, 1);
     assert!(set(&mut settings, "THREADS", Some("99999999999999999999")).unwrap().is_some());
     assert_eq!(settings.threads, 1024);
-    assert!(set(&mut settings, "Hash", Some("lots")).unwrap_err().contains("`lots`"));
+    let error = |result: Result<_, OptionError>| result.unwrap_err().to_string();
+    assert!(error(set(&mut settings, "Hash", Some("lots"))).contains("`lots`"));
     assert!(set(&mut settings, "Hash", None).is_err());
-    assert!(set(&mut settings, "No Such", Some("1")).unwrap_err().contains("`No Such`"));
+    assert!(error(set(&mut settings, "No Such", Some("1"))).contains("`No Such`"));
     assert!(set(&mut settings, "CPuct", Some("NaN")).is_err());
+    assert!(set(&mut settings, "CPuct", Some("1e99")).unwrap().is_some());
+    assert_eq!(settings.c_puct, 16.0);
     assert_eq!(set(&mut settings, "CPuct", Some("2.5")), Ok(None));
     assert_eq!(set(&mut settings, "Search", Some("POLICY")), Ok(None));
     assert_eq!(settings.search, Search::Policy);
@@ -61,6 +87,18 @@ fn odd_values_are_bent_or_refused() {
     assert_eq!(set(&mut settings, "WeightsFile", Some("<empty>")), Ok(None));
     assert_eq!(settings.weights_file, "");
     assert_eq!(set(&mut settings, "Clear Hash", None), Ok(None));
+}
+
+#[test]
+fn one_option_for_chances_does_not_undo_the_other() {
+    for (first, second) in [("UCI_ShowWDL", "ShowWDL"), ("ShowWDL", "UCI_ShowWDL")] {
+        let mut settings = Settings::default();
+        assert_eq!(set(&mut settings, first, Some("true")), Ok(None));
+        assert_eq!(set(&mut settings, second, Some("false")), Ok(None));
+        assert!(settings.shows_wdl(), "{first}");
+        assert_eq!(set(&mut settings, first, Some("false")), Ok(None));
+        assert!(!settings.shows_wdl(), "{first}");
+    }
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! From options to parameters of the search: the one way for play, bench and whatever else measures the
+//! search that plays.
+
+use super::limits::Limits;
+use super::rollout;
+use super::settings::{Search, Settings, VirtualRule};
+use crate::world::RulesWorld;
+use mcts::{Params, VirtualCounts};
+use nn::Evaluator;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Minibatches that a move's time must hold: one that is evaluated across the limit cannot be called back.
+const BATCHES_PER_MOVE: u128 = 8;
+
+/// What `mcts` searches with under `settings`, in minibatches of `batch`.
+#[must_use]
+pub fn search_params(settings: &Settings, batch: usize) -> Params {
+    if settings.search == Search::Rollout {
+        return Params {
+            c_puct: settings.c_puct,
+            final_move: settings.final_move,
+            ..rollout::params(rollout::SEED)
+        };
+    }
+    let dynamic = VirtualCounts { min: settings.virtual_min, max: settings.virtual_max };
+    Params {
+        batch,
+        c_puct: settings.c_puct,
+        tau: settings.prior_temperature,
+        top_k: settings.prior_top_k,
+        epsilon: settings.prior_epsilon,
+        policy_share: settings.policy_share,
+        dynamic_virtual: (settings.virtual_counts == VirtualRule::Dynamic).then_some(dynamic),
+        static_virtual: settings.virtual_static,
+        final_move: settings.final_move,
+        ..Params::default()
+    }
+}
+
+/// The rules of chess with `evaluator`'s values, as `settings` want them read and mixed.
+#[must_use]
+pub fn rules_world(evaluator: Arc<dyn Evaluator>, settings: &Settings) -> RulesWorld {
+    RulesWorld::new(evaluator, settings.scoring, settings.state_value_share)
+}
+
+/// The largest minibatch up to `preferred` that fits a move's time often enough, when one evaluation
+/// takes `evaluation`.
+#[must_use]
+pub fn batch_within(limits: &Limits, preferred: usize, evaluation: Duration) -> usize {
+    let Some(budget) = limits.budget else { return preferred };
+    let fit = budget.hard.as_nanos() / BATCHES_PER_MOVE / evaluation.as_nanos().max(1);
+    preferred.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::play::clock::Budget;
+
+    #[test]
+    fn default_options_are_the_default_parameters() {
+        let params = search_params(&Settings::default(), Params::default().batch);
+        assert_eq!(params, Params::default());
+    }
+
+    #[test]
+    fn little_time_means_small_batches() {
+        let budget = Budget {
+            soft: Duration::from_millis(40),
+            hard: Duration::from_millis(80),
+            flexible: true,
+        };
+        let limits = Limits { budget: Some(budget), ..Limits::default() };
+        assert_eq!(batch_within(&limits, 16, Duration::from_millis(5)), 2);
+        assert_eq!(batch_within(&limits, 16, Duration::from_secs(1)), 1);
+        assert_eq!(batch_within(&limits, 16, Duration::ZERO), 16);
+        assert_eq!(batch_within(&Limits::default(), 16, Duration::from_secs(1)), 16);
+    }
+}

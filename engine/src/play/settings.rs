@@ -1,0 +1,150 @@
+//! The options' current values, as the rest of the engine reads them.
+//!
+//! Every default is written once: those of the search in [`mcts::Params`], the others here. How an
+//! option is named, read and documented is the table's matter, [`crate::uci::options`].
+
+pub use crate::world::WorldModel;
+use crate::world::rules::Scoring;
+use mcts::{FinalMove, Params, VirtualCounts};
+pub use nn::device::Backend;
+
+/// How the move is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Monte-Carlo tree search with the network (paper 000, section 3).
+    Mcts,
+    /// The network's best action value, no search.
+    ActionValue,
+    /// The move after which the value head gives the opponent the lowest value, no further search.
+    StateValue,
+    /// The network's policy, no search.
+    Policy,
+    /// Tree search without a network: values come from random games.
+    Rollout,
+}
+
+/// How virtual visits are counted (paper 000, section 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VirtualRule {
+    /// Most at the leaf, halved at each ply above it.
+    Dynamic,
+    /// The same at every ply.
+    Static,
+}
+
+/// The value of every option.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Memory of the search tree, in MB.
+    pub hash_mb: usize,
+    /// Memory of the evaluation cache, in MB; 0 for none.
+    pub nn_cache_mb: usize,
+    /// Search threads.
+    pub threads: usize,
+    /// Lines to report.
+    pub multipv: usize,
+    /// The GUI will let the engine ponder.
+    pub ponder: bool,
+    /// Castling is written king takes rook.
+    pub chess960: bool,
+    /// `UCI_ShowWDL`.
+    pub uci_show_wdl: bool,
+    /// `ShowWDL`, the same wish under another name.
+    pub show_wdl: bool,
+    /// Milliseconds.
+    pub move_overhead: i64,
+    /// Empty = the network built into the executable.
+    pub weights_file: String,
+    /// Device that computes the network.
+    pub backend: Backend,
+    /// How the move is chosen.
+    pub search: Search,
+    /// What the search takes to follow a move.
+    pub world_model: WorldModel,
+    /// Positions in a minibatch; 0 = what the device prefers.
+    pub minibatch_size: usize,
+    /// See [`Params::c_puct`].
+    pub c_puct: f32,
+    /// See [`Params::tau`].
+    pub prior_temperature: f32,
+    /// See [`Params::top_k`].
+    pub prior_top_k: usize,
+    /// See [`Params::epsilon`].
+    pub prior_epsilon: f32,
+    /// See [`Params::policy_share`].
+    pub policy_share: f32,
+    /// Weight of the state-value head in the value backed up, 0 to 1.
+    pub state_value_share: f32,
+    /// See [`Params::dynamic_virtual`].
+    pub virtual_counts: VirtualRule,
+    /// Least dynamic virtual count.
+    pub virtual_min: u32,
+    /// Dynamic virtual count at the leaf.
+    pub virtual_max: u32,
+    /// See [`Params::static_virtual`].
+    pub virtual_static: u32,
+    /// See [`Params::final_move`].
+    pub final_move: FinalMove,
+    /// Which summary of a predicted distribution counts.
+    pub scoring: Scoring,
+    /// 0 = always the best move.
+    pub temperature: f32,
+    /// Number of the last move the temperature applies to.
+    pub temperature_moves: u32,
+    /// 0 = another one each time.
+    pub seed: u64,
+    /// Empty = no log file.
+    pub log_file: String,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let search = Params::default();
+        let dynamic = search.dynamic_virtual.unwrap_or(VirtualCounts { min: 1, max: 1 });
+        let virtual_counts = match search.dynamic_virtual {
+            Some(_) => VirtualRule::Dynamic,
+            None => VirtualRule::Static,
+        };
+        Settings {
+            hash_mb: 64,
+            nn_cache_mb: 16,
+            threads: 2,
+            multipv: 1,
+            ponder: false,
+            chess960: false,
+            uci_show_wdl: false,
+            show_wdl: false,
+            move_overhead: 50,
+            weights_file: String::new(),
+            backend: Backend::Auto,
+            search: Search::Mcts,
+            world_model: WorldModel::Rules,
+            minibatch_size: 0,
+            c_puct: search.c_puct,
+            prior_temperature: search.tau,
+            prior_top_k: search.top_k,
+            prior_epsilon: search.epsilon,
+            policy_share: search.policy_share,
+            // Tuned by 60 games at 100 nodes.
+            state_value_share: 0.5,
+            virtual_counts,
+            virtual_min: dynamic.min,
+            virtual_max: dynamic.max,
+            virtual_static: search.static_virtual,
+            final_move: search.final_move,
+            scoring: Scoring::Mean,
+            temperature: 0.0,
+            temperature_moves: 5,
+            seed: 0,
+            log_file: String::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Win, draw and loss chances are shown: either of the two options asks for them.
+    #[must_use]
+    pub fn shows_wdl(&self) -> bool {
+        self.uci_show_wdl || self.show_wdl
+    }
+}
