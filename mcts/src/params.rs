@@ -25,8 +25,17 @@ pub struct Params {
     /// Weight of the model's policy head in the prior against Eq. 1's action-value prior, 0..=1.
     /// 0 is the paper's agent; tuned by 60 games at 100 nodes: 1 scored 57.5 % against 0.5 (LOS 90 %).
     pub policy_share: f32,
+    /// Temperature of the policy head below the root: policy^(1 / T), normalised, before it is mixed with
+    /// Eq. 1 (lc0: 1.36). 0.1..=10.
+    pub policy_temperature: f32,
+    /// The same at the root; 0 = as below. The tree keeps no policy apart from its mixed prior, so it is
+    /// the prior that is raised to the ratio of the two temperatures. 0, or 0.1..=10.
+    pub root_policy_temperature: f32,
     /// Value assumed for an unvisited edge.
     pub fpu: Fpu,
+    /// Taken off that value, times the root of the visited prior mass (lc0, with the parent's Q: 0.33 on
+    /// [-1, 1]). 0..=2.
+    pub fpu_reduction: f32,
     /// Dynamic virtual counts of paper 000, section 3.2; None = static count of `static_virtual`.
     /// Paper: least count 2, greatest from 8. 1..=64 each.
     pub dynamic_virtual: Option<VirtualCounts>,
@@ -58,7 +67,10 @@ impl Default for Params {
             top_k: 5,
             epsilon: 0.05,
             policy_share: 0.8,
+            policy_temperature: 1.0,
+            root_policy_temperature: 0.0,
             fpu: Fpu::ActionValue,
+            fpu_reduction: 0.0,
             dynamic_virtual: Some(VirtualCounts { min: 2, max: 8 }),
             adapt_virtual: true,
             static_virtual: 10,
@@ -93,9 +105,10 @@ impl Params {
         self.top_k = self.top_k.max(1);
         self.epsilon = or(self.epsilon, 0.0, 1.0, d.epsilon);
         self.policy_share = or(self.policy_share, 0.0, 1.0, d.policy_share);
-        if let Fpu::ParentQ { reduction } = self.fpu {
-            self.fpu = Fpu::ParentQ { reduction: or(reduction, 0.0, 2.0, 0.0) };
-        }
+        self.policy_temperature = or(self.policy_temperature, 0.1, 10.0, d.policy_temperature);
+        let root = self.root_policy_temperature;
+        self.root_policy_temperature = if root > 0.0 { or(root, 0.1, 10.0, 0.0) } else { 0.0 };
+        self.fpu_reduction = or(self.fpu_reduction, 0.0, 2.0, d.fpu_reduction);
         self.dynamic_virtual = self.dynamic_virtual.map(|counts| {
             let min = counts.min.clamp(1, MAX_VIRTUAL);
             VirtualCounts { min, max: counts.max.clamp(min, MAX_VIRTUAL) }
@@ -108,12 +121,12 @@ impl Params {
 }
 
 /// First-play urgency: the Q of an edge nobody has visited.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fpu {
     /// The model's own action value of that edge (after Ceres' action head).
     ActionValue,
-    /// The parent's Q, less `reduction` times the root of the visited prior mass (lc0).
-    ParentQ { reduction: f32 },
+    /// The parent's Q (lc0).
+    ParentQ,
 }
 
 /// The least and the greatest virtual count on one path.
@@ -156,12 +169,13 @@ mod tests {
             c_puct: -1.0,
             top_k: 0,
             dynamic_virtual: Some(VirtualCounts { min: 9, max: 3 }),
-            fpu: Fpu::ParentQ { reduction: f32::INFINITY },
+            fpu_reduction: f32::INFINITY,
+            root_policy_temperature: 0.01,
             ..Params::default()
         }
         .sane();
         assert_eq!((wild.batch, wild.tau, wild.c_puct, wild.top_k), (1, 0.1, 0.0, 1));
         assert_eq!(wild.dynamic_virtual, Some(VirtualCounts { min: 9, max: 9 }));
-        assert_eq!(wild.fpu, Fpu::ParentQ { reduction: 0.0 });
+        assert_eq!((wild.fpu_reduction, wild.root_policy_temperature), (0.0, 0.1));
     }
 }

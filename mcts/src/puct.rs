@@ -12,6 +12,8 @@ use crate::{
 pub struct Ranker<A> {
     /// The best by value so far: value and policy as a number that sorts as they do, and the edge.
     best: Vec<(u64, u32)>,
+    /// The policy after its temperature, not normalised.
+    policy: Vec<f32>,
     prior: Vec<f32>,
     /// Prior and edge as a number that sorts by falling prior.
     order: Vec<u64>,
@@ -20,7 +22,13 @@ pub struct Ranker<A> {
 
 impl<A> Default for Ranker<A> {
     fn default() -> Self {
-        Ranker { best: Vec::new(), prior: Vec::new(), order: Vec::new(), ranked: Vec::new() }
+        Ranker {
+            best: Vec::new(),
+            policy: Vec::new(),
+            prior: Vec::new(),
+            order: Vec::new(),
+            ranked: Vec::new(),
+        }
     }
 }
 
@@ -28,8 +36,9 @@ impl<A: Copy> Ranker<A> {
     /// Priors of one state's edges, highest first.
     ///
     /// `policy_share * policy + (1 - policy_share) * Eq. 1`, where Eq. 1 (paper 000, section 3) is
-    /// `(1 - epsilon) * softmax over the top_k best q / tau + epsilon / n`. The policy is normalised
-    /// first; one without mass leaves Eq. 1 alone. Equal priors keep the world's order.
+    /// `(1 - epsilon) * softmax over the top_k best q / tau + epsilon / n`. The policy is raised to
+    /// `1 / policy_temperature` and normalised first; one without mass leaves Eq. 1 alone. Equal priors
+    /// keep the world's order.
     ///
     /// None if any number is not finite.
     pub fn rank(&mut self, edges: &[Edge<A>], params: &Params) -> Option<&[RankedEdge<A>]> {
@@ -47,10 +56,15 @@ impl<A: Copy> Ranker<A> {
             self.prior[i as usize] += (1.0 - params.epsilon) * weight(key) / total;
         }
 
-        let mass: f32 = edges.iter().map(|e| e.policy.max(0.0)).sum();
+        self.policy.clear();
+        self.policy.extend(edges.iter().map(|e| e.policy.max(0.0)));
+        if params.policy_temperature != 1.0 {
+            let exponent = 1.0 / params.policy_temperature;
+            self.policy.iter_mut().for_each(|p| *p = p.powf(exponent));
+        }
+        let mass: f32 = self.policy.iter().sum();
         if mass.is_finite() && mass > 0.0 {
-            for (p, e) in self.prior.iter_mut().zip(edges) {
-                let policy = e.policy.max(0.0);
+            for (p, policy) in self.prior.iter_mut().zip(&self.policy) {
                 *p = (1.0 - params.policy_share) * *p + params.policy_share * policy / mass;
             }
         }
@@ -230,6 +244,19 @@ mod tests {
         assert!((ranked[0].prior - (0.95 * a / (a + b) + 0.0125)).abs() < 1e-5);
         assert!((ranked[1].prior - (0.95 * b / (a + b) + 0.0125)).abs() < 1e-5);
         assert_eq!((ranked[2].prior, ranked[3].prior), (0.0125, 0.0125));
+    }
+
+    #[test]
+    fn the_policys_temperature_flattens_it_before_it_is_mixed() {
+        let edges = edges(&[0.5; 3], &[0.64, 0.32, 0.04]);
+        let params = Params { policy_temperature: 2.0, policy_share: 0.6, ..Params::default() };
+        let ranked = priors(&edges, &params).unwrap();
+        let roots = [0.8, 0.32f32.sqrt(), 0.2];
+        let total: f32 = roots.iter().sum();
+        for (ranked, root) in ranked.iter().zip(roots) {
+            // Equal action values: Eq. 1 gives each a third.
+            assert!((ranked.prior - (0.4 / 3.0 + 0.6 * root / total)).abs() < 1e-6, "{ranked:?}");
+        }
     }
 
     #[test]

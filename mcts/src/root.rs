@@ -37,15 +37,14 @@ pub struct Race {
     pub moves: usize,
 }
 
-/// The root's priors and moves as this run sees them. The tree keeps the priors without noise, so
-/// that none of it stays when the tree is reused.
+/// The root's priors and moves as this run sees them. The tree keeps the priors without noise and with
+/// the temperature below the root, so that nothing of this stays when the tree is reused.
 #[derive(Debug, Default)]
 pub struct RootPolicy {
     /// By edge; empty = all allowed.
     allowed: Vec<bool>,
-    /// By edge; empty = none.
-    noise: Vec<f32>,
-    epsilon: f32,
+    /// By edge; empty = those of the tree.
+    priors: Vec<f32>,
 }
 
 impl RootPolicy {
@@ -60,23 +59,35 @@ impl RootPolicy {
         if !allowed.contains(&true) {
             allowed.clear();
         }
-        let mut noise = Vec::new();
-        if params.noise_epsilon > 0.0 {
-            let mut rng = Rng::lane(params.seed, u64::MAX);
-            noise = rng.dirichlet(f64::from(params.noise_alpha), edges.len());
+        let mut priors = Vec::new();
+        let temperature = params.root_policy_temperature;
+        if temperature > 0.0 && temperature != params.policy_temperature {
+            let exponent = params.policy_temperature / temperature;
+            priors.extend(edges.iter().map(|edge| edge.prior().powf(exponent)));
+            let total: f32 = priors.iter().sum();
+            priors.iter_mut().for_each(|prior| *prior /= total.max(f32::MIN_POSITIVE));
         }
-        RootPolicy { allowed, noise, epsilon: params.noise_epsilon }
+        if params.noise_epsilon > 0.0 {
+            if priors.is_empty() {
+                priors.extend(edges.iter().map(|edge| edge.prior()));
+            }
+            let mut rng = Rng::lane(params.seed, u64::MAX);
+            let noise = rng.dirichlet(f64::from(params.noise_alpha), edges.len());
+            for (prior, noise) in priors.iter_mut().zip(noise) {
+                *prior = (1.0 - params.noise_epsilon) * *prior + params.noise_epsilon * noise;
+            }
+        }
+        RootPolicy { allowed, priors }
     }
 
     pub fn allows(&self, at: usize) -> bool {
         self.allowed.get(at).copied().unwrap_or(true)
     }
 
-    /// Prior with noise (AlphaZero): `(1 - epsilon) P + epsilon * Dirichlet`.
+    /// The prior of an edge whose prior in the tree is `prior`: with the root's temperature and with noise
+    /// (AlphaZero), `(1 - epsilon) P + epsilon * Dirichlet`.
     pub fn prior(&self, at: usize, prior: f32) -> f32 {
-        self.noise
-            .get(at)
-            .map_or(prior, |noise| (1.0 - self.epsilon) * prior + self.epsilon * noise)
+        self.priors.get(at).copied().unwrap_or(prior)
     }
 }
 
@@ -225,6 +236,7 @@ pub fn race(tree: &Tree, root_policy: &RootPolicy) -> Race {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::{ArenaChunk, RankedEdge};
 
     fn candidate(visits: u64, q: f32, proof: Option<Proof>) -> Candidate {
         let value = Wdl::from_score_and_draw(q, 0.0);
@@ -234,6 +246,30 @@ mod tests {
     fn sorted(mut moves: Vec<Candidate>, rule: FinalMove) -> Vec<(u64, Option<Proof>)> {
         moves.sort_by(|a, b| a.order(b, rule));
         moves.iter().map(|c| (c.visits, c.proof)).collect()
+    }
+
+    #[test]
+    fn the_roots_temperature_flattens_its_priors_alone() {
+        let tree = Tree::new(1 << 20);
+        let ranked = [0.64, 0.32, 0.04].map(|prior| RankedEdge { action: 0u16, prior, q: 0.5 });
+        let block = tree.alloc_edges(&mut ArenaChunk::default(), &ranked).unwrap();
+        let meta = tree.root().meta().with_edges(block).with_state(NodeState::Expanded);
+        tree.root().publish(meta);
+        let params = |root_policy_temperature| Params {
+            policy_temperature: 1.5,
+            root_policy_temperature,
+            ..Params::default()
+        };
+        for temperature in [0.0, 1.5] {
+            let policy = RootPolicy::new(&tree, &[], &params(temperature));
+            assert_eq!(policy.prior(0, 0.64), 0.64, "as below the root");
+        }
+        let policy = RootPolicy::new(&tree, &[], &params(3.0));
+        let roots = [0.8, 0.32f32.sqrt(), 0.2];
+        let total: f32 = roots.iter().sum();
+        for (at, root) in roots.into_iter().enumerate() {
+            assert!((policy.prior(at, 0.0) - root / total).abs() < 1e-4);
+        }
     }
 
     #[test]

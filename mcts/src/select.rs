@@ -121,14 +121,16 @@ impl<W: World> Selector<'_, W> {
         let Job { tree, params, root_policy, .. } = *self.job;
         let visits = (stats.visits + stats.in_flight).max(1) as f32;
         let exploration = puct::c_puct(visits, params) * visits.sqrt();
-        let parent_fpu = match params.fpu {
+        let parents_q = match params.fpu {
             Fpu::ActionValue => None,
-            Fpu::ParentQ { reduction } => {
-                let visited = edges.iter().filter(|edge| edge.child().is_some());
-                let mass: f32 = visited.map(|edge| edge.prior()).sum();
-                Some((stats.mean().map_or(0.5, Wdl::q) - reduction * mass.sqrt()).max(0.0))
-            }
+            Fpu::ParentQ => Some(stats.mean().map_or(0.5, Wdl::q)),
         };
+        let mut reduction = params.fpu_reduction;
+        if reduction > 0.0 {
+            let visited = edges.iter().filter(|edge| edge.child().is_some());
+            reduction *= visited.map(|edge| edge.prior()).sum::<f32>().sqrt();
+        }
+        let fpu = |action_value: f32| (parents_q.unwrap_or(action_value) - reduction).max(0.0);
         let (mut open, mut losing) = (Best::default(), Best::default());
         for (at, edge) in edges.iter().enumerate() {
             let mut prior = edge.prior();
@@ -139,7 +141,7 @@ impl<W: World> Selector<'_, W> {
                 prior = root_policy.prior(at, prior);
             }
             let Some(child) = edge.child() else {
-                let q = parent_fpu.unwrap_or_else(|| from_unit16(edge.q_bits()));
+                let q = fpu(from_unit16(edge.q_bits()));
                 open.offer(at, puct::fresh_score(q, prior, exploration), self.rng);
                 continue;
             };
@@ -147,7 +149,7 @@ impl<W: World> Selector<'_, W> {
             let (meta, stats) = (child.meta(), child.stats());
             let edge = EdgeStats {
                 prior,
-                fpu: parent_fpu.unwrap_or_else(|| meta.q()),
+                fpu: fpu(meta.q()),
                 visits: stats.visits,
                 in_flight: stats.in_flight,
                 value: stats.parents_value(),
