@@ -1,7 +1,10 @@
-//! What a GUI can say: one type per command, nothing read and nothing decided here.
+//! What a GUI can say: one type per command, printing the line it stands for. Nothing is read or decided here.
 //!
 //! Limits arrive as they were sent. A zero depth, a negative clock or a ponder search without one are all
 //! expressible, because GUIs send them; what they mean is for the engine to say.
+
+use crate::line::{EMPTY, OneLine};
+use std::fmt;
 
 /// First words of lines that are the engine's own, though a word of the protocol may follow (`help go`).
 ///
@@ -90,4 +93,87 @@ pub struct Go {
     pub movetime: Option<i64>,
     /// Do not search: count the leaves of the move tree to this depth.
     pub perft: Option<u32>,
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uci => f.write_str("uci"),
+            Self::Debug(on) => write!(f, "debug {}", if *on { "on" } else { "off" }),
+            Self::IsReady => f.write_str("isready"),
+            Self::SetOption(option) => option.fmt(f),
+            Self::Register => f.write_str("register later"),
+            Self::UciNewGame => f.write_str("ucinewgame"),
+            Self::Position { start, moves } => {
+                write!(f, "position {start}")?;
+                words(f, "moves", moves)
+            }
+            Self::Go(go) => go.fmt(f),
+            Self::Stop => f.write_str("stop"),
+            Self::PonderHit => f.write_str("ponderhit"),
+            Self::Quit => f.write_str("quit"),
+            Self::Other(line) => OneLine(line).fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for StartPosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Startpos => f.write_str("startpos"),
+            Self::Fen(fen) => write!(f, "fen {}", OneLine(fen)),
+        }
+    }
+}
+
+impl fmt::Display for SetOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "setoption name {}", OneLine(&self.name))?;
+        match self.value.as_deref() {
+            None => Ok(()),
+            Some("") => write!(f, " value {EMPTY}"),
+            Some(value) => write!(f, " value {}", OneLine(value)),
+        }
+    }
+}
+
+/// `searchmoves` comes last, because its list ends only at another keyword.
+impl fmt::Display for Go {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn limit(
+            f: &mut fmt::Formatter<'_>,
+            key: &str,
+            value: Option<impl fmt::Display>,
+        ) -> fmt::Result {
+            value.map_or(Ok(()), |value| write!(f, " {key} {value}"))
+        }
+
+        f.write_str("go")?;
+        if self.ponder {
+            f.write_str(" ponder")?;
+        }
+        if self.infinite {
+            f.write_str(" infinite")?;
+        }
+        limit(f, "wtime", self.wtime)?;
+        limit(f, "btime", self.btime)?;
+        limit(f, "winc", self.winc)?;
+        limit(f, "binc", self.binc)?;
+        limit(f, "movestogo", self.movestogo)?;
+        limit(f, "depth", self.depth)?;
+        limit(f, "nodes", self.nodes)?;
+        limit(f, "mate", self.mate)?;
+        limit(f, "movetime", self.movetime)?;
+        limit(f, "perft", self.perft)?;
+        words(f, "searchmoves", &self.searchmoves)
+    }
+}
+
+/// The keyword and its words; nothing where there are none.
+fn words(f: &mut fmt::Formatter<'_>, key: &str, list: &[String]) -> fmt::Result {
+    if list.is_empty() {
+        return Ok(());
+    }
+    write!(f, " {key}")?;
+    list.iter().try_for_each(|word| write!(f, " {}", OneLine(word)))
 }

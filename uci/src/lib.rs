@@ -1,8 +1,9 @@
-//! The UCI protocol: text in, typed commands out; typed facts in, text out. No chess, no network.
+//! The UCI protocol, both ways: text in, typed values out, and back. No chess, no network.
 //!
-//! A GUI writes lines; [`parse`] turns each into a [`Command`] and a list of notes on what was wrong with it.
-//! The engine answers with values that print themselves: [`Info`], [`BestMove`], [`OptionSpec`], [`IdLine`],
-//! and the two constant lines [`UCIOK`] and [`READYOK`]. Each prints exactly one line, without its end.
+//! An engine reads what a GUI writes: [`parse`] turns each line into a [`Command`] and a list of notes on what
+//! was wrong with it. Whoever runs an engine reads what it says: [`parse_answer`] turns each line into an
+//! [`Answer`]. Every value prints itself as exactly one line, without its end, so that either side writes
+//! with the same types.
 //!
 //! Nothing here fails and nothing here panics, whatever the line holds: a GUI's mistake may cost a word, never
 //! the game. Moves stay text, checked for their shape; whether they are legal is the engine's matter.
@@ -14,16 +15,30 @@
 //! let Command::Go(go) = command else { panic!("a search was asked for") };
 //! assert_eq!((go.depth, go.movetime), (None, Some(500)));
 //! assert_eq!(notes, ["go: `depth` wants a number, not `twelve`; this limit is dropped"]);
+//! assert_eq!(go.to_string(), "go movetime 500");
+//! ```
+//!
+//! ```
+//! use uci::{Answer, Score, parse_answer};
+//!
+//! let Some(Answer::Info(info)) = parse_answer("info depth 9 score mate -2 pv e1d1") else {
+//!     panic!("an engine reports")
+//! };
+//! assert_eq!((info.depth, info.score), (Some(9), Some(Score::Mate(-2))));
 //! ```
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod answer;
 pub mod command;
-pub mod format;
+mod line;
+pub mod option;
 mod parse;
 
+pub use answer::{Answer, BestMove, Bound, IdLine, Info, READYOK, Score, UCIOK};
 pub use command::{Command, ENGINE_WORDS, Go, SetOption, StartPosition};
-pub use format::{BestMove, IdLine, Info, OptionKind, OptionSpec, READYOK, Score, UCIOK};
+pub use option::{OptionKind, OptionSpec};
+pub use parse::answer::parse_answer;
 pub use parse::parse;

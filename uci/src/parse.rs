@@ -1,20 +1,23 @@
-//! The fence around `vampirc_uci`, and the only file that names it.
+//! Reads one line of a GUI.
 //!
-//! The crate reads the commands that carry no data, and reads them right. With the others it panics
-//! (`go depth 300`), drops words (`go ponder wtime 1000` forgets to ponder) or shortens lists without a word
-//! (`moves e2e4 e7e9 g1f3`), so `go`, `position` and `setoption` are read by parsers of our own, one file each.
-//! No text of a GUI ever reaches the crate: it is asked about constants only. The tests below keep its faults
-//! on record, and hold our parsers against it where it can be trusted.
+//! `vampirc_uci` reads what it reads right: [`fence`] lets its answer through only where, printed again, it is
+//! the line itself. A line that is damaged, or that the crate shortens, goes to readers of our own, one file
+//! for each command with data: they keep what can be understood and note the rest. Lines of an engine are
+//! read in [`answer`].
 
+pub(crate) mod answer;
+mod fence;
 #[cfg(test)]
 mod fuzz;
 mod go;
+mod option;
 mod position;
+#[cfg(test)]
+mod round_trip;
 mod setoption;
 mod words;
 
 use crate::command::{Command, ENGINE_WORDS};
-use vampirc_uci::UciMessage;
 use words::{Skipped, Words, clean};
 
 /// The commands of the protocol.
@@ -59,6 +62,9 @@ pub fn parse(line: &str) -> Option<(Command, Vec<String>)> {
     if ENGINE_WORDS.iter().any(|own| own.eq_ignore_ascii_case(first)) {
         return Some((other(), notes));
     }
+    if let Some(command) = fence::command(whole) {
+        return Some((command, notes));
+    }
     let mut skipped = Skipped::default();
     let Some(name) = words.find_map(|word| {
         let name = COMMANDS.iter().find(|name| name.eq_ignore_ascii_case(word));
@@ -81,7 +87,7 @@ pub fn parse(line: &str) -> Option<(Command, Vec<String>)> {
             let mut skipped = Skipped::default();
             words.for_each(|word| skipped.push(word));
             skipped.note(name, &mut notes);
-            ask(bare)
+            fence::command(bare)
         }
     };
     if notes.len() > MOST_NOTES {
@@ -109,31 +115,13 @@ fn debug(words: Words, notes: &mut Vec<String>) -> Option<Command> {
     if switch.is_none() {
         notes.push("debug: expected `on` or `off`".to_owned());
     }
-    switch.and_then(ask)
-}
-
-/// What the crate makes of a text of ours. `'static` is the fence: no line of a GUI has that lifetime.
-fn ask(text: &'static str) -> Option<Command> {
-    match vampirc_uci::parse_one(text) {
-        UciMessage::Uci => Some(Command::Uci),
-        UciMessage::Debug(on) => Some(Command::Debug(on)),
-        UciMessage::IsReady => Some(Command::IsReady),
-        UciMessage::UciNewGame => Some(Command::UciNewGame),
-        UciMessage::Stop => Some(Command::Stop),
-        UciMessage::PonderHit => Some(Command::PonderHit),
-        UciMessage::Quit => Some(Command::Quit),
-        _ => None,
-    }
+    switch.and_then(fence::command)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::fuzz::{Random, render};
     use super::*;
     use crate::command::{Go, SetOption, StartPosition};
-    use crate::format::{BestMove, Info, OptionKind, OptionSpec, Score};
-    use std::panic::catch_unwind;
-    use vampirc_uci::{UciSearchControl, UciTimeControl, parse_one};
 
     #[track_caller]
     fn clear(line: &str) -> Command {
@@ -270,113 +258,5 @@ mod tests {
         assert_eq!(command, Command::Go(Go { nodes: Some(5), ..Go::default() }));
         assert_eq!(notes.len(), MOST_NOTES + 1);
         assert!(notes.iter().all(|note| note.len() < 400));
-    }
-
-    #[test]
-    fn the_crate_still_panics_on_numbers_beyond_255() {
-        for line in ["go depth 300", "go wtime 1 movestogo 300", "go mate 300"] {
-            assert!(catch_unwind(|| parse_one(line)).is_err(), "{line}");
-            assert!(matches!(clear(line), Command::Go(_)));
-        }
-    }
-
-    #[test]
-    fn the_crate_still_drops_what_we_keep() {
-        let limits = |line| match parse_one(line) {
-            UciMessage::Go { time_control, .. } => time_control,
-            other => panic!("{other:?}"),
-        };
-        assert!(matches!(limits("go ponder wtime 1000"), Some(UciTimeControl::TimeLeft { .. })));
-        assert!(matches!(
-            limits("go wtime 1000 movetime 50"),
-            Some(UciTimeControl::TimeLeft { .. })
-        ));
-        assert!(
-            matches!(parse_one("position startpos moves e2e4 e7e9 g1f3"), UciMessage::Position { moves, .. } if moves.len() == 1)
-        );
-        assert!(matches!(
-            parse_one("setoption name Book value"),
-            UciMessage::SetOption { value: None, .. }
-        ));
-        assert!(matches!(
-            parse_one("position fen 8/8/8/8/8/8/8/K1k5 w - -"),
-            UciMessage::Unknown(..)
-        ));
-    }
-
-    #[test]
-    fn where_the_crate_can_be_trusted_we_agree_with_it() {
-        let mut random = Random(7);
-        for _ in 0..2_000 {
-            let moves: Vec<String> = (0..random.below(60))
-                .map(|_| random.square_pair() + random.pick(&["", "", "", "q", "n"]))
-                .collect();
-            let line =
-                render(&Command::Position { start: StartPosition::Startpos, moves: moves.clone() });
-            let UciMessage::Position { startpos: true, moves: theirs, .. } = parse_one(&line)
-            else {
-                panic!("{line}");
-            };
-            assert_eq!(theirs.iter().map(ToString::to_string).collect::<Vec<_>>(), moves, "{line}");
-            assert_eq!(
-                clear(&line),
-                Command::Position { start: StartPosition::Startpos, moves },
-                "{line}"
-            );
-
-            let [white, black] = [0, 0].map(|_| random.below(1_000_000) as i64 - 1000);
-            let [movestogo, depth, mate] = [0, 0, 0].map(|_| random.below(256) as u8);
-            let nodes = random.below(1_000_000_000_000) as u64;
-            let line = format!(
-                "go wtime {white} btime {black} winc 1 binc 2 movestogo {movestogo} depth {depth} mate {mate} nodes {nodes}"
-            );
-            let UciMessage::Go {
-                time_control:
-                    Some(UciTimeControl::TimeLeft { white_time, black_time, moves_to_go, .. }),
-                search_control:
-                    Some(UciSearchControl { depth: depth2, mate: mate2, nodes: nodes2, .. }),
-            } = parse_one(&line)
-            else {
-                panic!("{line}");
-            };
-            let theirs = Go {
-                wtime: white_time.map(|time| time.num_milliseconds()),
-                btime: black_time.map(|time| time.num_milliseconds()),
-                winc: Some(1),
-                binc: Some(2),
-                movestogo: moves_to_go.map(u32::from),
-                depth: depth2.map(u32::from),
-                mate: mate2.map(u32::from),
-                nodes: nodes2,
-                ..Go::default()
-            };
-            assert_eq!(clear(&line), Command::Go(theirs), "{line}");
-        }
-    }
-
-    #[test]
-    fn what_we_print_is_read_by_the_crate() {
-        let info = Info {
-            depth: Some(9),
-            score: Some(Score::Mate(-2)),
-            nodes: Some(1234),
-            time_ms: Some(5),
-            pv: vec!["e2e4".to_owned(), "e7e5".to_owned()],
-            ..Info::default()
-        };
-        assert!(
-            matches!(parse_one(&info.to_string()), UciMessage::Info(facts) if facts.len() == 5)
-        );
-        let best = BestMove { best: Some("e7e8q".to_owned()), ponder: Some("a7a6".to_owned()) };
-        assert!(matches!(
-            parse_one(&best.to_string()),
-            UciMessage::BestMove { ponder: Some(_), .. }
-        ));
-        let kind = OptionKind::Text { default: String::new() };
-        let option = OptionSpec { name: "Book File".to_owned(), kind };
-        assert!(matches!(
-            parse_one(&option.to_string()),
-            UciMessage::Option(vampirc_uci::UciOptionConfig::String { default: Some(text), .. }) if text.is_empty()
-        ));
     }
 }

@@ -3,20 +3,15 @@
 //! can be measured the same way.
 
 use super::words::{command_line, limits, read_option};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
-use crate::league::{Fault, Limit, Patience, Player, Process};
+use crate::league::{Fault, Limit, Process};
 use crate::measure::puzzles::open::{open, progress};
-use crate::measure::puzzles::{Attempt, Puzzle, Score, Solver, plot, solve_all};
+use crate::measure::puzzles::uci_solver::UciSolver;
+use crate::measure::puzzles::{Attempt, Puzzle, Score, plot, solve_all};
 use crate::measure::say;
 use clap::Args;
-use shakmaty::fen::Fen;
-use shakmaty::{EnPassantMode, Position};
-use std::fmt;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Arguments of `mavka puzzles`.
 ///
@@ -53,8 +48,6 @@ pub struct Puzzles {
 
 /// Nodes without any limit on the command line: the smallest search of paper 000's table 1.
 const NODES: u64 = 100;
-/// For one move; a puzzle has no clock.
-const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Puzzles {
     /// Tries the puzzles and prints the table.
@@ -75,9 +68,8 @@ impl Puzzles {
         }
         let start = || {
             let process = Process::spawn(&program, &args)
-                .map_err(|error| Broken::Absent(format!("{}: {error}", program.display())))?;
-            let patience = Patience { think: PATIENCE, ..Patience::default() };
-            Ok(Engine { player: Player::greet(process, &options, patience)?, limit })
+                .map_err(|error| Fault::Absent(format!("{}: {error}", program.display())))?;
+            UciSolver::greet(process, &options, limit)
         };
 
         let bar = progress(puzzles.len());
@@ -114,86 +106,8 @@ fn note_failure(out: &mut String, puzzle: &Puzzle, tried: &Attempt) {
     let _ = writeln!(out, "\"{id}\",{rating},{},{}", puzzle.game.fen(), played.join(" "));
 }
 
-/// Why an engine solves no more.
-#[derive(Debug)]
-enum Broken {
-    Absent(String),
-    Fault(Fault),
-    /// Its answer was no legal move of that position.
-    Illegal {
-        word: String,
-        fen: String,
-    },
-}
-
-impl From<Fault> for Broken {
-    fn from(fault: Fault) -> Broken {
-        Broken::Fault(fault)
-    }
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Broken::Absent(why) => f.write_str(why),
-            Broken::Fault(fault) => fault.fmt(f),
-            Broken::Illegal { word, fen } => write!(f, "the engine answered `{word}` in `{fen}`"),
-        }
-    }
-}
-
-/// A UCI engine as solver.
-struct Engine {
-    player: Player<Process>,
-    limit: Limit,
-}
-
-impl Solver for Engine {
-    type Error = Broken;
-
-    fn begin(&mut self) -> Result<(), Broken> {
-        Ok(self.player.new_game(false)?)
-    }
-
-    fn choose(&mut self, game: &Game) -> Result<Action, Broken> {
-        let (go, time) = match self.limit {
-            Limit::MoveTime(time) => (time_words(time), Some(time + Duration::from_secs(5))),
-            Limit::Clock { base, increment, .. } => {
-                // Each position is the first of a game of its own.
-                let (base, increment) = (base.as_millis(), increment.as_millis());
-                (format!("go wtime {base} winc {increment} btime {base} binc {increment}"), None)
-            }
-            Limit::Nodes(nodes) => (format!("go nodes {nodes}"), None),
-            Limit::Depth(depth) => (format!("go depth {depth}"), None),
-        };
-        let thought = self.player.think(&command(game), &go, time)?;
-        Action::from_uci(&thought.best, game.position())
-            .ok_or_else(|| Broken::Illegal { word: thought.best, fen: game.fen() })
-    }
-}
-
-fn time_words(time: Duration) -> String {
-    format!("go movetime {}", time.as_millis())
-}
-
-/// The `position` command of a game.
-fn command(game: &Game) -> String {
-    let mut line =
-        format!("position fen {}", Fen::from_position(game.start(), EnPassantMode::Legal));
-    let mut position = game.start().clone();
-    for (ply, action) in game.actions().iter().enumerate() {
-        line += if ply == 0 { " moves " } else { " " };
-        line += &action.to_uci(&position, game.mode());
-        if let Some(action) = action.to_move(&position) {
-            position.play_unchecked(action);
-        }
-    }
-    line
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     #[test]
     fn a_number_of_puzzles_and_a_number_of_nodes_go_together() {
@@ -202,15 +116,5 @@ mod tests {
         assert!(super::super::Cli::try_parse_from(words).is_ok());
         let both = ["mavka", "puzzles", "file.csv", "--depth", "3", "--nodes", "10"];
         assert!(super::super::Cli::try_parse_from(both).is_err());
-    }
-
-    #[test]
-    fn position_command_has_start_and_moves() {
-        let mut game = Game::from_fen("4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1", false).unwrap();
-        assert_eq!(command(&game), "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1");
-        for word in ["e1g1", "h8h1"] {
-            game.play_uci(word).unwrap();
-        }
-        assert_eq!(command(&game), "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1 moves e1g1 h8h1");
     }
 }

@@ -4,11 +4,14 @@
 use super::limit::{Clock, Limit};
 use super::openings::Opening;
 use super::player::{Fault, Player, Thought};
-use super::rules::{DrawRule, Ending, Played, Ply, ResignRule, Rules, Warning, Warnings};
+use super::rules::{
+    DrawRule, Ending, Played, Ply, ResignRule, Rules, Warning, Warnings, adjudicable,
+};
 use super::transport::Transport;
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{ByColor, CastlingMode, Chess, Color, EnPassantMode, KnownOutcome, Move, Position};
+use uci::{Command, StartPosition};
 
 /// The game as the referee keeps it.
 struct Table<'a> {
@@ -17,8 +20,8 @@ struct Table<'a> {
     /// Keys of all positions so far, the present one last.
     keys: Vec<Zobrist64>,
     plies: Vec<Ply>,
-    /// The `position` command so far.
-    command: String,
+    /// The moves so far, as they are sent.
+    moves: Vec<String>,
     warnings: ByColor<Warnings>,
 }
 
@@ -48,7 +51,7 @@ pub fn play<T: Transport>(
         let clock = &clocks[mover];
         let go = clock.go(&clocks[!mover], mover == Color::White);
         let time = clock.budget().map(|budget| budget + rules.margin);
-        let thought = match players[mover].think(&table.command, &go, time) {
+        let thought = match players[mover].think(&table.command(), go, time) {
             Ok(thought) => thought,
             Err(Fault::Stalled("go")) if time.is_some() => return Ok(table.flag(mover)),
             Err(fault) => return table.abandon(mover, fault),
@@ -84,18 +87,23 @@ fn is_threefold(position: &Chess, keys: &[Zobrist64]) -> bool {
 
 impl<'a> Table<'a> {
     fn new(opening: &'a Opening) -> Table<'a> {
-        let command = match opening.is_initial() {
-            true => "position startpos".to_owned(),
-            false => format!("position fen {}", opening.fen()),
-        };
         Table {
             opening,
             position: opening.position.clone(),
             keys: vec![key(&opening.position)],
             plies: Vec::new(),
-            command,
+            moves: Vec::new(),
             warnings: ByColor::default(),
         }
+    }
+
+    /// The `position` that the players are told.
+    fn command(&self) -> Command {
+        let start = match self.opening.is_initial() {
+            true => StartPosition::Startpos,
+            false => StartPosition::Fen(self.opening.fen()),
+        };
+        Command::Position { start, moves: self.moves.clone() }
     }
 
     /// The game is over in the present position.
@@ -128,7 +136,7 @@ impl<'a> Table<'a> {
     /// The scores of the last `moves` moves of each player, latest first, all known; None otherwise.
     fn late_scores(&self, moves: usize) -> Option<Vec<i32>> {
         let late = self.plies.len().checked_sub(2 * moves.max(1))?;
-        self.plies[late..].iter().rev().map(|ply| Some(ply.score?.centipawns())).collect()
+        self.plies[late..].iter().rev().map(|ply| ply.score.map(adjudicable)).collect()
     }
 
     fn both_think_drawn(&self, rule: DrawRule) -> bool {
@@ -166,8 +174,7 @@ impl<'a> Table<'a> {
         if text != thought.best {
             self.warn(Warning::Notation, &thought.best);
         }
-        self.command += if self.plies.is_empty() { " moves " } else { " " };
-        self.command += &text;
+        self.moves.push(text);
         let last = thought.last.as_ref();
         self.plies.push(Ply {
             color: self.position.turn(),
@@ -223,7 +230,7 @@ impl<'a> Table<'a> {
 
     fn warn(&mut self, warning: Warning, words: &str) {
         let color = self.position.turn();
-        log::debug!("{warning} of {color} at `{}`: {words}", self.command);
+        log::debug!("{warning} of {color} at `{}`: {words}", self.command());
         self.warnings[color][warning as usize] += 1;
     }
 
@@ -313,9 +320,10 @@ mod tests {
     #[test]
     fn illegal_move_loses() {
         for word in ["e2e5", "(none)", "0000", "Nf3", ""] {
+            let told = if word.is_empty() { "(none)" } else { word };
             let played = simply(&["e2e4", word], &["e7e5"], "");
             assert_eq!(played.winner, Some(Color::Black), "{word}");
-            assert_eq!(played.ending, Ending::IllegalMove(Color::White, word.to_owned()));
+            assert_eq!(played.ending, Ending::IllegalMove(Color::White, told.to_owned()));
             assert_eq!(played.plies.len(), 2);
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+use uci::Go;
 
 /// The limit of one player, the same for the whole match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,32 +150,30 @@ impl Clock {
         true
     }
 
-    /// The words after `go` for the owner of this clock; `other` is the opponent's.
+    /// The search to ask of the owner of this clock; `other` is the opponent's.
     #[must_use]
-    pub fn go(&self, other: &Clock, white: bool) -> String {
+    pub fn go(&self, other: &Clock, white: bool) -> Go {
+        let milliseconds = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        let mut go = Go::default();
         match self.limit {
-            Limit::Nodes(nodes) => format!("go nodes {nodes}"),
-            Limit::Depth(depth) => format!("go depth {depth}"),
-            Limit::MoveTime(time) => format!("go movetime {}", time.as_millis().max(1)),
+            Limit::Nodes(nodes) => go.nodes = Some(nodes),
+            Limit::Depth(depth) => go.depth = Some(depth),
+            Limit::MoveTime(time) => go.movetime = Some(milliseconds(time).max(1)),
             Limit::Clock { .. } => {
                 let (white, black) = if white { (self, other) } else { (other, self) };
-                let mut line = "go".to_owned();
-                for (clock, time, increment) in [(white, "wtime", "winc"), (black, "btime", "binc")]
-                {
-                    if let Limit::Clock { increment: added, .. } = clock.limit {
-                        line += &format!(
-                            " {time} {} {increment} {}",
-                            clock.left.as_millis().max(1),
-                            added.as_millis()
-                        );
+                // Nothing is said of a player who has no clock.
+                let shown = |clock: &Clock| match clock.limit {
+                    Limit::Clock { increment, .. } => {
+                        (Some(milliseconds(clock.left).max(1)), Some(milliseconds(increment)))
                     }
-                }
-                if let Some(moves) = self.moves_left {
-                    line += &format!(" movestogo {moves}");
-                }
-                line
+                    _ => (None, None),
+                };
+                (go.wtime, go.winc) = shown(white);
+                (go.btime, go.binc) = shown(black);
+                go.movestogo = self.moves_left;
             }
         }
+        go
     }
 }
 
@@ -228,9 +227,15 @@ mod tests {
     fn moves_to_go_counts_down_and_refills() {
         let mut clock = Clock::new("2/1".parse().unwrap());
         let other = clock.clone();
-        assert_eq!(clock.go(&other, true), "go wtime 1000 winc 0 btime 1000 binc 0 movestogo 2");
+        assert_eq!(
+            clock.go(&other, true).to_string(),
+            "go wtime 1000 btime 1000 winc 0 binc 0 movestogo 2"
+        );
         clock.spend(ms(400), MARGIN);
-        assert_eq!(clock.go(&other, false), "go wtime 1000 winc 0 btime 600 binc 0 movestogo 1");
+        assert_eq!(
+            clock.go(&other, false).to_string(),
+            "go wtime 1000 btime 600 winc 0 binc 0 movestogo 1"
+        );
         clock.spend(ms(400), MARGIN);
         assert_eq!(clock.budget(), Some(ms(1200)));
     }
@@ -240,7 +245,7 @@ mod tests {
         let mut nodes = Clock::new(Limit::Nodes(400));
         assert!(nodes.spend(ms(1_000_000), MARGIN));
         let clock = Clock::new("1".parse().unwrap());
-        assert_eq!(nodes.go(&clock, true), "go nodes 400");
-        assert_eq!(clock.go(&nodes, false), "go btime 1000 binc 0");
+        assert_eq!(nodes.go(&clock, true).to_string(), "go nodes 400");
+        assert_eq!(clock.go(&nodes, false).to_string(), "go btime 1000 binc 0");
     }
 }

@@ -11,7 +11,6 @@
 pub mod csv;
 pub mod elo;
 pub mod game;
-pub mod info;
 pub mod limit;
 pub mod openings;
 pub mod pgn;

@@ -7,6 +7,7 @@ use super::rules::{Played, Ply};
 use shakmaty::san::SanPlus;
 use shakmaty::{ByColor, Color, Position};
 use std::fmt::{self, Write};
+use uci::Score;
 
 /// What the game itself does not know.
 #[derive(Clone, Debug)]
@@ -85,12 +86,21 @@ fn moves(opening: &Opening, plies: &[Ply]) -> Result<Vec<String>, fmt::Error> {
         words.push(san.to_string());
         let mut comment = "{".to_owned();
         if let Some(score) = ply.score {
-            write!(comment, "{score}/{} ", ply.depth.unwrap_or(0))?;
+            write!(comment, "{}/{} ", score_text(score), ply.depth.unwrap_or(0))?;
         }
         write!(comment, "{:.3}s}}", ply.elapsed.as_secs_f64())?;
         words.extend(comment.split(' ').map(str::to_owned));
     }
     Ok(words)
+}
+
+/// As in the comments of other match runners: pawns with a sign, `+M3`, `-M2`.
+fn score_text(score: Score) -> String {
+    match score {
+        Score::Centipawns(score) => format!("{:+.2}", f64::from(score) / 100.0),
+        Score::Mate(moves) if moves > 0 => format!("+M{moves}"),
+        Score::Mate(moves) => format!("-M{}", moves.unsigned_abs()),
+    }
 }
 
 /// Lines of at most 80 characters, as the PGN standard's export format wants.
@@ -131,7 +141,6 @@ pub fn date(days: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::info::Score;
     use super::super::openings;
     use super::super::rules::Ending;
     use super::*;
@@ -226,6 +235,14 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn scores_are_shown_as_in_other_runners() {
+        assert_eq!(score_text(Score::Centipawns(35)), "+0.35");
+        assert_eq!(score_text(Score::Centipawns(-1234)), "-12.34");
+        assert_eq!(score_text(Score::Mate(3)), "+M3");
+        assert_eq!(score_text(Score::Mate(-2)), "-M2");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! One engine as the league sees it: greeted, set up, asked for moves. Knows the protocol and its
 //! time-outs; knows no rules of chess.
 
-use super::info::Info;
 use super::transport::{Heard, Transport};
 use std::fmt;
 use std::time::Duration;
+use uci::{Answer, BestMove, Command, Go, IdLine, Info, SetOption, parse_answer};
 
 /// How long the league waits before it gives an engine up.
 #[derive(Clone, Copy, Debug)]
@@ -54,9 +54,9 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// What an engine answered to one `go`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thought {
-    /// The word after `bestmove`; empty if there was none.
+    /// The word after `bestmove`, which may be no move at all, as `(none)`.
     pub best: String,
     pub ponder: Option<String>,
     /// From the end of `go` to the arrival of `bestmove`.
@@ -98,7 +98,7 @@ impl<T: Transport> Player<T> {
             chess960: false,
             lost: false,
         };
-        player.send("uci")?;
+        player.send(&Command::Uci)?;
         player.read_greeting()?;
         for (name, value) in options {
             player.set_option(name, value)?;
@@ -111,14 +111,10 @@ impl<T: Transport> Player<T> {
         let deadline = self.transport.now() + self.patience.start;
         loop {
             let line = self.line("uci", deadline)?;
-            let mut words = line.split_ascii_whitespace();
-            match (words.next(), words.next()) {
-                (Some("uciok"), _) => return Ok(()),
-                (Some("id"), Some("name")) => self.name = words.collect::<Vec<_>>().join(" "),
-                (Some("option"), Some("name")) => {
-                    let name: Vec<&str> = words.take_while(|&word| word != "type").collect();
-                    self.options.push(name.join(" ").to_lowercase());
-                }
+            match parse_answer(&line) {
+                Some(Answer::UciOk) => return Ok(()),
+                Some(Answer::Id(IdLine::Name(name))) => self.name = name,
+                Some(Answer::Option(option)) => self.options.push(option.name.to_lowercase()),
                 _ => {}
             }
         }
@@ -128,11 +124,8 @@ impl<T: Transport> Player<T> {
         if !self.options.contains(&name.to_lowercase()) {
             return Err(Fault::Absent(format!("{} has no option `{name}`", self.name)));
         }
-        if value.is_empty() {
-            self.send(&format!("setoption name {name}"))
-        } else {
-            self.send(&format!("setoption name {name} value {value}"))
-        }
+        let value = (!value.is_empty()).then(|| value.to_owned());
+        self.send(&Command::SetOption(SetOption { name: name.to_owned(), value }))
     }
 
     /// After a fault: the engine and the league no longer understand each other.
@@ -156,7 +149,7 @@ impl<T: Transport> Player<T> {
             self.set_option("UCI_Chess960", if chess960 { "true" } else { "false" })?;
             self.chess960 = chess960;
         }
-        self.send("ucinewgame")?;
+        self.send(&Command::UciNewGame)?;
         self.ready()
     }
 
@@ -167,18 +160,18 @@ impl<T: Transport> Player<T> {
     /// The engine is lost.
     pub fn think(
         &mut self,
-        position: &str,
-        go: &str,
+        position: &Command,
+        go: Go,
         time: Option<Duration>,
     ) -> Result<Thought, Fault> {
         self.send(position)?;
         // The time to set up a long game is not the engine's thinking time.
         self.ready()?;
-        self.send(go)?;
+        self.send(&Command::Go(go))?;
         let start = self.transport.now();
         let mut thought = Thought::default();
         if !self.listen(&mut thought, start, start + time.unwrap_or(self.patience.think))? {
-            self.send("stop")?;
+            self.send(&Command::Stop)?;
             let deadline = self.transport.now() + self.patience.grace;
             if !self.listen(&mut thought, start, deadline)? {
                 return Err(self.stalled("go"));
@@ -201,18 +194,15 @@ impl<T: Transport> Player<T> {
                 Heard::Silence => return Ok(false),
                 Heard::Closed => return Err(self.crashed()),
             };
-            let mut words = text.split_ascii_whitespace();
-            if words.next() == Some("bestmove") {
-                thought.best = words.next().unwrap_or_default().to_owned();
-                thought.ponder = match (words.next(), words.next()) {
-                    (Some("ponder"), Some(ponder)) => Some(ponder.to_owned()),
-                    _ => None,
-                };
-                thought.elapsed = at.saturating_sub(start);
-                return Ok(true);
-            }
-            if let Some(info) = Info::read(&text) {
-                thought.take(info);
+            match parse_answer(&text) {
+                Some(Answer::BestMove(BestMove { best, ponder })) => {
+                    thought.best = best.unwrap_or_else(|| "(none)".to_owned());
+                    thought.ponder = ponder;
+                    thought.elapsed = at.saturating_sub(start);
+                    return Ok(true);
+                }
+                Some(Answer::Info(info)) => thought.take(info),
+                _ => {}
             }
             // An engine that never stops talking is late all the same.
             if at > deadline {
@@ -222,9 +212,9 @@ impl<T: Transport> Player<T> {
     }
 
     fn ready(&mut self) -> Result<(), Fault> {
-        self.send("isready")?;
+        self.send(&Command::IsReady)?;
         let deadline = self.transport.now() + self.patience.ready;
-        while self.line("isready", deadline)?.trim() != "readyok" {}
+        while parse_answer(&self.line("isready", deadline)?) != Some(Answer::ReadyOk) {}
         Ok(())
     }
 
@@ -237,8 +227,8 @@ impl<T: Transport> Player<T> {
         }
     }
 
-    fn send(&mut self, line: &str) -> Result<(), Fault> {
-        self.transport.send(line).map_err(|_| self.crashed())
+    fn send(&mut self, command: &Command) -> Result<(), Fault> {
+        self.transport.send(&command.to_string()).map_err(|_| self.crashed())
     }
 
     fn stalled(&mut self, command: &'static str) -> Fault {
@@ -255,9 +245,10 @@ impl<T: Transport> Player<T> {
 impl Thought {
     fn take(&mut self, mut info: Info) {
         let pv = std::mem::take(&mut info.pv);
-        if info.is_main() && info.score.is_some() {
+        let is_main = info.multipv.is_none_or(|number| number == 1);
+        if is_main && info.score.is_some() {
             let better = match &self.last {
-                Some(last) => last.bound || !info.bound,
+                Some(last) => last.bound.is_some() || info.bound.is_none(),
                 None => true,
             };
             if better {
@@ -265,7 +256,7 @@ impl Thought {
             }
         }
         if !pv.is_empty() {
-            if info.is_main() {
+            if is_main {
                 self.head = pv.first().cloned();
             }
             self.variations.push(pv);
@@ -284,6 +275,10 @@ mod tests {
 
     fn option(name: &str, value: &str) -> (String, String) {
         (name.to_owned(), value.to_owned())
+    }
+
+    fn startpos() -> Command {
+        Command::Position { start: uci::StartPosition::Startpos, moves: vec![] }
     }
 
     #[test]
@@ -328,7 +323,8 @@ mod tests {
             _ => vec![],
         });
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let thought = player.think("position startpos", "go nodes 1", None).unwrap();
+        let thought =
+            player.think(&startpos(), Go { nodes: Some(1), ..Go::default() }, None).unwrap();
         assert_eq!(thought.best, "e2e4");
         assert_eq!(thought.ponder.as_deref(), Some("e7e5"));
         assert_eq!(thought.elapsed, ms(70));
@@ -344,7 +340,7 @@ mod tests {
             _ => vec![],
         });
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let thought = player.think("position startpos", "go", Some(ms(100))).unwrap();
+        let thought = player.think(&startpos(), Go::default(), Some(ms(100))).unwrap();
         assert_eq!(thought.elapsed, ms(101));
     }
 
@@ -352,7 +348,7 @@ mod tests {
     fn engine_deaf_to_stop_is_stalled() {
         let fake = Fake::polite(nothing);
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let fault = player.think("position startpos", "go", Some(ms(100)));
+        let fault = player.think(&startpos(), Go::default(), Some(ms(100)));
         assert_eq!(fault, Err(Fault::Stalled("go")));
         assert!(player.is_lost());
     }
@@ -365,7 +361,7 @@ mod tests {
             _ => vec![],
         });
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let thought = player.think("position startpos", "go", Some(ms(100))).unwrap();
+        let thought = player.think(&startpos(), Go::default(), Some(ms(100))).unwrap();
         assert!(thought.elapsed > ms(100));
     }
 

@@ -1,9 +1,9 @@
 //! The vocabulary of a refereed game: what the referee applies, how games end, what engines may do wrong.
 
-use super::info::Score;
 use shakmaty::{ByColor, Color, Move};
 use std::fmt;
 use std::time::Duration;
+use uci::Score;
 
 /// What the referee applies beside the laws of chess.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,16 @@ pub struct DrawRule {
 pub struct ResignRule {
     pub moves: usize,
     pub score: i32,
+}
+
+/// A score as one number for adjudication: mates lie beyond every evaluation.
+#[must_use]
+pub fn adjudicable(score: Score) -> i32 {
+    match score {
+        Score::Centipawns(score) => score,
+        Score::Mate(moves) if moves > 0 => 100_000,
+        Score::Mate(_) => -100_000,
+    }
 }
 
 /// Why a game ended. The colour, where there is one, is the guilty one.

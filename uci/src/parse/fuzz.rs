@@ -1,61 +1,12 @@
 //! Twenty thousand damaged lines: none may panic, and what was understood must survive being said again.
 //!
 //! The lines come from well-formed ones by cuts, swaps and insertions out of a seeded generator, so that every
-//! run reads the same ones. [`render`], which says a command the way a GUI without faults would, serves the
-//! comparison with the crate as well.
+//! run reads the same ones.
 
 use super::words::clean;
 use super::{MOST_NOTES, parse};
-use crate::command::{Command, SetOption, StartPosition};
+use crate::command::Command;
 use std::panic::catch_unwind;
-
-/// The command as a GUI without faults would write it.
-pub(super) fn render(command: &Command) -> String {
-    match command {
-        Command::Uci => "uci".to_owned(),
-        Command::Debug(on) => format!("debug {}", if *on { "on" } else { "off" }),
-        Command::IsReady => "isready".to_owned(),
-        Command::Register => "register later".to_owned(),
-        Command::UciNewGame => "ucinewgame".to_owned(),
-        Command::Stop => "stop".to_owned(),
-        Command::PonderHit => "ponderhit".to_owned(),
-        Command::Quit => "quit".to_owned(),
-        Command::Other(line) => line.clone(),
-        Command::SetOption(SetOption { name, value: None }) => format!("setoption name {name}"),
-        Command::SetOption(SetOption { name, value: Some(value) }) => {
-            format!("setoption name {name} value {value}")
-        }
-        Command::Position { start, moves } => {
-            let start = match start {
-                StartPosition::Startpos => "startpos".to_owned(),
-                StartPosition::Fen(fen) => format!("fen {fen}"),
-            };
-            format!("position {start} moves {}", moves.join(" "))
-        }
-        Command::Go(go) => {
-            let mut line = "go".to_owned();
-            let mut add = |key: &str, value: Option<String>| {
-                if let Some(value) = value {
-                    line += &format!(" {key} {value}");
-                }
-            };
-            add("ponder", go.ponder.then(String::new));
-            add("infinite", go.infinite.then(String::new));
-            add("wtime", go.wtime.map(|n| n.to_string()));
-            add("btime", go.btime.map(|n| n.to_string()));
-            add("winc", go.winc.map(|n| n.to_string()));
-            add("binc", go.binc.map(|n| n.to_string()));
-            add("movestogo", go.movestogo.map(|n| n.to_string()));
-            add("depth", go.depth.map(|n| n.to_string()));
-            add("nodes", go.nodes.map(|n| n.to_string()));
-            add("mate", go.mate.map(|n| n.to_string()));
-            add("movetime", go.movetime.map(|n| n.to_string()));
-            add("perft", go.perft.map(|n| n.to_string()));
-            add("searchmoves", (!go.searchmoves.is_empty()).then(|| go.searchmoves.join(" ")));
-            line
-        }
-    }
-}
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014, section 4).
 pub(super) struct Random(pub(super) u64);
@@ -77,6 +28,23 @@ impl Random {
         let mut square =
             || format!("{}{}", (b'a' + self.below(8) as u8) as char, self.below(8) + 1);
         square() + &square()
+    }
+
+    /// A well-formed line with up to six faults.
+    pub(super) fn mutated(&mut self) -> String {
+        let mut line: Vec<char> = self.pick(&SAMPLES).chars().collect();
+        for _ in 0..=self.below(6) {
+            let place = self.below(line.len() + 1);
+            match self.below(6) {
+                0 => drop(line.splice(place..place, self.pick(&SCRAPS).chars())),
+                1 => line.truncate(place),
+                2 => drop(line.splice(place..place, self.pick(&SAMPLES).chars())),
+                3 if place < line.len() => line[place] = char::from(self.below(256) as u8),
+                4 if place < line.len() => drop(line.remove(place)),
+                _ => line.rotate_left(place),
+            }
+        }
+        line.into_iter().collect()
     }
 }
 
@@ -126,27 +94,11 @@ const SCRAPS: [&str; 24] = [
     "\u{fffd}",
 ];
 
-fn mutated(random: &mut Random) -> String {
-    let mut line: Vec<char> = random.pick(&SAMPLES).chars().collect();
-    for _ in 0..=random.below(6) {
-        let place = random.below(line.len() + 1);
-        match random.below(6) {
-            0 => drop(line.splice(place..place, random.pick(&SCRAPS).chars())),
-            1 => line.truncate(place),
-            2 => drop(line.splice(place..place, random.pick(&SAMPLES).chars())),
-            3 if place < line.len() => line[place] = char::from(random.below(256) as u8),
-            4 if place < line.len() => drop(line.remove(place)),
-            _ => line.rotate_left(place),
-        }
-    }
-    line.into_iter().collect()
-}
-
 #[test]
 fn no_line_panics_and_what_is_understood_can_be_said_without_fault() {
     let mut random = Random(2026);
     for turn in 0..20_000 {
-        let line = mutated(&mut random);
+        let line = random.mutated();
         let place = format!("line {turn} of seed 2026: {line:?}");
         let Some((command, notes)) =
             catch_unwind(|| parse(&line)).unwrap_or_else(|_| panic!("{place}"))
@@ -160,7 +112,7 @@ fn no_line_panics_and_what_is_understood_can_be_said_without_fault() {
             "{place}: {notes:?}"
         );
         if !matches!(command, Command::Other(_)) {
-            let rendered = render(&command);
+            let rendered = command.to_string();
             let (again, notes) = parse(&rendered).unwrap();
             assert_eq!(again, command, "{place} as {rendered:?}");
             assert!(

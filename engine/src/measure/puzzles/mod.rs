@@ -9,6 +9,7 @@ pub mod plot;
 pub mod read;
 pub mod score;
 pub mod solve;
+pub mod uci_solver;
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;

@@ -18,7 +18,7 @@ fn default_of(entry: &Entry) -> Option<String> {
         OptionKind::Check { default } => Some(default.to_string()),
         OptionKind::Spin { default, .. } => Some(default.to_string()),
         OptionKind::Combo { default, .. } | OptionKind::Text { default } => Some(default),
-        OptionKind::Button => None,
+        OptionKind::Button | OptionKind::Other(_) => None,
     }
 }
 

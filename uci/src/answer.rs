@@ -1,10 +1,12 @@
-//! What the engine can say. Every type here is `Display` and prints one line without the line end
-//! (`OptionSpec` as `option name …`).
+//! What an engine says: one type per line, each printing that line without its end. [`crate::parse_answer`]
+//! reads them back. The options on offer have a file of their own, [`crate::option`].
 //!
-//! One line means one line, whatever the texts hold: a line break inside a string would be read as a command
-//! of its own by the GUI, so every string printed here has its control characters made blanks first.
+//! One value prints one line, whatever its texts hold: a line break inside a string would be read as a line
+//! of its own, so every string printed here has its control characters made blanks first.
 
-use std::fmt::{self, Write as _};
+use crate::line::OneLine;
+use crate::option::OptionSpec;
+use std::fmt;
 
 /// The line that ends the answer to `uci`.
 pub const UCIOK: &str = "uciok";
@@ -12,10 +14,26 @@ pub const UCIOK: &str = "uciok";
 /// The answer to `isready`.
 pub const READYOK: &str = "readyok";
 
-/// How an empty text is spelled where the protocol wants a word.
-const EMPTY: &str = "<empty>";
+/// One line from an engine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// `id …`
+    Id(IdLine),
+    /// `option …`
+    Option(OptionSpec),
+    /// `uciok`
+    UciOk,
+    /// `readyok`
+    ReadyOk,
+    /// `info …`
+    Info(Info),
+    /// `bestmove …`
+    BestMove(BestMove),
+    /// Any other line, as it was sent.
+    Other(String),
+}
 
-/// Who we are; prints `id name …` or `id author …`.
+/// Who the engine is; prints `id name …` or `id author …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdLine {
     /// The engine's name and version.
@@ -33,6 +51,15 @@ pub enum Score {
     Mate(i32),
 }
 
+/// Which side of the true score a score is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// The true score is at least this one.
+    Lower,
+    /// The true score is at most this one.
+    Upper,
+}
+
 /// What a search has found so far; prints `info …` with what is set and, when nothing is, just `info`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Info {
@@ -44,6 +71,8 @@ pub struct Info {
     pub multipv: Option<u32>,
     /// What this line is worth.
     pub score: Option<Score>,
+    /// Set where the score is only a bound; printed behind the score, and only with one.
+    pub bound: Option<Bound>,
     /// Permille win, draw, loss.
     pub wdl: Option<[u32; 3]>,
     /// Nodes searched.
@@ -73,71 +102,11 @@ pub struct BestMove {
     pub ponder: Option<String>,
 }
 
-/// What kind of value an option takes, and which one it begins with.
-#[derive(Clone, Debug, PartialEq)]
-pub enum OptionKind {
-    /// `true` or `false`.
-    Check {
-        /// The value at the start.
-        default: bool,
-    },
-    /// A whole number. Some GUIs read these in 32 bits.
-    Spin {
-        /// The value at the start.
-        default: i64,
-        /// The smallest value allowed.
-        min: i64,
-        /// The largest value allowed.
-        max: i64,
-    },
-    /// One text out of several.
-    Combo {
-        /// The value at the start.
-        default: String,
-        /// All values allowed, the default among them.
-        choices: Vec<String>,
-    },
-    /// Any text; an empty one prints `<empty>`.
-    Text {
-        /// The value at the start.
-        default: String,
-    },
-    /// No value: setting it does something.
-    Button,
-}
-
-/// An option on offer; prints `option name … type …`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OptionSpec {
-    /// Free of the words `name`, `type`, `default`, `min`, `max`, `var` and `value`, which GUIs take as keywords.
-    pub name: String,
-    /// What it takes.
-    pub kind: OptionKind,
-}
-
 impl Info {
     /// A line of text for whoever reads the log: `info string …`.
     pub fn text(text: impl Into<String>) -> Self {
         Self { string: Some(text.into()), ..Self::default() }
     }
-}
-
-/// A string from outside, made fit for one line.
-struct OneLine<'a>(&'a str);
-
-impl fmt::Display for OneLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.trim().chars() {
-            let breaks = c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-            f.write_char(if breaks { ' ' } else { c })?;
-        }
-        Ok(())
-    }
-}
-
-/// As [`OneLine`], with `<empty>` for a text without a character to show.
-fn or_empty(text: &str) -> OneLine<'_> {
-    OneLine(if text.trim().is_empty() { EMPTY } else { text })
 }
 
 impl fmt::Display for IdLine {
@@ -154,6 +123,29 @@ impl fmt::Display for Score {
         match self {
             Self::Centipawns(cp) => write!(f, "cp {cp}"),
             Self::Mate(moves) => write!(f, "mate {moves}"),
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lower => "lowerbound",
+            Self::Upper => "upperbound",
+        })
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Option(option) => option.fmt(f),
+            Self::UciOk => f.write_str(UCIOK),
+            Self::ReadyOk => f.write_str(READYOK),
+            Self::Info(info) => info.fmt(f),
+            Self::BestMove(best) => best.fmt(f),
+            Self::Other(line) => OneLine(line).fmt(f),
         }
     }
 }
@@ -179,6 +171,9 @@ impl fmt::Display for Info {
         field(f, "seldepth", self.seldepth)?;
         field(f, "multipv", self.multipv)?;
         field(f, "score", self.score)?;
+        if let (Some(_), Some(bound)) = (self.score, self.bound) {
+            write!(f, " {bound}")?;
+        }
         if let Some([win, draw, loss]) = self.wdl {
             write!(f, " wdl {win} {draw} {loss}")?;
         }
@@ -210,24 +205,6 @@ impl fmt::Display for BestMove {
     }
 }
 
-impl fmt::Display for OptionSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "option name {} type ", OneLine(&self.name))?;
-        match &self.kind {
-            OptionKind::Check { default } => write!(f, "check default {default}"),
-            OptionKind::Spin { default, min, max } => {
-                write!(f, "spin default {default} min {min} max {max}")
-            }
-            OptionKind::Combo { default, choices } => {
-                write!(f, "combo default {}", or_empty(default))?;
-                choices.iter().try_for_each(|choice| write!(f, " var {}", or_empty(choice)))
-            }
-            OptionKind::Text { default } => write!(f, "string default {}", or_empty(default)),
-            OptionKind::Button => f.write_str("button"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,6 +215,7 @@ mod tests {
             seldepth: Some(30),
             multipv: Some(1),
             score: Some(Score::Centipawns(-35)),
+            bound: None,
             wdl: Some([250, 500, 250]),
             nodes: Some(u64::MAX),
             nps: Some(98_765),
@@ -247,11 +225,6 @@ mod tests {
             pv: vec!["e2e4".to_owned(), "e7e5".to_owned()],
             string: None,
         }
-    }
-
-    fn option(name: &str, kind: OptionKind) -> String {
-        let name = name.to_owned();
-        OptionSpec { name, kind }.to_string()
     }
 
     #[test]
@@ -268,6 +241,15 @@ mod tests {
         let info = Info { depth: Some(0), score: Some(Score::Mate(0)), ..Info::default() };
         assert_eq!(info.to_string(), "info depth 0 score mate 0");
         assert_eq!(Info::default().to_string(), "info");
+    }
+
+    #[test]
+    fn a_bound_stands_behind_its_score_and_never_alone() {
+        let bound = Some(Bound::Lower);
+        let score = Some(Score::Centipawns(20));
+        let info = Info { score, bound, ..Info::default() };
+        assert_eq!(info.to_string(), "info score cp 20 lowerbound");
+        assert_eq!(Info { bound, ..Info::default() }.to_string(), "info");
     }
 
     #[test]
@@ -300,39 +282,6 @@ mod tests {
     }
 
     #[test]
-    fn options_print_their_kind_and_range() {
-        let spin = OptionKind::Spin { default: 1, min: 1, max: 128 };
-        assert_eq!(
-            option("Threads", spin),
-            "option name Threads type spin default 1 min 1 max 128"
-        );
-        let check = OptionKind::Check { default: false };
-        assert_eq!(option("Ponder", check), "option name Ponder type check default false");
-        let combo = OptionKind::Combo {
-            default: "b".to_owned(),
-            choices: vec!["a".to_owned(), "b".to_owned()],
-        };
-        assert_eq!(
-            option("Search Mode", combo),
-            "option name Search Mode type combo default b var a var b"
-        );
-        assert_eq!(option("Clear Hash", OptionKind::Button), "option name Clear Hash type button");
-        let text = OptionKind::Text { default: "/a b".to_owned() };
-        assert_eq!(option("File", text), "option name File type string default /a b");
-    }
-
-    #[test]
-    fn an_empty_text_prints_empty_in_angle_brackets() {
-        for default in ["", "  ", "\n"] {
-            let default = default.to_owned();
-            assert_eq!(
-                option("File", OptionKind::Text { default }),
-                "option name File type string default <empty>"
-            );
-        }
-    }
-
-    #[test]
     fn ids_and_constants_are_those_of_the_protocol() {
         assert_eq!(IdLine::Name("Mavka 0.1".to_owned()).to_string(), "id name Mavka 0.1");
         assert_eq!(
@@ -349,9 +298,6 @@ mod tests {
             Info::text(nasty()).to_string(),
             Info { pv: vec![nasty(), nasty()], ..full() }.to_string(),
             BestMove { best: Some(nasty()), ponder: Some(nasty()) }.to_string(),
-            option(&nasty(), OptionKind::Button),
-            option("A", OptionKind::Text { default: nasty() }),
-            option("A", OptionKind::Combo { default: nasty(), choices: vec![nasty()] }),
             IdLine::Name(nasty()).to_string(),
             IdLine::Author(nasty()).to_string(),
         ];

@@ -1,0 +1,121 @@
+//! Any UCI engine as a solver of puzzles: what is measured is what a GUI would get.
+
+use super::Solver;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::league::limit::Clock;
+use crate::league::{Fault, Limit, Patience, Player, Transport};
+use shakmaty::fen::Fen;
+use shakmaty::{EnPassantMode, Position};
+use std::fmt;
+use std::time::Duration;
+use uci::{Command, StartPosition};
+
+/// For one move; a puzzle has no clock.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Why an engine solves no more.
+#[derive(Debug)]
+pub enum Broken {
+    /// It is lost.
+    Fault(Fault),
+    /// Its answer was no legal move of that position.
+    Illegal {
+        /// What it answered.
+        word: String,
+        /// The position.
+        fen: String,
+    },
+}
+
+impl From<Fault> for Broken {
+    fn from(fault: Fault) -> Broken {
+        Broken::Fault(fault)
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::Fault(fault) => fault.fmt(f),
+            Broken::Illegal { word, fen } => write!(f, "the engine answered `{word}` in `{fen}`"),
+        }
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// A UCI engine as solver, with the same limit for every move.
+pub struct UciSolver<T: Transport> {
+    player: Player<T>,
+    limit: Limit,
+}
+
+impl<T: Transport> UciSolver<T> {
+    /// Greets the engine and sets its options.
+    ///
+    /// # Errors
+    /// The engine does not answer, or does not know one of the options.
+    pub fn greet(
+        transport: T,
+        options: &[(String, String)],
+        limit: Limit,
+    ) -> Result<UciSolver<T>, Broken> {
+        let patience = Patience { think: PATIENCE, ..Patience::default() };
+        Ok(UciSolver { player: Player::greet(transport, options, patience)?, limit })
+    }
+}
+
+impl<T: Transport> Solver for UciSolver<T> {
+    type Error = Broken;
+
+    fn begin(&mut self) -> Result<(), Broken> {
+        Ok(self.player.new_game(false)?)
+    }
+
+    fn choose(&mut self, game: &Game) -> Result<Action, Broken> {
+        // Each position is the first of a game of its own.
+        let clock = Clock::new(self.limit);
+        let go = clock.go(&clock, game.position().turn() == shakmaty::Color::White);
+        let time = match self.limit {
+            Limit::MoveTime(time) => Some(time + Duration::from_secs(5)),
+            Limit::Clock { .. } | Limit::Nodes(_) | Limit::Depth(_) => None,
+        };
+        let thought = self.player.think(&command(game), go, time)?;
+        Action::from_uci(&thought.best, game.position())
+            .ok_or_else(|| Broken::Illegal { word: thought.best, fen: game.fen() })
+    }
+}
+
+/// The `position` command of a game.
+fn command(game: &Game) -> Command {
+    let start =
+        StartPosition::Fen(Fen::from_position(game.start(), EnPassantMode::Legal).to_string());
+    let mut position = game.start().clone();
+    let mut moves = Vec::new();
+    for action in game.actions() {
+        moves.push(action.to_uci(&position, game.mode()));
+        if let Some(action) = action.to_move(&position) {
+            position.play_unchecked(action);
+        }
+    }
+    Command::Position { start, moves }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn position_command_has_start_and_moves() {
+        let mut game = Game::from_fen("4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1", false).unwrap();
+        assert_eq!(command(&game).to_string(), "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1");
+        for word in ["e1g1", "h8h1"] {
+            game.play_uci(word).unwrap();
+        }
+        assert_eq!(
+            command(&game).to_string(),
+            "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1 moves e1g1 h8h1"
+        );
+    }
+}
