@@ -1,4 +1,7 @@
-//! Which instructions the kernels may use.
+//! Which instructions the kernels may use, and plain loops compiled for each set of them.
+//!
+//! `unsafe` here is one thing: to call, on a CPU that has the instructions, a function compiled for them.
+#![allow(unsafe_code)]
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,11 +10,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// Sets of instructions that kernels exist for, from none to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// Plain loops and the `gemm` crate.
+    /// Plain loops; the `gemm` crate's products where the CPU is no x86-64.
     Portable,
     /// AVX2 with FMA: 8 floats at a time.
     Avx2,
-    /// AVX-512F with AVX-512BW: 16 floats at a time.
+    /// AVX-512 F, BW, DQ and VL: 16 floats at a time.
     Avx512,
 }
 
@@ -27,7 +30,10 @@ impl Isa {
         #[cfg(target_arch = "x86_64")]
         {
             let fma = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-            let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+            let wide = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
             match (fma, wide) {
                 (true, true) => Isa::Avx512,
                 (true, false) => Isa::Avx2,
@@ -38,8 +44,7 @@ impl Isa {
         Isa::Portable
     }
 
-    /// The set that matrix products and the kernels by row use: [`Isa::found`], or less after
-    /// [`Isa::limit`].
+    /// The set that every kernel uses: [`Isa::found`], or less after [`Isa::limit`].
     #[must_use]
     pub fn used() -> Isa {
         // Relaxed: every thread that finds nothing finds out the same.
@@ -59,6 +64,47 @@ impl Isa {
         USED.store(self.min(Isa::found()) as u8 + 1, Ordering::Relaxed);
     }
 }
+
+/// Compiles a function of plain loops for AVX-512, for AVX2 with FMA and for the baseline; a call runs the
+/// one that [`Isa::used`] allows. Inside, `FUSED` says whether multiply-add is one instruction.
+macro_rules! by_isa {
+    (
+        $(#[$note:meta])*
+        pub fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $answer:ty)? $body:block
+    ) => {
+        $(#[$note])*
+        #[allow(unsafe_code)]
+        pub fn $name($($arg: $type),*) $(-> $answer)? {
+            #[inline(always)]
+            fn plain<const FUSED: bool>($($arg: $type),*) $(-> $answer)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+            fn avx512($($arg: $type),*) $(-> $answer)? {
+                plain::<true>($($arg),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn avx2($($arg: $type),*) $(-> $answer)? {
+                plain::<true>($($arg),*)
+            }
+
+            match $crate::cpu::Isa::used() {
+                // SAFETY: what is used is never more than what the CPU has, and that is what each is
+                // compiled for.
+                #[cfg(target_arch = "x86_64")]
+                $crate::cpu::Isa::Avx512 => unsafe { avx512($($arg),*) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: as above.
+                $crate::cpu::Isa::Avx2 => unsafe { avx2($($arg),*) },
+                // x86-64's baseline has no fused multiply-add, that of aarch64 has.
+                _ => plain::<{ cfg!(target_arch = "aarch64") }>($($arg),*),
+            }
+        }
+    };
+}
+pub(super) use by_isa;
 
 impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,6 +139,5 @@ mod tests {
             assert!(read.is_err() || read == Ok(isa));
         }
         assert!("sse".parse::<Isa>().is_err());
-        assert_eq!(Isa::used(), Isa::found());
     }
 }

@@ -1,6 +1,9 @@
 //! The network on the CPU, by hand: the forward pass that play uses and its gradient, which trains
 //! several times faster on two cores than a general tensor library. The burn module of `net` says what
 //! the right answers are; tests hold both to each other.
+//!
+//! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `rows` (row-wise kernels by
+//! AVX-512) and in `matmul` (products), each time with its argument and a safe twin that tests compare it with.
 
 pub mod backward;
 mod dynamic_bias;

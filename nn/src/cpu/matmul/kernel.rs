@@ -1,4 +1,5 @@
-//! The matrix product by AVX2 or AVX-512, in single precision or in bf16 with single-precision sums.
+//! The matrix product by AVX2, AVX-512 or plain loops, in single precision or in bf16 with
+//! single-precision sums.
 //!
 //! Both operands are made of lanes of 32 bits (see [`super::pack`]), so one kernel multiplies all. Of `a`
 //! it broadcasts a lane at a time, of `b` it reads vectors of 16 columns; the sums stay in registers.
@@ -32,6 +33,8 @@ struct Single;
 pub(super) struct Half;
 /// Single precision by AVX2.
 struct Narrow;
+/// Single precision by loops that the compiler vectorises with what every x86-64 has.
+struct Plain;
 
 /// What both formats of AVX-512 share.
 macro_rules! wide {
@@ -140,6 +143,46 @@ impl Format for Narrow {
                     _mm256_fmadd_ps(sums, scale, base)
                 };
                 _mm256_maskstore_ps(out.wrapping_add(at), mask, value);
+            }
+        }
+    }
+}
+
+impl Format for Plain {
+    type Lanes = [f32; LANES];
+    type Sums = [f32; LANES];
+
+    #[inline(always)]
+    unsafe fn zero() -> [f32; LANES] {
+        [0.0; LANES]
+    }
+
+    #[inline(always)]
+    unsafe fn load(b: *const u32) -> [f32; LANES] {
+        // SAFETY: the pointer leads to 16 lanes, by the contract of the trait.
+        unsafe { b.cast::<[f32; LANES]>().read_unaligned() }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(a: u32) -> [f32; LANES] {
+        [f32::from_bits(a); LANES]
+    }
+
+    #[inline(always)]
+    unsafe fn multiply(mut sums: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        for i in 0..LANES {
+            sums[i] += a[i] * b[i];
+        }
+        sums
+    }
+
+    #[inline(always)]
+    unsafe fn store(sums: [f32; LANES], scale: f32, base: *const f32, mask: u16, out: *mut f32) {
+        for (i, sum) in sums.into_iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1) {
+            // SAFETY: the mask has this lane, by the contract of the trait.
+            unsafe {
+                let base = if base.is_null() { 0.0 } else { *base.add(i) };
+                *out.add(i) = base + scale * sum;
             }
         }
     }
@@ -274,21 +317,27 @@ unsafe fn product<F: Format>(task: &Task<'_>) {
     }
 }
 
-/// All rows and columns, a vector of columns at a time: AVX2 has registers for no more.
+/// All rows and columns, a vector of columns and `MR` rows at a time, where there are registers for no more.
 ///
 /// # Safety
-/// As [`tile`]; the CPU has AVX2 and FMA.
-#[target_feature(enable = "avx2,fma")]
-unsafe fn product_narrow(task: &Task<'_>) {
+/// As [`tile`], for all of them.
+#[inline(always)]
+unsafe fn product_by_vector<F: Format, const MR: usize>(task: &Task<'_>) {
     for col in (0..task.right.cols).step_by(LANES) {
         let cols = (task.right.cols - col).min(LANES);
         // SAFETY: `col` is below `cols`; the rest is the caller's contract.
         unsafe {
             let b = task.right.data.as_ptr();
             let b = b.add(col / PANEL * task.right.panel + col % PANEL);
-            panel::<Narrow, 6, 1>(task, col, b, !0 >> (LANES - cols));
+            panel::<F, MR, 1>(task, col, b, !0 >> (LANES - cols));
         }
     }
+}
+
+#[target_feature(enable = "avx2,fma")]
+unsafe fn product_narrow(task: &Task<'_>) {
+    // SAFETY: the caller's contract is `product_by_vector`'s.
+    unsafe { product_by_vector::<Narrow, 6>(task) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw")]
@@ -320,7 +369,7 @@ pub(super) fn multiply(
     assert!(left.arithmetic == right.arithmetic, "operands of two arithmetics");
     assert!(fits(out.len(), rows, cols, stride), "{rows}x{cols} in {}", out.len());
     let arithmetic = left.arithmetic;
-    let least = if arithmetic == Arithmetic::Bf16 { Isa::Avx512 } else { Isa::Avx2 };
+    let least = if arithmetic == Arithmetic::Bf16 { Isa::Avx512 } else { Isa::Portable };
     assert!((least..=Isa::found()).contains(&isa), "{arithmetic} by {isa}");
     let out = out.as_mut_ptr();
     let (base, base_row) = match into {
@@ -341,8 +390,11 @@ pub(super) fn multiply(
     // `base` is null, `out` itself or a bias checked above.
     unsafe {
         match arithmetic {
-            Arithmetic::Single if isa == Isa::Avx2 => product_narrow(&task),
-            Arithmetic::Single => product_single(&task),
+            Arithmetic::Single => match isa {
+                Isa::Portable => product_by_vector::<Plain, 2>(&task),
+                Isa::Avx2 => product_narrow(&task),
+                Isa::Avx512 => product_single(&task),
+            },
             Arithmetic::Bf16 if by_tiles => tiles::product(&task),
             Arithmetic::Bf16 => product_half(&task),
         }

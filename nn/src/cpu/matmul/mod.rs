@@ -1,6 +1,5 @@
-//! Safe matrix products over slices. The one place in this crate that may be `unsafe`: our AVX2, AVX-512 and
-//! AMX kernels and, for other processors, the `gemm` crate take raw pointers, and every view is bounds-checked
-//! here before they get them.
+//! Safe matrix products over slices. Our kernels and, for processors other than x86-64, the `gemm` crate take
+//! raw pointers, and every view is bounds-checked here before they get them.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -85,8 +84,13 @@ impl Arithmetic {
     /// Whether there are kernels for it on this CPU: for single precision always.
     #[must_use]
     pub fn available(self) -> bool {
+        self == Arithmetic::Single || (Isa::used() == Isa::Avx512 && self.on_this_cpu())
+    }
+
+    /// The same whatever [`Isa::limit`] says.
+    fn on_this_cpu(self) -> bool {
         #[cfg(target_arch = "x86_64")]
-        let halves = Isa::used() == Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
+        let halves = Isa::found() == Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
         #[cfg(not(target_arch = "x86_64"))]
         let halves = false;
         self == Arithmetic::Single || halves
@@ -130,27 +134,25 @@ pub fn matmul(
     b: Mat<'_>,
 ) {
     assert_eq!(a.cols, b.rows, "inner sizes differ");
-    match Isa::used() {
-        #[cfg(target_arch = "x86_64")]
-        isa @ (Isa::Avx2 | Isa::Avx512) => {
-            by_kernel((isa, arithmetic), out, stride, into, scale, a, b);
-        }
-        _ => by_gemm(out, stride, into, scale, a, b),
+    #[cfg(target_arch = "x86_64")]
+    by_kernel((Isa::used(), arithmetic), out, stride, into, scale, a, b);
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = arithmetic;
+        by_gemm(out, stride, into, scale, a, b);
     }
 }
 
 /// A right operand, packed once for many products.
 pub struct Packed {
-    /// Lanes as the kernel wants them, or the bits of plain rows where there is no kernel.
-    lanes: Lanes,
+    /// What the lanes are for, and the lanes as the kernel wants them.
+    #[cfg(target_arch = "x86_64")]
+    lanes: (Isa, Arithmetic, pack::Buffer),
+    /// Plain rows: all that the `gemm` crate wants.
+    #[cfg(not(target_arch = "x86_64"))]
+    values: Vec<f32>,
     rows: usize,
     cols: usize,
-}
-
-enum Lanes {
-    #[cfg(target_arch = "x86_64")]
-    Kernel(Isa, Arithmetic, pack::Buffer),
-    Plain(Vec<f32>),
 }
 
 impl Packed {
@@ -160,17 +162,19 @@ impl Packed {
         Packed::by(Isa::used(), b, arithmetic)
     }
 
+    #[cfg(target_arch = "x86_64")]
     fn by(isa: Isa, b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
+        let arithmetic = if arithmetic.available() { arithmetic } else { Arithmetic::Single };
+        let mut lanes = pack::Buffer::default();
+        let _ = pack::Right::packed(b, (isa, arithmetic), &mut lanes);
+        Packed { lanes: (isa, arithmetic, lanes), rows: b.rows, cols: b.cols }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn by(_: Isa, b: Mat<'_>, _: Arithmetic) -> Packed {
         let (rows, cols) = (b.rows, b.cols);
-        #[cfg(target_arch = "x86_64")]
-        if isa != Isa::Portable {
-            let arithmetic = if arithmetic.available() { arithmetic } else { Arithmetic::Single };
-            let mut lanes = pack::Buffer::default();
-            let _ = pack::Right::packed(b, (isa, arithmetic), &mut lanes);
-            return Packed { lanes: Lanes::Kernel(isa, arithmetic, lanes), rows, cols };
-        }
         let at = |i: usize| b.data[i / cols * b.row_stride + i % cols * b.col_stride];
-        Packed { lanes: Lanes::Plain((0..rows * cols).map(at).collect()), rows, cols }
+        Packed { values: (0..rows * cols).map(at).collect(), rows, cols }
     }
 }
 
@@ -187,20 +191,20 @@ pub fn matmul_packed(
     cols: usize,
 ) {
     assert!(a.cols == b.rows && cols <= b.cols, "{} in {}x{}", a.cols, b.rows, b.cols);
-    match &b.lanes {
-        #[cfg(target_arch = "x86_64")]
-        Lanes::Kernel(isa, arithmetic, lanes) => BUFFERS.with_borrow_mut(|[first, _]| {
-            let right = pack::Right::of(lanes.lanes(), (b.cols, cols), b.rows, *arithmetic);
-            let left = match arithmetic {
-                Arithmetic::Single => pack::Left::plain(a),
-                Arithmetic::Bf16 => pack::Left::halves(a, first),
-            };
-            kernel::multiply(out, stride, into, 1.0, (*isa, left, right));
-        }),
-        Lanes::Plain(values) => {
-            let right = Mat { cols, ..Mat::new(values, b.rows, b.cols, b.cols) };
-            by_gemm(out, stride, into, 1.0, a, right);
-        }
+    #[cfg(target_arch = "x86_64")]
+    BUFFERS.with_borrow_mut(|[first, _]| {
+        let (isa, arithmetic, lanes) = &b.lanes;
+        let right = pack::Right::of(lanes.lanes(), (b.cols, cols), b.rows, *arithmetic);
+        let left = match arithmetic {
+            Arithmetic::Single => pack::Left::plain(a),
+            Arithmetic::Bf16 => pack::Left::halves(a, first),
+        };
+        kernel::multiply(out, stride, into, 1.0, (*isa, left, right));
+    });
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let right = Mat { cols, ..Mat::new(&b.values, b.rows, b.cols, b.cols) };
+        by_gemm(out, stride, into, 1.0, a, right);
     }
 }
 
@@ -240,6 +244,8 @@ fn by_kernel(
     });
 }
 
+/// The product by the `gemm` crate: on x86-64 only its test calls it.
+#[cfg(any(test, not(target_arch = "x86_64")))]
 fn by_gemm(out: &mut [f32], stride: usize, into: Into<'_>, scale: f32, a: Mat<'_>, b: Mat<'_>) {
     let (m, n, k) = (a.rows, b.cols, a.cols);
     assert!(fits(out.len(), m, n, stride), "{m}x{n} (stride {stride}) in {}", out.len());
@@ -300,7 +306,8 @@ mod tests {
     /// Every kernel that this CPU has, and its relative error.
     #[cfg(target_arch = "x86_64")]
     fn kernels() -> Vec<(Isa, Arithmetic, f32)> {
-        let all = [Isa::Avx2, Isa::Avx512].map(|isa| (isa, Arithmetic::Single, 1e-4));
+        let all = [Isa::Portable, Isa::Avx2, Isa::Avx512];
+        let all = all.map(|isa| (isa, Arithmetic::Single, 1e-4));
         let bf16 = Arithmetic::Bf16.available().then_some((Isa::Avx512, Arithmetic::Bf16, 0.02));
         all.into_iter().filter(|(isa, ..)| *isa <= Isa::found()).chain(bf16).collect()
     }

@@ -89,15 +89,19 @@ impl<'a> Left<'a> {
         }
     }
 
-    /// Halves, packed into `buffer`. The CPU has [`Arithmetic::Bf16`].
+    /// Halves, packed into `buffer`.
+    ///
+    /// # Panics
+    /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
     pub(super) fn halves(a: Mat<'_>, buffer: &'a mut Buffer) -> Left<'a> {
+        assert!(Arithmetic::Bf16.on_this_cpu(), "no bf16 on this CPU");
         let depth = depth(Arithmetic::Bf16, a.cols);
         let whole = |n: usize| n.next_multiple_of(LANES);
         // Tiles take rows; the AVX-512 kernel takes the columns of a transposed matrix as they come.
         let by_row = a.col_stride == 1 || tiles::available();
         let (row, step) = if by_row { (whole(depth), 1) } else { (1, whole(a.rows)) };
         let out = buffer.hold(if by_row { whole(a.rows) * row } else { depth * step });
-        // SAFETY: the CPU has the features; the buffer holds every vector the functions write.
+        // SAFETY: the CPU has the features, as was checked; the buffer holds every vector that is written.
         unsafe {
             if a.col_stride != 1 && by_row {
                 turn_left(a, depth, row, out);
@@ -122,19 +126,23 @@ impl<'a> Right<'a> {
         })
     }
 
-    /// Packed into `buffer`. The CPU has the arithmetic and `isa`.
+    /// Packed into `buffer`.
+    ///
+    /// # Panics
+    /// If the CPU lacks the arithmetic or `isa`: a fault of the caller.
     pub(super) fn packed(
         b: Mat<'_>,
         (isa, arithmetic): (Isa, Arithmetic),
         buffer: &'a mut Buffer,
     ) -> Right<'a> {
+        assert!(isa <= Isa::found() && arithmetic.on_this_cpu(), "no {arithmetic} by {isa}");
         let depth = depth(arithmetic, b.rows);
         let out = buffer.hold(depth * width(b.cols) * b.cols.div_ceil(PANEL));
-        // SAFETY: the CPU has the features; the buffer holds all panels.
+        // SAFETY: the CPU has the features, as was checked; the buffer holds all panels.
         unsafe {
             match arithmetic {
-                Arithmetic::Single if isa == Isa::Avx2 => pack_right_plain(b, depth, out),
-                Arithmetic::Single => pack_right_single(b, depth, out),
+                Arithmetic::Single if isa == Isa::Avx512 => pack_right_single(b, depth, out),
+                Arithmetic::Single => pack_right_plain(b, depth, out),
                 Arithmetic::Bf16 => pack_right_half(b, depth, out),
             }
         }

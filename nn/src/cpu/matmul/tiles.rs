@@ -102,10 +102,12 @@ unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) {
     let rows = left.rows;
     let config = Config::new(lanes);
     let mut sums = Sums([0.0; BLOCK * BLOCK]);
+    let lanes = Steps { a_row: left.row, b_row: right.step, lanes, count: steps };
     // SAFETY: the configuration is valid and outlives its use; every tile's rows lie in the operands:
     // whole tiles of rows in `left`, columns in whole vectors of `right`, lanes inside the depth. A block's
-    // missing second tile is a copy of its first, and then only `sums` is written. No tile register is
-    // known to the compiler, so nothing lives in them but between here and the release.
+    // missing second tile is a copy of its first, and then only `sums` is written. The tiles' configuration
+    // stays from the first block of assembly to the last, though no operand can name it: the compiler's own
+    // code touches it only where AMX is enabled, which it is nowhere here, and nobody else's code is called.
     unsafe {
         asm!("ldtilecfg [{}]", in(reg) &raw const config, options(nostack, readonly));
         for col in (0..right.cols).step_by(BLOCK) {
@@ -115,26 +117,27 @@ unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) {
             for row in (0..rows).step_by(BLOCK) {
                 let a = left.data.as_ptr().add(row * left.row + first);
                 let tall = row + ROWS < rows;
+                let whole = row + BLOCK <= rows && col + BLOCK <= right.cols;
+                let direct = task.scale == 1.0 && whole;
+                let (out, out_row) = match direct {
+                    true => (task.out.add(row * task.stride + col), task.stride),
+                    false => (sums.0.as_mut_ptr(), BLOCK),
+                };
+                let base = match direct && !task.base.is_null() {
+                    true => task.base.add(row * task.base_row + col),
+                    false => std::ptr::null(),
+                };
                 let block = Block {
                     a: [a, if tall { a.add(ROWS * left.row) } else { a }],
-                    a_row: left.row,
                     b: [b, if wide { b.add(LANES) } else { b }],
-                    b_row: right.step,
-                    lanes,
-                    steps,
+                    base: [base, base.wrapping_add(ROWS * task.base_row)],
+                    // The lower half is not looked at where the upper one is null.
+                    base_row: 4 * task.base_row,
+                    out: [out, out.wrapping_add(ROWS * out_row)],
+                    out_row: 4 * out_row,
                 };
-                let whole = row + BLOCK <= rows && col + BLOCK <= right.cols;
-                if task.scale == 1.0 && whole {
-                    let out = task.out.add(row * task.stride + col);
-                    if task.base.is_null() {
-                        block.clear();
-                    } else {
-                        block.load(task.base.add(row * task.base_row + col), task.base_row);
-                    }
-                    block.multiply(out, task.stride);
-                } else {
-                    block.clear();
-                    block.multiply(sums.0.as_mut_ptr(), BLOCK);
+                block.multiply(lanes);
+                if !direct {
                     finish(task, &sums, (row, col), (rows - row).min(BLOCK));
                 }
             }
@@ -173,68 +176,60 @@ unsafe fn finish(
 }
 
 /// Two tiles of the left operand times two of the right one, over the whole depth.
+///
+/// The assembly reads it by its places.
+#[repr(C)]
 struct Block {
     a: [*const u32; 2],
-    /// Lanes from row to row.
-    a_row: usize,
     b: [*const u32; 2],
+    /// What the sums of the upper and the lower two tiles begin at; null: at nothing.
+    base: [*const f32; 2],
+    /// Bytes from row to row of the base; 0 repeats one row.
+    base_row: usize,
+    /// Where the sums go.
+    out: [*mut f32; 2],
+    /// Bytes from row to row there.
+    out_row: usize,
+}
+
+/// How the operands of all blocks lie.
+#[derive(Clone, Copy)]
+struct Steps {
+    /// Lanes from row to row of the left operand, of the right one.
+    a_row: usize,
     b_row: usize,
     /// Of the depth, in a tile.
     lanes: usize,
-    steps: usize,
+    count: usize,
 }
 
-/// On tiles configured by [`Config::new`], which keep the sums between these calls.
 impl Block {
-    /// Sums begin at nothing.
+    /// Adds the products to the base and writes 32 x 32 sums. No tile register outlives the block of assembly.
     ///
     /// # Safety
-    /// Tiles are configured.
+    /// Tiles are configured by [`Config::new`] with `steps.lanes`; all four operands' tiles exist
+    /// `steps.count` times along the depth, that is at least once; 32 x 32 floats lie at the base unless it is
+    /// null, and `out` has room for as many.
     #[inline(always)]
-    unsafe fn clear(&self) {
-        // SAFETY: by this function's contract.
+    unsafe fn multiply(&self, steps: Steps) {
+        // SAFETY: this function's contract; the memory written is the block.
         unsafe {
             asm!(
+                "mov {t}, [{block} + 32]",
+                "test {t}, {t}",
+                "jz 3f",
+                "mov {row}, [{block} + 48]",
+                "tileloadd tmm0, [{t} + {row}]",
+                "tileloadd tmm1, [{t} + {row} + 64]",
+                "mov {t}, [{block} + 40]",
+                "tileloadd tmm2, [{t} + {row}]",
+                "tileloadd tmm3, [{t} + {row} + 64]",
+                "jmp 2f",
+                "3:",
                 "tilezero tmm0",
                 "tilezero tmm1",
                 "tilezero tmm2",
                 "tilezero tmm3",
-                options(nostack, nomem),
-            );
-        }
-    }
-
-    /// Sums begin at `base`, `row` floats from row to row: 0 repeats one row.
-    ///
-    /// # Safety
-    /// Tiles are configured; 32 x 32 floats lie at `base`.
-    #[inline(always)]
-    unsafe fn load(&self, base: *const f32, row: usize) {
-        // SAFETY: by this function's contract.
-        unsafe {
-            asm!(
-                "tileloadd tmm0, [{upper} + {row}]",
-                "tileloadd tmm1, [{upper} + {row} + 64]",
-                "tileloadd tmm2, [{lower} + {row}]",
-                "tileloadd tmm3, [{lower} + {row} + 64]",
-                upper = in(reg) base,
-                lower = in(reg) base.wrapping_add(ROWS * row),
-                row = in(reg) 4 * row,
-                options(nostack, readonly),
-            );
-        }
-    }
-
-    /// Adds the products and writes 32 x 32 sums, `stride` floats from row to row.
-    ///
-    /// # Safety
-    /// Tiles are configured with `lanes`; all four operands' tiles exist `steps` times along the depth, and
-    /// `out` has room for the block.
-    #[inline(always)]
-    unsafe fn multiply(&self, out: *mut f32, stride: usize) {
-        // SAFETY: this function's contract; the memory written is the block.
-        unsafe {
-            asm!(
                 "2:",
                 "tileloadd tmm4, [{a0} + {a_row}]",
                 "tileloadd tmm6, [{b0} + {b_row}]",
@@ -248,26 +243,45 @@ impl Block {
                 "add {a1}, {a_step}",
                 "add {b0}, {b_step}",
                 "add {b1}, {b_step}",
-                "dec {steps}",
+                "dec {count}",
                 "jnz 2b",
-                "tilestored [{upper} + {stride}], tmm0",
-                "tilestored [{upper} + {stride} + 64], tmm1",
-                "tilestored [{lower} + {stride}], tmm2",
-                "tilestored [{lower} + {stride} + 64], tmm3",
+                "mov {t}, [{block} + 56]",
+                "mov {row}, [{block} + 72]",
+                "tilestored [{t} + {row}], tmm0",
+                "tilestored [{t} + {row} + 64], tmm1",
+                "mov {t}, [{block} + 64]",
+                "tilestored [{t} + {row}], tmm2",
+                "tilestored [{t} + {row} + 64], tmm3",
+                block = in(reg) self,
+                t = out(reg) _,
+                row = out(reg) _,
                 a0 = inout(reg) self.a[0] => _,
                 a1 = inout(reg) self.a[1] => _,
-                a_row = in(reg) 4 * self.a_row,
-                a_step = in(reg) 4 * self.lanes,
+                a_row = in(reg) 4 * steps.a_row,
+                a_step = in(reg) 4 * steps.lanes,
                 b0 = inout(reg) self.b[0] => _,
                 b1 = inout(reg) self.b[1] => _,
-                b_row = in(reg) 4 * self.b_row,
-                b_step = in(reg) 4 * self.lanes * self.b_row,
-                steps = inout(reg) self.steps => _,
-                upper = in(reg) out,
-                lower = in(reg) out.wrapping_add(ROWS * stride),
-                stride = in(reg) 4 * stride,
+                b_row = in(reg) 4 * steps.b_row,
+                b_step = in(reg) 4 * steps.lanes * steps.b_row,
+                count = inout(reg) steps.count => _,
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
                 options(nostack),
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn the_assembly_finds_the_fields_of_a_block() {
+        assert_eq!(offset_of!(Block, base), 32);
+        assert_eq!(offset_of!(Block, base_row), 48);
+        assert_eq!(offset_of!(Block, out), 56);
+        assert_eq!(offset_of!(Block, out_row), 72);
     }
 }
