@@ -49,6 +49,7 @@ pub enum Proof {
 }
 
 impl Proof {
+    #[inline]
     pub fn wdl(self) -> Wdl {
         match self {
             Proof::Win(_) => Wdl::WIN,

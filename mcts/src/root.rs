@@ -80,12 +80,14 @@ impl RootPolicy {
         RootPolicy { allowed, priors }
     }
 
+    #[inline]
     pub fn allows(&self, at: usize) -> bool {
         self.allowed.get(at).copied().unwrap_or(true)
     }
 
     /// The prior of an edge whose prior in the tree is `prior`: with the root's temperature and with noise
     /// (AlphaZero), `(1 - epsilon) P + epsilon * Dirichlet`.
+    #[inline]
     pub fn prior(&self, at: usize, prior: f32) -> f32 {
         self.priors.get(at).copied().unwrap_or(prior)
     }

@@ -175,6 +175,7 @@ struct Best {
 }
 
 impl Best {
+    #[inline]
     fn offer(&mut self, at: usize, score: f32, rng: &mut Rng) {
         if self.at.is_none() || score > self.score {
             *self = Best { at: Some(at), score, equals: 1 };

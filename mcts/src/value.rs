@@ -15,12 +15,14 @@ impl Wdl {
     pub const LOSS: Wdl = Wdl { win: 0.0, draw: 0.0, loss: 1.0 };
 
     /// The same outcome as the opponent sees it.
+    #[inline]
     #[must_use]
     pub fn flip(self) -> Wdl {
         Wdl { win: self.loss, draw: self.draw, loss: self.win }
     }
 
     /// Expected score in [0, 1]: win + draw / 2.
+    #[inline]
     #[must_use]
     pub fn q(self) -> f32 {
         self.win + 0.5 * self.draw
