@@ -16,6 +16,7 @@ use crate::{
     world::World,
 };
 use crossbeam::utils::CachePadded;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// How a run ended.
 #[derive(Debug)]
@@ -82,8 +83,9 @@ impl<W: World> Searcher<W> {
         &self.params
     }
 
-    /// Drops the tree and reserves anew.
+    /// Drops the tree and reserves anew; keeps the root's state.
     pub fn resize(&mut self, bytes: usize) {
+        self.former = None;
         // The old reservation goes first: both at once might not fit.
         self.tree = Tree::new(0);
         self.tree = Tree::new(bytes);
@@ -155,8 +157,27 @@ impl<W: World> Searcher<W> {
     /// deterministic world the result repeats bit for bit.
     ///
     /// Ends early when the root has no move to search: the game is over there, or all is refused.
-    /// Without a root (no `set_root` yet) the outcome is empty.
+    /// Without a root (no [`Searcher::set_root`] yet) the outcome is empty.
+    ///
+    /// # Panics
+    /// Only where `world` or `control` panics. The panic is passed on when all workers have ended;
+    /// then the tree is empty, the root and its restriction are kept, and the searcher can run again.
     pub fn run(
+        &mut self,
+        world: &W,
+        threads: usize,
+        max_playouts: Option<u64>,
+        control: &dyn Control<W>,
+    ) -> Outcome<W::Action, W::Error> {
+        let run = || self.run_unguarded(world, threads, max_playouts, control);
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+            // Claims and virtual counts of the dead worker are still in it.
+            self.clear();
+            resume_unwind(panic)
+        })
+    }
+
+    fn run_unguarded(
         &mut self,
         world: &W,
         threads: usize,
@@ -170,7 +191,7 @@ impl<W: World> Searcher<W> {
         let mut rngs: Vec<CachePadded<Rng>> = (0..threads as u64)
             .map(|lane| CachePadded::new(Rng::lane(self.params.seed, lane)))
             .collect();
-        let Some(state) = self.state.take() else {
+        let Some(state) = &self.state else {
             return self.outcome(&stats, &RootPolicy::default(), None);
         };
         let unrestricted = RootPolicy::default();
@@ -186,7 +207,7 @@ impl<W: World> Searcher<W> {
                 world,
                 tree: &self.tree,
                 params: &self.params,
-                state: &state,
+                state,
                 root_policy: root_policy.as_ref().unwrap_or(&unrestricted),
                 stats: &stats,
                 control,
@@ -229,7 +250,6 @@ impl<W: World> Searcher<W> {
                 None => {}
             }
         }
-        self.state = Some(state);
         self.outcome(&stats, &root_policy.unwrap_or_default(), error)
     }
 

@@ -168,6 +168,11 @@ pub struct Tree {
 impl Tree {
     /// Reserves at most `bytes` (at least [`MIN_BYTES`]); halves its wish while the system refuses.
     pub fn new(bytes: usize) -> Tree {
+        Tree::with_memory(bytes, reserve)
+    }
+
+    /// As [`Tree::new`], with memory from `reserve`.
+    fn with_memory(bytes: usize, reserve: impl Fn(usize) -> Option<Vec<Cell>>) -> Tree {
         // 64 cells, one word of marks, one rank.
         let per_64 = 64 * size_of::<Cell>() + size_of::<u64>() + size_of::<u32>();
         let mut chunks = (bytes.max(MIN_BYTES) / per_64).min(MAX_CELLS / 64);
@@ -202,16 +207,19 @@ impl Tree {
         self.root().init(0);
     }
 
+    #[inline]
     pub fn used(&self) -> usize {
         (self.used.load(Relaxed) as usize).min(self.cells.len())
     }
 
     /// Cells left before workers must leave for a compaction.
+    #[inline]
     pub fn free(&self) -> usize {
         self.cells.len() - self.used()
     }
 
     /// Cells there are.
+    #[inline]
     pub fn capacity(&self) -> usize {
         self.cells.len()
     }
@@ -226,6 +234,7 @@ impl Tree {
         (self.used() as u64 * 1000 / self.capacity() as u64) as u32
     }
 
+    #[inline]
     pub fn root(&self) -> Node<'_> {
         self.node(self.root)
     }
@@ -365,6 +374,16 @@ mod tests {
             assert!(real <= bytes, "{real} of {bytes}");
         }
         assert!(Tree::new(0).bytes() <= MIN_BYTES);
+    }
+
+    #[test]
+    fn a_system_with_less_memory_than_asked_for_gives_what_it_has() {
+        let grant = |cells| (cells <= 40_000).then(|| reserve(cells)).flatten();
+        for bytes in [2 << 20, 1 << 30, 1 << 40, usize::MAX] {
+            let tree = Tree::with_memory(bytes, grant);
+            assert!((20_000..=40_000).contains(&tree.capacity()), "{bytes}: {}", tree.capacity());
+            assert!(tree.alloc_edges(&mut ArenaChunk::default(), &ranked(35)).is_some());
+        }
     }
 
     /// The optimiser's work, so not asked of a build without it.

@@ -164,23 +164,69 @@ fn a_root_whose_moves_are_all_refused_still_names_one() {
     assert!(outcome.best.is_some());
 }
 
+/// A world that panics once it has answered `fuse` minibatches, or at once on a spawned thread.
+struct Bomb {
+    fuse: AtomicU64,
+    spares_main_thread: bool,
+}
+
+impl World for Bomb {
+    type State = u64;
+    type Action = u16;
+    type Error = crate::toy::Broken;
+    fn step(&self, key: &mut u64, action: u16) -> Option<crate::Wdl> {
+        Wide::CHESSLIKE.step(key, action)
+    }
+    fn evaluate(&self, leaves: &[&u64]) -> Result<Vec<crate::Leaf<u16>>, Self::Error> {
+        let burnt = self.fuse.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err();
+        let spawned = std::thread::current().name() == Some("mcts");
+        assert!(!burnt || self.spares_main_thread && !spawned, "boom");
+        Wide::CHESSLIKE.evaluate(leaves)
+    }
+}
+
 #[test]
 fn a_panic_in_the_world_passes_through_and_hangs_nobody() {
-    struct Bomb;
-    impl World for Bomb {
-        type State = u64;
-        type Action = u16;
-        type Error = crate::toy::Broken;
-        fn step(&self, key: &mut u64, action: u16) -> Option<crate::Wdl> {
-            Wide::CHESSLIKE.step(key, action)
-        }
-        fn evaluate(&self, leaves: &[&u64]) -> Result<Vec<crate::Leaf<u16>>, Self::Error> {
-            assert!(std::thread::current().name() != Some("mcts"), "boom");
-            Wide::CHESSLIKE.evaluate(leaves)
-        }
-    }
-    let run = || search(&Bomb, 0, Params::default(), 3, u64::MAX);
+    let bomb = Bomb { fuse: AtomicU64::new(0), spares_main_thread: true };
+    let run = || search(&bomb, 0, Params::default(), 3, u64::MAX);
     assert!(std::panic::catch_unwind(run).is_err());
+}
+
+#[test]
+fn after_a_panic_the_root_is_still_there_and_its_tree_is_empty() {
+    for threads in [1, 3] {
+        let bomb = Bomb { fuse: AtomicU64::new(40), spares_main_thread: false };
+        let mut searcher = Searcher::new(Params::default(), MIB);
+        let world = &Wide::CHESSLIKE;
+        let mut state = 0;
+        searcher.set_root(state);
+        let best = searcher.run(&bomb, threads, Some(20), &Patient).best.unwrap();
+        world.step(&mut state, best);
+        searcher.reroot(state, Ancestor::Root, &[best]);
+        let run = || searcher.run(&bomb, threads, Some(u64::MAX), &Patient);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+        let audit = searcher.audit();
+        assert_eq!((audit.nodes, audit.in_flight, audit.claimed), (1, 0, 0));
+        assert_eq!(searcher.plies_since_former_root(), None);
+        assert_eq!(*searcher.root_state(), state);
+        bomb.fuse.store(u64::MAX, Relaxed);
+        let outcome = searcher.run(&bomb, threads, Some(500), &Patient);
+        assert_eq!((outcome.snapshot.nodes, outcome.best.is_some()), (500, true));
+    }
+}
+
+#[test]
+fn a_resized_tree_is_empty_and_keeps_its_root() {
+    let (mut searcher, outcome) = search(&Wide::CHESSLIKE, 0, Params::default(), 1, 3000);
+    let mut state = 0;
+    for &action in &outcome.snapshot.lines[0].moves[..2] {
+        Wide::CHESSLIKE.step(&mut state, action);
+        searcher.reroot(state, Ancestor::Root, &[action]);
+    }
+    searcher.resize(0);
+    assert_eq!(searcher.plies_since_former_root(), None);
+    assert_eq!(searcher.run(&Wide::CHESSLIKE, 1, Some(100), &Patient).snapshot.nodes, 100);
+    assert_eq!(searcher.reroot(0, Ancestor::FormerRoot, &[]), 0);
 }
 
 #[test]
