@@ -1,12 +1,12 @@
 //! One suite that every evaluator must pass: order kept, batch size without influence, shapes and
 //! ranges as promised, nothing asked without moves.
 
-use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::Network;
 use nn::device::{Backend, pick};
 use nn::encode::canonical_moves;
-use nn::fake::{Hashed, Quick, Uniform};
-use nn::infer::CpuEvaluator;
+use nn::evaluator::burn::BurnEvaluator;
+use nn::evaluator::cpu::CpuEvaluator;
+use nn::evaluator::fake::{Hashed, Quick, Uniform};
 use nn::net::NetConfig;
 use nn::precision::Arithmetic;
 use nn::{Evaluation, Evaluator, Query};

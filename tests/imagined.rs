@@ -8,11 +8,11 @@ use engine::{Action, Game};
 use mavka_tests::{Dice, Session, setup};
 use mcts::{Leaf, Params, Patient, Searcher, Wdl, World};
 use nn::checkpoint::Network;
-use nn::fake::{Hashed, Perfect, Uniform};
-use nn::infer::CpuEvaluator;
+use nn::evaluator::cpu::CpuEvaluator;
+use nn::evaluator::fake::{Hashed, Perfect, Uniform};
+use nn::evaluator::grounded;
 use nn::net::NetConfig;
 use nn::precision::Arithmetic;
-use nn::transition::grounded;
 use nn::{EvalError, Evaluation, Evaluator, Imagined, Query, Refusal, Step, Transition};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, EnPassantMode, Position};
@@ -405,7 +405,7 @@ fn the_network_answers_alike_in_any_batch() {
                 let m = Action::from_code(step.action, flip).to_move(step.state).unwrap();
                 let mut truth = step.state.clone();
                 truth.play_unchecked(m);
-                right += usize::from(nn::transition::is_true(&b.state, &truth));
+                right += usize::from(nn::evaluator::is_true(&b.state, &truth));
                 assert_eq!(b.state.ep_square(EnPassantMode::Always).is_some(), {
                     // A state keeps what the network told, and nothing else.
                     nn::encode::NextBoard::of_imagined(&b.state).flags.iter().any(|f| f & 4 != 0)
@@ -423,7 +423,7 @@ fn the_network_answers_alike_in_any_batch() {
 /// opinion of that position but for the doubt in each move.
 fn the_second_look_is_at_the_imagined_position(evaluator: &CpuEvaluator, steps: &[Step<'_>]) {
     let mut answers = evaluator.imagine(steps).unwrap();
-    evaluator.look_again(&mut answers).unwrap();
+    evaluator.refine(&mut answers).unwrap();
     let mut alike = 0;
     for (step, imagined) in steps.iter().zip(&answers) {
         let Ok(imagined) = imagined else { continue };

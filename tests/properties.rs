@@ -6,7 +6,7 @@ use engine::world::rules::{Scoring, State};
 use engine::{Action, Game};
 use mavka_tests::Dice;
 use mcts::{Leaf, Wdl, World};
-use nn::fake::Hashed;
+use nn::evaluator::fake::Hashed;
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, EnPassantMode, Position};
 use std::collections::HashSet;

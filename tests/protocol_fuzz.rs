@@ -2,7 +2,7 @@
 //! gives exactly one `bestmove` for each `go`, and ends when the input does.
 
 use mavka_tests::{Dice, Session, setup};
-use nn::fake::{Breakdown, Failing, Hashed};
+use nn::evaluator::fake::{Breakdown, Failing, Hashed};
 
 const LINES: &[&str] = &[
     "uci",

@@ -10,7 +10,7 @@ use engine::Setup;
 use engine::play::network::{Network, NetworkError, Networks};
 use engine::play::settings::Backend;
 use mavka_tests::{Session, matches, setup};
-use nn::fake::{Breakdown, Failing, Hashed, Uniform};
+use nn::evaluator::fake::{Breakdown, Failing, Hashed, Uniform};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use std::fs;
 use std::path::Path;

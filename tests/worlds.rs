@@ -5,7 +5,7 @@ use engine::world::RulesWorld;
 use engine::world::rules::{Scoring, State};
 use engine::{Action, Game};
 use mcts::{Leaf, Wdl, World};
-use nn::fake::{Breakdown, Failing, Hashed, Uniform};
+use nn::evaluator::fake::{Breakdown, Failing, Hashed, Uniform};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,13 +1,14 @@
 //! Holds a network against labelled examples.
 
-use crate::cpu::{Activations, Heads, forward};
+use crate::cpu::{Activations, Heads, Weights, forward};
 use crate::data::Example;
-use crate::encode::Item;
+use crate::encode::{Features, Item, MoveCode};
 use crate::evaluator::EvalError;
-use crate::imagine;
-use crate::infer::{CpuEvaluator, answer};
+use crate::evaluator::cpu::{CpuEvaluator, evaluation_at};
+use crate::evaluator::world_model::{self, legal_moves};
 use crate::metrics::{Answer, Metrics};
-use crate::net::BUCKETS;
+use crate::net::Layout;
+use crate::numeric::argmax;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Examples a thread takes at a time.
@@ -82,11 +83,11 @@ impl Judge<'_> {
     fn example(&mut self, p: usize, start: usize, example: &Example) -> Result<(), EvalError> {
         let (CpuEvaluator { layout, weights }, activations) = (self.evaluator, &self.activations);
         let logits = (layout, activations);
-        let legal = imagine::legal_moves(&logits, p);
-        let next = example.next.as_ref().map(|_| imagine::next_board(&logits, p));
+        let legal = legal_moves(&logits, p);
+        let next = example.next.as_ref().map(|_| world_model::next_board(&logits, p));
         let mut judged = Answer {
             legal: Some(&legal),
-            terminal: Some(imagine::terminal(&logits, p)),
+            terminal: Some(world_model::terminal(&logits, p)),
             next: next.as_ref(),
             ..Answer::default()
         };
@@ -96,15 +97,10 @@ impl Judge<'_> {
         }
         let moves = start..start + example.moves.len();
         let policy = &activations.policy[moves.clone()];
-        let evaluation = answer(
-            policy,
-            &activations.actions[moves.start * BUCKETS..moves.end * BUCKETS],
-            &activations.value[p * BUCKETS..][..BUCKETS],
-            &activations.result[p * 3..][..3],
-        )?;
+        let evaluation = evaluation_at(activations, moves.clone(), p)?;
         let known = (example.moves.as_slice(), policy);
         judged.choice =
-            imagine::choice((layout, weights), &example.features, &legal, known, &mut self.again);
+            choice((layout, weights), &example.features, &legal, known, &mut self.again);
         judged.policy = &evaluation.policy;
         judged.action_values = &evaluation.action_values;
         judged.value = Some(evaluation.value);
@@ -113,11 +109,32 @@ impl Judge<'_> {
     }
 }
 
+/// The move that the policy prefers among `found`, the moves found legal by [`legal_moves`]: the
+/// network's choice if nobody tells it the rules. None if it found none. `known` are moves whose
+/// `policy` was asked already; the network is asked again only if `found` has others.
+fn choice(
+    (layout, weights): (&Layout, &Weights),
+    features: &Features,
+    found: &[MoveCode],
+    (known, policy): (&[MoveCode], &[f32]),
+    scratch: &mut Activations,
+) -> Option<MoveCode> {
+    let of = |m: &MoveCode| known.iter().position(|other| other == m).and_then(|i| policy.get(i));
+    let scores: Option<Vec<f32>> = found.iter().map(|m| of(m).copied()).collect();
+    let scores = scores.unwrap_or_else(|| {
+        let item = Item { features, moves: found };
+        forward(layout, weights, &[item], Heads::Play, false, scratch);
+        scratch.policy.clone()
+    });
+    found.get(argmax(&scores)?).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::checkpoint::Network;
     use crate::data::boards::{random_boards, unlabelled, unlabelled_action};
+    use crate::data::testing::position;
     use crate::encode::canonical_moves;
     use crate::net::NetConfig;
     use crate::precision::Arithmetic;
@@ -163,5 +180,32 @@ mod tests {
             assess(&evaluator(&network), &examples(), 2, &|_| ()),
             Err(EvalError::NotANumber("value"))
         );
+    }
+
+    #[test]
+    fn moves_that_nobody_asked_for_are_asked_for() {
+        let network = Network::new(&NetConfig::default(), 3);
+        let state = position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1");
+        let features = Features::of(&state);
+        let legal: Vec<MoveCode> =
+            canonical_moves(&state).iter().filter_map(|&m| MoveCode::new(m, false)).collect();
+        let mut activations = Activations::default();
+        let item = Item { features: &features, moves: &legal };
+        let weights = network.weights(Arithmetic::Single);
+        forward(&network.layout, &weights, &[item], Heads::All, false, &mut activations);
+        let policy = activations.policy.clone();
+        let best = argmax(&policy).map(|index| legal[index]);
+        let mut pick = |found: &[MoveCode], known: &[MoveCode], policy: &[f32]| {
+            choice((&network.layout, &weights), &features, found, (known, policy), &mut activations)
+        };
+        assert_eq!(pick(&legal, &legal, &policy), best);
+        assert_eq!(pick(&legal, &[], &[]), best, "the same without any known move");
+        assert_eq!(pick(&[], &legal, &policy), None);
+        let invented = MoveCode { from: 30, to: 31, promotion: 0 };
+        assert_eq!(pick(&[invented], &legal, &policy), Some(invented));
+        let mut both = legal.clone();
+        both.push(invented);
+        let chosen = pick(&both, &legal, &policy);
+        assert!(chosen == best || chosen == Some(invented));
     }
 }

@@ -4,13 +4,13 @@
 use super::chart::{Curve, Picture};
 use super::say;
 use clap::Args;
-use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::Isa;
 use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
 use nn::device::{Backend, Device, has_bf16, is_cpu, pick, sgemm_peak};
 use nn::encode::canonical_moves;
-use nn::infer::CpuEvaluator;
+use nn::evaluator::burn::BurnEvaluator;
+use nn::evaluator::cpu::CpuEvaluator;
 use nn::net::NetConfig;
 use nn::precision::Arithmetic;
 use nn::{Evaluator, Query};

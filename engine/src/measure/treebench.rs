@@ -59,9 +59,9 @@ enum Judge {
 impl Judge {
     fn evaluator(self) -> Arc<dyn Evaluator> {
         match self {
-            Judge::Uniform => Arc::new(nn::fake::Uniform),
-            Judge::Quick => Arc::new(nn::fake::Quick),
-            Judge::Hashed => Arc::new(nn::fake::Hashed::default()),
+            Judge::Uniform => Arc::new(nn::evaluator::fake::Uniform),
+            Judge::Quick => Arc::new(nn::evaluator::fake::Quick),
+            Judge::Hashed => Arc::new(nn::evaluator::fake::Hashed::default()),
         }
     }
 }

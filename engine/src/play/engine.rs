@@ -20,8 +20,8 @@ use crate::random::SplitMix64;
 use crate::uci::options::{self, Effect};
 use crate::uci::output::Output;
 use nn::EvalError;
-use nn::cached::Cached;
-use nn::standby::Standby;
+use nn::evaluator::cached::Cached;
+use nn::evaluator::fallback::Fallback;
 use shakmaty::Chess;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -72,7 +72,7 @@ struct Loaded {
     /// What it remembers its answers in; the network itself where the option says none.
     cache: Option<Arc<Cached>>,
     /// Knows whether the CPU had to stand in for the GPU; none where the CPU was asked for.
-    standby: Option<Arc<Standby>>,
+    fallback: Option<Arc<Fallback>>,
     /// What it was asked to be.
     wish: (String, Backend, usize),
     timing: EvalTiming,
@@ -82,7 +82,7 @@ struct Loaded {
 struct Opened {
     network: Network,
     timing: EvalTiming,
-    standby: Option<Arc<Standby>>,
+    fallback: Option<Arc<Fallback>>,
 }
 
 impl Engine {
@@ -325,22 +325,22 @@ impl Engine {
         let wish = (settings.weights_file.clone(), settings.backend, settings.nn_cache_mb);
         let mut backend = wish.1;
         if let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.wish == wish) {
-            if !loaded.standby.as_ref().is_some_and(|standby| standby.has_failed()) {
+            if !loaded.fallback.as_ref().is_some_and(|fallback| fallback.has_failed()) {
                 return loaded.network.clone();
             }
             // Opened for itself, it gets the batches and the timing of a CPU.
             backend = Backend::Cpu;
         }
-        let Opened { mut network, timing, standby } = self.load(&wish.0, backend);
-        if let Some(standby) = &standby {
-            network.evaluator = standby.clone();
+        let Opened { mut network, timing, fallback } = self.load(&wish.0, backend);
+        if let Some(fallback) = &fallback {
+            network.evaluator = fallback.clone();
         }
         let cache =
             (wish.2 > 0).then(|| Arc::new(Cached::new(network.evaluator.clone(), wish.2 << 20)));
         if let Some(cache) = &cache {
             network.evaluator = cache.clone();
         }
-        self.loaded = Some(Loaded { network: network.clone(), cache, standby, wish, timing });
+        self.loaded = Some(Loaded { network: network.clone(), cache, fallback, wish, timing });
         network
     }
 
@@ -365,8 +365,8 @@ impl Engine {
                     if named_anew {
                         self.output.note(format_args!("playing with {}", network.name));
                     }
-                    let standby = (*backend != cpu).then(|| self.standby(*file, &network));
-                    return Opened { network, timing, standby };
+                    let fallback = (*backend != cpu).then(|| self.fallback(*file, &network));
+                    return Opened { network, timing, fallback };
                 }
                 Err(error) => error,
             };
@@ -379,11 +379,11 @@ impl Engine {
             }
         }
         self.output.note("no network can be used; the engine plays on without one");
-        Opened { network: network::uniform(), timing: EvalTiming::default(), standby: None }
+        Opened { network: network::uniform(), timing: EvalTiming::default(), fallback: None }
     }
 
     /// `network` with the CPU to stand in for it, and a line for the user when it does.
-    fn standby(&self, file: Option<&Path>, network: &Network) -> Arc<Standby> {
+    fn fallback(&self, file: Option<&Path>, network: &Network) -> Arc<Fallback> {
         let (networks, output) = (self.setup.networks.clone(), self.output.clone());
         let file = file.map(Path::to_owned);
         let open = move |why: &EvalError| {
@@ -391,7 +391,7 @@ impl Engine {
             let spare = networks.open(file.as_deref(), Backend::Cpu);
             spare.map(|network| network.evaluator).map_err(|why| output.note(why)).ok()
         };
-        Arc::new(Standby::new(network.evaluator.clone(), open))
+        Arc::new(Fallback::new(network.evaluator.clone(), open))
     }
 }
 

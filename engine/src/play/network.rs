@@ -1,10 +1,10 @@
 //! Which network answers: the file the user named, or the one built in. The only file that knows how a
 //! network is opened; everything else sees `Arc<dyn Evaluator>`.
 
-use nn::burn_eval::BurnEvaluator;
 use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
-use nn::infer::CpuEvaluator;
+use nn::evaluator::burn::BurnEvaluator;
+use nn::evaluator::cpu::CpuEvaluator;
 use nn::precision::Arithmetic;
 use nn::{EvalError, Evaluator};
 use std::fmt;
@@ -138,7 +138,7 @@ impl Networks for Only {
 #[must_use]
 pub fn hashed() -> Network {
     Network {
-        evaluator: Arc::new(nn::fake::Hashed::default()),
+        evaluator: Arc::new(nn::evaluator::fake::Hashed::default()),
         name: "hashed (no network)".to_owned(),
     }
 }
@@ -146,5 +146,8 @@ pub fn hashed() -> Network {
 /// No opinions at all: what plays when nothing else can.
 #[must_use]
 pub fn uniform() -> Network {
-    Network { evaluator: Arc::new(nn::fake::Uniform), name: "uniform (no network)".to_owned() }
+    Network {
+        evaluator: Arc::new(nn::evaluator::fake::Uniform),
+        name: "uniform (no network)".to_owned(),
+    }
 }

@@ -98,7 +98,7 @@ fn best(measured: &[(usize, Duration)]) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::play::clock::ManualClock;
-    use nn::fake::{Breakdown, Failing, Hashed};
+    use nn::evaluator::fake::{Breakdown, Failing, Hashed};
     use nn::{EvalError, Evaluation, Evaluator};
     use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use super::rules::{self, RulesWorld};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use mcts::{Leaf, Wdl, World};
-use nn::transition::{Imagined, Refusal, Step, grounded, is_true};
+use nn::evaluator::{Imagined, Refusal, Step, grounded, is_true};
 use nn::{EvalError, Evaluator};
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, EnPassantMode, Position};
@@ -97,7 +97,7 @@ pub struct Tally {
     /// States asked for.
     asked: AtomicU64,
     /// Moves called legal that begin at no man.
-    struck: AtomicU64,
+    rejected: AtomicU64,
     /// Ends of the game imagined.
     ends: AtomicU64,
     /// Answers that made no state, by name.
@@ -117,7 +117,7 @@ impl Tally {
         self.asked.fetch_add(1, Relaxed);
         match answer {
             Ok(imagined) => {
-                self.struck.fetch_add(imagined.struck as u64, Relaxed);
+                self.rejected.fetch_add(imagined.rejected as u64, Relaxed);
             }
             Err(refusal) => {
                 let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,7 +131,7 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (asked, refused) = self.counts();
         write!(f, "{asked} states imagined, {} ends of the game", self.ends.load(Relaxed))?;
-        write!(f, ", {} moves struck, {refused} states refused", self.struck.load(Relaxed))?;
+        write!(f, ", {} moves rejected, {refused} states refused", self.rejected.load(Relaxed))?;
         let by_name = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         for (index, (name, count)) in by_name.iter().enumerate() {
             write!(f, "{}{name} {count}", if index == 0 { ": " } else { ", " })?;
@@ -163,7 +163,7 @@ impl LearnedWorld {
         Some(LearnedWorld { evaluator, rules, memory, tally: Tally::default(), twice: false })
     }
 
-    /// The same world, with a second look at each imagined state ([`nn::transition::Transition::look_again`]):
+    /// The same world, with a second look at each imagined state ([`nn::evaluator::Transition::refine`]):
     /// its moves and values are told better by `MAV(s')` than by `MAV(s, a)`, for a second call.
     #[must_use]
     pub fn looking_twice(self) -> LearnedWorld {
@@ -211,7 +211,7 @@ impl LearnedWorld {
             return Err(silent());
         }
         if self.twice {
-            network.look_again(&mut answers)?;
+            network.refine(&mut answers)?;
         }
         answers.iter().for_each(|answer| self.tally.take_in(answer));
         Ok(answers)

@@ -8,5 +8,5 @@ pub mod moves;
 
 pub use board::{ACTION_FLAG_BITS, Features, NextBoard};
 pub use decode::DecodeError;
-pub use item::Item;
+pub use item::{Encoded, Item};
 pub use moves::{MoveCode, canonical_moves};

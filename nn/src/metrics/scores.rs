@@ -1,18 +1,6 @@
 //! Measures of one position's scores against what is known of its moves.
 
-/// Index of the largest score; the first of equal ones. NaN is less than any number. None if empty.
-#[must_use]
-pub fn best_index(scores: &[f32]) -> Option<usize> {
-    let mut best: Option<usize> = None;
-    for (index, score) in scores.iter().enumerate() {
-        if best
-            .is_none_or(|best| *score > scores[best] || (scores[best].is_nan() && !score.is_nan()))
-        {
-            best = Some(index);
-        }
-    }
-    best
-}
+use crate::numeric::argmax;
 
 /// How many scores are larger than that of `target`, or equal to it and before it; NaN counts as the
 /// smallest. The rank of the best is 0. None if there is no such index.
@@ -35,7 +23,7 @@ pub fn regret(scores: &[f32], values: &[f32]) -> Option<f32> {
     if scores.len() != values.len() || values.len() < 2 || !known {
         return None;
     }
-    let chosen = best_index(scores)?;
+    let chosen = argmax(scores)?;
     let best = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     Some(best - values[chosen])
 }

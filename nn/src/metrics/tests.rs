@@ -3,6 +3,7 @@
 use super::*;
 use crate::data::Source;
 use crate::encode::Features;
+use crate::numeric::argmax;
 use shakmaty::Chess;
 
 const NAN: f32 = f32::NAN;
@@ -10,10 +11,10 @@ const NAN: f32 = f32::NAN;
 #[test]
 fn ranks_and_choices_by_hand() {
     let scores = [0.2, 0.9, NAN, 0.9, 0.1];
-    assert_eq!(best_index(&scores), Some(1));
+    assert_eq!(argmax(&scores), Some(1));
     assert_eq!([0, 1, 2, 3, 4].map(|index| rank_of(&scores, index)), [2, 0, 4, 1, 3].map(Some));
-    assert_eq!((rank_of(&scores, 5), best_index(&[])), (None, None));
-    assert_eq!((best_index(&[NAN, 0.0]), best_index(&[NAN, NAN])), (Some(1), Some(0)));
+    assert_eq!((rank_of(&scores, 5), argmax(&[])), (None, None));
+    assert_eq!((argmax(&[NAN, 0.0]), argmax(&[NAN, NAN])), (Some(1), Some(0)));
     assert_eq!((rank_of(&[NAN, NAN], 0), rank_of(&[NAN, NAN], 1)), (Some(0), Some(1)));
 }
 

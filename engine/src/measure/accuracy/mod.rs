@@ -13,7 +13,7 @@ use clap::Args;
 use nn::assess::assess;
 use nn::data::boards::{random_actions, random_boards, unlabelled};
 use nn::data::{Ask, Example, HeldOut, MixConfig, Variant};
-use nn::infer::CpuEvaluator;
+use nn::evaluator::cpu::CpuEvaluator;
 use nn::metrics::Metrics;
 use nn::precision::Arithmetic;
 use nn::{EvalError, Evaluator};

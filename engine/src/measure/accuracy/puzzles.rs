@@ -103,7 +103,7 @@ pub(super) fn examples(puzzles: &[Puzzle]) -> [Vec<Example>; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nn::fake::{Breakdown, Failing};
+    use nn::evaluator::fake::{Breakdown, Failing};
 
     /// White takes or blocks.
     fn puzzle() -> Puzzle {
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn every_head_tries_every_puzzle() {
         let puzzles: Vec<Puzzle> = (0..5).map(|_| puzzle()).collect();
-        let evaluator: Arc<dyn Evaluator> = Arc::new(nn::fake::Uniform);
+        let evaluator: Arc<dyn Evaluator> = Arc::new(nn::evaluator::fake::Uniform);
         let scores = solve(&puzzles, &evaluator, 2).unwrap();
         assert_eq!(scores.len(), HEADS.len());
         for (name, score) in &scores {

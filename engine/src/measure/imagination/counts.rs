@@ -7,7 +7,7 @@ use mcts::Wdl;
 use nn::data::label::terminal;
 use nn::data::validation::{HeldOut, Stretch};
 use nn::data::{MixConfig, Terminal};
-use nn::infer::CpuEvaluator;
+use nn::evaluator::cpu::CpuEvaluator;
 use nn::metrics::wilson;
 use shakmaty::{Chess, Position};
 use std::fmt;

@@ -4,7 +4,7 @@
 use super::counts::{Counts, Look};
 use crate::chess::action::Action;
 use nn::data::validation::Stretch;
-use nn::transition::{Imagined, Refusal, Step, Transition, grounded, is_true};
+use nn::evaluator::{Imagined, Refusal, Step, Transition, grounded, is_true};
 use nn::{EvalError, data::label::terminal};
 use shakmaty::{Chess, Position};
 

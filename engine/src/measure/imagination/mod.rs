@@ -9,7 +9,7 @@ mod show;
 
 use super::{perft, say};
 use clap::Args;
-use nn::infer::CpuEvaluator;
+use nn::evaluator::cpu::CpuEvaluator;
 use nn::precision::Arithmetic;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use nn::transition::{Imagined, Step, Transition, grounded, is_true};
+use nn::evaluator::{Imagined, Step, Transition, grounded, is_true};
 use shakmaty::fen::Fen;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, EnPassantMode, Piece, Position, Square};
@@ -145,7 +145,7 @@ fn facts(imagined: &Imagined, game: &Game) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nn::fake::{Perfect, Uniform};
+    use nn::evaluator::fake::{Perfect, Uniform};
     use nn::{EvalError, Refusal};
     use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -352,7 +352,7 @@ fn lots_vary_the_first_moves_and_spare_what_is_certain() {
 
 #[test]
 fn a_network_that_fails_is_an_error() {
-    let failing = nn::fake::Failing::after(0, nn::fake::Breakdown::Error);
+    let failing = nn::evaluator::fake::Failing::after(0, nn::evaluator::fake::Breakdown::Error);
     let world = RulesWorld::new(Arc::new(failing), Scoring::Mean, 1.0);
     let game = Game::default();
     let (root, allowed, settings) = (State::root(&game), game.legal_actions(), Settings::default());

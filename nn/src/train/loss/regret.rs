@@ -6,7 +6,7 @@
 
 use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;
-use crate::infer::softmax;
+use crate::numeric::softmax;
 use std::ops::Range;
 
 /// What each move gives away against the best one, `[moves]`; empty unless all values are known.

@@ -8,7 +8,9 @@ mod perfect;
 
 pub use perfect::Perfect;
 
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
+use super::Evaluator;
+use super::error::EvalError;
+use super::query::{Evaluation, Query};
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{EnPassantMode, Position};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -152,7 +154,7 @@ fn unit(seed: u64) -> f32 {
 pub enum Breakdown {
     /// An honest error.
     Error,
-    /// Pretends to succeed with values that are no numbers.
+    /// Refuses its network's NaN, as [`Evaluator::evaluate`] promises.
     NotANumber,
     /// Pretends to succeed with an answer short of one move.
     Short,
@@ -179,8 +181,13 @@ impl Evaluator for Failing {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
         // Relaxed: only the count matters, nothing else is published through it.
         let healthy = self.made.fetch_add(1, Ordering::Relaxed) < self.calls;
-        if !healthy && self.how == Breakdown::Error {
-            return Err(EvalError::Device("the fake device failed as it was told to".to_owned()));
+        match self.how {
+            Breakdown::Error if !healthy => {
+                let why = "the fake device failed as it was told to";
+                return Err(EvalError::Device(why.to_owned()));
+            }
+            Breakdown::NotANumber if !healthy => return Err(EvalError::NotANumber("action value")),
+            _ => {}
         }
         assert!(
             healthy || self.how != Breakdown::Panic,
@@ -189,16 +196,7 @@ impl Evaluator for Failing {
         let mut answers = Hashed::default().evaluate(batch)?;
         if !healthy {
             for answer in &mut answers {
-                match self.how {
-                    Breakdown::NotANumber => {
-                        answer.value = f32::NAN;
-                        answer.action_values.fill(f32::NAN);
-                        answer.policy.fill(f32::NAN);
-                    }
-                    _ => {
-                        answer.action_values.pop();
-                    }
-                }
+                answer.action_values.pop();
             }
         }
         Ok(answers)

@@ -4,7 +4,7 @@
 //! What answers is made in its own thread and never leaves it. burn tells streams of work apart by thread,
 //! and a tensor used on another thread than the one that made it waits there for its maker's queue to run.
 
-use crate::evaluator::EvalError;
+use crate::evaluator::error::EvalError;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;

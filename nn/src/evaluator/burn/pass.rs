@@ -4,9 +4,9 @@
 use crate::checkpoint::Network;
 use crate::cpu::Heads;
 use crate::device::guarded;
-use crate::encode::Item;
-use crate::encode::{Features, MoveCode};
-use crate::evaluator::EvalError;
+use crate::encode::MoveCode;
+use crate::encode::{Encoded, Item};
+use crate::evaluator::error::EvalError;
 use crate::net::layout::{RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use crate::net::{BUCKETS, Inputs, Net, TOKENS};
 use crate::precision::Arithmetic;
@@ -45,25 +45,20 @@ impl Shapes {
 
     /// A position and its moves as rows: more moves than a row has take several. A move's logits do not
     /// depend on which other moves are asked about.
-    pub fn rows(self, (features, moves): (Features, Vec<MoveCode>)) -> Vec<Row> {
-        if self.moves == 0 || moves.len() <= self.moves {
-            return vec![Row { features, moves }];
+    pub fn rows(self, position: Encoded) -> Vec<Encoded> {
+        if self.moves == 0 || position.moves.len() <= self.moves {
+            return vec![position];
         }
-        let row = |moves: &[MoveCode]| Row { features: features.clone(), moves: moves.to_vec() };
+        let Encoded { features, moves } = position;
+        let row =
+            |moves: &[MoveCode]| Encoded { features: features.clone(), moves: moves.to_vec() };
         moves.chunks(self.moves).map(row).collect()
     }
 }
 
-/// What one row of a pass asks.
-#[derive(Clone, Debug)]
-pub struct Row {
-    pub features: Features,
-    pub moves: Vec<MoveCode>,
-}
-
 /// What the heads say to one row of `m` moves.
 #[derive(Clone, Debug, Default)]
-pub struct Logits {
+pub struct RowLogits {
     /// `[m]`.
     pub policy: Vec<f32>,
     /// `[m, 64]`.
@@ -113,16 +108,20 @@ impl Pass {
     /// The device failed.
     pub fn logits(
         &self,
-        rows: &[Row],
+        rows: &[Encoded],
         size: usize,
         heads: Heads,
-    ) -> Result<Vec<Logits>, EvalError> {
+    ) -> Result<Vec<RowLogits>, EvalError> {
         guarded(|| self.compute(rows, size, heads)).map_err(EvalError::Device)?
     }
 
-    fn compute(&self, rows: &[Row], size: usize, heads: Heads) -> Result<Vec<Logits>, EvalError> {
-        let items: Vec<Item<'_>> =
-            rows.iter().map(|row| Item { features: &row.features, moves: &row.moves }).collect();
+    fn compute(
+        &self,
+        rows: &[Encoded],
+        size: usize,
+        heads: Heads,
+    ) -> Result<Vec<RowLogits>, EvalError> {
+        let items: Vec<Item<'_>> = rows.iter().map(Encoded::item).collect();
         let inputs = Inputs::new(&items, size, self.shapes.moves, &self.device);
         let k = inputs.moves;
         let (play, world) = match heads {
@@ -163,7 +162,7 @@ impl Pass {
                 head[..head.len().min(most)].to_vec()
             };
             let m = row.moves.len();
-            Logits {
+            RowLogits {
                 policy: next(m),
                 actions: next(m * BUCKETS),
                 value: next(usize::MAX),

@@ -4,8 +4,10 @@
 use crate::data::Terminal;
 use crate::data::label::terminal;
 use crate::encode::{MoveCode, canonical_moves};
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
-use crate::transition::{Imagined, Refusal, Step, Transition, grounded};
+use crate::evaluator::Evaluator;
+use crate::evaluator::error::EvalError;
+use crate::evaluator::query::{Evaluation, Query};
+use crate::evaluator::transition::{Imagined, Refusal, Step, Transition, grounded};
 use shakmaty::Position;
 
 /// Has the opinions of the evaluator in it and the rules of chess as its world. A move that is not
@@ -56,6 +58,6 @@ impl<E: Evaluator> Perfect<E> {
         } else {
             self.0.evaluate(&[Query { position: &state, legal: &moves }])?.pop()
         };
-        Ok(Ok(Imagined { state, end, legal, certainty, struck: 0, evaluation }))
+        Ok(Ok(Imagined { state, end, legal, certainty, rejected: 0, evaluation }))
     }
 }

@@ -6,10 +6,11 @@
 //! with colours changed. Nobody waits here: who finds a part of the memory in use by another thread asks
 //! the network instead.
 
-use crate::encode::{Features, MoveCode};
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
-use crate::infer::encode;
-use crate::transition::Transition;
+use super::Evaluator;
+use super::error::EvalError;
+use super::query::{Evaluation, Query};
+use super::transition::Transition;
+use crate::encode::{Encoded, Features, MoveCode};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -106,10 +107,6 @@ impl Cached {
 
     fn keep(&self, key: u128, answer: &Evaluation) {
         let numbers = pack(answer);
-        // The next time the device may be well again.
-        if !numbers.iter().all(|x| x.is_finite()) {
-            return;
-        }
         self.with(key, |shard, first| {
             let set = &shard.places[first..][..WAYS];
             let same = set.iter().position(|place| place.as_ref().is_some_and(|e| e.key == key));
@@ -138,7 +135,15 @@ impl Shard {
 
 impl Evaluator for Cached {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
-        let keys: Vec<u128> = batch.iter().map(key).collect();
+        self.evaluate_encoded(batch, batch.iter().map(Query::encode).collect())
+    }
+
+    fn evaluate_encoded(
+        &self,
+        batch: &[Query<'_>],
+        inputs: Vec<Encoded>,
+    ) -> Result<Vec<Evaluation>, EvalError> {
+        let keys: Vec<u128> = inputs.iter().map(key).collect();
         let mut answers: Vec<Option<Evaluation>> =
             keys.iter().zip(batch).map(|(&key, query)| self.find(key, query.legal.len())).collect();
         let open: Vec<usize> = (0..batch.len()).filter(|&i| answers[i].is_none()).collect();
@@ -147,7 +152,9 @@ impl Evaluator for Cached {
         self.found.fetch_add((batch.len() - open.len()) as u64, Relaxed);
         if !open.is_empty() {
             let queries: Vec<Query<'_>> = open.iter().map(|&i| batch[i]).collect();
-            for (&i, answer) in open.iter().zip(self.inner.evaluate(&queries)?) {
+            let missed = inputs.into_iter().zip(&answers).filter(|(_, answer)| answer.is_none());
+            let missed = missed.map(|(input, _)| input).collect();
+            for (&i, answer) in open.iter().zip(self.inner.evaluate_encoded(&queries, missed)?) {
                 self.keep(keys[i], &answer);
                 answers[i] = Some(answer);
             }
@@ -174,13 +181,11 @@ impl Evaluator for Cached {
     }
 }
 
-/// 128 bits of all that the network is given for a query, the order of the moves included, which is the
-/// answer's.
-fn key(query: &Query<'_>) -> u128 {
-    let (features, moves) = encode(query);
-    let mut hash = Hash::new(moves.len());
-    features_into(&mut hash, &features);
-    moves_into(&mut hash, &moves);
+/// 128 bits of the network's input, the order of the moves included, which is the answer's.
+fn key(input: &Encoded) -> u128 {
+    let mut hash = Hash::new(input.moves.len());
+    features_into(&mut hash, &input.features);
+    moves_into(&mut hash, &input.moves);
     hash.finish()
 }
 
@@ -250,7 +255,7 @@ fn unpack(numbers: &[f32], moves: usize) -> Option<Evaluation> {
 mod tests {
     use super::*;
     use crate::encode::canonical_moves;
-    use crate::fake::{Breakdown, Failing, Hashed};
+    use crate::evaluator::fake::{Breakdown, Failing, Hashed};
     use shakmaty::fen::Fen;
     use shakmaty::{CastlingMode, Chess, Move, Position};
 
@@ -292,6 +297,31 @@ mod tests {
     }
 
     #[test]
+    fn a_miss_hands_on_what_was_encoded_for_its_key() {
+        /// Answers only who brings the encoded queries along.
+        struct NeverEncodes;
+        impl Evaluator for NeverEncodes {
+            fn evaluate(&self, _: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+                Err(EvalError::Device("the queries came without their encoding".to_owned()))
+            }
+            fn evaluate_encoded(
+                &self,
+                batch: &[Query<'_>],
+                inputs: Vec<Encoded>,
+            ) -> Result<Vec<Evaluation>, EvalError> {
+                assert!(batch.iter().map(Query::encode).eq(inputs));
+                Hashed::default().evaluate(batch)
+            }
+        }
+        let cached = Cached::new(Arc::new(NeverEncodes), 4 << 20);
+        let positions = positions(20);
+        let queries = queries(&positions);
+        cached.evaluate(&queries[..5]).unwrap();
+        assert_eq!(cached.evaluate(&queries), Hashed::default().evaluate(&queries));
+        assert_eq!(cached.counts(), (25, 5));
+    }
+
+    #[test]
     fn a_mixed_batch_keeps_its_order() {
         let cached = Cached::new(Arc::new(Hashed::default()), 4 << 20);
         let positions = positions(20);
@@ -308,7 +338,7 @@ mod tests {
             let position: Chess =
                 fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
             let legal = canonical_moves(&position);
-            key(&Query { position: &position, legal: &legal })
+            key(&Query { position: &position, legal: &legal }.encode())
         };
         let start = of("r3k2r/8/8/8/8/8/4P3/R3K2R w KQkq - 4 9");
         assert_eq!(start, of("r3k2r/8/8/8/8/8/4P3/R3K2R w KQkq - 4 70"), "the move's number");
@@ -324,7 +354,7 @@ mod tests {
         let legal = canonical_moves(&position);
         let turned: Vec<Move> = legal.iter().rev().copied().collect();
         let keys = [&legal[..], &turned, &legal[1..]]
-            .map(|legal| key(&Query { position: &position, legal }));
+            .map(|legal| key(&Query { position: &position, legal }.encode()));
         assert!(keys[0] != keys[1] && keys[0] != keys[2], "the moves and their order");
     }
 

@@ -1,19 +1,21 @@
-//! From a position to an [`Evaluation`]: the CPU evaluator, and how logits become probabilities.
+//! The network on the CPU: hand-written kernels on the calling thread, for play and for its world model.
 
+use super::Evaluator;
+use super::error::EvalError;
+use super::outputs;
+use super::query::{Evaluation, Query};
+use super::transition::{Imagined, Refusal, Step, Transition};
+use super::world_model::{WorldModelLogits, WorldModelPass, imagine, ongoing, refine};
 use crate::checkpoint::Network;
-use crate::cpu::{Activations, Heads, Weights, forward, ops};
-use crate::encode::Item;
-use crate::encode::{Features, MoveCode};
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
-use crate::net::{BUCKETS, Layout};
+use crate::cpu::{Activations, Heads, Weights, forward, move_heads};
+use crate::encode::{Encoded, Features, Item};
+use crate::net::{BUCKETS, Layout, TOKENS};
 use crate::precision::Arithmetic;
-use crate::transition::Transition;
-use shakmaty::Position;
 use std::cell::RefCell;
 use std::ops::Range;
 
 /// Positions that go through the layers together: few enough to stay near the core.
-pub(crate) const GROUP: usize = 4;
+const GROUP: usize = 4;
 
 /// Evaluates on the calling thread with the hand-written kernels. Each thread keeps its own scratch,
 /// so any number may ask at once and none waits for another.
@@ -27,26 +29,40 @@ thread_local! {
 }
 
 impl CpuEvaluator {
+    /// The network with its weights packed for `arithmetic`.
     #[must_use]
     pub fn new(network: &Network, arithmetic: Arithmetic) -> CpuEvaluator {
         CpuEvaluator { layout: network.layout.clone(), weights: network.weights(arithmetic) }
+    }
+
+    /// Does `work` with this thread's scratch.
+    fn with_pass<T>(&self, work: impl FnOnce(&mut CpuPass<'_>) -> T) -> T {
+        let CpuEvaluator { layout, weights } = self;
+        ACTIVATIONS
+            .with_borrow_mut(|activations| work(&mut CpuPass { layout, weights, activations }))
     }
 }
 
 impl Evaluator for CpuEvaluator {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
-        let mut answers = Vec::with_capacity(batch.len());
-        ACTIVATIONS.with_borrow_mut(|activations| {
-            for group in batch.chunks(GROUP) {
-                let inputs: Vec<(Features, Vec<MoveCode>)> = group.iter().map(encode).collect();
-                let items: Vec<Item<'_>> =
-                    inputs.iter().map(|(features, moves)| Item { features, moves }).collect();
-                forward(&self.layout, &self.weights, &items, Heads::Play, false, activations);
+        self.evaluate_encoded(batch, batch.iter().map(Query::encode).collect())
+    }
+
+    fn evaluate_encoded(
+        &self,
+        _batch: &[Query<'_>],
+        inputs: Vec<Encoded>,
+    ) -> Result<Vec<Evaluation>, EvalError> {
+        let mut answers = Vec::with_capacity(inputs.len());
+        self.with_pass(|pass| {
+            for group in inputs.chunks(GROUP) {
+                let items: Vec<Item<'_>> = group.iter().map(Encoded::item).collect();
+                pass.run(&items, Heads::Play);
                 let mut first = 0;
                 for (p, item) in items.iter().enumerate() {
                     let moves = first..first + item.moves.len();
                     first = moves.end;
-                    answers.push(evaluation(activations, moves, p)?);
+                    answers.push(evaluation_at(pass.activations, moves, p)?);
                 }
             }
             Ok(answers)
@@ -66,13 +82,13 @@ impl Evaluator for CpuEvaluator {
     }
 }
 
-/// The opinion of position `p` and its `moves` after a pass.
-pub(crate) fn evaluation(
+/// The evaluation of position `p`, whose moves are `moves` of the pass.
+pub(crate) fn evaluation_at(
     activations: &Activations,
     moves: Range<usize>,
     p: usize,
 ) -> Result<Evaluation, EvalError> {
-    answer(
+    outputs::evaluation(
         &activations.policy[moves.clone()],
         &activations.actions[moves.start * BUCKETS..moves.end * BUCKETS],
         &activations.value[p * BUCKETS..][..BUCKETS],
@@ -80,73 +96,77 @@ pub(crate) fn evaluation(
     )
 }
 
-/// What the network sees of a query.
-#[must_use]
-pub fn encode(query: &Query<'_>) -> (Features, Vec<MoveCode>) {
-    let flip = query.position.turn().is_black();
-    let moves = query.legal.iter().filter_map(|m| MoveCode::new(*m, flip)).collect();
-    (Features::of(query.position), moves)
-}
-
-/// Softmax of a few logits.
-pub(crate) fn softmax(logits: &[f32]) -> Vec<f32> {
-    let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut p: Vec<f32> = logits.iter().map(|x| (x - top).exp()).collect();
-    let total: f32 = p.iter().sum();
-    p.iter_mut().for_each(|p| *p /= total);
-    p
-}
-
-fn bucket_centre(bucket: usize) -> f32 {
-    (bucket as f32 + 0.5) / BUCKETS as f32
-}
-
-/// Mean over the buckets of a softmaxed row.
-fn mean(row: &[f32]) -> f32 {
-    row.iter().enumerate().map(|(i, p)| p * bucket_centre(i)).sum()
-}
-
-/// Centre of a row's largest entry.
-fn mode(row: &[f32]) -> f32 {
-    let (best, _) =
-        row.iter().enumerate().fold((0, f32::MIN), |a, (i, &x)| if x > a.1 { (i, x) } else { a });
-    bucket_centre(best)
-}
-
-/// One position's answer from the heads' logits: `policy` `[m]`, `actions` `[m, 64]`, `value` `[64]`,
-/// `result` `[3]` (lost, drawn, won).
-///
-/// # Errors
-/// The head whose logits hold NaN or infinity; no moves.
-pub fn answer(
-    policy: &[f32],
-    actions: &[f32],
-    value: &[f32],
-    result: &[f32],
-) -> Result<Evaluation, EvalError> {
-    for (name, logits) in
-        [("policy", policy), ("action-value", actions), ("value", value), ("result", result)]
-    {
-        if !logits.iter().all(|x| x.is_finite()) {
-            return Err(EvalError::NotANumber(name));
-        }
+/// After a pass over [`Heads::All`].
+impl WorldModelLogits for (&Layout, &Activations) {
+    fn terminal(&self, p: usize) -> &[f32] {
+        &self.1.terminal[p * 3..][..3]
     }
-    if policy.is_empty() {
-        return Err(EvalError::NoMoves);
+
+    fn legality(&self, p: usize) -> &[f32] {
+        &self.1.legality[p * TOKENS * TOKENS..][..TOKENS * TOKENS]
     }
-    let mut rows = actions.to_vec();
-    ops::softmax64(&mut rows);
-    let mut board = value.to_vec();
-    ops::softmax64(&mut board);
-    let result = softmax(result);
-    Ok(Evaluation {
-        wdl: [result[2], result[1], result[0]],
-        value: mean(&board),
-        value_mode: mode(&board),
-        action_values: rows.chunks_exact(BUCKETS).map(mean).collect(),
-        action_modes: rows.chunks_exact(BUCKETS).map(mode).collect(),
-        policy: softmax(policy),
-    })
+
+    fn square(&self, p: usize, token: usize) -> (&[f32], f32) {
+        self.1.transition(self.0, p, token)
+    }
+}
+
+/// The CPU's kernels, with their scratch.
+struct CpuPass<'a> {
+    layout: &'a Layout,
+    weights: &'a Weights,
+    activations: &'a mut Activations,
+}
+
+impl CpuPass<'_> {
+    fn run(&mut self, items: &[Item<'_>], heads: Heads) {
+        forward(self.layout, self.weights, items, heads, false, self.activations);
+    }
+}
+
+impl WorldModelPass for CpuPass<'_> {
+    fn forward(&mut self, boards: &[Features]) -> Result<(), EvalError> {
+        let items: Vec<Item<'_>> =
+            boards.iter().map(|features| Item { features, moves: &[] }).collect();
+        self.run(&items, Heads::All);
+        Ok(())
+    }
+
+    fn logits(&self) -> impl WorldModelLogits {
+        (self.layout, &*self.activations)
+    }
+
+    fn score_moves(
+        &mut self,
+        items: &[Item<'_>],
+    ) -> Result<Vec<Result<Evaluation, EvalError>>, EvalError> {
+        move_heads(self.layout, self.weights, items, self.activations);
+        let mut start = 0;
+        let evaluations = items.iter().enumerate().filter_map(|(p, item)| {
+            let moves = start..start + item.moves.len();
+            start = moves.end;
+            (!moves.is_empty()).then(|| evaluation_at(self.activations, moves, p))
+        });
+        Ok(evaluations.collect())
+    }
+}
+
+impl Transition for CpuEvaluator {
+    fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
+        self.with_pass(|pass| {
+            let mut answers = Vec::with_capacity(batch.len());
+            for group in batch.chunks(GROUP) {
+                answers.extend(imagine(pass, group)?);
+            }
+            Ok(answers)
+        })
+    }
+
+    fn refine(&self, answers: &mut [Result<Imagined, Refusal>]) -> Result<(), EvalError> {
+        self.with_pass(|pass| {
+            ongoing(answers).chunks_mut(GROUP).try_for_each(|group| refine(pass, group))
+        })
+    }
 }
 
 #[cfg(test)]
@@ -154,7 +174,7 @@ mod tests {
     use super::*;
     use crate::encode::canonical_moves;
     use crate::net::NetConfig;
-    use shakmaty::Chess;
+    use shakmaty::{Chess, Position};
 
     #[test]
     fn batch_size_never_changes_an_answer() {
@@ -185,7 +205,7 @@ mod tests {
     #[test]
     fn bf16_answers_nearly_as_single_precision() {
         let network =
-            Network::from_bytes(include_bytes!("../../assets/mavka.safetensors")).unwrap();
+            Network::from_bytes(include_bytes!("../../../assets/mavka.safetensors")).unwrap();
         let position = Chess::default();
         let legal = canonical_moves(&position);
         let query = [Query { position: &position, legal: &legal }];
@@ -196,27 +216,6 @@ mod tests {
         single[0].policy.iter().zip(&half[0].policy).for_each(|(a, b)| near(*a, *b));
         let values = single[0].action_values.iter().zip(&half[0].action_values);
         values.for_each(|(a, b)| near(*a, *b));
-    }
-
-    #[test]
-    fn mean_and_mode_are_two_summaries_of_one_distribution() {
-        // Nine parts in ten far up, one part spread over the bottom: e^x of the logits.
-        let mut row = [-1000.0; BUCKETS];
-        (row[60], row[2]) = (9.0_f32.ln(), 0.0);
-        let level = [0.0; 3];
-        let rows = [row, {
-            row.reverse();
-            row
-        }]
-        .concat();
-        let answer = answer(&[0.0, 0.0], &rows, &row, &level).unwrap();
-        let (high, low) = (60.5 / 64.0, 2.5 / 64.0);
-        let near = |a: f32, b: f32| (a - b).abs() < 1e-5;
-        assert!(near(answer.action_values[0], 0.9 * high + 0.1 * low));
-        assert!(near(answer.action_values[1], 1.0 - answer.action_values[0]));
-        assert_eq!(answer.action_modes, [high, 1.0 - high]);
-        assert_eq!(answer.value_mode, 1.0 - high);
-        assert!(near(answer.value, answer.action_values[1]));
     }
 
     #[test]

@@ -1,28 +1,31 @@
-//! An evaluator that another one stands in for once its device fails: a game goes on where a driver is
-//! reset or a card falls off the bus. Wraps any evaluator; knows nothing of search.
+//! An evaluator with a fallback: once its device fails, another evaluator answers, so that a game goes on
+//! where a driver is reset or a card falls off the bus. Wraps any evaluator; knows nothing of search.
 
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
-use crate::transition::{Imagined, Refusal, Step, Transition};
+use super::Evaluator;
+use super::error::EvalError;
+use super::query::{Evaluation, Query};
+use super::transition::{Imagined, Refusal, Step, Transition};
+use crate::encode::Encoded;
 use std::sync::{Arc, OnceLock};
 
-/// Opens the stand-in, given why the first failed; None if there is none.
+/// Opens the fallback, given why the first failed; None if there is none.
 type Open = dyn Fn(&EvalError) -> Option<Arc<dyn Evaluator>> + Send + Sync;
 
 /// Asks the first evaluator until its device fails, from then on the second one, for good.
-pub struct Standby {
+pub struct Fallback {
     first: Arc<dyn Evaluator>,
     second: OnceLock<Option<Arc<dyn Evaluator>>>,
     open: Box<Open>,
 }
 
-impl Standby {
+impl Fallback {
     /// `open` is called once, at the first failure, in the thread that met it; others wait for it.
     #[must_use]
     pub fn new(
         first: Arc<dyn Evaluator>,
         open: impl Fn(&EvalError) -> Option<Arc<dyn Evaluator>> + Send + Sync + 'static,
-    ) -> Standby {
-        Standby { first, second: OnceLock::new(), open: Box::new(open) }
+    ) -> Fallback {
+        Fallback { first, second: OnceLock::new(), open: Box::new(open) }
     }
 
     /// The first evaluator's device has failed.
@@ -49,9 +52,22 @@ impl Standby {
     }
 }
 
-impl Evaluator for Standby {
+impl Evaluator for Fallback {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
         self.ask(|evaluator| evaluator.evaluate(batch))
+    }
+
+    fn evaluate_encoded(
+        &self,
+        batch: &[Query<'_>],
+        inputs: Vec<Encoded>,
+    ) -> Result<Vec<Evaluation>, EvalError> {
+        let mut inputs = Some(inputs);
+        self.ask(|evaluator| match inputs.take() {
+            Some(inputs) => evaluator.evaluate_encoded(batch, inputs),
+            // The first evaluator has used them up and failed.
+            None => evaluator.evaluate(batch),
+        })
     }
 
     fn preferred_batch(&self) -> usize {
@@ -75,16 +91,16 @@ impl Evaluator for Standby {
 fn world(evaluator: &dyn Evaluator) -> Result<&dyn Transition, EvalError> {
     evaluator
         .transition()
-        .ok_or_else(|| EvalError::Device("the stand-in imagines no positions".to_owned()))
+        .ok_or_else(|| EvalError::Device("the fallback has no world model".to_owned()))
 }
 
-impl Transition for Standby {
+impl Transition for Fallback {
     fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
         self.ask(|evaluator| world(evaluator)?.imagine(batch))
     }
 
-    fn look_again(&self, answers: &mut [Result<Imagined, Refusal>]) -> Result<(), EvalError> {
-        self.ask(|evaluator| world(evaluator)?.look_again(answers))
+    fn refine(&self, answers: &mut [Result<Imagined, Refusal>]) -> Result<(), EvalError> {
+        self.ask(|evaluator| world(evaluator)?.refine(answers))
     }
 }
 
@@ -92,7 +108,7 @@ impl Transition for Standby {
 mod tests {
     use super::*;
     use crate::encode::MoveCode;
-    use crate::fake::{Breakdown, Failing, Hashed, Perfect};
+    use crate::evaluator::fake::{Breakdown, Failing, Hashed, Perfect};
     use shakmaty::{Chess, Position};
     use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -101,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_stands_in_at_the_first_failure_and_stays() {
+    fn the_fallback_takes_over_at_the_first_failure_and_stays() {
         let position = Chess::default();
         let legal = position.legal_moves();
         let batch = [Query { position: &position, legal: &legal }];
@@ -109,36 +125,36 @@ mod tests {
         let opened = Arc::new(AtomicU32::new(0));
         let count = opened.clone();
         let first = Arc::new(Failing::after(2, Breakdown::Error));
-        let standby = Standby::new(first, move |why| {
+        let fallback = Fallback::new(first, move |why| {
             assert!(matches!(why, EvalError::Device(_)), "{why}");
             count.fetch_add(1, Ordering::Relaxed);
             Some(hashed())
         });
         for call in 0..5 {
-            assert_eq!(standby.has_failed(), call > 2);
-            assert_eq!(standby.evaluate(&batch), truth);
+            assert_eq!(fallback.has_failed(), call > 2);
+            assert_eq!(fallback.evaluate(&batch), truth);
         }
         assert_eq!(opened.load(Ordering::Relaxed), 1);
-        assert!(standby.transition().is_none());
+        assert!(fallback.transition().is_none());
     }
 
     #[test]
     fn only_a_device_is_given_up() {
-        let standby = Standby::new(hashed(), |_| None);
+        let fallback = Fallback::new(hashed(), |_| None);
         let position = Chess::default();
         let batch = [Query { position: &position, legal: &[] }];
-        assert_eq!(standby.evaluate(&batch), Err(EvalError::NoMoves));
-        assert!(!standby.has_failed());
-        // Without a stand-in the failure is told, every time.
-        let standby = Standby::new(Arc::new(Failing::after(0, Breakdown::Error)), |_| None);
+        assert_eq!(fallback.evaluate(&batch), Err(EvalError::NoMoves));
+        assert!(!fallback.has_failed());
+        // Without a fallback the failure is reported, every time.
+        let fallback = Fallback::new(Arc::new(Failing::after(0, Breakdown::Error)), |_| None);
         for _ in 0..2 {
-            assert!(matches!(standby.evaluate(&batch), Err(EvalError::Device(_))));
-            assert!(standby.has_failed());
+            assert!(matches!(fallback.evaluate(&batch), Err(EvalError::Device(_))));
+            assert!(fallback.has_failed());
         }
     }
 
     #[test]
-    fn a_world_has_a_stand_in_too() {
+    fn a_world_model_has_a_fallback_too() {
         /// Imagines nothing any more.
         struct Gone;
         impl Evaluator for Gone {
@@ -156,13 +172,14 @@ mod tests {
         }
         let state = Chess::default();
         let action = MoveCode { from: 12, to: 28, promotion: 0 };
-        let standby = Standby::new(Arc::new(Gone), |_| Some(Arc::new(Perfect(Hashed::default()))));
-        let world = standby.transition().expect("both have one");
-        let answers = world.imagine(&[Step { state: &state, action }]).expect("the stand-in's");
+        let fallback =
+            Fallback::new(Arc::new(Gone), |_| Some(Arc::new(Perfect(Hashed::default()))));
+        let world = fallback.transition().expect("both have one");
+        let answers = world.imagine(&[Step { state: &state, action }]).expect("the fallback's");
         assert_eq!(answers.len(), 1);
         assert!(answers[0].as_ref().is_ok_and(|imagined| imagined.legal.len() == 20));
-        let standby = Standby::new(Arc::new(Gone), |_| Some(hashed()));
-        let refused = standby.transition().map(|world| world.imagine(&[]).is_err());
-        assert_eq!(refused, Some(true), "a stand-in without a world says so");
+        let fallback = Fallback::new(Arc::new(Gone), |_| Some(hashed()));
+        let refused = fallback.transition().map(|world| world.imagine(&[]).is_err());
+        assert_eq!(refused, Some(true), "a fallback without a world model says so");
     }
 }

@@ -9,17 +9,19 @@ mod lanes;
 mod pass;
 mod world;
 
+use super::Evaluator;
+use super::error::EvalError;
+use super::outputs;
+use super::query::{Evaluation, Query};
+use super::transition::Transition;
 use crate::checkpoint::Network;
 use crate::cpu::Heads;
 use crate::device::{has_bf16, is_cpu};
-use crate::encode::{Features, MoveCode, canonical_moves};
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Query};
-use crate::infer::{answer, encode};
+use crate::encode::{Encoded, canonical_moves};
 use crate::precision::Arithmetic;
-use crate::transition::Transition;
 use burn::tensor::Device;
 use lanes::{Lanes, wait};
-use pass::{Logits, Pass, Row, Shapes};
+use pass::{Pass, RowLogits, Shapes};
 use shakmaty::{Chess, Position};
 
 /// Batches that a GPU has at once: one under way, one made ready.
@@ -40,11 +42,11 @@ enum Way {
     /// In the thread that asks.
     Here(Box<Pass>),
     /// In threads of its own.
-    Lanes(Lanes<Ask, Result<Vec<Logits>, EvalError>>),
+    Lanes(Lanes<Ask, Result<Vec<RowLogits>, EvalError>>),
 }
 
 /// Rows, the size to pad them to, and the heads to ask.
-type Ask = (Vec<Row>, usize, Heads);
+type Ask = (Vec<Encoded>, usize, Heads);
 
 impl BurnEvaluator {
     /// Puts the network on `device`: on a GPU in bf16 where it has that and the answers stay the same but for
@@ -117,7 +119,7 @@ impl BurnEvaluator {
     }
 
     /// The logits of all rows, in order. All passes are under way before the first is waited for.
-    fn logits(&self, mut rows: Vec<Row>, heads: Heads) -> Result<Vec<Logits>, EvalError> {
+    fn logits(&self, mut rows: Vec<Encoded>, heads: Heads) -> Result<Vec<RowLogits>, EvalError> {
         let mut logits = Vec::with_capacity(rows.len());
         let mut asked = Vec::new();
         while !rows.is_empty() {
@@ -135,13 +137,15 @@ impl BurnEvaluator {
         Ok(logits)
     }
 
-    /// What the network thinks of each board and its moves, in order. Outer errors are the device's, inner
-    /// ones that board's.
-    fn opinions(
+    /// The evaluation of each board and its moves, in order. An inner error concerns that board alone.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn evaluations(
         &self,
-        asked: impl Iterator<Item = (Features, Vec<MoveCode>)>,
+        asked: impl Iterator<Item = Encoded>,
     ) -> Result<Vec<Result<Evaluation, EvalError>>, EvalError> {
-        let rows: Vec<Vec<Row>> = asked.map(|asked| self.shapes.rows(asked)).collect();
+        let rows: Vec<Vec<Encoded>> = asked.map(|asked| self.shapes.rows(asked)).collect();
         let counts: Vec<usize> = rows.iter().map(Vec::len).collect();
         let rows = rows.into_iter().flatten().collect();
         let mut logits = self.logits(rows, Heads::Play)?.into_iter();
@@ -151,7 +155,7 @@ impl BurnEvaluator {
                 all.policy.extend(more.policy);
                 all.actions.extend(more.actions);
             }
-            answer(&all.policy, &all.actions, &all.value, &all.result)
+            outputs::evaluation(&all.policy, &all.actions, &all.value, &all.result)
         });
         Ok(answers.collect())
     }
@@ -159,7 +163,15 @@ impl BurnEvaluator {
 
 impl Evaluator for BurnEvaluator {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
-        self.opinions(batch.iter().map(encode))?.into_iter().collect()
+        self.evaluations(batch.iter().map(Query::encode))?.into_iter().collect()
+    }
+
+    fn evaluate_encoded(
+        &self,
+        _batch: &[Query<'_>],
+        inputs: Vec<Encoded>,
+    ) -> Result<Vec<Evaluation>, EvalError> {
+        self.evaluations(inputs.into_iter())?.into_iter().collect()
     }
 
     fn preferred_batch(&self) -> usize {

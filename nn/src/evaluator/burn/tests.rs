@@ -1,16 +1,17 @@
 //! The evaluator as a GPU gets it (lanes, few shapes, bf16), on the CPU, against the hand-written kernels.
 
 use super::*;
-use crate::infer::CpuEvaluator;
+use crate::encode::MoveCode;
+use crate::evaluator::cpu::CpuEvaluator;
+use crate::evaluator::transition::{Imagined, Refusal, Step};
 use crate::net::NetConfig;
-use crate::transition::{Imagined, Refusal, Step};
 use shakmaty::{CastlingMode, Move, fen::Fen};
 
 /// More moves than a row holds: a position's 218.
 const MANY: &str = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1";
 
 fn bundled() -> Network {
-    Network::from_bytes(include_bytes!("../../../assets/mavka.safetensors")).unwrap()
+    Network::from_bytes(include_bytes!("../../../../assets/mavka.safetensors")).unwrap()
 }
 
 fn positions() -> Vec<(Chess, Vec<Move>)> {
@@ -74,7 +75,7 @@ fn all_evaluators_imagine_alike() {
     let mut want = cpu.imagine(&steps).unwrap();
     let want_again = {
         let mut want = want.clone();
-        cpu.look_again(&mut want).unwrap();
+        cpu.refine(&mut want).unwrap();
         want
     };
     // No network need know what follows where a side has nine queens.
@@ -86,7 +87,7 @@ fn all_evaluators_imagine_alike() {
     for burn in [&here, &lanes] {
         let mut got = burn.imagine(&steps).unwrap();
         same(&got, &want);
-        burn.look_again(&mut got).unwrap();
+        burn.refine(&mut got).unwrap();
         same(&got, &want_again);
     }
     want.truncate(1);
@@ -102,8 +103,9 @@ fn same(got: &[Result<Imagined, Refusal>], want: &[Result<Imagined, Refusal>]) {
             assert_eq!(got, want);
             continue;
         };
-        let known =
-            |imagined: &Imagined| (imagined.state.clone(), imagined.legal.clone(), imagined.struck);
+        let known = |imagined: &Imagined| {
+            (imagined.state.clone(), imagined.legal.clone(), imagined.rejected)
+        };
         assert_eq!(known(got), known(want));
         assert!(got.end.iter().zip(want.end).all(|(a, b)| (a - b).abs() < 1e-4));
         match (&got.evaluation, &want.evaluation) {

@@ -10,7 +10,7 @@ mod scores;
 mod sums;
 
 pub use interval::{Z95, wilson};
-pub use scores::{best_index, kendall_tau_b, mean_error, rank_of, regret};
+pub use scores::{kendall_tau_b, mean_error, rank_of, regret};
 pub use sums::{BINS, Calibration, Counts, Mean};
 
 use crate::data::{Example, Terminal};

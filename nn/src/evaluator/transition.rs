@@ -4,8 +4,9 @@
 //! A state keeps the board, whose turn it is, castling rights, en passant as the network told them, and
 //! the clock of the fifty-move rule, which follows from the boards before and after.
 
+use super::error::EvalError;
+use super::query::Evaluation;
 use crate::encode::{DecodeError, MoveCode, NextBoard};
-use crate::evaluator::{EvalError, Evaluation};
 use shakmaty::{
     CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionError, Role, Square,
 };
@@ -33,8 +34,9 @@ pub struct Imagined {
     pub legal: Vec<MoveCode>,
     /// Of each, the probability that it is legal.
     pub certainty: Vec<f32>,
-    /// Moves called legal that begin at no man of the mover's, or end at another one: struck off.
-    pub struck: usize,
+    /// How many moves predicted as legal were rejected: they begin at no piece of the mover's, or end at
+    /// another one.
+    pub rejected: usize,
     /// Of the new state, over `legal`; None without a legal move.
     pub evaluation: Option<Evaluation>,
 }
@@ -48,12 +50,12 @@ pub trait Transition: Send + Sync {
     /// The device failed. An answer that makes no state is no error but a [`Refusal`].
     fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError>;
 
-    /// Looks at states that go on once more, as positions of their own (`MAV(s)`), and takes their legal
-    /// moves and the opinions of them from there. Nothing is done where a second look tells nothing new.
+    /// Evaluates ongoing states again, as positions of their own (`MAV(s)`), and takes their legal moves and
+    /// evaluations from there. Does nothing where that tells nothing new.
     ///
     /// # Errors
     /// The device failed.
-    fn look_again(&self, _answers: &mut [Result<Imagined, Refusal>]) -> Result<(), EvalError> {
+    fn refine(&self, _answers: &mut [Result<Imagined, Refusal>]) -> Result<(), EvalError> {
         Ok(())
     }
 }
@@ -67,7 +69,7 @@ pub enum Refusal {
     NotANumber(&'static str),
     /// More legal moves than [`MOST_MOVES`].
     TooManyMoves(usize),
-    /// No move called legal moves a man of the mover's.
+    /// No move predicted as legal moves a piece of the mover's.
     NoMoves,
 }
 
@@ -77,7 +79,7 @@ impl Refusal {
     pub fn name(self) -> &'static str {
         match self {
             Refusal::Board(fault) => match fault {
-                DecodeError::PieceClass { .. } => "unknown man",
+                DecodeError::PieceClass { .. } => "unknown piece",
                 DecodeError::Flag { .. } => "unknown flag",
                 DecodeError::NoKing(_) => "no king",
                 DecodeError::TooManyKings(_) => "several kings",
@@ -91,7 +93,7 @@ impl Refusal {
             },
             Refusal::NotANumber(_) => "no number",
             Refusal::TooManyMoves(_) => "too many moves",
-            Refusal::NoMoves => "no move of a man",
+            Refusal::NoMoves => "no move of a piece",
         }
     }
 }
@@ -104,7 +106,9 @@ impl fmt::Display for Refusal {
             Refusal::TooManyMoves(count) => {
                 write!(f, "{count} legal moves, no position has more than {MOST_MOVES}")
             }
-            Refusal::NoMoves => write!(f, "no move called legal moves a man of the mover's"),
+            Refusal::NoMoves => {
+                write!(f, "no move predicted as legal moves a piece of the mover's")
+            }
         }
     }
 }
@@ -126,21 +130,21 @@ pub fn grounded(position: &Chess) -> Chess {
         .unwrap_or_else(|_| position.clone())
 }
 
-/// Whether an imagined state is the true one: men, turn, castling rights, en passant.
+/// Whether an imagined state is the true one: pieces, turn, castling rights, en passant.
 #[must_use]
 pub fn is_true(imagined: &Chess, truth: &Chess) -> bool {
     imagined.turn() == truth.turn() && NextBoard::of_imagined(imagined) == NextBoard::of(truth)
 }
 
-/// What the heads said of one step, before it is parsed.
-pub(crate) struct Told {
+/// What the heads predict for one step, before it is parsed.
+pub(crate) struct RawPrediction {
     pub board: NextBoard,
     pub end: [f32; 3],
     /// With the probability that it is legal.
     pub legal: Vec<(MoveCode, f32)>,
 }
 
-impl Told {
+impl RawPrediction {
     /// The answer, still without its evaluation.
     ///
     /// # Errors
@@ -148,17 +152,17 @@ impl Told {
     pub fn parse(self, step: &Step<'_>) -> Result<Imagined, Refusal> {
         let mover = step.state.turn();
         let state = self.board.decode(mover, clock(step)).map_err(Refusal::Board)?;
-        let told = self.legal.len();
-        if told > MOST_MOVES {
-            return Err(Refusal::TooManyMoves(told));
+        let predicted = self.legal.len();
+        if predicted > MOST_MOVES {
+            return Err(Refusal::TooManyMoves(predicted));
         }
-        let men = self.legal.into_iter().filter(|(m, _)| moves_a_man(&state, mover, *m));
-        let (legal, certainty): (Vec<MoveCode>, Vec<f32>) = men.unzip();
-        if legal.is_empty() && told > 0 {
+        let pieces = self.legal.into_iter().filter(|(m, _)| moves_a_piece(&state, mover, *m));
+        let (legal, certainty): (Vec<MoveCode>, Vec<f32>) = pieces.unzip();
+        if legal.is_empty() && predicted > 0 {
             return Err(Refusal::NoMoves);
         }
-        let struck = told - legal.len();
-        Ok(Imagined { state, end: self.end, legal, certainty, struck, evaluation: None })
+        let rejected = predicted - legal.len();
+        Ok(Imagined { state, end: self.end, legal, certainty, rejected, evaluation: None })
     }
 }
 
@@ -167,7 +171,7 @@ fn square(token: u8, viewer: Color) -> Square {
     Square::new(u32::from(token & 63) ^ if viewer == Color::Black { 56 } else { 0 })
 }
 
-/// Plies since the last capture or pawn move, after `step`. No rules are asked: the men on the two
+/// Plies since the last capture or pawn move, after `step`. No rules are asked: the pieces on the two
 /// squares tell.
 fn clock(step: &Step<'_>) -> u32 {
     let (board, viewer) = (step.state.board(), step.state.turn());
@@ -176,16 +180,16 @@ fn clock(step: &Step<'_>) -> u32 {
     if pawn || capture { 0 } else { step.state.halfmoves() + 1 }
 }
 
-/// The move begins at a man of the mover's, and ends at no other one but the rook a king castles with.
+/// The move begins at a piece of the mover's, and ends at no other one but the rook a king castles with.
 /// `viewer` is the side that does not move in `state`.
-pub(crate) fn moves_a_man(state: &Chess, viewer: Color, m: MoveCode) -> bool {
+pub(crate) fn moves_a_piece(state: &Chess, viewer: Color, m: MoveCode) -> bool {
     let (board, mover) = (state.board(), state.turn());
     let (from, to) = (square(m.from, viewer), square(m.to, viewer));
     let target = board.piece_at(to).filter(|piece| piece.color == mover);
     match board.piece_at(from).filter(|piece| piece.color == mover) {
         None => false,
-        Some(man) => target.is_none_or(|target| {
-            man.role == Role::King && target.role == Role::Rook && m.promotion == 0
+        Some(piece) => target.is_none_or(|target| {
+            piece.role == Role::King && target.role == Role::Rook && m.promotion == 0
         }),
     }
 }
@@ -236,21 +240,21 @@ mod tests {
         let home = |to| MoveCode { from: 60, to, promotion: 0 };
         let parse = |legal: &[MoveCode], end: [f32; 3], change: &dyn Fn(&mut NextBoard)| {
             let legal = legal.iter().map(|m| (*m, 0.9)).collect();
-            let mut told = Told { board: board.clone(), end, legal };
-            change(&mut told.board);
-            told.parse(&step(&before, 4, 12))
+            let mut raw = RawPrediction { board: board.clone(), end, legal };
+            change(&mut raw.board);
+            raw.parse(&step(&before, 4, 12))
         };
         let same = |_: &mut NextBoard| ();
         let (on, lost) = ([0.9, 0.1, 0.0], [0.1, 0.9, 0.0]);
         let good = parse(&[home(59)], on, &same).expect("a state");
         assert!(is_true(&good.state, &after));
-        assert_eq!((good.state.halfmoves(), good.struck, good.legal.len()), (4, 0, 1));
+        assert_eq!((good.state.halfmoves(), good.rejected, good.legal.len()), (4, 0, 1));
         // From an empty square, and with the other side's king.
         let nobody = MoveCode { from: 30, to: 31, promotion: 0 };
         let theirs = MoveCode { from: 12, to: 13, promotion: 0 };
-        let struck = parse(&[nobody, home(59), theirs], on, &same).expect("a state");
-        assert_eq!((struck.struck, struck.legal), (2, vec![home(59)]));
-        assert_eq!(struck.certainty, [0.9]);
+        let some = parse(&[nobody, home(59), theirs], on, &same).expect("a state");
+        assert_eq!((some.rejected, some.legal), (2, vec![home(59)]));
+        assert_eq!(some.certainty, [0.9]);
         assert_eq!(parse(&[nobody], on, &same), Err(Refusal::NoMoves));
         for end in [on, lost] {
             assert!(parse(&[], end, &same).is_ok_and(|end| end.legal.is_empty()));

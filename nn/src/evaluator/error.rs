@@ -1,0 +1,30 @@
+//! Why a network gave no answer.
+
+use std::fmt;
+
+/// Why an evaluation failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvalError {
+    /// The named output was NaN or infinite.
+    NotANumber(&'static str),
+    /// The query had no legal moves.
+    NoMoves,
+    /// The device said no.
+    Device(String),
+}
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EvalError::NotANumber(head) => {
+                write!(f, "the network's {head} head answered NaN or infinity")
+            }
+            EvalError::NoMoves => {
+                write!(f, "a position without legal moves was sent to the network")
+            }
+            EvalError::Device(why) => write!(f, "the device failed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for EvalError {}

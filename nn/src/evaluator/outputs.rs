@@ -1,0 +1,84 @@
+//! From the logits of the heads that play needs to an [`Evaluation`].
+
+use super::error::EvalError;
+use super::query::Evaluation;
+use crate::cpu::ops;
+use crate::net::BUCKETS;
+use crate::numeric::{argmax, softmax};
+
+fn bucket_centre(bucket: usize) -> f32 {
+    (bucket as f32 + 0.5) / BUCKETS as f32
+}
+
+/// Mean over the buckets of a softmaxed row.
+fn mean(row: &[f32]) -> f32 {
+    row.iter().enumerate().map(|(i, p)| p * bucket_centre(i)).sum()
+}
+
+/// Centre of a row's largest entry.
+fn mode(row: &[f32]) -> f32 {
+    bucket_centre(argmax(row).unwrap_or(0))
+}
+
+/// One position's evaluation from the heads' logits: `policy` `[m]`, `actions` `[m, 64]`, `value` `[64]`,
+/// `result` `[3]` (lost, drawn, won).
+///
+/// # Errors
+/// The head whose logits hold NaN or infinity; no moves.
+pub(crate) fn evaluation(
+    policy: &[f32],
+    actions: &[f32],
+    value: &[f32],
+    result: &[f32],
+) -> Result<Evaluation, EvalError> {
+    // The one check of a play pass: a NaN in a logit would poison every comparison of the search.
+    for (name, logits) in
+        [("policy", policy), ("action-value", actions), ("value", value), ("result", result)]
+    {
+        if !logits.iter().all(|x| x.is_finite()) {
+            return Err(EvalError::NotANumber(name));
+        }
+    }
+    if policy.is_empty() {
+        return Err(EvalError::NoMoves);
+    }
+    let mut rows = actions.to_vec();
+    ops::softmax64(&mut rows);
+    let mut board = value.to_vec();
+    ops::softmax64(&mut board);
+    let result = softmax(result);
+    Ok(Evaluation {
+        wdl: [result[2], result[1], result[0]],
+        value: mean(&board),
+        value_mode: mode(&board),
+        action_values: rows.chunks_exact(BUCKETS).map(mean).collect(),
+        action_modes: rows.chunks_exact(BUCKETS).map(mode).collect(),
+        policy: softmax(policy),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_mode_are_two_summaries_of_one_distribution() {
+        // Nine parts in ten far up, one part spread over the bottom: e^x of the logits.
+        let mut row = [-1000.0; BUCKETS];
+        (row[60], row[2]) = (9.0_f32.ln(), 0.0);
+        let level = [0.0; 3];
+        let rows = [row, {
+            row.reverse();
+            row
+        }]
+        .concat();
+        let answer = evaluation(&[0.0, 0.0], &rows, &row, &level).unwrap();
+        let (high, low) = (60.5 / 64.0, 2.5 / 64.0);
+        let near = |a: f32, b: f32| (a - b).abs() < 1e-5;
+        assert!(near(answer.action_values[0], 0.9 * high + 0.1 * low));
+        assert!(near(answer.action_values[1], 1.0 - answer.action_values[0]));
+        assert_eq!(answer.action_modes, [high, 1.0 - high]);
+        assert_eq!(answer.value_mode, 1.0 - high);
+        assert!(near(answer.value, answer.action_values[1]));
+    }
+}
