@@ -4,9 +4,9 @@
 //! move starts from" is a matrix product: its gradient is one too, the same on every device and at
 //! every run, where a scatter would add in any order.
 
+use super::config::TOKENS;
 use crate::encode::Item;
 use crate::encode::board::EMBEDDING_ROWS;
-use crate::net::TOKENS;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 /// Move counts are padded to a multiple of this, so that a device meets few shapes.
@@ -14,7 +14,7 @@ const MOVE_STEP: usize = 32;
 /// Index that no one-hot row answers to.
 const NOWHERE: i32 = -1;
 
-/// What [`super::Net`] reads: `n` positions with `k` moves each, the last of them padding.
+/// What [`super::module::Net`] reads: `n` positions with `k` moves each, the last of them padding.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// `[n, 64, EMBEDDING_ROWS]`: how much of each embedding row a token has.

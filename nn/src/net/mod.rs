@@ -1,17 +1,14 @@
-//! The network's shape: sizes, parameter layout, and the burn module built from them.
+//! The network's shape: sizes (`config`), the place of every parameter in one flat vector (`layout`), and the
+//! burn module built from them (`module`, its parts in `trunk` and `heads`). `grow` widens a trained network.
 
-pub mod action_value;
 pub mod config;
 pub(crate) mod grow;
+pub mod heads;
 pub mod inputs;
 pub mod layout;
-pub mod legality;
+mod loader;
 pub mod module;
-pub mod policy;
-mod product;
-pub mod transition;
 pub mod trunk;
-pub mod value;
 
 pub use config::{BUCKETS, DynamicBiasConfig, NetConfig, TOKENS};
 pub use inputs::Inputs;

@@ -3,20 +3,18 @@
 //! Play and training on the CPU use `cpu` instead, which is several times faster there; tests hold
 //! the two to each other.
 
-use super::action_value::ActionValueHead;
+use super::heads::{
+    ActionValueHead, LegalityHead, ValueHead, Values, columns_of, policy, transition,
+};
 use super::inputs::Inputs;
-use super::layout::{self, HeadColumns, Layout};
-use super::legality::LegalityHead;
-use super::policy::policy;
-use super::transition::transition;
+use super::layout::{HeadColumns, Layout};
+use super::loader::Loader;
 use super::trunk::Trunk;
-use super::value::{ValueHead, Values};
 use crate::precision::Arithmetic;
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::nn::{LayerNorm, LayerNormConfig, Linear};
-use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use burn::nn::Linear;
+use burn::tensor::{Device, Gradients, Tensor};
 use std::fmt;
-use std::ops::Range;
 
 /// Trunk and heads. The fields stand in the order of the flat vector: [`Net::to_values`] and
 /// [`Net::gradients`] rely on it.
@@ -85,9 +83,7 @@ impl Net {
         if values.len() != layout.len {
             return Err(LengthError { expected: layout.len, found: values.len() });
         }
-        // One upload for all; slicing on the device is cheap.
-        let data = TensorData::new(values.to_vec(), [layout.len]);
-        let from = Loader { values: Tensor::from_data(data, device), device: device.clone() };
+        let from = Loader::new(values, device);
         Ok(Net {
             trunk: Trunk::load(layout, &from),
             heads: from.linear(&layout.heads),
@@ -158,45 +154,6 @@ impl Net {
             actions: self.action_value.forward(tokens, &self.columns, board, inputs),
             values,
         }
-    }
-}
-
-/// Some columns of `[n, 64, columns]`.
-pub(super) fn columns_of(tokens: &Tensor<3>, columns: &Range<usize>) -> Tensor<3> {
-    tokens.clone().narrow(2, columns.start, columns.len())
-}
-
-/// Cuts parameters out of the flat vector on the device.
-pub(super) struct Loader {
-    /// `[layout.len]`.
-    values: Tensor<1>,
-    device: Device,
-}
-
-impl Loader {
-    pub(super) fn param<const D: usize>(
-        &self,
-        range: &Range<usize>,
-        shape: [usize; D],
-    ) -> Param<Tensor<D>> {
-        Param::from_tensor(self.values.clone().slice(range.clone()).reshape(shape))
-    }
-
-    pub(super) fn linear(&self, places: &layout::Linear) -> Linear {
-        let outputs = places.bias.len();
-        Linear {
-            weight: self.param(&places.weight, [places.weight.len() / outputs, outputs]),
-            bias: Some(self.param(&places.bias, [outputs])),
-        }
-    }
-
-    pub(super) fn norm(&self, places: &layout::Norm) -> LayerNorm {
-        let width = places.gamma.len();
-        // burn's default epsilon, 1e-5, is that of `cpu::ops`.
-        let mut norm = LayerNormConfig::new(width).init(&self.device);
-        norm.gamma = self.param(&places.gamma, [width]);
-        norm.beta = Some(self.param(&places.beta, [width]));
-        norm
     }
 }
 

@@ -1,13 +1,17 @@
 //! The trunk: squares become tokens, and blocks of attention and feed-forward layers refine them.
+//!
+//! Its matrix products are in single precision or in bf16. Parameters and all that lies between two products
+//! stay in single precision: bf16 holds a product's operands and its result, nothing else. Both casts have a
+//! gradient.
 
+use super::config::TOKENS;
 use super::layout::{self, Layout};
-use super::module::Loader;
-use super::product::{linear, matmul};
-use crate::net::TOKENS;
+use super::loader::Loader;
 use crate::precision::Arithmetic;
 use burn::module::{Module, Param};
 use burn::nn::{LayerNorm, Linear};
-use burn::tensor::{Tensor, activation};
+use burn::tensor::module::linear as product_of_rows;
+use burn::tensor::{FloatDType, Tensor, activation};
 
 /// From embedding rows to normalised tokens.
 #[derive(Module, Debug)]
@@ -140,4 +144,30 @@ impl DynamicBias {
         let mixed = linear(how, &self.mix, hidden).reshape([n * heads, rank]);
         matmul(how, mixed, basis.clone()).reshape([n, heads, tokens, tokens])
     }
+}
+
+/// `a * b`, `[.., rows, inner]` and `[.., inner, columns]` to `[.., rows, columns]`, all of them in single
+/// precision whatever is multiplied in.
+fn matmul<const D: usize>(arithmetic: Arithmetic, a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+    match arithmetic {
+        Arithmetic::Single => a.matmul(b),
+        Arithmetic::Bf16 => half(a).matmul(half(b)).cast(FloatDType::F32),
+    }
+}
+
+/// `x * weight + bias`, `[.., inputs]` to `[.., outputs]`; the bias is added in single precision.
+fn linear<const D: usize>(arithmetic: Arithmetic, layer: &Linear, x: Tensor<D>) -> Tensor<D> {
+    if arithmetic == Arithmetic::Single {
+        return layer.forward(x);
+    }
+    let product = product_of_rows(half(x), half(layer.weight.val()), None);
+    let product = product.cast(FloatDType::F32);
+    match &layer.bias {
+        Some(bias) => product + bias.val().unsqueeze(),
+        None => product,
+    }
+}
+
+fn half<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    x.cast(FloatDType::BF16)
 }

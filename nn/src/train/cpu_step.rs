@@ -1,7 +1,6 @@
 //! One batch's gradient on the CPU: each thread takes its share of the examples, a few at a time.
 
-use super::buckets::Buckets;
-use super::loss::{LossConfig, LossSums, losses};
+use super::loss::{Buckets, LossConfig, LossSums, Losses};
 use super::step::{Step, StepError};
 use crate::cpu::{Activations, HeadGradients, Heads, Scratch, Weights, backward, forward};
 use crate::data::Example;
@@ -110,15 +109,9 @@ impl Worker {
                 group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
             forward(layout, task.weights, &items, Heads::All, true, &mut self.activations);
             let (activations, heads) = (&self.activations, &mut self.heads);
-            sums.add(&losses(
-                layout,
-                task.loss,
-                task.buckets,
-                group,
-                batch.len(),
-                activations,
-                heads,
-            ));
+            let losses =
+                Losses { layout, config: task.loss, buckets: task.buckets, batch: batch.len() };
+            sums.add(&losses.of(group, activations, heads));
             let scratch = &mut self.scratch;
             backward(layout, task.turned, &items, activations, heads, scratch, &mut self.grads);
         }

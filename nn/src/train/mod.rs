@@ -1,16 +1,14 @@
 //! Training: targets and losses, the optimiser, one step on a device, and the run around them.
 
-pub mod buckets;
-pub mod burn_step;
+pub mod burn;
 pub mod cpu_step;
 pub mod loss;
 pub mod optimizer;
 pub mod run;
 pub mod schedule;
 pub mod step;
-mod targets;
 
-pub use burn_step::BurnStep;
+pub use burn::BurnStep;
 pub use cpu_step::CpuStep;
 pub use loss::{Loss, LossConfig, LossSums};
 pub use optimizer::{Optimizer, OptimizerConfig};

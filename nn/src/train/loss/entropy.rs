@@ -2,6 +2,7 @@
 
 use crate::cpu::ops;
 use crate::net::BUCKETS;
+use crate::numeric::argmax;
 
 /// Cross-entropy of softmax(`logits`) against `target` (sums to 1); `grad` gets `weight` times its gradient.
 pub(super) fn cross_entropy(logits: &[f32], target: &[f32], weight: f32, grad: &mut [f32]) -> f64 {
@@ -29,10 +30,7 @@ pub(super) fn bucket_entropy(
     grad.copy_from_slice(logits);
     ops::softmax64(grad);
     // log-sum-exp from any one entry; the target's largest is never tiny for long.
-    let (best, _) = logits
-        .iter()
-        .enumerate()
-        .fold((0, f32::MIN), |a, (i, &x)| if x > a.1 { (i, x) } else { a });
+    let best = argmax(logits).unwrap_or(0);
     let log_sum = logits[best] - grad[best].max(f32::MIN_POSITIVE).ln();
     let loss = log_sum - ops::dot(target, logits);
     for (g, t) in grad.iter_mut().zip(target) {

@@ -1,191 +1,64 @@
-//! What the heads should have said: losses of one group of examples and their gradients by the
-//! heads' logits, one file for each loss. The burn step computes the same sums through autodiff; a test
-//! compares them.
+//! What the heads should have said: losses of one group of examples, and their gradients by the heads' logits.
+//! `values`, `policy` and `world_model` have the losses of those heads, `sums` adds them up.
+//!
+//! The burn step computes the same sums through autodiff; a test compares them.
 
-pub mod action_value;
+pub mod buckets;
 mod entropy;
-pub mod legality;
+mod place;
 pub mod policy;
-pub mod regret;
-pub mod result;
-pub mod terminal;
-pub mod transition;
-pub mod value;
+pub mod sums;
+pub mod values;
+pub mod world_model;
 
-use super::buckets::Buckets;
+pub use buckets::Buckets;
+pub use sums::{LOSSES, Loss, LossConfig, LossSums, Sum};
+
 use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;
 use crate::net::Layout;
-use serde::{Deserialize, Serialize};
+use place::Place;
 
-/// Weights of the losses and shapes of their targets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LossConfig {
-    pub policy: f32,
-    pub regret: f32,
-    pub actions: f32,
-    pub value: f32,
-    pub result: f32,
-    pub terminal: f32,
-    pub legality: f32,
-    pub transition: f32,
-    /// Share of the labelled best move in the policy target; the rest follows a softmax of the
-    /// action values where all are known.
-    pub best_share: f32,
-    /// Temperature of that softmax, in win probability.
-    pub policy_temperature: f32,
-    /// HL-Gauss deviation in buckets; 0 = one-hot.
-    pub bucket_deviation: f32,
+/// Computes the losses of a batch, group by group.
+pub struct Losses<'a> {
+    pub layout: &'a Layout,
+    pub config: &'a LossConfig,
+    pub buckets: &'a Buckets,
+    /// Examples of the whole batch: the gradient is that of [`LossSums::total`] over all of them.
+    pub batch: usize,
 }
 
-impl Default for LossConfig {
-    fn default() -> Self {
-        LossConfig {
-            policy: 1.0,
-            regret: 0.0,
-            actions: 0.5,
-            value: 0.5,
-            result: 0.1,
-            terminal: 0.1,
-            legality: 1.5,
-            transition: 0.5,
-            best_share: 0.7,
-            policy_temperature: 0.02,
-            bucket_deviation: 0.75,
+impl Losses<'_> {
+    /// Losses of `examples` after a pass over all heads; overwrites `grads` with their gradient.
+    pub fn of(
+        &self,
+        examples: &[Example],
+        activations: &Activations,
+        grads: &mut HeadGradients,
+    ) -> LossSums {
+        let moves = examples.iter().map(|e| e.moves.len()).sum();
+        grads.reset(examples.len(), moves);
+        let weights = self.config.weights().map(|weight| weight / self.batch as f32);
+        let weight = |loss: Loss| weights[loss as usize];
+        let mut sums = LossSums { examples: examples.len() as f64, ..LossSums::default() };
+        let mut first = 0;
+        for (p, example) in examples.iter().enumerate() {
+            let moves = first..first + example.moves.len();
+            first = moves.end;
+            let layout = self.layout;
+            let at = &mut Place { example, layout, p, moves, activations, grads };
+            let mut count = |loss: Loss, value: Option<f64>| sums.count(loss, value);
+            count(Loss::Policy, policy::policy(at, self.config, weight(Loss::Policy)));
+            // After the policy's, whose gradient it adds to.
+            count(Loss::Regret, policy::regret(at, weight(Loss::Regret)));
+            let actions = values::action_values(at, self.buckets, weight(Loss::Actions));
+            count(Loss::Actions, actions);
+            count(Loss::Value, values::value(at, self.buckets, weight(Loss::Value)));
+            count(Loss::Result, values::result(at, weight(Loss::Result)));
+            count(Loss::Terminal, Some(world_model::terminal(at, weight(Loss::Terminal))));
+            count(Loss::Legality, Some(world_model::legality(at, weight(Loss::Legality))));
+            count(Loss::Transition, world_model::transition(at, weight(Loss::Transition)));
         }
+        sums
     }
-}
-
-/// The losses, as indices of [`LossSums::parts`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
-    Policy,
-    Regret,
-    Actions,
-    Value,
-    Result,
-    Terminal,
-    Legality,
-    Transition,
-}
-
-/// How many there are.
-pub const LOSSES: usize = 8;
-
-impl Loss {
-    /// Their names, as the columns of a run's CSV.
-    pub const NAMES: [&str; LOSSES] =
-        ["policy", "regret", "actions", "value", "result", "terminal", "legality", "transition"];
-}
-
-impl LossConfig {
-    /// The weights, in the order of [`Loss`].
-    #[must_use]
-    pub fn weights(&self) -> [f32; LOSSES] {
-        let c = self;
-        [c.policy, c.regret, c.actions, c.value, c.result, c.terminal, c.legality, c.transition]
-    }
-}
-
-/// A loss summed over the examples that have its label, and their number.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sum {
-    pub sum: f64,
-    pub count: f64,
-}
-
-impl Sum {
-    /// Mean over the examples with the label; 0 if there were none.
-    #[must_use]
-    pub fn mean(&self) -> f64 {
-        self.sum / self.count.max(1.0)
-    }
-}
-
-/// Unweighted sums over examples.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LossSums {
-    pub examples: f64,
-    /// In the order of [`Loss`].
-    pub parts: [Sum; LOSSES],
-}
-
-impl LossSums {
-    /// One loss's sum.
-    #[must_use]
-    pub fn part(&self, loss: Loss) -> Sum {
-        self.parts[loss as usize]
-    }
-
-    /// Takes in one example's loss, if it has the label.
-    fn count(&mut self, loss: Loss, value: Option<f64>) {
-        if let Some(value) = value {
-            let part = &mut self.parts[loss as usize];
-            part.sum += value;
-            part.count += 1.0;
-        }
-    }
-
-    /// Adds another group's sums.
-    pub fn add(&mut self, other: &LossSums) {
-        self.examples += other.examples;
-        for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
-            mine.sum += theirs.sum;
-            mine.count += theirs.count;
-        }
-    }
-
-    /// The weighted loss per example: what the gradient is the gradient of.
-    #[must_use]
-    pub fn total(&self, config: &LossConfig) -> f64 {
-        let parts = self.parts.iter().zip(config.weights());
-        parts.map(|(part, weight)| part.sum * f64::from(weight)).sum::<f64>()
-            / self.examples.max(1.0)
-    }
-}
-
-/// Losses of `examples` after a pass over all heads; fills `grads` with the gradient of
-/// [`LossSums::total`] for a batch of `batch` examples.
-pub fn losses(
-    layout: &Layout,
-    config: &LossConfig,
-    buckets: &Buckets,
-    examples: &[Example],
-    batch: usize,
-    activations: &Activations,
-    grads: &mut HeadGradients,
-) -> LossSums {
-    let moves = examples.iter().map(|e| e.moves.len()).sum();
-    grads.reset(examples.len(), moves);
-    let weights = config.weights().map(|weight| weight / batch as f32);
-    let weight = |loss: Loss| weights[loss as usize];
-    let mut sums = LossSums { examples: examples.len() as f64, ..LossSums::default() };
-    let mut first = 0;
-    for (p, e) in examples.iter().enumerate() {
-        let moves = first..first + e.moves.len();
-        first = moves.end;
-        let policy =
-            policy::loss(e, config, weight(Loss::Policy), moves.clone(), activations, grads);
-        sums.count(Loss::Policy, policy);
-        // After the policy's, whose gradient it adds to.
-        let regret = regret::loss(e, weight(Loss::Regret), moves.clone(), activations, grads);
-        sums.count(Loss::Regret, regret);
-        let actions =
-            action_value::loss(e, buckets, weight(Loss::Actions), moves, activations, grads);
-        sums.count(Loss::Actions, actions);
-        sums.count(
-            Loss::Value,
-            value::loss(e, buckets, weight(Loss::Value), p, activations, grads),
-        );
-        sums.count(Loss::Result, result::loss(e, weight(Loss::Result), p, activations, grads));
-        let terminal = terminal::loss(e, weight(Loss::Terminal), p, activations, grads);
-        sums.count(Loss::Terminal, Some(terminal));
-        let legality = legality::loss(e, layout, weight(Loss::Legality), p, activations, grads);
-        sums.count(Loss::Legality, Some(legality));
-        let transition =
-            transition::loss(e, layout, weight(Loss::Transition), p, activations, grads);
-        sums.count(Loss::Transition, transition);
-    }
-    sums
 }

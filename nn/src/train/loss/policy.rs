@@ -1,15 +1,10 @@
-//! Policy: cross-entropy of the softmax over the listed moves, `[moves]`, against
-//! `best_share * (best move) + (1 - best_share) * softmax(action values / temperature)`.
-//!
-//! The best move alone is paper 001's behavioural cloning (section 3, L_BC); the soft part tells
-//! moves that lose nothing from moves that lose much, which a single label cannot.
+//! The losses of the policy: what the best move is, and what a worse one costs.
 
-use super::LossConfig;
 use super::entropy::cross_entropy;
-use super::regret::regrets;
-use crate::cpu::{Activations, HeadGradients};
+use super::place::Place;
+use super::sums::LossConfig;
 use crate::data::Example;
-use std::ops::Range;
+use crate::numeric::softmax;
 
 /// The target over an example's moves; empty if nothing is known. Sums to 1.
 #[must_use]
@@ -29,21 +24,49 @@ pub fn target(example: &Example, config: &LossConfig) -> Vec<f32> {
     target
 }
 
-/// The loss of the example whose moves are `moves` of the pass; None without a label.
-pub(super) fn loss(
-    example: &Example,
-    config: &LossConfig,
-    weight: f32,
-    moves: Range<usize>,
-    activations: &Activations,
-    grads: &mut HeadGradients,
-) -> Option<f64> {
-    let target = target(example, config);
+/// What each move gives away against the best one, `[moves]`; empty unless all values are known.
+#[must_use]
+pub fn regrets(example: &Example) -> Vec<f32> {
+    let values = &example.action_values;
+    if values.len() != example.moves.len() || !values.iter().all(|v| v.is_finite()) {
+        return Vec::new();
+    }
+    let top = values.iter().copied().fold(0.0, f32::max);
+    values.iter().map(|v| top - v).collect()
+}
+
+/// Policy: cross-entropy of the softmax over the listed moves, `[moves]`, against
+/// `best_share * (best move) + (1 - best_share) * softmax(action values / temperature)`. None without a label.
+///
+/// The best move alone is paper 001's behavioural cloning (section 3, L_BC). The soft part tells moves that lose
+/// nothing from moves that lose much, which a single label cannot.
+pub(super) fn policy(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Option<f64> {
+    let target = target(at.example, config);
     if target.is_empty() {
         return None;
     }
-    let grad = &mut grads.policy[moves.clone()];
-    Some(cross_entropy(&activations.policy[moves], &target, weight, grad))
+    let grad = &mut at.grads.policy[at.moves.clone()];
+    Some(cross_entropy(&at.activations.policy[at.moves.clone()], &target, weight, grad))
+}
+
+/// Regret: the win probability that a move drawn from the policy gives away, `sum over moves of
+/// policy * (best action value - action value)`, `[moves]`. None unless all values are known. Adds to the policy's
+/// gradient.
+///
+/// The cross-entropy against the best move counts a slip between equals like a lost queen; this loss is what a
+/// player pays. Its gradient is that of a policy gradient with every action's reward known (ours).
+pub(super) fn regret(at: &mut Place<'_>, weight: f32) -> Option<f64> {
+    let regrets = regrets(at.example);
+    if regrets.is_empty() {
+        return None;
+    }
+    let policy = softmax(&at.activations.policy[at.moves.clone()]);
+    let expected: f32 = policy.iter().zip(&regrets).map(|(p, r)| p * r).sum();
+    let grads = at.grads.policy[at.moves.clone()].iter_mut();
+    for ((grad, p), r) in grads.zip(&policy).zip(&regrets) {
+        *grad += weight * p * (r - expected);
+    }
+    Some(f64::from(expected))
 }
 
 #[cfg(test)]
@@ -66,5 +89,19 @@ mod tests {
         assert_eq!(target(&example, &config)[3], 1.0);
         example.best = None;
         assert!(target(&example, &config).is_empty());
+    }
+
+    #[test]
+    fn a_move_costs_what_the_best_one_is_better_by() {
+        let mut example = examples().swap_remove(0);
+        let n = example.moves.len();
+        example.action_values = vec![0.25; n];
+        example.action_values[2] = 0.75;
+        let costs = regrets(&example);
+        assert_eq!((costs.len(), costs[2], costs[0]), (n, 0.0, 0.5));
+        example.action_values[0] = f32::NAN;
+        assert!(regrets(&example).is_empty());
+        example.action_values.clear();
+        assert!(regrets(&example).is_empty());
     }
 }

@@ -1,12 +1,11 @@
-//! What the heads should have said, as tensors, and the losses against it: [`super::loss`] in burn's
+//! What the heads should have said, as tensors, and the losses against it: [`crate::train::loss`] in burn's
 //! words. A label nobody knows is a target of zeros, which costs nothing and pulls nowhere.
 
-use super::buckets::Buckets;
-use super::loss::transition::{FLAGS, PIECES};
-use super::loss::{Loss, LossConfig, LossSums, policy, regret, terminal};
 use crate::data::Example;
 use crate::net::module::{Play, World};
 use crate::net::{BUCKETS, Inputs, TOKENS};
+use crate::train::loss::world_model::{FLAGS, PIECES, terminal_class};
+use crate::train::loss::{Buckets, Loss, LossConfig, LossSums, policy};
 use burn::tensor::{Device, Int, Tensor, TensorData, activation};
 
 const SQUARE: usize = TOKENS * TOKENS;
@@ -174,7 +173,7 @@ impl Host {
             self.policy[p * k..][..target.len()].copy_from_slice(&target);
             count(Loss::Policy);
         }
-        let regrets = regret::regrets(example);
+        let regrets = policy::regrets(example);
         if !regrets.is_empty() {
             self.regrets[p * k..][..regrets.len()].copy_from_slice(&regrets);
             count(Loss::Regret);
@@ -197,7 +196,7 @@ impl Host {
             self.result[p * 3 + usize::from(result.min(2))] = 1.0;
             count(Loss::Result);
         }
-        self.terminal[p * 3 + terminal::class(example.terminal)] = 1.0;
+        self.terminal[p * 3 + terminal_class(example.terminal)] = 1.0;
         count(Loss::Terminal);
         for m in &example.moves {
             let from = p * TOKENS + usize::from(m.from);

@@ -1,16 +1,17 @@
 //! One batch's gradient through burn's autodiff, on any device: what trains on a GPU, and what says
 //! whether the hand-written gradient is right.
 
-use super::buckets::Buckets;
-use super::loss::{LOSSES, LossConfig, LossSums};
+mod targets;
+
+use super::loss::{Buckets, LOSSES, LossConfig, LossSums};
 use super::step::{Step, StepError};
-use super::targets::{Targets, bucket_table};
 use crate::cpu::ops::add_scaled;
 use crate::data::Example;
 use crate::device::{guarded, is_cpu};
 use crate::encode::Item;
 use crate::net::{Inputs, Layout, Net};
 use burn::tensor::{Device, Tensor};
+use targets::{Targets, bucket_table};
 
 /// Examples that go through a CPU together (27 % faster than 256 at once) and through a GPU (activations
 /// of the bundled network take about 4 MB an example).

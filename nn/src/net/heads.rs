@@ -1,0 +1,150 @@
+//! The heads: what is read off the trunk's tokens. Every head reads its own columns of one projection,
+//! `[n, 64, columns]`, which [`HeadColumns`] names.
+
+use super::inputs::Inputs;
+use super::layout::{HeadColumns, Layout};
+use super::loader::Loader;
+use burn::module::{Module, Param};
+use burn::nn::Linear;
+use burn::tensor::{Tensor, activation};
+use std::ops::Range;
+
+/// Some columns of `[n, 64, columns]`.
+pub(super) fn columns_of(tokens: &Tensor<3>, columns: &Range<usize>) -> Tensor<3> {
+    tokens.clone().narrow(2, columns.start, columns.len())
+}
+
+/// Policy logits of the listed moves, `[n, k]`, from head columns `[n, 64, columns]`: how well the square a
+/// move leaves fits the square it goes to. The head has no parameters but its columns.
+#[must_use]
+pub fn policy(tokens: &Tensor<3>, columns: &HeadColumns, inputs: &Inputs) -> Tensor<2> {
+    let scale = (columns.policy_from.len() as f32).sqrt().recip();
+    // [n, k, policy_dim]
+    let from = inputs.from.clone().matmul(columns_of(tokens, &columns.policy_from));
+    let to = inputs.to.clone().matmul(columns_of(tokens, &columns.policy_to));
+    // [n, k, 4]: class 0, no promotion, has no column.
+    let kind = inputs.promotion.clone().narrow(2, 1, columns.promotion.len());
+    let promotion = inputs.to.clone().matmul(columns_of(tokens, &columns.promotion)) * kind;
+    ((from * to).sum_dim(2) * scale + promotion.sum_dim(2)).squeeze_dim(2)
+}
+
+/// The win probability after each move, from the two squares it touches, its promotion and the whole board.
+/// One hidden row per move.
+#[derive(Module, Debug)]
+pub struct ActionValueHead {
+    context: Linear,
+    /// `[5, action_dim]`, by promotion class.
+    promotion: Param<Tensor<2>>,
+    buckets: Linear,
+}
+
+impl ActionValueHead {
+    pub(super) fn load(layout: &Layout, from: &Loader) -> ActionValueHead {
+        ActionValueHead {
+            context: from.linear(&layout.action_context),
+            promotion: from.param(&layout.action_promotion, [5, layout.config.action_dim]),
+            buckets: from.linear(&layout.action_buckets),
+        }
+    }
+
+    /// Logits over win-probability buckets, `[n, k, 64]`, from head columns `[n, 64, columns]` and the
+    /// board `[n, value_hidden]`.
+    #[must_use]
+    pub fn forward(
+        &self,
+        tokens: &Tensor<3>,
+        columns: &HeadColumns,
+        board: Tensor<2>,
+        inputs: &Inputs,
+    ) -> Tensor<3> {
+        // All [n, k, action_dim], but the context [n, 1, action_dim].
+        let from = inputs.from.clone().matmul(columns_of(tokens, &columns.action_from));
+        let to = inputs.to.clone().matmul(columns_of(tokens, &columns.action_to));
+        let context: Tensor<3> = self.context.forward(board).unsqueeze_dim(1);
+        let kind = inputs.promotion.clone().matmul(self.promotion.val().unsqueeze());
+        self.buckets.forward(activation::relu(from + to + context + kind))
+    }
+}
+
+/// The whole board's win probability, result and end, from a few channels of every token; and the hidden row
+/// that the action-value head reads.
+#[derive(Module, Debug)]
+pub struct ValueHead {
+    hidden: Linear,
+    buckets: Linear,
+    result: Linear,
+    terminal: Linear,
+}
+
+/// What the value head answers, as logits.
+#[derive(Clone, Debug)]
+pub struct Values {
+    /// `[n, value_hidden]`, after ReLU: the board as a whole.
+    pub board: Tensor<2>,
+    /// `[n, 64]` over win-probability buckets.
+    pub buckets: Tensor<2>,
+    /// `[n, 3]`: lost, drawn, won.
+    pub result: Tensor<2>,
+    /// `[n, 3]`: ongoing, lost, drawn.
+    pub terminal: Tensor<2>,
+}
+
+impl ValueHead {
+    pub(super) fn load(layout: &Layout, from: &Loader) -> ValueHead {
+        ValueHead {
+            hidden: from.linear(&layout.value_hidden),
+            buckets: from.linear(&layout.value_buckets),
+            result: from.linear(&layout.value_result),
+            terminal: from.linear(&layout.value_terminal),
+        }
+    }
+
+    /// From the tokens' value columns, `[n, 64, value_channels]`.
+    #[must_use]
+    pub fn forward(&self, channels: Tensor<3>) -> Values {
+        let flat: Tensor<2> = activation::relu(channels).flatten(1, 2);
+        let board = activation::relu(self.hidden.forward(flat));
+        Values {
+            buckets: self.buckets.forward(board.clone()),
+            result: self.result.forward(board.clone()),
+            terminal: self.terminal.forward(board.clone()),
+            board,
+        }
+    }
+}
+
+/// Which pairs of squares are moves, and which of them promote. Beside its columns it has a bias per pair: what
+/// geometry alone says.
+#[derive(Module, Debug)]
+pub struct LegalityHead {
+    /// `[64, 64]` (from, to), added to the logits.
+    bias: Param<Tensor<2>>,
+}
+
+impl LegalityHead {
+    pub(super) fn load(layout: &Layout, from: &Loader) -> LegalityHead {
+        LegalityHead { bias: from.param(&layout.legality_bias, [64, 64]) }
+    }
+
+    /// Logits of "from, to is legal", `[n, 64, 64]`, from head columns `[n, 64, columns]`.
+    #[must_use]
+    pub fn pairs(&self, tokens: &Tensor<3>, columns: &HeadColumns) -> Tensor<3> {
+        let scale = (columns.legality_from.len() as f32).sqrt().recip();
+        let from = columns_of(tokens, &columns.legality_from);
+        let to = columns_of(tokens, &columns.legality_to);
+        from.matmul(to.swap_dims(1, 2)) * scale + self.bias.val().unsqueeze()
+    }
+
+    /// Logits of "moves from here promote", `[n, 64]`.
+    #[must_use]
+    pub fn promotes(&self, tokens: &Tensor<3>, columns: &HeadColumns) -> Tensor<2> {
+        columns_of(tokens, &columns.promotes).squeeze_dim(2)
+    }
+}
+
+/// The board after the marked action: logits per token, `[n, 64, 16]`, from head columns `[n, 64, columns]`.
+/// They are 13 piece classes, our castling rook, theirs, en passant. The head has no parameters but its columns.
+#[must_use]
+pub fn transition(tokens: &Tensor<3>, columns: &HeadColumns) -> Tensor<3> {
+    columns_of(tokens, &columns.transition)
+}

@@ -1,0 +1,16 @@
+//! One example's place in a pass: what every loss reads, and the gradients it writes.
+
+use crate::cpu::{Activations, HeadGradients};
+use crate::data::Example;
+use crate::net::Layout;
+use std::ops::Range;
+
+/// Position `p` of a pass, whose moves are `moves` of it.
+pub(super) struct Place<'a> {
+    pub example: &'a Example,
+    pub layout: &'a Layout,
+    pub p: usize,
+    pub moves: Range<usize>,
+    pub activations: &'a Activations,
+    pub grads: &'a mut HeadGradients,
+}

@@ -1,0 +1,130 @@
+//! The losses by name, their weights, and their sums over examples.
+
+use serde::{Deserialize, Serialize};
+
+/// Weights of the losses and shapes of their targets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LossConfig {
+    pub policy: f32,
+    pub regret: f32,
+    pub actions: f32,
+    pub value: f32,
+    pub result: f32,
+    pub terminal: f32,
+    pub legality: f32,
+    pub transition: f32,
+    /// Share of the labelled best move in the policy target; the rest follows a softmax of the
+    /// action values where all are known.
+    pub best_share: f32,
+    /// Temperature of that softmax, in win probability.
+    pub policy_temperature: f32,
+    /// HL-Gauss deviation in buckets; 0 = one-hot.
+    pub bucket_deviation: f32,
+}
+
+impl Default for LossConfig {
+    fn default() -> Self {
+        LossConfig {
+            policy: 1.0,
+            regret: 0.0,
+            actions: 0.5,
+            value: 0.5,
+            result: 0.1,
+            terminal: 0.1,
+            legality: 1.5,
+            transition: 0.5,
+            best_share: 0.7,
+            policy_temperature: 0.02,
+            bucket_deviation: 0.75,
+        }
+    }
+}
+
+/// The losses, as indices of [`LossSums::parts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    Policy,
+    Regret,
+    Actions,
+    Value,
+    Result,
+    Terminal,
+    Legality,
+    Transition,
+}
+
+/// How many there are.
+pub const LOSSES: usize = 8;
+
+impl Loss {
+    /// Their names, as the columns of a run's CSV.
+    pub const NAMES: [&str; LOSSES] =
+        ["policy", "regret", "actions", "value", "result", "terminal", "legality", "transition"];
+}
+
+impl LossConfig {
+    /// The weights, in the order of [`Loss`].
+    #[must_use]
+    pub fn weights(&self) -> [f32; LOSSES] {
+        let c = self;
+        [c.policy, c.regret, c.actions, c.value, c.result, c.terminal, c.legality, c.transition]
+    }
+}
+
+/// A loss summed over the examples that have its label, and their number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum {
+    pub sum: f64,
+    pub count: f64,
+}
+
+impl Sum {
+    /// Mean over the examples with the label; 0 if there were none.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.sum / self.count.max(1.0)
+    }
+}
+
+/// Unweighted sums over examples.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LossSums {
+    pub examples: f64,
+    /// In the order of [`Loss`].
+    pub parts: [Sum; LOSSES],
+}
+
+impl LossSums {
+    /// One loss's sum.
+    #[must_use]
+    pub fn part(&self, loss: Loss) -> Sum {
+        self.parts[loss as usize]
+    }
+
+    /// Takes in one example's loss, if it has the label.
+    pub(super) fn count(&mut self, loss: Loss, value: Option<f64>) {
+        if let Some(value) = value {
+            let part = &mut self.parts[loss as usize];
+            part.sum += value;
+            part.count += 1.0;
+        }
+    }
+
+    /// Adds another group's sums.
+    pub fn add(&mut self, other: &LossSums) {
+        self.examples += other.examples;
+        for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
+            mine.sum += theirs.sum;
+            mine.count += theirs.count;
+        }
+    }
+
+    /// The weighted loss per example: what the gradient is the gradient of.
+    #[must_use]
+    pub fn total(&self, config: &LossConfig) -> f64 {
+        let parts = self.parts.iter().zip(config.weights());
+        parts.map(|(part, weight)| part.sum * f64::from(weight)).sum::<f64>()
+            / self.examples.max(1.0)
+    }
+}
