@@ -1,14 +1,25 @@
-//! The command line: one file per subcommand, UCI when none is named.
+//! The command line: one file per subcommand, UCI when none is named. Arguments, calls and printing only:
+//! the work is done in other rooms, and none of them imports this one.
 
+pub mod accuracy;
+pub mod bench;
+pub mod data;
+pub mod eval;
+pub mod evalbench;
+pub mod imagine;
 pub mod options;
+pub mod perft;
 pub mod play_match;
 pub mod puzzles;
 pub mod train;
+pub mod treebench;
 pub mod uci;
 mod words;
 
-use crate::measure::{accuracy, bench, data, eval, evalbench, imagination, perft, treebench};
 use clap::{Parser, Subcommand};
+use std::error::Error;
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// A chess engine: tree search with a network that knows the value of every move.
@@ -42,7 +53,7 @@ enum Command {
     /// Show what the network thinks of a position, move by move
     Eval(eval::Eval),
     /// Show the board as the network imagines it after each move, beside the true one
-    Imagine(imagination::Imagine),
+    Imagine(imagine::Imagine),
     /// Play a match between two UCI engines, or two settings of this one
     Match(Box<play_match::PlayMatch>),
     /// Count the puzzles of a file that an engine solves
@@ -76,5 +87,27 @@ impl Cli {
                 ExitCode::FAILURE
             }
         }
+    }
+}
+
+/// Why a command ends without success, for whoever typed it.
+pub type Failure = Box<dyn Error>;
+
+/// Standard output for a measurement that reports line by line: the first line that cannot be written is
+/// kept, and the measurement goes on.
+#[derive(Debug, Default)]
+struct Sink {
+    failed: Option<io::Error>,
+}
+
+impl Sink {
+    fn say(&mut self, line: impl Display) {
+        if self.failed.is_none() {
+            self.failed = writeln!(io::stdout(), "{line}").err();
+        }
+    }
+
+    fn end(self) -> Result<(), Failure> {
+        self.failed.map_or(Ok(()), |why| Err(why.into()))
     }
 }

@@ -2,13 +2,13 @@
 //! the progress and writes the files; the play itself is [`crate::league`]'s.
 
 use super::words::{command_line, limits, read_milliseconds, read_option};
+use super::{Failure, Sink};
 use crate::league::elo::Sprt;
 use crate::league::pgn::{self, Tags};
 use crate::league::rules::{DrawRule, ResignRule, Rules};
 use crate::league::runner::Report;
 use crate::league::{Fault, Limit, Match, Opening, Patience, Player, Process, Seat};
 use crate::league::{csv, openings};
-use crate::measure::say;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use shakmaty::ByColor;
@@ -16,8 +16,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// The words of one player, with its prefix.
 macro_rules! side {
@@ -150,7 +148,7 @@ impl Engine {
         side: &Side,
         common: &[(String, String)],
         limit: Option<Limit>,
-    ) -> Result<Engine, Error> {
+    ) -> Result<Engine, Failure> {
         let limit = side
             .limit
             .or(limit)
@@ -177,12 +175,12 @@ impl PlayMatch {
     ///
     /// # Errors
     /// A file cannot be read or written, or an engine does not start.
-    pub fn run(self) -> Result<(), String> {
-        run(&self).map_err(|error| error.to_string())
+    pub fn run(self) -> Result<(), Failure> {
+        run(&self)
     }
 }
 
-fn run(args: &PlayMatch) -> Result<(), Error> {
+fn run(args: &PlayMatch) -> Result<(), Failure> {
     let both = args.limit.read();
     let sides = [Side::from(args.first.clone()), Side::from(args.second.clone())];
     let engines = [
@@ -213,11 +211,12 @@ fn run(args: &PlayMatch) -> Result<(), Error> {
         true
     });
     bar.finish_and_clear();
-    say(end.tally.table(&names[0], &names[1])?.trim_end())?;
+    let mut out = Sink::default();
+    out.say(end.tally.table(&names[0], &names[1])?.trim_end());
     if let (Some(test), Some(verdict)) = (plan.sprt, end.verdict) {
         let Sprt { elo0, elo1 } = test;
         let llr = test.llr(&end.tally.pairs);
-        say(format_args!("  {:<18}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")))?;
+        out.say(format_args!("  {:<18}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")));
     }
     let [first, second] = &names;
     let facts =
@@ -228,11 +227,11 @@ fn run(args: &PlayMatch) -> Result<(), Error> {
     match (trouble, end.fault) {
         (Some(error), _) => Err(error),
         (None, Some(fault)) => Err(fault.into()),
-        (None, None) => Ok(()),
+        (None, None) => out.end(),
     }
 }
 
-fn plan(args: &PlayMatch, engines: &[Engine; 2]) -> Result<Match, Error> {
+fn plan(args: &PlayMatch, engines: &[Engine; 2]) -> Result<Match, Failure> {
     let mut openings = match &args.openings {
         Some(path) => read_openings(path, args.chess960)?,
         None => Vec::new(),
@@ -272,8 +271,8 @@ fn plan(args: &PlayMatch, engines: &[Engine; 2]) -> Result<Match, Error> {
     })
 }
 
-fn read_openings(path: &Path, chess960: bool) -> Result<Vec<Opening>, Error> {
-    let named = |error: Error| format!("{}: {error}", path.display());
+fn read_openings(path: &Path, chess960: bool) -> Result<Vec<Opening>, Failure> {
+    let named = |error: Failure| format!("{}: {error}", path.display());
     let text = fs::read_to_string(path).map_err(|error| named(error.into()))?;
     let openings = openings::read(&text, chess960).map_err(|error| named(error.into()))?;
     if openings.is_empty() {
@@ -336,7 +335,7 @@ fn show(bar: &ProgressBar, names: &[String; 2], report: &Report<'_>) {
     bar.inc(1);
 }
 
-fn append(path: &Path) -> Result<File, Error> {
+fn append(path: &Path) -> Result<File, Failure> {
     let file = OpenOptions::new().create(true).append(true).open(path);
     file.map_err(|error| format!("{}: {error}", path.display()).into())
 }
@@ -348,7 +347,7 @@ fn write_game(
     date: &str,
     names: &[String; 2],
     report: &Report<'_>,
-) -> Result<(), Error> {
+) -> Result<(), Failure> {
     let [first, second] = names;
     let (names, game) = match report.white {
         Seat::First => (ByColor { white: first.as_str(), black: second.as_str() }, 1),
@@ -359,7 +358,7 @@ fn write_game(
     Ok(())
 }
 
-fn write_result(path: &Path, line: &str) -> Result<(), Error> {
+fn write_result(path: &Path, line: &str) -> Result<(), Failure> {
     let mut file = append(path)?;
     let head = if file.metadata()?.len() == 0 { csv::HEAD } else { "" };
     file.write_all(format!("{head}{line}").as_bytes())?;

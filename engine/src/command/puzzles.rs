@@ -3,11 +3,12 @@
 //! can be measured the same way.
 
 use super::words::{command_line, limits, read_option};
+use super::{Failure, Sink};
 use crate::league::{Fault, Limit, Process};
+use crate::measure::MeasureError;
 use crate::measure::puzzles::open::{open, progress};
 use crate::measure::puzzles::uci_solver::UciSolver;
 use crate::measure::puzzles::{Attempt, Puzzle, Score, plot, solve_all};
-use crate::measure::say;
 use clap::Args;
 use std::fmt::Write as _;
 use std::fs;
@@ -54,14 +55,13 @@ impl Puzzles {
     ///
     /// # Errors
     /// A file cannot be read or written, or the engine fails.
-    pub fn run(self) -> Result<(), String> {
+    pub fn run(self) -> Result<(), Failure> {
         let puzzles = open(&self.file, self.limit)?;
         let limit = match self.policy {
             true => Limit::Nodes(1),
             false => self.spend.read().unwrap_or(Limit::Nodes(NODES)),
         };
-        let (program, args) =
-            command_line(self.engine.as_deref()).map_err(|error| error.to_string())?;
+        let (program, args) = command_line(self.engine.as_deref())?;
         let mut options = self.options.clone();
         if self.policy {
             options.push(("Search".to_owned(), "policy".to_owned()));
@@ -84,18 +84,19 @@ impl Puzzles {
             bar.inc(1);
         });
         bar.finish_and_clear();
-        done.map_err(|error| error.to_string())?;
+        done?;
 
-        say(format_args!("{}, {limit}", self.file.display()))?;
-        say(&score)?;
+        let mut out = Sink::default();
+        out.say(format_args!("{}, {limit}", self.file.display()));
+        out.say(&score);
         if let Some(path) = &self.plot {
             let name = self.file.file_name().unwrap_or_default().to_string_lossy();
             plot::draw(&score, &format!("{name}, {limit}"), path)?;
         }
         if let Some(path) = &self.failures {
-            fs::write(path, failures).map_err(|error| format!("{}: {error}", path.display()))?;
+            fs::write(path, failures).map_err(MeasureError::of_file(path))?;
         }
-        Ok(())
+        out.end()
     }
 }
 

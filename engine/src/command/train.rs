@@ -1,5 +1,6 @@
 //! `mavka train`: trains a network on labelled positions, and goes on where an earlier call stopped.
 
+use super::Failure;
 use crate::measure::loss_curve;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,7 +10,6 @@ use nn::device::{Backend, pick};
 use nn::net::Layout;
 use nn::precision::Arithmetic;
 use nn::train::{BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, Watcher};
-use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub struct Train {
     #[arg(long)]
     config: Option<PathBuf>,
     /// A data file and its share of the examples, as FILE or FILE=SHARE; repeat for several.
-    #[arg(long, value_parser = crate::measure::data::read_share)]
+    #[arg(long, value_parser = super::words::read_share)]
     data: Vec<(PathBuf, f64)>,
     /// Files (EPD, CSV) whose positions must not be trained on.
     #[arg(long, num_args = 1..)]
@@ -95,12 +95,12 @@ impl Train {
     ///
     /// # Errors
     /// Whatever stops the run, in words.
-    pub fn run(&self) -> Result<(), String> {
-        work(self).map_err(|error| error.to_string())
+    pub fn run(&self) -> Result<(), Failure> {
+        work(self)
     }
 }
 
-fn work(args: &Train) -> Result<(), Box<dyn Error>> {
+fn work(args: &Train) -> Result<(), Failure> {
     let own = args.folder.join("config.json");
     let mut config = match &args.config {
         Some(path) => load_config(path)?,
@@ -158,7 +158,7 @@ fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
     Box::new(BurnStep::new(layout, loss, device))
 }
 
-fn load_config(path: &Path) -> Result<RunConfig, Box<dyn Error>> {
+fn load_config(path: &Path) -> Result<RunConfig, Failure> {
     let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
     Ok(serde_json::from_str(&text).map_err(|error| fault(&error))?)

@@ -1,5 +1,6 @@
 //! Words that several subcommands understand: limits of play, UCI options, command lines of engines.
 
+use crate::chess::game::{Game, GameError};
 use crate::league::Limit;
 use std::env;
 use std::io;
@@ -65,6 +66,25 @@ pub(super) fn read_option(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// A FEN, or `startpos`.
+pub(super) fn read_position(text: &str, chess960: bool) -> Result<Game, GameError> {
+    match text {
+        "startpos" => Ok(Game::default()),
+        _ => Game::from_fen(text, chess960),
+    }
+}
+
+/// `FILE` or `FILE=SHARE`.
+pub(super) fn read_share(text: &str) -> Result<(PathBuf, f64), String> {
+    match text.rsplit_once('=') {
+        None => Ok((text.into(), 1.0)),
+        Some((path, share)) => {
+            let share = share.parse().map_err(|_| format!("share \"{share}\" is no number"))?;
+            Ok((path.into(), share))
+        }
+    }
+}
+
 /// A whole number of milliseconds.
 pub(super) fn read_milliseconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
     text.parse().map(Duration::from_millis)
@@ -108,6 +128,13 @@ pub(super) fn split_words(line: &str) -> Result<Vec<String>, io::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_stand_behind_the_last_sign() {
+        assert!(read_share("file=much").unwrap_err().contains("much"));
+        assert_eq!(read_share("a=b=0.5"), Ok(("a=b".into(), 0.5)));
+        assert_eq!(read_share("a"), Ok(("a".into(), 1.0)));
+    }
 
     #[test]
     fn words_are_split_as_in_a_shell() {

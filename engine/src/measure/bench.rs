@@ -1,17 +1,17 @@
 //! `mavka bench`: the same search of the same positions every time. The signature changes only when the
 //! search (or, with `--evaluator network`, the network) changes; the speed is what it is.
 
-use super::say;
 use crate::chess::action::Action;
-use crate::chess::game::Game;
+use crate::chess::game::{Game, GameError};
 use crate::play::engine::Setup;
-use crate::play::network::{self, Network};
+use crate::play::network::{self, Network, NetworkError};
 use crate::play::report::per_second;
 use crate::world::RulesWorld;
 use crate::world::rules::{Scoring, State};
-use clap::{Args, ValueEnum};
-use mcts::Params;
-use mcts::{Patient, Searcher};
+use mcts::{Params, Patient, Searcher};
+use nn::EvalError;
+use std::error::Error;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -20,68 +20,89 @@ const POSITIONS: &str = include_str!("../../../assets/bench.epd");
 /// Small enough for any machine, large enough that no position overflows it.
 const TREE_BYTES: usize = 64 << 20;
 
-/// Arguments of `mavka bench`.
-#[derive(Args)]
+/// What to search, and who judges the leaves.
+#[derive(Clone, Debug)]
 pub struct Bench {
-    /// Playouts for each position
-    #[arg(long, default_value_t = 2_000)]
-    nodes: u64,
-    /// Who judges: made-up values (fast, the same everywhere) or the network
-    #[arg(long, value_enum, default_value_t = Judge::Hashed)]
-    evaluator: Judge,
-    /// Network file for `--evaluator network`; the built-in network without it
-    #[arg(long)]
-    weights: Option<PathBuf>,
-    /// Search threads; the signature repeats with one only
-    #[arg(long, default_value_t = 1)]
-    threads: usize,
+    /// Playouts for each position.
+    pub nodes: u64,
+    /// Who judges.
+    pub judge: Judge,
+    /// Search threads; the signature repeats with one only.
+    pub threads: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Judge {
+/// Who judges the leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judge {
+    /// Made-up values: fast, and the same on every machine.
     Hashed,
-    Network,
+    /// The network of this file, or the built-in one.
+    Network(Option<PathBuf>),
 }
 
 impl Default for Bench {
     fn default() -> Bench {
-        Bench { nodes: 2_000, evaluator: Judge::Hashed, weights: None, threads: 1 }
+        Bench { nodes: 2_000, judge: Judge::Hashed, threads: 1 }
     }
 }
 
-impl Bench {
-    /// Runs and prints.
-    ///
-    /// # Errors
-    /// The network cannot be used, or standard output is closed.
-    pub fn run(self) -> Result<(), String> {
-        let mut sent = Ok(());
-        run(&self, &mut |line| {
-            if sent.is_ok() {
-                sent = say(line);
-            }
-        });
-        sent
+/// Why there is no signature.
+#[derive(Debug)]
+pub enum BenchError {
+    /// The network cannot be used.
+    Network(NetworkError),
+    /// One of the bench's own positions is refused.
+    Position(GameError),
+    /// The search of this position failed.
+    Search {
+        /// The position.
+        fen: String,
+        /// What the evaluator said.
+        why: EvalError,
+    },
+}
+
+impl fmt::Display for BenchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BenchError::Network(why) => why.fmt(f),
+            BenchError::Position(why) => why.fmt(f),
+            BenchError::Search { fen, why } => write!(f, "the search of `{fen}` failed: {why}"),
+        }
     }
 }
+
+impl Error for BenchError {}
 
 /// What a bench found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
+    /// Playouts of all positions.
     pub nodes: u64,
+    /// Time of all searches.
     pub elapsed: Duration,
+    /// Hash of best moves, depths, visits and lines.
     pub signature: u32,
 }
 
 /// Searches all positions; says one line for each and four at the end.
-pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Option<Total> {
-    let network = match network(bench) {
-        Ok(network) => network,
-        Err(why) => {
-            say(format!("info string {why}"));
-            return None;
-        }
+///
+/// # Errors
+/// The network cannot be used, or a position cannot be searched to its end: there is no total then.
+pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Result<Total, BenchError> {
+    let network = match &bench.judge {
+        Judge::Hashed => Ok(network::hashed()),
+        Judge::Network(file) => Setup::default().networks.open_anywhere(file.as_deref()),
     };
+    run_with(bench, network.map_err(BenchError::Network)?, say)
+}
+
+/// As [`run`], with this network as the judge.
+fn run_with(
+    bench: &Bench,
+    network: Network,
+    say: &mut dyn FnMut(String),
+) -> Result<Total, BenchError> {
     let world = RulesWorld::new(network.evaluator, Scoring::Mean, 0.0);
     // A batch of its own choice, so that no device preference enters the signature.
     let mut searcher = Searcher::new(Params { batch: 8, ..Params::default() }, TREE_BYTES);
@@ -91,20 +112,13 @@ pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Option<Total> {
     let fens: Vec<&str> =
         POSITIONS.lines().filter_map(|line| line.split(';').next()).map(str::trim).collect();
     for (index, fen) in fens.iter().enumerate() {
-        let game = match Game::from_fen(fen, false) {
-            Ok(game) => game,
-            Err(why) => {
-                say(format!("info string {why}"));
-                return None;
-            }
-        };
+        let game = Game::from_fen(fen, false).map_err(BenchError::Position)?;
         searcher.clear();
         searcher.set_root(State::root(&game));
         let outcome =
             searcher.run(&world, bench.threads.max(1), Some(bench.nodes.max(1)), &Patient);
-        if let Some(error) = outcome.error {
-            say(format!("info string {error}"));
-            return None;
+        if let Some(why) = outcome.error {
+            return Err(BenchError::Search { fen: (*fen).to_owned(), why });
         }
         let snapshot = &outcome.snapshot;
         nodes += snapshot.playouts;
@@ -129,17 +143,7 @@ pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Option<Total> {
     say(format!("Nodes/second: {}", per_second(total.nodes, total.elapsed)));
     say(format!("Evaluator: {}", network.name));
     say(format!("Bench: {}", total.signature));
-    Some(total)
-}
-
-fn network(bench: &Bench) -> Result<Network, String> {
-    match bench.evaluator {
-        Judge::Hashed => Ok(network::hashed()),
-        Judge::Network => {
-            let networks = Setup::default().networks;
-            networks.open_anywhere(bench.weights.as_deref()).map_err(|why| why.to_string())
-        }
-    }
+    Ok(total)
 }
 
 /// 64-bit FNV-1a: small, and the same on every machine.
@@ -161,5 +165,34 @@ impl Fnv {
     /// Short enough for a commit message.
     fn short(&self) -> u32 {
         (self.0 ^ self.0 >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nn::evaluator::fake::{Breakdown, Failing};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_position_that_fails_is_an_error_that_names_it() {
+        let evaluator = Arc::new(Failing::after(3, Breakdown::Error));
+        let network = Network { evaluator, name: String::new() };
+        let bench = Bench { nodes: 50, ..Bench::default() };
+        let mut lines = Vec::new();
+        let end = run_with(&bench, network, &mut |line| lines.push(line));
+        assert!(
+            matches!(&end, Err(BenchError::Search { fen, .. }) if fen.contains('/')),
+            "{end:?}"
+        );
+        assert!(!lines.iter().any(|line| line.contains("Bench:")), "{lines:?}");
+    }
+
+    #[test]
+    fn the_same_search_has_the_same_signature() {
+        let bench = Bench { nodes: 50, ..Bench::default() };
+        let signature = |bench: &Bench| run(bench, &mut |_| ()).unwrap().signature;
+        assert_eq!(signature(&bench), signature(&bench));
+        assert_ne!(signature(&bench), signature(&Bench { nodes: 60, ..bench.clone() }));
     }
 }

@@ -1,5 +1,6 @@
 //! A picture of curves over a common axis, as SVG: what the benchmarks have to show.
 
+use super::error::PlotError;
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -22,39 +23,38 @@ impl Picture {
     ///
     /// # Errors
     /// There is no finite point, or the file cannot be written.
-    pub fn draw(&self, path: &Path) -> Result<(), String> {
+    pub fn draw(&self, path: &Path) -> Result<(), PlotError> {
         let points = || self.curves.iter().flat_map(|curve| curve.points.iter().copied());
         let most = |of: fn((f64, f64)) -> f64| {
             points().map(of).filter(|x| x.is_finite()).reduce(f64::max).filter(|most| *most > 0.0)
         };
         let (Some(right), Some(top)) = (most(|point| point.0), most(|point| point.1)) else {
-            return Err("nothing was measured: there is nothing to plot".to_owned());
+            return Err(PlotError::Empty("nothing was measured: there is nothing to plot"));
         };
-        let failed =
-            |error: DrawingAreaErrorKind<std::io::Error>| format!("{}: {error}", path.display());
+        let failed = PlotError::of_file(path);
 
         let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
-        area.fill(&WHITE).map_err(failed)?;
+        area.fill(&WHITE).map_err(&failed)?;
         let mut chart = ChartBuilder::on(&area)
             .caption(&self.title, ("sans-serif", 20))
             .margin(15)
             .x_label_area_size(40)
             .y_label_area_size(60)
             .build_cartesian_2d(0.0..right * 1.03, 0.0..top * 1.1)
-            .map_err(failed)?;
+            .map_err(&failed)?;
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
             .x_desc(&self.x)
             .y_desc(&self.y)
             .draw()
-            .map_err(failed)?;
+            .map_err(&failed)?;
         for (number, curve) in self.curves.iter().enumerate() {
             let color = Palette99::pick(number).to_rgba();
             let line = color.stroke_width(2);
             chart
                 .draw_series(LineSeries::new(curve.points.iter().copied(), line).point_size(3))
-                .map_err(failed)?
+                .map_err(&failed)?
                 .label(&curve.name)
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
         }
@@ -64,8 +64,8 @@ impl Picture {
             .background_style(WHITE.mix(0.8))
             .border_style(BLACK)
             .draw()
-            .map_err(failed)?;
-        area.present().map_err(failed)
+            .map_err(&failed)?;
+        area.present().map_err(&failed)
     }
 }
 

@@ -1,50 +1,18 @@
 //! `mavka eval` and the UCI words `eval` and `d`: what the network sees, for human eyes.
 
-use super::{perft, say};
 use crate::chess::game::{self, Game};
-use crate::play::engine::Setup;
 use crate::play::network::Network;
 use crate::play::report::{centipawns, permille};
 use crate::play::settings::Settings;
 use crate::world::rules::action_scores;
-use clap::Args;
 use mcts::Wdl;
 use nn::Query;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Position, Square};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 /// Rows of the move table.
 const ROWS: usize = 12;
-
-/// Arguments of `mavka eval`.
-#[derive(Args)]
-pub struct Eval {
-    /// The position, in quotes; `startpos` for the initial one
-    fen: String,
-    /// Network file; the built-in network without it
-    #[arg(long)]
-    weights: Option<PathBuf>,
-    /// Castling as king takes rook
-    #[arg(long)]
-    chess960: bool,
-}
-
-impl Eval {
-    /// Asks the network and prints.
-    ///
-    /// # Errors
-    /// Position or network is refused, or standard output is closed.
-    pub fn run(self) -> Result<(), String> {
-        let game = perft::read(&self.fen, self.chess960)?;
-        let networks = Setup::default().networks;
-        let network =
-            networks.open_anywhere(self.weights.as_deref()).map_err(|why| why.to_string())?;
-        say(board(&game))?;
-        say(table(&game, &network, &Settings::default()))
-    }
-}
 
 /// The board as text, with FEN and key.
 #[must_use]

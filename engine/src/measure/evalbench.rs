@@ -2,8 +2,7 @@
 //! the machine's own matrix-product peak measured in the same run on the same threads.
 
 use super::chart::{Curve, Picture};
-use super::say;
-use clap::Args;
+use super::error::MeasureError;
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::Isa;
 use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
@@ -16,51 +15,40 @@ use nn::precision::Arithmetic;
 use nn::{Evaluator, Query};
 use shakmaty::{Chess, Move, Position};
 use std::cell::RefCell;
-use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Measure evaluations per second.
-#[derive(Args, Debug)]
+/// Which network to measure, where and how.
+#[derive(Clone, Debug)]
 pub struct EvalBench {
     /// A network file; default: random weights of the sizes below.
-    #[arg(long)]
-    weights: Option<PathBuf>,
-    #[arg(long, default_value_t = 128)]
-    width: usize,
-    #[arg(long, default_value_t = 6)]
-    layers: usize,
-    #[arg(long, default_value_t = 4)]
-    heads: usize,
-    #[arg(long, default_value_t = 256)]
-    ffn: usize,
+    pub weights: Option<PathBuf>,
+    /// Width of the random network.
+    pub width: usize,
+    /// Its layers.
+    pub layers: usize,
+    /// Its attention heads.
+    pub heads: usize,
+    /// Width of its feed-forward layers.
+    pub ffn: usize,
     /// Write the network into this file too, in full precision.
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
+    pub save: Option<PathBuf>,
     /// Where to compute: auto, cpu or cuda.
-    #[arg(long, default_value = "cpu")]
-    device: Backend,
+    pub device: Backend,
     /// Threads, each with its own batch; default: all cores, two on a GPU.
-    #[arg(long)]
-    threads: Option<usize>,
+    pub threads: Option<usize>,
     /// Of the products: auto (the fastest this CPU has), single or bf16; default: all the device has.
-    #[arg(long, value_delimiter = ',')]
-    arithmetic: Vec<Arithmetic>,
+    pub arithmetic: Vec<Arithmetic>,
     /// Instructions to do with: portable, avx2 or avx512; default: the widest this CPU has.
-    #[arg(long)]
-    isa: Option<Isa>,
+    pub isa: Option<Isa>,
     /// Burn's CPU backend instead of the hand-written kernels.
-    #[arg(long, conflicts_with_all = ["arithmetic", "device"])]
-    flex: bool,
+    pub flex: bool,
     /// Batch sizes to try; default: those the search chooses from.
-    #[arg(long, value_delimiter = ',')]
-    batch: Vec<usize>,
+    pub batch: Vec<usize>,
     /// Seconds for each figure.
-    #[arg(long, default_value_t = 2.0)]
-    seconds: f64,
+    pub seconds: f64,
     /// Draw positions per second by batch size into this SVG.
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    pub plot: Option<PathBuf>,
 }
 
 /// One way to compute, with its name in the table.
@@ -70,22 +58,18 @@ struct Way {
 }
 
 impl EvalBench {
-    /// Does what was asked.
+    /// Measures, and says a line for each figure.
     ///
     /// # Errors
     /// The weights file cannot be used, the sizes make no network, or the network or the device fails.
-    pub fn run(&self) -> Result<(), String> {
-        self.work().map_err(|error| error.to_string())
-    }
-
-    fn work(&self) -> Result<(), Box<dyn Error>> {
+    pub fn run(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
         if let Some(isa) = self.isa {
             isa.limit();
         }
         let network = self.network()?;
         let (device, note) = pick(self.device);
         if let Some(note) = note {
-            say(note)?;
+            say(note);
         }
         let gpu = !is_cpu(&device);
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -93,7 +77,7 @@ impl EvalBench {
         let seconds = Duration::from_secs_f64(self.seconds.clamp(0.1, 600.0));
         let c = &network.layout.config;
         let flops = c.flops();
-        say(format_args!(
+        say(format!(
             "network {}x{}, {} heads, ffn {}: {} parameters, {:.1} MFLOP per position",
             c.width,
             c.layers,
@@ -101,16 +85,16 @@ impl EvalBench {
             c.ffn,
             network.layout.len,
             flops / 1e6
-        ))?;
+        ));
         let peak = match gpu {
-            true => sgemm_peak(&device, seconds)?,
+            true => sgemm_peak(&device, seconds).map_err(refused)?,
             false => rate(threads, seconds, product_of_512),
         };
-        say(format_args!("sgemm peak of {threads} threads: {:.0} GFLOP/s", peak / 1e9))?;
-        say(format_args!(
+        say(format!("sgemm peak of {threads} threads: {:.0} GFLOP/s", peak / 1e9));
+        say(format!(
             "{:<8} {:>6} {:>12} {:>10} {:>8}",
             "products", "batch", "positions/s", "GFLOP/s", "of peak"
-        ))?;
+        ));
         let positions = sample_positions();
         let mut curves = Vec::new();
         for Way { name, evaluator } in self.ways(&network, device)? {
@@ -127,11 +111,11 @@ impl EvalBench {
                 let ask =
                     || evaluator.evaluate(&queries).map_or(0.0, |answers| answers.len() as f64);
                 let speed = rate(threads, seconds, ask);
-                say(format_args!(
+                say(format!(
                     "{name:<8} {batch:>6} {speed:>12.0} {:>10.0} {:>7.1}%",
                     speed * flops / 1e9,
                     100.0 * speed * flops / peak
-                ))?;
+                ));
                 points.push((batch as f64, speed));
             }
             curves.push(Curve { name, points });
@@ -146,22 +130,21 @@ impl EvalBench {
         Ok(picture.draw(path)?)
     }
 
-    fn network(&self) -> Result<Network, Box<dyn Error>> {
+    fn network(&self) -> Result<Network, MeasureError> {
         let network = match &self.weights {
-            Some(path) => {
-                Network::load(path).map_err(|error| format!("{}: {error}", path.display()))?
-            }
+            Some(path) => Network::load(path)
+                .map_err(|error| refused(format!("{}: {error}", path.display())))?,
             None => {
                 let (width, layers, heads, ffn) = (self.width, self.layers, self.heads, self.ffn);
                 let config = NetConfig { width, layers, heads, ffn, ..NetConfig::default() };
-                config.check()?;
+                config.check().map_err(refused)?;
                 Network::new(&config, 1)
             }
         };
         if let Some(path) = &self.save {
             network
                 .save(path, Precision::Full)
-                .map_err(|error| format!("{}: {error}", path.display()))?;
+                .map_err(|error| refused(format!("{}: {error}", path.display())))?;
         }
         Ok(network)
     }
@@ -171,7 +154,7 @@ impl EvalBench {
         all.iter().map(|&batch| batch.max(1)).collect()
     }
 
-    fn ways(&self, network: &Network, device: Device) -> Result<Vec<Way>, Box<dyn Error>> {
+    fn ways(&self, network: &Network, device: Device) -> Result<Vec<Way>, MeasureError> {
         if self.flex {
             let evaluator = Box::new(BurnEvaluator::new(network, device)?);
             return Ok(vec![Way { name: "flex".to_owned(), evaluator }]);
@@ -186,7 +169,7 @@ impl EvalBench {
             }
             given => given.to_vec(),
         };
-        let way = |arithmetic: Arithmetic| -> Result<Way, Box<dyn Error>> {
+        let way = |arithmetic: Arithmetic| -> Result<Way, MeasureError> {
             let name = match arithmetic {
                 Arithmetic::Single => "single",
                 Arithmetic::Bf16 => "bf16",
@@ -200,6 +183,11 @@ impl EvalBench {
         };
         all.into_iter().map(way).collect()
     }
+}
+
+/// What cannot be measured, in words.
+fn refused(why: impl std::fmt::Display) -> MeasureError {
+    MeasureError::Refused(why.to_string())
 }
 
 /// Runs `work` on every thread for a while; the sum of what it returns, per second.
@@ -262,16 +250,24 @@ fn sample_positions() -> Vec<(Chess, Vec<Move>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        bench: EvalBench,
-    }
-
-    fn read(words: &[&str]) -> EvalBench {
-        Line::try_parse_from([&["evalbench"], words].concat()).unwrap().bench
+    fn small() -> EvalBench {
+        EvalBench {
+            weights: None,
+            width: 32,
+            layers: 1,
+            heads: 1,
+            ffn: 32,
+            save: None,
+            device: Backend::Cpu,
+            threads: Some(1),
+            arithmetic: Vec::new(),
+            isa: None,
+            flex: false,
+            batch: Vec::new(),
+            seconds: 0.0,
+            plot: None,
+        }
     }
 
     #[test]
@@ -281,25 +277,27 @@ mod tests {
             let ways = bench.ways(&network, Device::flex()).unwrap();
             ways.into_iter().map(|way| way.name).collect()
         };
-        let all = names(&read(&[]));
+        let all = names(&small());
         assert_eq!(all[0], "single");
         assert_eq!(all.len(), 1 + usize::from(Arithmetic::Bf16.available()));
-        assert_eq!(names(&read(&["--arithmetic", "single"])), ["single"]);
-        assert_eq!(names(&read(&["--flex"])), ["flex"]);
+        assert_eq!(
+            names(&EvalBench { arithmetic: vec![Arithmetic::Single], ..small() }),
+            ["single"]
+        );
+        assert_eq!(names(&EvalBench { flex: true, ..small() }), ["flex"]);
         let flex = BurnEvaluator::new(&network, Device::flex()).unwrap();
-        assert_eq!(read(&["--batch", "0,3"]).batches(&flex), [1, 3]);
-        assert_eq!(read(&[]).batches(&flex), flex.batches());
-        assert!(Line::try_parse_from(["evalbench", "--flex", "--device", "cuda"]).is_err());
+        assert_eq!(EvalBench { batch: vec![0, 3], ..small() }.batches(&flex), [1, 3]);
+        assert_eq!(small().batches(&flex), flex.batches());
     }
 
     #[test]
     fn the_table_and_the_picture_come_of_one_run() {
         let name = format!("mavka-evalbench-{}.svg", std::process::id());
         let path = std::env::temp_dir().join(name);
-        let mut bench = read(&["--width", "32", "--layers", "1", "--heads", "1", "--ffn", "32"]);
-        (bench.seconds, bench.batch, bench.threads) = (0.0, vec![1, 2], Some(1));
-        bench.plot = Some(path.clone());
-        bench.run().unwrap();
+        let bench = EvalBench { batch: vec![1, 2], plot: Some(path.clone()), ..small() };
+        let mut lines = Vec::new();
+        bench.run(&mut |line| lines.push(line)).unwrap();
+        assert!(lines.iter().any(|line| line.starts_with("single")), "{lines:?}");
         let text = std::fs::read_to_string(&path).unwrap();
         let _ = std::fs::remove_file(&path);
         assert!(text.contains("single") && text.contains("positions/s"));

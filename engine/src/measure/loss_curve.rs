@@ -1,5 +1,6 @@
 //! Draws the losses of a run over its examples, as SVG.
 
+use super::error::PlotError;
 use nn::train::Loss;
 use plotters::prelude::*;
 use std::path::Path;
@@ -12,24 +13,24 @@ const POINTS: usize = 80;
 ///
 /// # Errors
 /// The CSV has fewer than two rows or is none of ours, or the picture cannot be written.
-pub fn draw(csv: &Path, picture: &Path) -> Result<(), String> {
-    let text =
-        std::fs::read_to_string(csv).map_err(|error| format!("{}: {error}", csv.display()))?;
-    let rows = rows(&text).map_err(|what| format!("{}: {what}", csv.display()))?;
+pub fn draw(csv: &Path, picture: &Path) -> Result<(), PlotError> {
+    let text = std::fs::read_to_string(csv).map_err(|error| error.to_string());
+    let rows = text
+        .and_then(|text| rows(&text))
+        .map_err(|what| PlotError::Figures(format!("{}: {what}", csv.display())))?;
     let curves = curves(&rows);
-    let failed =
-        |error: DrawingAreaErrorKind<std::io::Error>| format!("{}: {error}", picture.display());
+    let failed = PlotError::of_file(picture);
     let last = rows.last().map_or(0.0, |row| row.examples);
 
     let area = SVGBackend::new(picture, (800, 500)).into_drawing_area();
-    area.fill(&WHITE).map_err(failed)?;
+    area.fill(&WHITE).map_err(&failed)?;
     let mut chart = ChartBuilder::on(&area)
         .caption("losses, relative to the last", ("sans-serif", 20))
         .margin(15)
         .x_label_area_size(40)
         .y_label_area_size(50)
         .build_cartesian_2d(0.0..last, 0.9..1.6)
-        .map_err(failed)?;
+        .map_err(&failed)?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
@@ -37,12 +38,12 @@ pub fn draw(csv: &Path, picture: &Path) -> Result<(), String> {
         .x_label_formatter(&|examples| format!("{:.1}", examples / 1e6))
         .y_desc("loss / last loss")
         .draw()
-        .map_err(failed)?;
+        .map_err(&failed)?;
     for (number, (name, points)) in curves.into_iter().enumerate() {
         let color = Palette99::pick(number).to_rgba();
         chart
             .draw_series(LineSeries::new(points, color.stroke_width(2)))
-            .map_err(failed)?
+            .map_err(&failed)?
             .label(name)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
     }
@@ -51,8 +52,8 @@ pub fn draw(csv: &Path, picture: &Path) -> Result<(), String> {
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK)
         .draw()
-        .map_err(failed)?;
-    area.present().map_err(failed)
+        .map_err(&failed)?;
+    area.present().map_err(&failed)
 }
 
 struct Row {

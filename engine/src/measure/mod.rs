@@ -5,6 +5,7 @@ pub mod accuracy;
 pub mod bench;
 mod chart;
 pub mod data;
+pub mod error;
 pub mod eval;
 pub mod evalbench;
 pub mod imagination;
@@ -13,8 +14,4 @@ pub mod perft;
 pub mod puzzles;
 pub mod treebench;
 
-/// Prints a line; a reader that went away is a reason to end, not to panic.
-pub(crate) fn say(line: impl std::fmt::Display) -> Result<(), String> {
-    use std::io::Write;
-    writeln!(std::io::stdout(), "{line}").map_err(|why| why.to_string())
-}
+pub use error::{MeasureError, PlotError};

@@ -1,48 +1,9 @@
 //! `mavka perft` and `go perft`: counts leaves of the move tree, through the same packed moves the
 //! search uses, so that the counts vouch for both.
 
-use super::say;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use clap::Args;
 use shakmaty::{Chess, Position};
-
-/// Arguments of `mavka perft`.
-#[derive(Args)]
-pub struct Perft {
-    /// The position, in quotes; `startpos` for the initial one
-    fen: String,
-    /// Plies to look ahead
-    depth: u32,
-    /// Castling as king takes rook
-    #[arg(long)]
-    chess960: bool,
-}
-
-impl Perft {
-    /// Counts and prints.
-    ///
-    /// # Errors
-    /// The position is refused, or standard output is closed.
-    pub fn run(self) -> Result<(), String> {
-        let game = read(&self.fen, self.chess960)?;
-        let mut sent = Ok(());
-        divide(&game, self.depth, &|| false, &mut |line| {
-            if sent.is_ok() {
-                sent = say(line);
-            }
-        });
-        sent
-    }
-}
-
-/// A position from the command line.
-pub(super) fn read(fen: &str, chess960: bool) -> Result<Game, String> {
-    match fen {
-        "startpos" => Ok(Game::default()),
-        _ => Game::from_fen(fen, chess960).map_err(|why| why.to_string()),
-    }
-}
 
 /// Says the count below each move, then the total. Ends early when `cancelled`.
 pub fn divide(game: &Game, depth: u32, cancelled: &dyn Fn() -> bool, say: &mut dyn FnMut(String)) {

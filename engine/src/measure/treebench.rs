@@ -2,12 +2,11 @@
 //! that costs next to nothing: what the tree, the rules and the threads can do, whatever the network.
 
 use super::chart::{Curve, Picture};
-use super::say;
+use super::error::MeasureError;
 use crate::chess::game::Game;
 use crate::play::host;
 use crate::world::RulesWorld;
 use crate::world::rules::{Scoring, State};
-use clap::{Args, ValueEnum};
 use mcts::{Audit, Params};
 use mcts::{Patient, Searcher};
 use nn::Evaluator;
@@ -26,33 +25,31 @@ const BYTES_PER_PLAYOUT: u64 = 640;
 /// Stretches of the search that are timed apart; the last one tells the speed at full size.
 const STRETCHES: u64 = 10;
 
-/// Arguments of `mavka treebench`.
-#[derive(Args)]
+/// What to search, and how.
+#[derive(Clone, Debug)]
 pub struct TreeBench {
-    /// Playouts from each position: how large its tree becomes
-    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
-    nodes: u64,
-    /// Numbers of search threads to try; default: one, two, four and so on up to all cores
-    #[arg(long, value_delimiter = ',')]
-    threads: Vec<usize>,
-    /// Leaves that a thread gathers at once
-    #[arg(long, default_value_t = 16)]
-    batch: usize,
-    /// Who judges: no opinion, quick ones, or the ones of `bench`
-    #[arg(long, value_enum, default_value_t = Judge::Quick)]
-    evaluator: Judge,
-    /// Position to search, instead of three middle games; may be given several times
-    #[arg(long)]
-    fen: Vec<String>,
-    /// Draw speed over tree size into this SVG
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    /// Playouts from each position: how large its tree becomes.
+    pub nodes: u64,
+    /// Numbers of search threads to try; empty for one, two, four and so on up to all cores.
+    pub threads: Vec<usize>,
+    /// Leaves that a thread gathers at once.
+    pub batch: usize,
+    /// Who judges.
+    pub judge: Judge,
+    /// Positions to search; empty for three middle games.
+    pub fens: Vec<String>,
+    /// Draw speed over tree size into this SVG.
+    pub plot: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Judge {
+/// Who judges the leaves: an evaluator that costs next to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judge {
+    /// No opinion.
     Uniform,
+    /// Quick ones.
     Quick,
+    /// The ones of `mavka bench`.
     Hashed,
 }
 
@@ -101,39 +98,37 @@ impl Row {
 }
 
 impl TreeBench {
-    /// Searches and prints.
+    /// Searches, and says a line for each number of threads.
     ///
     /// # Errors
     /// A position cannot be read, the memory is not there, or the picture cannot be written.
-    pub fn run(&self) -> Result<(), String> {
-        let fens: Vec<&str> = match self.fen.is_empty() {
+    pub fn run(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
+        let fens: Vec<&str> = match self.fens.is_empty() {
             true => POSITIONS.to_vec(),
-            false => self.fen.iter().map(String::as_str).collect(),
+            false => self.fens.iter().map(String::as_str).collect(),
         };
-        let games: Vec<Game> = fens
-            .iter()
-            .map(|fen| Game::from_fen(fen, false).map_err(|why| why.to_string()))
-            .collect::<Result<_, _>>()?;
+        let games: Vec<Game> =
+            fens.iter().map(|fen| Game::from_fen(fen, false)).collect::<Result<_, _>>()?;
         let tree = self.nodes.saturating_mul(BYTES_PER_PLAYOUT);
         let mb = usize::try_from(tree >> 20).unwrap_or(usize::MAX).max(1);
         if host::hash_mb(mb, 0) < mb {
-            return Err(format!(
+            return Err(MeasureError::Refused(format!(
                 "a tree of {} nodes takes {mb} MB, and they are not free",
                 self.nodes
-            ));
+            )));
         }
-        say(format_args!(
+        say(format!(
             "{} positions, {} playouts each, {} leaves at once, evaluator {:?}",
             games.len(),
             self.nodes,
             self.batch,
-            self.evaluator
-        ))?;
-        say(format_args!(
+            self.judge
+        ));
+        say(format!(
             "{:>7} {:>12} {:>12} {:>7} {:>6} {:>11} {:>11}",
             "threads", "playouts/s", "at the end", "times", "depth", "collisions", "bytes/pos."
-        ))?;
-        let world = RulesWorld::new(self.evaluator.evaluator(), Scoring::Mean, 0.5);
+        ));
+        let world = RulesWorld::new(self.judge.evaluator(), Scoring::Mean, 0.5);
         let params = Params { batch: self.batch, ..Params::default() };
         let mut searcher = Searcher::new(params, mb << 20);
         // Not counted: the first touch of the tree's memory is the system's work, not the search's.
@@ -152,7 +147,7 @@ impl TreeBench {
                 self.search(&mut searcher, &world, game, &mut row)?;
             }
             let first = rows.first().map_or(row.at_full_size(), Row::at_full_size);
-            say(format_args!(
+            say(format!(
                 "{threads:>7} {:>12.0} {:>12.0} {:>7.2} {:>6.1} {:>9.1} % {:>11.0}",
                 row.per_second(),
                 row.at_full_size(),
@@ -160,10 +155,10 @@ impl TreeBench {
                 row.plies as f64 / row.playouts.max(1) as f64,
                 100.0 * row.collisions as f64 / row.playouts.max(1) as f64,
                 row.bytes as f64 / row.expanded.max(1) as f64
-            ))?;
+            ));
             rows.push(row);
         }
-        self.plot.as_ref().map_or(Ok(()), |path| self.picture(&rows).draw(path))
+        self.plot.as_ref().map_or(Ok(()), |path| Ok(self.picture(&rows).draw(path)?))
     }
 
     fn threads(&self) -> Vec<usize> {
@@ -182,7 +177,7 @@ impl TreeBench {
         world: &RulesWorld,
         game: &Game,
         row: &mut Row,
-    ) -> Result<(), String> {
+    ) -> Result<(), MeasureError> {
         searcher.clear();
         searcher.set_root(State::root(game));
         for time in &mut row.times {
@@ -191,7 +186,7 @@ impl TreeBench {
             let outcome = searcher.run(world, row.threads, some, &Patient);
             *time += started.elapsed();
             if let Some(error) = outcome.error {
-                return Err(error.to_string());
+                return Err(error.into());
             }
             let snapshot = outcome.snapshot;
             row.playouts += snapshot.playouts;
@@ -232,11 +227,11 @@ mod tests {
             nodes: 2000,
             threads: vec![1, 2],
             batch: 4,
-            evaluator: Judge::Quick,
-            fen: Vec::new(),
+            judge: Judge::Quick,
+            fens: Vec::new(),
             plot: None,
         };
-        let world = RulesWorld::new(bench.evaluator.evaluator(), Scoring::Mean, 0.5);
+        let world = RulesWorld::new(bench.judge.evaluator(), Scoring::Mean, 0.5);
         let mut searcher = Searcher::new(Params { batch: 4, ..Params::default() }, 4 << 20);
         let rows: Vec<Row> = [1, 2]
             .into_iter()

@@ -142,7 +142,9 @@ fn own_words(engine: &mut Engine, output: &Output, words: &str) {
     match words.split_whitespace().next().unwrap_or_default().to_ascii_lowercase().as_str() {
         "bench" => {
             engine.stop_and_wait();
-            bench::run(&bench::Bench::default(), &mut |line| output.line(line));
+            if let Err(why) = bench::run(&bench::Bench::default(), &mut |line| output.line(line)) {
+                output.note(why);
+            }
         }
         "d" => match engine.game() {
             Some(game) => output.line(eval::board(game)),

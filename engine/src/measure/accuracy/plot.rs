@@ -1,6 +1,7 @@
 //! The reliability plot: of positions that the network called won to so and so many per cent, how many
 //! per cent were? Left against the labels' win probabilities, right against the games' results.
 
+use crate::measure::error::PlotError;
 use nn::metrics::{Calibration, Metrics};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -22,11 +23,11 @@ struct Curve<'a> {
 ///
 /// # Errors
 /// There is nothing to draw, or the file cannot be written.
-pub(super) fn draw(sets: &[(String, Metrics)], path: &Path) -> Result<(), String> {
+pub(super) fn draw(sets: &[(String, Metrics)], path: &Path) -> Result<(), PlotError> {
     let value = curves(sets, |metrics| &metrics.value_calibration);
     let result = curves(sets, |metrics| &metrics.result_calibration);
     if value.is_empty() && result.is_empty() {
-        return Err(format!("{}: too few predictions to plot", path.display()));
+        return Err(PlotError::Empty("too few predictions to plot"));
     }
     let paint = || {
         let area = SVGBackend::new(path, (1200, 620)).into_drawing_area();
@@ -36,7 +37,7 @@ pub(super) fn draw(sets: &[(String, Metrics)], path: &Path) -> Result<(), String
         panel(&right, "predicted win probability and result", "result", &result)?;
         area.present()
     };
-    paint().map_err(|error: Failure| format!("{}: {error}", path.display()))
+    paint().map_err(PlotError::of_file(path))
 }
 
 fn curves(sets: &[(String, Metrics)], of: fn(&Metrics) -> &Calibration) -> Vec<Curve<'_>> {

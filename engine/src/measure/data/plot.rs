@@ -1,6 +1,7 @@
 //! Draws the histogram of win probabilities, one line for each source, as SVG.
 
 use super::tally::{BINS, SOURCES, Tally};
+use crate::measure::error::PlotError;
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -8,34 +9,33 @@ use std::path::Path;
 ///
 /// # Errors
 /// No win probability is known, or the file cannot be written.
-pub fn draw(tally: &Tally, path: &Path) -> Result<(), String> {
+pub fn draw(tally: &Tally, path: &Path) -> Result<(), PlotError> {
     let lines: Vec<_> = SOURCES
         .iter()
         .enumerate()
         .filter_map(|(source, name)| Some((source, *name, tally.shares(source)?)))
         .collect();
     let Some(highest) = lines.iter().flat_map(|(.., shares)| *shares).reduce(f64::max) else {
-        return Err("no win probability is known: nothing to plot".to_owned());
+        return Err(PlotError::Empty("no win probability is known: nothing to plot"));
     };
-    let failed =
-        |error: DrawingAreaErrorKind<std::io::Error>| format!("{}: {error}", path.display());
+    let failed = PlotError::of_file(path);
 
     let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
-    area.fill(&WHITE).map_err(failed)?;
+    area.fill(&WHITE).map_err(&failed)?;
     let mut chart = ChartBuilder::on(&area)
         .caption("Examples by win probability", ("sans-serif", 20))
         .margin(15)
         .x_label_area_size(40)
         .y_label_area_size(50)
         .build_cartesian_2d(0.0..1.0, 0.0..highest * 1.05)
-        .map_err(failed)?;
+        .map_err(&failed)?;
     chart
         .configure_mesh()
         .x_desc("win probability of the side to move")
         .y_desc("share")
         .y_label_formatter(&|share| format!("{:.0} %", 100.0 * share))
         .draw()
-        .map_err(failed)?;
+        .map_err(&failed)?;
     for (source, name, shares) in lines {
         let color = Palette99::pick(source).stroke_width(2);
         // Steps: both ends of each bin at its height.
@@ -45,7 +45,7 @@ pub fn draw(tally: &Tally, path: &Path) -> Result<(), String> {
             .flat_map(|(bin, share)| [bin, bin + 1].map(|edge| (edge as f64 / BINS as f64, share)));
         chart
             .draw_series(LineSeries::new(steps, color))
-            .map_err(failed)?
+            .map_err(&failed)?
             .label(name)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color));
     }
@@ -54,6 +54,6 @@ pub fn draw(tally: &Tally, path: &Path) -> Result<(), String> {
         .background_style(WHITE)
         .border_style(BLACK)
         .draw()
-        .map_err(failed)?;
-    area.present().map_err(failed)
+        .map_err(&failed)?;
+    area.present().map_err(&failed)
 }

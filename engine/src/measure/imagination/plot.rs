@@ -1,6 +1,7 @@
 //! The picture: what still holds after so many imagined plies, along games and inside searches.
 
 use super::counts::{Counts, Depth, Share};
+use crate::measure::error::PlotError;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::io;
@@ -19,7 +20,7 @@ type Failure = DrawingAreaErrorKind<io::Error>;
 ///
 /// # Errors
 /// There is nothing to draw, or the file cannot be written.
-pub(super) fn draw(curves: &[(String, Counts)], path: &Path) -> Result<(), String> {
+pub(super) fn draw(curves: &[(String, Counts)], path: &Path) -> Result<(), PlotError> {
     let panels: [(&str, Of); 3] = [
         ("state exactly right", |depth| depth.state),
         ("legal moves exactly right", |depth| depth.legal),
@@ -40,7 +41,7 @@ pub(super) fn draw(curves: &[(String, Counts)], path: &Path) -> Result<(), Strin
         })
         .collect();
     if all.iter().all(|(_, lines)| lines.iter().all(Vec::is_empty)) {
-        return Err(format!("{}: too few states to plot", path.display()));
+        return Err(PlotError::Empty("too few states to plot"));
     }
     let paint = || {
         let area = SVGBackend::new(path, (1500 + LEGEND, 500)).into_drawing_area();
@@ -56,7 +57,7 @@ pub(super) fn draw(curves: &[(String, Counts)], path: &Path) -> Result<(), Strin
         }
         area.present()
     };
-    paint().map_err(|error: Failure| format!("{}: {error}", path.display()))
+    paint().map_err(PlotError::of_file(path))
 }
 
 fn panel(

@@ -2,6 +2,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::measure::MeasureError;
 use nn::evaluator::{Imagined, Step, Transition, grounded, is_true};
 use shakmaty::fen::Fen;
 use shakmaty::san::SanPlus;
@@ -13,17 +14,17 @@ use std::fmt::Write as _;
 ///
 /// # Errors
 /// A move is not legal, or the network failed.
-pub(super) fn line(
+pub fn line(
     game: &Game,
     moves: &[String],
     network: &dyn Transition,
     say: &mut dyn FnMut(String),
-) -> Result<(), String> {
+) -> Result<(), MeasureError> {
     let mut game = game.clone();
     // A line with an illegal move in it is refused before anything is shown.
     let mut line = game.clone();
     for text in moves {
-        line.play_uci(text).map_err(|why| why.to_string())?;
+        line.play_uci(text)?;
     }
     if moves.is_empty() {
         say("no moves: name some, as `e2e4 e7e5`".to_owned());
@@ -31,11 +32,12 @@ pub(super) fn line(
     let mut state = grounded(game.position());
     for text in moves {
         let before = game.position().clone();
-        let action = game.play_uci(text).map_err(|why| why.to_string())?;
+        let action = game.play_uci(text)?;
         say(heading(&before, action));
         let step = Step { state: &state, action: action.to_code(before.turn().is_black()) };
-        let answer = network.imagine(&[step]).map_err(|why| why.to_string())?.pop();
-        match answer.ok_or("the network answered nothing")? {
+        let answer = network.imagine(&[step])?.pop();
+        let silent = || MeasureError::Refused("the network answered nothing".to_owned());
+        match answer.ok_or_else(silent)? {
             Ok(imagined) => {
                 say(boards(&imagined.state, game.position()));
                 say(facts(&imagined, &game));

@@ -1,14 +1,15 @@
 //! The puzzles of a file that a measurement tries, and the bar that shows how far it is.
 
 use super::{Puzzle, read, spread};
+use crate::measure::MeasureError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
 use std::path::Path;
 
 /// At most `limit` of the puzzles of a file, spread evenly over it. Tells what it cannot read.
-pub(crate) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, String> {
-    let named = |error: std::io::Error| format!("{}: {error}", file.display());
-    let mut collection = read(&fs::read_to_string(file).map_err(named)?);
+pub(crate) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, MeasureError> {
+    let text = fs::read_to_string(file).map_err(MeasureError::of_file(file))?;
+    let mut collection = read(&text);
     for (line, why) in collection.skipped.iter().take(5) {
         eprintln!("{}, line {line}, is no puzzle: {why}", file.display());
     }
@@ -19,7 +20,7 @@ pub(crate) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, Str
         collection.puzzles = spread(collection.puzzles, limit);
     }
     if collection.puzzles.is_empty() {
-        return Err(format!("{}: no puzzles", file.display()));
+        return Err(MeasureError::Refused(format!("{}: no puzzles", file.display())));
     }
     Ok(collection.puzzles)
 }

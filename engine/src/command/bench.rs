@@ -1,0 +1,62 @@
+//! `mavka bench`: arguments and output of [`crate::measure::bench`].
+
+use super::{Failure, Sink};
+use crate::measure::bench::{self, Judge};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Arguments of `mavka bench`.
+#[derive(Args, Clone, Debug)]
+pub struct Bench {
+    /// Playouts for each position
+    #[arg(long, default_value_t = 2_000)]
+    nodes: u64,
+    /// Who judges: made-up values (fast, the same everywhere) or the network
+    #[arg(long, value_enum, default_value_t = Evaluator::Hashed)]
+    evaluator: Evaluator,
+    /// Network file for `--evaluator network`; the built-in network without it
+    #[arg(long)]
+    weights: Option<PathBuf>,
+    /// Search threads; the signature repeats with one only
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Evaluator {
+    Hashed,
+    Network,
+}
+
+impl Bench {
+    /// Searches and prints.
+    ///
+    /// # Errors
+    /// The network cannot be used, a position cannot be searched, or standard output is closed.
+    pub fn run(self) -> Result<(), Failure> {
+        let judge = match self.evaluator {
+            Evaluator::Hashed => Judge::Hashed,
+            Evaluator::Network => Judge::Network(self.weights),
+        };
+        let bench = bench::Bench { nodes: self.nodes, judge, threads: self.threads };
+        let mut out = Sink::default();
+        bench::run(&bench, &mut |line| out.say(line))?;
+        out.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_that_is_missing_is_a_failure() {
+        let bench = Bench {
+            nodes: 1,
+            evaluator: Evaluator::Network,
+            weights: Some("no/such/network".into()),
+            threads: 1,
+        };
+        assert!(bench.run().unwrap_err().to_string().contains("no/such/network"));
+    }
+}

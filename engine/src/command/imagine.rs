@@ -1,0 +1,149 @@
+//! `mavka imagine`: arguments and output of [`crate::measure::imagination`].
+
+use super::words::read_position;
+use super::{Failure, Sink};
+use crate::measure::MeasureError;
+use crate::measure::imagination::counts::Survey;
+use crate::measure::imagination::show;
+use clap::Args;
+use nn::evaluator::cpu::CpuEvaluator;
+use nn::precision::Arithmetic;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Arguments of `mavka imagine`.
+#[derive(Args, Debug)]
+pub struct Imagine {
+    /// The position to start from, in quotes; `startpos` for the initial one
+    #[arg(required_unless_present = "measure")]
+    fen: Option<String>,
+    /// Moves to imagine one after the other, each from the board imagined before
+    moves: Vec<String>,
+    /// Count instead how far imagination holds: over the held-out games of these data files
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "fen")]
+    measure: Vec<PathBuf>,
+    /// Stretches of games of each file and kind of chess
+    #[arg(long, default_value = "500", value_name = "N", requires = "measure")]
+    stretches: NonZeroUsize,
+    /// Plies imagined of each
+    #[arg(long, default_value = "10", value_name = "N", requires = "measure")]
+    depth: NonZeroUsize,
+    /// Also search from the first so many stretches of each
+    #[arg(long, default_value_t = 0, value_name = "N", requires = "measure")]
+    searches: usize,
+    /// Simulations of each search
+    #[arg(long, default_value = "400", value_name = "N", requires = "measure")]
+    nodes: NonZeroUsize,
+    /// Draw what holds at which depth into this SVG
+    #[arg(long, value_name = "FILE", requires = "measure")]
+    plot: Option<PathBuf>,
+    /// Network file; the built-in network without it
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Of the network's products: auto (the fastest this CPU has), single or bf16
+    #[arg(long, default_value = "auto")]
+    arithmetic: Arithmetic,
+    /// Castling as king takes rook
+    #[arg(long)]
+    chess960: bool,
+}
+
+impl Imagine {
+    /// Shows or measures.
+    ///
+    /// # Errors
+    /// The position, a move, the network or a file is refused, or standard output is closed.
+    pub fn run(self) -> Result<(), Failure> {
+        let mut out = Sink::default();
+        self.write(&mut |line| out.say(line))?;
+        out.end()
+    }
+
+    fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
+        let network = crate::play::network::load(self.weights.as_deref())?;
+        let evaluator = Arc::new(CpuEvaluator::new(&network, self.arithmetic));
+        if let Some(fen) = &self.fen {
+            let game = read_position(fen, self.chess960)?;
+            return show::line(&game, &self.moves, &*evaluator, say);
+        }
+        say(format!("network {}", network.hash));
+        let survey = Survey {
+            files: self.measure.clone(),
+            stretches: self.stretches.get(),
+            depth: self.depth.get(),
+            searches: self.searches,
+            nodes: self.nodes.get() as u64,
+            plot: self.plot.clone(),
+        };
+        survey.run(&evaluator, say)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cli;
+    use super::*;
+    use clap::{CommandFactory, FromArgMatches};
+    use nn::data::record::{Format, Header, MavgGame};
+    use nn::data::{Game, GameWriter};
+    use shakmaty::Chess;
+
+    fn print(words: &[&str]) -> Result<String, String> {
+        let words = ["mavka", "imagine"].iter().chain(words);
+        let matches = Cli::command().try_get_matches_from(words).map_err(|why| why.to_string())?;
+        let (_, own) = matches.subcommand().expect("imagine");
+        let mut out = String::new();
+        let imagine = Imagine::from_arg_matches(own).expect("arguments");
+        imagine.write(&mut |line| out += &format!("{line}\n")).map_err(|why| why.to_string())?;
+        Ok(out)
+    }
+
+    #[test]
+    fn a_line_is_shown_move_by_move() {
+        let text = print(&["startpos", "e2e4", "e7e5", "g1f3"]).unwrap();
+        for heading in ["1. e4", "1... e5", "2. Nf3"] {
+            assert!(text.contains(heading), "{text}");
+        }
+        assert_eq!(text.matches("   imagined   ").count(), 3, "{text}");
+        let castled = print(&["r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "--chess960", "e1h1"]);
+        assert!(castled.unwrap().contains("O-O"));
+    }
+
+    #[test]
+    fn what_cannot_be_imagined_is_told() {
+        assert!(print(&[]).is_err());
+        assert!(print(&["nonsense"]).unwrap_err().contains("not a FEN"));
+        assert!(print(&["startpos", "e2e5"]).unwrap_err().contains("move 1, `e2e5`"));
+        assert!(print(&["--measure", "no-such-file"]).unwrap_err().contains("no-such-file"));
+        assert!(print(&["startpos", "--nodes", "0"]).is_err());
+    }
+
+    #[test]
+    fn a_file_is_measured_by_depth() {
+        let of = |end: &str| {
+            let name = format!("mavka-imagine-{}.{end}", std::process::id());
+            std::env::temp_dir().join(name).to_str().unwrap().to_owned()
+        };
+        let (games, plot) = (of("mavg.zst"), of("svg"));
+        let mut writer = GameWriter::create(games.as_ref(), Format::Mavg).unwrap();
+        for number in 0..51 {
+            let mut game = MavgGame::new(Header::new(Chess::default(), number == 50, 2));
+            for _ in 0..4 {
+                game.push(0, (3, 3), 20, &[64; 20]).unwrap();
+            }
+            writer.write(&Game::Mavg(game)).unwrap();
+        }
+        writer.finish_file().unwrap();
+        let words = ["--measure", &games, "--depth", "3", "--searches", "1", "--nodes", "200"];
+        let text = print(&[&words[..], &["--plot", &plot]].concat());
+        let drawn = std::fs::read_to_string(&plot).unwrap_or_default();
+        for path in [&games, &plot] {
+            let _ = std::fs::remove_file(path);
+        }
+        let text = text.unwrap();
+        assert!(text.contains("standard") && text.contains("Chess960"), "{text}");
+        assert!(text.contains("in games") && text.contains("in searches"), "{text}");
+        assert!(drawn.contains("<svg") && drawn.contains("legal moves"), "{drawn}");
+    }
+}

@@ -1,0 +1,31 @@
+//! `mavka perft`: arguments and output of [`crate::measure::perft`].
+
+use super::words::read_position;
+use super::{Failure, Sink};
+use crate::measure::perft::divide;
+use clap::Args;
+
+/// Arguments of `mavka perft`.
+#[derive(Args)]
+pub struct Perft {
+    /// The position, in quotes; `startpos` for the initial one
+    fen: String,
+    /// Plies to look ahead
+    depth: u32,
+    /// Castling as king takes rook
+    #[arg(long)]
+    chess960: bool,
+}
+
+impl Perft {
+    /// Counts and prints.
+    ///
+    /// # Errors
+    /// The position is refused, or standard output is closed.
+    pub fn run(self) -> Result<(), Failure> {
+        let game = read_position(&self.fen, self.chess960)?;
+        let mut out = Sink::default();
+        divide(&game, self.depth, &|| false, &mut |line| out.say(line));
+        out.end()
+    }
+}

@@ -1,0 +1,125 @@
+//! What keeps a measurement from its figures: each error names the file, position or device it is about.
+
+use crate::chess::game::GameError;
+use crate::play::network::NetworkError;
+use nn::EvalError;
+use nn::data::DataError;
+use plotters::drawing::DrawingAreaErrorKind;
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why nothing, or no more, was measured.
+#[derive(Debug)]
+pub enum MeasureError {
+    /// A position or a move is refused.
+    Game(GameError),
+    /// The network cannot be used.
+    Network(NetworkError),
+    /// The network or its device failed.
+    Evaluation(EvalError),
+    /// The data cannot be used.
+    Data(DataError),
+    /// A file cannot be read or written.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        why: io::Error,
+    },
+    /// The picture cannot be drawn.
+    Plot(PlotError),
+    /// What was asked for cannot be measured, in words.
+    Refused(String),
+}
+
+impl MeasureError {
+    /// Of this file.
+    pub fn of_file(path: &Path) -> impl FnOnce(io::Error) -> MeasureError {
+        let path = path.to_owned();
+        |why| MeasureError::File { path, why }
+    }
+}
+
+impl fmt::Display for MeasureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MeasureError::Game(why) => why.fmt(f),
+            MeasureError::Network(why) => why.fmt(f),
+            MeasureError::Evaluation(why) => why.fmt(f),
+            MeasureError::Data(why) => why.fmt(f),
+            MeasureError::File { path, why } => write!(f, "{}: {why}", path.display()),
+            MeasureError::Plot(why) => why.fmt(f),
+            MeasureError::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+impl Error for MeasureError {}
+
+impl From<GameError> for MeasureError {
+    fn from(why: GameError) -> MeasureError {
+        MeasureError::Game(why)
+    }
+}
+
+impl From<NetworkError> for MeasureError {
+    fn from(why: NetworkError) -> MeasureError {
+        MeasureError::Network(why)
+    }
+}
+
+impl From<EvalError> for MeasureError {
+    fn from(why: EvalError) -> MeasureError {
+        MeasureError::Evaluation(why)
+    }
+}
+
+impl From<DataError> for MeasureError {
+    fn from(why: DataError) -> MeasureError {
+        MeasureError::Data(why)
+    }
+}
+
+impl From<PlotError> for MeasureError {
+    fn from(why: PlotError) -> MeasureError {
+        MeasureError::Plot(why)
+    }
+}
+
+/// Why there is no picture.
+#[derive(Debug)]
+pub enum PlotError {
+    /// There is nothing to draw.
+    Empty(&'static str),
+    /// The file with the figures cannot be read, in words.
+    Figures(String),
+    /// The file of the picture cannot be written.
+    File {
+        /// The picture.
+        path: PathBuf,
+        /// What the system says.
+        why: DrawingAreaErrorKind<io::Error>,
+    },
+}
+
+impl PlotError {
+    /// Of this picture.
+    pub fn of_file(path: &Path) -> impl Fn(DrawingAreaErrorKind<io::Error>) -> PlotError {
+        let path = path.to_owned();
+        move |why| PlotError::File { path: path.clone(), why }
+    }
+}
+
+impl fmt::Display for PlotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlotError::Empty(what) => f.write_str(what),
+            PlotError::Figures(why) => f.write_str(why),
+            PlotError::File { path, why } => write!(f, "{}: {why}", path.display()),
+        }
+    }
+}
+
+impl Error for PlotError {}
