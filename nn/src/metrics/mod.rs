@@ -6,10 +6,12 @@
 //! and wrong together. Paper 000 must do so too, for its F1 is below both precision and recall.
 
 mod interval;
+mod leaf_fit;
 mod scores;
 mod sums;
 
 pub use interval::{Z95, wilson};
+pub use leaf_fit::{Estimates, LeafFit};
 pub use scores::{kendall_tau_b, mean_error, rank_of, regret};
 pub use sums::{BINS, Calibration, Counts, Mean};
 
@@ -51,6 +53,13 @@ pub struct Metrics {
     pub action_tau: Mean,
     /// Absolute error of the action values: the mean over those known of a position.
     pub action_error: Mean,
+    /// Signed error of the action value of the labelled best move: predicted minus known, where all of the
+    /// moves' values are known.
+    pub best_move_bias: Mean,
+    /// The same, the mean over the other moves.
+    pub other_moves_bias: Mean,
+    /// What a leaf's value is best read off, where all action values are known.
+    pub leaf: LeafFit,
     /// The choice among the moves found legal is legal: paper 000's "best action legal". Like the lists
     /// of moves, only where the game goes on.
     pub best_legal: Mean,
@@ -126,8 +135,29 @@ impl Metrics {
             }
         }
         self.action_error.add(mean_error(answer.action_values, known).unwrap_or(f64::NAN));
+        self.add_bias(example, answer);
         self.add_state(example, answer);
         self.add_imagined(example, answer);
+    }
+
+    /// Signed errors, where every move's value is known.
+    fn add_bias(&mut self, example: &Example, answer: &Answer<'_>) {
+        let (predicted, known) = (answer.action_values, example.action_values.as_slice());
+        let whole = !known.is_empty()
+            && known.len() == predicted.len()
+            && known.iter().all(|value| value.is_finite());
+        let (true, Some(best)) = (whole, example.best.map(usize::from)) else { return };
+        let mut others = Mean::default();
+        for (index, (predicted, known)) in predicted.iter().zip(known).enumerate() {
+            let mean = if index == best { &mut self.best_move_bias } else { &mut others };
+            mean.add(f64::from(predicted - known));
+        }
+        self.other_moves_bias.add(others.get().unwrap_or(f64::NAN));
+        let estimates =
+            answer.value.and_then(|value| Estimates::of(value, predicted, answer.policy));
+        if let Some(estimates) = estimates {
+            self.leaf.add(estimates, example.value);
+        }
     }
 
     fn add_state(&mut self, example: &Example, answer: &Answer<'_>) {
@@ -174,12 +204,13 @@ impl Metrics {
         for ((_, _, mine), (_, _, theirs)) in self.means_mut().into_iter().zip(other.means_mut()) {
             mine.merge(theirs);
         }
+        self.leaf.merge(&other.leaf);
         self.value_calibration.merge(&other.value_calibration);
         self.result_calibration.merge(&other.result_calibration);
     }
 
     /// All means in the order of the table: those of the same positions side by side.
-    fn means_mut(&mut self) -> [(&'static str, Unit, &mut Mean); 20] {
+    fn means_mut(&mut self) -> [(&'static str, Unit, &mut Mean); 22] {
         let [policy1, policy3, policy5] = &mut self.policy_top;
         let [action1, action3, action5] = &mut self.action_top;
         [
@@ -194,6 +225,8 @@ impl Metrics {
             ("policy tau-b", Unit::Correlation, &mut self.policy_tau),
             ("action value tau-b", Unit::Correlation, &mut self.action_tau),
             ("action value error", Unit::Probability, &mut self.action_error),
+            ("best move bias", Unit::Probability, &mut self.best_move_bias),
+            ("other moves bias", Unit::Probability, &mut self.other_moves_bias),
             ("best action legal", Unit::Share, &mut self.best_legal),
             ("move list precision", Unit::Share, &mut self.precision),
             ("move list recall", Unit::Share, &mut self.recall),
@@ -220,6 +253,14 @@ impl Metrics {
             },
             count: mean.count(),
         });
+        let leaf = ["state value bias", "max Q bias", "mean Q bias"];
+        let leaf = leaf.into_iter().zip(&self.leaf.bias).map(|(name, mean)| Row {
+            name,
+            unit: Unit::Probability,
+            value: mean.get(),
+            interval: mean.interval(),
+            count: mean.count(),
+        });
         let calibrations = [
             ("value calibration", &self.value_calibration),
             ("result calibration", &self.result_calibration),
@@ -231,7 +272,7 @@ impl Metrics {
             interval: None,
             count: calibration.count(),
         });
-        means.into_iter().chain(calibrations).collect()
+        means.into_iter().chain(leaf).chain(calibrations).collect()
     }
 }
 

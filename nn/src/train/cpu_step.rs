@@ -191,7 +191,7 @@ pub(super) mod tests {
             dynamic_bias: Some(DynamicBiasConfig { channels: 2, hidden: 6, rank: 3 }),
         };
         let layout = Layout::new(&config);
-        let loss = LossConfig { regret: 5.0, ..LossConfig::default() };
+        let loss = LossConfig { regret: 5.0, best_action_alone: 0.3, ..LossConfig::default() };
         let mut params = layout.init(3);
         // Open the closed branches, or most gradients would be zero.
         for (i, p) in params.iter_mut().enumerate() {

@@ -95,6 +95,7 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         let named = |column: &Column| (format!("{name} {}", column.name()), column.metrics);
         sets.extend(table.columns.iter().map(named));
         say(format!("\n{table}"));
+        table.columns.iter().filter_map(leaf_line).for_each(&mut *say);
         csv += &table.csv();
     }
     let chosen = match &args.puzzles {
@@ -137,6 +138,23 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         fs::write(path, csv).map_err(MeasureError::of_file(path))?;
     }
     Ok(())
+}
+
+/// What a search's leaf value is best read off: the fit over one set, and the error of each estimate alone.
+fn leaf_line(column: &Column) -> Option<String> {
+    let leaf = &column.metrics.leaf;
+    let [state, best, mean] = leaf.weights()?;
+    let error = |weights| Some(100.0 * leaf.error(weights)?);
+    Some(format!(
+        "{}: value = {state:.2} V {best:+.2} max Q {mean:+.2} mean Q; root mean squared error {:.2} % \
+         (V {:.2}, max Q {:.2}, mean Q {:.2}, half V half max Q {:.2})",
+        column.name(),
+        error([state, best, mean])?,
+        error([1.0, 0.0, 0.0])?,
+        error([0.0, 1.0, 0.0])?,
+        error([0.0, 0.0, 1.0])?,
+        error([0.5, 0.5, 0.0])?,
+    ))
 }
 
 const STATE: &str = "MAV(s)";

@@ -178,15 +178,13 @@ impl Host {
             self.regrets[p * k..][..regrets.len()].copy_from_slice(&regrets);
             count(Loss::Regret);
         }
+        let share = config.action_share(example);
         let known = example.action_values.iter().filter(|v| v.is_finite()).count();
         for (i, value) in example.action_values.iter().enumerate() {
             if value.is_finite() {
                 self.actions.0[p * k + i] = Buckets::step(*value) as i32;
-                self.actions.1[p * k + i] = 1.0 / known as f32;
+                self.actions.1[p * k + i] = share / known as f32;
             }
-        }
-        if known > 0 {
-            count(Loss::Actions);
         }
         if example.value.is_finite() {
             (self.value.0[p], self.value.1[p]) = (Buckets::step(example.value) as i32, 1.0);
@@ -217,6 +215,9 @@ impl Host {
             }
             self.moved[p] = 1.0;
             count(Loss::Transition);
+        }
+        if known > 0 {
+            self.counts.parts[Loss::Actions as usize].count += f64::from(share);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The losses by name, their weights, and their sums over examples.
 
+use crate::data::Example;
 use serde::{Deserialize, Serialize};
 
 /// Weights of the losses and shapes of their targets.
@@ -14,6 +15,9 @@ pub struct LossConfig {
     pub terminal: f32,
     pub legality: f32,
     pub transition: f32,
+    /// Weight of the action loss where the best move's value alone is known (PVGR1), beside 1 where all
+    /// moves' are: such labels teach the value of a move given that it is best.
+    pub best_action_alone: f32,
     /// Share of the labelled best move in the policy target; the rest follows a softmax of the
     /// action values where all are known.
     pub best_share: f32,
@@ -34,6 +38,7 @@ impl Default for LossConfig {
             terminal: 0.1,
             legality: 1.5,
             transition: 0.5,
+            best_action_alone: 1.0,
             best_share: 0.7,
             policy_temperature: 0.02,
             bucket_deviation: 0.75,
@@ -64,6 +69,14 @@ impl Loss {
 }
 
 impl LossConfig {
+    /// What an example weighs in the action loss: [`LossConfig::best_action_alone`] where one of several
+    /// moves' values is known, else 1.
+    #[must_use]
+    pub fn action_share(&self, example: &Example) -> f32 {
+        let known = example.action_values.iter().filter(|v| v.is_finite()).count();
+        if known == 1 && example.moves.len() > 1 { self.best_action_alone } else { 1.0 }
+    }
+
     /// The weights, in the order of [`Loss`].
     #[must_use]
     pub fn weights(&self) -> [f32; LOSSES] {
@@ -104,10 +117,15 @@ impl LossSums {
 
     /// Takes in one example's loss, if it has the label.
     pub(super) fn count(&mut self, loss: Loss, value: Option<f64>) {
+        self.count_share(loss, value, 1.0);
+    }
+
+    /// The same for an example that weighs `share` in this loss.
+    pub(super) fn count_share(&mut self, loss: Loss, value: Option<f64>, share: f32) {
         if let Some(value) = value {
             let part = &mut self.parts[loss as usize];
-            part.sum += value;
-            part.count += 1.0;
+            part.sum += value * f64::from(share);
+            part.count += f64::from(share);
         }
     }
 
