@@ -13,15 +13,17 @@ use crate::{
 /// playouts itself), or if a compaction took edges or a block from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Audit {
-    /// Nodes within reach of the root, and those of them with edges.
+    /// Nodes within reach of the root.
     pub nodes: u64,
+    /// Those of them with edges.
     pub expanded: u64,
     /// Nodes whose result is proven.
     pub proven: u64,
     /// Bytes of those nodes and their edges, garbage left out.
     pub bytes: u64,
-    /// Virtual counts still on nodes, and claims nobody holds: 0 between runs.
+    /// Virtual counts still on nodes: 0 between runs.
     pub in_flight: u64,
+    /// Claimed nodes that no worker holds: 0 between runs.
     pub claimed: u64,
     /// Expanded nodes with fewer visits than the law asks: 0 always.
     pub below_law: u64,

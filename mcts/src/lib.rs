@@ -1,31 +1,41 @@
 //! Lock-free Monte-Carlo tree search over any [`World`]: no chess, no tensors, no unsafe code.
 //!
-//! One **playout** is three steps:
+//! A [`Searcher`] owns a tree. Its workers do **playouts**, a minibatch at a time, in four stages:
 //!
-//! 1. **Select** (`select`): clone the root's state and walk down, at each expanded node along the
-//!    edge with the highest PUCT score (`puct`), stepping the state, to a node nobody has evaluated.
-//!    One compare-exchange claims it. Virtual counts go on the path, most at the leaf, so that the next
-//!    descent looks elsewhere.
-//! 2. **Evaluate** (`worker`): a worker gathers a minibatch of claimed leaves and asks the world about
-//!    all of them at once. The batch is cut short rather than waited for, and is one leaf while the
-//!    tree is small.
-//! 3. **Back up** (`backup`): the leaf's edges are published; its value is added to every node of the
-//!    path, flipped at each ply; the virtual counts come off in the same add. A game's end is a proof,
-//!    and proofs travel up: one lost child wins, all children won loses.
+//! 1. **Select** (`select`): clone the root's state and walk down, at each expanded node along the edge
+//!    with the highest PUCT score (`puct`), stepping the state, to a node that nobody has evaluated. One
+//!    compare-exchange claims it. Virtual counts go on the path, most at the leaf, so that the next
+//!    descent looks elsewhere. A minibatch is one leaf while the tree is small, and it is cut short
+//!    rather than waited for.
+//! 2. **Evaluate** (`worker`): ask the world about all leaves of the minibatch at once.
+//! 3. **Expand** (`worker`): publish the edges of each leaf.
+//! 4. **Back up** (`backup`): add each leaf's value to every node of its path, flipped at each ply; the
+//!    virtual counts come off in the same add. A game's end is a proof, and proofs travel up: one lost
+//!    child wins, all children won loses.
 //!
-//! **The tree** (`tree`, `node`) is one reservation of 32-byte cells, all atomic words, addressed
-//! by 32-bit indices: a node is one cell, its edges a block, a child exists once it is visited. A
-//! chess position takes about 320 bytes. Workers append; when the memory is full they stop, compact the
-//! tree in place (`compact`), keeping what was visited most, and go on. So a search may last for ever
-//! in any memory. Re-rooting is one assignment; what it cuts off is freed by the next compaction.
+//! **The tree** (`tree`, `node`) is one reservation of 32-byte cells, all atomic words, addressed by
+//! 32-bit indices. A node is one cell, its edges are a block of cells, a child exists once it is visited.
+//! A chess position takes about 320 bytes. Workers append. When the memory is full they stop, compact the
+//! tree in place (`compact`), keeping what was visited most, and go on. So a search may last for ever in
+//! any memory. Re-rooting is one assignment; what it cuts off is freed by the next compaction.
 //!
-//! **Lock-free** means: selection, expansion and backup hold no lock and wait for no flag. A node's
-//! state only moves forward, Fresh, Claimed, then Expanded, Terminal, Refused or OutOfMemory; a descent that
-//! meets a claimed leaf undoes itself (a collision). A worker that finds nothing to do sleeps until
+//! **Lock-free** means: selection, expansion and backup hold no lock and wait for no flag. The state of a
+//! node only moves forward: Fresh, Claimed, then Expanded, Terminal, Refused or OutOfMemory. A descent
+//! that meets a claimed leaf undoes itself (a collision). A worker that finds nothing to do sleeps until
 //! another has backed something up, a millisecond at most.
 //!
 //! **Values** belong to the side to move of their own state; [`Wdl::flip`] is the only change of sign.
 //! Scores are win probabilities in [0, 1].
+//!
+//! **The files**, from the ground up; none uses a file further down this list:
+//!
+//! | files | about |
+//! |---|---|
+//! | `value`, `world`, `params`, `rng` | values, what a game must offer, all constants, seeded dice |
+//! | `node`, `tree`, `compact`, `audit` | one node's words, the arena, room in it, its books |
+//! | `puct`, `root`, `stats`, `control`, `job`, `select`, `backup` | formulas; the root's moves and lines; counters; what passes between search and caller; what workers share; the ways down and up |
+//! | `worker`, `pool`, `search` | one thread's minibatches, the threads, the [`Searcher`] |
+//! | `toy` | games for tests |
 //!
 //! ```
 //! use mcts::{Params, Patient, Searcher, toy::Nim};

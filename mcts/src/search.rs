@@ -27,6 +27,7 @@ pub struct Outcome<A, E> {
     pub best: Option<A>,
     /// Expected reply, for `ponder`.
     pub ponder: Option<A>,
+    /// What ended the search early, if the world failed.
     pub error: Option<E>,
 }
 
@@ -49,6 +50,22 @@ struct FormerRoot {
 }
 
 /// A tree inside a fixed memory budget, reused from move to move.
+///
+/// # Examples
+/// ```
+/// use mcts::{Ancestor, Params, Patient, Searcher, World, toy::Nim};
+///
+/// let mut heaps = [3, 4, 5];
+/// let mut searcher = Searcher::new(Params::default(), 1 << 20);
+/// searcher.set_root(heaps);
+/// let outcome = searcher.run(&Nim, 1, Some(200), &Patient);
+///
+/// // The next search keeps what this one knows of the move played.
+/// let best = outcome.best.expect("stones are left");
+/// Nim.step(&mut heaps, best);
+/// let kept = searcher.reroot(heaps, Ancestor::Root, &[best]);
+/// assert_eq!(kept, outcome.snapshot.lines[0].visits);
+/// ```
 pub struct Searcher<W: World> {
     params: Params,
     tree: Tree,

@@ -99,10 +99,12 @@ impl World for Nim {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TicTacToe;
 
-/// Squares of the mover and of the opponent, one bit each.
+/// A position of tic-tac-toe: one bit per square, in octal one digit per row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Board {
+    /// Squares of the side to move.
     pub mine: u16,
+    /// Squares of the opponent.
     pub theirs: u16,
 }
 
@@ -132,12 +134,14 @@ fn has_line(squares: u16) -> bool {
     [0o700, 0o070, 0o007, 0o444, 0o222, 0o111, 0o421, 0o124].iter().any(|line| line & !squares == 0)
 }
 
-/// A game without end: every state has `edges` moves and a hashed value, about one answer in
-/// `refuse_one_in` is refused (0 = none), one in `end_one_in` steps ends on the path (0 = none).
+/// A game without end, where every state has as many moves and a hashed value.
 #[derive(Clone, Copy, Debug)]
 pub struct Wide {
+    /// Moves of every state.
     pub edges: u16,
+    /// About one answer in so many is refused; 0 = none.
     pub refuse_one_in: u64,
+    /// About one step in so many ends the game on its path; 0 = none.
     pub end_one_in: u64,
 }
 
@@ -197,6 +201,7 @@ pub struct Faulty<W> {
 }
 
 impl<W> Faulty<W> {
+    /// `world`, until it has answered `after` minibatches.
     pub fn new(world: W, fault: Fault, after: u64) -> Self {
         Faulty { world, fault, left: AtomicU64::new(after) }
     }

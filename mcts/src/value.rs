@@ -1,17 +1,23 @@
-//! Values and their perspective. Every value in the house belongs to the **side to move of its own
-//! state**; [`Wdl::flip`] is the only change of sign.
+//! Values and their perspective. Every value belongs to the **side to move of its own state**;
+//! [`Wdl::flip`] is the only change of sign.
 
 /// Probabilities of win, draw and loss for the side to move; they sum to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wdl {
+    /// Probability that the side to move wins.
     pub win: f32,
+    /// Probability of a draw.
     pub draw: f32,
+    /// Probability that the side to move loses.
     pub loss: f32,
 }
 
 impl Wdl {
+    /// The side to move has won.
     pub const WIN: Wdl = Wdl { win: 1.0, draw: 0.0, loss: 0.0 };
+    /// A draw.
     pub const DRAW: Wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
+    /// The side to move has lost.
     pub const LOSS: Wdl = Wdl { win: 0.0, draw: 0.0, loss: 1.0 };
 
     /// The same outcome as the opponent sees it.

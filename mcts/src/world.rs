@@ -4,7 +4,46 @@
 use crate::value::Wdl;
 use std::error::Error;
 
-/// A game with an evaluator. Shared by all workers of a search.
+/// A game with an evaluator. All workers of a search share it.
+///
+/// # Examples
+/// Take one or two stones from a heap; who takes the last one wins.
+///
+/// ```
+/// use mcts::{Edge, Leaf, Params, Patient, Searcher, Wdl, World};
+/// use std::convert::Infallible;
+///
+/// struct Heap;
+///
+/// impl World for Heap {
+///     type State = u32;
+///     type Action = u16;
+///     type Error = Infallible;
+///
+///     fn step(&self, stones: &mut u32, taken: u16) -> Option<Wdl> {
+///         *stones -= u32::from(taken);
+///         None
+///     }
+///
+///     fn evaluate(&self, leaves: &[&u32]) -> Result<Vec<Leaf<u16>>, Infallible> {
+///         let leaf = |&&stones: &&u32| {
+///             if stones == 0 {
+///                 return Leaf::Over(Wdl::LOSS);
+///             }
+///             let moves = stones.min(2);
+///             let policy = 1.0 / moves as f32;
+///             let edges = (1..=moves as u16).map(|action| Edge { action, policy, q: 0.5 });
+///             Leaf::Open { value: Wdl::DRAW, edges: edges.collect() }
+///         };
+///         Ok(leaves.iter().map(leaf).collect())
+///     }
+/// }
+///
+/// let mut searcher = Searcher::new(Params::default(), 1 << 20);
+/// searcher.set_root(7);
+/// let outcome = searcher.run(&Heap, 1, Some(500), &Patient);
+/// assert_eq!(outcome.best, Some(1), "with six stones the opponent is lost");
+/// ```
 pub trait World: Send + Sync {
     /// A position, a predicted board or a latent: search never looks inside. The tree does not keep
     /// states; each descent clones the root's and steps it along the path.
@@ -35,7 +74,12 @@ pub trait World: Send + Sync {
 #[derive(Clone, Debug)]
 pub enum Leaf<A> {
     /// The game goes on: value for the side to move, and its edges.
-    Open { value: Wdl, edges: Vec<Edge<A>> },
+    Open {
+        /// For the side to move.
+        value: Wdl,
+        /// One per legal move, at least one.
+        edges: Vec<Edge<A>>,
+    },
     /// The game is over in this state whatever the path (mate, stalemate): kept as terminal.
     Over(Wdl),
     /// The model's answer was no state at all: value minus infinity, never chosen again
@@ -46,6 +90,7 @@ pub enum Leaf<A> {
 /// One legal move of an evaluated state.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge<A> {
+    /// Its label.
     pub action: A,
     /// The model's own policy, sums to 1 over the edges.
     pub policy: f32,
