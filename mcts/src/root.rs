@@ -26,14 +26,15 @@ pub struct Line<A> {
     pub prior: f32,
 }
 
-/// How the visits of a search are spread over the root's moves.
+/// How the visits of a search are spread over the root's moves. Moves that are proven lost, and those
+/// whose state was refused, are out of the race: they will not be played while there is another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Race {
     /// Visits of the most visited move.
     pub first: u64,
     /// Visits of the next one.
     pub second: u64,
-    /// Moves that may be played.
+    /// Moves in the race.
     pub moves: usize,
 }
 
@@ -219,18 +220,24 @@ fn best_reply(tree: &Tree, at: u32, rule: FinalMove) -> Option<Candidate> {
 
 /// How the visits are spread over the root's moves.
 pub fn race(tree: &Tree, root_policy: &RootPolicy) -> Race {
-    let meta = tree.root().meta();
     let mut race = Race::default();
-    if meta.state() == NodeState::Expanded {
-        for (at, edge) in tree.edges(meta.edges()).iter().enumerate() {
-            if !root_policy.allows(at) {
-                continue;
-            }
-            race.moves += 1;
-            let visits = edge.child().map_or(0, |child| tree.node(child).stats().visits);
-            race.second = race.second.max(visits.min(race.first));
-            race.first = race.first.max(visits);
+    let meta = tree.root().meta();
+    if meta.state() != NodeState::Expanded {
+        return race;
+    }
+    for (at, edge) in tree.edges(meta.edges()).iter().enumerate() {
+        let child = edge.child().map(|child| tree.node(child));
+        let lost = child.is_some_and(|child| {
+            let meta = child.meta();
+            meta.state() == NodeState::Refused || matches!(meta.proof(), Some(Proof::Win(_)))
+        });
+        if lost || !root_policy.allows(at) {
+            continue;
         }
+        let visits = child.map_or(0, |child| child.stats().visits);
+        race.moves += 1;
+        race.second = race.second.max(visits.min(race.first));
+        race.first = race.first.max(visits);
     }
     race
 }
@@ -238,7 +245,10 @@ pub fn race(tree: &Tree, root_policy: &RootPolicy) -> Race {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{ArenaChunk, RankedEdge};
+    use crate::{
+        node::Fixed,
+        tree::{ArenaChunk, RankedEdge},
+    };
 
     fn candidate(visits: u64, q: f32, proof: Option<Proof>) -> Candidate {
         let value = Wdl::from_score_and_draw(q, 0.0);
@@ -248,6 +258,33 @@ mod tests {
     fn sorted(mut moves: Vec<Candidate>, rule: FinalMove) -> Vec<(u64, Option<Proof>)> {
         moves.sort_by(|a, b| a.order(b, rule));
         moves.iter().map(|c| (c.visits, c.proof)).collect()
+    }
+
+    #[test]
+    fn moves_proven_lost_and_refused_are_out_of_the_race() {
+        let tree = Tree::new(1 << 20);
+        let mut chunk = ArenaChunk::default();
+        let ranked = [0u16, 1, 2, 3, 4].map(|action| RankedEdge { action, prior: 0.2, q: 0.5 });
+        let block = tree.alloc_edges(&mut chunk, &ranked).unwrap();
+        let expanded = tree.root().meta().with_edges(block).with_state(NodeState::Expanded);
+        tree.root().publish(expanded);
+        let edges = tree.edges(block);
+        for (at, visits) in [(0, 50), (1, 6), (2, 9), (3, 20)] {
+            let child = tree.node(tree.visit(&edges, at, &mut chunk).unwrap());
+            (0..visits).for_each(|_| child.back_up(Fixed::new(Wdl::DRAW), 0));
+        }
+        let race = || super::race(&tree, &RootPolicy::default());
+        assert_eq!(race(), Race { first: 50, second: 20, moves: 5 });
+        let child = |at| tree.node(edges.get(at).child().unwrap());
+        // A mate refutes the leader, and the second was no position.
+        let terminal = child(0).meta().with_state(NodeState::Terminal);
+        child(0).publish(terminal.with_proof(Some(Proof::Win(3))));
+        child(3).publish(child(3).meta().with_state(NodeState::Refused));
+        assert_eq!(race(), Race { first: 9, second: 6, moves: 3 });
+        for at in [1, 2] {
+            child(at).publish(terminal.with_proof(Some(Proof::Win(1))));
+        }
+        assert_eq!(race(), Race { first: 0, second: 0, moves: 1 }, "the one not looked at yet");
     }
 
     #[test]
