@@ -39,7 +39,8 @@ pub struct Params {
     /// Dynamic virtual counts of paper 000, section 3.2; None = static count of `static_virtual`.
     /// Paper: least count 2, greatest from 8. 1..=64 each.
     pub dynamic_virtual: Option<VirtualCounts>,
-    /// Raise the greatest count with the simulations of the search by the table of paper 000, App. A.3.
+    /// Double the greatest count from 1,000 simulations of a search on, and again from 2,000 on, as the
+    /// table of paper 000, App. A.3 does.
     pub adapt_virtual: bool,
     /// Paper 000, App. A.3: 10, the baseline it beats. 1..=64.
     pub static_virtual: u32,

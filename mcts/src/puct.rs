@@ -2,7 +2,7 @@
 //! no tree, so each can be checked by hand.
 
 use crate::{
-    params::{Params, VirtualCounts, VirtualValue},
+    params::{MAX_VIRTUAL, Params, VirtualCounts, VirtualValue},
     tree::RankedEdge,
     world::Edge,
 };
@@ -159,12 +159,13 @@ pub fn virtual_count(depth: usize, leaf: usize, counts: VirtualCounts) -> u32 {
     counts.min.max(counts.max.checked_shr((leaf - depth) as u32).unwrap_or(0))
 }
 
-/// n_max for a search of `simulations`, by the table of paper 000, App. A.3.
-pub fn n_max_for(simulations: u64) -> u32 {
+/// By how much the greatest virtual count of a search of so many `simulations` exceeds that of a small
+/// one: the table of paper 000, App. A.3 (8, from 1,000 on 16, from 2,000 on 32).
+fn virtual_growth(simulations: u64) -> u32 {
     match simulations {
-        0..=999 => 8,
-        1000..=1999 => 16,
-        _ => 32,
+        0..=999 => 1,
+        1000..=1999 => 2,
+        _ => 4,
     }
 }
 
@@ -172,7 +173,8 @@ pub fn n_max_for(simulations: u64) -> u32 {
 pub fn virtual_counts(simulations: u64, params: &Params) -> VirtualCounts {
     match params.dynamic_virtual {
         Some(counts) if params.adapt_virtual => {
-            VirtualCounts { max: counts.max.max(n_max_for(simulations)), ..counts }
+            let max = counts.max * virtual_growth(simulations);
+            VirtualCounts { max: max.min(MAX_VIRTUAL), ..counts }
         }
         Some(counts) => counts,
         None => VirtualCounts { min: params.static_virtual, max: params.static_virtual },
@@ -291,9 +293,15 @@ mod tests {
     }
 
     #[test]
-    fn n_max_follows_the_papers_table() {
-        let table = [(100, 8), (250, 8), (500, 8), (1000, 16), (2000, 32)];
-        assert!(table.iter().all(|&(m, n)| n_max_for(m) == n));
+    fn every_virtual_max_counts_and_grows_with_the_search() {
+        let at = |min, max, simulations| {
+            let dynamic_virtual = Some(VirtualCounts { min, max });
+            virtual_counts(simulations, &Params { dynamic_virtual, ..Params::default() }).max
+        };
+        assert_eq!([500, 1000, 2000].map(|n| at(2, 8, n)), [8, 16, 32], "the paper's table");
+        assert_eq!([500, 1000, 2000].map(|n| at(1, 1, n)), [1, 2, 4]);
+        assert_eq!([500, 1000, 2000].map(|n| at(2, 3, n)), [3, 6, 12]);
+        assert_eq!(at(2, 64, 2000), MAX_VIRTUAL);
     }
 
     #[test]
