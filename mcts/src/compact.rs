@@ -1,6 +1,6 @@
 //! Frees the least useful part of a full tree, in place: keeps the edges of the most visited nodes,
 //! lets go the rest, and slides what is left to the front of the arena. Runs with exclusive access,
-//! between two phases of the workers, on as many threads as those.
+//! between two runs of the workers, on as many threads as those.
 //!
 //! A node whose edges go keeps its statistics as long as its parent keeps edges, so that no mean and
 //! no count above the cut is lost; when it is visited again it is evaluated again. Hence the law

@@ -15,7 +15,7 @@ pub struct Job<'a, W: World> {
     pub world: &'a W,
     /// Grows by the workers' playouts.
     pub tree: &'a Tree,
-    /// Of the search.
+    /// Constants of the search.
     pub params: &'a Params,
     /// The root's state; every descent begins with a clone of it.
     pub state: &'a W::State,

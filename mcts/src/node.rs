@@ -177,7 +177,7 @@ impl Fixed {
 pub struct VisitSum {
     score: u64,
     draw: u64,
-    /// Visits, less the virtual counts they were launched with: as in the node's own word.
+    /// Visits, less the virtual counts they are exchanged for: as in the node's own word.
     counts: u64,
 }
 

@@ -52,9 +52,9 @@ impl BatchStats {
 /// Depth of the playouts of one run, in plies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth {
-    /// Rounded.
+    /// Mean depth, rounded.
     pub mean: u32,
-    /// Of the deepest playout.
+    /// Depth of the deepest playout.
     pub max: u32,
 }
 

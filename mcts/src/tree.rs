@@ -1,7 +1,7 @@
-//! The arena: cells of 32 bytes in one reservation that never grows beyond its budget. A node is
-//! one cell; the edges of an expanded node are one block of them, sorted by prior, highest first.
-//! Workers only ever append and publish, each in a [`ArenaChunk`] of its own that one atomic add has taken from
-//! the reservation; freeing is [`crate::compact`]'s, with exclusive access.
+//! The arena: cells of 32 bytes in one reservation that never grows beyond its budget. A node is one
+//! cell; the edges of an expanded node are one block of them, sorted by prior, highest first. Workers
+//! only append and publish, each in an [`ArenaChunk`] of its own that one atomic add has taken from the
+//! reservation. Freeing is [`crate::compact`]'s, with exclusive access.
 //!
 //! Bytes per expanded position: 32 for its node + 8 for the block's header + 8 per edge, rounded up
 //! to cells: 320 with 35 edges. The side arrays of compaction (12 bytes per 64 cells, 0.6 %)
@@ -128,12 +128,12 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// A stretch of the arena that one worker fills, and the worker's odds and ends.
+/// A stretch of the arena that one worker fills.
 #[derive(Debug, Default)]
 pub struct ArenaChunk {
     next: u32,
     end: u32,
-    /// A node made and not hung, because another worker was faster.
+    /// A node that was made and hangs on no edge, because another worker was faster.
     spare: Option<u32>,
 }
 
@@ -154,7 +154,7 @@ fn reserve(cells: usize) -> Option<Vec<Cell>> {
     Some(zero.into_iter().map(|words| Cell(words.map(AtomicU64::new))).collect())
 }
 
-/// See the file's head.
+/// A search tree in an arena of fixed size.
 pub struct Tree {
     pub(crate) cells: Vec<Cell>,
     /// Cells handed out; overshoots for an instant when an allocation fails.
@@ -173,18 +173,18 @@ impl Tree {
 
     /// As [`Tree::new`], with memory from `reserve`.
     fn with_memory(bytes: usize, reserve: impl Fn(usize) -> Option<Vec<Cell>>) -> Tree {
-        // 64 cells, one word of marks, one rank.
-        let per_64 = 64 * size_of::<Cell>() + size_of::<u64>() + size_of::<u32>();
-        let mut chunks = (bytes.max(MIN_BYTES) / per_64).min(MAX_CELLS / 64);
+        // A group: 64 cells, one word of marks, one rank.
+        let per_group = 64 * size_of::<Cell>() + size_of::<u64>() + size_of::<u32>();
+        let mut groups = (bytes.max(MIN_BYTES) / per_group).min(MAX_CELLS / 64);
         let (mut marks, mut ranks) = (Vec::new(), Vec::new());
         let cells = loop {
             let room =
-                marks.try_reserve_exact(chunks).and_then(|()| ranks.try_reserve_exact(chunks));
-            match room.ok().and_then(|()| reserve(chunks * 64)) {
+                marks.try_reserve_exact(groups).and_then(|()| ranks.try_reserve_exact(groups));
+            match room.ok().and_then(|()| reserve(groups * 64)) {
                 Some(cells) => break cells,
-                None => log::warn!("no {} bytes for the tree: trying half", chunks * per_64),
+                None => log::warn!("no {} bytes for the tree: trying half", groups * per_group),
             }
-            chunks /= 2;
+            groups /= 2;
             (marks, ranks) = (Vec::new(), Vec::new());
         };
         let used = CachePadded::new(AtomicU64::new(0));
@@ -212,13 +212,13 @@ impl Tree {
         (self.used.load(Relaxed) as usize).min(self.cells.len())
     }
 
-    /// Cells left before workers must leave for a compaction.
+    /// Cells that nobody has taken.
     #[inline]
     pub fn free(&self) -> usize {
         self.cells.len() - self.used()
     }
 
-    /// Cells there are.
+    /// Cells of the whole arena.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.cells.len()
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn two_workers_never_share_a_granule() {
+    fn two_workers_never_share_a_cell() {
         let tree = Tree::new(MIN_BYTES);
         let mut chunks = [ArenaChunk::default(), ArenaChunk::default()];
         let mut taken = vec![false; tree.cells.len()];
