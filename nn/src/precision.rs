@@ -11,6 +11,9 @@ pub enum Arithmetic {
     Single,
     /// bf16, rounded to nearest: 8 bits of mantissa, twice the speed.
     Bf16,
+    /// Integers of 8 bits in every product of weights over all tokens, single precision in the rest; for
+    /// evaluation on the CPU alone.
+    Int8,
 }
 
 impl fmt::Display for Arithmetic {
@@ -18,6 +21,7 @@ impl fmt::Display for Arithmetic {
         f.write_str(match self {
             Arithmetic::Single => "single precision",
             Arithmetic::Bf16 => "bf16",
+            Arithmetic::Int8 => "int8",
         })
     }
 }

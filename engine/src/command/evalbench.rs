@@ -31,7 +31,7 @@ pub struct EvalBench {
     /// Threads, each with its own batch; default: all cores, two on a GPU.
     #[arg(long)]
     threads: Option<usize>,
-    /// Of the products: auto (the fastest this CPU has), single or bf16; default: all the device has.
+    /// Of the products: auto, single, bf16 or int8; default: all the device has.
     #[arg(long, value_delimiter = ',')]
     arithmetic: Vec<Arithmetic>,
     /// Instructions to do with: portable, avx2 or avx512; default: the widest this CPU has.
@@ -46,7 +46,10 @@ pub struct EvalBench {
     /// Seconds for each figure.
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// Draw positions per second by batch size into this SVG.
+    /// Where the time goes instead of positions per second; on the CPU alone, with the first batch size.
+    #[arg(long)]
+    stages: bool,
+    /// Draw positions per second by batch size, or the stages of the last way, into this SVG.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
@@ -71,6 +74,7 @@ impl EvalBench {
             flex: self.flex,
             batch: self.batch,
             seconds: self.seconds,
+            stages: self.stages,
             plot: self.plot,
         };
         let mut out = Sink::default();

@@ -3,6 +3,7 @@
 
 use super::chart::{Curve, Picture};
 use super::error::MeasureError;
+use super::stages::{Budget, Peaks};
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::Isa;
 use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
@@ -37,7 +38,7 @@ pub struct EvalBench {
     pub device: Backend,
     /// Threads, each with its own batch; default: all cores, two on a GPU.
     pub threads: Option<usize>,
-    /// Of the products: auto (the fastest this CPU has), single or bf16; default: all the device has.
+    /// Of the products: auto, single, bf16 or int8; default: all the device has.
     pub arithmetic: Vec<Arithmetic>,
     /// Instructions to do with: portable, avx2 or avx512; default: the widest this CPU has.
     pub isa: Option<Isa>,
@@ -47,7 +48,9 @@ pub struct EvalBench {
     pub batch: Vec<usize>,
     /// Seconds for each figure.
     pub seconds: f64,
-    /// Draw positions per second by batch size into this SVG.
+    /// Where the time goes instead of positions per second; on the CPU alone, with the first batch size.
+    pub stages: bool,
+    /// Draw positions per second by batch size, or the stages of the last way, into this SVG.
     pub plot: Option<PathBuf>,
 }
 
@@ -90,6 +93,9 @@ impl EvalBench {
             true => sgemm_peak(&device, seconds).map_err(refused)?,
             false => rate(threads, seconds, product_of_512),
         };
+        if self.stages {
+            return self.stages(&network, (threads, seconds), say);
+        }
         say(format!("sgemm peak of {threads} threads: {:.0} GFLOP/s", peak / 1e9));
         say(format!(
             "{:<8} {:>6} {:>12} {:>10} {:>8}",
@@ -130,6 +136,39 @@ impl EvalBench {
         Ok(picture.draw(path)?)
     }
 
+    fn stages(
+        &self,
+        network: &Network,
+        (threads, seconds): (usize, Duration),
+        say: &mut dyn FnMut(String),
+    ) -> Result<(), MeasureError> {
+        if self.flex || !is_cpu(&pick(self.device).0) {
+            return Err(refused("stages are those of the hand-written kernels"));
+        }
+        let peaks = Peaks::measure(threads, seconds);
+        let positions = sample_positions();
+        let batch = self.batch.first().map_or(4, |batch| (*batch).max(1));
+        let queries: Vec<Query<'_>> = positions
+            .iter()
+            .cycle()
+            .take(batch)
+            .map(|(position, legal)| Query { position, legal })
+            .collect();
+        let mut drawn = None;
+        for arithmetic in self.arithmetics(|way| way.available()) {
+            let way = (network, arithmetic);
+            let budget = Budget::measure(way, &queries, (threads, seconds), peaks)?;
+            let title = format!("{arithmetic}, {}, {threads} threads, batch {batch}", Isa::used());
+            say(format!("\n{title}"));
+            budget.lines().into_iter().for_each(&mut *say);
+            drawn = Some((title, budget));
+        }
+        match (&self.plot, drawn) {
+            (Some(path), Some((title, budget))) => budget.draw(&title, path),
+            _ => Ok(()),
+        }
+    }
+
     fn network(&self) -> Result<Network, MeasureError> {
         let network = match &self.weights {
             Some(path) => Network::load(path)
@@ -161,18 +200,14 @@ impl EvalBench {
         }
         let cpu = is_cpu(&device);
         let has = |way: Arithmetic| {
-            if cpu { way.available() } else { way == Arithmetic::Single || has_bf16(&device) }
-        };
-        let all = match self.arithmetic.as_slice() {
-            [] => {
-                [Arithmetic::Single, Arithmetic::Bf16].into_iter().filter(|way| has(*way)).collect()
-            }
-            given => given.to_vec(),
+            let gpu = way == Arithmetic::Single || way == Arithmetic::Bf16 && has_bf16(&device);
+            if cpu { way.available() } else { gpu }
         };
         let way = |arithmetic: Arithmetic| -> Result<Way, MeasureError> {
             let name = match arithmetic {
                 Arithmetic::Single => "single",
                 Arithmetic::Bf16 => "bf16",
+                Arithmetic::Int8 => "int8",
             };
             let evaluator: Box<dyn Evaluator> = if cpu {
                 Box::new(CpuEvaluator::new(network, arithmetic))
@@ -181,7 +216,16 @@ impl EvalBench {
             };
             Ok(Way { name: name.to_owned(), evaluator })
         };
-        all.into_iter().map(way).collect()
+        self.arithmetics(has).into_iter().map(way).collect()
+    }
+
+    /// What was named, or all that the device `has`.
+    fn arithmetics(&self, has: impl Fn(Arithmetic) -> bool) -> Vec<Arithmetic> {
+        let all = [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8];
+        match self.arithmetic.as_slice() {
+            [] => all.into_iter().filter(|way| has(*way)).collect(),
+            given => given.to_vec(),
+        }
     }
 }
 
@@ -191,7 +235,7 @@ fn refused(why: impl std::fmt::Display) -> MeasureError {
 }
 
 /// Runs `work` on every thread for a while; the sum of what it returns, per second.
-fn rate(threads: usize, time: Duration, work: impl Fn() -> f64 + Sync) -> f64 {
+pub(super) fn rate(threads: usize, time: Duration, work: impl Fn() -> f64 + Sync) -> f64 {
     let work = &work;
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads.max(1))
@@ -216,7 +260,7 @@ fn rate(threads: usize, time: Duration, work: impl Fn() -> f64 + Sync) -> f64 {
 }
 
 /// One 512 x 512 x 512 product; returns its floating-point operations.
-fn product_of_512() -> f64 {
+pub(super) fn product_of_512() -> f64 {
     const N: usize = 512;
     thread_local! {
         static OPERANDS: RefCell<(Vec<f32>, Packed, Vec<f32>)> = RefCell::new({
@@ -266,6 +310,7 @@ mod tests {
             flex: false,
             batch: Vec::new(),
             seconds: 0.0,
+            stages: false,
             plot: None,
         }
     }
@@ -279,7 +324,8 @@ mod tests {
         };
         let all = names(&small());
         assert_eq!(all[0], "single");
-        assert_eq!(all.len(), 1 + usize::from(Arithmetic::Bf16.available()));
+        let others = [Arithmetic::Bf16, Arithmetic::Int8];
+        assert_eq!(all.len(), 1 + others.iter().filter(|way| way.available()).count());
         assert_eq!(
             names(&EvalBench { arithmetic: vec![Arithmetic::Single], ..small() }),
             ["single"]
@@ -301,5 +347,22 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         let _ = std::fs::remove_file(&path);
         assert!(text.contains("single") && text.contains("positions/s"));
+    }
+
+    #[test]
+    fn stages_are_told_and_drawn_for_every_arithmetic() {
+        let name = format!("mavka-stages-{}.svg", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let bench = EvalBench { stages: true, plot: Some(path.clone()), ..small() };
+        let mut lines = Vec::new();
+        bench.run(&mut |line| lines.push(line)).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let _ = std::fs::remove_file(&path);
+        let ways = bench.arithmetics(Arithmetic::available).len();
+        for stage in ["decoding", "norm", "FFN down", "all"] {
+            assert_eq!(lines.iter().filter(|line| line.starts_with(stage)).count(), ways);
+        }
+        assert!(text.contains("attention") && text.contains("least possible"));
+        assert!(EvalBench { flex: true, ..bench }.run(&mut |_| ()).is_err());
     }
 }

@@ -12,6 +12,7 @@ pub mod imagination;
 pub mod loss_curve;
 pub mod perft;
 pub mod puzzles;
+mod stages;
 pub mod treebench;
 
 pub use error::{MeasureError, PlotError};

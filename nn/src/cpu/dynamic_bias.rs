@@ -18,6 +18,17 @@ pub(super) fn forward(
     layer: &mut LayerActivations,
 ) {
     linear(w, &places.compress, &layer.normed1, positions * TOKENS, &mut layer.bias_tokens);
+    mix(layout, w, places, positions, layer);
+}
+
+/// The same from the compressed tokens, `layer.bias_tokens`, on.
+pub(super) fn mix(
+    layout: &Layout,
+    w: &Weights,
+    places: &DynamicBias,
+    positions: usize,
+    layer: &mut LayerActivations,
+) {
     linear(w, &places.hidden, &layer.bias_tokens, positions, &mut layer.bias_hidden);
     relu(&mut layer.bias_hidden);
     linear(w, &places.mix, &layer.bias_hidden, positions, &mut layer.bias_mix);

@@ -4,7 +4,9 @@
 //! gradient, play uses one set for all layers.
 
 use super::dynamic_bias;
+use super::int8::Rows;
 use super::matmul::{Into, Mat, matmul};
+use super::stages::{Stage, Stages};
 use super::weights::Weights;
 use super::{ops, rows};
 use crate::encode::Item;
@@ -19,6 +21,16 @@ pub enum Heads {
     Play,
     /// Legality and next state too.
     All,
+}
+
+impl Heads {
+    /// Columns of the per-token projection that they need.
+    pub(super) fn columns(self, layout: &Layout) -> usize {
+        match self {
+            Heads::All => layout.columns.all(),
+            Heads::Play => layout.columns.play(),
+        }
+    }
 }
 
 /// One layer's intermediate values; rows = 64 × positions.
@@ -45,6 +57,8 @@ pub(super) struct LayerActivations {
     /// `[rows, ffn]`: before and after the squared ReLU.
     pub up: Vec<f32>,
     pub squared: Vec<f32>,
+    /// The input of a product of bytes.
+    pub bytes: Rows,
 }
 
 /// Everything a forward pass computes; reused from call to call. After [`forward`] the public fields
@@ -80,6 +94,8 @@ pub struct Activations {
     pub terminal: Vec<f32>,
     /// `[n, 64, 64]` logits (from, to); only with [`Heads::All`].
     pub legality: Vec<f32>,
+    /// Where the time goes; off unless somebody starts it.
+    pub stages: Stages,
 }
 
 impl Activations {
@@ -122,7 +138,8 @@ fn norm(
     rows::layer_norm(x, &w[places.gamma.clone()], &w[places.beta.clone()], unit, scale, out);
 }
 
-/// Runs the network on `items`. `keep_layers` keeps every layer's buffers for the gradient.
+/// Runs the network on `items`. `keep_layers` keeps every layer's buffers for the gradient, which weights of 8
+/// bits have none for.
 pub fn forward(
     layout: &Layout,
     w: &Weights,
@@ -132,36 +149,56 @@ pub fn forward(
     activations: &mut Activations,
 ) {
     let rows = items.len() * TOKENS;
+    debug_assert!(!keep_layers || w.trunk8().is_none(), "no gradient by bytes");
+    let mut stages = std::mem::take(&mut activations.stages);
     activations
         .layers
         .resize_with(if keep_layers { layout.blocks.len() } else { 1 }, LayerActivations::default);
+    stages.begin(Stage::Embedding);
     embed(layout, w, items, &mut activations.x);
     for (i, _) in layout.blocks.iter().enumerate() {
         let layer = &mut activations.layers[if keep_layers { i } else { 0 }];
-        block(layout, w, i, &mut activations.x, layer);
+        match w.trunk8() {
+            Some(trunk) => trunk.block((layout, w), i, &mut activations.x, layer, &mut stages),
+            None => block(layout, w, i, &mut activations.x, layer, &mut stages),
+        }
     }
-    norm(
-        w,
-        &layout.norm,
-        &activations.x,
-        &mut activations.unit,
-        &mut activations.scale,
-        &mut activations.normed,
-    );
-    let width = layout.config.width;
-    activations.columns = match heads {
-        Heads::All => layout.columns.all(),
-        Heads::Play => layout.columns.play(),
-    };
-    size(&mut activations.tokens, rows * activations.columns);
-    let bias = Into::Bias(&w[layout.heads.bias.clone()]);
-    let normed = Mat::new(&activations.normed, rows, width, width);
-    w.product(&mut activations.tokens, activations.columns, bias, normed, &layout.heads.weight);
+    activations.columns = heads.columns(layout);
+    match w.trunk8() {
+        Some(trunk) => {
+            let bytes = &mut activations.layers[0].bytes;
+            let to = (bytes, &mut activations.tokens);
+            trunk.tokens((layout, w), &activations.x, to, heads, &mut stages);
+        }
+        None => tokens(layout, w, rows, activations, &mut stages),
+    }
+    stages.begin(Stage::Heads);
     board_heads(layout, w, items.len(), activations);
     move_heads(layout, w, items, activations);
     if heads == Heads::All {
         legality(layout, w, items.len(), activations);
     }
+    stages.begin(Stage::Outside);
+    activations.stages = stages;
+}
+
+/// The projection of every token for the heads.
+fn tokens(
+    layout: &Layout,
+    w: &Weights,
+    rows: usize,
+    activations: &mut Activations,
+    stages: &mut Stages,
+) {
+    let Activations { x, unit, scale, normed, tokens, columns, .. } = activations;
+    stages.begin(Stage::Norm);
+    norm(w, &layout.norm, x, unit, scale, normed);
+    stages.begin(Stage::Tokens);
+    let width = layout.config.width;
+    size(tokens, rows * *columns);
+    let bias = Into::Bias(&w[layout.heads.bias.clone()]);
+    let normed = Mat::new(normed, rows, width, width);
+    w.product(tokens, *columns, bias, normed, &layout.heads.weight);
 }
 
 fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
@@ -178,20 +215,36 @@ fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
     }
 }
 
-fn block(layout: &Layout, w: &Weights, i: usize, x: &mut [f32], layer: &mut LayerActivations) {
+fn block(
+    layout: &Layout,
+    w: &Weights,
+    i: usize,
+    x: &mut [f32],
+    layer: &mut LayerActivations,
+    stages: &mut Stages,
+) {
     let (places, width) = (&layout.blocks[i], layout.config.width);
     let rows = x.len() / width;
+    stages.begin(Stage::Norm);
     norm(w, &places.norm1, x, &mut layer.unit1, &mut layer.scale1, &mut layer.normed1);
+    stages.begin(Stage::Qkv);
     linear(w, &places.qkv, &layer.normed1, rows, &mut layer.qkv);
     if let Some(bias) = &places.dynamic_bias {
+        stages.begin(Stage::Bias);
         dynamic_bias::forward(layout, w, bias, rows / TOKENS, layer);
     }
+    stages.begin(Stage::Attention);
     attention(layout, w, places, rows / TOKENS, layer);
+    stages.begin(Stage::Output);
     residual(w, &places.out, &layer.mixed, x);
+    stages.begin(Stage::Norm);
     norm(w, &places.norm2, x, &mut layer.unit2, &mut layer.scale2, &mut layer.normed2);
+    stages.begin(Stage::Up);
     linear(w, &places.up, &layer.normed2, rows, &mut layer.up);
+    stages.begin(Stage::Activation);
     size(&mut layer.squared, layer.up.len());
     ops::squared_relu(&layer.up, &mut layer.squared);
+    stages.begin(Stage::Down);
     residual(w, &places.down, &layer.squared, x);
 }
 
@@ -209,7 +262,7 @@ pub(super) fn head_start(layout: &Layout, p: usize, h: usize, part: usize) -> us
     p * TOKENS * 3 * width + part * width + h * (width / heads)
 }
 
-fn attention(
+pub(super) fn attention(
     layout: &Layout,
     w: &Weights,
     places: &Block,

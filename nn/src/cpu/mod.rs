@@ -3,15 +3,18 @@
 //! the right answers are; tests hold both to each other.
 //!
 //! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `rows` (row-wise kernels by
-//! AVX-512) and in `matmul` (products), each time with its argument and a safe twin that tests compare it with.
+//! AVX-512), in `matmul` and in `int8` (products of floats and of bytes), each time with its argument and a safe twin that tests compare it with.
 
 pub mod backward;
 mod dynamic_bias;
 pub mod forward;
+pub mod int8;
 mod isa;
 pub mod matmul;
 pub mod ops;
 mod rows;
+pub mod stages;
+mod trunk8;
 mod weights;
 
 pub use backward::{HeadGradients, Scratch, backward};

@@ -1,7 +1,9 @@
 //! The parameters as the kernels want them: the flat vector, and beside it every matrix packed once for
 //! all the products to come.
 
+use super::int8::Kernel;
 use super::matmul::{Into, Mat, Packed, matmul_packed};
+use super::trunk8::Trunk8;
 use crate::net::TOKENS;
 use crate::net::layout::{Layout, Param};
 use crate::precision::Arithmetic;
@@ -14,6 +16,8 @@ pub struct Weights {
     arithmetic: Arithmetic,
     /// By the start of the parameter's range.
     packed: BTreeMap<usize, Packed>,
+    /// What is multiplied in bytes instead.
+    trunk8: Option<Trunk8>,
 }
 
 impl Deref for Weights {
@@ -37,24 +41,45 @@ impl Weights {
     /// For the forward pass. Without a kernel for `arithmetic` on this CPU it is single.
     #[must_use]
     pub fn new(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
-        Weights::of(layout, values, arithmetic, false)
+        let kernel = Kernel::used().filter(|_| arithmetic == Arithmetic::Int8);
+        let Some(kernel) = kernel else { return Weights::of(layout, values, arithmetic, false) };
+        let trunk8 = Some(Trunk8::new(kernel, layout, values));
+        let rest = |param: &Param| !Trunk8::holds(param);
+        Weights { trunk8, ..Weights::some(layout, values, Arithmetic::Single, false, rest) }
     }
 
-    /// For the gradient, which goes through every matrix transposed.
+    /// For the gradient, which goes through every matrix transposed; int8 is single there.
     #[must_use]
     pub fn turned(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
         Weights::of(layout, values, arithmetic, true)
     }
 
     fn of(layout: &Layout, values: &[f32], arithmetic: Arithmetic, turned: bool) -> Weights {
-        let arithmetic = if arithmetic.available() { arithmetic } else { Arithmetic::Single };
+        let halves = arithmetic == Arithmetic::Bf16 && arithmetic.available();
+        let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
+        Weights::some(layout, values, arithmetic, turned, |_| true)
+    }
+
+    /// With the matrices packed that `wanted` says.
+    fn some(
+        layout: &Layout,
+        values: &[f32],
+        arithmetic: Arithmetic,
+        turned: bool,
+        wanted: impl Fn(&Param) -> bool,
+    ) -> Weights {
         let pack = |param: &Param| {
-            let (rows, cols) = sizes(param)?;
+            let (rows, cols) = sizes(param).filter(|_| wanted(param))?;
             let mat = Mat::new(&values[param.range.clone()], rows, cols, cols);
             Some((param.range.start, Packed::new(if turned { mat.t() } else { mat }, arithmetic)))
         };
         let packed = layout.params.iter().filter_map(pack).collect();
-        Weights { values: values.to_vec(), arithmetic, packed }
+        Weights { values: values.to_vec(), arithmetic, packed, trunk8: None }
+    }
+
+    /// What is multiplied in bytes; None: nothing.
+    pub(super) fn trunk8(&self) -> Option<&Trunk8> {
+        self.trunk8.as_ref()
     }
 
     /// Of products of two activations.

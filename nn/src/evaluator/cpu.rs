@@ -7,12 +7,14 @@ use super::query::{Evaluation, Query};
 use super::transition::{Imagined, Refusal, Step, Transition};
 use super::world_model::{WorldModelLogits, WorldModelPass, imagine, ongoing, refine};
 use crate::checkpoint::Network;
+use crate::cpu::stages::Stages;
 use crate::cpu::{Activations, Heads, Weights, forward, move_heads};
 use crate::encode::{Encoded, Features, Item};
 use crate::net::{BUCKETS, Layout, TOKENS};
 use crate::precision::Arithmetic;
 use std::cell::RefCell;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// Positions that go through the layers together: few enough to stay near the core.
 const GROUP: usize = 4;
@@ -33,6 +35,24 @@ impl CpuEvaluator {
     #[must_use]
     pub fn new(network: &Network, arithmetic: Arithmetic) -> CpuEvaluator {
         CpuEvaluator { layout: network.layout.clone(), weights: network.weights(arithmetic) }
+    }
+
+    /// Evaluates `batch` again and again for `time`, in groups as [`Evaluator::evaluate`] does; says how
+    /// many positions that were and where the time went.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`].
+    pub fn measure(
+        &self,
+        batch: &[Query<'_>],
+        time: Duration,
+    ) -> Result<(usize, Stages), EvalError> {
+        self.with_pass(|pass| pass.activations.stages = Stages::started());
+        let (start, mut done) = (Instant::now(), 0);
+        while start.elapsed() < time {
+            done += self.evaluate(batch)?.len();
+        }
+        Ok((done, self.with_pass(|pass| std::mem::take(&mut pass.activations.stages))))
     }
 
     /// Does `work` with this thread's scratch.

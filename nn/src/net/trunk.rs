@@ -150,14 +150,14 @@ impl DynamicBias {
 /// precision whatever is multiplied in.
 fn matmul<const D: usize>(arithmetic: Arithmetic, a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     match arithmetic {
-        Arithmetic::Single => a.matmul(b),
+        Arithmetic::Single | Arithmetic::Int8 => a.matmul(b),
         Arithmetic::Bf16 => half(a).matmul(half(b)).cast(FloatDType::F32),
     }
 }
 
 /// `x * weight + bias`, `[.., inputs]` to `[.., outputs]`; the bias is added in single precision.
 fn linear<const D: usize>(arithmetic: Arithmetic, layer: &Linear, x: Tensor<D>) -> Tensor<D> {
-    if arithmetic == Arithmetic::Single {
+    if arithmetic != Arithmetic::Bf16 {
         return layer.forward(x);
     }
     let product = product_of_rows(half(x), half(layer.weight.val()), None);

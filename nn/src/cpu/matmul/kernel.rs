@@ -390,13 +390,13 @@ pub(super) fn multiply(
     // `base` is null, `out` itself or a bias checked above.
     unsafe {
         match arithmetic {
-            Arithmetic::Single => match isa {
+            Arithmetic::Bf16 if by_tiles => tiles::product(&task),
+            Arithmetic::Bf16 => product_half(&task),
+            _ => match isa {
                 Isa::Portable => product_by_vector::<Plain, 2>(&task),
                 Isa::Avx2 => product_narrow(&task),
                 Isa::Avx512 => product_single(&task),
             },
-            Arithmetic::Bf16 if by_tiles => tiles::product(&task),
-            Arithmetic::Bf16 => product_half(&task),
         }
     }
 }

@@ -10,6 +10,7 @@ mod pack;
 mod tiles;
 
 use super::Isa;
+use super::int8::Kernel;
 use crate::precision::Arithmetic;
 use std::str::FromStr;
 
@@ -84,16 +85,20 @@ impl Arithmetic {
     /// Whether there are kernels for it on this CPU: for single precision always.
     #[must_use]
     pub fn available(self) -> bool {
-        self == Arithmetic::Single || (Isa::used() == Isa::Avx512 && self.on_this_cpu())
+        match self {
+            Arithmetic::Single => true,
+            Arithmetic::Bf16 => Isa::used() == Isa::Avx512 && self.on_this_cpu(),
+            Arithmetic::Int8 => Kernel::used().is_some(),
+        }
     }
 
-    /// The same whatever [`Isa::limit`] says.
+    /// Whether the kernels here have it, whatever [`Isa::limit`] says; bytes are not multiplied here.
     fn on_this_cpu(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         let halves = Isa::found() == Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
         #[cfg(not(target_arch = "x86_64"))]
         let halves = false;
-        self == Arithmetic::Single || halves
+        self == Arithmetic::Single || self == Arithmetic::Bf16 && halves
     }
 }
 
@@ -105,7 +110,7 @@ fn vendor() -> [u8; 12] {
     std::array::from_fn(|i| words[i / 4][i % 4])
 }
 
-/// `auto`, `single` or `bf16`.
+/// `auto`, `single`, `bf16` or `int8`.
 impl FromStr for Arithmetic {
     type Err = String;
 
@@ -115,7 +120,9 @@ impl FromStr for Arithmetic {
             "single" => Ok(Arithmetic::Single),
             "bf16" if Arithmetic::Bf16.available() => Ok(Arithmetic::Bf16),
             "bf16" => Err("this CPU has no AVX512_BF16".to_owned()),
-            _ => Err("expected auto, single or bf16".to_owned()),
+            "int8" if Arithmetic::Int8.available() => Ok(Arithmetic::Int8),
+            "int8" => Err("this CPU has no AVX2".to_owned()),
+            _ => Err("expected auto, single, bf16 or int8".to_owned()),
         }
     }
 }
@@ -164,7 +171,7 @@ impl Packed {
 
     #[cfg(target_arch = "x86_64")]
     fn by(isa: Isa, b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
-        let arithmetic = if arithmetic.available() { arithmetic } else { Arithmetic::Single };
+        let arithmetic = if arithmetic.on_this_cpu() { arithmetic } else { Arithmetic::Single };
         let mut lanes = pack::Buffer::default();
         let _ = pack::Right::packed(b, (isa, arithmetic), &mut lanes);
         Packed { lanes: (isa, arithmetic, lanes), rows: b.rows, cols: b.cols }
@@ -196,8 +203,8 @@ pub fn matmul_packed(
         let (isa, arithmetic, lanes) = &b.lanes;
         let right = pack::Right::of(lanes.lanes(), (b.cols, cols), b.rows, *arithmetic);
         let left = match arithmetic {
-            Arithmetic::Single => pack::Left::plain(a),
             Arithmetic::Bf16 => pack::Left::halves(a, first),
+            _ => pack::Left::plain(a),
         };
         kernel::multiply(out, stride, into, 1.0, (*isa, left, right));
     });

@@ -71,8 +71,8 @@ impl Buffer {
 /// Lanes that `k` elements fill.
 fn depth(arithmetic: Arithmetic, k: usize) -> usize {
     match arithmetic {
-        Arithmetic::Single => k,
         Arithmetic::Bf16 => k.div_ceil(2),
+        _ => k,
     }
 }
 
@@ -141,9 +141,9 @@ impl<'a> Right<'a> {
         // SAFETY: the CPU has the features, as was checked; the buffer holds all panels.
         unsafe {
             match arithmetic {
-                Arithmetic::Single if isa == Isa::Avx512 => pack_right_single(b, depth, out),
-                Arithmetic::Single => pack_right_plain(b, depth, out),
                 Arithmetic::Bf16 => pack_right_half(b, depth, out),
+                _ if isa == Isa::Avx512 => pack_right_single(b, depth, out),
+                _ => pack_right_plain(b, depth, out),
             }
         }
         Right::of(buffer.lanes(), (b.cols, b.cols), b.rows, arithmetic)

@@ -1,0 +1,186 @@
+//! Rounding and products of bytes by AVX-512 with VNNI.
+//!
+//! Of the activations it broadcasts four bytes at a time, of the weights it reads vectors of 16 columns.
+#![allow(unsafe_code)]
+
+use super::{Finish, PANEL, Task, ops};
+use std::arch::x86_64::*;
+
+const LANES: usize = 16;
+
+/// The first `len` of 16 lanes.
+#[inline(always)]
+fn first(len: usize) -> __mmask16 {
+    if len >= LANES { !0 } else { !(!0 << len) }
+}
+
+/// [`super::round_row`].
+///
+/// # Safety
+/// The CPU has AVX-512 F and VL; `bytes` is as long as `x`.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
+pub(super) unsafe fn round(x: &[f32], top: f32, zero: i32, bytes: &mut [u8]) -> f32 {
+    // SAFETY: masks end at the length of `x`, and `bytes` is as long.
+    unsafe {
+        let load = |at: usize| _mm512_maskz_loadu_ps(first(x.len() - at), x.as_ptr().add(at));
+        let mut high = _mm512_setzero_si512();
+        for at in (0..x.len()).step_by(LANES) {
+            high = _mm512_max_epu32(high, _mm512_castps_si512(_mm512_abs_ps(load(at))));
+        }
+        let high = f32::from_bits(_mm512_reduce_max_epu32(high));
+        let factor = _mm512_set1_ps(if high > 0.0 { top / high } else { 0.0 });
+        let zero = _mm512_set1_epi32(zero);
+        for at in (0..x.len()).step_by(LANES) {
+            let q = _mm512_cvtps_epi32(_mm512_mul_ps(load(at), factor));
+            let q = _mm512_add_epi32(q, zero);
+            let out = bytes.as_mut_ptr().add(at).cast();
+            _mm512_mask_cvtepi32_storeu_epi8(out, first(x.len() - at), q);
+        }
+        high / top
+    }
+}
+
+/// [`ops::layer_norm`] of one row, without what only the gradient wants.
+///
+/// # Safety
+/// The CPU has AVX-512F; the length of `x` is a multiple of 16, and no slice is shorter.
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn normalise(x: &[f32], (gamma, beta): (&[f32], &[f32]), out: &mut [f32]) {
+    let width = x.len();
+    let share = (width as f32).recip();
+    // SAFETY: `at + 16 <= width` for each `at` below in steps of 16.
+    unsafe {
+        let load = |from: &[f32], at: usize| _mm512_loadu_ps(from.as_ptr().add(at));
+        let mut sum = _mm512_setzero_ps();
+        for at in (0..width).step_by(LANES) {
+            sum = _mm512_add_ps(sum, load(x, at));
+        }
+        let mean = _mm512_set1_ps(_mm512_reduce_add_ps(sum) * share);
+        let mut squares = _mm512_setzero_ps();
+        for at in (0..width).step_by(LANES) {
+            let d = _mm512_sub_ps(load(x, at), mean);
+            squares = _mm512_fmadd_ps(d, d, squares);
+        }
+        let variance = _mm512_reduce_add_ps(squares) * share;
+        let scale = _mm512_set1_ps(1.0 / (variance + ops::EPSILON).sqrt());
+        for at in (0..width).step_by(LANES) {
+            let unit = _mm512_mul_ps(_mm512_sub_ps(load(x, at), mean), scale);
+            let y = _mm512_fmadd_ps(unit, load(gamma, at), load(beta, at));
+            _mm512_storeu_ps(out.as_mut_ptr().add(at), y);
+        }
+    }
+}
+
+/// All rows and columns.
+///
+/// # Safety
+/// The CPU has AVX-512 F, BW, VL and VNNI; the task's pointers hold what it says.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
+pub(super) unsafe fn product(task: &Task, finish: Finish) {
+    // SAFETY: this function's contract.
+    unsafe {
+        match finish {
+            Finish::Replace => panels::<0>(task),
+            Finish::Add => panels::<1>(task),
+            Finish::SquaredRelu => panels::<2>(task),
+        }
+    }
+}
+
+/// # Safety
+/// As [`product`].
+#[inline(always)]
+unsafe fn panels<const FINISH: u8>(task: &Task) {
+    for col in (0..task.cols).step_by(PANEL) {
+        // SAFETY: `col` is below `cols`; the rest is the caller's contract.
+        unsafe {
+            match (task.cols - col).min(PANEL).div_ceil(LANES) {
+                1 => panel::<FINISH, 12, 1>(task, col),
+                2 => panel::<FINISH, 8, 2>(task, col),
+                3 => panel::<FINISH, 8, 3>(task, col),
+                _ => panel::<FINISH, 6, 4>(task, col),
+            }
+        }
+    }
+}
+
+/// The rows of one panel: `MR` at a time, then 4, then one by one.
+///
+/// # Safety
+/// As [`product`]; the panel at `col` has `NR` vectors of columns that count.
+#[inline(always)]
+unsafe fn panel<const FINISH: u8, const MR: usize, const NR: usize>(task: &Task, col: usize) {
+    let mut i = 0;
+    // SAFETY: `i` stays below `rows`; the rest is the caller's contract.
+    unsafe {
+        while i + MR <= task.rows {
+            tile::<FINISH, MR, NR>(task, i, col);
+            i += MR;
+        }
+        while i + 4 <= task.rows {
+            tile::<FINISH, 4, NR>(task, i, col);
+            i += 4;
+        }
+        while i < task.rows {
+            tile::<FINISH, 1, NR>(task, i, col);
+            i += 1;
+        }
+    }
+}
+
+/// `MR` rows and `NR` vectors of columns.
+///
+/// # Safety
+/// As [`panel`]; there are such rows.
+#[inline(always)]
+unsafe fn tile<const FINISH: u8, const MR: usize, const NR: usize>(
+    task: &Task,
+    row: usize,
+    col: usize,
+) {
+    // SAFETY: this function's contract: reads stay inside rows and panels, writes inside the mask.
+    unsafe {
+        let a = task.a.add(row * task.depth);
+        let b = task.b.add(col / PANEL * task.depth * PANEL);
+        let mut sums = [[_mm512_setzero_si512(); NR]; MR];
+        for j in 0..NR {
+            let start = _mm512_loadu_si512(task.start.add(col + j * LANES).cast());
+            for sums in &mut sums {
+                sums[j] = start;
+            }
+        }
+        for k in (0..task.depth).step_by(4) {
+            let b = b.add(k * PANEL);
+            let mut columns = [_mm512_setzero_si512(); NR];
+            for (j, column) in columns.iter_mut().enumerate() {
+                *column = _mm512_loadu_si512(b.add(j * 4 * LANES).cast());
+            }
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let four = a.add(i * task.depth + k).cast::<i32>().read_unaligned();
+                let four = _mm512_set1_epi32(four);
+                for (sum, column) in sums.iter_mut().zip(columns) {
+                    *sum = _mm512_dpbusd_epi32(*sum, four, column);
+                }
+            }
+        }
+        for j in 0..NR {
+            let at = col + j * LANES;
+            let mask = first(task.cols - at);
+            let b_scale = _mm512_loadu_ps(task.b_scales.add(at));
+            let bias = _mm512_loadu_ps(task.bias.add(at));
+            for (i, sums) in sums.iter().enumerate() {
+                let out = task.out.add((row + i) * task.stride + at);
+                let scale = _mm512_mul_ps(_mm512_set1_ps(*task.a_scales.add(row + i)), b_scale);
+                let mut y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[j]), scale, bias);
+                if FINISH == 1 {
+                    y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask, out));
+                } else if FINISH == 2 {
+                    // The second operand is what comes of NaN.
+                    y = _mm512_max_ps(_mm512_setzero_ps(), y);
+                    y = _mm512_mul_ps(y, y);
+                }
+                _mm512_mask_storeu_ps(out, mask, y);
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Products of 8-bit integers: weights rounded once for each output channel, activations for each row as they
+//! come. Sums are exact; what is lost is lost in rounding.
+//!
+//! A row becomes unsigned bytes with one scale: squared ReLUs as they are, anything else shifted to the middle
+//! of the range, which the sums make good by beginning at what the shift adds. Two sets of instructions
+//! multiply such bytes. AVX512_VNNI sums four products in 32 bits and takes all 8 bits of both. AVX2's
+//! `vpmaddubsw` sums in 16 bits: there activations have 7 bits, and a channel's weights are scaled so that
+//! eight products fit whatever the activations are, which lets four results be added before they are widened.
+#![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+use super::{Isa, ops};
+
+/// Depth is filled up with zeros to a multiple of this: four times four bytes, what AVX2 adds up in 16 bits.
+const CHAIN: usize = 16;
+/// Columns that lie together, for every kernel.
+const PANEL: usize = 64;
+
+/// What multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// `vpmaddubsw`: activations of 7 bits.
+    Avx2,
+    /// `vpdpbusd` on 512 bits: activations of 8 bits.
+    Vnni,
+}
+
+impl Kernel {
+    /// The kernel for what the CPU has and [`Isa::limit`] allows.
+    #[must_use]
+    pub fn used() -> Option<Kernel> {
+        let fits = |kernel: &Kernel| kernel.isa() <= Isa::used() && kernel.on_this_cpu();
+        [Kernel::Vnni, Kernel::Avx2].into_iter().find(fits)
+    }
+
+    fn isa(self) -> Isa {
+        match self {
+            Kernel::Avx2 => Isa::Avx2,
+            Kernel::Vnni => Isa::Avx512,
+        }
+    }
+
+    fn on_this_cpu(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let extra = self == Kernel::Avx2 || is_x86_feature_detected!("avx512vnni");
+        #[cfg(not(target_arch = "x86_64"))]
+        let extra = false;
+        extra && self.isa() <= Isa::found()
+    }
+
+    /// The largest rounded activation, and the one that stands for zero.
+    fn levels(self, sign: Sign) -> (f32, i32) {
+        match (self, sign) {
+            (Kernel::Avx2, Sign::Either) => (63.0, 64),
+            (Kernel::Avx2, Sign::Positive) => (127.0, 0),
+            (Kernel::Vnni, Sign::Either) => (127.0, 128),
+            (Kernel::Vnni, Sign::Positive) => (255.0, 0),
+        }
+    }
+}
+
+/// Which signs activations have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Both: zero lies in the middle of the bytes' range.
+    Either,
+    /// None is below zero.
+    Positive,
+}
+
+/// Rows of activations in bytes, each with its scale.
+#[derive(Default)]
+pub struct Rows {
+    bytes: Vec<u8>,
+    scales: Vec<f32>,
+    /// Bytes from row to row.
+    stride: usize,
+    /// A normalised row on its way.
+    row: Vec<f32>,
+}
+
+impl Rows {
+    /// Room for `rows` of `depth`, whatever they hold; bytes beyond the depth meet weights of zero.
+    fn hold(&mut self, rows: usize, depth: usize) {
+        self.stride = depth.next_multiple_of(CHAIN);
+        // Content need not be cleared: every byte that counts is written.
+        self.bytes.resize(rows * self.stride, 0);
+        self.scales.resize(rows, 0.0);
+    }
+
+    /// Normalises each row of `x`, `[rows, width]`, as [`ops::layer_norm`] does, and rounds it.
+    ///
+    /// # Panics
+    /// If the CPU lacks the kernel, or the shapes do not agree: a fault of the caller.
+    pub fn normalise(&mut self, kernel: Kernel, x: &[f32], gamma: &[f32], beta: &[f32]) {
+        let width = gamma.len();
+        assert!(beta.len() == width && x.len().is_multiple_of(width), "rows of another width");
+        assert!(kernel.on_this_cpu(), "no {kernel:?}");
+        self.hold(x.len() / width, width);
+        self.row.resize(2 * width, 0.0);
+        let (row, unit) = self.row.split_at_mut(width);
+        let (top, zero) = kernel.levels(Sign::Either);
+        let rows = self.bytes.chunks_exact_mut(self.stride).zip(&mut self.scales);
+        for ((bytes, scale), x) in rows.zip(x.chunks_exact(width)) {
+            // SAFETY: the CPU has the instructions, as was checked; all slices are as long as `x` at least,
+            // whose length is a multiple of 16 where the kernels ask for that.
+            *scale = unsafe {
+                match kernel {
+                    #[cfg(target_arch = "x86_64")]
+                    Kernel::Vnni if width.is_multiple_of(16) => {
+                        avx512::normalise(x, (gamma, beta), row);
+                        avx512::round(row, top, zero, bytes)
+                    }
+                    #[cfg(target_arch = "x86_64")]
+                    Kernel::Avx2 if width.is_multiple_of(16) => {
+                        avx2::normalise(x, (gamma, beta), row);
+                        avx2::round(row, top, zero, bytes)
+                    }
+                    _ => {
+                        ops::layer_norm(x, gamma, beta, unit, &mut [0.0], row);
+                        round_row(row, top, zero, bytes)
+                    }
+                }
+            };
+        }
+    }
+
+    /// Rounds rows of `depth`, `x` `[rows, depth]`.
+    ///
+    /// # Panics
+    /// If the CPU lacks the kernel, or `x` holds no whole rows: a fault of the caller.
+    pub fn round(&mut self, kernel: Kernel, sign: Sign, x: &[f32], depth: usize) {
+        assert!(depth > 0 && x.len().is_multiple_of(depth), "{} of {depth}", x.len());
+        assert!(kernel.on_this_cpu(), "no {kernel:?}");
+        self.hold(x.len() / depth, depth);
+        let (top, zero) = kernel.levels(sign);
+        let stride = self.stride;
+        let rows = self.bytes.chunks_exact_mut(stride).zip(&mut self.scales);
+        for ((bytes, scale), x) in rows.zip(x.chunks_exact(depth)) {
+            // SAFETY: the CPU has the instructions, as was checked; `bytes` is as long as `x` at least.
+            *scale = unsafe {
+                match kernel {
+                    #[cfg(target_arch = "x86_64")]
+                    Kernel::Vnni => avx512::round(x, top, zero, bytes),
+                    #[cfg(target_arch = "x86_64")]
+                    Kernel::Avx2 => avx2::round(x, top, zero, bytes),
+                    #[cfg(not(target_arch = "x86_64"))]
+                    _ => round_row(x, top, zero, bytes),
+                }
+            };
+        }
+    }
+}
+
+/// Rounds one row to bytes and returns its scale: the twin of what the kernels do. A row with anything that is
+/// no number has a scale that is none.
+#[inline(always)]
+fn round_row(x: &[f32], top: f32, zero: i32, bytes: &mut [u8]) -> f32 {
+    // Without their sign, floats are ordered as their bits are, NaN above all.
+    let high = x.iter().map(|x| x.abs().to_bits()).max().unwrap_or(0);
+    let high = f32::from_bits(high);
+    let factor = if high > 0.0 { top / high } else { 0.0 };
+    for (byte, x) in bytes.iter_mut().zip(x) {
+        *byte = ((x * factor).round_ties_even() as i32 + zero) as u8;
+    }
+    high / top
+}
+
+/// What becomes of the sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// They overwrite the destination.
+    Replace,
+    /// They are added to it.
+    Add,
+    /// Their squared ReLU overwrites it.
+    SquaredRelu,
+}
+
+/// A linear map with weights of 8 bits.
+pub struct Linear8 {
+    kernel: Kernel,
+    /// Panels of 64 columns; in each, for every four rows of the matrix, four bytes for each column.
+    bytes: Vec<i8>,
+    /// What sums begin at, by column: minus what the shift of the activations will add.
+    start: Vec<i32>,
+    /// By column.
+    scales: Vec<f32>,
+    bias: Vec<f32>,
+    inputs: usize,
+    outputs: usize,
+}
+
+impl Linear8 {
+    /// Rounds `weight`, `[inputs, outputs]`, for activations of `sign`.
+    ///
+    /// # Panics
+    /// If the shapes do not agree: a fault of the caller.
+    #[must_use]
+    pub fn new(kernel: Kernel, sign: Sign, weight: &[f32], bias: &[f32]) -> Linear8 {
+        let outputs = bias.len();
+        assert!(
+            outputs > 0 && weight.len().is_multiple_of(outputs),
+            "{} by {outputs}",
+            weight.len()
+        );
+        let inputs = weight.len() / outputs;
+        let (depth, columns) = (inputs.next_multiple_of(CHAIN), outputs.next_multiple_of(PANEL));
+        let mut new = Linear8 {
+            kernel,
+            bytes: vec![0; depth * columns],
+            start: vec![0; columns],
+            scales: vec![0.0; columns],
+            bias: bias.to_vec(),
+            inputs,
+            outputs,
+        };
+        new.bias.resize(columns, 0.0);
+        let (_, zero) = kernel.levels(sign);
+        for j in 0..outputs {
+            let column: Vec<f32> = (0..inputs).map(|k| weight[k * outputs + j]).collect();
+            let (scale, rounded) = round_column(kernel, &column);
+            new.scales[j] = scale;
+            new.start[j] = -zero * rounded.iter().map(|w| i32::from(*w)).sum::<i32>();
+            for (k, w) in rounded.into_iter().enumerate() {
+                let at = new.place(k, j);
+                new.bytes[at] = w;
+            }
+        }
+        new
+    }
+
+    /// Where the weight of input `k` and output `j` lies.
+    fn place(&self, k: usize, j: usize) -> usize {
+        let depth = self.inputs.next_multiple_of(CHAIN);
+        j / PANEL * depth * PANEL + k / 4 * 4 * PANEL + j % PANEL * 4 + k % 4
+    }
+
+    /// `out = x * weight + bias`, or what `finish` says, for the first `cols` outputs; rows of `out` are `stride`
+    /// apart.
+    ///
+    /// # Panics
+    /// If shapes do not agree or the CPU lacks the kernel: a fault of the caller.
+    pub fn apply(&self, x: &Rows, out: &mut [f32], stride: usize, cols: usize, finish: Finish) {
+        let rows = x.scales.len();
+        if rows == 0 {
+            return;
+        }
+        assert!(x.stride == self.inputs.next_multiple_of(CHAIN), "depth {}", x.stride);
+        assert!(0 < cols && cols <= self.outputs && cols <= stride, "{cols} columns");
+        assert!((rows - 1) * stride + cols <= out.len(), "{rows} rows in {}", out.len());
+        assert!(self.kernel.on_this_cpu(), "no {:?}", self.kernel);
+        let task = Task {
+            rows,
+            cols,
+            depth: x.stride,
+            a: x.bytes.as_ptr(),
+            a_scales: x.scales.as_ptr(),
+            b: self.bytes.as_ptr(),
+            start: self.start.as_ptr(),
+            b_scales: self.scales.as_ptr(),
+            bias: self.bias.as_ptr(),
+            out: out.as_mut_ptr(),
+            stride,
+        };
+        // SAFETY: the CPU has the kernel; `Rows` holds `rows x depth` bytes and a scale for each row, this map
+        // whole panels of `depth`, and `out` is exclusively borrowed and large enough: all checked above or
+        // by the makers.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            match self.kernel {
+                Kernel::Vnni => avx512::product(&task, finish),
+                Kernel::Avx2 => avx2::product(&task, finish),
+            }
+        }
+    }
+}
+
+/// The scale of a channel's weights, and the weights in units of it.
+fn round_column(kernel: Kernel, column: &[f32]) -> (f32, Vec<i8>) {
+    let high = column.iter().fold(0.0f32, |high, w| high.max(w.abs()));
+    let mut scale = high / 127.0;
+    loop {
+        let factor = if scale > 0.0 { 1.0 / scale } else { 0.0 };
+        let rounded: Vec<i8> = column
+            .iter()
+            .map(|w| (w * factor).round_ties_even().clamp(-127.0, 127.0) as i8)
+            .collect();
+        let excess = match kernel {
+            Kernel::Vnni => 0.0,
+            Kernel::Avx2 => excess(&rounded),
+        };
+        if excess <= 1.0 {
+            return (scale, rounded);
+        }
+        scale *= excess.max(1.004);
+    }
+}
+
+/// How far the sums of 16 bits may go beyond their range, as a share of it: above 1 they may.
+fn excess(rounded: &[i8]) -> f32 {
+    const MOST: i32 = i16::MAX as i32 / 127;
+    let mut worst = 0;
+    for chain in rounded.chunks(CHAIN) {
+        for half in [0, 2] {
+            let (mut up, mut down) = (0, 0);
+            for four in chain.chunks(4) {
+                for w in four.iter().skip(half).take(2) {
+                    up += i32::from(*w).max(0);
+                    down -= i32::from(*w).min(0);
+                }
+            }
+            worst = worst.max(up).max(down);
+        }
+    }
+    worst as f32 / MOST as f32
+}
+
+/// One product, checked.
+struct Task {
+    rows: usize,
+    cols: usize,
+    /// In bytes: a multiple of [`CHAIN`].
+    depth: usize,
+    a: *const u8,
+    a_scales: *const f32,
+    b: *const i8,
+    start: *const i32,
+    b_scales: *const f32,
+    bias: *const f32,
+    out: *mut f32,
+    stride: usize,
+}
+
+#[cfg(test)]
+mod tests;

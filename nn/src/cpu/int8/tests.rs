@@ -1,0 +1,156 @@
+//! Kernels against their twins, and products of bytes against those of floats.
+
+use super::*;
+
+/// Every kernel that this CPU has.
+fn kernels() -> Vec<Kernel> {
+    [Kernel::Avx2, Kernel::Vnni].into_iter().filter(|kernel| kernel.on_this_cpu()).collect()
+}
+
+fn numbers(count: usize, seed: u64) -> Vec<f32> {
+    let mut random = crate::rng::Rng::new(seed);
+    (0..count).map(|_| (random.below(20_001) as f32 - 10_000.0) / 5_000.0).collect()
+}
+
+/// What [`Linear8::apply`] shall do, number by number; `weights` as they were rounded.
+fn twin(map: &Linear8, x: &Rows, out: &mut [f32], (stride, cols): (usize, usize), finish: Finish) {
+    for (i, (bytes, scale)) in x.bytes.chunks_exact(x.stride).zip(&x.scales).enumerate() {
+        for j in 0..cols {
+            let product = |k: usize| i32::from(bytes[k]) * i32::from(map.bytes[map.place(k, j)]);
+            let sum = map.start[j] + (0..map.inputs).map(product).sum::<i32>();
+            let y = (sum as f32).mul_add(scale * map.scales[j], map.bias[j]);
+            let out = &mut out[i * stride + j];
+            *out = match finish {
+                Finish::Replace => y,
+                Finish::Add => y + *out,
+                Finish::SquaredRelu => y.max(0.0) * y.max(0.0),
+            };
+        }
+    }
+}
+
+#[test]
+fn every_kernel_equals_its_twin_to_the_bit() {
+    let sizes = [(1, 1, 1), (3, 20, 5), (13, 64, 64), (64, 128, 384), (30, 100, 70), (7, 384, 128)];
+    for (kernel, (rows, inputs, outputs)) in
+        kernels().into_iter().flat_map(|kernel| sizes.map(|size| (kernel, size)))
+    {
+        let weight = numbers(inputs * outputs, 1);
+        let bias = numbers(outputs, 2);
+        for sign in [Sign::Either, Sign::Positive] {
+            let mut x = numbers(rows * inputs, 3);
+            if sign == Sign::Positive {
+                x.iter_mut().for_each(|x| *x = x.max(0.0));
+            }
+            let map = Linear8::new(kernel, sign, &weight, &bias);
+            let mut rounded = Rows::default();
+            rounded.round(kernel, sign, &x, inputs);
+            let (top, zero) = kernel.levels(sign);
+            for (i, x) in x.chunks_exact(inputs).enumerate() {
+                let mut bytes = vec![0; inputs];
+                let scale = round_row(x, top, zero, &mut bytes);
+                assert_eq!(rounded.scales[i], scale);
+                assert_eq!(rounded.bytes[i * rounded.stride..][..inputs], bytes);
+            }
+            for (finish, cols) in [
+                (Finish::Replace, outputs),
+                (Finish::Add, outputs.div_ceil(2)),
+                (Finish::SquaredRelu, outputs),
+            ] {
+                let stride = outputs + 3;
+                let mut got = numbers(rows * stride, 4);
+                let mut want = got.clone();
+                map.apply(&rounded, &mut got, stride, cols, finish);
+                twin(&map, &rounded, &mut want, (stride, cols), finish);
+                assert_eq!(got, want, "{kernel:?} {rows}x{inputs}x{outputs} {sign:?} {finish:?}");
+            }
+        }
+    }
+}
+
+/// The worst that 16 bits can be asked for: equal signs, largest activations.
+#[test]
+fn sums_of_sixteen_bits_never_overflow() {
+    for kernel in kernels() {
+        for (weight, x) in [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0)] {
+            let weight: Vec<f32> = (0..64).map(|k| weight * [1.0, 0.9][k % 2]).collect();
+            let map = Linear8::new(kernel, Sign::Either, &weight, &[0.0]);
+            let mut rows = Rows::default();
+            rows.round(kernel, Sign::Either, &[x; 64], 64);
+            let mut out = [0.0];
+            map.apply(&rows, &mut out, 1, 1, Finish::Replace);
+            let want: f32 = weight.iter().map(|w| w * x).sum();
+            assert!((out[0] / want - 1.0).abs() < 0.02, "{kernel:?}: {} for {want}", out[0]);
+        }
+    }
+}
+
+/// Root of the mean squared difference, as a share of the root of the mean square.
+fn error(got: &[f32], want: &[f32]) -> f32 {
+    let square = |x: f32| x * x;
+    let error: f32 = got.iter().zip(want).map(|(a, b)| square(a - b)).sum();
+    (error / want.iter().map(|x| square(*x)).sum::<f32>()).sqrt()
+}
+
+#[test]
+fn rounding_loses_two_percent_with_seven_bits_and_one_with_eight() {
+    let (rows, inputs, outputs) = (64, 128, 96);
+    let (x, weight) = (numbers(rows * inputs, 5), numbers(inputs * outputs, 6));
+    let mut want = vec![0.0; rows * outputs];
+    for (i, want) in want.iter_mut().enumerate() {
+        let (i, j) = (i / outputs, i % outputs);
+        *want = (0..inputs).map(|k| x[i * inputs + k] * weight[k * outputs + j]).sum();
+    }
+    for kernel in kernels() {
+        let map = Linear8::new(kernel, Sign::Either, &weight, &vec![0.0; outputs]);
+        let mut bytes = Rows::default();
+        bytes.round(kernel, Sign::Either, &x, inputs);
+        let mut got = vec![0.0; rows * outputs];
+        map.apply(&bytes, &mut got, outputs, outputs, Finish::Replace);
+        let most = if kernel == Kernel::Avx2 { 0.02 } else { 0.01 };
+        let error = error(&got, &want);
+        assert!(error < most, "{kernel:?}: {error}");
+    }
+}
+
+#[test]
+fn normalised_rows_are_those_of_single_precision_to_a_step() {
+    for (kernel, width) in
+        kernels().into_iter().flat_map(|kernel| [16, 20, 128].map(|w| (kernel, w)))
+    {
+        let x: Vec<f32> = numbers(5 * width, 7).iter().map(|x| 3.0 * x + 1.0).collect();
+        let (gamma, beta) = (numbers(width, 8), numbers(width, 9));
+        let [mut unit, mut want] = [(); 2].map(|()| vec![0.0; x.len()]);
+        ops::layer_norm(&x, &gamma, &beta, &mut unit, &mut [0.0; 5], &mut want);
+        let mut rows = Rows::default();
+        rows.normalise(kernel, &x, &gamma, &beta);
+        let (_, zero) = kernel.levels(Sign::Either);
+        for (i, want) in want.chunks_exact(width).enumerate() {
+            let bytes = &rows.bytes[i * rows.stride..][..width];
+            for (byte, want) in bytes.iter().zip(want) {
+                let got = (i32::from(*byte) - zero) as f32 * rows.scales[i];
+                assert!((got - want).abs() <= 0.51 * rows.scales[i], "{kernel:?} {width}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_zeros_and_of_no_numbers_stay_what_they_are() {
+    for kernel in kernels() {
+        let map = Linear8::new(kernel, Sign::Either, &[1.0; 32], &[0.5]);
+        for (odd, is_right) in [
+            (0.0, (|y: f32| y == 0.5) as fn(f32) -> bool),
+            (f32::NAN, |y: f32| !y.is_finite()),
+            (f32::INFINITY, |y: f32| !y.is_finite()),
+        ] {
+            let mut x = [0.0; 32];
+            x[17] = odd;
+            let mut rows = Rows::default();
+            rows.round(kernel, Sign::Either, &x, 32);
+            let mut out = [0.0];
+            map.apply(&rows, &mut out, 1, 1, Finish::Replace);
+            assert!(is_right(out[0]), "{kernel:?}: {odd} became {}", out[0]);
+        }
+    }
+}
