@@ -10,7 +10,7 @@ fn readme() -> String {
 #[test]
 fn the_options_table_is_what_the_engine_prints() {
     let readme = readme();
-    let table = engine::uci::options::markdown();
+    let table = engine::uci::options::markdown(engine::uci::options::Shown::Everyday);
     assert!(readme.contains(table.trim()), "run `mavka options` and paste its table:\n{table}");
 }
 

@@ -33,7 +33,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Speak UCI on standard input and output (what a GUI wants; the default)
-    Uci,
+    Uci(uci::Uci),
     /// Search fixed positions and print a deterministic signature and the speed
     Bench(bench::Bench),
     /// Measure evaluations per second against this machine's matrix-product peak
@@ -47,7 +47,7 @@ enum Command {
     /// Train a network; run again with the same folder to go on
     Train(train::Train),
     /// Print the table of UCI options as Markdown
-    Options,
+    Options(options::Options),
     /// Count the leaf positions of the move tree, move by move
     Perft(perft::Perft),
     /// Show what the network thinks of a position, move by move
@@ -65,15 +65,15 @@ impl Cli {
     #[must_use]
     pub fn run(self) -> ExitCode {
         crate::stderr_log::start();
-        let done = match self.command.unwrap_or(Command::Uci) {
-            Command::Uci => uci::run(),
+        let done = match self.command.unwrap_or(Command::Uci(uci::Uci::default())) {
+            Command::Uci(uci) => uci.run(),
             Command::Bench(bench) => bench.run(),
             Command::Evalbench(bench) => bench.run(),
             Command::Treebench(bench) => bench.run(),
             Command::Accuracy(accuracy) => accuracy.run(),
             Command::Data(data) => data.run(),
             Command::Train(train) => train.run(),
-            Command::Options => options::run(),
+            Command::Options(options) => options.run(),
             Command::Perft(perft) => perft.run(),
             Command::Eval(eval) => eval.run(),
             Command::Imagine(imagine) => imagine.run(),

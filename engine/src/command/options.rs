@@ -1,14 +1,26 @@
 //! `mavka options`: the option table for the README, from the table the engine itself reads.
 
 use super::{Failure, Sink};
-use crate::uci::options::markdown;
+use crate::uci::options::{Shown, markdown};
+use clap::Args;
 
-/// Prints the table.
-///
-/// # Errors
-/// Standard output is closed.
-pub fn run() -> Result<(), Failure> {
-    let mut out = Sink::default();
-    out.say(markdown().trim_end());
-    out.end()
+/// Arguments of `mavka options`.
+#[derive(Args)]
+pub struct Options {
+    /// The constants of the search as well, which GUIs are not told
+    #[arg(long)]
+    all: bool,
+}
+
+impl Options {
+    /// Prints the table.
+    ///
+    /// # Errors
+    /// Standard output is closed.
+    pub fn run(self) -> Result<(), Failure> {
+        let shown = if self.all { Shown::All } else { Shown::Everyday };
+        let mut out = Sink::default();
+        out.say(markdown(shown).trim_end());
+        out.end()
+    }
 }

@@ -1,13 +1,31 @@
 //! `mavka uci`: the engine on standard input and output.
 
 use super::Failure;
+use crate::play::engine::Setup;
+use crate::uci::options::Shown;
+use clap::Args;
 use std::io::{BufReader, stdin, stdout};
 
-/// Runs until `quit` or the end of the input.
-///
-/// # Errors
-/// None so far; the signature is that of all subcommands.
-pub fn run() -> Result<(), Failure> {
-    crate::run(BufReader::new(stdin()), stdout());
-    Ok(())
+/// The flag that lists all options.
+pub(super) const SHOW_HIDDEN: &str = "--show-hidden";
+
+/// Arguments of `mavka uci`.
+#[derive(Args, Default)]
+pub struct Uci {
+    /// List the constants of the search among the options
+    #[arg(long)]
+    show_hidden: bool,
+}
+
+impl Uci {
+    /// Runs until `quit` or the end of the input.
+    ///
+    /// # Errors
+    /// None so far; the signature is that of all subcommands.
+    pub fn run(self) -> Result<(), Failure> {
+        let shown_options = if self.show_hidden { Shown::All } else { Shown::Everyday };
+        let setup = Setup { shown_options, ..Setup::default() };
+        crate::run_with(setup, BufReader::new(stdin()), stdout());
+        Ok(())
+    }
 }

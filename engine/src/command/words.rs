@@ -1,5 +1,6 @@
 //! Words that several subcommands understand: limits of play, UCI options, command lines of engines.
 
+use super::uci::SHOW_HIDDEN;
 use crate::chess::game::{Game, GameError};
 use crate::league::Limit;
 use std::env;
@@ -93,7 +94,9 @@ pub(super) fn read_milliseconds(text: &str) -> Result<Duration, std::num::ParseI
 /// The program and its words; this program where none is named.
 pub(super) fn command_line(line: Option<&str>) -> Result<(PathBuf, Vec<String>), io::Error> {
     let Some(line) = line else {
-        return Ok((env::current_exe()?, Vec::new()));
+        // Any of its options may be set.
+        let words = ["uci", SHOW_HIDDEN].map(str::to_owned).to_vec();
+        return Ok((env::current_exe()?, words));
     };
     let mut words = split_words(line)?.into_iter();
     let program =

@@ -17,7 +17,7 @@ use crate::play::settings::{Backend, Settings};
 use crate::play::signal::Signal;
 use crate::play::warm_up::{EvalTiming, warm_up};
 use crate::random::SplitMix64;
-use crate::uci::options::{self, Effect};
+use crate::uci::options::{self, Effect, Shown};
 use crate::uci::output::Output;
 use nn::EvalError;
 use nn::evaluator::cached::Cached;
@@ -35,6 +35,8 @@ use uci::{Go, SetOption, StartPosition};
 pub struct Setup {
     pub clock: Arc<dyn Clock>,
     pub networks: Arc<dyn Networks>,
+    /// Which options the GUI is told.
+    pub shown_options: Shown,
 }
 
 impl Default for Setup {
@@ -42,6 +44,7 @@ impl Default for Setup {
         Setup {
             clock: Arc::new(crate::play::clock::SystemClock::default()),
             networks: Arc::new(network::Installed),
+            shown_options: Shown::Everyday,
         }
     }
 }
@@ -110,6 +113,12 @@ impl Engine {
     #[must_use]
     pub fn game(&self) -> Option<&Game> {
         self.game.as_ref().ok()
+    }
+
+    /// Which options the GUI is told.
+    #[must_use]
+    pub fn shown_options(&self) -> Shown {
+        self.setup.shown_options
     }
 
     pub fn set_debug(&mut self, on: bool) {

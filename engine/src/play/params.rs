@@ -26,13 +26,22 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
     let dynamic = VirtualCounts { min: settings.virtual_min, max: settings.virtual_max };
     Params {
         batch,
+        ramp: settings.batch_ramp,
         c_puct: settings.c_puct,
+        c_base: settings.c_base,
+        c_factor: settings.c_factor,
+        policy_temperature: settings.policy_temperature,
+        root_policy_temperature: settings.root_policy_temperature,
+        fpu: settings.fpu,
+        fpu_reduction: settings.fpu_reduction,
         tau: settings.prior_temperature,
         top_k: settings.prior_top_k,
         epsilon: settings.prior_epsilon,
         policy_share: settings.policy_share,
         dynamic_virtual: (settings.virtual_counts == VirtualRule::Dynamic).then_some(dynamic),
+        adapt_virtual: settings.virtual_adapt,
         static_virtual: settings.virtual_static,
+        virtual_value: settings.virtual_value,
         final_move: settings.final_move,
         ..Params::default()
     }
@@ -42,6 +51,7 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
 #[must_use]
 pub fn rules_world(evaluator: Arc<dyn Evaluator>, settings: &Settings) -> RulesWorld {
     RulesWorld::new(evaluator, settings.scoring, settings.state_value_share)
+        .with_leaf_action_value(settings.leaf_action_value)
 }
 
 /// The largest minibatch up to `preferred` that fits a move's time often enough, when one evaluation

@@ -4,8 +4,8 @@
 //! option is named, read and documented is the table's matter, [`crate::uci::options`].
 
 pub use crate::world::WorldModel;
-use crate::world::rules::Scoring;
-use mcts::{FinalMove, Params, VirtualCounts};
+use crate::world::rules::{LeafActionValue, Scoring};
+use mcts::{FinalMove, Fpu, Params, VirtualCounts, VirtualValue};
 pub use nn::device::Backend;
 
 /// How the move is chosen.
@@ -63,8 +63,22 @@ pub struct Settings {
     pub world_model: WorldModel,
     /// Positions in a minibatch; 0 = what the device prefers.
     pub minibatch_size: usize,
+    /// See [`Params::ramp`].
+    pub batch_ramp: u32,
     /// See [`Params::c_puct`].
     pub c_puct: f32,
+    /// See [`Params::c_base`].
+    pub c_base: f32,
+    /// See [`Params::c_factor`].
+    pub c_factor: f32,
+    /// See [`Params::policy_temperature`].
+    pub policy_temperature: f32,
+    /// See [`Params::root_policy_temperature`].
+    pub root_policy_temperature: f32,
+    /// See [`Params::fpu`].
+    pub fpu: Fpu,
+    /// See [`Params::fpu_reduction`].
+    pub fpu_reduction: f32,
     /// See [`Params::tau`].
     pub prior_temperature: f32,
     /// See [`Params::top_k`].
@@ -75,6 +89,8 @@ pub struct Settings {
     pub policy_share: f32,
     /// Weight of the state-value head in the value backed up, 0 to 1.
     pub state_value_share: f32,
+    /// Which action value has the rest.
+    pub leaf_action_value: LeafActionValue,
     /// See [`Params::dynamic_virtual`].
     pub virtual_counts: VirtualRule,
     /// Least dynamic virtual count.
@@ -83,6 +99,10 @@ pub struct Settings {
     pub virtual_max: u32,
     /// See [`Params::static_virtual`].
     pub virtual_static: u32,
+    /// See [`Params::adapt_virtual`].
+    pub virtual_adapt: bool,
+    /// See [`Params::virtual_value`].
+    pub virtual_value: VirtualValue,
     /// See [`Params::final_move`].
     pub final_move: FinalMove,
     /// Which summary of a predicted distribution counts.
@@ -120,17 +140,27 @@ impl Default for Settings {
             search: Search::Mcts,
             world_model: WorldModel::Rules,
             minibatch_size: 0,
+            batch_ramp: search.ramp,
             c_puct: search.c_puct,
+            c_base: search.c_base,
+            c_factor: search.c_factor,
+            policy_temperature: search.policy_temperature,
+            root_policy_temperature: search.root_policy_temperature,
+            fpu: search.fpu,
+            fpu_reduction: search.fpu_reduction,
             prior_temperature: search.tau,
             prior_top_k: search.top_k,
             prior_epsilon: search.epsilon,
             policy_share: search.policy_share,
             // Tuned by 60 games at 100 nodes.
             state_value_share: 0.5,
+            leaf_action_value: LeafActionValue::Best,
             virtual_counts,
             virtual_min: dynamic.min,
             virtual_max: dynamic.max,
             virtual_static: search.static_virtual,
+            virtual_adapt: search.adapt_virtual,
+            virtual_value: search.virtual_value,
             final_move: search.final_move,
             scoring: Scoring::Mean,
             temperature: 0.0,

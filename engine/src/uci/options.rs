@@ -1,4 +1,4 @@
-//! The options: one table that feeds `uci`, `setoption` and the documentation.
+//! The options: one table ([`mod@table`]) that feeds `uci`, `setoption` and the documentation.
 //!
 //! An entry knows its name, its kind with range and access to its field of [`Settings`], what the engine
 //! has to do after a change, and its help text. Values are parsed here once; the rest of the engine sees
@@ -6,8 +6,8 @@
 
 use crate::play::settings::{Backend, Search, Settings, VirtualRule};
 use crate::world::WorldModel;
-use crate::world::rules::Scoring;
-use mcts::FinalMove;
+use crate::world::rules::{LeafActionValue, Scoring};
+use mcts::{FinalMove, Fpu, VirtualValue};
 use std::fmt::{self, Write as _};
 use uci::{OptionKind, OptionSpec, SetOption};
 
@@ -95,6 +95,9 @@ choice!(Search: Mcts "mcts", ActionValue "action-value", StateValue "state-value
 choice!(WorldModel: Rules "rules", Learned "learned", LearnedTwice "learned-twice");
 choice!(VirtualRule: Dynamic "dynamic", Static "static");
 choice!(FinalMove: Robust "robust", Max "max");
+choice!(Fpu: ActionValue "action-value", ParentQ "parent");
+choice!(LeafActionValue: Best "best", Expected "expected");
+choice!(VirtualValue: Loss "loss", Mean "mean");
 choice!(Scoring: Mean "mean", Max "max");
 
 macro_rules! check {
@@ -136,195 +139,25 @@ macro_rules! text {
     };
 }
 
-/// Every option, in the order a GUI shows them.
-pub static TABLE: &[Entry] = &[
-    Entry {
-        name: "Hash",
-        kind: spin!(hash_mb: usize, 1 to 1_048_576),
-        effect: Effect::None,
-        help: "Memory for the search tree, in MB. The network, its cache and about 100 MB come on top.",
-    },
-    Entry {
-        name: "NNCacheSize",
-        kind: spin!(nn_cache_mb: usize, 0 to 65_536),
-        effect: Effect::None,
-        help: "Memory for cached network evaluations, in MB; 0 turns the cache off.",
-    },
-    Entry {
-        name: "Clear Hash",
-        kind: Kind::Button,
-        effect: Effect::Forget,
-        help: "Clears the search tree and the evaluation cache.",
-    },
-    Entry {
-        name: "Threads",
-        kind: spin!(threads: usize, 1 to 1024),
-        effect: Effect::CheckThreads,
-        help: "Number of search threads, at most one for each processor core.",
-    },
-    Entry {
-        name: "MultiPV",
-        kind: spin!(multipv: usize, 1 to 256),
-        effect: Effect::None,
-        help: "Number of best lines to report.",
-    },
-    Entry {
-        name: "Ponder",
-        kind: check!(ponder),
-        effect: Effect::None,
-        help: "The GUI lets the engine think on the opponent's time, so each move may use a little more of its own.",
-    },
-    Entry {
-        name: "Move Overhead",
-        kind: spin!(move_overhead: i64, 0 to 5_000),
-        effect: Effect::None,
-        help: "Time reserved for communication with the GUI, in milliseconds; never more than 5 % of the clock.",
-    },
-    Entry {
-        name: "WeightsFile",
-        kind: text!(weights_file),
-        effect: Effect::None,
-        help: "Path of a network file; empty for the built-in network, which also plays if the file cannot be used.",
-    },
-    Entry {
-        name: "Backend",
-        kind: combo!(backend: Backend),
-        effect: Effect::None,
-        help: "Device that runs the network.",
-    },
-    Entry {
-        name: "Search",
-        kind: combo!(search: Search),
-        effect: Effect::NewTree,
-        help: "How the move is chosen: tree search, one head of the network without search, or tree search with random games in place of the network.",
-    },
-    Entry {
-        name: "WorldModel",
-        kind: combo!(world_model: WorldModel),
-        effect: Effect::NewTree,
-        help: "Where the tree search looks ahead: by the rules of chess, or in positions imagined by the network, which take up to as much memory again as `Hash`. `learned-twice` evaluates each imagined position once more: stronger, half as fast.",
-    },
-    Entry {
-        name: "MinibatchSize",
-        kind: spin!(minibatch_size: usize, 0 to 1024),
-        effect: Effect::NewTree,
-        help: "Positions a thread gathers before it runs the network; 0 for what suits the device.",
-    },
-    Entry {
-        name: "CPuct",
-        kind: real!(c_puct, 0.0 to 16.0),
-        effect: Effect::NewTree,
-        help: "Exploration constant of PUCT; it grows with the number of visits.",
-    },
-    Entry {
-        name: "PriorTemperature",
-        kind: real!(prior_temperature, 0.001 to 10.0),
-        effect: Effect::NewTree,
-        help: "Softmax temperature of the action values in the prior.",
-    },
-    Entry {
-        name: "PriorTopK",
-        kind: spin!(prior_top_k: usize, 1 to 256),
-        effect: Effect::NewTree,
-        help: "Number of moves with the highest action values that share this softmax.",
-    },
-    Entry {
-        name: "PriorEpsilon",
-        kind: real!(prior_epsilon, 0.0 to 1.0),
-        effect: Effect::NewTree,
-        help: "Share of the action-value prior spread evenly over all legal moves.",
-    },
-    Entry {
-        name: "PolicyShare",
-        kind: real!(policy_share, 0.0 to 1.0),
-        effect: Effect::NewTree,
-        help: "Weight of the policy head in the prior; the action values have the rest.",
-    },
-    Entry {
-        name: "StateValueShare",
-        kind: real!(state_value_share, 0.0 to 1.0),
-        effect: Effect::NewTree,
-        help: "Weight of the state-value head in the value backed up; the best action value has the rest.",
-    },
-    Entry {
-        name: "VirtualCounts",
-        kind: combo!(virtual_counts: VirtualRule),
-        effect: Effect::NewTree,
-        help: "Virtual visits of playouts in flight: halved at each ply above the leaf, or constant.",
-    },
-    Entry {
-        name: "VirtualMin",
-        kind: spin!(virtual_min: u32, 1 to 64),
-        effect: Effect::NewTree,
-        help: "Smallest dynamic virtual count.",
-    },
-    Entry {
-        name: "VirtualMax",
-        kind: spin!(virtual_max: u32, 1 to 64),
-        effect: Effect::NewTree,
-        help: "Dynamic virtual count at the leaf.",
-    },
-    Entry {
-        name: "VirtualStatic",
-        kind: spin!(virtual_static: u32, 1 to 64),
-        effect: Effect::NewTree,
-        help: "Virtual count if `VirtualCounts` is `static`.",
-    },
-    Entry {
-        name: "FinalMove",
-        kind: combo!(final_move: FinalMove),
-        effect: Effect::NewTree,
-        help: "The move played: the most visited, or the one with the highest value.",
-    },
-    Entry {
-        name: "Scoring",
-        kind: combo!(scoring: Scoring),
-        effect: Effect::NewTree,
-        help: "Value taken from a predicted distribution: its mean, or the centre of its most likely bucket.",
-    },
-    Entry {
-        name: "Temperature",
-        kind: real!(temperature, 0.0 to 10.0),
-        effect: Effect::None,
-        help: "Randomness in the first moves of a game, drawn by visits, values or policy, whichever decides; 0 plays the best move.",
-    },
-    Entry {
-        name: "TemperatureMoves",
-        kind: spin!(temperature_moves: u32, 0 to 1000),
-        effect: Effect::None,
-        help: "Last move number to which `Temperature` applies.",
-    },
-    Entry {
-        name: "Seed",
-        kind: spin!(seed: u64, 0 to 2_147_483_647),
-        effect: Effect::Reseed,
-        help: "Seed of the moves drawn by `Temperature`: setting it again repeats them; 0 draws others each time.",
-    },
-    Entry {
-        name: "UCI_Chess960",
-        kind: check!(chess960),
-        effect: Effect::None,
-        help: "Chess960: castling is written as king takes rook.",
-    },
-    Entry {
-        name: "UCI_ShowWDL",
-        kind: check!(uci_show_wdl),
-        effect: Effect::None,
-        help: "Adds win, draw and loss probabilities (per mille) to `info`.",
-    },
-    Entry {
-        name: "ShowWDL",
-        kind: check!(show_wdl),
-        effect: Effect::None,
-        help: "The same, for GUIs that hide options named `UCI_…`; either option turns it on.",
-    },
-    Entry {
-        name: "Log File",
-        kind: text!(log_file),
-        effect: Effect::OpenLog,
-        help: "File that records every line between GUI and engine, with its time.",
-    },
-];
+mod table;
+
+/// Which options are listed. All of them are understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Those that a user may want to change.
+    Everyday,
+    /// The constants of the search as well.
+    All,
+}
+
+/// The options, in the order they are listed.
+pub fn table(shown: Shown) -> impl Iterator<Item = &'static Entry> {
+    let hidden = match shown {
+        Shown::Everyday => &[],
+        Shown::All => table::HIDDEN,
+    };
+    table::EVERYDAY.iter().chain(hidden)
+}
 
 /// Why an option was not set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -389,7 +222,7 @@ pub fn apply(
 /// The entry of that name, whatever its case.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Entry> {
-    TABLE.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
+    table(Shown::All).find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
 impl Entry {
@@ -464,17 +297,17 @@ impl Entry {
 }
 
 /// The table as the GUI is told.
-pub fn specs() -> impl Iterator<Item = OptionSpec> {
+pub fn specs(shown: Shown) -> impl Iterator<Item = OptionSpec> {
     let settings = Settings::default();
-    TABLE.iter().map(move |entry| entry.spec(&settings))
+    table(shown).map(move |entry| entry.spec(&settings))
 }
 
-/// The table as Markdown, for the README.
+/// The table as Markdown.
 #[must_use]
-pub fn markdown() -> String {
+pub fn markdown(shown: Shown) -> String {
     let settings = &Settings::default();
     let mut out = "| option | default | values | meaning |\n|---|---|---|---|\n".to_owned();
-    for entry in TABLE {
+    for entry in table(shown) {
         let (default, values) = match entry.kind {
             Kind::Check { get, .. } => (get(settings).to_string(), "true, false".to_owned()),
             Kind::Spin { min, max, get, .. } => {

@@ -5,7 +5,7 @@
 
 use crate::measure::{bench, eval};
 use crate::play::engine::{Engine, Setup};
-use crate::uci::options;
+use crate::uci::options::{self, Shown};
 use crate::uci::output::Output;
 use crossbeam::channel::{self, Sender, select};
 use std::io::{self, BufRead, Write};
@@ -100,7 +100,7 @@ fn obey(engine: &mut Engine, output: &Output, line: &str, heard: Duration) -> bo
         output.note(note);
     }
     match command {
-        Command::Uci => introduce(output),
+        Command::Uci => introduce(output, engine.shown_options()),
         Command::Debug(on) => engine.set_debug(on),
         Command::IsReady => {
             engine.prepare();
@@ -126,13 +126,13 @@ fn obey(engine: &mut Engine, output: &Output, line: &str, heard: Duration) -> bo
 }
 
 /// The same lines every time; touches neither network nor device.
-fn introduce(output: &Output) {
+fn introduce(output: &Output, shown: Shown) {
     let id = [
         IdLine::Name(format!("Mavka {}", env!("CARGO_PKG_VERSION"))),
         IdLine::Author("the Mavka developers".to_owned()),
     ];
     let mut lines: Vec<String> = id.iter().map(ToString::to_string).collect();
-    lines.extend(options::specs().map(|spec| spec.to_string()));
+    lines.extend(options::specs(shown).map(|spec| spec.to_string()));
     lines.push(uci::UCIOK.to_owned());
     output.block(&lines);
 }

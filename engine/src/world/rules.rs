@@ -20,6 +20,25 @@ pub enum Scoring {
     Max,
 }
 
+/// Which action value is backed up from a leaf, beside its state value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafActionValue {
+    /// The greatest, `max_a Q(a)` (paper 000, section 3).
+    Best,
+    /// The mean by the policy: many noisy numbers do not raise it, as they raise a maximum.
+    Expected,
+}
+
+impl LeafActionValue {
+    /// Of the moves' action values and policy.
+    fn of(self, scores: &[f32], policy: &[f32]) -> f32 {
+        match self {
+            LeafActionValue::Best => scores.iter().copied().fold(0.0, f32::max),
+            LeafActionValue::Expected => scores.iter().zip(policy).map(|(q, p)| q * p).sum(),
+        }
+    }
+}
+
 /// A position and the part of its past that can recur.
 #[derive(Debug)]
 pub struct State {
@@ -142,15 +161,27 @@ impl State {
 pub struct RulesWorld {
     evaluator: Arc<dyn Evaluator>,
     scoring: Scoring,
-    /// Share of the state-value head in the value backed up, against the best action value.
+    /// Share of the state-value head in the value backed up, against the action values.
     state_share: f32,
+    leaf_action_value: LeafActionValue,
 }
 
 impl RulesWorld {
     /// `state_share` 0 backs up `max_a Q(a)` (paper 000, section 3), 1 the value head.
     #[must_use]
     pub fn new(evaluator: Arc<dyn Evaluator>, scoring: Scoring, state_share: f32) -> RulesWorld {
-        RulesWorld { evaluator, scoring, state_share: state_share.clamp(0.0, 1.0) }
+        RulesWorld {
+            evaluator,
+            scoring,
+            state_share: state_share.clamp(0.0, 1.0),
+            leaf_action_value: LeafActionValue::Best,
+        }
+    }
+
+    /// The same with another action value backed up.
+    #[must_use]
+    pub fn with_leaf_action_value(self, leaf_action_value: LeafActionValue) -> RulesWorld {
+        RulesWorld { leaf_action_value, ..self }
     }
 
     /// What the network's answer about a position with these moves is to the search.
@@ -164,8 +195,9 @@ impl RulesWorld {
     ) -> Result<Leaf<Action>, EvalError> {
         check(answer, legal.len())?;
         let scores = action_scores(answer, self.scoring);
-        let best = scores.iter().copied().fold(0.0, f32::max);
-        let value = best + self.state_share * (state_score(answer, self.scoring) - best);
+        let action_value = self.leaf_action_value.of(scores, &answer.policy);
+        let state_value = state_score(answer, self.scoring);
+        let value = action_value + self.state_share * (state_value - action_value);
         let edges = legal
             .zip(scores)
             .zip(&answer.policy)
@@ -270,5 +302,17 @@ impl World for RulesWorld {
             });
         }
         Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leafs_action_value_is_the_best_or_the_mean_by_the_policy() {
+        let (scores, policy) = ([0.2, 0.9, 0.4], [0.5, 0.25, 0.25]);
+        assert_eq!(LeafActionValue::Best.of(&scores, &policy), 0.9);
+        assert!((LeafActionValue::Expected.of(&scores, &policy) - 0.425).abs() < 1e-6);
     }
 }

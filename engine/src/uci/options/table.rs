@@ -1,0 +1,261 @@
+//! Every option with its range and meaning. The source of each constant of the search stands beside its
+//! default, in [`mcts::Params`].
+
+use super::{Choice, Effect, Entry, Kind};
+use crate::play::settings::{Backend, Search, VirtualRule, WorldModel};
+use crate::world::rules::{LeafActionValue, Scoring};
+use mcts::{FinalMove, Fpu, VirtualValue};
+
+/// What GUIs are told, in the order they show it.
+pub static EVERYDAY: &[Entry] = &[
+    Entry {
+        name: "Hash",
+        kind: spin!(hash_mb: usize, 1 to 1_048_576),
+        effect: Effect::None,
+        help: "Memory for the search tree, in MB. The network, its cache and about 100 MB come on top.",
+    },
+    Entry {
+        name: "NNCacheSize",
+        kind: spin!(nn_cache_mb: usize, 0 to 65_536),
+        effect: Effect::None,
+        help: "Memory for cached network evaluations, in MB; 0 turns the cache off.",
+    },
+    Entry {
+        name: "Clear Hash",
+        kind: Kind::Button,
+        effect: Effect::Forget,
+        help: "Clears the search tree and the evaluation cache.",
+    },
+    Entry {
+        name: "Threads",
+        kind: spin!(threads: usize, 1 to 1024),
+        effect: Effect::CheckThreads,
+        help: "Number of search threads, at most one for each processor core.",
+    },
+    Entry {
+        name: "MultiPV",
+        kind: spin!(multipv: usize, 1 to 256),
+        effect: Effect::None,
+        help: "Number of best lines to report.",
+    },
+    Entry {
+        name: "Ponder",
+        kind: check!(ponder),
+        effect: Effect::None,
+        help: "The GUI lets the engine think on the opponent's time, so each move may use a little more of its own.",
+    },
+    Entry {
+        name: "Move Overhead",
+        kind: spin!(move_overhead: i64, 0 to 5_000),
+        effect: Effect::None,
+        help: "Time reserved for communication with the GUI, in milliseconds; never more than 5 % of the clock.",
+    },
+    Entry {
+        name: "WeightsFile",
+        kind: text!(weights_file),
+        effect: Effect::None,
+        help: "Path of a network file; empty for the built-in network, which also plays if the file cannot be used.",
+    },
+    Entry {
+        name: "Backend",
+        kind: combo!(backend: Backend),
+        effect: Effect::None,
+        help: "Device that runs the network.",
+    },
+    Entry {
+        name: "Search",
+        kind: combo!(search: Search),
+        effect: Effect::NewTree,
+        help: "How the move is chosen: tree search, one head of the network without search, or tree search with random games in place of the network.",
+    },
+    Entry {
+        name: "WorldModel",
+        kind: combo!(world_model: WorldModel),
+        effect: Effect::NewTree,
+        help: "Where the tree search looks ahead: by the rules of chess, or in positions imagined by the network, which take up to as much memory again as `Hash`. `learned-twice` evaluates each imagined position once more: stronger, half as fast.",
+    },
+    Entry {
+        name: "CPuct",
+        kind: real!(c_puct, 0.0 to 16.0),
+        effect: Effect::NewTree,
+        help: "Exploration constant of PUCT; it grows with the number of visits.",
+    },
+    Entry {
+        name: "PolicyTemperature",
+        kind: real!(policy_temperature, 0.1 to 10.0),
+        effect: Effect::NewTree,
+        help: "Temperature of the policy head in the prior: above 1 the search looks at more moves.",
+    },
+    Entry {
+        name: "Temperature",
+        kind: real!(temperature, 0.0 to 10.0),
+        effect: Effect::None,
+        help: "Randomness in the first moves of a game, drawn by visits, values or policy, whichever decides; 0 plays the best move.",
+    },
+    Entry {
+        name: "TemperatureMoves",
+        kind: spin!(temperature_moves: u32, 0 to 1000),
+        effect: Effect::None,
+        help: "Last move number to which `Temperature` applies.",
+    },
+    Entry {
+        name: "Seed",
+        kind: spin!(seed: u64, 0 to 2_147_483_647),
+        effect: Effect::Reseed,
+        help: "Seed of the moves drawn by `Temperature`: setting it again repeats them; 0 draws others each time.",
+    },
+    Entry {
+        name: "UCI_Chess960",
+        kind: check!(chess960),
+        effect: Effect::None,
+        help: "Chess960: castling is written as king takes rook.",
+    },
+    Entry {
+        name: "UCI_ShowWDL",
+        kind: check!(uci_show_wdl),
+        effect: Effect::None,
+        help: "Adds win, draw and loss probabilities (per mille) to `info`.",
+    },
+    Entry {
+        name: "ShowWDL",
+        kind: check!(show_wdl),
+        effect: Effect::None,
+        help: "The same, for GUIs that hide options named `UCI_…`; either option turns it on.",
+    },
+    Entry {
+        name: "Log File",
+        kind: text!(log_file),
+        effect: Effect::OpenLog,
+        help: "File that records every line between GUI and engine, with its time.",
+    },
+];
+
+/// Constants of the search that nobody needs to play: understood always, told on request.
+pub static HIDDEN: &[Entry] = &[
+    Entry {
+        name: "CPuctBase",
+        kind: real!(c_base, 1.0 to 1e9),
+        effect: Effect::NewTree,
+        help: "Visits at which the exploration constant starts to grow.",
+    },
+    Entry {
+        name: "CPuctFactor",
+        kind: real!(c_factor, 0.0 to 16.0),
+        effect: Effect::NewTree,
+        help: "Growth of the exploration constant with the logarithm of the visits.",
+    },
+    Entry {
+        name: "RootPolicyTemperature",
+        kind: real!(root_policy_temperature, 0.0 to 10.0),
+        effect: Effect::NewTree,
+        help: "`PolicyTemperature` at the root; 0 for the same.",
+    },
+    Entry {
+        name: "PolicyShare",
+        kind: real!(policy_share, 0.0 to 1.0),
+        effect: Effect::NewTree,
+        help: "Weight of the policy head in the prior; the action values have the rest.",
+    },
+    Entry {
+        name: "PriorTemperature",
+        kind: real!(prior_temperature, 0.001 to 10.0),
+        effect: Effect::NewTree,
+        help: "Softmax temperature of the action values in the prior.",
+    },
+    Entry {
+        name: "PriorTopK",
+        kind: spin!(prior_top_k: usize, 1 to 256),
+        effect: Effect::NewTree,
+        help: "Number of moves with the highest action values that share this softmax.",
+    },
+    Entry {
+        name: "PriorEpsilon",
+        kind: real!(prior_epsilon, 0.0 to 1.0),
+        effect: Effect::NewTree,
+        help: "Share of the action-value prior spread evenly over all legal moves.",
+    },
+    Entry {
+        name: "FPU",
+        kind: combo!(fpu: Fpu),
+        effect: Effect::NewTree,
+        help: "Value of a move that was never visited: the network's action value, or the value of the position it is played in.",
+    },
+    Entry {
+        name: "FPUReduction",
+        kind: real!(fpu_reduction, 0.0 to 2.0),
+        effect: Effect::NewTree,
+        help: "Taken off the value by `FPU`, times the square root of the prior of all visited moves.",
+    },
+    Entry {
+        name: "StateValueShare",
+        kind: real!(state_value_share, 0.0 to 1.0),
+        effect: Effect::NewTree,
+        help: "Weight of the state-value head in the value backed up; the best action value has the rest.",
+    },
+    Entry {
+        name: "LeafActionValue",
+        kind: combo!(leaf_action_value: LeafActionValue),
+        effect: Effect::NewTree,
+        help: "Action value in the value backed up: of the best move, or the mean over the moves by the policy.",
+    },
+    Entry {
+        name: "Scoring",
+        kind: combo!(scoring: Scoring),
+        effect: Effect::NewTree,
+        help: "Value taken from a predicted distribution: its mean, or the centre of its most likely bucket.",
+    },
+    Entry {
+        name: "FinalMove",
+        kind: combo!(final_move: FinalMove),
+        effect: Effect::NewTree,
+        help: "The move played: the most visited, or the one with the highest value.",
+    },
+    Entry {
+        name: "MinibatchSize",
+        kind: spin!(minibatch_size: usize, 0 to 1024),
+        effect: Effect::NewTree,
+        help: "Positions a thread gathers before it runs the network; 0 for what suits the device.",
+    },
+    Entry {
+        name: "BatchRamp",
+        kind: spin!(batch_ramp: u32, 1 to 1_000_000),
+        effect: Effect::NewTree,
+        help: "Visits the tree must have, per thread, for each position beyond the first in a minibatch.",
+    },
+    Entry {
+        name: "VirtualCounts",
+        kind: combo!(virtual_counts: VirtualRule),
+        effect: Effect::NewTree,
+        help: "Virtual visits of playouts in flight: halved at each ply above the leaf, or constant.",
+    },
+    Entry {
+        name: "VirtualMin",
+        kind: spin!(virtual_min: u32, 1 to 64),
+        effect: Effect::NewTree,
+        help: "Smallest dynamic virtual count.",
+    },
+    Entry {
+        name: "VirtualMax",
+        kind: spin!(virtual_max: u32, 1 to 64),
+        effect: Effect::NewTree,
+        help: "Dynamic virtual count at the leaf.",
+    },
+    Entry {
+        name: "VirtualStatic",
+        kind: spin!(virtual_static: u32, 1 to 64),
+        effect: Effect::NewTree,
+        help: "Virtual count if `VirtualCounts` is `static`.",
+    },
+    Entry {
+        name: "VirtualAdapt",
+        kind: check!(virtual_adapt),
+        effect: Effect::NewTree,
+        help: "Raises `VirtualMax` to 16 from 1,000 simulations on, to 32 from 2,000 on.",
+    },
+    Entry {
+        name: "VirtualValue",
+        kind: combo!(virtual_value: VirtualValue),
+        effect: Effect::NewTree,
+        help: "What a virtual visit counts as: a loss, or the mean value of the move so far.",
+    },
+];
