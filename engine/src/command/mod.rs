@@ -7,12 +7,14 @@ pub mod data;
 pub mod eval;
 pub mod evalbench;
 pub mod imagine;
+pub mod label;
 pub mod options;
 pub mod perft;
 pub mod play_match;
 pub mod puzzles;
 pub mod train;
 pub mod treebench;
+pub mod tune;
 pub mod uci;
 mod words;
 
@@ -56,6 +58,10 @@ enum Command {
     Imagine(imagine::Imagine),
     /// Play a match between two UCI engines, or two settings of this one
     Match(Box<play_match::PlayMatch>),
+    /// Have a strong engine label held-out positions, for tuning
+    Label(Box<label::Label>),
+    /// Compare settings of the search on labelled positions, and look for better ones
+    Tune(Box<tune::Tune>),
     /// Count the puzzles of a file that an engine solves
     Puzzles(Box<puzzles::Puzzles>),
 }
@@ -78,6 +84,8 @@ impl Cli {
             Command::Eval(eval) => eval.run(),
             Command::Imagine(imagine) => imagine.run(),
             Command::Match(play_match) => play_match.run(),
+            Command::Label(label) => label.run(),
+            Command::Tune(tune) => tune.run(),
             Command::Puzzles(puzzles) => puzzles.run(),
         };
         match done {

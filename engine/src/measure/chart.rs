@@ -5,13 +5,13 @@ use plotters::prelude::*;
 use std::path::Path;
 
 /// One line with a mark at each of its points (x, y).
-pub(super) struct Curve {
+pub(crate) struct Curve {
     pub name: String,
     pub points: Vec<(f64, f64)>,
 }
 
 /// Curves with words on their axes; y begins at 0.
-pub(super) struct Picture {
+pub(crate) struct Picture {
     pub title: String,
     pub x: String,
     pub y: String,

@@ -3,7 +3,7 @@
 
 pub mod accuracy;
 pub mod bench;
-mod chart;
+pub(crate) mod chart;
 pub mod data;
 pub mod error;
 pub mod eval;
@@ -14,5 +14,6 @@ pub mod perft;
 pub mod puzzles;
 mod stages;
 pub mod treebench;
+pub mod tune;
 
 pub use error::{MeasureError, PlotError};

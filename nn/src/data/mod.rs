@@ -30,5 +30,5 @@ pub use mix::{MixConfig, MixSource, Mixer, spawn};
 pub use read::{FileReader, GameReader};
 pub use record::{Format, Game};
 pub use sample::Kinds;
-pub use validation::{Ask, HeldOut, Variant, validation};
+pub use validation::{Ask, HeldOut, Labelled, Variant, validation};
 pub use write::GameWriter;

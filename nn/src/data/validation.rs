@@ -4,6 +4,7 @@
 use super::error::DataError;
 use super::example::Example;
 use super::filter::{KeySet, Recent};
+use super::label::{action_value, win_probability};
 use super::mix::{MixConfig, held_out};
 use super::read::FileReader;
 use super::record::{Format, Game};
@@ -51,6 +52,19 @@ pub struct Stretch {
     /// The moves played from there; never empty.
     pub moves: Vec<Move>,
     pub chess960: bool,
+}
+
+/// A position of a held-out game with the value of every legal move.
+#[derive(Clone, Debug)]
+pub struct Labelled {
+    /// Its past is not kept.
+    pub position: Chess,
+    /// The writer marked its game as Chess960.
+    pub chess960: bool,
+    /// Win probability of the mover, in [0, 1].
+    pub value: f32,
+    /// Every legal move, with the win probability of the mover after it.
+    pub moves: Vec<(Move, f32)>,
 }
 
 /// The held-out games of a file.
@@ -141,6 +155,32 @@ impl HeldOut {
             sampler.sample(game, &plies, &mut examples)?;
         }
         Ok(examples)
+    }
+
+    /// Every position of the games, with its action values.
+    ///
+    /// # Errors
+    /// If a game has no action values, or its moves are not legal.
+    pub fn labelled(&self) -> Result<Vec<Labelled>, DataError> {
+        let mut all = Vec::new();
+        for game in &self.games {
+            let Game::Mavg(game) = game else {
+                let path = self.path.display();
+                return Err(DataError::Config(format!("{path} has no action values")));
+            };
+            let mut position = game.header.start.clone();
+            for record in &game.positions {
+                let values = game.values(record).iter().map(|value| action_value(*value));
+                all.push(Labelled {
+                    position: position.clone(),
+                    chess960: game.header.chess960,
+                    value: win_probability(record.score),
+                    moves: canonical_moves(&position).into_iter().zip(values).collect(),
+                });
+                game.header.play(&mut position, record.played, record.offset + 2)?;
+            }
+        }
+        Ok(all)
     }
 
     /// The games cut into stretches of `plies` plies, the last of a game perhaps shorter; of standard
@@ -292,6 +332,24 @@ mod tests {
             assert!(end == pair[1].start || new_game);
         }
         assert_eq!(held.stretches(7, 5).expect("stretches").len(), 7);
+    }
+
+    #[test]
+    fn every_position_comes_with_a_value_for_each_move() {
+        let sample = Sample::new("labelled", &mavg_bytes(5, 12));
+        let mut config = MixConfig::new(Vec::new());
+        config.validation_every = 3;
+        let held = HeldOut::read(&sample.0, &config).expect("games");
+        let all = held.labelled().expect("labels");
+        assert_eq!(all.len(), held.games.iter().map(Game::len).sum::<usize>());
+        for labelled in &all {
+            assert_eq!(labelled.moves.len(), labelled.position.legal_moves().len());
+            let values = labelled.moves.iter().map(|(_, value)| *value).chain([labelled.value]);
+            assert!(values.clone().all(|value| (0.0..=1.0).contains(&value)), "{labelled:?}");
+        }
+        let sample = Sample::new("labelled-pvgr", &pvgr_bytes(5, 12));
+        let held = HeldOut::read(&sample.0, &config).expect("games");
+        assert!(held.labelled().is_err(), "evaluations are no action values");
     }
 
     #[test]

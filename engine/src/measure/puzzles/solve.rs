@@ -6,11 +6,11 @@ use std::thread;
 
 /// At most `limit` of them at equal distances: files are often sorted by theme or rating.
 #[must_use]
-pub fn spread(puzzles: Vec<Puzzle>, limit: usize) -> Vec<Puzzle> {
-    let count = puzzles.len();
+pub fn spread<T>(things: Vec<T>, limit: usize) -> Vec<T> {
+    let count = things.len();
     let wanted = |index: usize| index * limit / count != (index + 1) * limit / count;
-    let chosen = puzzles.into_iter().enumerate();
-    chosen.filter(|&(index, _)| limit >= count || wanted(index)).map(|(_, puzzle)| puzzle).collect()
+    let chosen = things.into_iter().enumerate();
+    chosen.filter(|&(index, _)| limit >= count || wanted(index)).map(|(_, thing)| thing).collect()
 }
 
 /// Tries all puzzles with `workers` solvers; `listen` hears of each attempt on the calling thread, in the

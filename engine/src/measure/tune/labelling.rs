@@ -1,0 +1,249 @@
+//! Labels the held-out positions of data files, several engines at work at the same time. Lines are added to
+//! the file of labels as they are done, so that a run that was ended, by Ctrl-C too, goes on where it
+//! stopped.
+
+use super::label::{Effort, LabelError, Task};
+use super::labels::{self, LabelledPosition, LabelsError, Recipe};
+use crate::league::{Patience, Player, Process};
+use crate::measure::puzzles::open::progress;
+use crate::measure::puzzles::spread;
+use crate::random::SplitMix64;
+use crossbeam::channel::{bounded, unbounded};
+use nn::data::{DataError, HeldOut, MixConfig};
+use std::collections::HashSet;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// For one move.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Who labels.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    /// A UCI engine.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub words: Vec<String>,
+    /// Its options, by name and value.
+    pub options: Vec<(String, String)>,
+}
+
+/// What is to be labelled, and how.
+#[derive(Clone, Debug)]
+pub struct Labelling {
+    /// Data files with action values; of each, the games that are held out.
+    pub files: Vec<PathBuf>,
+    /// The labels; what is in it already is not done again.
+    pub out: PathBuf,
+    /// Who labels.
+    pub engine: Engine,
+    /// Positions of each file at most.
+    pub limit: usize,
+    /// How deeply.
+    pub effort: Effort,
+    /// Engines at work; None = one for each core.
+    pub concurrency: Option<usize>,
+}
+
+/// Why nothing more is labelled.
+#[derive(Debug)]
+pub enum LabellingError {
+    /// A data file cannot be read.
+    Data(DataError),
+    /// The file of labels holds something else.
+    Labels(LabelsError),
+    /// The file of labels cannot be written.
+    Io(PathBuf, io::Error),
+    /// The engine cannot be started.
+    Engine(PathBuf, io::Error),
+    /// The engine failed.
+    Label(LabelError),
+    /// The file of labels was begun with another engine or effort.
+    Recipe {
+        /// The file.
+        path: PathBuf,
+        /// How its labels were made.
+        found: Box<Recipe>,
+        /// How these would be.
+        asked: Box<Recipe>,
+    },
+}
+
+impl fmt::Display for LabellingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LabellingError::Data(why) => why.fmt(f),
+            LabellingError::Labels(why) => why.fmt(f),
+            LabellingError::Io(path, why) => write!(f, "{}: {why}", path.display()),
+            LabellingError::Engine(path, why) => write!(f, "{}: {why}", path.display()),
+            LabellingError::Label(why) => why.fmt(f),
+            LabellingError::Recipe { path, found, asked } => {
+                let path = path.display();
+                write!(f, "{path} holds labels of another kind: {found:?}, asked for: {asked:?}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LabellingError {}
+
+impl From<DataError> for LabellingError {
+    fn from(why: DataError) -> LabellingError {
+        LabellingError::Data(why)
+    }
+}
+
+impl From<LabelError> for LabellingError {
+    fn from(why: LabelError) -> LabellingError {
+        LabellingError::Label(why)
+    }
+}
+
+impl Labelling {
+    /// Labels what is not labelled yet. Blocks; a bar on stderr tells how far it is.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or the engine fails.
+    pub fn run(&self) -> Result<(), LabellingError> {
+        let recipe = Recipe {
+            engine: self.start_engine()?.name().to_owned(),
+            best_nodes: self.effort.best_nodes,
+            move_nodes: self.effort.move_nodes,
+            margin: self.effort.margin,
+        };
+        let (mut out, done) = open(&self.out, &recipe)?;
+        let tasks = self.tasks()?;
+        let all = tasks.len();
+        let left: Vec<Task> =
+            tasks.into_iter().filter(|task| !done.contains(&task.game.fen())).collect();
+        let bar = progress(all);
+        bar.set_position((all - left.len()) as u64);
+        let result = self.label_all(&left, |label| {
+            // One write: a line cut in two by the end of the process is no label.
+            let line = format!("{}\n", label.to_line());
+            out.write_all(line.as_bytes())
+                .map_err(|why| LabellingError::Io(self.out.clone(), why))?;
+            bar.inc(1);
+            Ok(())
+        });
+        bar.finish_and_clear();
+        result
+    }
+
+    fn start_engine(&self) -> Result<Player<Process>, LabellingError> {
+        let Engine { program, words, options } = &self.engine;
+        let process = Process::spawn(program, words)
+            .map_err(|why| LabellingError::Engine(program.clone(), why))?;
+        let patience = Patience { think: PATIENCE, ..Patience::default() };
+        Ok(Player::greet(process, options, patience).map_err(LabelError::from)?)
+    }
+
+    /// The positions of all files in an order that keeps a part of them a fair sample.
+    fn tasks(&self) -> Result<Vec<Task>, LabellingError> {
+        let mut all = Vec::new();
+        for path in &self.files {
+            let held_out = HeldOut::read(path, &MixConfig::new(Vec::new()))?.labelled()?;
+            let mut seen = HashSet::new();
+            let tasks = held_out.iter().filter_map(Task::new);
+            let tasks = tasks.filter(|task| seen.insert(task.game.fen())).collect();
+            all.extend(spread(tasks, self.limit));
+        }
+        SplitMix64::new(0).shuffle(&mut all);
+        Ok(all)
+    }
+
+    /// `listen` hears of each label on the calling thread. The first error ends it.
+    fn label_all(
+        &self,
+        tasks: &[Task],
+        mut listen: impl FnMut(LabelledPosition) -> Result<(), LabellingError>,
+    ) -> Result<(), LabellingError> {
+        let (jobs, queue) = unbounded();
+        for task in tasks {
+            // The queue is held below, so this cannot fail.
+            let _ = jobs.send(task);
+        }
+        drop(jobs);
+        let (results, finished) = bounded(0);
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        let workers = self.concurrency.unwrap_or_else(cores).min(tasks.len());
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                let (queue, results) = (queue.clone(), results.clone());
+                scope.spawn(move || {
+                    let mut engine = match self.start_engine() {
+                        Ok(engine) => engine,
+                        Err(why) => return drop(results.send(Err(why))),
+                    };
+                    for task in queue {
+                        let label =
+                            task.label(&mut engine, self.effort).map_err(LabellingError::from);
+                        let broken = label.is_err();
+                        if results.send(label).is_err() || broken {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(results);
+            finished.into_iter().try_for_each(|label| listen(label?))
+        })
+    }
+}
+
+/// The file to add to, and the positions it has already. A last line that was cut short is cut off.
+fn open(path: &Path, recipe: &Recipe) -> Result<(File, HashSet<String>), LabellingError> {
+    let of_file = |why| LabellingError::Io(path.to_owned(), why);
+    let mut done = HashSet::new();
+    let mut begun = false;
+    if fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+        let (found, positions) = labels::read(path).map_err(LabellingError::Labels)?;
+        if found.to_line() != recipe.to_line() {
+            let (found, asked) = (Box::new(found), Box::new(recipe.clone()));
+            return Err(LabellingError::Recipe { path: path.to_owned(), found, asked });
+        }
+        done.extend(positions.iter().map(|position| position.game.fen()));
+        begun = true;
+        let text = fs::read(path).map_err(of_file)?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let file = OpenOptions::new().write(true).open(path).map_err(of_file)?;
+        file.set_len(whole as u64).map_err(of_file)?;
+    }
+    let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(of_file)?;
+    if !begun {
+        writeln!(file, "{}", recipe.to_line()).map_err(of_file)?;
+    }
+    Ok((file, done))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_gone_on_with_and_not_mixed() {
+        let path = std::env::temp_dir().join(format!("mavka-label-{}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let recipe = Recipe { engine: "x".to_owned(), best_nodes: 2, move_nodes: 1, margin: 0.25 };
+        let (mut file, done) = open(&path, &recipe).unwrap();
+        assert!(done.is_empty());
+        let fen = "7k/8/8/8/8/8/6PP/7K w - - 0 1";
+        let line = format!(
+            "{{\"fen\":\"{fen}\",\"best\":\"g2g3\",\"deep\":{{\"g2g3\":0.5}},\"shallow\":{{}}}}"
+        );
+        write!(file, "{line}\n{}", &line[..20]).unwrap();
+        let (mut file, done) = open(&path, &recipe).unwrap();
+        assert_eq!(done.iter().collect::<Vec<_>>(), [fen]);
+        writeln!(file, "{line}").unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text, format!("{}\n{line}\n{line}\n", recipe.to_line()));
+        let other = Recipe { best_nodes: 3, ..recipe };
+        let error = open(&path, &other).unwrap_err();
+        let _ = fs::remove_file(&path);
+        assert!(matches!(error, LabellingError::Recipe { .. }), "{error}");
+    }
+}

@@ -1,0 +1,179 @@
+//! One run of tuning: labels, network and puzzles are read, an optimisation perhaps finds one more setting,
+//! and all settings are tried at every number of nodes.
+
+use super::compare::{self, Mean, Row};
+use super::labels::{self, LabelledPosition, LabelsError};
+use super::spsa::{Dimension, Spsa};
+use super::trial::{Bench, Choice, Setting, TrialError, set_near};
+use crate::measure::MeasureError;
+use crate::measure::puzzles::open::{open, progress};
+use crate::play::engine::Setup;
+use crate::random::SplitMix64;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What is to be tried.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    /// Labels of `mavka label`.
+    pub labels: PathBuf,
+    /// Positions at most; the first ones.
+    pub limit: Option<usize>,
+    /// Settings; all others are compared with the first.
+    pub settings: Vec<Setting>,
+    /// Of each search.
+    pub nodes: Vec<u64>,
+    /// Puzzles as well, so many of this file at most.
+    pub puzzles: Option<(PathBuf, usize)>,
+    /// Network file; None = the built-in network.
+    pub weights: Option<PathBuf>,
+    /// A search for another setting.
+    pub optimisation: Option<Optimisation>,
+}
+
+/// A search for better values of a few options, beginning at the first setting. Half of the positions teach,
+/// the other half judges.
+#[derive(Clone, Debug)]
+pub struct Optimisation {
+    /// The options.
+    pub dimensions: Vec<Dimension>,
+    /// Steps in all.
+    pub steps: u32,
+    /// Positions of each step.
+    pub sample: usize,
+    /// Of samples and directions.
+    pub seed: u64,
+}
+
+/// Why nothing, or no more, was tried.
+#[derive(Debug)]
+pub enum TuningError {
+    /// The labels cannot be read.
+    Labels(LabelsError),
+    /// Network or puzzles cannot be read.
+    Measure(MeasureError),
+    /// A setting cannot be tried.
+    Trial(TrialError),
+}
+
+impl fmt::Display for TuningError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TuningError::Labels(why) => why.fmt(f),
+            TuningError::Measure(why) => why.fmt(f),
+            TuningError::Trial(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TuningError {}
+
+impl From<LabelsError> for TuningError {
+    fn from(why: LabelsError) -> TuningError {
+        TuningError::Labels(why)
+    }
+}
+
+impl From<MeasureError> for TuningError {
+    fn from(why: MeasureError) -> TuningError {
+        TuningError::Measure(why)
+    }
+}
+
+impl From<TrialError> for TuningError {
+    fn from(why: TrialError) -> TuningError {
+        TuningError::Trial(why)
+    }
+}
+
+impl Tuning {
+    /// Tries everything. `say` hears first what it is tried on; a bar on stderr tells how far it is.
+    ///
+    /// # Errors
+    /// A file cannot be read, an option is unknown, or the network fails.
+    pub fn run(mut self, say: &mut (dyn FnMut(String) + Send)) -> Result<Vec<Row>, TuningError> {
+        let (recipe, mut positions) = labels::read(&self.labels)?;
+        positions.truncate(self.limit.unwrap_or(usize::MAX));
+        let networks = Setup::default().networks;
+        let network =
+            networks.open_anywhere(self.weights.as_deref()).map_err(MeasureError::from)?;
+        say(format!(
+            "{}; {} positions labelled by {} with {} and {} nodes",
+            network.name,
+            positions.len(),
+            recipe.engine,
+            recipe.best_nodes,
+            recipe.move_nodes
+        ));
+        let bench = |nodes| Bench { network: &network, nodes };
+        if let Some(optimisation) = &self.optimisation {
+            let judges = positions.split_off(positions.len() / 2);
+            let bench = bench(self.nodes.first().copied().unwrap_or(1));
+            if let Some(first) = self.settings.first() {
+                self.settings.push(optimisation.run(first, &bench, &positions)?);
+            }
+            positions = judges;
+        }
+        let puzzles = match &self.puzzles {
+            Some((file, limit)) => open(file, Some(*limit))?,
+            None => Vec::new(),
+        };
+        let settings = &self.settings;
+        let names: Vec<String> = settings.iter().map(|setting| setting.name.clone()).collect();
+        let mut rows = Vec::new();
+        for nodes in self.nodes {
+            let bar = progress(positions.len() + puzzles.len());
+            let done = || bar.inc(1);
+            let choices = bench(nodes).choices(&positions, settings, &done)?;
+            let solved = bench(nodes).solved(&puzzles, settings, &done)?;
+            bar.finish_and_clear();
+            rows.extend(compare::rows(&names, nodes, &choices, &solved));
+        }
+        Ok(rows)
+    }
+}
+
+impl Optimisation {
+    /// The setting it ends at.
+    fn run(
+        &self,
+        first: &Setting,
+        bench: &Bench<'_>,
+        positions: &[LabelledPosition],
+    ) -> Result<Setting, TrialError> {
+        let mut spsa = Spsa::new(self.dimensions.clone(), self.steps, self.seed);
+        let mut random = SplitMix64::new(self.seed);
+        let mut order: Vec<&LabelledPosition> = positions.iter().collect();
+        let bar = progress(self.steps as usize);
+        for _ in 0..self.steps {
+            random.shuffle(&mut order);
+            let sample: Vec<LabelledPosition> =
+                order.iter().take(self.sample).map(|position| (*position).clone()).collect();
+            let [plus, minus] = spsa.pair().map(|values| self.setting(first, &values));
+            let choices = bench.choices(&sample, &[plus?, minus?], &|| ())?;
+            let difference = |row: &Vec<Choice>| match row[..] {
+                [plus, minus] => f64::from(plus.regret - minus.regret),
+                _ => 0.0,
+            };
+            spsa.learn(Mean::of(choices.iter().map(difference)));
+            bar.set_message(self.name(&spsa.values()));
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        self.setting(first, &spsa.values())
+    }
+
+    fn name(&self, values: &[f64]) -> String {
+        let pairs = self.dimensions.iter().zip(values);
+        pairs.map(|(d, value)| format!("{}={value:.3}", d.name)).collect::<Vec<_>>().join(",")
+    }
+
+    /// The first setting with these values, each brought into its option's range.
+    fn setting(&self, first: &Setting, values: &[f64]) -> Result<Setting, TrialError> {
+        let mut settings = first.settings.clone();
+        for (dimension, value) in self.dimensions.iter().zip(values) {
+            set_near(&mut settings, &dimension.name, *value)?;
+        }
+        Ok(Setting { name: self.name(values), settings })
+    }
+}
