@@ -15,7 +15,7 @@ use shakmaty::ByColor;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The words of one player, with its prefix.
 macro_rules! side {
@@ -197,7 +197,7 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
     let names = names(&sides, [start(Seat::First)?.name(), start(Seat::Second)?.name()]);
 
     let mut games = args.pgn.as_deref().map(append).transpose()?;
-    let date = pgn::date(seconds_since_1970() / 86_400);
+    let date = pgn::today();
     let bar = progress(plan.games as u64);
     let mut trouble = None;
     let end = plan.run(start, |report| {
@@ -365,13 +365,8 @@ fn write_result(path: &Path, line: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn seconds_since_1970() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::words::split_words;
     use super::*;
     use clap::Parser;
 
@@ -382,7 +377,7 @@ mod tests {
     }
 
     fn parse(line: &str) -> Result<PlayMatch, clap::Error> {
-        Words::try_parse_from(split_words(line).unwrap()).map(|words| words.args)
+        Words::try_parse_from(shlex::split(line).unwrap()).map(|words| words.args)
     }
 
     #[test]

@@ -98,34 +98,11 @@ pub(super) fn command_line(line: Option<&str>) -> Result<(PathBuf, Vec<String>),
         let words = ["uci", SHOW_HIDDEN].map(str::to_owned).to_vec();
         return Ok((env::current_exe()?, words));
     };
-    let mut words = split_words(line)?.into_iter();
+    let unclosed = || io::Error::other(format!("a quote is not closed in: {line}"));
+    let mut words = shlex::split(line).ok_or_else(unclosed)?.into_iter();
     let program =
         words.next().ok_or_else(|| io::Error::other("an engine's command line is empty"))?;
     Ok((PathBuf::from(program), words.collect()))
-}
-
-/// Splits as a shell would, with single and double quotes but without any expansion.
-pub(super) fn split_words(line: &str) -> Result<Vec<String>, io::Error> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for letter in line.chars() {
-        match quote {
-            Some(end) if letter == end => quote = None,
-            Some(_) => word.get_or_insert_default().push(letter),
-            None if letter == '\'' || letter == '"' => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            None if letter.is_whitespace() => words.extend(word.take()),
-            None => word.get_or_insert_default().push(letter),
-        }
-    }
-    if quote.is_some() {
-        return Err(io::Error::other(format!("a quote is not closed in: {line}")));
-    }
-    words.extend(word);
-    Ok(words)
 }
 
 #[cfg(test)]
@@ -140,8 +117,11 @@ mod tests {
     }
 
     #[test]
-    fn words_are_split_as_in_a_shell() {
-        assert_eq!(split_words(" a  'b c' \"d'e\"f '' ").unwrap(), ["a", "b c", "d'ef", ""]);
-        assert!(split_words("a 'b").is_err());
+    fn command_lines_are_split_as_in_a_shell() {
+        let (program, args) = command_line(Some(" a  'b c' \"d'e\"f '' ")).unwrap();
+        assert_eq!(program, PathBuf::from("a"));
+        assert_eq!(args, ["b c", "d'ef", ""]);
+        assert!(command_line(Some("a 'b")).is_err());
+        assert!(command_line(Some(" ")).is_err());
     }
 }

@@ -122,21 +122,10 @@ fn wrap(out: &mut String, words: &[String]) {
     out.push('\n');
 }
 
-/// The date `2026.01.31` of a number of days since 1970-01-01 (Hinnant, "chrono-compatible low-level
-/// date algorithms", `civil_from_days`).
+/// Today, as PGN writes it: `2026.01.31`, in universal time.
 #[must_use]
-pub fn date(days: u64) -> String {
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let day_of_era = shifted % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}.{month:02}.{day:02}")
+pub fn today() -> String {
+    chrono::Utc::now().format("%Y.%m.%d").to_string()
 }
 
 #[cfg(test)]
@@ -144,9 +133,11 @@ mod tests {
     use super::super::openings;
     use super::super::rules::Ending;
     use super::*;
+    use pgn_reader::{RawTag, Reader, Visitor};
     use shakmaty::fen::Fen;
     use shakmaty::uci::UciMove;
     use shakmaty::{CastlingMode, Chess, EnPassantMode};
+    use std::ops::ControlFlow;
     use std::time::Duration;
 
     fn played(opening: &Opening, moves: &str) -> (Played, Chess) {
@@ -181,37 +172,49 @@ mod tests {
         write(&tags, opening, played).unwrap()
     }
 
-    /// A reader of our own, as a GUI would do it: tags, then moves outside braces.
-    fn read_back(text: &str) -> Chess {
-        let (tags, body) = text.split_once("\n\n").unwrap();
-        let fen = tags.lines().find_map(|line| line.strip_prefix("[FEN \"")?.strip_suffix("\"]"));
-        let mut position: Chess = match fen {
-            Some(fen) => {
-                let setup = fen.parse::<Fen>().unwrap().into_setup();
+    /// Plays what it reads, as a GUI would.
+    struct Replay;
+
+    impl Visitor for Replay {
+        type Tags = Chess;
+        type Movetext = Chess;
+        type Output = Chess;
+
+        fn begin_tags(&mut self) -> ControlFlow<Chess, Chess> {
+            ControlFlow::Continue(Chess::default())
+        }
+
+        fn tag(
+            &mut self,
+            position: &mut Chess,
+            name: &[u8],
+            value: RawTag<'_>,
+        ) -> ControlFlow<Chess> {
+            if name == b"FEN" {
+                let setup = Fen::from_ascii(value.as_bytes()).unwrap().into_setup();
                 let mode = CastlingMode::detect(&setup);
-                Fen::try_from_setup(setup).unwrap().into_position(mode).unwrap()
+                *position = Fen::try_from_setup(setup).unwrap().into_position(mode).unwrap();
             }
-            None => Chess::default(),
-        };
-        let mut outside = String::new();
-        let mut depth = 0;
-        for letter in body.chars() {
-            match letter {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ if depth == 0 => outside.push(letter),
-                _ => {}
-            }
+            ControlFlow::Continue(())
         }
-        for word in outside.split_whitespace() {
-            if word.ends_with('.') || word == "1-0" {
-                continue;
-            }
-            let san: SanPlus = word.parse().unwrap();
-            let action = san.san.to_move(&position).unwrap();
+
+        fn begin_movetext(&mut self, position: Chess) -> ControlFlow<Chess, Chess> {
+            ControlFlow::Continue(position)
+        }
+
+        fn san(&mut self, position: &mut Chess, san: SanPlus) -> ControlFlow<Chess> {
+            let action = san.san.to_move(position).unwrap();
             position.play_unchecked(action);
+            ControlFlow::Continue(())
         }
-        position
+
+        fn end_game(&mut self, position: Chess) -> Chess {
+            position
+        }
+    }
+
+    fn read_back(text: &str) -> Chess {
+        Reader::new(text.as_bytes()).read_game(&mut Replay).unwrap().unwrap()
     }
 
     #[test]
@@ -266,12 +269,5 @@ mod tests {
             assert!(flat.contains(part), "{part} not in {text}");
         }
         assert!(text.ends_with("1-0\n\n"));
-    }
-
-    #[test]
-    fn dates_of_known_days() {
-        assert_eq!(date(0), "1970.01.01");
-        assert_eq!(date(11_016), "2000.02.29");
-        assert_eq!(date(20_453), "2025.12.31");
     }
 }
