@@ -1,6 +1,6 @@
 //! `mavka accuracy`: arguments and output of [`crate::measure::accuracy`].
 
-use super::{Failure, Sink};
+use super::output::{Failure, Sink};
 use crate::measure::accuracy;
 use clap::Args;
 use nn::precision::Arithmetic;
@@ -18,7 +18,7 @@ pub struct Accuracy {
     /// Positions of each set of a data file at most
     #[arg(long, default_value = "5000", value_name = "N")]
     limit: NonZeroUsize,
-    /// Also this many boards of random men
+    /// Also this many boards of random pieces
     #[arg(long, value_name = "N")]
     boards: Option<NonZeroUsize>,
     /// Which random boards

@@ -1,6 +1,6 @@
 //! `mavka bench`: arguments and output of [`crate::measure::bench`].
 
-use super::{Failure, Sink};
+use super::output::{Failure, Sink};
 use crate::measure::bench::{self, Judge};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! `mavka data`: arguments and output of [`crate::measure::data`].
 
+use super::output::{Failure, Sink};
 use super::words::read_share;
-use super::{Failure, Sink};
 use crate::measure::data::{self, Report, plot};
 use clap::Args;
 use nn::data::{Kinds, MixConfig, MixSource, exclude_from_files};

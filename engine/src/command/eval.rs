@@ -1,7 +1,7 @@
 //! `mavka eval`: arguments and output of [`crate::measure::eval`].
 
+use super::output::{Failure, Sink};
 use super::words::read_position;
-use super::{Failure, Sink};
 use crate::measure::eval::{board, table};
 use crate::play::engine::Setup;
 use crate::play::settings::Settings;

@@ -1,6 +1,6 @@
 //! `mavka evalbench`: arguments and output of [`crate::measure::evalbench`].
 
-use super::{Failure, Sink};
+use super::output::{Failure, Sink};
 use crate::measure::evalbench;
 use clap::Args;
 use nn::cpu::Isa;

@@ -1,7 +1,7 @@
 //! `mavka imagine`: arguments and output of [`crate::measure::imagination`].
 
+use super::output::{Failure, Sink};
 use super::words::read_position;
-use super::{Failure, Sink};
 use crate::measure::MeasureError;
 use crate::measure::imagination::counts::Survey;
 use crate::measure::imagination::show;

@@ -1,6 +1,6 @@
 //! `mavka label`: arguments of [`crate::measure::tune::labelling`].
 
-use super::Failure;
+use super::output::Failure;
 use super::words::{command_line, read_option};
 use crate::measure::tune::label::Effort;
 use crate::measure::tune::labelling::{Engine, Labelling};

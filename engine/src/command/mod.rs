@@ -9,6 +9,7 @@ pub mod evalbench;
 pub mod imagine;
 pub mod label;
 pub mod options;
+mod output;
 pub mod perft;
 pub mod play_match;
 pub mod puzzles;
@@ -18,10 +19,9 @@ pub mod tune;
 pub mod uci;
 mod words;
 
+pub use output::Failure;
+
 use clap::{Parser, Subcommand};
-use std::error::Error;
-use std::fmt::Display;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// A chess engine: tree search with a network that knows the value of every move.
@@ -95,27 +95,5 @@ impl Cli {
                 ExitCode::FAILURE
             }
         }
-    }
-}
-
-/// Why a command ends without success, for whoever typed it.
-pub type Failure = Box<dyn Error>;
-
-/// Standard output for a measurement that reports line by line: the first line that cannot be written is
-/// kept, and the measurement goes on.
-#[derive(Debug, Default)]
-struct Sink {
-    failed: Option<io::Error>,
-}
-
-impl Sink {
-    fn say(&mut self, line: impl Display) {
-        if self.failed.is_none() {
-            self.failed = writeln!(io::stdout(), "{line}").err();
-        }
-    }
-
-    fn end(self) -> Result<(), Failure> {
-        self.failed.map_or(Ok(()), |why| Err(why.into()))
     }
 }

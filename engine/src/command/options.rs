@@ -1,6 +1,6 @@
 //! `mavka options`: the option table for the README, from the table the engine itself reads.
 
-use super::{Failure, Sink};
+use super::output::{Failure, Sink};
 use crate::uci::options::{Shown, markdown};
 use clap::Args;
 

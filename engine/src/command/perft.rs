@@ -1,7 +1,7 @@
 //! `mavka perft`: arguments and output of [`crate::measure::perft`].
 
+use super::output::{Failure, Sink};
 use super::words::read_position;
-use super::{Failure, Sink};
 use crate::measure::perft::divide;
 use clap::Args;
 

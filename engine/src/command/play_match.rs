@@ -1,8 +1,8 @@
 //! `mavka match`: two engines, many games, one verdict. Parses the words, starts the processes, draws
 //! the progress and writes the files; the play itself is [`crate::league`]'s.
 
+use super::output::{Failure, Sink};
 use super::words::{command_line, limits, read_milliseconds, read_option};
-use super::{Failure, Sink};
 use crate::league::elo::Sprt;
 use crate::league::pgn::{self, Tags};
 use crate::league::rules::{DrawRule, ResignRule, Rules};

@@ -2,8 +2,8 @@
 //! speaking UCI, this program by default: what is measured is what a GUI would get, and any other engine
 //! can be measured the same way.
 
+use super::output::{Failure, Sink};
 use super::words::{command_line, limits, read_option};
-use super::{Failure, Sink};
 use crate::league::{Fault, Limit, Process};
 use crate::measure::MeasureError;
 use crate::measure::puzzles::open::{open, progress};

@@ -1,6 +1,6 @@
 //! `mavka train`: trains a network on labelled positions, and goes on where an earlier call stopped.
 
-use super::Failure;
+use super::output::Failure;
 use crate::measure::loss_curve;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,6 +1,6 @@
 //! `mavka treebench`: arguments and output of [`crate::measure::treebench`].
 
-use super::{Failure, Sink};
+use super::output::{Failure, Sink};
 use crate::measure::treebench::{self, Judge};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! `mavka tune`: arguments and output of [`crate::measure::tune`].
 
-use super::{Failure, Sink};
+use super::output::{Failure, Sink};
 use crate::measure::MeasureError;
 use crate::measure::chart::{Curve, Picture};
 use crate::measure::tune::compare::{self, Row, Table};

@@ -1,6 +1,6 @@
 //! `mavka uci`: the engine on standard input and output.
 
-use super::Failure;
+use super::output::Failure;
 use crate::play::engine::Setup;
 use crate::uci::options::Shown;
 use clap::Args;

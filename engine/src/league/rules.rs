@@ -5,6 +5,15 @@ use std::fmt;
 use std::time::Duration;
 use uci::Score;
 
+/// The two players of a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seat {
+    /// The one named first.
+    First,
+    /// The other one.
+    Second,
+}
+
 /// What the referee applies beside the laws of chess.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {

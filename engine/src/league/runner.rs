@@ -6,19 +6,12 @@ use super::game;
 use super::limit::Limit;
 use super::openings::Opening;
 use super::player::{Fault, Player};
-use super::rules::{Played, Rules};
+use super::rules::{Played, Rules, Seat};
 use super::tally::Tally;
 use super::transport::Transport;
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 use shakmaty::ByColor;
 use std::thread;
-
-/// The two players of a match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seat {
-    First,
-    Second,
-}
 
 /// Everything about a match but the engines.
 #[derive(Clone, Debug)]

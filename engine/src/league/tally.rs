@@ -1,8 +1,7 @@
 //! The count of a match: points by game and by pair, and what each player did wrong or spent.
 
 use super::elo::{Judgement, Pentanomial, judge};
-use super::rules::{Ending, Played, Warning, Warnings};
-use super::runner::Seat;
+use super::rules::{Ending, Played, Seat, Warning, Warnings};
 use shakmaty::Color;
 use std::collections::HashMap;
 use std::fmt::{self, Write};

@@ -1,6 +1,6 @@
 //! How good the network is without search, in the tables of papers 000 and 001. On
 //! held-out games: choice of the move, values, knowledge of the rules; standard chess and Chess960, game
-//! positions and variations apart. On boards of random men: the rules alone. On puzzles: the rules, and
+//! positions and variations apart. On boards of random pieces: the rules alone. On puzzles: the rules, and
 //! the whole solutions.
 
 mod plot;
@@ -32,7 +32,7 @@ pub struct Accuracy {
     pub weights: Option<PathBuf>,
     /// Positions of each set of a data file at most
     pub limit: usize,
-    /// Also this many boards of random men
+    /// Also this many boards of random pieces
     pub boards: Option<usize>,
     /// Which random boards
     pub seed: u64,

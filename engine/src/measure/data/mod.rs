@@ -8,7 +8,7 @@ use nn::data::mix::SourceReport;
 use nn::data::{MixConfig, Mixer};
 use std::fmt;
 use std::time::{Duration, Instant};
-use tally::Tally;
+use tally::{Tally, percent};
 
 /// Examples taken at once, as many as a step of training takes.
 const BATCH: usize = 256;
@@ -73,8 +73,4 @@ impl fmt::Display for Report {
         }
         write!(f, "\n{}", self.tally)
     }
-}
-
-fn percent(part: u64, whole: u64) -> String {
-    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }

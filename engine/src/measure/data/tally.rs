@@ -1,6 +1,5 @@
 //! Counts what examples are made of.
 
-use super::percent;
 use nn::data::{Example, Source, Terminal};
 use std::fmt;
 
@@ -96,4 +95,8 @@ impl fmt::Display for Tally {
         }
         Ok(())
     }
+}
+
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }

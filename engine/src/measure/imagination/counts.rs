@@ -15,9 +15,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Phases by the number of men on the board, kings included.
+/// Phases by the number of pieces on the board, kings and pawns included.
 const PHASES: [(&str, usize); 3] =
-    [("opening, 26 men or more", 26), ("middlegame, 14 to 25", 14), ("endgame, 13 or fewer", 0)];
+    [("opening, 26 pieces or more", 26), ("middlegame, 14 to 25", 14), ("endgame, 13 or fewer", 0)];
 
 /// One imagined state, held against the truth.
 #[derive(Debug, Clone)]
@@ -29,8 +29,10 @@ pub(super) struct Look<'a> {
     pub state: bool,
     pub legal: bool,
     pub end: bool,
-    /// An end was imagined, there is one.
-    pub ends: (bool, bool),
+    /// An end was imagined.
+    pub imagined_end: bool,
+    /// The game is over in truth.
+    pub true_end: bool,
 }
 
 impl<'a> Look<'a> {
@@ -45,7 +47,8 @@ impl<'a> Look<'a> {
             state: false,
             legal: false,
             end: false,
-            ends: (false, truth.is_some_and(over)),
+            imagined_end: false,
+            true_end: truth.is_some_and(over),
         }
     }
 
@@ -58,7 +61,7 @@ impl<'a> Look<'a> {
     }
 
     pub fn judge_end(&mut self, imagined: Option<Wdl>, truth: Terminal) {
-        self.ends.0 = imagined.is_some();
+        self.imagined_end = imagined.is_some();
         self.end = match (imagined, truth) {
             (None, Terminal::Ongoing) => true,
             (Some(end), Terminal::Lost) => end.loss > 0.5,
@@ -111,7 +114,7 @@ pub(super) struct Depth {
     pub refused: Share,
 }
 
-/// See the file's head. Depth 1, the root's children, is number 0.
+/// The counts of a set of games or searches, by depth. Depth 1, the root's children, is number 0.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
     pub depths: Vec<Depth>,
@@ -155,17 +158,17 @@ impl Counts {
         row.end.add(look.end);
         if look.from_truth {
             row.transition.add(look.state);
-            let men = truth.board().occupied().count();
-            let phase = PHASES.iter().position(|(_, least)| men >= *least).unwrap_or(2);
+            let pieces = truth.board().occupied().count();
+            let phase = PHASES.iter().position(|(_, least)| pieces >= *least).unwrap_or(2);
             self.phases[phase].add(!look.state);
-            if look.ends.1 {
-                self.ends_seen.add(look.ends.0);
+            if look.true_end {
+                self.ends_seen.add(look.imagined_end);
             }
             if look.refused {
-                self.ends_refused.add(look.ends.1);
+                self.ends_refused.add(look.true_end);
             }
-            if look.ends.0 {
-                self.ends_true.add(look.ends.1);
+            if look.imagined_end {
+                self.ends_true.add(look.true_end);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! A search in the imagined world with a witness beside it, who plays the same moves by the rules and
-//! counts what of the imagined states is true. The search sees nothing of him.
+//! Imagination inside searches: a world that answers as the learned one does, plays the same moves by the
+//! rules beside it, and counts which of the imagined states are true. The search does not notice.
 
 use super::counts::{Counts, Look};
 use crate::chess::action::Action;
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Bytes of the tree, and of the states imagined: more than a few thousand nodes need.
 const BYTES: usize = 64 << 20;
 
-struct Witness {
+struct ProbedWorld {
     world: LearnedWorld,
     counts: Arc<Mutex<Counts>>,
 }
@@ -27,17 +27,26 @@ struct Witness {
 #[derive(Clone)]
 struct State {
     imagined: learned::State,
-    /// The state before the last move, the move, and whether that state was right.
-    last: Option<(Box<learned::State>, Action, bool)>,
+    /// None at the root.
+    last: Option<LastMove>,
     /// None after a move that is not legal.
     truth: Option<Chess>,
     depth: usize,
 }
 
-impl Witness {
-    fn testify(&self, state: &State, leaf: &Leaf<Action>) {
-        let Some((before, action, right)) = &state.last else { return };
-        let mut look = Look { from_truth: *right, ..Look::lost(state.truth.as_ref()) };
+/// How a state was reached.
+#[derive(Clone)]
+struct LastMove {
+    before: Box<learned::State>,
+    action: Action,
+    /// The state before it was right.
+    from_truth: bool,
+}
+
+impl ProbedWorld {
+    fn count(&self, state: &State, leaf: &Leaf<Action>) {
+        let Some(LastMove { before, action, from_truth }) = &state.last else { return };
+        let mut look = Look { from_truth: *from_truth, ..Look::lost(state.truth.as_ref()) };
         look.refused = matches!(leaf, Leaf::Refused);
         // What was asked just now is remembered, so that one step leads there.
         let mut after = (**before).clone();
@@ -60,19 +69,19 @@ impl Witness {
     }
 }
 
-impl World for Witness {
+impl World for ProbedWorld {
     type State = State;
     type Action = Action;
     type Error = EvalError;
 
     fn step(&self, state: &mut State, action: Action) -> Option<Wdl> {
-        let right = match (state.imagined.position(), &state.truth) {
+        let from_truth = match (state.imagined.position(), &state.truth) {
             (Some(imagined), Some(truth)) => is_true(imagined, truth),
             _ => false,
         };
         let before = Box::new(state.imagined.clone());
         let end = self.world.step(&mut state.imagined, action);
-        state.last = Some((before, action, right));
+        state.last = Some(LastMove { before, action, from_truth });
         state.truth = state.truth.take().and_then(|mut truth| {
             let m = action.to_move(&truth).filter(|m| truth.is_legal(*m))?;
             truth.play_unchecked(m);
@@ -85,7 +94,7 @@ impl World for Witness {
     fn evaluate(&self, leaves: &[&State]) -> Result<Vec<Leaf<Action>>, EvalError> {
         let states: Vec<&learned::State> = leaves.iter().map(|state| &state.imagined).collect();
         let answers = self.world.evaluate(&states)?;
-        leaves.iter().zip(&answers).for_each(|(state, leaf)| self.testify(state, leaf));
+        leaves.iter().zip(&answers).for_each(|(state, leaf)| self.count(state, leaf));
         Ok(answers)
     }
 }
@@ -101,7 +110,7 @@ pub(super) fn search(
     let counts = Arc::new(Mutex::new(counts));
     let settings = Settings::default();
     let params = Params { batch: evaluator.preferred_batch(), ..Params::default() };
-    let mut searcher: Searcher<Witness> = Searcher::new(params, BYTES);
+    let mut searcher: Searcher<ProbedWorld> = Searcher::new(params, BYTES);
     for stretch in stretches {
         let game = Game::new(stretch.start.clone(), CastlingMode::Chess960);
         let judge: Arc<dyn Evaluator> = evaluator.clone();
@@ -114,9 +123,9 @@ pub(super) fn search(
             truth: Some(stretch.start.clone()),
             depth: 0,
         };
-        let witness = Witness { world, counts: counts.clone() };
+        let world = ProbedWorld { world, counts: counts.clone() };
         searcher.set_root(root);
-        searcher.run(&witness, 1, Some(nodes), &Patient);
+        searcher.run(&world, 1, Some(nodes), &Patient);
     }
     let counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
     counts.clone()

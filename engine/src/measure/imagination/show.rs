@@ -71,10 +71,10 @@ fn boards(imagined: &Chess, truth: &Chess) -> String {
         let mut rows = [String::new(), String::new()];
         for file in 0..8 {
             let square = Square::new(rank * 8 + file);
-            let men = [imagined, truth].map(|position| position.board().piece_at(square));
-            for (row, man) in rows.iter_mut().zip(men) {
-                let letter = man.map_or('.', Piece::char);
-                let _ = match men[0] == men[1] {
+            let pieces = [imagined, truth].map(|position| position.board().piece_at(square));
+            for (row, piece) in rows.iter_mut().zip(pieces) {
+                let letter = piece.map_or('.', Piece::char);
+                let _ = match pieces[0] == pieces[1] {
                     true => write!(row, " {letter} "),
                     false => write!(row, "[{letter}]"),
                 };
@@ -168,7 +168,7 @@ mod tests {
         assert!(text.contains("20 imagined, 20 true"), "{text}");
     }
 
-    /// Swaps two men, loses a move and two rights, and refuses every second question.
+    /// Swaps two pieces, loses a move and two rights, and refuses every second question.
     struct Odd(AtomicUsize);
 
     impl Transition for Odd {

@@ -1,5 +1,6 @@
 //! The puzzles of a file that a measurement tries, and the bar that shows how far it is.
 
+use super::read::Skipped;
 use super::{Puzzle, read, spread};
 use crate::measure::MeasureError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,7 +11,7 @@ use std::path::Path;
 pub(crate) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, MeasureError> {
     let text = fs::read_to_string(file).map_err(MeasureError::of_file(file))?;
     let mut collection = read(&text);
-    for (line, why) in collection.skipped.iter().take(5) {
+    for Skipped { line, why } in collection.skipped.iter().take(5) {
         eprintln!("{}, line {line}, is no puzzle: {why}", file.display());
     }
     if collection.skipped.len() > 5 {

@@ -3,15 +3,75 @@
 
 use super::{Puzzle, Task};
 use crate::chess::action::Action;
-use crate::chess::game::Game;
+use crate::chess::game::{Game, GameError};
 use shakmaty::san::SanPlus;
+use std::fmt;
 
 /// The puzzles of a file, and the lines that held none.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
+    /// In the order of the file.
     pub puzzles: Vec<Puzzle>,
-    /// Line number from 1, and why.
-    pub skipped: Vec<(usize, String)>,
+    /// In the order of the file.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A line that holds no puzzle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: PuzzleError,
+}
+
+/// Why a line is no puzzle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PuzzleError {
+    /// The position, or a move of the line, is refused.
+    Game(GameError),
+    /// A CSV line ends before this column.
+    NoColumn,
+    /// A line of moves without a move.
+    NoMoves,
+    /// An EPD needs four fields.
+    NoFields,
+    /// An EPD without a move to find or avoid.
+    NoTask,
+    /// No legal move of the position.
+    Move(String),
+    /// No number of points.
+    Points(String),
+    /// Each graded move has its points.
+    Grades {
+        /// How many moves there are.
+        moves: usize,
+        /// How many numbers of points.
+        points: usize,
+    },
+}
+
+impl fmt::Display for PuzzleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PuzzleError::Game(why) => why.fmt(f),
+            PuzzleError::NoColumn => f.write_str("a column is missing"),
+            PuzzleError::NoMoves => f.write_str("there are no moves"),
+            PuzzleError::NoFields => f.write_str("an EPD begins with four fields"),
+            PuzzleError::NoTask => f.write_str("no move to find or avoid"),
+            PuzzleError::Move(word) => write!(f, "`{word}` is no legal move"),
+            PuzzleError::Points(word) => write!(f, "`{word}` is no number of points"),
+            PuzzleError::Grades { moves, points } => write!(f, "{moves} moves but {points} grades"),
+        }
+    }
+}
+
+impl std::error::Error for PuzzleError {}
+
+impl From<GameError> for PuzzleError {
+    fn from(why: GameError) -> PuzzleError {
+        PuzzleError::Game(why)
+    }
 }
 
 /// Reads a file's text. CSV is known by its first line, which names the columns: `fen`, `moves`, and if
@@ -36,7 +96,7 @@ pub fn read(text: &str) -> Collection {
         };
         match puzzle {
             Ok(puzzle) => collection.puzzles.push(puzzle),
-            Err(why) => collection.skipped.push((number + 1, why)),
+            Err(why) => collection.skipped.push(Skipped { line: number + 1, why }),
         }
     }
     collection
@@ -67,21 +127,20 @@ impl Columns {
         })
     }
 
-    fn puzzle(&self, line: &str) -> Result<Puzzle, String> {
+    fn puzzle(&self, line: &str) -> Result<Puzzle, PuzzleError> {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-        let field = |index: usize| fields.get(index).copied().ok_or("a column is missing");
-        let mut game =
-            Game::from_fen(field(self.fen)?, false).map_err(|error| error.to_string())?;
+        let field = |index: usize| fields.get(index).copied().ok_or(PuzzleError::NoColumn);
+        let mut game = Game::from_fen(field(self.fen)?, false)?;
         let mut words = field(self.moves)?.split_ascii_whitespace();
         if self.opponent_first {
-            let word = words.next().ok_or("there are no moves")?;
-            game.play_uci(word).map_err(|error| error.to_string())?;
+            let word = words.next().ok_or(PuzzleError::NoMoves)?;
+            game.play_uci(word)?;
         }
         let mut board = game.clone();
         let line: Result<Vec<Action>, _> = words.map(|word| board.play_uci(word)).collect();
-        let line = line.map_err(|error| error.to_string())?;
+        let line = line?;
         if line.is_empty() {
-            return Err("there are no moves".to_owned());
+            return Err(PuzzleError::NoMoves);
         }
         let optional = |index: Option<usize>| index.and_then(|index| fields.get(index).copied());
         Ok(Puzzle {
@@ -93,9 +152,9 @@ impl Columns {
     }
 }
 
-fn read_epd(line: &str) -> Result<Puzzle, String> {
-    let (fen, operations) = split_epd(line).ok_or("an EPD begins with four fields")?;
-    let game = Game::from_fen(&fen, false).map_err(|error| error.to_string())?;
+fn read_epd(line: &str) -> Result<Puzzle, PuzzleError> {
+    let (fen, operations) = split_epd(line).ok_or(PuzzleError::NoFields)?;
+    let game = Game::from_fen(&fen, false)?;
     let mut best = Vec::new();
     let mut avoid = Vec::new();
     let mut graded: Option<&str> = None;
@@ -116,7 +175,7 @@ fn read_epd(line: &str) -> Result<Puzzle, String> {
     let task = match (graded, grades) {
         (Some(moves), Some(points)) => Task::Graded(read_grades(&game, moves, points)?),
         _ if best.is_empty() && avoid.is_empty() => {
-            return Err("no move to find or avoid".to_owned());
+            return Err(PuzzleError::NoTask);
         }
         _ => Task::Best { best, avoid },
     };
@@ -150,7 +209,7 @@ fn split_operations(text: &str) -> Vec<&str> {
     .collect()
 }
 
-fn read_moves(game: &Game, words: &str) -> Result<Vec<Action>, String> {
+fn read_moves(game: &Game, words: &str) -> Result<Vec<Action>, PuzzleError> {
     words
         .split([' ', ','])
         .filter(|word| !word.is_empty())
@@ -159,24 +218,24 @@ fn read_moves(game: &Game, words: &str) -> Result<Vec<Action>, String> {
 }
 
 /// SAN, with or without the signs of check and praise; UCI as well.
-fn read_move(game: &Game, word: &str) -> Result<Action, String> {
+fn read_move(game: &Game, word: &str) -> Result<Action, PuzzleError> {
     let bare = word.trim_end_matches(['!', '?', '+', '#']);
     let san = bare.parse::<SanPlus>().ok().and_then(|san| san.san.to_move(game.position()).ok());
     san.map(Action::new)
         .or_else(|| Action::from_uci(bare, game.position()))
-        .ok_or_else(|| format!("`{word}` is no legal move"))
+        .ok_or_else(|| PuzzleError::Move(word.to_owned()))
 }
 
 /// The points are of 100, the best move's first or not.
-fn read_grades(game: &Game, moves: &str, points: &str) -> Result<Vec<(Action, f32)>, String> {
+fn read_grades(game: &Game, moves: &str, points: &str) -> Result<Vec<(Action, f32)>, PuzzleError> {
     let moves = read_moves(game, moves)?;
     let points: Vec<f32> = points
         .split([' ', ','])
         .filter(|word| !word.is_empty())
-        .map(|word| word.parse().map_err(|_| format!("`{word}` is no number of points")))
+        .map(|word| word.parse().map_err(|_| PuzzleError::Points(word.to_owned())))
         .collect::<Result<_, _>>()?;
     if moves.len() != points.len() || moves.is_empty() {
-        return Err(format!("{} moves but {} grades", moves.len(), points.len()));
+        return Err(PuzzleError::Grades { moves: moves.len(), points: points.len() });
     }
     let mut graded: Vec<(Action, f32)> =
         moves.into_iter().zip(points).map(|(action, points)| (action, points / 100.0)).collect();
@@ -273,7 +332,7 @@ mod tests {
              4k3/8/8/8/8/8/8/R3K3 w Q - bm Ra8+;\n",
         );
         assert_eq!(collection.puzzles.len(), 1);
-        assert_eq!(collection.skipped.iter().map(|skip| skip.0).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!(collection.skipped.iter().map(|skip| skip.line).collect::<Vec<_>>(), [2, 3, 4]);
         let collection = read(
             "fen,moves\n4k3/8/8/8/8/8/8/R3K3 w Q - 0 1,a1a9\n4k3/8/8/8/8/8/8/R3K3 w Q - 0 1\n",
         );

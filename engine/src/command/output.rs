@@ -1,0 +1,29 @@
+//! How a command speaks: lines to standard output, and one error at the end.
+
+use std::error::Error;
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// Why a command ends without success, for whoever typed it.
+pub type Failure = Box<dyn Error>;
+
+/// Standard output for a measurement that reports line by line: the first line that cannot be written is
+/// kept, and the measurement goes on.
+#[derive(Debug, Default)]
+pub(super) struct Sink {
+    failed: Option<io::Error>,
+}
+
+impl Sink {
+    /// Writes one line.
+    pub(super) fn say(&mut self, line: impl Display) {
+        if self.failed.is_none() {
+            self.failed = writeln!(io::stdout(), "{line}").err();
+        }
+    }
+
+    /// The first failure, if there was one.
+    pub(super) fn end(self) -> Result<(), Failure> {
+        self.failed.map_or(Ok(()), |why| Err(why.into()))
+    }
+}
