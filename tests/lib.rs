@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A setup whose only network is `evaluator`.
 pub fn setup(evaluator: impl Evaluator + 'static) -> Setup {
-    let network = Network { evaluator: Arc::new(evaluator), name: "fake".to_owned() };
+    let network = Network { evaluator: Arc::new(evaluator), name: "fake".to_owned(), on_gpu: true };
     Setup { networks: Arc::new(Only(network)), ..Setup::default() }
 }
 

@@ -165,7 +165,7 @@ fn without_a_gpu_the_cpu_plays_and_one_line_says_why() {
         (
             || {
                 let evaluator = Arc::new(Failing::after(1, Breakdown::Error));
-                Ok(Network { evaluator, name: "on a GPU".to_owned() })
+                Ok(Network { evaluator, name: "on a GPU".to_owned(), on_gpu: true })
             },
             "the network does not run on the GPU (the device failed: the fake device failed as it was told to); using the CPU",
         ),
@@ -190,7 +190,7 @@ fn without_a_gpu_the_cpu_plays_and_one_line_says_why() {
 fn a_gpu_that_fails_in_mid_game_is_given_up_for_the_cpu() {
     let gpu = || {
         let evaluator = Arc::new(Failing::after(30, Breakdown::Error));
-        Ok(Network { evaluator, name: "on a GPU".to_owned() })
+        Ok(Network { evaluator, name: "on a GPU".to_owned(), on_gpu: true })
     };
     let networks = Arc::new(WithoutGpu(gpu));
     let mut session = Session::start(Setup { networks, ..Setup::default() });
@@ -212,6 +212,21 @@ fn a_gpu_that_fails_in_mid_game_is_given_up_for_the_cpu() {
     session.send("isready");
     assert_eq!(session.drain_until_ready(), [""; 0], "said once");
     session.finish();
+}
+
+#[test]
+fn a_cpu_that_fails_is_not_called_a_gpu() {
+    let networks = Arc::new(WithoutGpu(|| {
+        let evaluator = Arc::new(Failing::after(30, Breakdown::Error));
+        Ok(Network { evaluator, name: "on the CPU".to_owned(), on_gpu: false })
+    }));
+    let mut session = Session::start(Setup { networks, ..Setup::default() });
+    session.send("setoption name MinibatchSize value 1");
+    session.send("go nodes 200");
+    session.expect("info string the search ended early: *");
+    session.expect("bestmove *");
+    let said = session.finish();
+    assert!(!said.iter().any(|line| line.contains("GPU")), "{said:?}");
 }
 
 /// Takes two batches at once and notes whether it ever got them.

@@ -1,5 +1,8 @@
-//! A small seeded generator, so that a stream of examples is the same for a seed on every machine
-//! and in every version. Not for secrets.
+//! The crate's one generator: small and seeded, so that a stream of examples, and a network's initial weights, are
+//! the same for a seed on every machine and in every version. Not for secrets.
+//!
+//! Twenty lines of our own, because streams of old seeds must not change and [`scramble`] serves as a hash too;
+//! the crate `rand_xoshiro` has the generator without the hash.
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 #[derive(Clone, Debug)]
@@ -13,6 +16,16 @@ pub fn scramble(bits: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// What SplitMix64 adds to its state: 2^64 over the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The first number of SplitMix64 from the state `seed`: a hash that, unlike [`scramble`], does
+/// not keep 0.
+#[must_use]
+pub fn split_mix(seed: u64) -> u64 {
+    scramble(seed.wrapping_add(GOLDEN))
+}
+
 impl Rng {
     /// A generator that gives the same numbers for the same seed.
     #[must_use]
@@ -20,9 +33,16 @@ impl Rng {
         Rng(scramble(seed ^ 0x6d61_766b_615f_726e))
     }
 
+    /// SplitMix64 from this very state, as the reference implementation starts. Neighbouring states give
+    /// streams that overlap: for everything but initial weights take [`Rng::new`].
+    #[must_use]
+    pub fn from_state(state: u64) -> Rng {
+        Rng(state)
+    }
+
     /// The next 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0 = self.0.wrapping_add(GOLDEN);
         scramble(self.0)
     }
 
@@ -49,7 +69,8 @@ mod tests {
     #[test]
     fn first_numbers_stay_the_same() {
         // SplitMix64 from state 1234567: the reference sequence of the Rosetta Code task.
-        let mut rng = Rng(1_234_567);
+        let mut rng = Rng::from_state(1_234_567);
+        assert_eq!(split_mix(1_234_567), rng.clone().bits());
         assert_eq!(rng.bits(), 6_457_827_717_110_365_317);
         assert_eq!(rng.bits(), 3_203_168_211_198_807_973);
     }

@@ -5,13 +5,11 @@ use crate::measure::loss_curve;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn::checkpoint::Network;
-use nn::data::exclude_from_files;
 use nn::device::{Backend, pick};
 use nn::net::Layout;
 use nn::precision::Arithmetic;
 use nn::train::{BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, Watcher};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Train a network; run again with the same folder to go on.
@@ -27,7 +25,8 @@ pub struct Train {
     /// A data file and its share of the examples, as FILE or FILE=SHARE; repeat for several.
     #[arg(long, value_parser = super::words::read_share)]
     data: Vec<(PathBuf, f64)>,
-    /// Files (EPD, CSV) whose positions must not be trained on.
+    /// Files (EPD, CSV) whose positions must not be trained on; part of the run's configuration, so that a
+    /// later call need not name them.
     #[arg(long, num_args = 1..)]
     exclude: Vec<PathBuf>,
     /// Examples of the whole run; raise it and run again to prolong a finished one.
@@ -110,6 +109,9 @@ fn work(args: &Train) -> Result<(), Failure> {
     if !args.data.is_empty() {
         config.data.clone_from(&args.data);
     }
+    if !args.exclude.is_empty() {
+        config.exclude.clone_from(&args.exclude);
+    }
     if config.data.is_empty() {
         return Err("no data: name at least one file with --data FILE=SHARE".into());
     }
@@ -122,7 +124,6 @@ fn work(args: &Train) -> Result<(), Failure> {
     let session = Session {
         folder: args.folder.clone(),
         checkpoint_every: Duration::from_secs_f64(60.0 * args.checkpoint_minutes.max(0.1)),
-        excluded: Arc::new(exclude_from_files(&args.exclude)?),
     };
     let style = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {eta} {msg}")?;
     let bar = ProgressBar::new(config.schedule.examples).with_style(style);

@@ -74,7 +74,7 @@ struct Loaded {
     network: Network,
     /// What it remembers its answers in; the network itself where the option says none.
     cache: Option<Arc<Cached>>,
-    /// Knows whether the CPU had to stand in for the GPU; none where the CPU was asked for.
+    /// Knows whether the CPU had to take over from the GPU; none where the CPU computes anyway.
     fallback: Option<Arc<Fallback>>,
     /// What it was asked to be.
     wish: (String, Backend, usize),
@@ -374,7 +374,7 @@ impl Engine {
                     if named_anew {
                         self.output.note(format_args!("playing with {}", network.name));
                     }
-                    let fallback = (*backend != cpu).then(|| self.fallback(*file, &network));
+                    let fallback = network.on_gpu.then(|| self.fallback(*file, &network));
                     return Opened { network, timing, fallback };
                 }
                 Err(error) => error,

@@ -20,6 +20,8 @@ pub struct Network {
     pub evaluator: Arc<dyn Evaluator>,
     /// For humans: name, size, device.
     pub name: String,
+    /// It computes on a GPU, which the CPU can take over from.
+    pub on_gpu: bool,
 }
 
 /// Why a network could not be used.
@@ -100,7 +102,7 @@ impl Networks for Installed {
         if !is_cpu(&device) {
             let evaluator = BurnEvaluator::new(&network, device).map_err(NetworkError::Device)?;
             let name = format!("{name}, GPU, {}", evaluator.arithmetic());
-            return Ok(Network { evaluator: Arc::new(evaluator), name });
+            return Ok(Network { evaluator: Arc::new(evaluator), name, on_gpu: true });
         }
         // The CPU stands in only for who knows of it: the caller says so and asks again.
         if let Some(note) = note {
@@ -108,7 +110,8 @@ impl Networks for Installed {
         }
         let arithmetic = Arithmetic::best();
         let name = format!("{name}, CPU, {arithmetic}");
-        Ok(Network { evaluator: Arc::new(CpuEvaluator::new(&network, arithmetic)), name })
+        let evaluator = Arc::new(CpuEvaluator::new(&network, arithmetic));
+        Ok(Network { evaluator, name, on_gpu: false })
     }
 }
 
@@ -140,6 +143,7 @@ pub fn hashed() -> Network {
     Network {
         evaluator: Arc::new(nn::evaluator::fake::Hashed::default()),
         name: "hashed (no network)".to_owned(),
+        on_gpu: false,
     }
 }
 
@@ -149,5 +153,6 @@ pub fn uniform() -> Network {
     Network {
         evaluator: Arc::new(nn::evaluator::fake::Uniform),
         name: "uniform (no network)".to_owned(),
+        on_gpu: false,
     }
 }

@@ -124,7 +124,8 @@ mod tests {
         let clock = Arc::new(ManualClock::default());
         let [call, position] = [call, position].map(Duration::from_micros);
         let device = Device { clock: clock.clone(), call, position };
-        let network = Network { evaluator: Arc::new(device), name: "a device".to_owned() };
+        let network =
+            Network { evaluator: Arc::new(device), name: "a device".to_owned(), on_gpu: true };
         warm_up(&network, &*clock).unwrap()
     }
 
@@ -143,7 +144,11 @@ mod tests {
     #[test]
     fn who_wants_no_measuring_gets_what_it_prefers() {
         let clock = ManualClock::stepping(Duration::from_millis(1));
-        let network = |evaluator: Arc<dyn Evaluator>| Network { evaluator, name: "it".to_owned() };
+        let network = |evaluator: Arc<dyn Evaluator>| Network {
+            evaluator,
+            name: "it".to_owned(),
+            on_gpu: false,
+        };
         let hashed = warm_up(&network(Arc::new(Hashed::default())), &clock).unwrap();
         assert_eq!(hashed, EvalTiming { single: Duration::from_millis(1), batch: 8 });
         let still = ManualClock::default();

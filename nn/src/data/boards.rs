@@ -1,6 +1,6 @@
-//! Examples that no file labels: boards of random men, far from any game (paper 000's "random
-//! out-of-distribution boards"), and any other position of which only the rules are known. They show
-//! whether the network has learnt how the men move, or only what games look like.
+//! Examples that no file labels: boards of random pieces, far from any game (paper 000's "random
+//! out-of-distribution boards"), and other positions of which only the rules are known. They show whether the
+//! network has learnt how the pieces move, or only what games look like.
 
 use super::build::{Label, Values, of_action, of_state};
 use super::example::{Example, Source, Terminal};
@@ -13,11 +13,11 @@ use shakmaty::{
     Role, Setup, Square,
 };
 
-/// Men beside the king that a side has at most.
-const MEN: usize = 15;
+/// Pieces beside the king that a side has at most.
+const PIECES: usize = 15;
 
 /// `count` different positions, the same for a seed on every machine. Each side has a king and 0 to 15
-/// other men of any kind, as far as promotions could have made them; the side that does not move is not
+/// other pieces of any kind, as far as promotions could have made them; the side that does not move is not
 /// in check, and the game is not over. There are no castling rights and no en passant: a random board
 /// has no past. Checks that no move could have given do occur.
 #[must_use]
@@ -35,7 +35,7 @@ fn random_board(rng: &mut Rng) -> Option<Chess> {
     let mut setup = Setup::empty();
     for color in Color::ALL {
         place(&mut setup.board, color.king(), rng);
-        for _ in 0..rng.below(MEN + 1) {
+        for _ in 0..rng.below(PIECES + 1) {
             let roles = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
             let role = roles[rng.below(roles.len())];
             place(&mut setup.board, Piece { color, role }, rng);
@@ -49,7 +49,7 @@ fn random_board(rng: &mut Rng) -> Option<Chess> {
     (terminal(&board, board.legal_moves().len()) == Terminal::Ongoing).then_some(board)
 }
 
-/// Puts a man on a random free square. There always is one: at most 32 of 64 are taken.
+/// Puts a piece on a random free square. There always is one: at most 32 of 64 are taken.
 pub(super) fn place(board: &mut Board, piece: Piece, rng: &mut Rng) {
     let mut free = !board.occupied();
     if piece.role == Role::Pawn {

@@ -1,7 +1,7 @@
 //! Turns a position and what a file says of it into an [`Example`], with or without an action. Knows
 //! no file and draws no random numbers.
 
-use super::example::{Example, Source, Terminal};
+use super::example::{Example, Outcome, Source, Terminal};
 use super::label::{action_value, terminal};
 use crate::encode::{Features, MoveCode, NextBoard};
 use shakmaty::{Chess, Color, Move, MoveList, Position};
@@ -26,8 +26,8 @@ pub(super) struct Label<'a> {
     pub values: Values<'a>,
     /// Win probability in [0, 1]; NaN = unknown.
     pub value: f32,
-    /// 0 = lost, 1 = drawn, 2 = won; None = unknown.
-    pub result: Option<u8>,
+    /// None = unknown.
+    pub result: Option<Outcome>,
 }
 
 /// `MAV(s)`. `legal` are the legal moves of `state` in canonical order.
@@ -77,8 +77,8 @@ fn answer(
             example.action_values = known_values(label, legal.len());
         }
         // The rules know better than a search or a game that went on.
-        Terminal::Lost => (example.value, example.result) = (0.0, Some(0)),
-        Terminal::Drawn => (example.value, example.result) = (0.5, Some(1)),
+        Terminal::Lost => (example.value, example.result) = (0.0, Some(Outcome::Lost)),
+        Terminal::Drawn => (example.value, example.result) = (0.5, Some(Outcome::Drawn)),
     }
     example
 }

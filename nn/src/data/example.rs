@@ -25,6 +25,31 @@ pub enum Terminal {
     Drawn,
 }
 
+/// How a game ended for one side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Class 0 of the result head.
+    Lost,
+    /// Class 1.
+    Drawn,
+    /// Class 2.
+    Won,
+}
+
+impl Outcome {
+    /// The class of the result head.
+    #[must_use]
+    pub fn class(self) -> usize {
+        self as usize
+    }
+
+    /// 0, one half or 1.
+    #[must_use]
+    pub fn score(self) -> f32 {
+        self as u8 as f32 / 2.0
+    }
+}
+
 /// Everything is from the view of the side to move of the *answered* state: `s`, or `s'` when
 /// `features.has_action`. Token frame: that of `features`.
 #[derive(Clone, Debug)]
@@ -39,8 +64,8 @@ pub struct Example {
     pub action_values: Vec<f32>,
     /// Win probability of the answered state, in [0, 1]; NaN = unknown.
     pub value: f32,
-    /// 0 = lost, 1 = drawn, 2 = won by the side to move; None = unknown.
-    pub result: Option<u8>,
+    /// How the game ended for the side to move; None = unknown.
+    pub result: Option<Outcome>,
     pub terminal: Terminal,
     /// The board after the action; present exactly if `features.has_action`.
     pub next: Option<Box<NextBoard>>,

@@ -3,7 +3,7 @@
 
 use super::example::Terminal;
 use super::record::{NO_SCORE, VALUE_ONE};
-use shakmaty::{Chess, Color, Position};
+use shakmaty::{Chess, Position};
 
 /// Per centipawn (paper 000, spec section 1: `win = 1 / (1 + exp(-0.00368208 * cp))`).
 const WIN_PER_CENTIPAWN: f32 = 0.003_682_08;
@@ -32,16 +32,6 @@ pub fn along_line(win: f32, plies: usize) -> f32 {
 #[must_use]
 pub fn action_value(stored: u8) -> f32 {
     f32::from(stored) / f32::from(VALUE_ONE)
-}
-
-/// 0 = lost, 1 = drawn, 2 = won by `turn`, from a file's 0 = Black won … 3 = unknown.
-#[must_use]
-pub fn result_for(turn: Color, result: u8) -> Option<u8> {
-    match (turn, result) {
-        (Color::White, 0..=2) => Some(result),
-        (Color::Black, 0..=2) => Some(2 - result),
-        _ => None,
-    }
 }
 
 /// How `position` stands by the board alone: no clocks, no repetition. `legal` is its number of
@@ -80,13 +70,6 @@ mod tests {
             assert!((along_line(win, 1) - win_probability(-score)).abs() < 1e-6);
         }
         assert!(along_line(win_probability(i16::MAX), 1).is_nan());
-    }
-
-    #[test]
-    fn results_turn_with_the_side() {
-        let of = |turn| [0, 1, 2, 3].map(|result| result_for(turn, result));
-        assert_eq!(of(Color::White), [Some(0), Some(1), Some(2), None]);
-        assert_eq!(of(Color::Black), [Some(2), Some(1), Some(0), None]);
     }
 
     #[test]

@@ -76,9 +76,9 @@ fn arranged<T: Copy>(values: &[T], order: &[usize]) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Source;
     use crate::data::build::{Label, Values, of_action, of_state};
     use crate::data::testing::{position, random_game};
+    use crate::data::{Outcome, Source};
     use crate::encode::canonical_moves;
     use crate::rng::Rng;
     use shakmaty::{Color, Move};
@@ -115,7 +115,8 @@ mod tests {
         let turned: Vec<u8> = back.iter().map(|&old| values[old]).collect();
         let best = rng.below(back.len());
         let best_image = back.iter().position(|&old| old == best).unwrap_or(0);
-        let (value, result) = (rng.unit() as f32, Some(rng.below(3) as u8));
+        let (value, result) =
+            (rng.unit() as f32, Some([Outcome::Lost, Outcome::Drawn, Outcome::Won][rng.below(3)]));
         fn build(
             (state, m, asked): (&Chess, Option<Move>, &Chess),
             label: Label<'_>,

@@ -5,10 +5,10 @@ use super::error::DataError;
 use super::example::Example;
 use super::filter::{KeySet, Recent};
 use super::mirror::{has_mirror, mirror};
+use super::random_positions::RandomPositions;
 use super::read::FileReader;
 use super::record::Game;
 use super::sample::{Counts, Kinds, Pass, Sampler, candidates};
-use super::wander::Wanderer;
 use crate::rng::{Rng, scramble};
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -79,7 +79,7 @@ const RULES_ACTIONS: f64 = 0.4;
 pub struct Mixer {
     config: MixConfig,
     sources: Vec<Stream>,
-    wanderer: Wanderer,
+    random_positions: RandomPositions,
     rng: Rng,
     buffer: Vec<Example>,
 }
@@ -144,8 +144,9 @@ impl Mixer {
             sources.push(stream);
         }
         let seed = config.seed ^ scramble(config.skip);
-        let (rng, wanderer) = (Rng::new(seed), Wanderer::new(!seed));
-        Ok(Mixer { config, sources, wanderer, rng, buffer: Vec::new() })
+        let rng = Rng::new(seed);
+        let random_positions = RandomPositions::new(!seed);
+        Ok(Mixer { config, sources, random_positions, rng, buffer: Vec::new() })
     }
 
     /// The next `n` examples.
@@ -176,7 +177,7 @@ impl Mixer {
     /// One example of a source drawn by weight.
     fn draw(&mut self) -> Result<Example, DataError> {
         if self.rng.chance(self.config.kinds.rules_share) {
-            return Ok(self.wanderer.next(RULES_ACTIONS));
+            return Ok(self.random_positions.next(RULES_ACTIONS));
         }
         let mut rest = self.rng.unit();
         let mut chosen = 0;

@@ -3,7 +3,7 @@
 //! `record` says what a game is, `read` and `write` know its bytes, `sample` draws positions from it,
 //! `build` turns one into an [`Example`] with the labels of `label`, `filter` keeps test suites and
 //! repetitions out, `mix` shuffles the examples of several files and turns some into their `mirror`
-//! images, `validation` takes the held-out games, `wander` and `boards` make positions up that no file
+//! images, `validation` takes the held-out games, `random_positions` and `boards` make positions up that no file
 //! holds.
 
 pub mod boards;
@@ -14,21 +14,21 @@ pub mod filter;
 pub mod label;
 mod mirror;
 pub mod mix;
+mod random_positions;
 pub mod read;
 pub mod record;
 pub mod sample;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod validation;
-mod wander;
 pub mod write;
 
 pub use error::DataError;
-pub use example::{Example, Source, Terminal};
+pub use example::{Example, Outcome, Source, Terminal};
 pub use filter::{KeySet, exclude_from_files, position_key};
 pub use mix::{MixConfig, MixSource, Mixer, spawn};
 pub use read::{FileReader, GameReader};
-pub use record::{Format, Game};
+pub use record::{Format, Game, GameResult};
 pub use sample::Kinds;
 pub use validation::{Ask, HeldOut, Labelled, Variant, validation};
 pub use write::GameWriter;

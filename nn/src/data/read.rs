@@ -3,7 +3,7 @@
 //! [`DataError`] with its place, never a panic.
 
 use super::error::DataError;
-use super::record::{Format, Game, Header, MavgGame, PvgrGame, UNKNOWN_RESULT};
+use super::record::{Format, Game, GameResult, Header, MavgGame, PvgrGame};
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -206,9 +206,8 @@ impl<R: Read> GameReader<R> {
     }
 
     fn header(&self, chess960: u8, start: Chess, result: u8, at: u64) -> Result<Header, DataError> {
-        if result > UNKNOWN_RESULT {
-            return Err(self.input.fault(at, "a result of 0..=3", result.to_string()));
-        }
+        let result = GameResult::from_byte(result)
+            .ok_or_else(|| self.input.fault(at, "a result of 0..=3", result.to_string()))?;
         Ok(Header {
             file: self.input.file.clone(),
             index: self.games,

@@ -3,16 +3,15 @@
 //! moves; whether they are legal shows when a game is replayed. `read` and `write` know the bytes.
 
 use super::error::DataError;
+use super::example::Outcome;
 use crate::encode::moves::canonical_move;
-use shakmaty::{Chess, Position};
+use shakmaty::{Chess, Color, Position};
 use std::sync::Arc;
 
 /// A score that says "no score".
 pub(super) const NO_SCORE: i16 = i16::MAX;
 /// The score of a side that mates with its next move.
 pub(super) const MATE_IN_ONE: i16 = 31_999;
-/// `Header::result` of a game whose result is unknown.
-pub const UNKNOWN_RESULT: u8 = 3;
 /// The action value that stands for win probability 1.
 pub const VALUE_ONE: u8 = 127;
 
@@ -38,6 +37,51 @@ impl Format {
     }
 }
 
+/// How a game ended, as both formats store it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum GameResult {
+    /// Byte 0.
+    BlackWon,
+    /// Byte 1.
+    Drawn,
+    /// Byte 2.
+    WhiteWon,
+    /// Byte 3.
+    Unknown,
+}
+
+impl GameResult {
+    /// How the game ended for `side`; None if that is unknown.
+    #[must_use]
+    pub fn outcome(self, side: Color) -> Option<Outcome> {
+        match (self, side) {
+            (GameResult::Drawn, _) => Some(Outcome::Drawn),
+            (GameResult::WhiteWon, Color::White) | (GameResult::BlackWon, Color::Black) => {
+                Some(Outcome::Won)
+            }
+            (GameResult::WhiteWon, Color::Black) | (GameResult::BlackWon, Color::White) => {
+                Some(Outcome::Lost)
+            }
+            (GameResult::Unknown, _) => None,
+        }
+    }
+
+    /// The byte that stands for it.
+    #[must_use]
+    pub fn byte(self) -> u8 {
+        self as u8
+    }
+
+    /// The result that `byte` stands for; None past 3.
+    #[must_use]
+    pub fn from_byte(byte: u8) -> Option<GameResult> {
+        let all =
+            [GameResult::BlackWon, GameResult::Drawn, GameResult::WhiteWon, GameResult::Unknown];
+        all.get(usize::from(byte)).copied()
+    }
+}
+
 /// What both formats say of a game, and where it was found.
 #[derive(Clone, Debug)]
 pub struct Header {
@@ -48,21 +92,14 @@ pub struct Header {
     /// The writer marked the game as Chess960.
     pub chess960: bool,
     pub start: Chess,
-    /// 0 = Black won, 1 = draw, 2 = White won, 3 = unknown.
-    pub result: u8,
+    pub result: GameResult,
 }
 
 impl Header {
     /// The header of a game that no file holds yet.
     #[must_use]
-    pub fn new(start: Chess, chess960: bool, result: u8) -> Header {
-        Header {
-            file: "a new game".into(),
-            index: 0,
-            chess960,
-            start,
-            result: result.min(UNKNOWN_RESULT),
-        }
+    pub fn new(start: Chess, chess960: bool, result: GameResult) -> Header {
+        Header { file: "a new game".into(), index: 0, chess960, start, result }
     }
 
     /// An error at `offset` of the stream this game came from.
@@ -282,6 +319,27 @@ impl Game {
                 game.positions.get(ply).map(|record| (record.played, record.offset + 2))
             }
             Game::Pvgr(game) => game.plies.get(ply).map(|record| (record.played, record.offset)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_turn_with_the_side() {
+        let of = |side| [0, 1, 2, 3].map(|byte| GameResult::from_byte(byte)?.outcome(side));
+        let (lost, drawn, won) = (Some(Outcome::Lost), Some(Outcome::Drawn), Some(Outcome::Won));
+        assert_eq!(of(Color::White), [lost, drawn, won, None]);
+        assert_eq!(of(Color::Black), [won, drawn, lost, None]);
+    }
+
+    #[test]
+    fn a_byte_that_is_no_result_is_refused() {
+        for byte in 0..=u8::MAX {
+            let read = GameResult::from_byte(byte).map(GameResult::byte);
+            assert_eq!(read, (byte <= 3).then_some(byte));
         }
     }
 }

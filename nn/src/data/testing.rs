@@ -2,7 +2,7 @@
 //! needs a data file.
 
 use super::read::FileReader;
-use super::record::{Format, Game, Header, MavgGame, PvgrGame};
+use super::record::{Format, Game, GameResult, Header, MavgGame, PvgrGame};
 use super::write::GameWriter;
 use crate::encode::canonical_moves;
 use crate::rng::Rng;
@@ -69,11 +69,15 @@ pub fn random_game(seed: u64, plies: usize) -> (Vec<Chess>, Vec<u8>) {
     (states, moves)
 }
 
+fn result(rng: &mut Rng) -> GameResult {
+    GameResult::from_byte(rng.below(4) as u8).expect("a result")
+}
+
 /// A random game with random labels.
 pub fn mavg_game(seed: u64) -> MavgGame {
     let mut rng = Rng::new(!seed);
     let (states, moves) = random_game(seed, 12 + rng.below(20));
-    let mut game = MavgGame::new(Header::new(states[0].clone(), false, rng.below(4) as u8));
+    let mut game = MavgGame::new(Header::new(states[0].clone(), false, result(&mut rng)));
     for (state, &played) in states.iter().zip(&moves) {
         let legal = canonical_moves(state).len();
         let values: Vec<u8> = (0..legal).map(|_| rng.below(128) as u8).collect();
@@ -88,7 +92,7 @@ pub fn mavg_game(seed: u64) -> MavgGame {
 pub fn pvgr_game(seed: u64) -> PvgrGame {
     let mut rng = Rng::new(!seed);
     let (states, moves) = random_game(seed, 12 + rng.below(20));
-    let mut game = PvgrGame::new(Header::new(states[0].clone(), false, rng.below(4) as u8));
+    let mut game = PvgrGame::new(Header::new(states[0].clone(), false, result(&mut rng)));
     for (state, &played) in states.iter().zip(&moves) {
         let mut state = state.clone();
         state.play_unchecked(canonical_moves(&state)[usize::from(played)]);

@@ -88,7 +88,7 @@ impl<W: Write> GameWriter<W> {
             (Game::Mavg(game), Format::Mavg) => {
                 self.buffer.push(u8::from(header.chess960));
                 self.fen(header);
-                self.buffer.push(header.result);
+                self.buffer.push(header.result.byte());
                 self.buffer.extend(length.to_le_bytes());
                 for record in &game.positions {
                     self.buffer.extend([record.legal, record.best, record.played]);
@@ -97,7 +97,7 @@ impl<W: Write> GameWriter<W> {
                 }
             }
             (Game::Pvgr(game), Format::Pvgr) => {
-                self.buffer.extend([u8::from(header.chess960), header.result]);
+                self.buffer.extend([u8::from(header.chess960), header.result.byte()]);
                 self.fen(header);
                 self.buffer.extend(length.to_le_bytes());
                 for record in &game.plies {

@@ -165,7 +165,7 @@ impl Metrics {
             self.value_error.add(f64::from((value - example.value).abs()));
             self.value_calibration.add(value, example.value);
             if let Some(result) = example.result {
-                self.result_calibration.add(value, f32::from(result) / 2.0);
+                self.result_calibration.add(value, result.score());
             }
         }
     }

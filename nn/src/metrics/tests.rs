@@ -1,7 +1,7 @@
 //! Every metric against a case worked out by hand.
 
 use super::*;
-use crate::data::Source;
+use crate::data::{Outcome, Source};
 use crate::encode::Features;
 use crate::numeric::argmax;
 use shakmaty::Chess;
@@ -78,7 +78,7 @@ fn example() -> Example {
         best: Some(1),
         action_values: vec![0.5, 0.75, 0.25],
         value: 0.75,
-        result: Some(2),
+        result: Some(Outcome::Won),
         terminal: Terminal::Ongoing,
         next: Some(Box::new(NextBoard::of(&board))),
     }

@@ -5,6 +5,7 @@
 
 use super::config::{BUCKETS, NetConfig, TOKENS};
 use crate::encode::board::EMBEDDING_ROWS;
+use crate::rng::Rng;
 use std::ops::Range;
 
 /// Per-token outputs of the transition head: 13 piece classes, our castling rook, theirs, en passant.
@@ -283,7 +284,7 @@ impl Layout {
     /// Initial values, the same for the same seed.
     #[must_use]
     pub fn init(&self, seed: u64) -> Vec<f32> {
-        let mut random = Normal { state: seed, spare: None };
+        let mut random = Normal { rng: Rng::from_state(seed), spare: None };
         let mut values = vec![0.0; self.len];
         for param in &self.params {
             for value in &mut values[param.range.clone()] {
@@ -299,27 +300,19 @@ impl Layout {
     }
 }
 
-/// Normal numbers by Box and Muller over SplitMix64.
+/// Normal numbers by Box and Muller.
 struct Normal {
-    state: u64,
+    rng: Rng,
     spare: Option<f32>,
 }
 
 impl Normal {
-    fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     fn next(&mut self) -> f32 {
         if let Some(spare) = self.spare.take() {
             return spare;
         }
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        let angle = std::f64::consts::TAU * self.uniform();
+        let radius = (-2.0 * (1.0 - self.rng.unit()).ln()).sqrt();
+        let angle = std::f64::consts::TAU * self.rng.unit();
         self.spare = Some((radius * angle.sin()) as f32);
         (radius * angle.cos()) as f32
     }

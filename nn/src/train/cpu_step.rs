@@ -121,7 +121,7 @@ impl Worker {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::data::{Source, Terminal};
+    use crate::data::{Outcome, Source, Terminal};
     use crate::encode::{Features, MoveCode, NextBoard, canonical_moves};
     use crate::net::{DynamicBiasConfig, NetConfig};
     use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
@@ -150,7 +150,7 @@ pub(super) mod tests {
                 best: Some(3),
                 action_values: values,
                 value: 0.7,
-                result: Some(2),
+                result: Some(Outcome::Won),
                 terminal: Terminal::Ongoing,
                 next: None,
             });

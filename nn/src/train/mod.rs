@@ -1,17 +1,25 @@
 //! Training: targets and losses, the optimiser, one step on a device, and the run around them.
 
 pub mod burn;
+pub mod config;
 pub mod cpu_step;
+mod error;
 pub mod loss;
+mod loss_csv;
 pub mod optimizer;
 pub mod run;
 pub mod schedule;
+mod state;
 pub mod step;
+mod watch;
 
 pub use burn::BurnStep;
+pub use config::RunConfig;
 pub use cpu_step::CpuStep;
+pub use error::TrainError;
 pub use loss::{Loss, LossConfig, LossSums};
 pub use optimizer::{Optimizer, OptimizerConfig};
-pub use run::{Progress, RunConfig, Session, TrainError, Watcher, run};
+pub use run::{Session, run};
 pub use schedule::Schedule;
 pub use step::{Step, StepError};
+pub use watch::{Progress, Watcher};

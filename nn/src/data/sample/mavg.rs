@@ -4,7 +4,7 @@ use super::Sampler;
 use crate::data::build::{Label, Values, of_action, of_state};
 use crate::data::error::DataError;
 use crate::data::example::{Example, Source, Terminal};
-use crate::data::label::{action_value, result_for, terminal, win_probability};
+use crate::data::label::{action_value, terminal, win_probability};
 use crate::data::record::{MavgGame, MavgPosition};
 use crate::encode::canonical_moves;
 use shakmaty::{Chess, Color, Move, MoveList, Position};
@@ -75,7 +75,7 @@ impl Sampler<'_> {
             best: None,
             values: Values::None,
             value: 1.0 - action_value(q),
-            result: result_for(after.turn(), game.header.result).filter(|_| followed),
+            result: game.header.result.outcome(after.turn()).filter(|_| followed),
         };
         Ok(of_action(state, action, &after, &canonical_moves(&after), label))
     }
@@ -120,7 +120,7 @@ fn label_of<'a>(game: &'a MavgGame, record: &MavgPosition, turn: Color) -> Label
         best: Some(record.best),
         values: Values::All(game.values(record)),
         value: win_probability(record.score),
-        result: result_for(turn, game.header.result),
+        result: game.header.result.outcome(turn),
     }
 }
 

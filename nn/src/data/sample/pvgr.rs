@@ -4,7 +4,7 @@ use super::{Kinds, Sampler};
 use crate::data::build::{Label, Values, of_action, of_state};
 use crate::data::error::DataError;
 use crate::data::example::{Example, Source};
-use crate::data::label::{along_line, result_for, win_probability};
+use crate::data::label::{along_line, win_probability};
 use crate::data::record::{PvgrGame, PvgrPly};
 use crate::encode::canonical_moves;
 use shakmaty::{Chess, Color, Move, MoveList, Position};
@@ -37,7 +37,7 @@ impl Sampler<'_> {
             best,
             values: Values::Best,
             value,
-            result: result_for(turn, game.header.result),
+            result: game.header.result.outcome(turn),
         };
         if !action {
             let value = self.value(game, ply, score, state.turn());
@@ -118,8 +118,8 @@ impl Sampler<'_> {
         let reply = game.plies.get(ply + 1).and_then(|next| usable(next, &self.kinds));
         let reply = reply.map_or(own, |score| 1.0 - win_probability(score));
         let value = blend(own, reply, self.kinds.reply_share);
-        match result_for(turn, game.header.result) {
-            Some(result) => blend(value, f32::from(result) / 2.0, self.kinds.result_share),
+        match game.header.result.outcome(turn) {
+            Some(result) => blend(value, result.score(), self.kinds.result_share),
             None => value,
         }
     }

@@ -1,9 +1,9 @@
 //! Examples checked against a plain replay of the same random games.
 
 use super::*;
-use crate::data::example::{Source, Terminal};
-use crate::data::label::{action_value, along_line, result_for, win_probability};
-use crate::data::record::{Header, MavgGame, PvgrGame};
+use crate::data::example::{Outcome, Source, Terminal};
+use crate::data::label::{action_value, along_line, win_probability};
+use crate::data::record::{GameResult, Header, MavgGame, PvgrGame};
 use crate::data::testing::{mavg_game, position, pvgr_game};
 use crate::encode::{Features, NextBoard, canonical_moves};
 use shakmaty::Color;
@@ -64,7 +64,7 @@ fn mavg_states_have_all_labels_of_their_record() {
             assert_eq!(example.moves, codes(&state, state.turn() == Color::Black), "seed {seed}");
             assert_eq!(example.best, Some(u16::from(record.best)));
             assert_eq!(example.value, win_probability(record.score));
-            assert_eq!(example.result, result_for(state.turn(), records.header.result));
+            assert_eq!(example.result, records.header.result.outcome(state.turn()));
             let values: Vec<f32> =
                 records.values(record).iter().map(|&value| action_value(value)).collect();
             assert_eq!(example.action_values, values);
@@ -94,7 +94,7 @@ fn after_the_move_played_come_the_labels_of_the_next_record() {
             }
             // In the frame of the position the action was marked on.
             assert_eq!(example.moves, codes(after, state.turn() == Color::Black));
-            assert_eq!(example.result, result_for(after.turn(), records.header.result));
+            assert_eq!(example.result, records.header.result.outcome(after.turn()));
             match records.positions.get(ply + 1) {
                 Some(next) => {
                     assert_eq!(example.best, Some(u16::from(next.best)));
@@ -139,7 +139,7 @@ fn special_moves_are_preferred_and_ends_are_told() {
     // Among thirty moves some mate and one stalemates.
     let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
     let legal = canonical_moves(&start).len();
-    let mut game = MavgGame::new(Header::new(start, false, 3));
+    let mut game = MavgGame::new(Header::new(start, false, GameResult::Unknown));
     game.push(0, (0, 0), 500, &vec![100; legal]).expect("a record");
     let game = Game::Mavg(game);
     let mut ends = [0; 3];
@@ -149,11 +149,11 @@ fn special_moves_are_preferred_and_ends_are_told() {
             Terminal::Ongoing => ends[0] += 1,
             Terminal::Lost => {
                 ends[1] += 1;
-                assert_eq!((examples[0].value, examples[0].result), (0.0, Some(0)));
+                assert_eq!((examples[0].value, examples[0].result), (0.0, Some(Outcome::Lost)));
             }
             Terminal::Drawn => {
                 ends[2] += 1;
-                assert_eq!((examples[0].value, examples[0].result), (0.5, Some(1)));
+                assert_eq!((examples[0].value, examples[0].result), (0.5, Some(Outcome::Drawn)));
             }
         }
     }
@@ -166,7 +166,7 @@ fn actions_are_more_frequent_where_mate_is_at_hand() {
     let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
     let legal = canonical_moves(&start).len();
     let actions = |score: i16| {
-        let mut game = MavgGame::new(Header::new(start.clone(), false, 3));
+        let mut game = MavgGame::new(Header::new(start.clone(), false, GameResult::Unknown));
         game.push(0, (0, 0), score, &vec![100; legal]).expect("a record");
         let kinds = Kinds { action_share: 0.1, mate_share: 0.5, ..Kinds::default() };
         let one = |seed| draw(&Game::Mavg(game.clone()), kinds, &KeySet::default(), seed).0;
@@ -246,7 +246,11 @@ fn line_positions_alternate_the_score() {
 #[test]
 fn values_are_tempered_by_the_reply_and_the_result() {
     // Black lost; White says +1 and plays, Black says 0, White sees a mate.
-    let mut game = PvgrGame::new(Header::new(position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1"), false, 2));
+    let mut game = PvgrGame::new(Header::new(
+        position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1"),
+        false,
+        GameResult::WhiteWon,
+    ));
     for (score, played) in [(100, 4), (0, 0), (31_998, 0), (-300, 0)] {
         game.push(0, played, Some(score), 0, &[0]).expect("a record");
     }
@@ -274,7 +278,7 @@ fn values_are_tempered_by_the_reply_and_the_result() {
 #[test]
 fn near_positions_of_a_line_are_drawn_rather_than_far_ones() {
     let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
-    let mut game = PvgrGame::new(Header::new(start.clone(), false, 3));
+    let mut game = PvgrGame::new(Header::new(start.clone(), false, GameResult::Unknown));
     game.push(0, 0, Some(100), 0, &[0; 8]).expect("a record");
     let mut line = vec![start];
     for _ in 0..8 {
@@ -355,7 +359,7 @@ fn stride_passes_take_every_position_once() {
 fn an_index_that_the_rules_refuse_is_an_error_with_its_byte() {
     let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
     let legal = canonical_moves(&start).len();
-    let mut game = MavgGame::new(Header::new(start, false, 3));
+    let mut game = MavgGame::new(Header::new(start, false, GameResult::Unknown));
     game.push(900, (0, 0), 500, &vec![100; legal + 1]).expect("a record");
     let game = Game::Mavg(game);
     let (mut recent, mut rng, mut counts) = (Recent::new(0), Rng::new(1), Counts::default());

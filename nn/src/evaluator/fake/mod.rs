@@ -11,6 +11,7 @@ pub use perfect::Perfect;
 use super::Evaluator;
 use super::error::EvalError;
 use super::query::{Evaluation, Query};
+use crate::rng::split_mix;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{EnPassantMode, Position};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -68,10 +69,10 @@ impl Hashed {
             let from = m.from().map_or(64, u64::from);
             let promotion = m.promotion().map_or(0, |role| role as u64);
             let code = (from << 12) | (u64::from(m.to()) << 4) | promotion;
-            let noise = unit(mix(key) ^ (code << 20));
+            let noise = unit(split_mix(key) ^ (code << 20));
             // Most moves are worse than the position's value, a few are a little better.
             action_values.push((value * (0.6 + 0.45 * noise)).clamp(0.0, 1.0));
-            let weight = unit(mix(key ^ 2) ^ (code << 20));
+            let weight = unit(split_mix(key ^ 2) ^ (code << 20));
             weights.push(0.01 + weight * weight * weight);
         }
         let total: f32 = weights.iter().sum();
@@ -136,17 +137,9 @@ fn quick(query: &Query<'_>) -> Result<Evaluation, EvalError> {
     Ok(Evaluation { wdl, value, value_mode: value, action_values, action_modes, policy })
 }
 
-/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn mix(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
 /// A number in [0, 1) from 24 bits of the hash: exact in f32.
 fn unit(seed: u64) -> f32 {
-    (mix(seed) >> 40) as f32 / (1u64 << 24) as f32
+    (split_mix(seed) >> 40) as f32 / (1u64 << 24) as f32
 }
 
 /// How [`Failing`] breaks down.

@@ -191,7 +191,7 @@ impl Host {
             count(Loss::Value);
         }
         if let Some(result) = example.result {
-            self.result[p * 3 + usize::from(result.min(2))] = 1.0;
+            self.result[p * 3 + result.class()] = 1.0;
             count(Loss::Result);
         }
         self.terminal[p * 3 + terminal_class(example.terminal)] = 1.0;

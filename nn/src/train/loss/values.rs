@@ -43,7 +43,7 @@ pub(super) fn value(at: &mut Place<'_>, buckets: &Buckets, weight: f32) -> Optio
 pub(super) fn result(at: &mut Place<'_>, weight: f32) -> Option<f64> {
     let row = at.p * RESULTS..(at.p + 1) * RESULTS;
     at.example.result.map(|result| {
-        let target: [f32; RESULTS] = one_hot(result as usize);
+        let target: [f32; RESULTS] = one_hot(result.class());
         let grad = &mut at.grads.result[row.clone()];
         cross_entropy(&at.activations.result[row], &target, weight, grad)
     })

@@ -1,8 +1,10 @@
 //! Short runs over random games: stopped, resumed, refused.
 
+use super::super::schedule::Schedule;
+use super::super::watch::Progress;
 use super::*;
 use crate::data::testing::{Sample, mavg_bytes};
-use crate::net::Layout;
+use crate::net::{Layout, NetConfig};
 use crate::precision::Arithmetic;
 use crate::train::CpuStep;
 
@@ -15,11 +17,7 @@ struct Place {
 impl Place {
     fn new(name: &str) -> Place {
         let folder = std::env::temp_dir().join(format!("mavka-{name}-{}", std::process::id()));
-        let session = Session {
-            folder,
-            checkpoint_every: Duration::from_secs(3600),
-            excluded: Arc::default(),
-        };
+        let session = Session { folder, checkpoint_every: Duration::from_secs(3600) };
         Place { sample: Sample::new(name, &mavg_bytes(3, 20)), session }
     }
 
@@ -34,6 +32,10 @@ impl Place {
         let layout = Layout::new(&config.network);
         let mut step = CpuStep::new(layout, config.loss.clone(), Arithmetic::Single, 1);
         run(config, &self.session, &mut step, watch)
+    }
+
+    fn state(&self, config: &RunConfig) -> Result<State, TrainError> {
+        State::load_or_new(config, &KeySet::default(), &self.session.folder)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -74,7 +76,7 @@ fn a_run_goes_on_where_it_stopped() {
     let mut first = Steps { most: 4, ..Steps::default() };
     let stopped = place.run(&config, &mut first).unwrap();
     assert_eq!((first.seen, first.checkpoints), (vec![8, 16, 24, 32], 1));
-    let kept = State::load_or_new(&config, &place.session.folder).unwrap();
+    let kept = place.state(&config).unwrap();
     assert_eq!((kept.step, kept.seen, &kept.average), (4, 32, &stopped.values));
     assert_ne!(kept.network.values, Network::new(&config.network, config.seed).values);
     assert!(kept.optimizer.first.iter().any(|m| *m != 0.0));
@@ -107,4 +109,59 @@ fn a_folder_serves_one_network_and_one_process() {
     let other = RunConfig { network: NetConfig { ffn: 12, ..config.network.clone() }, ..config };
     let error = place.run(&other, &mut watch).unwrap_err().to_string();
     assert!(error.contains("another network"), "{error}");
+}
+
+#[test]
+fn a_dead_mixer_is_no_end_of_the_data() {
+    let place = Place::new("run-mixer");
+    let config = place.config();
+    std::fs::create_dir_all(&place.session.folder).unwrap();
+    let state = place.state(&config).unwrap();
+    let csv = LossCsv::open(&place.path("losses.csv"), 0).unwrap();
+    let training = Training { config: &config, session: &place.session, state, csv };
+    // Closed, as a thread that panicked leaves it.
+    let (_, batches) = std::sync::mpsc::channel();
+    let mut step =
+        CpuStep::new(Layout::new(&config.network), config.loss.clone(), Arithmetic::Single, 1);
+    let ended = training.run(&batches, &mut step, &mut Steps { most: 100, ..Steps::default() });
+    assert!(matches!(ended, Err(TrainError::MixerDied)));
+}
+
+#[test]
+fn what_is_excluded_belongs_to_the_run() {
+    let place = Place::new("run-exclude");
+    let suite = place.sample.0.with_extension("epd");
+    std::fs::write(&suite, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n").unwrap();
+    let config = RunConfig { exclude: vec![suite.clone()], ..place.config() };
+    place.run(&config, &mut Steps { most: 2, ..Steps::default() }).unwrap();
+    // As the command reads it, run again without a word about the suites.
+    let text = std::fs::read_to_string(place.path("config.json")).unwrap();
+    let saved: RunConfig = serde_json::from_str(&text).unwrap();
+    assert_eq!(saved.exclude, [suite.clone()]);
+    let again = place.run(&saved, &mut Steps { most: 2, ..Steps::default() });
+    assert!(again.is_ok());
+    let other = RunConfig { exclude: Vec::new(), ..saved.clone() };
+    let error = place.run(&other, &mut Steps::default()).unwrap_err();
+    assert!(matches!(error, TrainError::OtherExclusion(_)), "{error}");
+    std::fs::remove_file(&suite).unwrap();
+    let error = place.run(&saved, &mut Steps::default()).unwrap_err().to_string();
+    assert!(error.contains("run-exclude"), "a suite that is gone is named: {error}");
+}
+
+#[test]
+fn rows_after_the_checkpoint_are_written_again() {
+    let place = Place::new("run-rows");
+    let mut config = place.config();
+    config.schedule.examples = 50 * 8;
+    place.run(&config, &mut Steps { most: 25, ..Steps::default() }).unwrap();
+    let path = place.path("losses.csv");
+    let kept = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(kept.lines().count(), 2, "{kept}");
+    // A kill after step 40, the checkpoint being of step 25.
+    std::fs::write(&path, format!("{kept}40,320,1e-3,1,9,1,1\n60,4")).unwrap();
+    place.run(&config, &mut Steps { most: 100, ..Steps::default() }).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let steps: Vec<&str> = text.lines().filter_map(|row| row.split(',').next()).collect();
+    assert_eq!(steps, ["step", "20", "40"]);
+    assert!(text.starts_with(&kept) && !text.contains("1e-3,1,9,1,1"), "{text}");
 }

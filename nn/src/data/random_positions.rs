@@ -1,6 +1,6 @@
-//! An endless walk through positions no game comes to: now a random legal move, now a few men put elsewhere,
-//! made others, added, or taken off. Of them only the rules are known, and that is what they teach: a network
-//! that saw games alone knows how men move where men usually stand.
+//! An endless walk through positions that no game reaches: a step is a random legal move, or moves, changes, adds
+//! or removes a few pieces. Only the rules are known of these positions, and the rules are what they teach: a
+//! network that saw games alone knows how pieces move where pieces usually stand.
 
 use super::boards::{place, unlabelled, unlabelled_action};
 use super::example::Example;
@@ -15,25 +15,26 @@ use shakmaty::{
 const STEPS: usize = 300;
 /// Steps between two examples: 1 to this many.
 const STRIDE: usize = 6;
-/// Share of the positions that are shown, by how many men give check. Where a king is in check most moves
-/// that look right are wrong, the more so the more men give it, and games have few such positions.
+/// Share of the positions that become examples, by how many pieces give check. In check most moves that look
+/// right are wrong, the more so the more pieces give it, and games have few such positions.
 const SHOWN: [f64; 3] = [0.1, 0.5, 1.0];
-/// Share of the disturbances that are of several men at once, and how many at most: one at a time, they
-/// hardly ever give a king two checks.
+/// Share of the disturbances that change several pieces at once, and how many at most: changes of one piece
+/// hardly ever give two checks.
 const BURSTS: f64 = 0.4;
 const BURST: usize = 8;
-/// Men on the board up to which one may be added.
+/// A piece may be added to boards with fewer pieces than this.
 const FULL: usize = 28;
 
-pub(super) struct Wanderer {
+/// The walk: its position and its generator.
+pub(super) struct RandomPositions {
     rng: Rng,
     board: Chess,
     steps: usize,
 }
 
-impl Wanderer {
-    pub(super) fn new(seed: u64) -> Wanderer {
-        Wanderer { rng: Rng::new(seed), board: Chess::default(), steps: 0 }
+impl RandomPositions {
+    pub(super) fn new(seed: u64) -> RandomPositions {
+        RandomPositions { rng: Rng::new(seed), board: Chess::default(), steps: 0 }
     }
 
     /// The next position of the walk, for a share `actions` with a random move of it.
@@ -69,11 +70,11 @@ impl Wanderer {
         }
     }
 
-    /// The board with a few men disturbed; None if that is no position, whoever moves.
+    /// The board with a few pieces disturbed; None if that is no position, whoever moves.
     fn disturbed(&mut self) -> Option<Chess> {
         let mut setup = self.board.to_setup(shakmaty::EnPassantMode::Legal);
-        let men = if self.rng.chance(BURSTS) { 2 + self.rng.below(BURST - 1) } else { 1 };
-        for _ in 0..men {
+        let pieces = if self.rng.chance(BURSTS) { 2 + self.rng.below(BURST - 1) } else { 1 };
+        for _ in 0..pieces {
             self.disturb(&mut setup.board);
         }
         if self.rng.chance(0.3) {
@@ -86,7 +87,7 @@ impl Wanderer {
         })
     }
 
-    /// One man elsewhere, of another kind, gone, or come.
+    /// Moves, changes, removes or adds one piece.
     fn disturb(&mut self, board: &mut Board) {
         if board.occupied().count() < FULL && self.rng.chance(0.07) {
             let color = Color::from_white(self.rng.chance(0.5));
@@ -131,8 +132,8 @@ mod tests {
     #[test]
     fn a_walk_repeats_for_a_seed_and_shows_much_that_games_do_not() {
         let walk = |seed: u64| {
-            let mut wanderer = Wanderer::new(seed);
-            (0..3_000).map(|_| wanderer.next(0.5)).collect::<Vec<_>>()
+            let mut positions = RandomPositions::new(seed);
+            (0..3_000).map(|_| positions.next(0.5)).collect::<Vec<_>>()
         };
         let examples = walk(1);
         assert_eq!(format!("{examples:?}"), format!("{:?}", walk(1)));
@@ -142,10 +143,10 @@ mod tests {
         assert!((1_300..1_700).contains(&actions), "{actions}");
         let ended = examples.iter().filter(|e| e.terminal != Terminal::Ongoing).count();
         assert!(ended > 20, "{ended}");
-        let mut wanderer = Wanderer::new(2);
+        let mut positions = RandomPositions::new(2);
         let twice = |_: &usize| {
-            wanderer.next(0.0);
-            wanderer.board.checkers().count() > 1
+            positions.next(0.0);
+            positions.board.checkers().count() > 1
         };
         let twice = (0..1_000).filter(twice).count();
         assert!((100..300).contains(&twice), "{twice} boards with several checks");

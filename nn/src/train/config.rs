@@ -1,0 +1,52 @@
+//! What a run is asked to do, saved as `config.json` in its folder.
+
+use super::loss::LossConfig;
+use super::optimizer::OptimizerConfig;
+use super::schedule::Schedule;
+use crate::data::Kinds;
+use crate::net::NetConfig;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Everything that decides what a run learns; saved as `config.json` in its folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunConfig {
+    pub network: NetConfig,
+    /// A network to begin with, of these sizes or smaller; None: random weights.
+    pub init: Option<PathBuf>,
+    /// Data files and their shares of the examples.
+    pub data: Vec<(PathBuf, f64)>,
+    /// Which examples are drawn from them.
+    pub kinds: Kinds,
+    /// Files (EPD, FEN, CSV) whose positions are never trained on; see [`crate::data::exclude_from_files`].
+    pub exclude: Vec<PathBuf>,
+    /// Examples among which the next is drawn.
+    pub buffer: usize,
+    pub batch: usize,
+    pub schedule: Schedule,
+    pub optimizer: OptimizerConfig,
+    pub loss: LossConfig,
+    /// Decay of the weights' moving average per step.
+    pub average: f32,
+    pub seed: u64,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        RunConfig {
+            network: NetConfig::default(),
+            init: None,
+            data: Vec::new(),
+            exclude: Vec::new(),
+            kinds: Kinds::default(),
+            buffer: 200_000,
+            batch: 256,
+            schedule: Schedule::default(),
+            optimizer: OptimizerConfig::default(),
+            loss: LossConfig::default(),
+            average: 0.999,
+            seed: 1,
+        }
+    }
+}

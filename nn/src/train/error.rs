@@ -1,0 +1,74 @@
+//! Why a training run stopped early.
+
+use super::step::StepError;
+use crate::checkpoint::CheckpointError;
+use crate::data::DataError;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a run stopped early.
+#[derive(Debug)]
+pub enum TrainError {
+    Data(DataError),
+    Checkpoint(PathBuf, CheckpointError),
+    Io(PathBuf, std::io::Error),
+    Step(StepError),
+    /// The loss is no number any more.
+    Diverged {
+        step: u64,
+    },
+    /// The folder holds a run of another network.
+    OtherNetwork(PathBuf),
+    /// The folder holds a run that excluded other positions.
+    OtherExclusion(PathBuf),
+    /// The thread that mixes the examples ended without a word.
+    MixerDied,
+    /// Another process trains in this folder.
+    Busy(PathBuf),
+}
+
+impl fmt::Display for TrainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrainError::Data(error) => write!(f, "{error}"),
+            TrainError::Checkpoint(path, error) => write!(f, "{}: {error}", path.display()),
+            TrainError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            TrainError::Step(error) => write!(f, "{error}"),
+            TrainError::Diverged { step } => {
+                write!(f, "the loss is no number at step {step}; lower the learning rate")
+            }
+            TrainError::OtherNetwork(path) => {
+                write!(
+                    f,
+                    "{}: a run of another network configuration; choose another folder",
+                    path.display()
+                )
+            }
+            TrainError::OtherExclusion(path) => {
+                write!(
+                    f,
+                    "{}: a run that excluded other positions; name the same files or choose another folder",
+                    path.display()
+                )
+            }
+            TrainError::MixerDied => {
+                f.write_str("the thread that mixes the examples has died; the data did not end")
+            }
+            TrainError::Busy(folder) => {
+                write!(
+                    f,
+                    "{}: another process trains here; stop it or choose another folder",
+                    folder.display()
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for TrainError {}
+
+impl From<DataError> for TrainError {
+    fn from(error: DataError) -> Self {
+        TrainError::Data(error)
+    }
+}

@@ -1,0 +1,146 @@
+//! The state of a run: its network, optimiser and progress, in memory and in the folder's state file.
+
+use super::config::RunConfig;
+use super::error::TrainError;
+use super::loss::LossSums;
+use super::optimizer::Optimizer;
+use super::watch::Progress;
+use crate::checkpoint::{self, CheckpointError, Network, Precision};
+use crate::data::KeySet;
+use crate::rng::split_mix;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Everything that a run goes on from.
+pub(super) struct State {
+    pub network: Network,
+    pub average: Vec<f32>,
+    pub optimizer: Optimizer,
+    pub step: u64,
+    pub seen: u64,
+    /// Of the positions never to train on.
+    excluded: String,
+}
+
+/// Number and hash of a set of keys: tells two sets apart.
+fn fingerprint(keys: &KeySet) -> String {
+    // The order of a set is no property of it.
+    let sum = keys.iter().fold(0u64, |sum, key| sum.wrapping_add(split_mix(*key)));
+    format!("{}-{sum:016x}", keys.len())
+}
+
+impl State {
+    /// The state in `folder`, or the first one of a new run.
+    ///
+    /// # Errors
+    /// The folder holds a damaged state, or one of another network or other excluded positions.
+    pub fn load_or_new(
+        config: &RunConfig,
+        excluded: &KeySet,
+        folder: &Path,
+    ) -> Result<State, TrainError> {
+        let path = folder.join("state.safetensors");
+        if !path.exists() {
+            let mut network = Network::new(&config.network, config.seed);
+            if let Some(init) = &config.init {
+                let fault = |error| TrainError::Checkpoint(init.clone(), error);
+                let left = network.adopt(&Network::load(init).map_err(fault)?);
+                log::info!("{}: not there, start fresh: {}", init.display(), left.join(" "));
+            }
+            let optimizer = Optimizer::new(&network.layout, config.optimizer.clone());
+            return Ok(State {
+                average: network.values.clone(),
+                network,
+                optimizer,
+                step: 0,
+                seen: 0,
+                excluded: fingerprint(excluded),
+            });
+        }
+        let fault = |error| TrainError::Checkpoint(path.clone(), error);
+        let (network, extras, facts) = checkpoint::load_training(&path).map_err(fault)?;
+        if network.layout.config != config.network {
+            return Err(TrainError::OtherNetwork(path));
+        }
+        let mut optimizer = Optimizer::new(&network.layout, config.optimizer.clone());
+        let mut average = network.values.clone();
+        for (name, values) in extras {
+            let place = match name.as_str() {
+                "average" => &mut average,
+                "first" => &mut optimizer.first,
+                "second" => &mut optimizer.second,
+                _ => continue,
+            };
+            if values.len() == place.len() {
+                *place = values;
+            }
+        }
+        let number = |name: &str| {
+            facts.get(name).and_then(|text| text.parse().ok()).ok_or_else(|| {
+                fault(CheckpointError::Format(format!("no number \"{name}\" in the metadata")))
+            })
+        };
+        let (step, seen) = (number("step")?, number("seen")?);
+        let fingerprint = fingerprint(excluded);
+        // Runs from before the exclusion was part of the configuration do not say.
+        if facts.get("excluded").is_some_and(|kept| *kept != fingerprint) {
+            return Err(TrainError::OtherExclusion(path));
+        }
+        Ok(State { network, average, optimizer, step, seen, excluded: fingerprint })
+    }
+
+    /// One optimiser step, by the gradient of `examples` examples. Returns the gradient's length.
+    pub fn advance(&mut self, config: &RunConfig, grads: &mut [f32], examples: usize) -> f32 {
+        self.step += 1;
+        self.seen += examples as u64;
+        let rate = config.schedule.rate(self.seen);
+        let length = self.optimizer.step(&mut self.network.values, grads, rate, self.step);
+        // A young average would remember the random start for too long.
+        let decay = config.average.min((1.0 + self.step as f32) / (10.0 + self.step as f32));
+        for (average, value) in self.average.iter_mut().zip(&self.network.values) {
+            *average += (1.0 - decay) * (value - *average);
+        }
+        length
+    }
+
+    /// What a watcher is told.
+    pub fn progress(&self, config: &RunConfig, sums: LossSums, speed: f64) -> Progress {
+        Progress {
+            step: self.step,
+            seen: self.seen,
+            examples: config.schedule.examples,
+            sums,
+            rate: config.schedule.rate(self.seen),
+            speed,
+        }
+    }
+
+    /// The network with the averaged weights.
+    pub fn averaged(&self) -> Network {
+        Network { values: self.average.clone(), ..self.network.clone() }
+    }
+
+    /// Writes the state file and the averaged network.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn save(&self, folder: &Path) -> Result<(), TrainError> {
+        let path = folder.join("state.safetensors");
+        let extras: [(&str, &[f32]); 3] = [
+            ("average", &self.average),
+            ("first", &self.optimizer.first),
+            ("second", &self.optimizer.second),
+        ];
+        let facts = HashMap::from([
+            ("step".to_owned(), self.step.to_string()),
+            ("seen".to_owned(), self.seen.to_string()),
+            ("excluded".to_owned(), self.excluded.clone()),
+        ]);
+        checkpoint::save_training(&path, &self.network, &extras, &facts)
+            .map_err(|error| TrainError::Checkpoint(path, error))?;
+        let path = folder.join("network.safetensors");
+        self.averaged()
+            .save(&path, Precision::Half)
+            .map_err(|error| TrainError::Checkpoint(path, error))
+    }
+}

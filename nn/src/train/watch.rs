@@ -1,0 +1,26 @@
+//! What a run reports, and to whom.
+
+use super::loss::LossSums;
+use crate::checkpoint::Network;
+
+/// What a run tells after each step.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    pub step: u64,
+    /// Examples so far, of all sessions.
+    pub seen: u64,
+    pub examples: u64,
+    /// Losses since the last report.
+    pub sums: LossSums,
+    pub rate: f32,
+    /// Examples per second of this session.
+    pub speed: f64,
+}
+
+/// Whoever watches a run.
+pub trait Watcher {
+    /// After each step; false ends the run as a kill would, state saved.
+    fn step(&mut self, progress: &Progress) -> bool;
+    /// Every few minutes and at the end, with the averaged network.
+    fn checkpoint(&mut self, progress: &Progress, network: &Network);
+}
