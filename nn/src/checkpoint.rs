@@ -22,7 +22,9 @@ const MAX_BYTES: u64 = 1 << 30;
 /// A network: its layout and parameters.
 #[derive(Clone, Debug)]
 pub struct Network {
+    /// Place of every parameter.
     pub layout: Layout,
+    /// The parameters, `[layout.len]`.
     pub values: Vec<f32>,
     /// First 16 hex digits of the hash, for people.
     pub hash: String,
@@ -31,13 +33,16 @@ pub struct Network {
 /// How numbers are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
+    /// 16 bits a number.
     Half,
+    /// 32 bits a number.
     Full,
 }
 
 /// What is wrong with a file.
 #[derive(Debug)]
 pub enum CheckpointError {
+    /// The file cannot be read or written.
     Io(std::io::Error),
     /// Not a file of ours, or damaged: what was found and what was expected.
     Format(String),

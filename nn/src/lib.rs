@@ -1,5 +1,40 @@
-//! The network: value function, policy and world model in one (paper 000). No search.
+//! The network: value function, policy and world model in one (paper 000), its data and its training. No search.
+//!
+//! # Data flow
+//! ```text
+//! Chess, moves ── encode ──► Encoded ──► trunk ──► tokens [64, width] ──► heads ──► logits
+//!                                                                                     │
+//!        Evaluation (value, WDL, action values, policy) ◄── evaluator::outputs ◄──────┤
+//!        Imagined (next position, its moves) ◄── evaluator::world_model ◄─────────────┘
+//! ```
+//! `cpu` computes trunk and heads by hand, for play and training on a CPU. `net` defines the same network as a burn
+//! module, for GPUs and as the reference of the tests. Both read one flat vector of parameters, laid out by
+//! [`net::Layout`]; `checkpoint` stores it.
+//!
+//! # Heads
+//! `n` positions, `k` moves each; `b` = 64 win-probability buckets.
+//!
+//! | head | logits | meaning |
+//! |---|---|---|
+//! | policy | `[n, k]` | which move to play |
+//! | action value | `[n, k, b]` | win probability after each move |
+//! | value | `[n, b]` | win probability |
+//! | result | `[n, 3]` | the game will be lost, drawn, won |
+//! | terminal | `[n, 3]` | the game goes on, is lost, is drawn |
+//! | legality | `[n, 64, 64]` | (from, to) is a legal move; `[n, 64]`: moves from here promote |
+//! | transition | `[n, 64, 16]` | the board after the marked action: piece classes and flags of each square |
+//!
+//! # Rooms
+//! From the ground up; a room imports only what stands above it in this list.
+//!
+//! - [`rng`], [`precision`], `numeric`: what needs nothing.
+//! - [`encode`]: positions and moves as the network reads them.
+//! - [`net`], then [`cpu`], then [`checkpoint`]; [`device`] beside them.
+//! - [`data`]: labelled games and the stream of examples; [`metrics`] compares answers with labels.
+//! - [`evaluator`]: what the engine asks. [`Evaluator`] is the entry point.
+//! - [`assess`] measures an evaluator on examples; [`train`] makes one.
 #![deny(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod assess;
 pub mod checkpoint;

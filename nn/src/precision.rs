@@ -25,3 +25,26 @@ impl fmt::Display for Arithmetic {
         })
     }
 }
+
+/// A word that names no precision this CPU computes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArithmeticError {
+    /// Neither `auto`, `single`, `bf16` nor `int8`.
+    Unknown,
+    /// bf16, for which this CPU has no instructions.
+    NoBf16,
+    /// int8, for which this CPU has no instructions.
+    NoInt8,
+}
+
+impl fmt::Display for ArithmeticError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ArithmeticError::Unknown => "expected auto, single, bf16 or int8",
+            ArithmeticError::NoBf16 => "this CPU has no AVX512_BF16",
+            ArithmeticError::NoInt8 => "this CPU has no AVX2",
+        })
+    }
+}
+
+impl std::error::Error for ArithmeticError {}

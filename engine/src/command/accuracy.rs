@@ -111,7 +111,8 @@ mod tests {
     fn sample(path: &std::path::Path) {
         let mut writer = GameWriter::create(path, Format::Mavg).unwrap();
         for number in 0..51 {
-            let mut game = MavgGame::new(Header::new(Chess::default(), number == 50, GameResult::WhiteWon));
+            let mut game =
+                MavgGame::new(Header::new(Chess::default(), number == 50, GameResult::WhiteWon));
             game.push(0, (3, 3), 20, &[64; 20]).unwrap();
             writer.write(&Game::Mavg(game)).unwrap();
         }

@@ -81,7 +81,8 @@ mod tests {
         let path = std::env::temp_dir().join(format!("mavka-{name}-{}.zst", std::process::id()));
         let mut writer = FileWriter::create(&path, Format::Mavg).unwrap();
         for number in 0..60 {
-            let mut game = MavgGame::new(Header::new(Chess::default(), number % 2 == 1, GameResult::WhiteWon));
+            let mut game =
+                MavgGame::new(Header::new(Chess::default(), number % 2 == 1, GameResult::WhiteWon));
             for score in [30, -20] {
                 game.push(0, (3, number % 20), score, &[64; 20]).unwrap();
             }

@@ -128,7 +128,8 @@ mod tests {
         let (games, plot) = (of("mavg.zst"), of("svg"));
         let mut writer = GameWriter::create(games.as_ref(), Format::Mavg).unwrap();
         for number in 0..51 {
-            let mut game = MavgGame::new(Header::new(Chess::default(), number == 50, GameResult::WhiteWon));
+            let mut game =
+                MavgGame::new(Header::new(Chess::default(), number == 50, GameResult::WhiteWon));
             for _ in 0..4 {
                 game.push(0, (3, 3), 20, &[64; 20]).unwrap();
             }

@@ -7,9 +7,25 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub enum DataError {
     /// The file cannot be opened, read or decompressed.
-    Io { file: Arc<str>, offset: u64, source: std::io::Error },
+    Io {
+        /// Its name.
+        file: Arc<str>,
+        /// Bytes of the decompressed stream read before.
+        offset: u64,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// The bytes are not what the format asks for. `offset` counts bytes of the decompressed stream.
-    Format { file: Arc<str>, offset: u64, expected: &'static str, found: String },
+    Format {
+        /// Its name.
+        file: Arc<str>,
+        /// The first byte at fault.
+        offset: u64,
+        /// What should be there.
+        expected: &'static str,
+        /// What is there.
+        found: String,
+    },
     /// The configuration asks for something that no file can give.
     Config(String),
 }

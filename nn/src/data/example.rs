@@ -18,6 +18,7 @@ pub enum Source {
 /// What is known about how the answered state stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Terminal {
+    /// The game goes on.
     Ongoing,
     /// The side to move is checkmated.
     Lost,
@@ -54,7 +55,9 @@ impl Outcome {
 /// `features.has_action`. Token frame: that of `features`.
 #[derive(Clone, Debug)]
 pub struct Example {
+    /// The position, with an action marked on it or without.
     pub features: Features,
+    /// Where the labels come from.
     pub source: Source,
     /// Legal moves of the answered state in canonical order (empty if terminal).
     pub moves: Vec<MoveCode>,
@@ -66,6 +69,7 @@ pub struct Example {
     pub value: f32,
     /// How the game ended for the side to move; None = unknown.
     pub result: Option<Outcome>,
+    /// How the answered state stands by the board alone.
     pub terminal: Terminal,
     /// The board after the action; present exactly if `features.has_action`.
     pub next: Option<Box<NextBoard>>,

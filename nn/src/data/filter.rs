@@ -77,6 +77,7 @@ impl Recent {
         true
     }
 
+    /// Forgets all keys.
     pub fn clear(&mut self) {
         self.keys.clear();
         self.order.clear();

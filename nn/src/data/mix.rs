@@ -4,11 +4,12 @@
 use super::error::DataError;
 use super::example::Example;
 use super::filter::{KeySet, Recent};
+use super::kinds::Kinds;
 use super::mirror::{has_mirror, mirror};
 use super::random_positions::RandomPositions;
 use super::read::FileReader;
 use super::record::Game;
-use super::sample::{Counts, Kinds, Pass, Sampler, candidates};
+use super::sample::{Counts, Pass, Sampler, candidates, kept};
 use crate::rng::{Rng, scramble};
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 /// A file and its share of the examples.
 #[derive(Clone, Debug)]
 pub struct MixSource {
+    /// The data file.
     pub path: PathBuf,
     /// Relative to the other sources' weights.
     pub weight: f64,
@@ -26,10 +28,13 @@ pub struct MixSource {
 /// What to mix. [`MixConfig::new`] gives sensible defaults.
 #[derive(Clone, Debug)]
 pub struct MixConfig {
+    /// The files, at least one.
     pub sources: Vec<MixSource>,
+    /// Which examples are drawn from them.
     pub kinds: Kinds,
     /// Examples among which the next one is drawn; about 600 bytes each.
     pub buffer: usize,
+    /// Of every draw.
     pub seed: u64,
     /// Every so-many-th game of each file is held out for [`super::validation()`]; 0 = none.
     pub validation_every: u64,
@@ -62,6 +67,7 @@ impl MixConfig {
 /// What a source has read and given so far; what lies in the buffer counts as given.
 #[derive(Clone, Debug)]
 pub struct SourceReport {
+    /// The data file.
     pub path: PathBuf,
     /// Whole passes over the file.
     pub passes: u64,
@@ -69,6 +75,7 @@ pub struct SourceReport {
     pub games: u64,
     /// Games dropped because the stream ended inside them, of all passes.
     pub cut: u64,
+    /// What became of the positions drawn.
     pub counts: Counts,
 }
 
@@ -237,7 +244,7 @@ impl Stream {
         let pass = Pass { seed: self.seed, number: self.report.passes, stride: config.stride };
         let mut plies = candidates(game, &config.kinds);
         plies.retain(|&ply| {
-            pass.takes(index, ply) && pass.keeps(index, ply, config.kinds.kept(game, ply))
+            pass.takes(index, ply) && pass.keeps(index, ply, kept(&config.kinds, game, ply))
         });
         plies
     }

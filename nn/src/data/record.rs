@@ -22,7 +22,9 @@ const USUAL_LINE: usize = 20;
 /// Which of the two formats a stream is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
+    /// Every legal move has a value.
     Mavg,
+    /// Evaluations and principal variations.
     Pvgr,
 }
 
@@ -91,7 +93,9 @@ pub struct Header {
     pub index: u64,
     /// The writer marked the game as Chess960.
     pub chess960: bool,
+    /// The first position.
     pub start: Chess,
+    /// How the game ended.
     pub result: GameResult,
 }
 
@@ -137,6 +141,7 @@ pub struct MavgPosition {
     pub offset: u64,
     /// Index of the best move in canonical order, as is `played`.
     pub best: u8,
+    /// Index of the move played in canonical order.
     pub played: u8,
     /// Centipawns of the best move for the side to move.
     pub score: i16,
@@ -148,7 +153,9 @@ pub struct MavgPosition {
 /// A game whose positions have a value for every legal move.
 #[derive(Clone, Debug)]
 pub struct MavgGame {
+    /// What both formats say.
     pub header: Header,
+    /// The labelled positions, one a ply.
     pub positions: Vec<MavgPosition>,
     values: Vec<u8>,
 }
@@ -226,7 +233,9 @@ pub struct PvgrPly {
 /// A game of engines with their evaluations and principal variations.
 #[derive(Clone, Debug)]
 pub struct PvgrGame {
+    /// What both formats say.
     pub header: Header,
+    /// The moves, one a ply.
     pub plies: Vec<PvgrPly>,
     lines: Vec<u8>,
 }
@@ -283,7 +292,9 @@ impl PvgrGame {
 /// A game of either format.
 #[derive(Clone, Debug)]
 pub enum Game {
+    /// Of MAVG1.
     Mavg(MavgGame),
+    /// Of PVGR1.
     Pvgr(PvgrGame),
 }
 

@@ -4,11 +4,12 @@
 use super::error::DataError;
 use super::example::Example;
 use super::filter::{KeySet, Recent};
+use super::kinds::Kinds;
 use super::label::{action_value, win_probability};
 use super::mix::{MixConfig, held_out};
 use super::read::FileReader;
 use super::record::{Format, Game};
-use super::sample::{Counts, Kinds, Sampler, candidates};
+use super::sample::{Counts, Sampler, candidates};
 use crate::encode::canonical_moves;
 use crate::rng::Rng;
 use shakmaty::{Chess, Move};
@@ -29,7 +30,9 @@ pub enum Ask {
 /// Which games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
+    /// Of both kinds.
     Any,
+    /// Standard chess alone.
     Standard,
     /// Chess960 and double Chess960, as the writer of the file marked them.
     Chess960,
@@ -48,9 +51,11 @@ impl Variant {
 /// A few plies of a held-out game.
 #[derive(Clone, Debug)]
 pub struct Stretch {
+    /// The first position.
     pub start: Chess,
     /// The moves played from there; never empty.
     pub moves: Vec<Move>,
+    /// From a game of Chess960.
     pub chess960: bool,
 }
 

@@ -1,8 +1,9 @@
 //! Looks for a GPU that computes, and has what is compiled and tuned for it kept on disk. Never panics,
 //! whatever of driver, toolkit and card is missing.
 
-use super::{Absent, Device, guarded};
+use super::guard::{Absent, DeviceError, guarded};
 use burn::cubecl::config::{CubeClRuntimeConfig, RuntimeConfig, cache::CacheConfig};
+use burn::tensor::Device;
 use burn::tensor::{DeviceType, Tensor};
 use std::sync::{Mutex, PoisonError};
 
@@ -21,7 +22,7 @@ pub(super) fn find() -> Result<Device, Absent> {
         found.into_iter().next().map(|device| {
             let ones = Tensor::<2>::ones([64, 64], &device);
             let product = ones.clone().matmul(ones).try_into_vec_as::<f32>();
-            (device, product.map_err(|error| error.to_string()))
+            (device, product.map_err(|error| DeviceError(error.to_string())))
         })
     });
     std::panic::set_hook(hook);
@@ -29,7 +30,7 @@ pub(super) fn find() -> Result<Device, Absent> {
         Ok(None) => Err(Absent::Missing("no NVIDIA driver or no card")),
         Ok(Some((device, Ok(product)))) if product.iter().all(|x| *x == 64.0) => Ok(device),
         Ok(Some((_, Ok(_)))) => Err(Absent::Broken("a matrix product came out wrong".to_owned())),
-        Ok(Some((_, Err(why)))) | Err(why) => Err(Absent::Broken(why)),
+        Ok(Some((_, Err(why)))) | Err(why) => Err(Absent::Broken(why.0)),
     }
 }
 

@@ -23,13 +23,16 @@
 
 #[cfg(feature = "cuda")]
 mod gpu;
+mod guard;
 
 pub use burn::tensor::Device;
 use burn::tensor::{FloatDType, Tensor};
 #[cfg(feature = "cuda")]
 use gpu::find;
+use guard::Absent;
+pub use guard::DeviceError;
+pub(crate) use guard::guarded;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -39,7 +42,9 @@ pub enum Backend {
     /// The GPU if there is one, else the CPU.
     #[default]
     Auto,
+    /// The CPU.
     Cpu,
+    /// An NVIDIA GPU.
     Cuda,
 }
 
@@ -77,15 +82,6 @@ impl FromStr for Backend {
         let named = |backend: &Backend| backend.to_string().eq_ignore_ascii_case(word);
         Backend::ALL.into_iter().find(named).ok_or_else(|| UnknownBackend(word.to_owned()))
     }
-}
-
-/// Why there is no GPU to compute on.
-enum Absent {
-    /// Nothing to use: worth a word to who asked for it or built the program for it.
-    Missing(&'static str),
-    /// There, but it does not compute: always worth a word.
-    #[cfg(feature = "cuda")]
-    Broken(String),
 }
 
 /// The device to compute on, and a note for the user if it is not the one they might expect.
@@ -132,7 +128,7 @@ pub fn is_cpu(device: &Device) -> bool {
 ///
 /// # Errors
 /// The device failed.
-pub fn sgemm_peak(device: &Device, time: Duration) -> Result<f64, String> {
+pub fn sgemm_peak(device: &Device, time: Duration) -> Result<f64, DeviceError> {
     const N: usize = 2048;
     const CHAIN: u32 = 8;
     // Rows that sum to 1: the products neither grow nor vanish.
@@ -141,7 +137,8 @@ pub fn sgemm_peak(device: &Device, time: Duration) -> Result<f64, String> {
         // Waits for the device, which otherwise only takes orders.
         let run = || {
             let product = (0..CHAIN).fold(a.clone(), |product, _| product.matmul(a.clone()));
-            product.slice([0..1, 0..1]).try_into_vec_as::<f32>().map_err(|error| error.to_string())
+            let corner = product.slice([0..1, 0..1]).try_into_vec_as::<f32>();
+            corner.map_err(|error| DeviceError(error.to_string()))
         };
         run()?;
         let (start, mut chains) = (Instant::now(), 0);
@@ -153,20 +150,6 @@ pub fn sgemm_peak(device: &Device, time: Duration) -> Result<f64, String> {
         Ok(operations / start.elapsed().as_secs_f64())
     };
     guarded(work)?
-}
-
-/// Runs `work`, catching a panic: burn has no other way to say that a device failed.
-///
-/// # Errors
-/// The panic's message. It has also gone to the panic hook, stderr by default.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    // What `work` borrows is scratch that the next call overwrites.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        text.or(payload.downcast_ref::<&str>().copied())
-            .unwrap_or("panic without a message")
-            .to_owned()
-    })
 }
 
 #[cfg(test)]
@@ -194,12 +177,5 @@ mod tests {
         let (device, note) = pick(Backend::Cuda);
         assert!(is_cpu(&device) && note.unwrap().contains("using the CPU"));
         assert!(pick(Backend::Auto).1.is_none());
-    }
-
-    #[test]
-    fn a_panic_becomes_its_message() {
-        assert_eq!(guarded(|| 3), Ok(3));
-        let caught = guarded(|| panic!("device {} is gone", 7));
-        assert_eq!(caught, Err::<(), _>("device 7 is gone".to_owned()));
     }
 }

@@ -16,9 +16,13 @@ pub const ROW_ACTION_GIVEN: usize = ROW_HALFMOVES + 1;
 
 /// Flag bits of a token.
 pub const FLAG_OUR_CASTLING_ROOK: u16 = 1;
+/// A rook the other side may castle with.
 pub const FLAG_THEIR_CASTLING_ROOK: u16 = 1 << 1;
+/// The square an en passant capture goes to.
 pub const FLAG_EN_PASSANT: u16 = 1 << 2;
+/// The square the marked action leaves.
 pub const FLAG_FROM: u16 = 1 << 3;
+/// The square the marked action goes to.
 pub const FLAG_TO: u16 = 1 << 4;
 /// `FLAG_PROMOTION << (class - 1)` for promotion classes 1..=4, on the `to` token.
 pub const FLAG_PROMOTION: u16 = 1 << 5;
@@ -44,6 +48,7 @@ pub struct Features {
 /// side that moves the marked action).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextBoard {
+    /// Piece classes, numbered as in [`Features::pieces`].
     pub pieces: [u8; 64],
     /// Bits `FLAG_OUR_CASTLING_ROOK`, `FLAG_THEIR_CASTLING_ROOK`, `FLAG_EN_PASSANT` alone.
     pub flags: [u8; 64],

@@ -18,16 +18,23 @@ const ROLES: u8 = 6;
 pub enum DecodeError {
     /// A token's class is none of `0..=12`.
     PieceClass {
+        /// Where.
         token: usize,
+        /// The class found.
         class: u8,
     },
     /// A token has a flag that no state has.
     Flag {
+        /// Where.
         token: usize,
+        /// The bits found.
         bits: u8,
     },
+    /// This side has no king.
     NoKing(Color),
+    /// This side has several kings.
     TooManyKings(Color),
+    /// A pawn stands on the first or last rank.
     PawnOnBackRank(Square),
     /// A castling right without a rook of that side on its square.
     CastlingWithoutRook(Square),

@@ -8,14 +8,18 @@ use shakmaty::{Chess, Move, Position};
 /// One position and the moves whose policy and action values are wanted.
 #[derive(Clone, Copy)]
 pub struct Item<'a> {
+    /// The position.
     pub features: &'a Features,
+    /// Its moves, in the frame of the position's mover.
     pub moves: &'a [MoveCode],
 }
 
 /// An [`Item`] that owns its parts: a position encoded once, to be looked up, kept or sent to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
+    /// The position.
     pub features: Features,
+    /// Its moves, in the frame of the position's mover.
     pub moves: Vec<MoveCode>,
 }
 

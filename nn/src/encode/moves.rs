@@ -6,8 +6,11 @@ use shakmaty::{Chess, Move, MoveList, Position, Role};
 /// queen. Castling is king takes own rook, in standard chess too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MoveCode {
+    /// Token of the origin.
     pub from: u8,
+    /// Token of the target; for castling that of the rook.
     pub to: u8,
+    /// Promotion class.
     pub promotion: u8,
 }
 

@@ -6,6 +6,7 @@ use shakmaty::{Chess, Move};
 /// One position to evaluate.
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
+    /// The position.
     pub position: &'a Chess,
     /// Its legal moves, in any order; never empty. The answers keep this order.
     pub legal: &'a [Move],

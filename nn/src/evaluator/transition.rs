@@ -27,6 +27,7 @@ pub struct Step<'a> {
 /// A network's answer to one [`Step`]: the next state and everything about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imagined {
+    /// The next state.
     pub state: Chess,
     /// Probabilities that the game goes on, is lost by the side now to move, is drawn; they sum to 1.
     pub end: [f32; 3],

@@ -31,6 +31,7 @@ pub struct Answer<'a> {
     pub legal: Option<&'a [MoveCode]>,
     /// The policy's choice among `legal`; None if there is none.
     pub choice: Option<MoveCode>,
+    /// How the network says the answered state stands.
     pub terminal: Option<Terminal>,
     /// The board after the action.
     pub next: Option<&'a NextBoard>,
@@ -65,7 +66,9 @@ pub struct Metrics {
     pub best_legal: Mean,
     /// Of the list of moves found legal.
     pub precision: Mean,
+    /// Recall of the same list.
     pub recall: Mean,
+    /// F1 of the same list.
     pub f1: Mean,
     /// The list has no fault.
     pub list_exact: Mean,
@@ -97,7 +100,9 @@ pub enum Unit {
 /// One metric, ready to be printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
+    /// For tables.
     pub name: &'static str,
+    /// What the value is.
     pub unit: Unit,
     /// None of no positions.
     pub value: Option<f64>,

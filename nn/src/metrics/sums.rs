@@ -117,6 +117,7 @@ impl Calibration {
 /// Counts of a yes-or-no prediction about the moves of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// Predicted and true.
     pub right: u64,
     /// Predicted but not true.
     pub invented: u64,

@@ -14,6 +14,7 @@ pub const TOKENS: usize = 64;
 pub struct NetConfig {
     /// Channels of a token.
     pub width: usize,
+    /// Blocks of the trunk.
     pub layers: usize,
     /// Attention heads; divides `width`.
     pub heads: usize,

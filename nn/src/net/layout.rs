@@ -18,7 +18,9 @@ pub const TERMINALS: usize = 3;
 /// One named parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
+    /// As in checkpoint files.
     pub name: String,
+    /// Row-major.
     pub shape: Vec<usize>,
     /// Its place in the flat vector.
     pub range: Range<usize>,
@@ -29,8 +31,11 @@ pub struct Param {
 /// Initial values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Init {
+    /// All 0.
     Zero,
+    /// All 1.
     One,
+    /// All this number.
     Constant(f32),
     /// Normal with this standard deviation.
     Normal(f32),
@@ -39,29 +44,39 @@ pub enum Init {
 /// Places of a linear map's weight and bias.
 #[derive(Clone, Debug)]
 pub struct Linear {
+    /// `[in, out]`.
     pub weight: Range<usize>,
+    /// `[out]`.
     pub bias: Range<usize>,
 }
 
 /// Places of a layer normalisation's scale and shift.
 #[derive(Clone, Debug)]
 pub struct Norm {
+    /// The scale, `[width]`.
     pub gamma: Range<usize>,
+    /// The shift, `[width]`.
     pub beta: Range<usize>,
 }
 
 /// Places of one transformer block's parameters.
 #[derive(Clone, Debug)]
 pub struct Block {
+    /// Before attention.
     pub norm1: Norm,
     /// `[width, 3 * width]`: queries of all heads, then keys, then values.
     pub qkv: Linear,
     /// `[heads, 64, 64]`, added to the scaled scores (query row, key column).
     pub attention_bias: Range<usize>,
+    /// What the position adds to the attention bias.
     pub dynamic_bias: Option<DynamicBias>,
+    /// `[width, width]`: from the heads' outputs back to the tokens.
     pub out: Linear,
+    /// Before the feed-forward part.
     pub norm2: Norm,
+    /// `[width, ffn]`.
     pub up: Linear,
+    /// `[ffn, width]`.
     pub down: Linear,
 }
 
@@ -79,17 +94,25 @@ pub struct DynamicBias {
 /// Columns of the per-token head projection, in this order. Play needs only a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadColumns {
+    /// Policy, read on the `from` token.
     pub policy_from: Range<usize>,
+    /// Policy, read on the `to` token.
     pub policy_to: Range<usize>,
     /// Four offsets by promotion class, read on the `to` token.
     pub promotion: Range<usize>,
+    /// Value, read on every token.
     pub value: Range<usize>,
+    /// Action value, read on the `from` token.
     pub action_from: Range<usize>,
+    /// Action value, read on the `to` token.
     pub action_to: Range<usize>,
+    /// Legality, read on the `from` token.
     pub legality_from: Range<usize>,
+    /// Legality, read on the `to` token.
     pub legality_to: Range<usize>,
     /// One logit on the `from` token: its moves promote.
     pub promotes: Range<usize>,
+    /// Transition, read on every token.
     pub transition: Range<usize>,
 }
 
@@ -130,7 +153,9 @@ impl HeadColumns {
 /// All parameters of a configuration.
 #[derive(Clone, Debug)]
 pub struct Layout {
+    /// The sizes laid out.
     pub config: NetConfig,
+    /// All parameters, in the order of the flat vector.
     pub params: Vec<Param>,
     /// `[EMBEDDING_ROWS, width]`.
     pub embed: Range<usize>,
@@ -138,10 +163,13 @@ pub struct Layout {
     pub position: Range<usize>,
     /// `[rank, 64, 64]`: the patterns every block's dynamic attention bias is mixed of; empty without.
     pub bias_basis: Range<usize>,
+    /// The trunk's blocks.
     pub blocks: Vec<Block>,
+    /// After the last block.
     pub norm: Norm,
     /// `[width, columns.all()]`.
     pub heads: Linear,
+    /// Which columns of the head projection each head reads.
     pub columns: HeadColumns,
     /// `[64, 64]` (from, to), added to the legality logits: most pairs are no move of any piece.
     pub legality_bias: Range<usize>,

@@ -37,6 +37,7 @@ pub struct Play {
     pub policy: Tensor<2>,
     /// `[n, k, 64]` over win-probability buckets.
     pub actions: Tensor<3>,
+    /// What the value head answers.
     pub values: Values,
 }
 
@@ -54,7 +55,9 @@ pub struct World {
 /// The flat vector is not as long as the layout says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LengthError {
+    /// By the layout.
     pub expected: usize,
+    /// In the vector.
     pub found: usize,
 }
 

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunConfig {
+    /// Sizes of the network.
     pub network: NetConfig,
     /// A network to begin with, of these sizes or smaller; None: random weights.
     pub init: Option<PathBuf>,
@@ -23,12 +24,17 @@ pub struct RunConfig {
     pub exclude: Vec<PathBuf>,
     /// Examples among which the next is drawn.
     pub buffer: usize,
+    /// Examples of an optimiser step.
     pub batch: usize,
+    /// The learning rate over the run.
     pub schedule: Schedule,
+    /// Constants of the optimiser.
     pub optimizer: OptimizerConfig,
+    /// Weights of the losses.
     pub loss: LossConfig,
     /// Decay of the weights' moving average per step.
     pub average: f32,
+    /// Of initial weights and data order.
     pub seed: u64,
 }
 

@@ -30,6 +30,7 @@ pub struct CpuStep {
 }
 
 impl CpuStep {
+    /// Computes on `threads` threads, in `arithmetic`.
     #[must_use]
     pub fn new(
         layout: Layout,

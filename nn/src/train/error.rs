@@ -9,12 +9,17 @@ use std::path::PathBuf;
 /// Why a run stopped early.
 #[derive(Debug)]
 pub enum TrainError {
+    /// A data file is damaged or missing.
     Data(DataError),
+    /// A network or state file is damaged.
     Checkpoint(PathBuf, CheckpointError),
+    /// Another file cannot be read or written.
     Io(PathBuf, std::io::Error),
+    /// The device gave no gradient.
     Step(StepError),
     /// The loss is no number any more.
     Diverged {
+        /// The first step without one.
         step: u64,
     },
     /// The folder holds a run of another network.

@@ -13,6 +13,7 @@ use std::ops::Range;
 pub struct OptimizerConfig {
     /// AdamW's decay of the gradient's mean and square.
     pub beta1: f32,
+    /// AdamW's decay of the gradient's square.
     pub beta2: f32,
     /// Decoupled decay of matrices, per unit of learning rate.
     pub weight_decay: f32,
@@ -48,11 +49,14 @@ pub struct Optimizer {
     matrices: Vec<Matrix>,
     /// Ranges AdamW steps, and whether they decay.
     plain: Vec<(Range<usize>, bool)>,
+    /// Means of the gradient, or Muon's momentum, `[layout.len]`.
     pub first: Vec<f32>,
+    /// Means of the gradient's square, `[layout.len]`.
     pub second: Vec<f32>,
 }
 
 impl Optimizer {
+    /// The optimiser before its first step.
     #[must_use]
     pub fn new(layout: &Layout, config: OptimizerConfig) -> Optimizer {
         let mut optimizer = Optimizer {

@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 /// How a session of a run goes about it: nothing here changes what is learnt.
 #[derive(Clone, Debug)]
 pub struct Session {
+    /// Of configuration, losses, state and network.
     pub folder: PathBuf,
+    /// Time between two checkpoints.
     pub checkpoint_every: Duration,
 }
 

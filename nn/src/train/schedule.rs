@@ -14,6 +14,7 @@ pub struct Schedule {
     pub examples: u64,
     /// Share of the run, at its end, over which the rate falls in a straight line to `final_share`.
     pub decay: f64,
+    /// Share of the plateau's rate that is left at the end.
     pub final_share: f32,
 }
 

@@ -13,10 +13,15 @@ use std::path::Path;
 
 /// Everything that a run goes on from.
 pub(super) struct State {
+    /// With the weights of the last step.
     pub network: Network,
+    /// Moving average of the weights, `[layout.len]`.
     pub average: Vec<f32>,
+    /// With its moments.
     pub optimizer: Optimizer,
+    /// Steps so far.
     pub step: u64,
+    /// Examples so far.
     pub seen: u64,
     /// Of the positions never to train on.
     excluded: String,

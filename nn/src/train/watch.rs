@@ -6,12 +6,15 @@ use crate::checkpoint::Network;
 /// What a run tells after each step.
 #[derive(Clone, Debug)]
 pub struct Progress {
+    /// Steps so far, of all sessions.
     pub step: u64,
     /// Examples so far, of all sessions.
     pub seen: u64,
+    /// Examples of the whole run.
     pub examples: u64,
     /// Losses since the last report.
     pub sums: LossSums,
+    /// Learning rate of the step.
     pub rate: f32,
     /// Examples per second of this session.
     pub speed: f64,

@@ -11,7 +11,7 @@ mod tiles;
 
 use super::Isa;
 use super::int8::Kernel;
-use crate::precision::Arithmetic;
+use crate::precision::{Arithmetic, ArithmeticError};
 use std::str::FromStr;
 
 /// A read-only strided matrix.
@@ -112,17 +112,17 @@ fn vendor() -> [u8; 12] {
 
 /// `auto`, `single`, `bf16` or `int8`.
 impl FromStr for Arithmetic {
-    type Err = String;
+    type Err = ArithmeticError;
 
-    fn from_str(text: &str) -> Result<Arithmetic, String> {
+    fn from_str(text: &str) -> Result<Arithmetic, ArithmeticError> {
         match text {
             "auto" => Ok(Arithmetic::best()),
             "single" => Ok(Arithmetic::Single),
             "bf16" if Arithmetic::Bf16.available() => Ok(Arithmetic::Bf16),
-            "bf16" => Err("this CPU has no AVX512_BF16".to_owned()),
+            "bf16" => Err(ArithmeticError::NoBf16),
             "int8" if Arithmetic::Int8.available() => Ok(Arithmetic::Int8),
-            "int8" => Err("this CPU has no AVX2".to_owned()),
-            _ => Err("expected auto, single, bf16 or int8".to_owned()),
+            "int8" => Err(ArithmeticError::NoInt8),
+            _ => Err(ArithmeticError::Unknown),
         }
     }
 }

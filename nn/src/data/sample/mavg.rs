@@ -1,6 +1,6 @@
 //! Examples from a game with action values.
 
-use super::Sampler;
+use super::sampler::Sampler;
 use crate::data::build::{Label, Values, of_action, of_state};
 use crate::data::error::DataError;
 use crate::data::example::{Example, Source, Terminal};

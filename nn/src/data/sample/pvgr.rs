@@ -1,9 +1,10 @@
 //! Examples from a game of engines: its positions and those on the principal variations.
 
-use super::{Kinds, Sampler};
+use super::sampler::Sampler;
 use crate::data::build::{Label, Values, of_action, of_state};
 use crate::data::error::DataError;
 use crate::data::example::{Example, Source};
+use crate::data::kinds::Kinds;
 use crate::data::label::{along_line, win_probability};
 use crate::data::record::{PvgrGame, PvgrPly};
 use crate::encode::canonical_moves;

@@ -2,11 +2,13 @@
 
 use super::*;
 use crate::data::example::{Outcome, Source, Terminal};
+use crate::data::filter::{KeySet, Recent, position_key};
 use crate::data::label::{action_value, along_line, win_probability};
 use crate::data::record::{GameResult, Header, MavgGame, PvgrGame};
 use crate::data::testing::{mavg_game, position, pvgr_game};
-use crate::encode::{Features, NextBoard, canonical_moves};
-use shakmaty::Color;
+use crate::encode::{Features, MoveCode, NextBoard, canonical_moves};
+use crate::rng::Rng;
+use shakmaty::{Chess, Color, Position};
 
 fn draw(game: &Game, kinds: Kinds, excluded: &KeySet, seed: u64) -> (Vec<Example>, Counts) {
     let (mut recent, mut rng, mut counts) = (Recent::new(0), Rng::new(seed), Counts::default());

@@ -97,7 +97,7 @@ impl Pass {
     ) -> Result<Pass, EvalError> {
         let device = device.clone().without_autodiff();
         let net = guarded(|| Net::from_values(&network.layout, &network.values, &device))
-            .map_err(EvalError::Device)?
+            .map_err(|error| EvalError::Device(error.0))?
             .map_err(|error| EvalError::Device(error.to_string()))?;
         Ok(Pass { net: net.multiplying_in(arithmetic), device, shapes })
     }
@@ -112,7 +112,7 @@ impl Pass {
         size: usize,
         heads: Heads,
     ) -> Result<Vec<RowLogits>, EvalError> {
-        guarded(|| self.compute(rows, size, heads)).map_err(EvalError::Device)?
+        guarded(|| self.compute(rows, size, heads)).map_err(|error| EvalError::Device(error.0))?
     }
 
     fn compute(

@@ -45,6 +45,7 @@ fn uniform(query: &Query<'_>) -> Result<Evaluation, EvalError> {
 /// trees and the bench signature change only when the search does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hashed {
+    /// Another seed gives other values.
     pub seed: u64,
 }
 
@@ -164,6 +165,7 @@ pub struct Failing {
 }
 
 impl Failing {
+    /// Breaks down from call number `calls` + 1 on.
     #[must_use]
     pub fn after(calls: u64, how: Breakdown) -> Failing {
         Failing { calls, made: AtomicU64::new(0), how }

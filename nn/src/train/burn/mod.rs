@@ -83,9 +83,10 @@ impl Step for BurnStep {
     ) -> Result<LossSums, StepError> {
         if is_cpu(&self.device) {
             // Inside the pool, or every operation would hand its work over and sleep (1.65 times slower).
-            rayon::scope(|_| guarded(|| self.run(params, batch, grads))).map_err(StepError)?
+            rayon::scope(|_| guarded(|| self.run(params, batch, grads)))
+                .map_err(|error| StepError(error.0))?
         } else {
-            guarded(|| self.run(params, batch, grads)).map_err(StepError)?
+            guarded(|| self.run(params, batch, grads)).map_err(|error| StepError(error.0))?
         }
     }
 }

@@ -21,8 +21,11 @@ use place::Place;
 
 /// Computes the losses of a batch, group by group.
 pub struct Losses<'a> {
+    /// Of the network.
     pub layout: &'a Layout,
+    /// Weights of the losses.
     pub config: &'a LossConfig,
+    /// Targets of win probabilities.
     pub buckets: &'a Buckets,
     /// Examples of the whole batch: the gradient is that of [`LossSums::total`] over all of them.
     pub batch: usize,

@@ -7,13 +7,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LossConfig {
+    /// Weight of [`Loss::Policy`]; the others alike.
     pub policy: f32,
+    /// Weight of [`Loss::Regret`].
     pub regret: f32,
+    /// Weight of [`Loss::Actions`].
     pub actions: f32,
+    /// Weight of [`Loss::Value`].
     pub value: f32,
+    /// Weight of [`Loss::Result`].
     pub result: f32,
+    /// Weight of [`Loss::Terminal`].
     pub terminal: f32,
+    /// Weight of [`Loss::Legality`].
     pub legality: f32,
+    /// Weight of [`Loss::Transition`].
     pub transition: f32,
     /// Weight of the action loss where the best move's value alone is known (PVGR1), beside 1 where all
     /// moves' are: such labels teach the value of a move given that it is best.
@@ -49,13 +57,21 @@ impl Default for LossConfig {
 /// The losses, as indices of [`LossSums::parts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
+    /// See [`super::policy`].
     Policy,
+    /// What the policy's choice gives away.
     Regret,
+    /// Win probability after each move.
     Actions,
+    /// Win probability of the state.
     Value,
+    /// How the game ends.
     Result,
+    /// Whether the game is over.
     Terminal,
+    /// Which moves are legal.
     Legality,
+    /// The next board.
     Transition,
 }
 
@@ -88,7 +104,9 @@ impl LossConfig {
 /// A loss summed over the examples that have its label, and their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sum {
+    /// Over those examples.
     pub sum: f64,
+    /// Their number.
     pub count: f64,
 }
 
@@ -103,6 +121,7 @@ impl Sum {
 /// Unweighted sums over examples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LossSums {
+    /// All examples, with labels and without.
     pub examples: f64,
     /// In the order of [`Loss`].
     pub parts: [Sum; LOSSES],
