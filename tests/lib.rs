@@ -66,7 +66,10 @@ impl Session {
         for line in text.lines() {
             self.record.push(format!("> {line}"));
             match uci::parse(line) {
-                Some((uci::Command::Go(go), _)) if go.perft.is_none() => self.searches += 1,
+                // Nothing said after `quit` is heard.
+                Some((uci::Command::Go(go), _)) if go.perft.is_none() && !self.quit => {
+                    self.searches += 1;
+                }
                 Some((uci::Command::Quit, _)) => self.quit = true,
                 _ => {}
             }
@@ -153,7 +156,7 @@ impl Session {
         if let Some(engine) = self.engine.take() {
             assert!(engine.join().is_ok(), "the engine panicked\n{}", self.transcript());
         }
-        let complete = self.answers == self.searches || self.quit;
+        let complete = self.answers == self.searches;
         assert!(complete, "{} go, {} bestmove\n{}", self.searches, self.answers, self.transcript());
         std::mem::take(&mut self.record)
     }

@@ -7,6 +7,7 @@
 //! have had exactly one `bestmove`, led by an `info` with score and pv.
 
 use engine::Setup;
+use engine::measure::bench;
 use engine::play::network::{Network, NetworkError, Networks};
 use engine::play::settings::Backend;
 use mavka_tests::{Session, matches, setup};
@@ -331,6 +332,31 @@ fn a_wrong_guess_in_pondering_keeps_the_tree() {
     assert!(other > 20, "nothing was kept: {other}");
     let unrelated = tree_after("position startpos", "go nodes 20");
     assert_eq!(unrelated, 20);
+    session.finish();
+}
+
+#[test]
+fn bench_searches_as_the_engine_plays() {
+    let mut lines = Vec::new();
+    bench::run(&bench::Bench::default(), &mut |line| lines.push(line)).unwrap();
+    let mut session = Session::start(setup(Hashed::default()));
+    session.send("setoption name Threads value 1");
+    session.send("setoption name MinibatchSize value 8");
+    let mut positions = 0;
+    for line in lines.iter().filter(|line| line.contains("  seldepth ")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, best, "depth", depth, "seldepth", seldepth, "nodes", nodes, fen @ ..] = &words[..]
+        else {
+            panic!("`{line}`");
+        };
+        session.send("setoption name Clear Hash");
+        session.send(&format!("position fen {}", fen.join(" ")));
+        session.send(&format!("go nodes {nodes}"));
+        session.expect(&format!("info depth {depth} seldepth {seldepth} * nodes {nodes} *"));
+        session.expect(&format!("bestmove {best}*"));
+        positions += 1;
+    }
+    assert!(positions > 5, "{lines:?}");
     session.finish();
 }
 

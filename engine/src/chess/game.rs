@@ -1,37 +1,14 @@
 //! A game as the GUI tells it: where it began, what was played, and whether it is over.
 //!
-//! The rules that need a past (threefold repetition, fifty moves) live here for the board that was
-//! really played; [`crate::world::rules`] has their counterpart inside the tree.
+//! How it ends is [`super::ending`]'s to say.
 
-use crate::chess::action::Action;
+use super::action::Action;
+use super::ending::{self, Ending, key};
+use super::epd;
 use shakmaty::fen::{Fen, ParseFenError};
 use shakmaty::uci::UciMove;
-use shakmaty::zobrist::Zobrist64;
-use shakmaty::{
-    CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionErrorKinds,
-};
+use shakmaty::{CastlingMode, Chess, FromSetup, Position, PositionErrorKinds};
 use std::fmt;
-
-/// How a game ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    Checkmate { winner: Color },
-    Stalemate,
-    InsufficientMaterial,
-    FiftyMoves,
-    Threefold,
-}
-
-impl Ending {
-    /// None for a draw.
-    #[must_use]
-    pub fn winner(self) -> Option<Color> {
-        match self {
-            Ending::Checkmate { winner } => Some(winner),
-            _ => None,
-        }
-    }
-}
 
 /// Why a position or move was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +99,7 @@ impl Game {
             }
         }
         let mode = order[0];
-        // Too much material stays refused: beyond 16 men a side the move list could overflow.
+        // Too much material stays refused: beyond 16 pieces a side the move list could overflow.
         Chess::from_setup(setup, mode)
             .or_else(shakmaty::PositionError::ignore_invalid_castling_rights)
             .or_else(shakmaty::PositionError::ignore_invalid_ep_square)
@@ -198,7 +175,7 @@ impl Game {
     /// The current position as FEN.
     #[must_use]
     pub fn fen(&self) -> String {
-        Fen::from_position(&self.position, EnPassantMode::Legal).to_string()
+        epd::fen(&self.position)
     }
 
     /// The legal moves, in the order of the move generator.
@@ -216,22 +193,7 @@ impl Game {
     /// How the game ended, if it has. Mate comes first: it beats the fifty-move rule.
     #[must_use]
     pub fn ending(&self) -> Option<Ending> {
-        if self.position.legal_moves().is_empty() {
-            return Some(if self.position.is_check() {
-                Ending::Checkmate { winner: !self.position.turn() }
-            } else {
-                Ending::Stalemate
-            });
-        }
-        if self.position.is_insufficient_material() {
-            return Some(Ending::InsufficientMaterial);
-        }
-        if self.position.halfmoves() >= 100 {
-            return Some(Ending::FiftyMoves);
-        }
-        let now = key(&self.position);
-        let seen = self.keys.iter().filter(|key| **key == now).count();
-        (seen >= 3).then_some(Ending::Threefold)
+        ending::of_game(&self.position, &self.keys)
     }
 
     /// The moves that lead from `earlier`, the last `back` plies of it taken back, to this game, if it is
@@ -246,13 +208,6 @@ impl Game {
     }
 }
 
-/// The key that repetition is counted by: board, mover, castling rights, and the en-passant square
-/// where a capture there is legal.
-#[must_use]
-pub fn key(position: &Chess) -> u64 {
-    position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
-}
-
 fn reasons(kinds: PositionErrorKinds) -> String {
     let names = [
         (PositionErrorKinds::EMPTY_BOARD, "the board is empty"),
@@ -260,7 +215,7 @@ fn reasons(kinds: PositionErrorKinds) -> String {
         (PositionErrorKinds::TOO_MANY_KINGS, "a side has several kings"),
         (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn stands on a back rank"),
         (PositionErrorKinds::OPPOSITE_CHECK, "the side not to move is in check"),
-        (PositionErrorKinds::TOO_MUCH_MATERIAL, "a side has more men than a game can give it"),
+        (PositionErrorKinds::TOO_MUCH_MATERIAL, "a side has more pieces than a game can give it"),
         (PositionErrorKinds::VARIANT, "it belongs to a chess variant"),
     ];
     let found: Vec<&str> =
@@ -278,39 +233,6 @@ mod tests {
             game.play_uci(text).unwrap();
         }
         game
-    }
-
-    #[test]
-    fn third_occurrence_ends_the_game_and_the_second_does_not() {
-        let mut game = Game::default();
-        let dance = ["g1f3", "g8f6", "f3g1", "f6g8"];
-        for text in dance {
-            game.play_uci(text).unwrap();
-        }
-        assert_eq!(game.ending(), None);
-        for text in dance {
-            game.play_uci(text).unwrap();
-        }
-        assert_eq!(game.ending(), Some(Ending::Threefold));
-    }
-
-    #[test]
-    fn mate_on_the_hundredth_ply_is_mate() {
-        let game = game("7k/8/5KQ1/8/8/8/8/8 w - - 99 80", &["g6g7"]);
-        assert_eq!(game.position().halfmoves(), 100);
-        assert_eq!(game.ending(), Some(Ending::Checkmate { winner: Color::White }));
-        let quiet = self::game("7k/8/5KQ1/8/8/8/8/8 w - - 99 80", &["g6g1"]);
-        assert_eq!(quiet.ending(), Some(Ending::FiftyMoves));
-    }
-
-    #[test]
-    fn endings_are_told_apart() {
-        assert_eq!(game("7k/8/6Q1/8/8/8/8/K7 b - - 0 1", &[]).ending(), Some(Ending::Stalemate));
-        assert_eq!(
-            game("7k/8/8/8/8/8/8/KB6 w - - 0 1", &[]).ending(),
-            Some(Ending::InsufficientMaterial)
-        );
-        assert_eq!(Game::default().ending(), None);
     }
 
     #[test]

@@ -2,4 +2,6 @@
 //! Rules and notation only: no search, no network's opinion, no protocol.
 
 pub mod action;
+pub mod ending;
+pub mod epd;
 pub mod game;

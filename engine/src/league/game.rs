@@ -8,9 +8,9 @@ use super::rules::{
     DrawRule, Ending, Played, Ply, ResignRule, Rules, Warning, Warnings, adjudicable,
 };
 use super::transport::Transport;
+use crate::chess::ending::{self, by_fifty_moves, by_repetition, key};
 use shakmaty::uci::UciMove;
-use shakmaty::zobrist::Zobrist64;
-use shakmaty::{ByColor, CastlingMode, Chess, Color, EnPassantMode, KnownOutcome, Move, Position};
+use shakmaty::{ByColor, CastlingMode, Chess, Color, Move, Position};
 use uci::{Command, StartPosition};
 
 /// The game as the referee keeps it.
@@ -18,7 +18,7 @@ struct Table<'a> {
     opening: &'a Opening,
     position: Chess,
     /// Keys of all positions so far, the present one last.
-    keys: Vec<Zobrist64>,
+    keys: Vec<u64>,
     plies: Vec<Ply>,
     /// The moves so far, as they are sent.
     moves: Vec<String>,
@@ -72,19 +72,6 @@ fn read_move(position: &Chess, word: &str) -> Option<Move> {
     word.parse::<UciMove>().ok()?.to_move(position).ok()
 }
 
-fn key(position: &Chess) -> Zobrist64 {
-    position.zobrist_hash(EnPassantMode::Legal)
-}
-
-/// The present position, the last of `keys`, stands for the third time.
-fn is_threefold(position: &Chess, keys: &[Zobrist64]) -> bool {
-    let Some((present, past)) = keys.split_last() else {
-        return false;
-    };
-    let reach = position.halfmoves() as usize;
-    past.iter().rev().take(reach).filter(|&key| key == present).count() >= 2
-}
-
 impl<'a> Table<'a> {
     fn new(opening: &'a Opening) -> Table<'a> {
         Table {
@@ -109,19 +96,8 @@ impl<'a> Table<'a> {
     /// The game is over in the present position.
     fn end(&self, rules: &Rules) -> Option<(Option<Color>, Ending)> {
         let position = &self.position;
-        if let Some(outcome) = position.outcome().known() {
-            let ending = match outcome {
-                KnownOutcome::Decisive { .. } => Ending::Checkmate,
-                KnownOutcome::Draw if position.is_stalemate() => Ending::Stalemate,
-                KnownOutcome::Draw => Ending::InsufficientMaterial,
-            };
-            return Some((outcome.winner(), ending));
-        }
-        if position.halfmoves() >= 100 {
-            return Some((None, Ending::FiftyMoves));
-        }
-        if is_threefold(position, &self.keys) {
-            return Some((None, Ending::Repetition));
+        if let Some(ending) = ending::of_game(position, &self.keys) {
+            return Some((ending.winner(), ending.into()));
         }
         if self.plies.len() >= rules.max_plies {
             return Some((None, Ending::MaxPlies));
@@ -219,7 +195,7 @@ impl<'a> Table<'a> {
             let Some(action) = read_move(&position, word) else {
                 return Some(Warning::IllegalPv);
             };
-            if position.halfmoves() >= 100 || is_threefold(&position, &keys) {
+            if by_fifty_moves(&position) || by_repetition(&position, &keys) {
                 return Some(Warning::PvPastEnd);
             }
             position.play_unchecked(action);

@@ -1,8 +1,9 @@
 //! The starts of a match: positions from EPD or FEN files, each meant to be played with both colours.
 
+use crate::chess::epd;
+use crate::chess::game::Game;
 use crate::random::SplitMix64;
-use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup, Position};
+use shakmaty::{Chess, Position};
 use std::fmt;
 
 /// One position to start from.
@@ -33,7 +34,7 @@ impl Opening {
 
     #[must_use]
     pub fn fen(&self) -> String {
-        Fen::from_position(&self.position, EnPassantMode::Legal).to_string()
+        epd::fen(&self.position)
     }
 }
 
@@ -59,42 +60,17 @@ impl std::error::Error for BadOpening {}
 /// A line is no legal position, or its game is already over.
 pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, BadOpening> {
     let mut openings = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let content = line.trim();
-        if content.is_empty() || content.starts_with('#') {
-            continue;
+    for (line, content) in epd::lines(text) {
+        let refused = |why: String| BadOpening { line, why };
+        let record =
+            epd::split(content).ok_or_else(|| refused("a position has four fields".to_owned()))?;
+        let game = Game::from_fen(&record.fen, chess960).map_err(|why| refused(why.to_string()))?;
+        if game.position().is_game_over() {
+            return Err(refused("the game is over".to_owned()));
         }
-        let position = read_position(content, chess960)
-            .and_then(|position| match position.is_game_over() {
-                true => Err("the game is over".to_owned()),
-                false => Ok(position),
-            })
-            .map_err(|why| BadOpening { line: number + 1, why })?;
-        openings.push(Opening { position, line: number + 1 });
+        openings.push(Opening { position: game.position().clone(), line });
     }
     Ok(openings)
-}
-
-/// The position at the start of an EPD or FEN line.
-///
-/// # Errors
-/// In words: what is wrong with the position.
-pub fn read_position(line: &str, chess960: bool) -> Result<Chess, String> {
-    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-    let counters = |field: Option<&&str>| field.is_some_and(|field| field.parse::<u32>().is_ok());
-    let length = match counters(fields.get(4)) && counters(fields.get(5)) {
-        true => 6,
-        false => fields.len().min(4),
-    };
-    // Some files end the fourth field with the semicolon of an operation.
-    let text = fields[..length].join(" ");
-    let fen: Fen = text.trim_end_matches(';').parse().map_err(|error| format!("{error}"))?;
-    let setup = fen.into_setup();
-    let mode = match chess960 {
-        true => CastlingMode::Chess960,
-        false => CastlingMode::detect(&setup),
-    };
-    Chess::from_setup(setup, mode).map_err(|error| error.to_string())
 }
 
 /// The openings in the order they will be played: shuffled by the seed, or as in the file.

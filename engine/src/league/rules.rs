@@ -1,5 +1,6 @@
 //! The vocabulary of a refereed game: what the referee applies, how games end, what engines may do wrong.
 
+use crate::chess::ending;
 use shakmaty::{ByColor, Color, Move};
 use std::fmt;
 use std::time::Duration;
@@ -84,6 +85,18 @@ impl Ending {
             Ending::IllegalMove(..) => "rules infraction",
             Ending::Crash(..) | Ending::Stall(_) => "abandoned",
             _ => "normal",
+        }
+    }
+}
+
+impl From<ending::Ending> for Ending {
+    fn from(ending: ending::Ending) -> Ending {
+        match ending {
+            ending::Ending::Checkmate { .. } => Ending::Checkmate,
+            ending::Ending::Stalemate => Ending::Stalemate,
+            ending::Ending::InsufficientMaterial => Ending::InsufficientMaterial,
+            ending::Ending::FiftyMoves => Ending::FiftyMoves,
+            ending::Ending::Threefold => Ending::Repetition,
         }
     }
 }

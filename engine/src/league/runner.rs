@@ -190,6 +190,7 @@ mod tests {
     use super::super::openings;
     use super::super::player::Patience;
     use super::*;
+    use crate::chess::game::Game;
     use shakmaty::{Chess, Position};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -213,7 +214,7 @@ mod tests {
                 Some("position") => {
                     let (start, moves) = line.split_once(" moves ").unwrap_or((line, ""));
                     position = match start.strip_prefix("position fen ") {
-                        Some(fen) => openings::read_position(fen, false).unwrap(),
+                        Some(fen) => Game::from_fen(fen, false).unwrap().position().clone(),
                         None => Chess::default(),
                     };
                     for word in moves.split_ascii_whitespace() {

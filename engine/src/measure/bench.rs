@@ -2,13 +2,15 @@
 //! search (or, with `--evaluator network`, the network) changes; the speed is what it is.
 
 use crate::chess::action::Action;
+use crate::chess::epd;
 use crate::chess::game::{Game, GameError};
 use crate::play::engine::Setup;
 use crate::play::network::{self, Network, NetworkError};
+use crate::play::params::search_params;
 use crate::play::report::per_second;
-use crate::world::RulesWorld;
-use crate::world::rules::{Scoring, State};
-use mcts::{Params, Patient, Searcher};
+use crate::play::session::{Plan, SearchSession};
+use crate::play::settings::Settings;
+use mcts::Patient;
 use nn::EvalError;
 use std::error::Error;
 use std::fmt;
@@ -18,7 +20,9 @@ use std::time::{Duration, Instant};
 /// One FEN a line, a remark after the semicolon.
 const POSITIONS: &str = include_str!("../../../assets/bench.epd");
 /// Small enough for any machine, large enough that no position overflows it.
-const TREE_BYTES: usize = 64 << 20;
+const TREE_MB: usize = 64;
+/// Leaves in a minibatch.
+const BATCH: usize = 8;
 
 /// What to search, and who judges the leaves.
 #[derive(Clone, Debug)]
@@ -103,22 +107,30 @@ fn run_with(
     network: Network,
     say: &mut dyn FnMut(String),
 ) -> Result<Total, BenchError> {
-    let world = RulesWorld::new(network.evaluator, Scoring::Mean, 0.0);
-    // A batch of its own choice, so that no device preference enters the signature.
-    let mut searcher = Searcher::new(Params { batch: 8, ..Params::default() }, TREE_BYTES);
+    // The session and the parameters of play, but a batch of its own, so that no device preference enters
+    // the signature.
+    let settings = Settings::default();
+    let mut session = SearchSession::default();
+    session.reserve(TREE_MB);
+    let world = session.world(&network, &settings);
+    let plan = Plan {
+        params: search_params(&settings, BATCH),
+        searchmoves: &[],
+        threads: bench.threads.max(1),
+        playouts: Some(bench.nodes.max(1)),
+    };
     let mut signature = Fnv::default();
     let mut nodes = 0;
     let start = Instant::now();
-    let fens: Vec<&str> =
-        POSITIONS.lines().filter_map(|line| line.split(';').next()).map(str::trim).collect();
-    for (index, fen) in fens.iter().enumerate() {
+    let positions: Vec<epd::Record<'_>> =
+        epd::lines(POSITIONS).filter_map(|(_, line)| epd::split(line)).collect();
+    for (index, epd::Record { fen, .. }) in positions.iter().enumerate() {
         let game = Game::from_fen(fen, false).map_err(BenchError::Position)?;
-        searcher.clear();
-        searcher.set_root(State::root(&game));
-        let outcome =
-            searcher.run(&world, bench.threads.max(1), Some(bench.nodes.max(1)), &Patient);
+        session.clear();
+        session.reroot(&world, &game);
+        let outcome = session.run(&world, &plan, &Patient);
         if let Some(why) = outcome.error {
-            return Err(BenchError::Search { fen: (*fen).to_owned(), why });
+            return Err(BenchError::Search { fen: fen.clone(), why });
         }
         let snapshot = &outcome.snapshot;
         nodes += snapshot.playouts;
@@ -132,7 +144,7 @@ fn run_with(
         say(format!(
             "{:>2}/{}  {best:<6} depth {:>2}  seldepth {:>3}  nodes {:>7}  {fen}",
             index + 1,
-            fens.len(),
+            positions.len(),
             snapshot.depth,
             snapshot.seldepth,
             snapshot.playouts,

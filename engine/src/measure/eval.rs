@@ -1,6 +1,7 @@
 //! `mavka eval` and the UCI words `eval` and `d`: what the network sees, for human eyes.
 
-use crate::chess::game::{self, Game};
+use crate::chess::ending;
+use crate::chess::game::Game;
 use crate::play::network::Network;
 use crate::play::report::{centipawns, permille};
 use crate::play::settings::Settings;
@@ -30,7 +31,7 @@ pub fn board(game: &Game) -> String {
         out,
         "   a b c d e f g h\n\nFen: {}\nKey: {:016X}",
         game.fen(),
-        game::key(game.position())
+        ending::key(game.position())
     );
     out
 }

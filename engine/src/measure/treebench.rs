@@ -5,9 +5,11 @@ use super::chart::{Curve, Picture};
 use super::error::MeasureError;
 use crate::chess::game::Game;
 use crate::play::host;
+use crate::play::params::{rules_world, search_params};
+use crate::play::settings::Settings;
 use crate::world::RulesWorld;
-use crate::world::rules::{Scoring, State};
-use mcts::{Audit, Params};
+use crate::world::rules::State;
+use mcts::Audit;
 use mcts::{Patient, Searcher};
 use nn::Evaluator;
 use std::path::PathBuf;
@@ -128,8 +130,9 @@ impl TreeBench {
             "{:>7} {:>12} {:>12} {:>7} {:>6} {:>11} {:>11}",
             "threads", "playouts/s", "at the end", "times", "depth", "collisions", "bytes/pos."
         ));
-        let world = RulesWorld::new(self.judge.evaluator(), Scoring::Mean, 0.5);
-        let params = Params { batch: self.batch, ..Params::default() };
+        let settings = Settings::default();
+        let world = rules_world(self.judge.evaluator(), &settings);
+        let params = search_params(&settings, self.batch);
         let mut searcher = Searcher::new(params, mb << 20);
         // Not counted: the first touch of the tree's memory is the system's work, not the search's.
         if let Some(game) = games.first() {
@@ -231,8 +234,8 @@ mod tests {
             fens: Vec::new(),
             plot: None,
         };
-        let world = RulesWorld::new(bench.judge.evaluator(), Scoring::Mean, 0.5);
-        let mut searcher = Searcher::new(Params { batch: 4, ..Params::default() }, 4 << 20);
+        let world = rules_world(bench.judge.evaluator(), &Settings::default());
+        let mut searcher = Searcher::new(search_params(&Settings::default(), 4), 4 << 20);
         let rows: Vec<Row> = [1, 2]
             .into_iter()
             .map(|threads| {

@@ -8,11 +8,12 @@
 //! sees that one of them is mate.
 
 use crate::chess::action::Action;
+use crate::play::params::search_params;
 use crate::play::settings::Settings;
 use crate::play::temperature;
 use crate::world::rules::{RulesWorld, State};
 
-use mcts::{Edge, Leaf, Line, Snapshot, Wdl, World};
+use mcts::{Edge, Leaf, Line, Ranker, Snapshot, Wdl, World};
 use nn::{EvalError, Evaluator};
 use shakmaty::Position;
 use std::cmp::Ordering;
@@ -61,7 +62,7 @@ pub struct Question<'a> {
     /// Legal, and not empty.
     pub allowed: &'a [Action],
     pub settings: &'a Settings,
-    /// For the moves that are drawn by lot.
+    /// For moves drawn at random.
     pub seed: u64,
 }
 
@@ -141,7 +142,7 @@ impl Question<'_> {
         for (edge, _) in edges.iter_mut().zip(&drawn).filter(|(_, drawn)| **drawn) {
             edge.q = Wdl::DRAW.q();
         }
-        let priors = priors(&edges, self.settings);
+        let priors = priors(&edges, self.settings)?;
         let mut moves = Vec::with_capacity(edges.len());
         for ((edge, prior), drawn) in edges.iter().zip(priors).zip(drawn) {
             if !self.allowed.contains(&edge.action) {
@@ -222,7 +223,7 @@ impl Question<'_> {
     fn choice(&self, moves: &[Candidate]) -> usize {
         match moves.first() {
             None | Some(Candidate { class: Class::Mate, .. }) => 0,
-            Some(_) => self.finisher(moves).or_else(|| self.lot(moves)).unwrap_or(0),
+            Some(_) => self.finisher(moves).or_else(|| self.draw(moves)).unwrap_or(0),
         }
     }
 
@@ -246,8 +247,8 @@ impl Question<'_> {
         (0..best.len()).min_by(|a, b| order(&best[*a], &best[*b]))
     }
 
-    /// The draw by lot of the first moves, where it is asked for.
-    fn lot(&self, moves: &[Candidate]) -> Option<usize> {
+    /// The random choice among the first moves of a game, where the options ask for it.
+    fn draw(&self, moves: &[Candidate]) -> Option<usize> {
         let temperature = temperature::temperature(self.settings, self.root.position())?;
         let class = moves.first()?.class;
         let peers = moves.iter().take_while(|candidate| candidate.class == class);
@@ -256,19 +257,15 @@ impl Question<'_> {
     }
 }
 
-/// Paper 000, Eq. 1, blended with the policy head as the search does. The even share of Eq. 1 changes no
-/// order and is left out.
-fn priors(edges: &[Edge<Action>], settings: &Settings) -> Vec<f32> {
-    let best = edges.iter().map(|edge| edge.q).fold(0.0, f32::max);
-    let weights: Vec<f32> =
-        edges.iter().map(|edge| ((edge.q - best) / settings.prior_temperature).exp()).collect();
-    let total: f32 = weights.iter().sum();
-    let share = settings.policy_share;
-    edges
-        .iter()
-        .zip(weights)
-        .map(|(edge, weight)| share * edge.policy + (1.0 - share) * weight / total)
-        .collect()
+/// The search's own prior of each edge, in the order of `edges`.
+fn priors(edges: &[Edge<Action>], settings: &Settings) -> Result<Vec<f32>, EvalError> {
+    let mut ranker = Ranker::default();
+    let ranked =
+        ranker.rank(edges, &search_params(settings, 1)).ok_or(EvalError::NotANumber("prior"))?;
+    let prior = |edge: &Edge<Action>| {
+        ranked.iter().find(|one| one.action == edge.action).map_or(0.0, |one| one.prior)
+    };
+    Ok(edges.iter().map(prior).collect())
 }
 
 #[cfg(test)]

@@ -53,9 +53,10 @@ impl Limits {
             ponder: go.ponder,
             infinite: go.infinite,
             // Zero asks for as little as possible, not for nothing: a move is owed.
-            nodes: go.nodes.map(|nodes| nodes.max(1)),
+            nodes: if go.mate == Some(0) { Some(1) } else { go.nodes.map(|nodes| nodes.max(1)) },
             depth: go.depth.map(|depth| depth.max(1)),
-            mate: go.mate.map(|moves| moves.max(1)),
+            // No mate is that short: there is nothing to look for.
+            mate: go.mate.filter(|moves| *moves > 0),
             budget: if go.infinite { None } else { budget(go, game.position().turn(), settings) },
         };
         (limits, notes)
@@ -110,8 +111,15 @@ mod tests {
             movetime: Some(0),
             ..Go::default()
         });
-        assert_eq!((limits.nodes, limits.depth, limits.mate), (Some(1), Some(1), Some(1)));
+        assert_eq!((limits.nodes, limits.depth, limits.mate), (Some(1), Some(1), None));
         assert_eq!(limits.budget.unwrap().hard, Duration::from_millis(1));
+    }
+
+    #[test]
+    fn a_mate_in_no_moves_is_not_looked_for() {
+        let limits = limits(Go { mate: Some(0), ..Go::default() });
+        assert_eq!((limits.nodes, limits.mate), (Some(1), None));
+        assert!(!limits.is_open_ended());
     }
 
     #[test]

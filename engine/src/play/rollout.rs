@@ -5,13 +5,13 @@
 //! It is the ordinary search with a judge that knows nothing: [`Rollouts`] answers where a network would,
 //! [`world`] and [`params`] join it to [`RulesWorld`] and `mcts`. No code of its own searches.
 
+use crate::chess::ending;
 use crate::random::SplitMix64;
 use crate::world::RulesWorld;
 use crate::world::rules::Scoring;
 use mcts::Params;
 use nn::{EvalError, Evaluation, Evaluator, Query};
-use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, Color, EnPassantMode, Position};
+use shakmaty::{Chess, Color, Position};
 use std::sync::Arc;
 
 /// Seed of the random games under the option `Search`: the same position, the same game.
@@ -37,8 +37,7 @@ impl Rollouts {
         if moves == 0 {
             return Err(EvalError::NoMoves);
         }
-        let key: Zobrist64 = query.position.zobrist_hash(EnPassantMode::Legal);
-        let mut random = SplitMix64::new(self.seed ^ key.0);
+        let mut random = SplitMix64::new(self.seed ^ ending::key(query.position));
         let mover = query.position.turn();
         let (wdl, value) = match random_game(query.position.clone(), &mut random) {
             Some(winner) if winner == mover => ([1.0, 0.0, 0.0], 1.0),
@@ -70,10 +69,10 @@ impl Evaluator for Rollouts {
 fn random_game(mut position: Chess, random: &mut SplitMix64) -> Option<Color> {
     for _ in 0..LONGEST {
         let legal = position.legal_moves();
-        if legal.is_empty() {
-            return position.is_check().then_some(!position.turn());
+        if let Some(ending) = ending::by_board(&position, legal.len()) {
+            return ending.winner();
         }
-        if position.halfmoves() >= 100 || position.is_insufficient_material() {
+        if ending::by_fifty_moves(&position) {
             return None;
         }
         position.play_unchecked(legal[random.below(legal.len())]);

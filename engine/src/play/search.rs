@@ -8,10 +8,10 @@ use super::head_player::{Head, Question};
 use super::host;
 use super::limits::Limits;
 use super::network::Network;
-use super::params::{batch_within, rules_world, search_params};
+use super::params::{batch_within, search_params};
 use super::report::{self, Reporter};
 use super::session::{Plan, SearchSession};
-use super::settings::{Search, Settings};
+use super::settings::{Search, Settings, WorldModel};
 use super::signal::Signal;
 use super::stopper::Stopper;
 use super::temperature;
@@ -19,7 +19,6 @@ use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
 use crate::uci::output::Output;
-use crate::world::AnyWorld;
 use crate::world::rules::State;
 use mcts::{FinalMove, Line, Snapshot, Wdl};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -152,11 +151,14 @@ impl Job {
         if let Some(shortage) = session.reserve(settings.hash_mb) {
             self.output.note(shortage);
         }
-        let world = session.world(&self.network, settings).unwrap_or_else(|| {
-            let name = &self.network.name;
-            self.output.note(format_args!("{name} imagines no positions; searching by the rules"));
-            AnyWorld::Rules(rules_world(self.network.evaluator.clone(), settings))
-        });
+        let world = session.world(&self.network, settings);
+        let learned = settings.search == Search::Mcts && settings.world_model != WorldModel::Rules;
+        if learned && world.learned().is_none() {
+            self.output.note(format_args!(
+                "{} imagines no positions; searching by the rules",
+                self.network.name
+            ));
+        }
         let kept = session.reroot(&world, game);
         let evaluation = session.evaluation_time(self.timing.single);
         if kept == 0 && self.is_too_late(evaluation) {

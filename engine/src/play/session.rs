@@ -78,9 +78,9 @@ impl SearchSession {
         (mb < wanted_mb).then_some(HashShortage { wanted_mb, got_mb })
     }
 
-    /// The world that the options ask for, judged by `network`. A tree with another network's values is
-    /// dropped. None if the network imagines no positions but should.
-    pub fn world(&mut self, network: &Network, settings: &Settings) -> Option<AnyWorld> {
+    /// The world that the options ask for, or the rules if `network` imagines no positions. A tree with
+    /// another network's values is dropped.
+    pub fn world(&mut self, network: &Network, settings: &Settings) -> AnyWorld {
         let evaluator = &network.evaluator;
         let same =
             self.evaluator.as_ref().is_some_and(|last| last.ptr_eq(&Arc::downgrade(evaluator)));
@@ -89,17 +89,21 @@ impl SearchSession {
             self.evaluator = Some(Arc::downgrade(evaluator));
         }
         if settings.search == Search::Rollout {
-            return Some(AnyWorld::Rules(rollout::world(rollout::SEED)));
+            return AnyWorld::Rules(rollout::world(rollout::SEED));
         }
-        let rules = params::rules_world(evaluator.clone(), settings);
+        let rules = || params::rules_world(evaluator.clone(), settings);
         if settings.world_model == WorldModel::Rules {
-            return Some(AnyWorld::Rules(rules));
+            return AnyWorld::Rules(rules());
         }
         let bytes = self.hash_mb << 20;
         let memory = self.imagined.get_or_insert_with(|| Arc::new(Memory::new(bytes))).clone();
-        let world = LearnedWorld::new(evaluator.clone(), rules, memory)?;
-        let twice = settings.world_model == WorldModel::LearnedTwice;
-        Some(AnyWorld::Learned(if twice { world.looking_twice() } else { world }))
+        match LearnedWorld::new(evaluator.clone(), rules(), memory) {
+            Some(world) if settings.world_model == WorldModel::LearnedTwice => {
+                AnyWorld::Learned(world.looking_twice())
+            }
+            Some(world) => AnyWorld::Learned(world),
+            None => AnyWorld::Rules(rules()),
+        }
     }
 
     /// Makes the last position of `game` the root, and keeps what the tree knows about it. Answers the

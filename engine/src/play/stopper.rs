@@ -45,7 +45,7 @@ struct Memory {
     last_tick: Duration,
     /// Longest of the recent minibatches.
     longest: Duration,
-    next_look: u64,
+    looks: Looks,
     last_report: Option<Duration>,
     /// Something not yet reported.
     news: bool,
@@ -54,6 +54,27 @@ struct Memory {
     /// When the best move last changed.
     changed: Duration,
     mate_plies: Option<i32>,
+}
+
+/// When to walk the lines, which costs microseconds: geometric in playouts, and at least once in a
+/// [`REPORT_GAP`].
+#[derive(Default)]
+struct Looks {
+    /// Playouts at which the next one is due.
+    next: u64,
+    last: Duration,
+}
+
+impl Looks {
+    /// Says whether to look now; if so, counts that as a look.
+    fn is_due(&mut self, playouts: u64, elapsed: Duration) -> bool {
+        if playouts < self.next && elapsed.saturating_sub(self.last) < REPORT_GAP {
+            return false;
+        }
+        self.next = playouts + 16 + playouts / 8;
+        self.last = elapsed;
+        true
+    }
 }
 
 impl<'a> Stopper<'a> {
@@ -72,11 +93,9 @@ impl<'a> Stopper<'a> {
     fn look(&self, view: &View<'_, AnyWorld>, memory: &mut Memory) {
         let (playouts, elapsed) = (view.playouts(), view.elapsed());
         let silent = elapsed.saturating_sub(memory.last_report.unwrap_or_default());
-        // Walking the lines costs microseconds: geometric in playouts, and never rarer than the gap.
-        if playouts < memory.next_look && silent < REPORT_GAP {
+        if !memory.looks.is_due(playouts, elapsed) {
             return;
         }
-        memory.next_look = playouts + 16 + playouts / 8;
         let snapshot = view.snapshot(self.reporter.multipv());
         let Some(first) = snapshot.lines.first() else { return };
         let best = first.moves.first().copied();
@@ -198,6 +217,16 @@ impl Control<AnyWorld> for Stopper<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quiet_search_is_looked_at_once_in_a_gap() {
+        // A tick each millisecond for ten seconds, a hundred playouts in each.
+        let mut looks = Looks::default();
+        let due = |tick: &u64| looks.is_due(tick * 100, Duration::from_millis(*tick));
+        let count = (1..=10_000).filter(due).count();
+        let (gaps, geometric) = (250, 120);
+        assert!((gaps..gaps + geometric).contains(&count), "{count}");
+    }
 
     #[test]
     fn doubt_takes_longer_than_certainty() {

@@ -62,11 +62,6 @@ impl Output {
         }
     }
 
-    /// Says nothing more.
-    pub fn mute(&self) {
-        self.closed.store(true, Ordering::Relaxed);
-    }
-
     /// Records a line of the GUI.
     pub fn heard(&self, line: &str) {
         self.lock().log('>', line, self.clock.as_ref());

@@ -48,14 +48,13 @@ pub fn run_with(
             Some((heard, line)) => {
                 output.heard(&line);
                 if !obey(&mut engine, &output, &line, heard) {
-                    // After `quit` the GUI reads no answer.
-                    output.mute();
                     break;
                 }
             }
             None => break,
         }
     }
+    // A search still running answers at once: a GUI may not read it any more, but a shell's pipe does.
     engine.stop_and_wait();
 }
 

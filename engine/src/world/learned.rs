@@ -12,6 +12,7 @@
 use super::memory::{Memory, Seen, fingerprint};
 use super::rules::{self, RulesWorld};
 use crate::chess::action::Action;
+use crate::chess::ending::by_fifty_moves;
 use crate::chess::game::Game;
 use mcts::{Leaf, Wdl, World};
 use nn::evaluator::{Imagined, Refusal, Step, grounded, is_true};
@@ -73,8 +74,7 @@ impl State {
         self.known.enter(seen.state.clone(), seen.key);
         (self.mated, self.legal) = (seen.mated, seen.legal);
         // A search whose states were forgotten may pass such an end unawares; it counts all the same.
-        self.drawn |=
-            self.known.repeats() || self.known.position().halfmoves() >= 100 && !self.mated;
+        self.drawn |= self.known.repeats() || by_fifty_moves(self.known.position()) && !self.mated;
     }
 
     /// What the network must be asked next; None of the root.
@@ -86,7 +86,7 @@ impl State {
     }
 }
 
-/// The key of an imagined state: as [`crate::chess::game::key`], with whatever en passant the network told.
+/// The key of an imagined state: as [`crate::chess::ending::key`], with whatever en passant the network told.
 fn key(state: &Chess) -> u64 {
     state.zobrist_hash::<Zobrist64>(EnPassantMode::Always).0
 }

@@ -4,7 +4,8 @@
 //! never stored in the tree. Mate, stalemate and dead positions are seen without asking the network.
 
 use crate::chess::action::Action;
-use crate::chess::game::{self, Game};
+use crate::chess::ending::{self, Ending};
+use crate::chess::game::Game;
 use mcts::{Edge, Leaf, Wdl, World};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::zobrist::Zobrist64;
@@ -77,7 +78,7 @@ impl State {
         &self.position
     }
 
-    /// The key of this position, as [`game::key`] computes it.
+    /// The key of this position, as [`ending::key`] computes it.
     #[must_use]
     pub fn key(&self) -> u64 {
         self.path.last().or(self.game.last()).copied().unwrap_or_default()
@@ -85,16 +86,13 @@ impl State {
 
     /// The key `plies` before this state.
     fn key_before(&self, plies: usize) -> Option<u64> {
-        match self.path.len().checked_sub(plies + 1) {
-            Some(index) => self.path.get(index).copied(),
-            None => {
-                let past_root = plies.checked_sub(self.path.len())?;
-                self.game.get(self.game.len().checked_sub(past_root + 1)?).copied()
-            }
+        match plies.checked_sub(self.path.len()) {
+            None => ending::key_before(&self.path, plies),
+            Some(plies) => ending::key_before(&self.game, plies),
         }
     }
 
-    /// Takes the next position from somebody else than the rules. `key` is its key, as [`game::key`]
+    /// Takes the next position from somebody else than the rules. `key` is its key, as [`ending::key`]
     /// would compute it.
     pub(super) fn enter(&mut self, position: Chess, key: u64) {
         self.position = position;
@@ -114,10 +112,7 @@ impl State {
 
     /// How many plies ago this position was on the board, latest first.
     fn earlier(&self) -> impl Iterator<Item = usize> + '_ {
-        let now = self.key();
-        let reach = self.position.halfmoves() as usize;
-        let past = (4..=reach).step_by(2).map_while(|plies| Some((plies, self.key_before(plies)?)));
-        past.filter(move |(_, key)| *key == now).map(|(plies, _)| plies)
+        ending::recurrences(&self.position, |plies| self.key_before(plies))
     }
 
     /// Twice inside the tree is a draw: whoever steered back once can do so again. What was on the real
@@ -128,6 +123,11 @@ impl State {
             seen += 1;
             plies < self.path.len() || seen == 2
         })
+    }
+
+    /// Repetition or fifty moves make it a draw, unless it is mate.
+    pub(super) fn is_drawn_by_path(&self) -> bool {
+        self.repeats() || ending::by_fifty_moves(&self.position)
     }
 
     /// This position was on the board before, if only once.
@@ -143,7 +143,8 @@ impl State {
         if !legal || !self.play(action) {
             return None;
         }
-        Some(self.repeats() || self.position.halfmoves() >= 100 || self.position.is_game_over())
+        let legal = self.position.legal_moves().len();
+        Some(self.is_drawn_by_path() || ending::by_board(&self.position, legal).is_some())
     }
 
     /// Plays a move taken from a list of legal ones. False if not even the board allows it.
@@ -152,7 +153,7 @@ impl State {
         let quick =
             self.position.update_zobrist_hash(Zobrist64(self.key()), m, EnPassantMode::Legal);
         self.position.play_unchecked(m);
-        self.path.push(quick.map_or_else(|| game::key(&self.position), |key| key.0));
+        self.path.push(quick.map_or_else(|| ending::key(&self.position), |key| key.0));
         true
     }
 }
@@ -256,11 +257,8 @@ impl World for RulesWorld {
             log::error!("the tree holds {action:?}, which no piece can play");
             return Some(Wdl::DRAW);
         }
-        if state.repeats() {
-            return Some(Wdl::DRAW);
-        }
         // Mate beats the fifty-move rule; `evaluate` sees the mate.
-        (state.position.halfmoves() >= 100 && !state.position.is_checkmate()).then_some(Wdl::DRAW)
+        (state.is_drawn_by_path() && !state.position.is_checkmate()).then_some(Wdl::DRAW)
     }
 
     fn evaluate(&self, leaves: &[&State]) -> Result<Vec<Leaf<Action>>, EvalError> {
@@ -269,14 +267,16 @@ impl World for RulesWorld {
         for state in leaves {
             let position = &state.position;
             let legal = position.legal_moves();
-            known.push(if legal.is_empty() {
-                Some(Leaf::Over(if position.is_check() { Wdl::LOSS } else { Wdl::DRAW }))
-            } else if position.is_insufficient_material() && !state.path.is_empty() {
+            known.push(match ending::by_board(position, legal.len()) {
+                Some(Ending::Checkmate { .. }) => Some(Leaf::Over(Wdl::LOSS)),
                 // At the root a move is owed even in a dead position.
-                Some(Leaf::Over(Wdl::DRAW))
-            } else {
-                open.push((position, legal));
-                None
+                Some(_) if legal.is_empty() || !state.path.is_empty() => {
+                    Some(Leaf::Over(Wdl::DRAW))
+                }
+                _ => {
+                    open.push((position, legal));
+                    None
+                }
             });
         }
         let queries: Vec<Query<'_>> =

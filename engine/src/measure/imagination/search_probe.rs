@@ -4,10 +4,11 @@
 use super::counts::{Counts, Look};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::play::params::{rules_world, search_params};
 use crate::play::settings::Settings;
 use crate::world::memory::Memory;
-use crate::world::{LearnedWorld, RulesWorld, learned};
-use mcts::{Leaf, Params, Patient, Searcher, Wdl, World};
+use crate::world::{LearnedWorld, learned};
+use mcts::{Leaf, Patient, Searcher, Wdl, World};
 use nn::data::label::terminal;
 use nn::data::validation::Stretch;
 use nn::evaluator::cpu::CpuEvaluator;
@@ -109,12 +110,12 @@ pub(super) fn search(
 ) -> Counts {
     let counts = Arc::new(Mutex::new(counts));
     let settings = Settings::default();
-    let params = Params { batch: evaluator.preferred_batch(), ..Params::default() };
+    let params = search_params(&settings, evaluator.preferred_batch());
     let mut searcher: Searcher<ProbedWorld> = Searcher::new(params, BYTES);
     for stretch in stretches {
         let game = Game::new(stretch.start.clone(), CastlingMode::Chess960);
         let judge: Arc<dyn Evaluator> = evaluator.clone();
-        let rules = RulesWorld::new(judge.clone(), settings.scoring, settings.state_value_share);
+        let rules = rules_world(judge.clone(), &settings);
         let memory = Arc::new(Memory::new(BYTES));
         let Some(world) = LearnedWorld::new(judge, rules, memory) else { break };
         let root = State {

@@ -3,6 +3,7 @@
 
 use super::{Puzzle, Task};
 use crate::chess::action::Action;
+use crate::chess::epd;
 use crate::chess::game::{Game, GameError};
 use shakmaty::san::SanPlus;
 use std::fmt;
@@ -80,23 +81,19 @@ impl From<GameError> for PuzzleError {
 #[must_use]
 pub fn read(text: &str) -> Collection {
     let mut collection = Collection::default();
-    let mut lines = text.lines().enumerate().peekable();
+    let mut lines = epd::lines(text).peekable();
     let columns = lines.peek().and_then(|(_, head)| Columns::read(head));
     if columns.is_some() {
         lines.next();
     }
     for (number, line) in lines {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
         let puzzle = match &columns {
             Some(columns) => columns.puzzle(line),
             None => read_epd(line),
         };
         match puzzle {
             Ok(puzzle) => collection.puzzles.push(puzzle),
-            Err(why) => collection.skipped.push(Skipped { line: number + 1, why }),
+            Err(why) => collection.skipped.push(Skipped { line: number, why }),
         }
     }
     collection
@@ -153,16 +150,14 @@ impl Columns {
 }
 
 fn read_epd(line: &str) -> Result<Puzzle, PuzzleError> {
-    let (fen, operations) = split_epd(line).ok_or(PuzzleError::NoFields)?;
-    let game = Game::from_fen(&fen, false)?;
+    let record = epd::split(line).ok_or(PuzzleError::NoFields)?;
+    let game = Game::from_fen(&record.fen, false)?;
     let mut best = Vec::new();
     let mut avoid = Vec::new();
     let mut graded: Option<&str> = None;
     let mut grades: Option<&str> = None;
     let mut id = String::new();
-    for operation in split_operations(operations) {
-        let (name, value) = operation.split_once(' ').unwrap_or((operation, ""));
-        let value = value.trim().trim_matches('"');
+    for (name, value) in record.operations() {
         match name {
             "bm" => best = read_moves(&game, value)?,
             "am" => avoid = read_moves(&game, value)?,
@@ -180,33 +175,6 @@ fn read_epd(line: &str) -> Result<Puzzle, PuzzleError> {
         _ => Task::Best { best, avoid },
     };
     Ok(Puzzle { id, game, task, rating: None })
-}
-
-/// The position as FEN (with counters if the line has them) and the operations after it.
-fn split_epd(line: &str) -> Option<(String, &str)> {
-    let mut rest = line;
-    let mut fields = Vec::new();
-    while fields.len() < 6 && !rest.is_empty() {
-        let (field, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        if fields.len() >= 4 && field.parse::<u32>().is_err() {
-            break;
-        }
-        fields.push(field);
-        rest = after.trim_start();
-    }
-    (fields.len() >= 4).then(|| (fields.join(" "), rest))
-}
-
-/// Splits at semicolons, but not inside quotes.
-fn split_operations(text: &str) -> Vec<&str> {
-    let mut quoted = false;
-    text.split(|letter| {
-        quoted ^= letter == '"';
-        letter == ';' && !quoted
-    })
-    .map(str::trim)
-    .filter(|operation| !operation.is_empty())
-    .collect()
 }
 
 fn read_moves(game: &Game, words: &str) -> Result<Vec<Action>, PuzzleError> {

@@ -2,11 +2,11 @@
 
 use super::Solver;
 use crate::chess::action::Action;
+use crate::chess::epd;
 use crate::chess::game::Game;
 use crate::league::limit::Clock;
 use crate::league::{Fault, Limit, Patience, Player, Transport};
-use shakmaty::fen::Fen;
-use shakmaty::{EnPassantMode, Position};
+use shakmaty::Position;
 use std::fmt;
 use std::time::Duration;
 use uci::{Command, StartPosition};
@@ -89,8 +89,7 @@ impl<T: Transport> Solver for UciSolver<T> {
 
 /// The `position` command of a game.
 fn command(game: &Game) -> Command {
-    let start =
-        StartPosition::Fen(Fen::from_position(game.start(), EnPassantMode::Legal).to_string());
+    let start = StartPosition::Fen(epd::fen(game.start()));
     let mut position = game.start().clone();
     let mut moves = Vec::new();
     for action in game.actions() {

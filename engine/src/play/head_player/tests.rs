@@ -114,6 +114,23 @@ fn best(head: Head, game: &Game, opinions: &Opinions) -> String {
 }
 
 #[test]
+fn the_prior_is_the_searchs_own() {
+    let game = Game::default();
+    // Of one move that shares the softmax, the other has nothing of it; else its policy would win.
+    let opinions = Opinions {
+        moves: vec![("e2e4", 0.60, 0.60, 0.1), ("d2d4", 0.59, 0.59, 0.3)],
+        ..Opinions::default()
+    };
+    let best = |prior_top_k| {
+        let settings = Settings { prior_top_k, policy_share: 0.5, ..Settings::default() };
+        let lines = snapshot(Head::Prior, &game, &opinions, &settings, 0).lines;
+        assert!((lines.iter().map(|line| line.prior).sum::<f32>() - 1.0).abs() < 1e-4);
+        game.uci(lines[0].moves[0])
+    };
+    assert_eq!((best(1).as_str(), best(2).as_str()), ("e2e4", "d2d4"));
+}
+
+#[test]
 fn mean_and_max_each_follow_their_own_number() {
     let game = Game::default();
     let mut opinions = Opinions::default();

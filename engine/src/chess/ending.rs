@@ -1,0 +1,141 @@
+//! How a game of chess ends, each rule once: by the board, by fifty moves, by repetition.
+//!
+//! Played games, the search's paths and the referee of matches all ask here.
+
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{Chess, Color, EnPassantMode, Position};
+
+/// How a game ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The side to move is in check and has no move.
+    Checkmate {
+        /// The other side.
+        winner: Color,
+    },
+    /// The side to move has no move and is not in check.
+    Stalemate,
+    /// Neither side can ever mate.
+    InsufficientMaterial,
+    /// Fifty moves of both sides without a capture or a pawn move.
+    FiftyMoves,
+    /// The position is on the board for the third time.
+    Threefold,
+}
+
+impl Ending {
+    /// None for a draw.
+    #[must_use]
+    pub fn winner(self) -> Option<Color> {
+        match self {
+            Ending::Checkmate { winner } => Some(winner),
+            _ => None,
+        }
+    }
+}
+
+/// The end that the board alone shows. `legal` is the number of legal moves.
+#[must_use]
+pub fn by_board(position: &Chess, legal: usize) -> Option<Ending> {
+    if legal == 0 {
+        return Some(match position.is_check() {
+            true => Ending::Checkmate { winner: !position.turn() },
+            false => Ending::Stalemate,
+        });
+    }
+    position.is_insufficient_material().then_some(Ending::InsufficientMaterial)
+}
+
+/// Fifty moves were played without a capture or a pawn move. A mate on the last of them counts first.
+#[must_use]
+pub fn by_fifty_moves(position: &Chess) -> bool {
+    position.halfmoves() >= 100
+}
+
+/// `position`, whose key is the last of `keys`, is on the board for the third time.
+#[must_use]
+pub fn by_repetition(position: &Chess, keys: &[u64]) -> bool {
+    recurrences(position, |plies| key_before(keys, plies)).nth(1).is_some()
+}
+
+/// How the game ended, if it has, in `position`, whose key is the last of `keys`; those before it are of
+/// the positions that led there.
+#[must_use]
+pub fn of_game(position: &Chess, keys: &[u64]) -> Option<Ending> {
+    by_board(position, position.legal_moves().len())
+        .or_else(|| by_fifty_moves(position).then_some(Ending::FiftyMoves))
+        .or_else(|| by_repetition(position, keys).then_some(Ending::Threefold))
+}
+
+/// The key `plies` before the last of `keys`.
+#[must_use]
+pub fn key_before(keys: &[u64], plies: usize) -> Option<u64> {
+    keys.get(keys.len().checked_sub(plies + 1)?).copied()
+}
+
+/// How many plies ago `position` was on the board, latest first. `key_before` tells the key so many plies
+/// ago; 0 is the present one.
+pub fn recurrences(
+    position: &Chess,
+    key_before: impl Fn(usize) -> Option<u64>,
+) -> impl Iterator<Item = usize> {
+    let now = key_before(0);
+    // Nothing recurs across a capture or a pawn move, nor with the other side to move.
+    let reach = position.halfmoves() as usize;
+    let past = (4..=reach).step_by(2).map_while(move |plies| Some((plies, key_before(plies)?)));
+    past.filter(move |(_, key)| Some(*key) == now).map(|(plies, _)| plies)
+}
+
+/// The key that repetition is counted by: board, mover, castling rights, and the en-passant square
+/// where a capture there is legal.
+#[must_use]
+pub fn key(position: &Chess) -> u64 {
+    position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::game::Game;
+
+    fn after(fen: &str, moves: &[&str]) -> Option<Ending> {
+        let mut game = Game::from_fen(fen, false).unwrap();
+        for text in moves {
+            game.play_uci(text).unwrap();
+        }
+        game.ending()
+    }
+
+    #[test]
+    fn the_third_occurrence_ends_the_game_and_the_second_does_not() {
+        let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+        let dance = ["g1f3", "g8f6", "f3g1", "f6g8"];
+        assert_eq!(after(start, &dance), None);
+        assert_eq!(after(start, &dance.repeat(2)), Some(Ending::Threefold));
+        // The same squares, but the castling rights went on the way.
+        let kings = ["e2e3", "e7e6", "e1e2", "e8e7", "e2e1", "e7e8"];
+        let walk = ["e1e2", "e8e7", "e2e1", "e7e8"];
+        assert_eq!(after(start, &[&kings[..], &walk[..]].concat()), None);
+        assert_eq!(
+            after(start, &[&kings[..], &walk[..], &walk[..]].concat()),
+            Some(Ending::Threefold)
+        );
+    }
+
+    #[test]
+    fn mate_on_the_hundredth_ply_is_mate() {
+        let fen = "7k/8/5KQ1/8/8/8/8/8 w - - 99 80";
+        assert_eq!(after(fen, &["g6g7"]), Some(Ending::Checkmate { winner: Color::White }));
+        assert_eq!(after(fen, &["g6g1"]), Some(Ending::FiftyMoves));
+    }
+
+    #[test]
+    fn endings_are_told_apart() {
+        assert_eq!(after("7k/8/6Q1/8/8/8/8/K7 b - - 0 1", &[]), Some(Ending::Stalemate));
+        let bishop = after("7k/8/8/8/8/8/8/KB6 w - - 0 1", &[]);
+        assert_eq!(bishop, Some(Ending::InsufficientMaterial));
+        assert_eq!(Game::default().ending(), None);
+        assert_eq!(Ending::Checkmate { winner: Color::Black }.winner(), Some(Color::Black));
+        assert_eq!(Ending::Threefold.winner(), None);
+    }
+}
