@@ -1,13 +1,14 @@
 //! Time: where it comes from, and how much of it one move may use.
 //!
-//! The time of day is a parameter, so that tests turn the hands themselves. The budget is a pure
-//! function of what the GUI said.
+//! The clock is a parameter, so that tests move it themselves. The budget is a pure function of what the
+//! GUI said.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time since some fixed moment. Shared by threads; never goes back.
 pub trait Clock: Send + Sync {
+    /// The time now.
     fn now(&self) -> Duration;
 }
 
@@ -37,11 +38,13 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
+    /// A clock that moves by `step` at each look.
     #[must_use]
     pub fn stepping(step: Duration) -> ManualClock {
         ManualClock { nanos: AtomicU64::new(0), step: nanos(step) }
     }
 
+    /// Moves the clock.
     pub fn advance(&self, by: Duration) {
         // Relaxed: the number itself is all that is shared.
         self.nanos.fetch_add(nanos(by), Ordering::Relaxed);
@@ -59,10 +62,12 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What the mover's clock shows, in milliseconds as the GUI gave them.
+/// The mover's clock, in milliseconds as the GUI gave them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hands {
+pub struct ClockState {
+    /// Time left; may be zero or negative.
     pub remaining: i64,
+    /// Added after each move.
     pub increment: i64,
     /// Moves until the next time control; None or 0 = the rest of the game.
     pub moves_to_go: Option<u32>,
@@ -96,11 +101,11 @@ impl Budget {
 
     /// For a running clock. `pondering` spends a quarter more, because the opponent's time is ours too.
     #[must_use]
-    pub fn from_hands(hands: Hands, overhead: i64, pondering: bool) -> Budget {
-        let remaining = hands.remaining.clamp(1, LONGEST_MS);
-        let increment = hands.increment.clamp(0, LONGEST_MS);
+    pub fn from_clock(clock: ClockState, overhead: i64, pondering: bool) -> Budget {
+        let remaining = clock.remaining.clamp(1, LONGEST_MS);
+        let increment = clock.increment.clamp(0, LONGEST_MS);
         let usable = remaining - reserve(remaining, overhead);
-        let moves = hands
+        let moves = clock
             .moves_to_go
             .filter(|moves| *moves > 0)
             .map_or(MOVES_LEFT, |moves| i64::from(moves).min(MOVES_LEFT));
@@ -137,8 +142,8 @@ fn millis(ms: i64) -> Duration {
 mod tests {
     use super::*;
 
-    fn hands(remaining: i64, increment: i64, moves_to_go: Option<u32>) -> Hands {
-        Hands { remaining, increment, moves_to_go }
+    fn clock(remaining: i64, increment: i64, moves_to_go: Option<u32>) -> ClockState {
+        ClockState { remaining, increment, moves_to_go }
     }
 
     #[test]
@@ -150,7 +155,7 @@ mod tests {
                 for moves in [None, Some(0), Some(1), Some(2), Some(40), Some(u32::MAX)] {
                     for overhead in [0, 50, 5_000] {
                         let budget =
-                            Budget::from_hands(hands(remaining, increment, moves), overhead, true);
+                            Budget::from_clock(clock(remaining, increment, moves), overhead, true);
                         assert!(budget.soft <= budget.hard);
                         assert!(budget.soft >= Duration::from_millis(1));
                         let flag = Duration::from_millis(remaining.max(2).unsigned_abs());
@@ -173,7 +178,7 @@ mod tests {
     fn worst_game(start: i64, increment: i64, lag: i64, moves: u32) -> i64 {
         let mut left = start;
         for _ in 0..moves {
-            let budget = Budget::from_hands(hands(left, increment, None), 50, false);
+            let budget = Budget::from_clock(clock(left, increment, None), 50, false);
             left -= i64::try_from(budget.hard.as_millis()).unwrap() + lag;
             if left < 0 {
                 return left;

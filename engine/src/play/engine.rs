@@ -5,26 +5,22 @@
 //! and whatever changes the engine ends that search first. Called by one thread; nothing here blocks
 //! longer than the end of a minibatch, except loading the network.
 
+use super::clock::{Clock, SystemClock};
+use super::host;
+use super::limits::{Limits, TimeSettings};
+use super::loader::NetworkLoader;
+use super::network::{self, Network, Networks};
+use super::search::{self, Job};
+use super::session::SearchSession;
+use super::settings::Settings;
+use super::signal::Signal;
 use crate::chess::game::{Game, GameError};
 use crate::measure::perft;
-use crate::play::clock::Clock;
-use crate::play::host;
-use crate::play::limits::{Limits, TimeSettings};
-use crate::play::network::{self, Network, NetworkError, Networks};
-use crate::play::search::{self, Job};
-use crate::play::session::SearchSession;
-use crate::play::settings::{Backend, Settings};
-use crate::play::signal::Signal;
-use crate::play::warm_up::{EvalTiming, warm_up};
 use crate::random::SplitMix64;
 use crate::uci::options::{self, Effect, Shown};
 use crate::uci::output::Output;
-use nn::EvalError;
-use nn::evaluator::cached::Cached;
-use nn::evaluator::fallback::Fallback;
 use shakmaty::Chess;
 use std::hash::{BuildHasher, RandomState};
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -33,7 +29,9 @@ use uci::{Go, SetOption, StartPosition};
 /// What the engine needs from outside: its time and its networks.
 #[derive(Clone)]
 pub struct Setup {
+    /// Tells the time.
     pub clock: Arc<dyn Clock>,
+    /// Opens networks.
     pub networks: Arc<dyn Networks>,
     /// Which options the GUI is told.
     pub shown_options: Shown,
@@ -42,27 +40,52 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Setup {
         Setup {
-            clock: Arc::new(crate::play::clock::SystemClock::default()),
+            clock: Arc::new(SystemClock::default()),
             networks: Arc::new(network::Installed),
             shown_options: Shown::Everyday,
         }
     }
 }
 
-/// See the module.
+/// The engine that a GUI, or a program, talks to.
+///
+/// ```
+/// use engine::play::network::{Only, hashed};
+/// use engine::uci::output::Output;
+/// use engine::{Engine, Setup};
+/// use std::{io::Read, sync::Arc, time::Duration};
+///
+/// // Made-up values, so that the example needs no network; `Setup::default()` plays for real.
+/// let setup = Setup { networks: Arc::new(Only(hashed())), ..Setup::default() };
+/// let (mut reader, writer) = std::io::pipe()?;
+/// let (hangup, _) = crossbeam::channel::bounded(1);
+/// let output = Output::new(Box::new(writer), setup.clock.clone(), hangup);
+///
+/// let mut engine = Engine::new(setup, output);
+/// engine.set_position(&uci::StartPosition::Startpos, &["e2e4".to_owned()])?;
+/// engine.go(&uci::Go { nodes: Some(100), ..uci::Go::default() }, Duration::ZERO);
+/// engine.wait();
+/// drop(engine);
+///
+/// let mut said = String::new();
+/// reader.read_to_string(&mut said)?;
+/// assert!(said.lines().last().is_some_and(|line| line.starts_with("bestmove ")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Engine {
-    setup: Setup,
+    clock: Arc<dyn Clock>,
+    shown_options: Shown,
     output: Output,
     settings: Settings,
     debug: bool,
     /// What the last `position` made; why, if that was refused.
     game: Result<Game, GameError>,
-    loaded: Option<Loaded>,
-    /// Home when no search runs.
+    networks: NetworkLoader,
+    /// Empty while a search runs: its thread has it.
     session: SearchSession,
     running: Option<Running>,
-    /// A number for each search; see the option `Seed`.
-    dice: SplitMix64,
+    /// Seeds each search; see the option `Seed`.
+    random: SplitMix64,
 }
 
 struct Running {
@@ -70,40 +93,27 @@ struct Running {
     thread: JoinHandle<SearchSession>,
 }
 
-struct Loaded {
-    network: Network,
-    /// What it remembers its answers in; the network itself where the option says none.
-    cache: Option<Arc<Cached>>,
-    /// Knows whether the CPU had to take over from the GPU; none where the CPU computes anyway.
-    fallback: Option<Arc<Fallback>>,
-    /// What it was asked to be.
-    wish: (String, Backend, usize),
-    timing: EvalTiming,
-}
-
-/// A network as it comes from where networks come from.
-struct Opened {
-    network: Network,
-    timing: EvalTiming,
-    fallback: Option<Arc<Fallback>>,
-}
-
 impl Engine {
+    /// An engine with default options in the initial position. It answers through `output`; nothing is
+    /// loaded yet.
     #[must_use]
     pub fn new(setup: Setup, output: Output) -> Engine {
+        let networks = NetworkLoader::new(setup.networks, setup.clock.clone(), output.clone());
         Engine {
-            setup,
+            clock: setup.clock,
+            shown_options: setup.shown_options,
             output,
             settings: Settings::default(),
             debug: false,
             game: Ok(Game::default()),
-            loaded: None,
+            networks,
             session: SearchSession::default(),
             running: None,
-            dice: dice(0),
+            random: seeded(0),
         }
     }
 
+    /// The options' present values.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -118,16 +128,12 @@ impl Engine {
     /// Which options the GUI is told.
     #[must_use]
     pub fn shown_options(&self) -> Shown {
-        self.setup.shown_options
+        self.shown_options
     }
 
+    /// `debug on`: more `info string`.
     pub fn set_debug(&mut self, on: bool) {
         self.debug = on;
-    }
-
-    #[must_use]
-    pub fn debug(&self) -> bool {
-        self.debug
     }
 
     /// Sets an option. A running search is ended first, since options shape it.
@@ -147,7 +153,7 @@ impl Engine {
             Effect::NewTree if *settings == before => {}
             Effect::NewTree => self.session.clear(),
             Effect::Forget => self.forget(),
-            Effect::Reseed => self.dice = dice(settings.seed),
+            Effect::Reseed => self.random = seeded(settings.seed),
             Effect::OpenLog => {
                 if let Err(why) = self.output.log_to(&settings.log_file) {
                     let file = &settings.log_file;
@@ -175,9 +181,7 @@ impl Engine {
     /// Forgets what was searched, and what was evaluated for it.
     fn forget(&mut self) {
         self.session.clear();
-        if let Some(cache) = self.loaded.as_ref().and_then(|loaded| loaded.cache.as_ref()) {
-            cache.clear();
-        }
+        self.networks.clear_cache();
     }
 
     /// Sets the position. A refused one leaves the engine without a position, so that the next `go`
@@ -222,7 +226,7 @@ impl Engine {
         }
         // A refused position is answered at once: nothing is loaded for it.
         let network = if self.game.is_ok() { self.network() } else { network::uniform() };
-        let timing = self.loaded.as_ref().map_or_else(EvalTiming::default, |loaded| loaded.timing);
+        let timing = self.networks.timing();
         let time =
             TimeSettings { overhead: self.settings.move_overhead, ponder: self.settings.ponder };
         let fallback = Game::default();
@@ -231,13 +235,8 @@ impl Engine {
             self.output.note(note);
         }
         let hard = limits.budget.map(|budget| budget.hard);
-        let signal = Arc::new(Signal::new(
-            self.setup.clock.clone(),
-            heard,
-            hard,
-            limits.ponder,
-            limits.infinite,
-        ));
+        let signal =
+            Arc::new(Signal::new(self.clock.clone(), heard, hard, limits.ponder, limits.infinite));
         let job = Job {
             game: self.game.clone(),
             limits,
@@ -248,17 +247,17 @@ impl Engine {
             signal: signal.clone(),
             output: self.output.clone(),
             debug: self.debug,
-            seed: self.dice.bits(),
+            seed: self.random.bits(),
         };
         self.start(signal, move || search::run(job));
     }
 
     fn start_perft(&mut self, game: Game, depth: u32, heard: Duration) {
-        let signal = Arc::new(Signal::new(self.setup.clock.clone(), heard, None, false, false));
+        let signal = Arc::new(Signal::new(self.clock.clone(), heard, None, false, false));
         let session = std::mem::take(&mut self.session);
-        let (ear, output) = (signal.clone(), self.output.clone());
+        let (stop, output) = (signal.clone(), self.output.clone());
         self.start(signal, move || {
-            perft::divide(&game, depth, &|| ear.is_stopped(), &mut |line| output.line(line));
+            perft::divide(&game, depth, &|| stop.is_stopped(), &mut |line| output.line(line));
             session
         });
     }
@@ -328,84 +327,15 @@ impl Engine {
         }
     }
 
-    /// The network that the options ask for, or the best there is instead.
+    /// The network that the options ask for, or the best there is instead; blocks while it is loaded.
     pub fn network(&mut self) -> Network {
-        let settings = &self.settings;
-        let wish = (settings.weights_file.clone(), settings.backend, settings.nn_cache_mb);
-        let mut backend = wish.1;
-        if let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.wish == wish) {
-            if !loaded.fallback.as_ref().is_some_and(|fallback| fallback.has_failed()) {
-                return loaded.network.clone();
-            }
-            // Opened for itself, it gets the batches and the timing of a CPU.
-            backend = Backend::Cpu;
-        }
-        let Opened { mut network, timing, fallback } = self.load(&wish.0, backend);
-        if let Some(fallback) = &fallback {
-            network.evaluator = fallback.clone();
-        }
-        let cache =
-            (wish.2 > 0).then(|| Arc::new(Cached::new(network.evaluator.clone(), wish.2 << 20)));
-        if let Some(cache) = &cache {
-            network.evaluator = cache.clone();
-        }
-        self.loaded = Some(Loaded { network: network.clone(), cache, fallback, wish, timing });
-        network
-    }
-
-    fn load(&self, file: &str, backend: Backend) -> Opened {
-        // From what was asked for to what always works.
-        let named = (!file.is_empty()).then(|| Path::new(file));
-        let cpu = Backend::Cpu;
-        let tries = [(named, backend), (named, cpu), (None, backend), (None, cpu)];
-        let mut told = String::new();
-        // Another device is told of with its reason; another network by its name, too.
-        let mut named_anew = self.debug;
-        for (index, (file, backend)) in tries.iter().enumerate() {
-            if tries[..index].contains(&(*file, *backend)) {
-                continue;
-            }
-            let opened = self.setup.networks.open(*file, *backend).and_then(|network| {
-                let timing = warm_up(&network, &*self.setup.clock)?;
-                Ok((network, timing))
-            });
-            let error = match opened {
-                Ok((network, timing)) => {
-                    if named_anew {
-                        self.output.note(format_args!("playing with {}", network.name));
-                    }
-                    let fallback = network.on_gpu.then(|| self.fallback(*file, &network));
-                    return Opened { network, timing, fallback };
-                }
-                Err(error) => error,
-            };
-            named_anew |= !error.is_of_device();
-            let why = error.to_string();
-            // A missing file is missing on every device: said once.
-            if why != told {
-                self.output.note(&why);
-                told = why;
-            }
-        }
-        self.output.note("no network can be used; the engine plays on without one");
-        Opened { network: network::uniform(), timing: EvalTiming::default(), fallback: None }
-    }
-
-    /// `network` with the CPU to stand in for it, and a line for the user when it does.
-    fn fallback(&self, file: Option<&Path>, network: &Network) -> Arc<Fallback> {
-        let (networks, output) = (self.setup.networks.clone(), self.output.clone());
-        let file = file.map(Path::to_owned);
-        let open = move |why: &EvalError| {
-            output.note(NetworkError::Device(why.clone()));
-            let spare = networks.open(file.as_deref(), Backend::Cpu);
-            spare.map(|network| network.evaluator).map_err(|why| output.note(why)).ok()
-        };
-        Arc::new(Fallback::new(network.evaluator.clone(), open))
+        self.networks.network(&self.settings, self.debug)
     }
 }
 
-/// Dice that repeat for a seed; for 0 others each time, by what the standard library gets from the system.
-fn dice(seed: u64) -> SplitMix64 {
+/// Random numbers that repeat for a seed; for 0 others each time, seeded by what the standard library gets
+/// from the system.
+fn seeded(seed: u64) -> SplitMix64 {
     SplitMix64::new(if seed == 0 { RandomState::new().hash_one(seed) } else { seed })
 }
 

@@ -43,7 +43,7 @@ impl Head {
     }
 }
 
-/// Successors judged in one call.
+/// Successors evaluated in one call.
 const CHUNK: usize = 64;
 /// So many best moves must be [`CERTAIN`] for the policy to choose among them (paper 001, section 5).
 const BEST: usize = 5;
@@ -81,7 +81,7 @@ struct Candidate {
     action: Action,
     class: Class,
     score: f32,
-    /// Of the policy head, whichever head decides.
+    /// The policy head's, whichever head decides.
     policy: f32,
     line: Line<Action>,
 }
@@ -219,7 +219,7 @@ impl Question<'_> {
         after.follow(action) == Some(true) && !after.position().is_checkmate()
     }
 
-    /// Of moves in order, the place of the one to play.
+    /// The place, among `moves` in order, of the one to play.
     fn choice(&self, moves: &[Candidate]) -> usize {
         match moves.first() {
             None | Some(Candidate { class: Class::Mate, .. }) => 0,

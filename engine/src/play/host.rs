@@ -1,19 +1,19 @@
-//! What this machine can bear: wishes for threads and memory are granted as far as it goes.
+//! What this machine has: requests for threads and memory are granted up to its limits.
 
 use std::num::NonZero;
 
-/// Memory left to everything else when a wish for hash is cut, in MB.
+/// Memory left to everything else when a request for hash is cut, in MB.
 const SPARE_MB: usize = 256;
 
-/// Threads to start for a wish of `wanted`: at most one for each core, two where there is but one. More
-/// would stand in each other's way, take memory, and each hold a minibatch back when the search must stop.
+/// Threads to start if `wanted` are asked for: at most one for each core, two on a single core. More would
+/// slow each other down, take memory, and each hold a minibatch back when the search must stop.
 #[must_use]
 pub fn threads(wanted: usize) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     wanted.clamp(1, cores.max(2))
 }
 
-/// MB of tree to reserve for a wish of `wanted`, `held` of which are ours already.
+/// MB of tree to reserve if `wanted` are asked for, `held` of which are ours already.
 #[must_use]
 pub fn hash_mb(wanted: usize, held: usize) -> usize {
     match available_mb() {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_wishes_are_granted_and_wild_ones_cut() {
+    fn small_requests_are_granted_and_wild_ones_cut() {
         assert_eq!(threads(1), 1);
         assert!(threads(1000) < 1000 || threads(1000) == 1000 && threads(100_000) < 100_000);
         assert_eq!(hash_mb(1, 0), 1);

@@ -2,7 +2,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::play::clock::{Budget, Hands};
+use crate::play::clock::{Budget, ClockState};
 use shakmaty::{Color, Position};
 use uci::Go;
 
@@ -11,12 +11,17 @@ use uci::Go;
 pub struct Limits {
     /// Legal root moves to consider; empty = all.
     pub searchmoves: Vec<Action>,
+    /// The clock stands still until `ponderhit`.
     pub ponder: bool,
+    /// The answer is held back until `stop`.
     pub infinite: bool,
+    /// Playouts, exactly.
     pub nodes: Option<u64>,
+    /// Mean depth to reach.
     pub depth: Option<u32>,
-    /// Moves, not plies.
+    /// Stop at a mate in so many moves, not plies.
     pub mate: Option<u32>,
+    /// Time for this move.
     pub budget: Option<Budget>,
 }
 
@@ -78,12 +83,12 @@ fn budget(go: &Go, mover: Color, settings: TimeSettings) -> Option<Budget> {
     // A GUI that sends one clock means both; one that sends only an increment means at least that much.
     let remaining = own.or(other).or(own_increment);
     let clock = remaining.map(|remaining| {
-        let hands = Hands { remaining, increment, moves_to_go: go.movestogo };
-        Budget::from_hands(hands, settings.overhead, settings.ponder)
+        let clock = ClockState { remaining, increment, moves_to_go: go.movestogo };
+        Budget::from_clock(clock, settings.overhead, settings.ponder)
     });
     let fixed = go.movetime.map(|movetime| Budget::fixed(movetime, settings.overhead));
     match (fixed, clock) {
-        // Both: the clock is real, so it caps the wish.
+        // Both: the clock is real, so it limits `movetime`.
         (Some(fixed), Some(clock)) if clock.hard < fixed.hard => {
             Some(Budget { soft: clock.hard, hard: clock.hard, flexible: false })
         }

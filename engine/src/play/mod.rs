@@ -9,6 +9,7 @@ pub mod fallback_move;
 pub mod head_player;
 pub mod host;
 pub mod limits;
+pub mod loader;
 pub mod network;
 pub mod params;
 pub mod report;

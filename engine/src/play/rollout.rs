@@ -1,8 +1,8 @@
-//! The weakest honest player: plain Monte-Carlo tree search, uniform priors, every new position judged
+//! The weakest honest player: plain Monte-Carlo tree search, uniform priors, every new position valued
 //! by one game of random moves to the end. The last row of paper 000, table 1 (100 simulations a move),
 //! and the zero of its internal Elo scale.
 //!
-//! It is the ordinary search with a judge that knows nothing: [`Rollouts`] answers where a network would,
+//! It is the ordinary search with an evaluator that knows nothing: [`Rollouts`] answers where a network would,
 //! [`world`] and [`params`] join it to [`RulesWorld`] and `mcts`. No code of its own searches.
 
 use crate::chess::ending;
@@ -21,13 +21,14 @@ pub const SEED: u64 = 0;
 /// alone would allow thousands.
 const LONGEST: usize = 500;
 
-/// Judges a position by one uniformly random game. Every move looks alike to it, and level (0.5), so an
-/// unvisited edge is neither sought nor shunned.
+/// Values a position by one uniformly random game. Every move gets the same policy and the value 0.5, so
+/// an unvisited edge is neither preferred nor avoided.
 ///
 /// The game depends on the seed and the position alone: the answer is the same in any batch and on any
 /// thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Rollouts {
+    /// Equal seeds play equal games.
     pub seed: u64,
 }
 
@@ -80,7 +81,7 @@ fn random_game(mut position: Chess, random: &mut SplitMix64) -> Option<Color> {
     None
 }
 
-/// The rules of chess judged by random games. Its state and actions are [`RulesWorld`]'s.
+/// The rules of chess with values from random games. Its state and actions are [`RulesWorld`]'s.
 #[must_use]
 pub fn world(seed: u64) -> RulesWorld {
     // The value backed up is the roll-out's alone: the action values hold no opinion.
@@ -115,8 +116,8 @@ mod tests {
         let legal = position.legal_moves();
         let query = Query { position: &position, legal: &legal };
         let values = |seed| -> Vec<f32> {
-            let judge = Rollouts { seed };
-            judge.evaluate(&[query, query]).unwrap().iter().map(|answer| answer.value).collect()
+            let rollouts = Rollouts { seed };
+            rollouts.evaluate(&[query, query]).unwrap().iter().map(|answer| answer.value).collect()
         };
         let seen: Vec<f32> = (0..40)
             .map(|seed| {

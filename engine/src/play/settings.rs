@@ -49,7 +49,7 @@ pub struct Settings {
     pub chess960: bool,
     /// `UCI_ShowWDL`.
     pub uci_show_wdl: bool,
-    /// `ShowWDL`, the same wish under another name.
+    /// `ShowWDL`, the same under another name.
     pub show_wdl: bool,
     /// Milliseconds.
     pub move_overhead: i64,

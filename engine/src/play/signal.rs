@@ -1,4 +1,4 @@
-//! The thread between the GUI's words and one search: stop, ponderhit, and when the answer may be told.
+//! What the GUI's thread tells one search: stop, ponderhit, and when the answer may be printed.
 //!
 //! Each search owns its signal, so a late `stop` can only reach the search it was meant for.
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// No moment at all.
 const NEVER: u64 = u64::MAX;
 
-/// One search's ear.
+/// Shared by the GUI's thread and one search.
 pub struct Signal {
     clock: Arc<dyn Clock>,
     stop: AtomicBool,
@@ -77,6 +77,7 @@ impl Signal {
             || self.hard != NEVER && self.used().is_some_and(|used| nanos(used) >= self.hard)
     }
 
+    /// The GUI said `stop`.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         // Relaxed: see `stop`.
@@ -97,7 +98,7 @@ impl Signal {
         (started != NEVER).then(|| self.clock.now().saturating_sub(Duration::from_nanos(started)))
     }
 
-    /// Blocks until the answer may be told: at once, or after `stop` (infinite) or `ponderhit` (ponder).
+    /// Blocks until the answer may be printed: at once, or after `stop` (infinite) or `ponderhit` (ponder).
     pub fn wait(&self) {
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         while !self.is_stopped() && (self.infinite || self.used().is_none()) {

@@ -1,9 +1,9 @@
-//! Moves drawn by lot, the better the likelier: variety in the first moves of a game, so that two
-//! engines that never hesitate do not play one game over and over.
+//! Moves drawn at random, better ones more often: variety in the first moves of a game, so that two
+//! deterministic engines do not play the same game over and over.
 //!
 //! Paper 001, section 4 ("Metrics"), plays its first five full moves by a softmax of low temperature:
-//! 0.005 over action and state values, 0.05 over the policy, 0.5 over AlphaZero's visits. What is
-//! drawn from is the caller's matter; this file only decides when, and draws.
+//! 0.005 over action and state values, 0.05 over the policy, 0.5 over AlphaZero's visits. The
+//! caller says what is drawn from; this file decides when, and draws.
 
 use crate::play::settings::Settings;
 use crate::random::SplitMix64;
@@ -27,13 +27,13 @@ pub fn draw(logits: &[f32], temperature: f32, seed: u64) -> Option<usize> {
     let weight = |logit: &f32| (f64::from(logit - top) / f64::from(temperature)).exp();
     let weights: Vec<f64> = logits.iter().map(weight).collect();
     // 53 random bits: every one of them counts in an f64.
-    let lot = (SplitMix64::new(seed).bits() >> 11) as f64 / (1u64 << 53) as f64;
-    let mut left = lot * weights.iter().sum::<f64>();
+    let point = (SplitMix64::new(seed).bits() >> 11) as f64 / (1u64 << 53) as f64;
+    let mut left = point * weights.iter().sum::<f64>();
     let hit = weights.iter().position(|weight| {
         left -= weight;
         left < 0.0
     });
-    // Rounding can leave a crumb behind the last of them.
+    // Rounding can leave something behind the last of them.
     hit.or_else(|| weights.iter().rposition(|weight| *weight > 0.0))
 }
 
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lots_follow_the_softmax() {
+    fn draws_follow_the_softmax() {
         let thirds = counts(&[2.0_f32.ln(), 0.0], 1.0);
         assert!((2500..2830).contains(&thirds[0]), "{thirds:?}");
         let even = counts(&[0.3, 0.3, 0.3, 0.3], 0.005);

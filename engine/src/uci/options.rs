@@ -31,7 +31,7 @@ pub enum Kind {
     Check { get: fn(&Settings) -> bool, set: fn(&mut Settings, bool) },
     /// A whole number from `min` to `max`.
     Spin { min: u32, max: u32, get: fn(&Settings) -> u64, set: fn(&mut Settings, u32) },
-    /// A fraction from `min` to `max`. UCI has none: told to the GUI as a string.
+    /// A fraction from `min` to `max`. UCI has no such type: a GUI sees a string.
     Real { min: f32, max: f32, get: fn(&Settings) -> f32, set: fn(&mut Settings, f32) },
     /// One of a few names. `set` answers None, and changes nothing, for any other.
     Combo {
@@ -274,7 +274,7 @@ impl Entry {
         OutOfRange { option: self.name, given: given.to_owned(), range, used }
     }
 
-    /// The option as the GUI is told, with its value in `settings` as default.
+    /// The option in the words of `uci`, with its value in `settings` as default.
     fn spec(&self, settings: &Settings) -> OptionSpec {
         let kind = match self.kind {
             Kind::Check { get, .. } => OptionKind::Check { default: get(settings) },
@@ -296,7 +296,7 @@ impl Entry {
     }
 }
 
-/// The table as the GUI is told.
+/// The table in the words of `uci`, with the defaults.
 pub fn specs(shown: Shown) -> impl Iterator<Item = OptionSpec> {
     let settings = Settings::default();
     table(shown).map(move |entry| entry.spec(&settings))

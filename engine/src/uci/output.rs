@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A shared hand on the writer.
+/// The writer, shared by all threads.
 #[derive(Clone)]
 pub struct Output {
     sink: Arc<Mutex<Sink>>,

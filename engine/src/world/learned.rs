@@ -86,7 +86,7 @@ impl State {
     }
 }
 
-/// The key of an imagined state: as [`crate::chess::ending::key`], with whatever en passant the network told.
+/// The key of an imagined state: as [`crate::chess::ending::key`], with whatever en-passant square the network imagined.
 fn key(state: &Chess) -> u64 {
     state.zobrist_hash::<Zobrist64>(EnPassantMode::Always).0
 }
@@ -96,7 +96,7 @@ fn key(state: &Chess) -> u64 {
 pub struct Tally {
     /// States asked for.
     asked: AtomicU64,
-    /// Moves called legal that begin at no man.
+    /// Moves called legal that begin on an empty square.
     rejected: AtomicU64,
     /// Ends of the game imagined.
     ends: AtomicU64,
@@ -143,7 +143,7 @@ impl fmt::Display for Tally {
 /// The network as a world.
 pub struct LearnedWorld {
     evaluator: Arc<dyn Evaluator>,
-    /// The root's judge.
+    /// Evaluates the root.
     rules: RulesWorld,
     memory: Arc<Memory>,
     tally: Tally,
@@ -151,7 +151,7 @@ pub struct LearnedWorld {
 }
 
 impl LearnedWorld {
-    /// None if this network cannot be asked what follows a move. `rules` judges the root, by the same
+    /// None if this network cannot be asked what follows a move. `rules` evaluates the root, by the same
     /// network.
     #[must_use]
     pub fn new(

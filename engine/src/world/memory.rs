@@ -13,7 +13,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// A state that was imagined.
 #[derive(Debug)]
 pub struct Seen {
+    /// The board.
     pub state: Chess,
+    /// Its key.
     pub key: u64,
     /// The side to move is mated, the network says: no rule of fifty moves saves it.
     pub mated: bool,
@@ -41,7 +43,7 @@ struct Shard {
     old: HashMap<Place, Arc<Seen>>,
 }
 
-/// See the file's head. Shared by the threads of a search.
+/// The states imagined so far. Shared by the threads of a search.
 pub struct Memory {
     shards: Vec<RwLock<Shard>>,
     /// States of a generation.

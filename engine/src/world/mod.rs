@@ -24,14 +24,18 @@ pub enum WorldModel {
 
 /// The world that the options ask for.
 pub enum AnyWorld {
+    /// The rules of chess.
     Rules(RulesWorld),
+    /// The network's imagination.
     Learned(LearnedWorld),
 }
 
 /// A state of it.
 #[derive(Debug)]
 pub enum AnyState {
+    /// Of a [`RulesWorld`].
     Rules(rules::State),
+    /// Of a [`LearnedWorld`].
     Learned(learned::State),
 }
 
@@ -78,7 +82,7 @@ impl AnyWorld {
         }
     }
 
-    /// The true world, with the same judge: for looks at the root alone.
+    /// The rules of chess with the same evaluator: for the root alone.
     #[must_use]
     pub fn rules(&self) -> &RulesWorld {
         match self {

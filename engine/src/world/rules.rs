@@ -1,4 +1,4 @@
-//! Chess by its rules, judged by a network: the world of the ordinary search.
+//! Chess by its rules, evaluated by a network: the world of the ordinary search.
 //!
 //! A state carries the keys of its past, so a repetition is seen on the path where it happens and is
 //! never stored in the tree. Mate, stalemate and dead positions are seen without asking the network.
@@ -158,7 +158,7 @@ impl State {
     }
 }
 
-/// The rules of chess with a network as judge.
+/// The rules of chess with a network's values.
 pub struct RulesWorld {
     evaluator: Arc<dyn Evaluator>,
     scoring: Scoring,

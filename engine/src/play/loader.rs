@@ -1,0 +1,154 @@
+//! The network in use: opened at the first need, measured, given a cache, and replaced when the options
+//! ask for another or its device has failed.
+//!
+//! Something always answers: a network that cannot be used is named to the user, and the next best one
+//! plays.
+
+use super::clock::Clock;
+use super::network::{self, Network, NetworkError, Networks};
+use super::settings::{Backend, Settings};
+use super::warm_up::{EvalTiming, warm_up};
+use crate::uci::output::Output;
+use nn::EvalError;
+use nn::evaluator::cached::Cached;
+use nn::evaluator::fallback::Fallback;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opens networks and keeps the last one.
+pub struct NetworkLoader {
+    networks: Arc<dyn Networks>,
+    clock: Arc<dyn Clock>,
+    output: Output,
+    loaded: Option<Loaded>,
+}
+
+/// The options that choose a network.
+#[derive(Clone, PartialEq)]
+struct Request {
+    file: String,
+    backend: Backend,
+    cache_mb: usize,
+}
+
+struct Loaded {
+    request: Request,
+    /// With cache and fallback around it.
+    network: Network,
+    timing: EvalTiming,
+    /// None if the option says none.
+    cache: Option<Arc<Cached>>,
+    /// Knows whether the CPU had to replace the GPU; none where the CPU computes anyway.
+    fallback: Option<Arc<Fallback>>,
+}
+
+/// A network that answers, without a cache.
+struct Opened {
+    network: Network,
+    timing: EvalTiming,
+    fallback: Option<Arc<Fallback>>,
+}
+
+impl NetworkLoader {
+    /// Nothing is opened yet. `output` hears of networks that cannot be used.
+    #[must_use]
+    pub fn new(
+        networks: Arc<dyn Networks>,
+        clock: Arc<dyn Clock>,
+        output: Output,
+    ) -> NetworkLoader {
+        NetworkLoader { networks, clock, output, loaded: None }
+    }
+
+    /// The network that `settings` ask for, or the best there is instead; blocks while it is loaded.
+    /// `debug` names it to the user.
+    pub fn network(&mut self, settings: &Settings, debug: bool) -> Network {
+        let request = Request {
+            file: settings.weights_file.clone(),
+            backend: settings.backend,
+            cache_mb: settings.nn_cache_mb,
+        };
+        let mut backend = request.backend;
+        if let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.request == request) {
+            if !loaded.fallback.as_ref().is_some_and(|fallback| fallback.has_failed()) {
+                return loaded.network.clone();
+            }
+            // Opened for itself, it gets the batches and the timing of a CPU.
+            backend = Backend::Cpu;
+        }
+        let Opened { mut network, timing, fallback } = self.open(&request.file, backend, debug);
+        if let Some(fallback) = &fallback {
+            network.evaluator = fallback.clone();
+        }
+        let bytes = request.cache_mb << 20;
+        let cache = (bytes > 0).then(|| Arc::new(Cached::new(network.evaluator.clone(), bytes)));
+        if let Some(cache) = &cache {
+            network.evaluator = cache.clone();
+        }
+        self.loaded = Some(Loaded { request, network: network.clone(), timing, cache, fallback });
+        network
+    }
+
+    /// How fast the network answers; nothing is known before one was loaded.
+    #[must_use]
+    pub fn timing(&self) -> EvalTiming {
+        self.loaded.as_ref().map_or_else(EvalTiming::default, |loaded| loaded.timing)
+    }
+
+    /// Forgets what the network has answered.
+    pub fn clear_cache(&self) {
+        if let Some(cache) = self.loaded.as_ref().and_then(|loaded| loaded.cache.as_ref()) {
+            cache.clear();
+        }
+    }
+
+    fn open(&self, file: &str, backend: Backend, debug: bool) -> Opened {
+        // From what was asked for to what always works.
+        let file = (!file.is_empty()).then(|| Path::new(file));
+        let cpu = Backend::Cpu;
+        let choices = [(file, backend), (file, cpu), (None, backend), (None, cpu)];
+        let mut last_error = String::new();
+        // Another device is reported with its reason; another network by its name, too.
+        let mut name_it = debug;
+        for (index, (file, backend)) in choices.iter().enumerate() {
+            if choices[..index].contains(&(*file, *backend)) {
+                continue;
+            }
+            let opened = self.networks.open(*file, *backend).and_then(|network| {
+                let timing = warm_up(&network, &*self.clock)?;
+                Ok((network, timing))
+            });
+            let error = match opened {
+                Ok((network, timing)) => {
+                    if name_it {
+                        self.output.note(format_args!("playing with {}", network.name));
+                    }
+                    let fallback = network.on_gpu.then(|| self.fallback(*file, &network));
+                    return Opened { network, timing, fallback };
+                }
+                Err(error) => error,
+            };
+            name_it |= !error.is_of_device();
+            let why = error.to_string();
+            // A missing file is missing on every device: said once.
+            if why != last_error {
+                self.output.note(&why);
+                last_error = why;
+            }
+        }
+        self.output.note("no network can be used; the engine plays on without one");
+        Opened { network: network::uniform(), timing: EvalTiming::default(), fallback: None }
+    }
+
+    /// `network`, replaced by the CPU if its device fails, which the user is told.
+    fn fallback(&self, file: Option<&Path>, network: &Network) -> Arc<Fallback> {
+        let (networks, output) = (self.networks.clone(), self.output.clone());
+        let file = file.map(Path::to_owned);
+        let open = move |why: &EvalError| {
+            output.note(NetworkError::Device(why.clone()));
+            let spare = networks.open(file.as_deref(), Backend::Cpu);
+            spare.map(|network| network.evaluator).map_err(|why| output.note(why)).ok()
+        };
+        Arc::new(Fallback::new(network.evaluator.clone(), open))
+    }
+}
