@@ -234,9 +234,7 @@ impl Engine {
         for note in notes {
             self.output.note(note);
         }
-        let hard = limits.budget.map(|budget| budget.hard);
-        let signal =
-            Arc::new(Signal::new(self.clock.clone(), heard, hard, limits.ponder, limits.infinite));
+        let signal = Arc::new(Signal::new(self.clock.clone(), heard, &limits));
         let job = Job {
             game: self.game.clone(),
             limits,
@@ -253,7 +251,7 @@ impl Engine {
     }
 
     fn start_perft(&mut self, game: Game, depth: u32, heard: Duration) {
-        let signal = Arc::new(Signal::new(self.clock.clone(), heard, None, false, false));
+        let signal = Arc::new(Signal::new(self.clock.clone(), heard, &Limits::default()));
         let session = std::mem::take(&mut self.session);
         let (stop, output) = (signal.clone(), self.output.clone());
         self.start(signal, move || {

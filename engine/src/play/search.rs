@@ -11,9 +11,9 @@ use super::network::Network;
 use super::params::{batch_within, search_params};
 use super::report::{self, Reporter};
 use super::session::{Plan, SearchSession};
-use super::settings::{Search, Settings, WorldModel};
+use super::settings::{Search, Settings};
 use super::signal::Signal;
-use super::stopper::Stopper;
+use super::stopper::{Stopper, Watched};
 use super::temperature;
 use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
@@ -152,8 +152,7 @@ impl Job {
             self.output.note(shortage);
         }
         let world = session.world(&self.network, settings);
-        let learned = settings.search == Search::Mcts && settings.world_model != WorldModel::Rules;
-        if learned && world.learned().is_none() {
+        if settings.imagines() && world.learned().is_none() {
             self.output.note(format_args!(
                 "{} imagines no positions; searching by the rules",
                 self.network.name
@@ -175,8 +174,13 @@ impl Job {
             threads: host::threads(settings.threads).max(self.network.evaluator.in_flight()),
             playouts: self.limits.nodes,
         };
-        let robust = settings.final_move == FinalMove::Robust;
-        let stopper = Stopper::new(&self.limits, &self.signal, reporter, &self.output, robust);
+        let stopper = Stopper::new(Watched {
+            limits: &self.limits,
+            signal: &self.signal,
+            reporter,
+            output: &self.output,
+            robust: settings.final_move == FinalMove::Robust,
+        });
         let begun = self.signal.since_go();
         let outcome = session.run(&world, &plan, &stopper);
         let taken = self.signal.since_go().saturating_sub(begun);

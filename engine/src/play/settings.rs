@@ -172,6 +172,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The search looks ahead in positions imagined by the network.
+    #[must_use]
+    pub fn imagines(&self) -> bool {
+        self.search == Search::Mcts && self.world_model != WorldModel::Rules
+    }
+
     /// Win, draw and loss chances are shown: either of the two options asks for them.
     #[must_use]
     pub fn shows_wdl(&self) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! Each search owns its signal, so a late `stop` can only reach the search it was meant for.
 
-use crate::play::clock::Clock;
+use super::clock::Clock;
+use super::limits::Limits;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,22 +26,16 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// `started` = when the `go` was heard; `hard` = the time after which the search stops by itself.
+    /// The signal of a search that `go` asked for at `heard`.
     #[must_use]
-    pub fn new(
-        clock: Arc<dyn Clock>,
-        started: Duration,
-        hard: Option<Duration>,
-        ponder: bool,
-        infinite: bool,
-    ) -> Signal {
+    pub fn new(clock: Arc<dyn Clock>, heard: Duration, limits: &Limits) -> Signal {
         Signal {
             clock,
             stop: AtomicBool::new(false),
-            heard: started,
-            started: AtomicU64::new(if ponder { NEVER } else { nanos(started) }),
-            hard: hard.map_or(NEVER, nanos),
-            infinite,
+            heard,
+            started: AtomicU64::new(if limits.ponder { NEVER } else { nanos(heard) }),
+            hard: limits.budget.map_or(NEVER, |budget| nanos(budget.hard)),
+            infinite: limits.infinite,
             gate: Mutex::new(()),
             opened: Condvar::new(),
         }
@@ -114,17 +109,14 @@ fn nanos(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::play::clock::ManualClock;
+    use crate::play::clock::{Budget, ManualClock};
 
     fn signal(hard: u64, ponder: bool, infinite: bool) -> (Arc<ManualClock>, Signal) {
         let clock = Arc::new(ManualClock::default());
-        let signal = Signal::new(
-            clock.clone(),
-            Duration::ZERO,
-            Some(Duration::from_millis(hard)),
-            ponder,
-            infinite,
-        );
+        let hard = Duration::from_millis(hard);
+        let budget = Some(Budget { soft: hard, hard, flexible: true });
+        let limits = Limits { ponder, infinite, budget, ..Limits::default() };
+        let signal = Signal::new(clock.clone(), Duration::ZERO, &limits);
         (clock, signal)
     }
 

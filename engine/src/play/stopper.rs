@@ -29,15 +29,25 @@ const REPORT_DUE: Duration = Duration::from_secs(1);
 /// grow deeper on average. Guess.
 const DEPTH_PATIENCE: u64 = 20_000;
 
-/// The engine's hand on one running search.
+/// Watches one running search.
 pub struct Stopper<'a> {
+    search: Watched<'a>,
+    memory: Mutex<Memory>,
+}
+
+/// What a [`Stopper`] needs to know of its search.
+#[derive(Clone, Copy)]
+pub struct Watched<'a> {
+    /// What the `go` asked for.
     pub limits: &'a Limits,
+    /// Stop, ponderhit, the clock.
     pub signal: &'a Signal,
+    /// Writes `info` lines.
     pub reporter: &'a Reporter,
+    /// To the GUI.
     pub output: &'a Output,
     /// The move with most visits is played, so a lead in visits decides.
     pub robust: bool,
-    memory: Mutex<Memory>,
 }
 
 #[derive(Default)]
@@ -78,15 +88,10 @@ impl Looks {
 }
 
 impl<'a> Stopper<'a> {
+    /// Nothing has been seen yet.
     #[must_use]
-    pub fn new(
-        limits: &'a Limits,
-        signal: &'a Signal,
-        reporter: &'a Reporter,
-        output: &'a Output,
-        robust: bool,
-    ) -> Self {
-        Stopper { limits, signal, reporter, output, robust, memory: Mutex::new(Memory::default()) }
+    pub fn new(search: Watched<'a>) -> Self {
+        Stopper { search, memory: Mutex::new(Memory::default()) }
     }
 
     /// Looks at the lines now and then, reports what is new.
@@ -96,7 +101,7 @@ impl<'a> Stopper<'a> {
         if !memory.looks.is_due(playouts, elapsed) {
             return;
         }
-        let snapshot = view.snapshot(self.reporter.multipv());
+        let snapshot = view.snapshot(self.search.reporter.multipv());
         let Some(first) = snapshot.lines.first() else { return };
         let best = first.moves.first().copied();
         // News that comes too soon after a report waits for its turn.
@@ -115,32 +120,36 @@ impl<'a> Stopper<'a> {
         if due {
             memory.last_report = Some(elapsed);
             memory.news = false;
-            self.output.block(&self.reporter.infos(&snapshot, self.signal.since_go()));
+            self.search
+                .output
+                .block(&self.search.reporter.infos(&snapshot, self.search.signal.since_go()));
         }
     }
 
     fn is_done(&self, view: &View<'_, AnyWorld>, memory: &Memory) -> bool {
-        if self.limits.infinite {
+        if self.search.limits.infinite {
             return false;
         }
         let playouts = view.playouts();
-        if let (Some(moves), Some(plies)) = (self.limits.mate, memory.mate_plies)
+        if let (Some(moves), Some(plies)) = (self.search.limits.mate, memory.mate_plies)
             && plies > 0
             && plies.unsigned_abs().div_ceil(2) <= moves
         {
             return true;
         }
         // Nothing is left to find but shorter mates, which could be sought for ever.
-        if (self.limits.depth.is_some() || self.limits.mate.is_some()) && view.proven() {
+        if (self.search.limits.depth.is_some() || self.search.limits.mate.is_some())
+            && view.proven()
+        {
             return true;
         }
-        if let Some(depth) = self.limits.depth
+        if let Some(depth) = self.search.limits.depth
             && (memory.depth >= depth
                 || playouts >= DEPTH_PATIENCE.saturating_mul(u64::from(depth)))
         {
             return true;
         }
-        match (self.limits.budget, self.signal.used()) {
+        match (self.search.limits.budget, self.search.signal.used()) {
             (Some(budget), Some(used)) => {
                 used + memory.longest >= budget.hard
                     || budget.flexible && self.is_enough(view, memory, budget, used)
@@ -174,7 +183,7 @@ impl<'a> Stopper<'a> {
         }
         let rate = view.playouts() as f64 / elapsed.as_secs_f64();
         let to_come = rate * (aim - used).as_secs_f64();
-        self.robust && to_come * SAFETY < first.saturating_sub(second) as f64
+        self.search.robust && to_come * SAFETY < first.saturating_sub(second) as f64
     }
 }
 
@@ -202,7 +211,7 @@ impl Control<AnyWorld> for Stopper<'_> {
         memory.last_tick = now;
         // Forgets slowly: one late minibatch warns for about ten more.
         memory.longest = memory.longest.mul_f64(0.9).max(batch);
-        if self.signal.is_over() {
+        if self.search.signal.is_over() {
             return ControlFlow::Break(());
         }
         self.look(view, &mut memory);
@@ -210,7 +219,7 @@ impl Control<AnyWorld> for Stopper<'_> {
     }
 
     fn stopped(&self) -> bool {
-        self.signal.is_over()
+        self.search.signal.is_over()
     }
 }
 

@@ -201,7 +201,9 @@ impl<'a> Worker<'a> {
         let settings = &setting.settings;
         self.session.clear();
         let world = self.session.world(&self.network, settings);
-        let world = world.ok_or_else(|| TrialError::NoSearch(setting.name.clone()))?;
+        if settings.imagines() && world.learned().is_none() {
+            return Err(TrialError::NoSearch(setting.name.clone()));
+        }
         self.session.reroot(&world, game);
         let batch = match settings.minibatch_size {
             // Not what is fastest here: other machines must find the same.
