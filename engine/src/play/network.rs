@@ -127,13 +127,14 @@ pub fn load(file: Option<&Path>) -> Result<checkpoint::Network, NetworkError> {
     }
 }
 
-/// The same fake network whatever is asked for.
+/// The same fake network whatever is asked for; asked for on the CPU, it is not on a GPU.
 #[derive(Clone)]
 pub struct Only(pub Network);
 
 impl Networks for Only {
-    fn open(&self, _file: Option<&Path>, _backend: Backend) -> Result<Network, NetworkError> {
-        Ok(self.0.clone())
+    fn open(&self, _file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
+        let network = self.0.clone();
+        Ok(Network { on_gpu: network.on_gpu && backend != Backend::Cpu, ..network })
     }
 }
 
