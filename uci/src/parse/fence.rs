@@ -153,7 +153,7 @@ mod tests {
     fn where_the_crate_answers_our_own_readers_agree() {
         let mut random = Random(11);
         let mut read = 0;
-        for turn in 0..20_000 {
+        for turn in 0..60_000 {
             let line = clean(&random.mutated()).trim().to_owned();
             let Some(theirs) = command(&line) else { continue };
             let mut notes = Vec::new();
