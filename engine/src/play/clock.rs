@@ -73,6 +73,50 @@ pub struct ClockState {
     pub moves_to_go: Option<u32>,
 }
 
+/// The share of their soft limits that recent moves used. Easy moves end early; what they leave is given to
+/// the others, or the clock would stay half full (after lc0's time manager "smooth", its `timeuse`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeUse {
+    share: f64,
+}
+
+/// What is known of the first move of a game. Guess.
+const FIRST_SHARE: f64 = 0.8;
+/// No move gets more than three times its even share because others were easy. Guess; lc0's bound is 0.34.
+const LEAST_SHARE: f64 = 0.35;
+/// Weight of one move among its predecessors. Guess: a dozen moves are remembered.
+const LEARNING: f64 = 0.08;
+
+impl Default for TimeUse {
+    fn default() -> TimeUse {
+        TimeUse { share: FIRST_SHARE }
+    }
+}
+
+impl TimeUse {
+    /// A move took `used` of its soft limit `soft`.
+    pub fn learn(&mut self, used: Duration, soft: Duration) {
+        let share = used.as_secs_f64() / soft.as_secs_f64().max(1e-6);
+        self.share += LEARNING * (share.min(1.0) - self.share);
+    }
+
+    /// The soft limit of which a usual move takes `wanted` milliseconds.
+    fn soft_for(self, wanted: i64) -> i64 {
+        (wanted as f64 / self.share.clamp(LEAST_SHARE, 1.0)) as i64
+    }
+}
+
+/// What the options and the game so far contribute to a budget.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TimeSettings {
+    /// Milliseconds that each move loses on its way to the GUI.
+    pub overhead: i64,
+    /// The GUI will let the engine ponder.
+    pub ponder: bool,
+    /// How the moves before used their time.
+    pub time_use: TimeUse,
+}
+
 /// How long one move may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -99,9 +143,10 @@ impl Budget {
         Budget { soft: time, hard: time, flexible: false }
     }
 
-    /// For a running clock. `pondering` spends a quarter more, because the opponent's time is ours too.
+    /// For a running clock. Pondering spends a quarter more, because the opponent's time is ours too.
     #[must_use]
-    pub fn from_clock(clock: ClockState, overhead: i64, pondering: bool) -> Budget {
+    pub fn from_clock(clock: ClockState, settings: TimeSettings) -> Budget {
+        let overhead = settings.overhead;
         let remaining = clock.remaining.clamp(1, LONGEST_MS);
         let increment = clock.increment.clamp(0, LONGEST_MS);
         let usable = remaining - reserve(remaining, overhead);
@@ -109,11 +154,12 @@ impl Budget {
             .moves_to_go
             .filter(|moves| *moves > 0)
             .map_or(MOVES_LEFT, |moves| i64::from(moves).min(MOVES_LEFT));
-        // The increment pays for the overhead of its move first: with 10 ms a move and 50 ms overhead
+        // Each later move brings its increment and costs its overhead. With 10 ms a move and 50 ms overhead
         // there is nothing left to spend, and the share of the clock must shrink with the clock.
-        let gain = (increment * 3 / 4).min((increment - overhead.max(0)).max(increment / 4));
-        let mut soft = usable / moves + gain;
-        if pondering {
+        let gain = (increment - overhead.max(0)).max(increment / 4);
+        let even = (usable + gain.saturating_mul(moves - 1)) / moves;
+        let mut soft = settings.time_use.soft_for(even);
+        if settings.ponder {
             soft += soft / 4;
         }
         // The last move before the control may use what is left, less a fifth for surprises; otherwise no
@@ -154,8 +200,10 @@ mod tests {
             for increment in increments {
                 for moves in [None, Some(0), Some(1), Some(2), Some(40), Some(u32::MAX)] {
                     for overhead in [0, 50, 5_000] {
-                        let budget =
-                            Budget::from_clock(clock(remaining, increment, moves), overhead, true);
+                        let state = clock(remaining, increment, moves);
+                        let settings =
+                            TimeSettings { overhead, ponder: true, ..TimeSettings::default() };
+                        let budget = Budget::from_clock(state, settings);
                         assert!(budget.soft <= budget.hard);
                         assert!(budget.soft >= Duration::from_millis(1));
                         let flag = Duration::from_millis(remaining.max(2).unsigned_abs());
@@ -174,11 +222,49 @@ mod tests {
         assert_eq!(Budget::fixed(-7, 50).hard, Duration::from_millis(1));
     }
 
+    /// The default options at the start of a game.
+    fn usual() -> TimeSettings {
+        TimeSettings { overhead: 50, ..TimeSettings::default() }
+    }
+
+    /// Milliseconds left of a clock of 10 s and 0.1 s a move after `moves` moves that each use `share` of
+    /// their soft limit, without any lag.
+    fn left_after(moves: u32, share: f64) -> i64 {
+        let (mut left, mut settings) = (10_000, usual());
+        for _ in 0..moves {
+            let budget = Budget::from_clock(clock(left, 100, None), settings);
+            let used = budget.soft.mul_f64(share);
+            settings.time_use.learn(used, budget.soft);
+            left += 100 - i64::try_from(used.as_millis()).unwrap();
+        }
+        left
+    }
+
+    #[test]
+    fn moves_that_end_early_leave_their_time_to_others() {
+        for share in [0.4, 0.6, 0.8, 1.0] {
+            let left = left_after(60, share);
+            assert!((1_500..4_000).contains(&left), "{share}: {left} ms");
+        }
+    }
+
+    #[test]
+    fn the_overhead_of_a_move_is_charged_once() {
+        let soft = |overhead, moves| {
+            let mut settings = TimeSettings { overhead, ..TimeSettings::default() };
+            settings.time_use.share = 1.0;
+            Budget::from_clock(clock(10_000, 1_000, Some(moves)), settings).soft.as_millis()
+        };
+        for moves in [10, 20, 30] {
+            assert_eq!(soft(0, moves) - soft(100, moves), 100, "{moves} moves to go");
+        }
+    }
+
     /// Plays `moves` moves, each taking its whole hard budget plus `lag`; returns the time left.
     fn worst_game(start: i64, increment: i64, lag: i64, moves: u32) -> i64 {
         let mut left = start;
         for _ in 0..moves {
-            let budget = Budget::from_clock(clock(left, increment, None), 50, false);
+            let budget = Budget::from_clock(clock(left, increment, None), usual());
             left -= i64::try_from(budget.hard.as_millis()).unwrap() + lag;
             if left < 0 {
                 return left;

@@ -5,9 +5,9 @@
 //! and whatever changes the engine ends that search first. Called by one thread; nothing here blocks
 //! longer than the end of a minibatch, except loading the network.
 
-use super::clock::{Clock, SystemClock};
+use super::clock::{Clock, SystemClock, TimeSettings};
 use super::host;
-use super::limits::{Limits, TimeSettings};
+use super::limits::Limits;
 use super::loader::NetworkLoader;
 use super::network::{self, Network, Networks};
 use super::search::{self, Job};
@@ -227,8 +227,11 @@ impl Engine {
         // A refused position is answered at once: nothing is loaded for it.
         let network = if self.game.is_ok() { self.network() } else { network::uniform() };
         let timing = self.networks.timing();
-        let time =
-            TimeSettings { overhead: self.settings.move_overhead, ponder: self.settings.ponder };
+        let time = TimeSettings {
+            overhead: self.settings.move_overhead,
+            ponder: self.settings.ponder,
+            time_use: self.session.time_use(),
+        };
         let fallback = Game::default();
         let (limits, notes) = Limits::new(go, self.game().unwrap_or(&fallback), time);
         for note in notes {

@@ -2,7 +2,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::play::clock::{Budget, ClockState};
+use crate::play::clock::{Budget, ClockState, TimeSettings};
 use shakmaty::{Color, Position};
 use uci::Go;
 
@@ -23,15 +23,6 @@ pub struct Limits {
     pub mate: Option<u32>,
     /// Time for this move.
     pub budget: Option<Budget>,
-}
-
-/// What the options contribute to a budget.
-#[derive(Clone, Copy, Debug)]
-pub struct TimeSettings {
-    /// Milliseconds.
-    pub overhead: i64,
-    /// The GUI will let the engine ponder.
-    pub ponder: bool,
 }
 
 impl Limits {
@@ -84,7 +75,7 @@ fn budget(go: &Go, mover: Color, settings: TimeSettings) -> Option<Budget> {
     let remaining = own.or(other).or(own_increment);
     let clock = remaining.map(|remaining| {
         let clock = ClockState { remaining, increment, moves_to_go: go.movestogo };
-        Budget::from_clock(clock, settings.overhead, settings.ponder)
+        Budget::from_clock(clock, settings)
     });
     let fixed = go.movetime.map(|movetime| Budget::fixed(movetime, settings.overhead));
     match (fixed, clock) {
@@ -101,10 +92,12 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const SETTINGS: TimeSettings = TimeSettings { overhead: 50, ponder: false };
+    fn settings() -> TimeSettings {
+        TimeSettings { overhead: 50, ..TimeSettings::default() }
+    }
 
     fn limits(go: Go) -> Limits {
-        Limits::new(&go, &Game::default(), SETTINGS).0
+        Limits::new(&go, &Game::default(), settings()).0
     }
 
     #[test]
@@ -154,10 +147,10 @@ mod tests {
     fn illegal_searchmoves_are_named_and_dropped() {
         let texts = ["e2e4", "e2e5", "e2e4"].map(str::to_owned).to_vec();
         let go = Go { searchmoves: texts, ..Go::default() };
-        let (limits, notes) = Limits::new(&go, &Game::default(), SETTINGS);
+        let (limits, notes) = Limits::new(&go, &Game::default(), settings());
         assert_eq!(limits.searchmoves.len(), 1);
         assert_eq!(notes.len(), 1);
         let go = Go { searchmoves: vec!["e2e5".to_owned()], ..Go::default() };
-        assert!(Limits::new(&go, &Game::default(), SETTINGS).0.searchmoves.is_empty());
+        assert!(Limits::new(&go, &Game::default(), settings()).0.searchmoves.is_empty());
     }
 }

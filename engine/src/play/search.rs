@@ -185,6 +185,11 @@ impl Job {
         let outcome = session.run(&world, &plan, &stopper);
         let taken = self.signal.since_go().saturating_sub(begun);
         session.learn_speed(outcome.snapshot.playouts, plan.threads, taken);
+        // A stop by the GUI or a pondered move says nothing about how long the move would have taken.
+        let own = !self.limits.ponder && !self.signal.is_stopped();
+        if let Some(budget) = self.limits.budget.filter(|budget| own && budget.flexible) {
+            session.learn_time_use(self.signal.since_go(), budget.soft);
+        }
         if let Some(error) = outcome.error {
             self.output.note(format_args!("the search ended early: {error}"));
         }

@@ -1,6 +1,7 @@
 //! What stays from one search to the next: the tree, whose part below the new position is kept, and what
 //! the network imagined for it.
 
+use super::clock::TimeUse;
 use super::host;
 use super::network::Network;
 use super::settings::{Search, Settings, WorldModel};
@@ -28,6 +29,8 @@ pub struct SearchSession {
     evaluator: Option<Weak<dyn Evaluator>>,
     /// Time of one evaluation in recent searches: on a busy machine more than when the network was loaded.
     evaluation_time: Duration,
+    /// How the game's moves used their time so far.
+    time_use: TimeUse,
 }
 
 /// Less memory than was asked for.
@@ -53,6 +56,7 @@ impl Default for SearchSession {
             root: None,
             evaluator: None,
             evaluation_time: Duration::ZERO,
+            time_use: TimeUse::default(),
         }
     }
 }
@@ -63,6 +67,7 @@ impl SearchSession {
         self.root = None;
         self.imagined = None;
         self.searcher.clear();
+        self.time_use = TimeUse::default();
     }
 
     /// Reserves the tree's memory. Answers what was missing, the first time it is asked for.
@@ -130,6 +135,17 @@ impl SearchSession {
                 0
             }
         }
+    }
+
+    /// How the moves since the game began used their time.
+    #[must_use]
+    pub fn time_use(&self) -> TimeUse {
+        self.time_use
+    }
+
+    /// A move took `used` of its soft limit `soft`.
+    pub fn learn_time_use(&mut self, used: Duration, soft: Duration) {
+        self.time_use.learn(used, soft);
     }
 
     /// Time of one evaluation: as measured at loading, or longer if recent searches saw it take longer.
