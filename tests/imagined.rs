@@ -103,7 +103,9 @@ fn whole_games_are_imagined_state_by_state() {
                     assert_eq!(edges.len(), moves, "seed {seed} ply {ply}");
                     assert!(!drawn_by_path || value == Wdl::DRAW);
                 }
-                (Leaf::Refused, _) => panic!("seed {seed} ply {ply}: refused"),
+                (leaf @ (Leaf::Refused | Leaf::Known(_)), _) => {
+                    panic!("seed {seed} ply {ply}: {leaf:?}")
+                }
             }
             // The second time the way is known, and an end of the path is one.
             state = before;
@@ -185,7 +187,7 @@ fn repetitions_and_fifty_moves_are_draws_in_imagination_too() {
         match world.evaluate(&[&state]).unwrap().remove(0) {
             Leaf::Over(end) => assert!(mate && end == Wdl::LOSS),
             Leaf::Open { value, .. } => assert!(!mate && value == Wdl::DRAW),
-            Leaf::Refused => panic!("refused"),
+            leaf @ (Leaf::Refused | Leaf::Known(_)) => panic!("{leaf:?}"),
         }
     }
 }

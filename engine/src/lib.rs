@@ -4,6 +4,7 @@
 //! | room | what is in it |
 //! |---|---|
 //! | [`chess`] | moves, games, endings |
+//! | [`syzygy`] | endgame tables |
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
 //! | [`uci`] | the loop between GUI and engine, the options |
@@ -21,6 +22,7 @@ pub mod measure;
 pub mod play;
 pub mod random;
 pub mod stderr_log;
+pub mod syzygy;
 pub mod uci;
 pub mod world;
 

@@ -52,6 +52,8 @@ pub struct Snapshot<A> {
     pub lines: Vec<Line<A>>,
     /// States answered [`crate::Leaf::Refused`].
     pub refused: u64,
+    /// States answered [`crate::Leaf::Known`].
+    pub known: u64,
     /// Descents that met a leaf in flight.
     pub collisions: u64,
 }
@@ -117,6 +119,7 @@ impl<'a, W: World> View<'a, W> {
             hashfull: self.tree.hashfull(),
             lines: root::lines(self.tree, self.root_policy, self.params.final_move, multipv),
             refused: self.stats.refused(),
+            known: self.stats.known(),
             collisions: self.stats.collisions(),
         }
     }

@@ -40,13 +40,18 @@ pub enum NodeState {
 }
 
 /// A result that no further search can change, for the side to move, with plies to the end of the
-/// game. `Win` and `Loss` hold a bound: the winner needs no more than that.
+/// game. `Win` and `Loss` hold a bound: the winner needs no more than that. From [`NO_MATE`] on they are
+/// plies to a [`crate::Leaf::Known`], and how far the end is nobody knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     Win(u32),
     Draw,
     Loss(u32),
 }
+
+/// More plies than any mate that a search finds. So mates are the shortest wins and the shortest losses,
+/// and what rests on both a mate and a known result is no mate.
+const NO_MATE: u32 = 1 << 10;
 
 impl Proof {
     #[inline]
@@ -61,6 +66,22 @@ impl Proof {
     /// The proof a terminal value is; a value between the three is none.
     pub fn of_end(wdl: Wdl) -> Option<Proof> {
         [Proof::Win(0), Proof::Draw, Proof::Loss(0)].into_iter().find(|p| p.wdl() == wdl)
+    }
+
+    /// The proof a known value is; a value between the three is none.
+    pub fn of_known(wdl: Wdl) -> Option<Proof> {
+        [Proof::Win(NO_MATE), Proof::Draw, Proof::Loss(NO_MATE)]
+            .into_iter()
+            .find(|p| p.wdl() == wdl)
+    }
+
+    /// Plies to mate, if it is one: positive when the side to move mates.
+    pub fn mate_plies(self) -> Option<i32> {
+        match self {
+            Proof::Win(plies) if plies < NO_MATE => Some(plies as i32),
+            Proof::Loss(plies) if plies < NO_MATE => Some(-(plies as i32)),
+            _ => None,
+        }
     }
 }
 
@@ -403,6 +424,17 @@ mod tests {
         assert!(node.prove(Proof::Win(3)));
         assert!(!node.prove(Proof::Draw));
         assert_eq!(node.meta().proof(), Some(Proof::Win(3)));
+    }
+
+    #[test]
+    fn a_known_result_is_a_proof_without_a_mate() {
+        for (wdl, mate) in [(Wdl::WIN, Some(0)), (Wdl::DRAW, None), (Wdl::LOSS, Some(0))] {
+            let (end, known) = (Proof::of_end(wdl).unwrap(), Proof::of_known(wdl).unwrap());
+            assert_eq!((end.wdl(), end.mate_plies()), (wdl, mate));
+            assert_eq!((known.wdl(), known.mate_plies()), (wdl, None));
+        }
+        assert_eq!(Proof::of_known(Wdl { win: 0.9, draw: 0.1, loss: 0.0 }), None);
+        assert_eq!(Proof::Loss(6).mate_plies(), Some(-6));
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub struct Line<A> {
     /// For the side to move at the root.
     pub value: Wdl,
     /// Proven mate: plies to mate, positive = the root's mover mates, negative = is mated. The winner
-    /// needs no more than that; a shorter one may exist.
+    /// needs no more than that; a shorter one may exist. None for a result that rests on a
+    /// [`crate::Leaf::Known`]: proven by `value` alone.
     pub mate_plies: Option<i32>,
     /// Prior of the first move after Eq. 1.
     pub prior: f32,
@@ -135,11 +136,7 @@ impl Candidate {
 
     /// Mate in plies: positive when the mover mates.
     pub fn mate_plies(&self) -> Option<i32> {
-        match self.proof? {
-            Proof::Win(plies) => Some(plies as i32),
-            Proof::Draw => None,
-            Proof::Loss(plies) => Some(-(plies as i32)),
-        }
+        self.proof?.mate_plies()
     }
 
     /// The final-move rule as an order, best first. Proven wins lead, the shortest foremost; proven

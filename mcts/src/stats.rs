@@ -36,6 +36,8 @@ pub struct BatchStats {
     deepest: u64,
     /// Leaves answered [`crate::world::Leaf::Refused`].
     pub refused: u64,
+    /// Leaves answered [`crate::world::Leaf::Known`].
+    pub known: u64,
     /// Descents that met a leaf in flight.
     pub collisions: u64,
 }
@@ -77,6 +79,7 @@ pub struct RunStats {
     plies: AtomicU64,
     deepest: AtomicU64,
     refused: AtomicU64,
+    known: AtomicU64,
     collisions: AtomicU64,
 }
 
@@ -96,6 +99,7 @@ impl RunStats {
             plies: zero(),
             deepest: zero(),
             refused: zero(),
+            known: zero(),
             collisions: zero(),
         }
     }
@@ -125,6 +129,7 @@ impl RunStats {
         self.plies.fetch_add(batch.plies, Relaxed);
         self.deepest.fetch_max(batch.deepest, Relaxed);
         self.refused.fetch_add(batch.refused, Relaxed);
+        self.known.fetch_add(batch.known, Relaxed);
         self.collisions.fetch_add(batch.collisions, Relaxed);
     }
 
@@ -136,6 +141,11 @@ impl RunStats {
     /// Leaves refused.
     pub fn refused(&self) -> u64 {
         self.refused.load(Relaxed)
+    }
+
+    /// Leaves whose result was known.
+    pub fn known(&self) -> u64 {
+        self.known.load(Relaxed)
     }
 
     /// Descents that met a leaf in flight.

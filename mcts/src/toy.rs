@@ -48,7 +48,7 @@ pub fn hashed_leaf(key: u64, actions: impl IntoIterator<Item = u16>) -> Leaf<u16
 pub fn minimax<W: World>(world: &W, state: &W::State) -> (Wdl, u32) {
     let edges = match world.evaluate(&[state]).ok().and_then(|mut leaves| leaves.pop()) {
         Some(Leaf::Open { edges, .. }) => edges,
-        Some(Leaf::Over(end)) => return (end, 0),
+        Some(Leaf::Over(end) | Leaf::Known(end)) => return (end, 0),
         Some(Leaf::Refused) | None => return (Wdl::DRAW, 0),
     };
     let results = edges.iter().map(|edge| {

@@ -56,7 +56,8 @@ pub struct Worker<'a, W: World> {
 #[derive(Clone, Copy)]
 enum Evaluated {
     Open(Wdl),
-    Over(Wdl),
+    /// With a proof, if the value is one.
+    Terminal(Wdl, Option<Proof>),
     Refused,
 }
 
@@ -244,7 +245,11 @@ impl<'a, W: World> Worker<'a, W> {
                     });
                     Evaluated::Open(value)
                 }
-                CheckedLeaf::Over(value) => Evaluated::Over(value),
+                CheckedLeaf::Over(value) => Evaluated::Terminal(value, Proof::of_end(value)),
+                CheckedLeaf::Known(value) => {
+                    self.stats.known += 1;
+                    Evaluated::Terminal(value, Proof::of_known(value))
+                }
                 CheckedLeaf::Refused => {
                     node.publish(claimed.with_state(NodeState::Refused));
                     Evaluated::Refused
@@ -264,11 +269,10 @@ impl<'a, W: World> Worker<'a, W> {
                 Evaluated::Open(value) => {
                     Playout { path, value, counts }.back_up(tree, &mut self.buffer);
                 }
-                Evaluated::Over(value) => {
+                Evaluated::Terminal(value, proof) => {
                     // Sums first: whoever sees Terminal reads its value off them.
                     Playout { path, value, counts }.back_up(tree, &mut self.buffer);
                     let node = tree.node(slot.end());
-                    let proof = Proof::of_end(value);
                     node.publish(node.meta().with_state(NodeState::Terminal).with_proof(proof));
                     backup::propagate(tree, path);
                 }
@@ -312,6 +316,7 @@ impl<'a, W: World> Worker<'a, W> {
 enum CheckedLeaf<'a, A> {
     Open(Wdl, &'a [RankedEdge<A>]),
     Over(Wdl),
+    Known(Wdl),
     Refused,
 }
 
@@ -323,6 +328,7 @@ impl<'a, A: Copy> CheckedLeaf<'a, A> {
                 .rank(edges, params)
                 .map_or(CheckedLeaf::Refused, |edges| CheckedLeaf::Open(*value, edges)),
             Leaf::Over(value) if finite(value) => CheckedLeaf::Over(*value),
+            Leaf::Known(value) if finite(value) => CheckedLeaf::Known(*value),
             _ => CheckedLeaf::Refused,
         }
     }

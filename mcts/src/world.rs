@@ -82,6 +82,9 @@ pub enum Leaf<A> {
     },
     /// The game is over in this state whatever the path (mate, stalemate): kept as terminal.
     Over(Wdl),
+    /// The game goes on, but its result is certain whatever the path (an endgame table has it): kept as
+    /// terminal. A win or a loss, here or further up the tree, is proven, but no mate is counted.
+    Known(Wdl),
     /// The model's answer was no state at all: value minus infinity, never chosen again
     /// (paper 000, section 3.1).
     Refused,

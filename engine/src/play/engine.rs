@@ -17,6 +17,7 @@ use super::signal::Signal;
 use crate::chess::game::{Game, GameError};
 use crate::measure::perft;
 use crate::random::SplitMix64;
+use crate::syzygy::Tables;
 use crate::uci::options::{self, Effect, Shown};
 use crate::uci::output::Output;
 use shakmaty::Chess;
@@ -81,6 +82,8 @@ pub struct Engine {
     /// What the last `position` made; why, if that was refused.
     game: Result<Game, GameError>,
     networks: NetworkLoader,
+    /// Endgame tables; None if there are none.
+    tables: Option<Tables>,
     /// Empty while a search runs: its thread has it.
     session: SearchSession,
     running: Option<Running>,
@@ -107,6 +110,7 @@ impl Engine {
             debug: false,
             game: Ok(Game::default()),
             networks,
+            tables: None,
             session: SearchSession::default(),
             running: None,
             random: seeded(0),
@@ -154,6 +158,10 @@ impl Engine {
             Effect::NewTree => self.session.clear(),
             Effect::Forget => self.forget(),
             Effect::Reseed => self.random = seeded(settings.seed),
+            Effect::FindTables => {
+                self.session.clear();
+                self.find_tables();
+            }
             Effect::OpenLog => {
                 if let Err(why) = self.output.log_to(&settings.log_file) {
                     let file = &settings.log_file;
@@ -169,6 +177,21 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Finds the endgame tables that the options ask for, and says in one line how many there are, or what
+    /// is wrong with them.
+    fn find_tables(&mut self) {
+        self.tables = None;
+        if self.settings.syzygy_path.is_empty() {
+            return;
+        }
+        let tables = Tables::find(&self.settings.syzygy_path);
+        match tables.news() {
+            Some(trouble) => self.output.note(format_args!("{tables}; {trouble}")),
+            None => self.output.note(&tables),
+        }
+        self.tables = Some(tables);
     }
 
     /// Forgets the game and what was searched.
@@ -244,6 +267,10 @@ impl Engine {
             settings: self.settings.clone(),
             network,
             timing,
+            tables: self
+                .tables
+                .as_ref()
+                .and_then(|tables| tables.up_to(self.settings.syzygy_probe_limit)),
             session: std::mem::take(&mut self.session),
             signal: signal.clone(),
             output: self.output.clone(),

@@ -129,6 +129,7 @@ impl Question<'_> {
             hashfull: 0,
             lines: moves.into_iter().map(|candidate| candidate.line).collect(),
             refused: 0,
+            known: 0,
             collisions: 0,
         })
     }
@@ -195,6 +196,7 @@ impl Question<'_> {
             let (value, mate) = match leaf {
                 Leaf::Open { value, .. } => (value.flip(), false),
                 Leaf::Over(end) => (end.flip(), end == Wdl::LOSS),
+                Leaf::Known(value) => (value.flip(), false),
                 Leaf::Refused => continue,
             };
             let mut candidate = Candidate::new(action, value.q(), value, 0.0);

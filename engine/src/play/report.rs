@@ -5,6 +5,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
 use mcts::{Line, Snapshot, Wdl};
 
@@ -23,12 +24,31 @@ pub struct Reporter {
     mode: CastlingMode,
     show_wdl: bool,
     multipv: usize,
+    /// What endgame tables say the root is worth.
+    known: Option<Wdl>,
+    /// Positions looked up for the root; None without tables.
+    root_hits: Option<u64>,
 }
 
 impl Reporter {
     #[must_use]
     pub fn new(game: &Game, multipv: usize, show_wdl: bool) -> Reporter {
-        Reporter { root: State::root(game), mode: game.mode(), show_wdl, multipv }
+        Reporter {
+            root: State::root(game),
+            mode: game.mode(),
+            show_wdl,
+            multipv,
+            known: None,
+            root_hits: None,
+        }
+    }
+
+    /// The same for a search with endgame tables, which may know the root: then what they say is the score,
+    /// but for a proven mate.
+    #[must_use]
+    pub fn with_tables(self, root: Option<&RootTables>) -> Reporter {
+        let known = root.and_then(|root| root.value);
+        Reporter { known, root_hits: Some(root.map_or(0, |root| root.hits)), ..self }
     }
 
     /// How many lines a snapshot needs.
@@ -43,15 +63,17 @@ impl Reporter {
         let time = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let lines = snapshot.lines.iter().take(self.multipv).enumerate();
         lines
-            .map(|(index, line)| Info {
+            .map(|(index, line)| (index, line, self.known.unwrap_or(line.value)))
+            .map(|(index, line, value)| Info {
                 depth: Some(snapshot.depth.max(1)),
                 seldepth: Some(snapshot.seldepth.max(snapshot.depth).max(1)),
                 multipv: (self.multipv > 1).then(|| u32::try_from(index + 1).unwrap_or(u32::MAX)),
-                score: Some(line.mate_plies.map_or_else(|| centipawns(line.value.q()), mate)),
-                wdl: self.show_wdl.then(|| permille(line.value)),
+                score: Some(line.mate_plies.map_or_else(|| centipawns(value.q()), mate)),
+                wdl: self.show_wdl.then(|| permille(value)),
                 nodes: Some(snapshot.playouts),
                 nps: Some(per_second(snapshot.playouts, elapsed)),
                 hashfull: Some(snapshot.hashfull.min(1000)),
+                tbhits: self.root_hits.map(|hits| hits + snapshot.known),
                 time_ms: Some(time),
                 pv: self.variation(&line.moves),
                 ..Info::default()

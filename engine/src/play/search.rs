@@ -18,6 +18,8 @@ use super::temperature;
 use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
+use crate::syzygy::Tables;
+use crate::syzygy::root::RootTables;
 use crate::uci::output::Output;
 use crate::world::rules::State;
 use mcts::{FinalMove, Line, Snapshot, Wdl};
@@ -38,6 +40,8 @@ pub struct Job {
     pub network: Network,
     /// As measured when the network was loaded.
     pub timing: EvalTiming,
+    /// Endgame tables, if there are any.
+    pub tables: Option<Tables>,
     /// What earlier searches left.
     pub session: SearchSession,
     /// Stop, ponderhit, the clock.
@@ -74,6 +78,9 @@ pub fn run(mut job: Job) -> SearchSession {
             job.answer_without_search()
         }
     };
+    if let Some(trouble) = job.tables.as_ref().and_then(Tables::news) {
+        job.output.note(trouble);
+    }
     job.signal.wait();
     job.output.line(job.best_move(answer));
     session
@@ -93,8 +100,13 @@ impl Job {
             self.output.line(report::no_moves(game.position()));
             return Answer::default();
         }
+        let known = self.tables.as_ref().and_then(|tables| RootTables::new(tables, game, &allowed));
+        let allowed = known.as_ref().map_or(allowed, |known| known.moves.clone());
         let lines = self.settings.multipv.min(allowed.len());
-        let reporter = Reporter::new(game, lines, self.settings.shows_wdl());
+        let mut reporter = Reporter::new(game, lines, self.settings.shows_wdl());
+        if self.tables.is_some() {
+            reporter = reporter.with_tables(known.as_ref());
+        }
         let head = match self.settings.search {
             Search::Mcts if self.limits.nodes == Some(1) => Some(Head::Prior),
             Search::Mcts | Search::Rollout => None,
@@ -104,7 +116,7 @@ impl Job {
         };
         let found = match head {
             Some(head) => self.ask_head(game, head, &allowed),
-            None => self.search_tree(game, session, &reporter),
+            None => self.search_tree(game, session, &reporter, &allowed),
         };
         let found = found.unwrap_or_else(Found::nothing);
         self.report(game, &allowed, &reporter, found)
@@ -146,12 +158,13 @@ impl Job {
         game: &Game,
         session: &mut SearchSession,
         reporter: &Reporter,
+        allowed: &[Action],
     ) -> Option<Found> {
         let settings = &self.settings;
         if let Some(shortage) = session.reserve(settings.hash_mb) {
             self.output.note(shortage);
         }
-        let world = session.world(&self.network, settings);
+        let world = session.world(&self.network, settings).with_tables(self.tables.clone());
         if settings.imagines() && world.learned().is_none() {
             self.output.note(format_args!(
                 "{} imagines no positions; searching by the rules",
@@ -169,7 +182,7 @@ impl Job {
         };
         let plan = Plan {
             params: search_params(settings, batch_within(&self.limits, preferred, evaluation)),
-            searchmoves: &self.limits.searchmoves,
+            searchmoves: allowed,
             // A GPU wants its next batch gathered while it computes one.
             threads: host::threads(settings.threads).max(self.network.evaluator.in_flight()),
             playouts: self.limits.nodes,
@@ -205,13 +218,14 @@ impl Job {
     }
 
     /// The random choice among the first moves of a game, where the options ask for it: by visits, as
-    /// AlphaZero's. A proven mate is not left to chance, nor is running into one.
+    /// AlphaZero's. A proven win is not left to chance, nor is a proven loss chosen.
     fn draw_by_visits(&self, game: &Game, lines: &[Line<Action>]) -> Option<Action> {
         let temperature = temperature::temperature(&self.settings, game.position())?;
-        if lines.first()?.mate_plies.is_some() {
+        let decided = |line: &Line<Action>| [Wdl::WIN, Wdl::LOSS].contains(&line.value);
+        if decided(lines.first()?) {
             return None;
         }
-        let open: Vec<_> = lines.iter().filter(|line| line.mate_plies.is_none()).collect();
+        let open: Vec<_> = lines.iter().filter(|line| !decided(line)).collect();
         let logits: Vec<f32> = open.iter().map(|line| (line.visits as f32).ln()).collect();
         let line = open.get(temperature::draw(&logits, temperature, self.seed)?)?;
         line.moves.first().copied()
@@ -288,6 +302,7 @@ impl Found {
             hashfull: 0,
             lines: Vec::new(),
             refused: 0,
+            known: 0,
             collisions: 0,
         };
         Found { snapshot, answer: Answer::default() }

@@ -113,6 +113,10 @@ pub struct Settings {
     pub temperature_moves: u32,
     /// 0 = another one each time.
     pub seed: u64,
+    /// Folders of endgame tables; empty = none.
+    pub syzygy_path: String,
+    /// Most men of a position that is looked up; 0 = none is.
+    pub syzygy_probe_limit: usize,
     /// Empty = no log file.
     pub log_file: String,
 }
@@ -166,6 +170,8 @@ impl Default for Settings {
             temperature: 0.0,
             temperature_moves: 5,
             seed: 0,
+            syzygy_path: String::new(),
+            syzygy_probe_limit: 7,
             log_file: String::new(),
         }
     }

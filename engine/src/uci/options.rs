@@ -56,6 +56,8 @@ pub enum Effect {
     Forget,
     /// Starts the random numbers anew.
     Reseed,
+    /// Looks for endgame tables, and drops the search tree.
+    FindTables,
     /// Opens or closes the log file.
     OpenLog,
     /// Says so if the machine has fewer cores.

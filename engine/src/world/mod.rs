@@ -6,6 +6,7 @@ pub mod rules;
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::syzygy::Tables;
 pub use learned::LearnedWorld;
 use mcts::{Leaf, Wdl, World};
 use nn::EvalError;
@@ -88,6 +89,15 @@ impl AnyWorld {
         match self {
             AnyWorld::Rules(world) => world,
             AnyWorld::Learned(world) => world.rules(),
+        }
+    }
+
+    /// The same with endgame tables below the root. What a network imagines they have no say in.
+    #[must_use]
+    pub fn with_tables(self, tables: Option<Tables>) -> AnyWorld {
+        match self {
+            AnyWorld::Rules(world) => AnyWorld::Rules(world.with_tables(tables)),
+            AnyWorld::Learned(_) => self,
         }
     }
 

@@ -1,11 +1,13 @@
 //! Chess by its rules, evaluated by a network: the world of the ordinary search.
 //!
 //! A state carries the keys of its past, so a repetition is seen on the path where it happens and is
-//! never stored in the tree. Mate, stalemate and dead positions are seen without asking the network.
+//! never stored in the tree. Mate, stalemate and dead positions are seen without asking the network, and so
+//! is what endgame tables have.
 
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
+use crate::syzygy::Tables;
 use mcts::{Edge, Leaf, Wdl, World};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::zobrist::Zobrist64;
@@ -165,6 +167,7 @@ pub struct RulesWorld {
     /// Share of the state-value head in the value backed up, against the action values.
     state_share: f32,
     leaf_action_value: LeafActionValue,
+    tables: Option<Tables>,
 }
 
 impl RulesWorld {
@@ -176,7 +179,23 @@ impl RulesWorld {
             scoring,
             state_share: state_share.clamp(0.0, 1.0),
             leaf_action_value: LeafActionValue::Best,
+            tables: None,
         }
+    }
+
+    /// The same with endgame tables.
+    #[must_use]
+    pub fn with_tables(self, tables: Option<Tables>) -> RulesWorld {
+        RulesWorld { tables, ..self }
+    }
+
+    /// What the endgame tables know of a state below the root. Only just after a capture or a pawn move: the
+    /// result hangs on no past then, neither on repetitions nor on the fifty-move rule.
+    fn known(&self, state: &State) -> Option<Wdl> {
+        let tables = self.tables.as_ref()?;
+        let position = &state.position;
+        let fresh = position.halfmoves() == 0 && !state.path.is_empty();
+        if fresh && tables.covers(position) { tables.wdl(position) } else { None }
     }
 
     /// The same with another action value backed up.
@@ -274,8 +293,11 @@ impl World for RulesWorld {
                     Some(Leaf::Over(Wdl::DRAW))
                 }
                 _ => {
-                    open.push((position, legal));
-                    None
+                    let known = self.known(state).map(Leaf::Known);
+                    if known.is_none() {
+                        open.push((position, legal));
+                    }
+                    known
                 }
             });
         }

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{
-    FinalMove, Fpu, VirtualValue,
+    FinalMove, Fpu, Leaf, VirtualValue, Wdl,
     node::{NodeState, Proof},
-    toy::{Board, Nim, TicTacToe, minimax},
+    toy::{Board, Broken, Nim, TicTacToe, minimax},
 };
 
 /// Checks every proof in the tree against full search.
@@ -59,6 +59,47 @@ fn nim_is_solved_and_every_proof_is_true() {
             assert!(check_proofs(&Nim, &searcher) > 1);
         }
     }
+}
+
+/// Nim with a table of the results from three stones on.
+struct TabledNim;
+
+impl World for TabledNim {
+    type State = [u8; 3];
+    type Action = u16;
+    type Error = Broken;
+
+    fn step(&self, heaps: &mut [u8; 3], action: u16) -> Option<Wdl> {
+        Nim.step(heaps, action)
+    }
+
+    fn evaluate(&self, leaves: &[&[u8; 3]]) -> Result<Vec<Leaf<u16>>, Broken> {
+        let mut answers = Nim.evaluate(leaves)?;
+        for (leaf, heaps) in answers.iter_mut().zip(leaves) {
+            if (1..=3).contains(&heaps.iter().sum::<u8>()) {
+                *leaf = Leaf::Known(minimax(&Nim, heaps).0);
+            }
+        }
+        Ok(answers)
+    }
+}
+
+#[test]
+fn a_known_result_is_proven_and_no_mate_is_claimed() {
+    for heaps in [[1, 2, 3], [1, 2, 2], [2, 3, 1], [3, 1, 0]] {
+        for threads in [1, 4] {
+            let (_, outcome) = search(&TabledNim, heaps, Params::default(), threads, 20_000);
+            let line = &outcome.snapshot.lines[0];
+            assert_eq!((line.value, line.mate_plies), (minimax(&Nim, &heaps).0, None), "{heaps:?}");
+            assert!(outcome.snapshot.known > 0);
+        }
+    }
+    // One move ends the game; each other leads to a position that the table knows to be lost.
+    let (_, outcome) = search(&TabledNim, [4, 0, 0], Params::default(), 1, 2000);
+    let [mate, others @ ..] = &outcome.snapshot.lines[..] else { panic!("no line") };
+    assert_eq!((mate.value, mate.mate_plies), (Wdl::WIN, Some(1)));
+    assert!(others.iter().all(|line| (line.value, line.mate_plies) == (Wdl::LOSS, None)));
+    assert_eq!((others.len() as u64, outcome.snapshot.known), (3, 3));
 }
 
 #[test]

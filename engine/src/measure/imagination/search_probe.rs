@@ -57,7 +57,7 @@ impl ProbedWorld {
             look.state = is_true(position, truth);
             let (legal, end) = match leaf {
                 Leaf::Open { edges, .. } => (edges.iter().map(|e| e.action).collect(), None),
-                Leaf::Over(end) => (Vec::new(), Some(*end)),
+                Leaf::Over(end) | Leaf::Known(end) => (Vec::new(), Some(*end)),
                 Leaf::Refused => (Vec::new(), None),
             };
             look.judge_moves(legal, truth);

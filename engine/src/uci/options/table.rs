@@ -105,6 +105,18 @@ pub static EVERYDAY: &[Entry] = &[
         help: "Seed of the moves drawn by `Temperature`: setting it again repeats them; 0 draws others each time.",
     },
     Entry {
+        name: "SyzygyPath",
+        kind: text!(syzygy_path),
+        effect: Effect::FindTables,
+        help: "Folders of Syzygy endgame tables, divided by `;` (or, not on Windows, by `:`).",
+    },
+    Entry {
+        name: "SyzygyProbeLimit",
+        kind: spin!(syzygy_probe_limit: usize, 0 to 7),
+        effect: Effect::NewTree,
+        help: "Most men on the board, kings included, for which the endgame tables are asked.",
+    },
+    Entry {
         name: "UCI_Chess960",
         kind: check!(chess960),
         effect: Effect::None,

@@ -37,7 +37,10 @@ fn every_option_writes_the_field_it_reads_and_no_other() {
     for entry in table(Shown::All) {
         let value = match entry.kind {
             Kind::Check { get, .. } => (!get(&Settings::default())).to_string(),
-            Kind::Spin { max, .. } => max.to_string(),
+            Kind::Spin { min, max, get, .. } => {
+                let at_most = get(&Settings::default()) == u64::from(max);
+                if at_most { min } else { max }.to_string()
+            }
             Kind::Real { max, .. } => max.to_string(),
             Kind::Combo { names, .. } => names().last().unwrap().to_string(),
             Kind::Text { .. } => "something".to_owned(),

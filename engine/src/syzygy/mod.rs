@@ -1,0 +1,166 @@
+//! Endgame tables after Ronald de Man: the result of every position with few men, and how far the next
+//! capture or pawn move is. The files are read by the crate `shakmaty-syzygy`.
+//!
+//! [`root`] chooses among the moves of a game; the search asks [`Tables::wdl`] below the root. A folder or
+//! table that is missing, damaged or unreadable is told of once, and play goes on without it.
+
+pub mod root;
+
+use mcts::Wdl;
+use shakmaty::{Chess, Position};
+use shakmaty_syzygy::{Dtz, MaybeRounded, Metric, ProbeError, SyzygyError, Tablebase};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// The tables of some folders. Clones share the files.
+#[derive(Clone)]
+pub struct Tables {
+    files: Arc<Files>,
+    /// Positions with more men are not looked up.
+    most_men: usize,
+}
+
+struct Files {
+    base: Tablebase<Chess>,
+    count: usize,
+    /// The first thing that went wrong.
+    trouble: OnceLock<String>,
+    told: AtomicBool,
+}
+
+impl Tables {
+    /// Finds the tables in the folders of `path`, which are divided by `;` or by what divides the system's
+    /// search path. Files are opened when they are needed.
+    #[must_use]
+    pub fn find(path: &str) -> Tables {
+        let mut files = Files {
+            base: Tablebase::new(),
+            count: 0,
+            trouble: OnceLock::new(),
+            told: AtomicBool::new(false),
+        };
+        let folders = path.split(';').flat_map(std::env::split_paths);
+        for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
+            files.add_folder(&folder);
+        }
+        let most_men = files.base.max_pieces();
+        Tables { files: Arc::new(files), most_men }
+    }
+
+    /// The same for positions of at most so many men. None if no table has so few.
+    #[must_use]
+    pub fn up_to(&self, men: usize) -> Option<Tables> {
+        let most_men = self.most_men.min(men);
+        (most_men > 0).then(|| Tables { files: self.files.clone(), most_men })
+    }
+
+    /// What has gone wrong, the first time that somebody asks.
+    #[must_use]
+    pub fn news(&self) -> Option<&str> {
+        let trouble = self.files.trouble.get()?;
+        // Relaxed: nothing hangs on it but who tells.
+        (!self.files.told.swap(true, Ordering::Relaxed)).then_some(trouble)
+    }
+
+    /// Whether tables may have a position: few men, and nobody may castle.
+    #[must_use]
+    pub fn covers(&self, position: &Chess) -> bool {
+        position.board().occupied().count() <= self.most_men && position.castles().is_empty()
+    }
+
+    /// The result for the side to move just after a capture or a pawn move. A win or a loss that the
+    /// fifty-move rule turns into a draw is one. None if no table tells.
+    #[must_use]
+    pub fn wdl(&self, position: &Chess) -> Option<Wdl> {
+        self.raw_wdl(position).map(|wdl| match wdl {
+            shakmaty_syzygy::Wdl::Win => Wdl::WIN,
+            shakmaty_syzygy::Wdl::Loss => Wdl::LOSS,
+            _ => Wdl::DRAW,
+        })
+    }
+
+    /// As in the table.
+    fn raw_wdl(&self, position: &Chess) -> Option<shakmaty_syzygy::Wdl> {
+        self.files.look(|base| base.probe_wdl_after_zeroing(position))
+    }
+
+    /// Plies to the next capture or pawn move, negative for the side that loses.
+    fn dtz(&self, position: &Chess) -> Option<MaybeRounded<Dtz>> {
+        self.files.look(|base| base.probe_dtz(position))
+    }
+}
+
+impl fmt::Display for Tables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.files.count {
+            0 => f.write_str("no Syzygy tables found"),
+            count => write!(f, "{count} Syzygy tables found, for up to {} men", self.most_men),
+        }
+    }
+}
+
+impl Files {
+    /// One file at a time: a bad one must not hide those behind it.
+    fn add_folder(&mut self, folder: &Path) {
+        let entries = match folder.read_dir() {
+            Ok(entries) => entries,
+            Err(why) => return self.complain(format_args!("{}: {why}", folder.display())),
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            match self.base.add_file(&path) {
+                Ok(()) => self.count += 1,
+                // No table by its name.
+                Err(why) if why.kind() == std::io::ErrorKind::InvalidInput => {}
+                Err(why) => self.complain(format_args!("{}: {why}", path.display())),
+            }
+        }
+    }
+
+    /// Looks something up. A table that is not what it should be may make the reader panic.
+    fn look<T>(
+        &self,
+        probe: impl FnOnce(&Tablebase<Chess>) -> Result<T, SyzygyError>,
+    ) -> Option<T> {
+        match catch_unwind(AssertUnwindSafe(|| probe(&self.base))) {
+            Ok(Ok(found)) => return Some(found),
+            Ok(Err(why)) => self.complain(Trouble(&why)),
+            Err(_) => self.complain("a table is damaged"),
+        }
+        None
+    }
+
+    fn complain(&self, trouble: impl fmt::Display) {
+        self.trouble.get_or_init(|| format!("Syzygy: {trouble}"));
+    }
+}
+
+/// An error in words for a user, without the places in code that led to it.
+struct Trouble<'a>(&'a SyzygyError);
+
+impl fmt::Display for Trouble<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = |metric: &Metric| match metric {
+            Metric::Wdl => "rtbw",
+            Metric::Dtz => "rtbz",
+        };
+        match self.0 {
+            SyzygyError::MissingTable { metric, material } => {
+                write!(f, "{material}.{} is missing", kind(metric))
+            }
+            SyzygyError::ProbeFailed { metric, material, error } => {
+                write!(f, "{material}.{} ", kind(metric))?;
+                match &**error {
+                    ProbeError::Read { error } => write!(f, "cannot be read: {error}"),
+                    ProbeError::Magic { .. } => f.write_str("is no table"),
+                    ProbeError::CorruptedTable { .. } => f.write_str("is damaged"),
+                }
+            }
+            other => other.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The moves of a game that keep what the tables say it is worth, by the fifty-move rule with the game's
+//! own clock. A won game moves on: of the winning moves, those nearest to the next capture, pawn move or mate
+//! (as lc0's `SyzygyFastPlay`). Among the moves left the search decides.
+
+use super::Tables;
+use crate::chess::action::Action;
+use crate::chess::ending::Ending;
+use crate::chess::game::Game;
+use mcts::Wdl;
+use shakmaty::Position;
+use shakmaty_syzygy::{Dtz, MaybeRounded};
+use std::cmp::Reverse;
+
+/// What the tables say about a game's last position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RootTables {
+    /// The moves to choose from.
+    pub moves: Vec<Action>,
+    /// The result for the side to move; None if it hangs on a ply that the tables have rounded away, or if
+    /// there is no table to tell how near the fifty-move rule comes.
+    pub value: Option<Wdl>,
+    /// Positions looked up.
+    pub hits: u64,
+}
+
+/// What a move is worth, worst first. Plies are those of the fifty-move counter when the next capture or
+/// pawn move is made, as far as both sides hasten it or put it off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Lost. Plies are 0 while the rule is far, so that the search chooses how to resist.
+    Loss(u32),
+    /// Lost, but the rule comes first.
+    Saved(u32),
+    Draw,
+    /// Won, but the rule comes first: the opponent may still go wrong.
+    Frustrated(Reverse<u32>),
+    /// Won, with the plies to the next capture or pawn move.
+    Win(Reverse<u32>),
+    Mate,
+}
+
+/// The fifty-move rule, in plies.
+const RULE: u32 = 100;
+
+impl Rank {
+    /// Of a move that is no capture and no pawn's, `dtz` being the mover's before it, `clock` plies after
+    /// the last one. A rounded value may be a ply short.
+    fn of_quiet(dtz: MaybeRounded<Dtz>, clock: u32) -> Rank {
+        let rounded = matches!(dtz, MaybeRounded::Rounded(_));
+        let plies = dtz.ignore_rounding().0.unsigned_abs();
+        let counter = plies.saturating_add(clock);
+        // From zero on, the tables themselves have reckoned with the rule.
+        let surely_in_time = counter + u32::from(rounded && clock > 0) <= RULE;
+        match dtz.signum() {
+            1 if surely_in_time => Rank::Win(Reverse(plies)),
+            1 => Rank::Frustrated(Reverse(counter)),
+            -1 if 2 * plies + clock < RULE => Rank::Loss(0),
+            -1 if counter <= RULE => Rank::Loss(counter),
+            -1 => Rank::Saved(counter),
+            _ => Rank::Draw,
+        }
+    }
+
+    /// Of a move after which, with the clock at zero, the *opponent* has this result.
+    fn of_opponents(wdl: shakmaty_syzygy::Wdl) -> Rank {
+        match wdl {
+            shakmaty_syzygy::Wdl::Win => Rank::Loss(0),
+            shakmaty_syzygy::Wdl::CursedWin => Rank::Saved(0),
+            shakmaty_syzygy::Wdl::Draw => Rank::Draw,
+            shakmaty_syzygy::Wdl::BlessedLoss => Rank::Frustrated(Reverse(1)),
+            shakmaty_syzygy::Wdl::Loss => Rank::Win(Reverse(1)),
+        }
+    }
+
+    fn value(self) -> Option<Wdl> {
+        match self {
+            Rank::Mate | Rank::Win(_) => Some(Wdl::WIN),
+            // A ply may have been rounded away.
+            Rank::Frustrated(Reverse(RULE)) | Rank::Loss(RULE) => None,
+            Rank::Frustrated(_) | Rank::Draw | Rank::Saved(_) => Some(Wdl::DRAW),
+            Rank::Loss(_) => Some(Wdl::LOSS),
+        }
+    }
+}
+
+/// How closely a move is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// By the distance to the next capture or pawn move.
+    Distance,
+    /// By the result alone, where the tables for distances are missing: as if the clock stood at zero.
+    Result,
+}
+
+impl RootTables {
+    /// Of the moves `allowed`, those that keep the result. None if the tables do not have the position, or
+    /// fail for one of the moves.
+    #[must_use]
+    pub fn new(tables: &Tables, game: &Game, allowed: &[Action]) -> Option<RootTables> {
+        if !tables.covers(game.position()) {
+            return None;
+        }
+        let ranks = |look| -> Option<Vec<Rank>> {
+            allowed.iter().map(|action| rank(tables, game, *action, look)).collect()
+        };
+        let (ranks, look) = match ranks(Look::Distance) {
+            Some(ranks) => (ranks, Look::Distance),
+            None => (ranks(Look::Result)?, Look::Result),
+        };
+        let best = ranks.iter().copied().max()?;
+        let kept = allowed.iter().zip(&ranks).filter(|(_, rank)| **rank == best);
+        let certain = look == Look::Distance
+            || matches!(best, Rank::Mate | Rank::Draw)
+            || game.position().halfmoves() == 0;
+        Some(RootTables {
+            moves: kept.map(|(action, _)| *action).collect(),
+            value: best.value().filter(|_| certain),
+            hits: allowed.len() as u64,
+        })
+    }
+}
+
+/// What a legal move is worth. None if a table fails.
+fn rank(tables: &Tables, game: &Game, action: Action, look: Look) -> Option<Rank> {
+    let clock = game.position().halfmoves();
+    let mut after = game.clone();
+    after.play(action).ok()?;
+    match after.ending() {
+        Some(Ending::Checkmate { .. }) => return Some(Rank::Mate),
+        Some(_) => return Some(Rank::Draw),
+        None => {}
+    }
+    let position = after.position();
+    if look == Look::Result || position.halfmoves() == 0 {
+        return tables.raw_wdl(position).map(Rank::of_opponents);
+    }
+    let dtz = tables.dtz(position)?;
+    Some(Rank::of_quiet((-dtz).add_plies_saturating(1), clock))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn precise(dtz: i32, clock: u32) -> Rank {
+        Rank::of_quiet(MaybeRounded::Precise(Dtz(dtz)), clock)
+    }
+
+    fn rounded(dtz: i32, clock: u32) -> Rank {
+        Rank::of_quiet(MaybeRounded::Rounded(Dtz(dtz)), clock)
+    }
+
+    #[test]
+    fn a_win_counts_if_the_rule_leaves_time_for_it() {
+        assert_eq!(precise(60, 40).value(), Some(Wdl::WIN), "the capture is made on the last ply");
+        assert_eq!(precise(60, 41).value(), Some(Wdl::DRAW));
+        assert_eq!(rounded(60, 40).value(), None, "60 or 61 plies");
+        assert_eq!(rounded(60, 39).value(), Some(Wdl::WIN));
+        assert_eq!(rounded(100, 0).value(), Some(Wdl::WIN), "tables begin at zero");
+        assert_eq!(precise(102, 0).value(), Some(Wdl::DRAW), "a cursed win");
+    }
+
+    #[test]
+    fn a_loss_counts_if_the_rule_does_not_save_it() {
+        assert_eq!(precise(-60, 40).value(), None, "60 or 61 plies: the tables may have rounded");
+        assert_eq!(precise(-60, 39).value(), Some(Wdl::LOSS));
+        assert_eq!(precise(-60, 41).value(), Some(Wdl::DRAW));
+        assert_eq!(precise(-102, 0).value(), Some(Wdl::DRAW), "a blessed loss");
+        assert_eq!((precise(-20, 10), precise(-30, 10)), (Rank::Loss(0), Rank::Loss(0)));
+        assert!(precise(-30, 60) > precise(-20, 60), "the rule is near: longer is better");
+    }
+
+    #[test]
+    fn ranks_go_from_lost_to_mate() {
+        let order = [
+            precise(-10, 0),
+            precise(-30, 60),
+            precise(-50, 60),
+            precise(0, 60),
+            precise(70, 60),
+            precise(50, 60),
+            precise(40, 60),
+            precise(2, 60),
+            Rank::of_opponents(shakmaty_syzygy::Wdl::Loss),
+            Rank::Mate,
+        ];
+        assert!(
+            order.is_sorted() && order.iter().collect::<Vec<_>>().windows(2).all(|p| p[0] != p[1])
+        );
+    }
+}

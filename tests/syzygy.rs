@@ -1,0 +1,312 @@
+//! Endgame tables in play: what they know, that the engine obeys them, and that bad files cost nothing.
+//! The tables are in `syzygy/`.
+
+use engine::chess::game::Game;
+use engine::syzygy::Tables;
+use engine::syzygy::root::RootTables;
+use mavka_tests::{Dice, Session, matches, setup};
+use mcts::Wdl;
+use nn::evaluator::fake::{Hashed, Perfect};
+use shakmaty::{Chess, Color, Position};
+use shakmaty_syzygy::Tablebase;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("syzygy")
+}
+
+fn tables() -> Tables {
+    Tables::find(folder().to_str().unwrap())
+}
+
+fn game(fen: &str) -> Game {
+    Game::from_fen(fen, false).unwrap()
+}
+
+fn root(game: &Game) -> RootTables {
+    RootTables::new(&tables(), game, &game.legal_actions()).unwrap()
+}
+
+/// Plies to the next capture, pawn move or mate, by the crate itself.
+fn distance(position: &Chess) -> i32 {
+    let mut base = Tablebase::new();
+    base.add_directory(folder()).unwrap();
+    base.probe_dtz(position).unwrap().ignore_rounding().0
+}
+
+/// White's king and rook, Black's king, White to move and win.
+fn random_rook_ending(dice: &mut Dice) -> Game {
+    loop {
+        let mut board = ['.'; 64];
+        for man in ['K', 'R', 'k'] {
+            board[dice.below(64)] = man;
+        }
+        let ranks = board.chunks(8).map(|rank| rank.iter().collect::<String>().replace('.', "1"));
+        let fen = format!("{} w - - 0 1", ranks.collect::<Vec<_>>().join("/"));
+        if let Ok(game) = Game::from_fen(&fen, false)
+            && game.position().board().occupied().count() == 3
+            && distance(game.position()) > 0
+        {
+            return game;
+        }
+    }
+}
+
+#[test]
+fn three_men_are_known() {
+    let tables = tables();
+    for (fen, wdl) in [
+        // Who has the opposition decides.
+        ("8/4k3/8/4K3/4P3/8/8/8 w - - 0 1", Wdl::DRAW),
+        ("8/4k3/8/4K3/4P3/8/8/8 b - - 0 1", Wdl::LOSS),
+        // In the square of the pawn or out of it.
+        ("8/8/8/8/k6P/8/8/1K6 b - - 0 1", Wdl::LOSS),
+        ("8/8/8/8/2k4P/8/8/1K6 b - - 0 1", Wdl::DRAW),
+        ("8/8/8/3k4/8/8/8/KQ6 w - - 0 1", Wdl::WIN),
+        ("8/8/8/3k4/8/8/8/KQ6 b - - 0 1", Wdl::LOSS),
+        // The queen hangs.
+        ("8/8/8/8/8/8/1k6/1Q5K b - - 0 1", Wdl::DRAW),
+        ("8/8/8/3k4/8/8/8/KB6 w - - 0 1", Wdl::DRAW),
+    ] {
+        assert_eq!(tables.wdl(game(fen).position()), Some(wdl), "{fen}");
+    }
+    assert!(!tables.covers(Game::default().position()), "more men than any table has");
+    let castling = game("4k3/8/8/8/8/8/8/4K2R w K - 0 1");
+    assert!(!tables.covers(castling.position()), "tables know no castling");
+    assert!(
+        tables
+            .up_to(2)
+            .is_some_and(|few| !few.covers(game("8/8/8/3k4/8/8/8/KQ6 w - - 0 1").position()))
+    );
+    assert!(tables.up_to(0).is_none());
+    assert_eq!(tables.news(), None);
+}
+
+#[test]
+fn the_root_keeps_the_moves_that_keep_the_result() {
+    let names = |game: &Game| -> Vec<String> {
+        let mut names: Vec<_> = root(game).moves.iter().map(|action| game.uci(*action)).collect();
+        names.sort();
+        names
+    };
+    // Only one move keeps the pawn.
+    let pawn = game("4k3/8/5K2/2P5/8/8/8/8 w - - 0 1");
+    assert_eq!((names(&pawn), root(&pawn).value), (vec!["f6e6".to_owned()], Some(Wdl::WIN)));
+    // Two promotions mate, and a move of the king wins more slowly.
+    let mate = game("k7/2P5/1K6/8/8/8/8/8 w - - 0 1");
+    assert_eq!(names(&mate), ["c7c8q", "c7c8r"]);
+    // Taking the rook draws, all else loses.
+    let saved = game("8/8/8/8/8/5k2/4R3/7K b - - 0 1");
+    assert_eq!((names(&saved), root(&saved).value), (vec!["f3e2".to_owned()], Some(Wdl::DRAW)));
+    // What the GUI left out does not come back.
+    let queen = game("8/8/8/3k4/8/8/8/KQ6 w - - 0 1");
+    let bad = [engine::Action::from_uci("b1a2", queen.position()).unwrap()];
+    assert!(RootTables::new(&tables(), &queen, &bad).is_some_and(|root| root.moves == bad));
+}
+
+#[test]
+fn the_fifty_move_rule_is_kept_in_sight() {
+    let mut dice = Dice(1);
+    for _ in 0..40 {
+        let won = random_rook_ending(&mut dice);
+        let distance = distance(won.position());
+        let at = |clock: i32| {
+            let fen = won.fen();
+            let board = fen.split(' ').next().unwrap();
+            root(&game(&format!("{board} w - - {clock} 100")))
+        };
+        assert_eq!(at(99 - distance).value, Some(Wdl::WIN), "{} {distance}", won.fen());
+        assert_eq!(at(102 - distance).value, Some(Wdl::DRAW), "{} {distance}", won.fen());
+        assert_eq!(at(0).hits, won.legal_actions().len() as u64);
+    }
+    // A third occurrence draws, however won the game is.
+    let mut shuffled = game("8/8/8/3k4/8/8/8/KQ6 w - - 0 1");
+    for text in ["b1a2", "d5d6", "a2b1", "d6d5"].iter().cycle().take(7) {
+        shuffled.play_uci(text).unwrap();
+    }
+    let back = engine::Action::from_uci("d6d5", shuffled.position()).unwrap();
+    let forced = RootTables::new(&tables(), &shuffled, &[back]).unwrap();
+    assert_eq!(forced.value, Some(Wdl::DRAW));
+    assert_eq!(root(&shuffled).moves, [back], "for the side that loses it is the best");
+}
+
+/// Plays the game out; the engine has both sides. Answers the plies it took to mate.
+fn convert(session: &mut Session, mut game: Game, go: &str) -> usize {
+    let start = game.fen();
+    let mut moves = String::new();
+    let mut last = i32::MAX;
+    while game.ending().is_none() {
+        if game.position().turn() == Color::White {
+            let now = distance(game.position());
+            assert!(now < last, "{start} moves{moves}: {last}, then {now}");
+            last = now;
+        }
+        session.send(&format!("position fen {start} moves{moves}"));
+        session.send(go);
+        let answer = session.expect("bestmove *");
+        let best = answer.split(' ').nth(1).unwrap();
+        game.play_uci(best).unwrap();
+        moves = format!("{moves} {best}");
+    }
+    assert!(game.position().is_checkmate(), "{start} moves{moves}");
+    game.actions().len()
+}
+
+#[test]
+fn a_won_game_is_won_with_and_without_search() {
+    let mut dice = Dice(7);
+    let mut session = Session::start(setup(Hashed::default()));
+    session.send(&format!("setoption name SyzygyPath value {}", folder().display()));
+    for search in ["mcts", "policy", "action-value", "state-value"] {
+        session.send(&format!("setoption name Search value {search}"));
+        let start = random_rook_ending(&mut dice);
+        let least = distance(start.position()) as usize;
+        let plies = convert(&mut session, start, "go nodes 20");
+        assert!(plies <= least + 1, "{search}: {plies} plies for {least}");
+    }
+    session.send("setoption name Search value mcts");
+    for pawn in ["8/4k3/8/4K3/4P3/8/8/8 b - - 0 1", "8/8/8/8/k6P/8/8/1K6 w - - 0 1"] {
+        let mut game = game(pawn);
+        for _ in 0..200 {
+            if game.ending().is_some() {
+                break;
+            }
+            session.send(&format!("position fen {}", game.fen()));
+            session.send("go nodes 20");
+            let answer = session.expect("bestmove *");
+            game.play_uci(answer.split(' ').nth(1).unwrap()).unwrap();
+        }
+        assert!(game.position().is_checkmate(), "{pawn}: {}", game.fen());
+    }
+    session.finish();
+}
+
+/// The number after `word` in the last `info` line before the answer.
+fn last_number(record: &[String], word: &str) -> Option<u64> {
+    let info =
+        record.iter().rev().find(|line| line.starts_with("< info ") && line.contains(" pv "));
+    let mut words = info?.split(' ').skip_while(|found| *found != word);
+    words.nth(1)?.parse().ok()
+}
+
+fn tbhits(fen: &str, options: &[&str]) -> Option<u64> {
+    let mut session = Session::start(setup(Perfect(Hashed::default())));
+    session.send(&format!("setoption name SyzygyPath value {}", folder().display()));
+    options.iter().for_each(|option| session.send(option));
+    session.send(&format!("position fen {fen}"));
+    session.send("go nodes 300");
+    session.expect("bestmove *");
+    last_number(&session.finish(), "tbhits")
+}
+
+#[test]
+fn hits_are_counted_at_the_root_and_below() {
+    let (four, three) = ("8/8/4k3/8/3r4/8/2K5/3R4 w - - 0 1", "8/8/8/3k4/8/8/8/KQ6 w - - 0 1");
+    assert!(tbhits(four, &[]).is_some_and(|hits| hits > 0), "by captures");
+    assert!(tbhits(four, &["setoption name Threads value 2"]).is_some_and(|hits| hits > 0));
+    let moves = game(three).legal_actions().len() as u64;
+    assert!(tbhits(three, &[]).is_some_and(|hits| hits >= moves));
+    assert_eq!(tbhits(Game::default().fen().as_str(), &[]), Some(0), "too many men");
+    assert_eq!(tbhits(four, &["setoption name SyzygyProbeLimit value 0"]), None, "no tables");
+    assert_eq!(tbhits(four, &["setoption name SyzygyProbeLimit value 2"]), Some(0));
+    let learned = ["setoption name WorldModel value learned"];
+    assert_eq!(tbhits(four, &learned), Some(0), "no tables in the imagination");
+    assert_eq!(tbhits(three, &learned), Some(moves), "but at the root");
+}
+
+/// A folder of its own with the tables, removed in the end.
+struct Copy(PathBuf);
+
+impl Copy {
+    fn new(name: &str) -> Copy {
+        let path = std::env::temp_dir().join(format!("mavka-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        for entry in fs::read_dir(folder()).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), path.join(entry.file_name())).unwrap();
+        }
+        Copy(path)
+    }
+
+    fn change(&self, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
+        let path = self.0.join(file);
+        let mut bytes = fs::read(&path).unwrap();
+        change(&mut bytes);
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn bad_tables_are_told_of_once_and_the_game_goes_on() {
+    type Damage = fn(&Copy);
+    let damages: [(&str, Damage); 6] = [
+        ("KRvK.rtbw is missing", |copy| fs::remove_file(copy.0.join("KRvK.rtbw")).unwrap()),
+        ("KRvK.rtbz is missing", |copy| fs::remove_file(copy.0.join("KRvK.rtbz")).unwrap()),
+        ("KRvK.rtbw is no table", |copy| copy.change("KRvK.rtbw", |bytes| bytes[0] ^= 1)),
+        ("KRvK.rtbz is damaged", |copy| copy.change("KRvK.rtbz", |bytes| bytes.truncate(80))),
+        ("KRvK.rtbw: unexpected file size", |copy| {
+            copy.change("KRvK.rtbw", |bytes| bytes.truncate(100))
+        }),
+        ("KRvK.rtbw: unexpected file size", |copy| copy.change("KRvK.rtbw", Vec::clear)),
+    ];
+    for (place, (said, damage)) in damages.into_iter().enumerate() {
+        let copy = Copy::new(&format!("syzygy-{place}"));
+        damage(&copy);
+        let mut session = Session::start(setup(Hashed::default()));
+        session.send(&format!("setoption name SyzygyPath value {}", copy.0.display()));
+        // With the rook, without it, and with four men: none of it is in danger.
+        for fen in [
+            "8/8/8/8/3k4/8/1K6/2R5 w - - 0 1",
+            "8/8/8/8/3k4/8/1K6/2R5 w - - 4 3",
+            "8/8/8/3k4/8/8/8/KQ6 w - - 0 1",
+            "8/8/8/8/3k4/8/1r6/K1R5 w - - 0 1",
+        ] {
+            session.send(&format!("position fen {fen}"));
+            session.send("go nodes 100");
+            session.expect("bestmove *");
+        }
+        let record = session.finish();
+        let told: Vec<_> =
+            record.iter().filter(|line| matches(&format!("*Syzygy: *{said}*"), line)).collect();
+        assert_eq!(told.len(), 1, "{said}: {record:#?}");
+        let notes = record.iter().filter(|line| line.contains("info string")).count();
+        assert!(notes <= 2, "{record:#?}");
+    }
+}
+
+#[test]
+fn no_byte_of_a_table_can_break_the_engine() {
+    let mut dice = Dice(3);
+    let positions: Vec<Game> = (0..20).map(|_| random_rook_ending(&mut dice)).collect();
+    let copy = Copy::new("syzygy-bytes");
+    let whole = ["KRvK.rtbw", "KRvK.rtbz"].map(|name| (name, fs::read(copy.0.join(name)).unwrap()));
+    for _ in 0..150 {
+        let (name, bytes) = dice.pick(&whole);
+        let mut bytes = bytes.clone();
+        // The header says how all the rest is read.
+        let reach = if dice.below(2) == 0 { 96 } else { bytes.len() };
+        for _ in 0..=dice.below(4) {
+            let at = dice.below(reach.min(bytes.len()));
+            bytes[at] = dice.roll() as u8;
+        }
+        fs::write(copy.0.join(name), &bytes).unwrap();
+        let tables = Tables::find(copy.0.to_str().unwrap());
+        for game in &positions {
+            let _ = tables.wdl(game.position());
+            let root = RootTables::new(&tables, game, &game.legal_actions());
+            assert!(root.is_none_or(|root| !root.moves.is_empty()));
+        }
+        fs::write(
+            copy.0.join(name),
+            whole.iter().find(|(one, _)| one == name).map(|(_, whole)| whole).unwrap(),
+        )
+        .unwrap();
+    }
+}
