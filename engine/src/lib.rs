@@ -10,16 +10,20 @@
 //! | [`uci`] | the loop between GUI and engine, the options |
 //! | [`measure`] | speeds, signatures, puzzles, accuracy, imagination |
 //! | [`league`] | matches between UCI engines |
+//! | [`analyse`] | whole games with scores, better lines and glyphs |
 //! | [`command`] | the command line; nothing imports it |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod analyse;
 pub mod chess;
 pub mod command;
+pub mod interrupt;
 pub mod league;
 pub mod measure;
 pub mod play;
+pub mod progress;
 pub mod random;
 pub mod stderr_log;
 pub mod syzygy;

@@ -5,12 +5,13 @@
 //! list of legal moves: a code is trusted to have come from such a list.
 
 use nn::encode::MoveCode;
+use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, CastlingSide, Chess, Move, Position, Role, Square};
 use std::fmt;
 
 /// Origin (6 bits), target (6 bits), promotion (3 bits: 0 none, then knight, bishop, rook, queen).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Action(u16);
 
 impl Action {

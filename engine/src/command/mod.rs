@@ -2,6 +2,7 @@
 //! the work is done in other rooms, and none of them imports this one.
 
 pub mod accuracy;
+pub mod analyse;
 pub mod bench;
 pub mod data;
 pub mod eval;
@@ -36,6 +37,8 @@ pub struct Cli {
 enum Command {
     /// Speak UCI on standard input and output (what a GUI wants; the default)
     Uci(uci::Uci),
+    /// Annotate games: scores, better lines, glyphs
+    Analyse(Box<analyse::Analyse>),
     /// Search fixed positions and print a deterministic signature and the speed
     Bench(bench::Bench),
     /// Measure evaluations per second against this machine's matrix-product peak
@@ -73,6 +76,7 @@ impl Cli {
         crate::stderr_log::start();
         let done = match self.command.unwrap_or(Command::Uci(uci::Uci::default())) {
             Command::Uci(uci) => uci.run(),
+            Command::Analyse(analyse) => analyse.run(),
             Command::Bench(bench) => bench.run(),
             Command::Evalbench(bench) => bench.run(),
             Command::Treebench(bench) => bench.run(),

@@ -9,8 +9,9 @@ use crate::league::rules::{DrawRule, ResignRule, Rules};
 use crate::league::runner::Report;
 use crate::league::{Fault, Limit, Match, Opening, Patience, Player, Process, Seat};
 use crate::league::{csv, openings};
+use crate::progress::progress;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use shakmaty::ByColor;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -198,7 +199,8 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
 
     let mut games = args.pgn.as_deref().map(append).transpose()?;
     let date = pgn::today();
-    let bar = progress(plan.games as u64);
+    let bar = progress(plan.games);
+    bar.enable_steady_tick(Duration::from_secs(1));
     let mut trouble = None;
     let end = plan.run(start, |report| {
         show(&bar, &names, &report);
@@ -294,16 +296,6 @@ fn names(sides: &[Side; 2], own: [&str; 2]) -> [String; 2] {
     } else {
         [first, second]
     }
-}
-
-fn progress(games: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(games), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}, {eta} left]");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_secs(1));
-    bar
 }
 
 fn show(bar: &ProgressBar, names: &[String; 2], report: &Report<'_>) {

@@ -7,9 +7,10 @@ mod plot;
 mod puzzles;
 mod table;
 
-use super::puzzles::open::{open, progress};
+use super::puzzles::open::open;
 use crate::measure::MeasureError;
 use crate::measure::puzzles::score::Comparison;
+use crate::progress::progress;
 use nn::assess::assess;
 use nn::data::boards::{random_actions, random_boards, unlabelled};
 use nn::data::{Ask, Example, HeldOut, MixConfig, Variant};

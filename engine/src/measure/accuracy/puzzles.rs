@@ -1,13 +1,13 @@
 //! Puzzles without search: what one head of the network alone makes of them, and whether the network
 //! knows the rules there.
 
-use super::super::puzzles::open::progress;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::measure::puzzles::score::Comparison;
 use crate::measure::puzzles::{Puzzle, Score, Task, solve_all};
 use crate::play::head_player::{Head, Question};
 use crate::play::settings::Settings;
+use crate::progress::progress;
 use crate::world::rules::State;
 use nn::data::Example;
 use nn::data::boards::{unlabelled, unlabelled_action};

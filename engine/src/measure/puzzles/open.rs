@@ -1,9 +1,8 @@
-//! The puzzles of a file that a measurement tries, and the bar that shows how far it is.
+//! The puzzles of a file that a measurement tries.
 
 use super::read::Skipped;
 use super::{Puzzle, read, spread};
 use crate::measure::MeasureError;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
 use std::path::Path;
 
@@ -24,14 +23,4 @@ pub(crate) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, Mea
         return Err(MeasureError::Refused(format!("{}: no puzzles", file.display())));
     }
     Ok(collection.puzzles)
-}
-
-/// A bar on stderr.
-pub(crate) fn progress(things: usize) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(things as u64), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}, {eta} left]");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
 }

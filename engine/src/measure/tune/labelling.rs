@@ -5,8 +5,8 @@
 use super::label::{Effort, LabelError, Task};
 use super::labels::{self, LabelledPosition, LabelsError, Recipe};
 use crate::league::{Patience, Player, Process};
-use crate::measure::puzzles::open::progress;
 use crate::measure::puzzles::spread;
+use crate::progress::progress;
 use crate::random::SplitMix64;
 use crossbeam::channel::{bounded, unbounded};
 use nn::data::{DataError, HeldOut, MixConfig};

@@ -1,0 +1,110 @@
+//! How accurately the two sides played, in percent, by the formulas of lichess
+//! (<https://lichess.org/page/accuracy>; `lila`, `modules/analyse/src/main/AccuracyPercent.scala`).
+//!
+//! Of a move: an exponential of the win probability it lost. Of a game: half the mean of its moves' accuracies,
+//! weighted by how much was at stake around them, half their harmonic mean, which bad moves pull down.
+
+use shakmaty::{ByColor, Color};
+
+/// One move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MoveLoss {
+    /// Who made it.
+    pub color: Color,
+    /// Win probability lost, 0 to 1.
+    pub loss: f32,
+}
+
+/// Accuracy of a move that lost this much win probability (0 to 1), in percent.
+#[must_use]
+pub fn of_move(loss: f32) -> f64 {
+    if loss <= 0.0 {
+        return 100.0;
+    }
+    let points = 100.0 * f64::from(loss);
+    let raw =
+        103.166_810_071_164_9 * (-0.043_544_153_867_539_51 * points).exp() - 3.166_924_740_191_411;
+    // The point is lichess's bonus for the analysis's own uncertainty.
+    (raw + 1.0).clamp(0.0, 100.0)
+}
+
+/// Accuracy of both sides in percent; None for one that made no move. `wins` are White's win probabilities
+/// before the first of `moves` and after each of them.
+#[must_use]
+pub fn of_game(wins: &[f32], moves: &[MoveLoss]) -> ByColor<Option<f64>> {
+    let weights = weights(wins, moves.len());
+    ByColor::new_with(|color| {
+        let own: Vec<(f64, f64)> = moves
+            .iter()
+            .zip(&weights)
+            .filter(|(made, _)| made.color == color)
+            .map(|(made, weight)| (of_move(made.loss), *weight))
+            .collect();
+        if own.is_empty() {
+            return None;
+        }
+        let total: f64 = own.iter().map(|(_, weight)| weight).sum();
+        let weighted = own.iter().map(|(accuracy, weight)| accuracy * weight).sum::<f64>() / total;
+        let inverse: f64 = own.iter().map(|(accuracy, _)| 1.0 / accuracy.max(1.0)).sum();
+        Some((weighted + own.len() as f64 / inverse) / 2.0)
+    })
+}
+
+/// One weight for each move: the standard deviation of the win percentages in a window around it.
+fn weights(wins: &[f32], moves: usize) -> Vec<f64> {
+    let percent: Vec<f64> = wins.iter().map(|win| 100.0 * f64::from(*win)).collect();
+    let size = (moves / 10).clamp(2, 8);
+    if percent.len() < size {
+        return vec![1.0; moves];
+    }
+    // The first moves share the first window, so that there is one for each.
+    let early = std::iter::repeat_n(&percent[..size], size - 2);
+    let deviations = early.chain(percent.windows(size)).map(deviation);
+    deviations.map(|deviation| deviation.clamp(0.5, 12.0)).collect()
+}
+
+fn deviation(numbers: &[f64]) -> f64 {
+    let count = numbers.len() as f64;
+    let mean = numbers.iter().sum::<f64>() / count;
+    (numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(a: f64, b: f64) {
+        assert!((a - b).abs() < 5e-3, "{a} is not {b}");
+    }
+
+    #[test]
+    fn moves_by_hand() {
+        // 103.1668 e^(-0.435442) - 2.1669 = 64.580, and so on with a calculator.
+        let cases = [(0.0, 100.0), (0.01, 96.604), (0.1, 64.580), (0.3, 25.772), (1.0, 0.0)];
+        for (loss, accuracy) in cases {
+            near(of_move(loss), accuracy);
+        }
+        assert_eq!(of_move(-0.2), 100.0);
+    }
+
+    #[test]
+    fn a_short_game_by_hand() {
+        // White's win percentages 50, 50, 50, 40: the last move loses 10 points.
+        let made = |color, loss| MoveLoss { color, loss };
+        let moves = [made(Color::White, 0.0), made(Color::Black, 0.0), made(Color::White, 0.1)];
+        // Windows of two: deviations 0, 5 and 10, of which the first counts as 0.5.
+        let found = of_game(&[0.5, 0.5, 0.5, 0.4], &moves);
+        // Deviations 0.5, 0.5, 5: (100·0.5 + 64.580·5) / 5.5 = 67.800; harmonic 2 / (1/100 + 1/64.580) = 78.478.
+        near(found.white.unwrap(), (67.800 + 78.478) / 2.0);
+        near(found.black.unwrap(), 100.0);
+        assert_eq!(of_game(&[0.5], &[]).white, None);
+    }
+
+    #[test]
+    fn every_move_has_its_window() {
+        for moves in 1..200 {
+            let wins: Vec<f32> = (0..=moves).map(|ply| (ply % 7) as f32 / 7.0).collect();
+            assert_eq!(weights(&wins, moves).len(), moves);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What was searched so far, in a file beside the output: one line for each position, written as soon as it
+//! is known, so that a kill costs one search at most. The next run takes it from there.
+//!
+//! The first line says which engine, network and settings the rest is from. A last line that was cut is
+//! dropped; a file that is no such journal is never written to.
+
+use super::found::Found;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Of the file's format.
+const VERSION: u32 = 1;
+
+/// What makes one search another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The engine's version.
+    pub engine: String,
+    /// The network.
+    pub network: String,
+    /// Limits and options of the search, as text.
+    pub search: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    #[serde(rename = "mavka analyse journal")]
+    version: u32,
+    #[serde(flatten)]
+    origin: Origin,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    /// See [`super::found::identity`].
+    position: u64,
+    found: Found,
+}
+
+/// The positions known, and the file that remembers them.
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    known: HashMap<u64, Found>,
+}
+
+/// Why there is no journal.
+#[derive(Debug)]
+pub enum JournalError {
+    /// The file cannot be read or written.
+    File(PathBuf, io::Error),
+    /// It is something else.
+    NoJournal(PathBuf),
+    /// It is of another search.
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// Its origin.
+        found: Box<Origin>,
+        /// Ours.
+        wanted: Box<Origin>,
+    },
+}
+
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JournalError::File(path, why) => write!(f, "{}: {why}", path.display()),
+            JournalError::NoJournal(path) => {
+                write!(f, "{} is no journal of an analysis; choose another --out", path.display())
+            }
+            JournalError::Other { path, found, wanted } => {
+                let pairs = [
+                    ("engine", &found.engine, &wanted.engine),
+                    ("network", &found.network, &wanted.network),
+                    ("settings", &found.search, &wanted.search),
+                ];
+                write!(f, "{} is of another analysis", path.display())?;
+                for (name, theirs, ours) in pairs.iter().filter(|(_, theirs, ours)| theirs != ours)
+                {
+                    write!(f, " ({name} `{theirs}`, now `{ours}`)")?;
+                }
+                f.write_str("; delete it to begin anew, or choose another --out")
+            }
+        }
+    }
+}
+
+impl std::error::Error for JournalError {}
+
+impl Journal {
+    /// Opens the journal at `path`, or begins one.
+    ///
+    /// # Errors
+    /// The file cannot be used, or is of something else.
+    pub fn open(path: &Path, origin: &Origin) -> Result<Journal, JournalError> {
+        let failed = |why| JournalError::File(path.to_owned(), why);
+        let text = match fs::read_to_string(path) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => String::new(),
+            text => text.map_err(failed)?,
+        };
+        let (known, whole) = read(path, &text, origin)?;
+        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(failed)?;
+        file.set_len(whole as u64).map_err(failed)?;
+        if whole == 0 {
+            let header = Header { version: VERSION, origin: origin.clone() };
+            write_line(&mut file, &header).map_err(failed)?;
+        }
+        Ok(Journal { path: path.to_owned(), file, known })
+    }
+
+    /// What is known of a position.
+    #[must_use]
+    pub fn get(&self, position: u64) -> Option<&Found> {
+        self.known.get(&position)
+    }
+
+    /// Remembers a position.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add(&mut self, position: u64, found: Found) -> Result<(), JournalError> {
+        let entry = Entry { position, found };
+        write_line(&mut self.file, &entry)
+            .map_err(|why| JournalError::File(self.path.clone(), why))?;
+        self.known.insert(position, entry.found);
+        Ok(())
+    }
+
+    /// Deletes the file: the analysis is complete.
+    ///
+    /// # Errors
+    /// The system does not.
+    pub fn delete(self) -> Result<(), JournalError> {
+        drop(self.file);
+        fs::remove_file(&self.path).map_err(|why| JournalError::File(self.path, why))
+    }
+}
+
+/// The positions in a journal's text, and how many of its bytes are whole lines.
+fn read(
+    path: &Path,
+    text: &str,
+    origin: &Origin,
+) -> Result<(HashMap<u64, Found>, usize), JournalError> {
+    let mut known = HashMap::new();
+    let mut whole = 0;
+    for line in text.split_inclusive('\n').take_while(|line| line.ends_with('\n')) {
+        if whole == 0 {
+            let header = serde_json::from_str::<Header>(line)
+                .ok()
+                .filter(|header| header.version == VERSION)
+                .ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
+            if header.origin != *origin {
+                return Err(JournalError::Other {
+                    path: path.to_owned(),
+                    found: Box::new(header.origin),
+                    wanted: Box::new(origin.clone()),
+                });
+            }
+        } else {
+            // Whatever follows a damaged line is searched again.
+            let Ok(entry) = serde_json::from_str::<Entry>(line) else { break };
+            known.insert(entry.position, entry.found);
+        }
+        whole += line.len();
+    }
+    // A header cut short is ours; anything else is somebody's file.
+    let cut_header =
+        whole == 0 && "{\"mavka analyse journal\":".starts_with(text.get(..25).unwrap_or(text));
+    if whole == 0 && !text.is_empty() && !cut_header {
+        return Err(JournalError::NoJournal(path.to_owned()));
+    }
+    Ok((known, whole))
+}
+
+/// One call of `write`, so that a kill leaves whole lines but the last.
+fn write_line(file: &mut File, value: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_string(value)?;
+    line.push('\n');
+    file.write_all(line.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::found::Choice;
+    use super::*;
+    use crate::chess::action::Action;
+
+    fn found(value: f32) -> Found {
+        let line = vec![Action::from(796), Action::from(3364)];
+        let choice = Choice { line, visits: 12, value, mate: Some(-4) };
+        Found { choices: vec![choice], policy: vec![(Action::from(796), 0.1)], playouts: 13 }
+    }
+
+    fn origin() -> Origin {
+        let (engine, network) = ("0.1".to_owned(), "hashed".to_owned());
+        Origin { engine, network, search: "nodes 100".to_owned() }
+    }
+
+    fn path(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("mavka-journal-{name}-{}", std::process::id()))
+    }
+
+    #[test]
+    fn a_journal_cut_anywhere_loses_at_most_one_position() {
+        let path = path("cut");
+        let _ = fs::remove_file(&path);
+        let values = [0.1, 1.0 / 3.0, f32::MIN_POSITIVE, 0.999_999_94];
+        let mut journal = Journal::open(&path, &origin()).unwrap();
+        for (place, value) in values.into_iter().enumerate() {
+            journal.add(place as u64, found(value)).unwrap();
+        }
+        drop(journal);
+        let text = fs::read(&path).unwrap();
+        for length in 0..=text.len() {
+            fs::write(&path, &text[..length]).unwrap();
+            let lines = text[..length].iter().filter(|byte| **byte == b'\n').count();
+            let mut journal = Journal::open(&path, &origin()).unwrap();
+            assert_eq!(journal.known.len(), lines.saturating_sub(1), "cut at {length}");
+            for (place, value) in values.into_iter().enumerate().take(journal.known.len()) {
+                assert_eq!(journal.get(place as u64), Some(&found(value)));
+            }
+            journal.add(9, found(0.5)).unwrap();
+            drop(journal);
+            assert_eq!(Journal::open(&path, &origin()).unwrap().get(9), Some(&found(0.5)));
+        }
+        fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn other_files_are_left_alone() {
+        let path = path("other");
+        let other = Origin { search: "nodes 200".to_owned(), ..origin() };
+        for text in ["1. e4 e5 *", "{}\n", "1. e4 e5 *\n"] {
+            fs::write(&path, text).unwrap();
+            let opened = Journal::open(&path, &origin());
+            assert!(matches!(opened, Err(JournalError::NoJournal(_))), "{text}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        fs::remove_file(&path).unwrap();
+        drop(Journal::open(&path, &other).unwrap());
+        let why = Journal::open(&path, &origin()).err().unwrap().to_string();
+        assert!(why.contains("`nodes 200`, now `nodes 100`") && !why.contains("network"), "{why}");
+        Journal::open(&path, &other).unwrap().delete().unwrap();
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,207 @@
+//! How good a played move was: what it lost against the best alternative, and the glyph for that.
+//!
+//! The thresholds are those of lichess (`lila`, `modules/tree/src/main/Advice.scala`,
+//! `winningChanceJudgements`: 0.1, 0.2 and 0.3 of winning chances in [-1, 1], which are 5, 10 and 15 points of
+//! win probability). Where lichess has a table for mates, here a mate is simply certainty. Lichess has no
+//! `!`; here it is for the only move that holds, where the network at first sight expected another one.
+
+use super::found::{Choice, Found};
+use crate::chess::action::Action;
+
+/// Loss of win probability from which a move is `?!`.
+pub const INACCURACY: f32 = 0.05;
+/// From which it is `?`.
+pub const MISTAKE: f32 = 0.10;
+/// From which it is `??`.
+pub const BLUNDER: f32 = 0.15;
+/// From which the better line is worth showing. Guess: two searches of the same move differ by about that.
+pub const BETTER: f32 = 0.01;
+/// Share of a search's playouts that an alternative needs, so that its value is more than a first
+/// impression. Guess.
+const LOOKED_AT: f32 = 0.05;
+
+/// A sign behind a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Glyph {
+    /// `!`
+    Good,
+    /// `?!`
+    Inaccuracy,
+    /// `?`
+    Mistake,
+    /// `??`
+    Blunder,
+}
+
+impl Glyph {
+    /// For a loss of win probability.
+    #[must_use]
+    pub fn of_loss(loss: f32) -> Option<Glyph> {
+        let steps =
+            [(BLUNDER, Glyph::Blunder), (MISTAKE, Glyph::Mistake), (INACCURACY, Glyph::Inaccuracy)];
+        steps.into_iter().find(|(threshold, _)| loss >= *threshold).map(|(_, glyph)| glyph)
+    }
+
+    /// The numeric annotation glyph of the PGN standard (section 10).
+    #[must_use]
+    pub fn nag(self) -> u8 {
+        match self {
+            Glyph::Good => 1,
+            Glyph::Mistake => 2,
+            Glyph::Blunder => 4,
+            Glyph::Inaccuracy => 6,
+        }
+    }
+
+    /// As it is written behind a move.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Glyph::Good => "!",
+            Glyph::Inaccuracy => "?!",
+            Glyph::Mistake => "?",
+            Glyph::Blunder => "??",
+        }
+    }
+
+    /// In a word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Glyph::Good => "Only move",
+            Glyph::Inaccuracy => "Inaccuracy",
+            Glyph::Mistake => "Mistake",
+            Glyph::Blunder => "Blunder",
+        }
+    }
+}
+
+/// What is to be said of a played move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The mover's win probability with best play.
+    pub best: f32,
+    /// And after the move.
+    pub after: f32,
+    /// None for an ordinary move.
+    pub glyph: Option<Glyph>,
+    /// Places of the better moves among the search's choices, best first; empty where there was none.
+    pub better: Vec<usize>,
+}
+
+impl Judgement {
+    /// Judges `played`, after which the mover's win probability is `after`. `lines` is how many better
+    /// moves to name.
+    #[must_use]
+    pub fn new(before: &Found, played: Action, after: f32, lines: usize) -> Judgement {
+        let others = || {
+            let places = before.choices.iter().enumerate();
+            places.filter(|(_, choice)| choice.action() != Some(played))
+        };
+        // The move that the search would have played needs no more proof; others do.
+        let proven = |choice: &Choice| {
+            choice.visits as f32 >= LOOKED_AT * before.playouts as f32 || choice.mate.is_some()
+        };
+        let known: Vec<(usize, &Choice)> =
+            others().filter(|(place, choice)| *place == 0 || proven(choice)).collect();
+        let best = known.iter().map(|(_, choice)| choice.win()).fold(after, f32::max);
+        let loss = best - after;
+        let best_played = before.best().and_then(Choice::action) == Some(played);
+        let alone = others().all(|(_, choice)| after - choice.win() >= MISTAKE);
+        let expected = before.policy.first().is_some_and(|(action, _)| *action == played);
+        let glyph = if best_played && alone && !expected && before.choices.len() > 1 {
+            Some(Glyph::Good)
+        } else {
+            Glyph::of_loss(loss)
+        };
+        let mut better: Vec<(usize, f32)> = known
+            .iter()
+            .map(|(place, choice)| (*place, choice.win()))
+            .filter(|(_, win)| win - after >= BETTER)
+            .collect();
+        better.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let better = better.into_iter().take(lines).map(|(place, _)| place).collect();
+        Judgement { best, after, glyph, better }
+    }
+
+    /// Win probability lost.
+    #[must_use]
+    pub fn loss(&self) -> f32 {
+        self.best - self.after
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_thresholds_are_five_ten_and_fifteen_points() {
+        let cases = [
+            (0.0, None),
+            (0.0499, None),
+            (0.05, Some(Glyph::Inaccuracy)),
+            (0.0999, Some(Glyph::Inaccuracy)),
+            (0.10, Some(Glyph::Mistake)),
+            (0.1499, Some(Glyph::Mistake)),
+            (0.15, Some(Glyph::Blunder)),
+            (1.0, Some(Glyph::Blunder)),
+        ];
+        for (loss, glyph) in cases {
+            assert_eq!(Glyph::of_loss(loss), glyph, "{loss}");
+        }
+    }
+
+    fn action(code: u16) -> Action {
+        Action::from(code)
+    }
+
+    /// Move 1, 2, … with these visits and values; the network's favourite is `favourite`.
+    fn found(choices: &[(u64, f32)], favourite: u16) -> Found {
+        let choice = |(place, &(visits, value)): (usize, &(u64, f32))| Choice {
+            line: vec![action(place as u16 + 1)],
+            visits,
+            value,
+            mate: None,
+        };
+        Found {
+            choices: choices.iter().enumerate().map(choice).collect(),
+            policy: vec![(action(favourite), 0.6)],
+            playouts: choices.iter().map(|(visits, _)| visits).sum(),
+        }
+    }
+
+    #[test]
+    fn a_worse_move_loses_against_the_best_one() {
+        let before = found(&[(80, 0.6), (20, 0.4)], 1);
+        let judged = Judgement::new(&before, action(2), 0.41, 1);
+        assert_eq!((judged.glyph, judged.better.as_slice()), (Some(Glyph::Blunder), &[0][..]));
+        assert!((judged.loss() - 0.19).abs() < 1e-6);
+        // A move that turns out better than the search had thought loses nothing.
+        let judged = Judgement::new(&before, action(2), 0.7, 1);
+        assert_eq!((judged.glyph, judged.loss(), judged.better.len()), (None, 0.0, 0));
+    }
+
+    #[test]
+    fn the_searchs_own_move_is_held_against_the_alternatives() {
+        let before = found(&[(80, 0.6), (18, 0.5), (2, 0.9)], 1);
+        // It failed, and the second move would have held; nothing is known of the third.
+        let judged = Judgement::new(&before, action(1), 0.2, 3);
+        assert_eq!((judged.glyph, judged.better.as_slice()), (Some(Glyph::Blunder), &[1][..]));
+        assert_eq!(Judgement::new(&before, action(1), 0.55, 3).glyph, None);
+    }
+
+    #[test]
+    fn only_an_unexpected_only_move_is_praised() {
+        let choices = [(80, 0.6), (20, 0.4)];
+        let praised = |choices: &[(u64, f32)], favourite, played, after| {
+            Judgement::new(&found(choices, favourite), action(played), after, 1).glyph
+                == Some(Glyph::Good)
+        };
+        assert!(praised(&choices, 2, 1, 0.6));
+        assert!(!praised(&choices, 1, 1, 0.6), "anybody sees it");
+        assert!(!praised(&[(80, 0.6), (20, 0.55)], 2, 1, 0.6), "there was another");
+        assert!(!praised(&choices, 2, 1, 0.45), "it did not hold");
+        assert!(!praised(&choices[..1], 2, 1, 0.6), "it was forced");
+    }
+}

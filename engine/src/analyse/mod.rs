@@ -1,0 +1,24 @@
+//! `mavka analyse`: whole games, searched position by position, given back as an annotated PGN and as a page
+//! to look at.
+//!
+//! From the ground up: [`game`] is a game as its file tells it, [`mod@split`] and [`mod@read`] make it from text.
+//! [`found`] is what search and network say of one position, [`journal`] keeps it, [`judge`] weighs a move,
+//! [`accuracy`] a side. [`review`] is a game with all that; [`annotate`] writes it as PGN. [`mod@run`] is the
+//! way through a collection.
+//!
+//! The search is [`crate::play::analyst`]'s; the protocol has no part in this.
+
+pub mod accuracy;
+pub mod annotate;
+pub mod found;
+pub mod game;
+pub mod journal;
+pub mod judge;
+pub mod read;
+pub mod review;
+pub mod run;
+pub mod split;
+#[cfg(test)]
+mod tests;
+
+pub use run::{AnalyseError, Collection, Done, Task, run};

@@ -1,0 +1,196 @@
+//! The way through a collection: read, search every position that is not known yet, write what came of it.
+
+use super::found::{Found, Question, identity, over};
+use super::game::{Damage, PgnGame};
+use super::journal::{Journal, JournalError, Origin};
+use super::review::Review;
+use super::{annotate, read, split};
+use crate::play::analyst::{Analyst, Effort};
+use crate::progress::progress;
+use nn::EvalError;
+use std::collections::HashSet;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What is to be done.
+pub struct Task<'a> {
+    /// What each search may cost.
+    pub effort: Effort,
+    /// Better lines to show beside a move.
+    pub lines: usize,
+    /// What the search depends on besides: options, threads.
+    pub settings: String,
+    /// The annotated games; the journal lies beside it.
+    pub out: &'a Path,
+    /// Polled all the time; true ends the analysis with what there is.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// How far it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// Positions known.
+    pub searched: usize,
+    /// Positions in all.
+    pub positions: usize,
+}
+
+impl Done {
+    /// Nothing is missing.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.searched == self.positions
+    }
+}
+
+/// The games of a collection.
+#[derive(Default)]
+pub struct Collection {
+    /// Those that can be analysed, in order.
+    pub games: Vec<PgnGame>,
+    /// The others: number and what is wrong.
+    pub damaged: Vec<(usize, Damage)>,
+}
+
+impl Collection {
+    /// Adds the games of a file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn add_file(&mut self, path: &Path) -> Result<(), AnalyseError> {
+        let bytes = fs::read(path).map_err(|why| AnalyseError::File(path.to_owned(), why))?;
+        self.add(&split::decode(&bytes));
+        Ok(())
+    }
+
+    /// Adds the games of a text.
+    pub fn add(&mut self, text: &str) {
+        for chunk in split::split(text) {
+            let number = self.games.len() + self.damaged.len() + 1;
+            match read::read(number, &chunk) {
+                Ok(game) => self.games.push(game),
+                Err(damage) => self.damaged.push((number, damage)),
+            }
+        }
+    }
+}
+
+/// Searches what the journal of `task` does not know yet and writes the annotated games, complete or, when
+/// it is stopped, as far as it came. Blocks; a bar on stderr tells how long. The journal comes
+/// back; whoever has written everything deletes it.
+///
+/// # Errors
+/// A file cannot be read or written, or the network failed; what was searched is in the journal.
+pub fn run(
+    games: &[PgnGame],
+    analyst: &mut Analyst,
+    task: &Task<'_>,
+) -> Result<(Done, Journal), AnalyseError> {
+    let origin = Origin {
+        engine: env!("CARGO_PKG_VERSION").to_owned(),
+        network: analyst.network().to_owned(),
+        search: format!("{:?}, {} lines, {}", task.effort, task.lines, task.settings),
+    };
+    let mut journal = Journal::open(&journal_path(task.out), &origin)?;
+    let done = search_all(games, analyst, task, &mut journal)?;
+    let mut text = String::new();
+    let annotator = format!("Mavka {}", env!("CARGO_PKG_VERSION"));
+    for game in games {
+        text += &annotate::write(&Review::new(game, &journal, task.lines), &annotator);
+    }
+    write_whole(task.out, &text)?;
+    Ok((done, journal))
+}
+
+fn search_all(
+    games: &[PgnGame],
+    analyst: &mut Analyst,
+    task: &Task<'_>,
+    journal: &mut Journal,
+) -> Result<Done, AnalyseError> {
+    let mut seen = HashSet::new();
+    let mut open = Vec::new();
+    for game in games {
+        for position in game.positions() {
+            let identity = identity(&position);
+            if over(&position).is_none() && seen.insert(identity) && journal.get(identity).is_none()
+            {
+                open.push((game.number, identity, position));
+            }
+        }
+    }
+    let positions = seen.len();
+    let mut searched = positions - open.len();
+    let bar = progress(positions);
+    bar.set_position(searched as u64);
+    // What an earlier run has done says nothing of this one's speed.
+    bar.reset_eta();
+    for (number, identity, position) in open {
+        bar.set_message(format!("positions, game {number}"));
+        let question = Question { game: &position, effort: task.effort, lines: task.lines };
+        let Some(found) = Found::search(analyst, &question, task.stop)? else { break };
+        journal.add(identity, found)?;
+        searched += 1;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(Done { searched, positions })
+}
+
+/// Beside the output.
+#[must_use]
+pub fn journal_path(out: &Path) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(".journal");
+    name.into()
+}
+
+/// Writes a file whole or not at all.
+///
+/// # Errors
+/// The system's.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), AnalyseError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    let part = PathBuf::from(name);
+    fs::write(&part, text)
+        .and_then(|()| fs::rename(&part, path))
+        .map_err(|why| AnalyseError::File(path.to_owned(), why))
+}
+
+/// Why an analysis ended early.
+#[derive(Debug)]
+pub enum AnalyseError {
+    /// A file cannot be read or written.
+    File(PathBuf, io::Error),
+    /// The journal cannot be used.
+    Journal(JournalError),
+    /// The network failed.
+    Network(EvalError),
+}
+
+impl fmt::Display for AnalyseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AnalyseError::File(path, why) => write!(f, "{}: {why}", path.display()),
+            AnalyseError::Journal(why) => why.fmt(f),
+            AnalyseError::Network(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AnalyseError {}
+
+impl From<JournalError> for AnalyseError {
+    fn from(why: JournalError) -> AnalyseError {
+        AnalyseError::Journal(why)
+    }
+}
+
+impl From<EvalError> for AnalyseError {
+    fn from(why: EvalError) -> AnalyseError {
+        AnalyseError::Network(why)
+    }
+}

@@ -1,0 +1,182 @@
+//! Whole collections: what goes in comes out, whatever was cut, damaged or interrupted on the way.
+
+use super::annotate;
+use super::game::PgnGame;
+use super::journal::{Journal, Origin};
+use super::review::Review;
+use super::run::{Collection, Task, journal_path, run};
+use crate::play::analyst::{Analyst, Effort};
+use crate::play::network::{Only, hashed};
+use crate::play::settings::Settings;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const GAMES: &str = r#"[Event "A \"quoted\" name"]
+[White "Müller"]
+[Result "1-0"]
+[Opening "Petrov \\ Russian"]
+
+{Before the game} 1. e4 { [%clk 0:05:00] } $13 e5 {first} {second; not a line comment}
+(1... c5 $1 2. Nf3 (2. c3 {Alapin} d5) (2. b4) 2... d6 {in a variation}) 2. Nf3!? ({no other} 2. f4 exf4)
+Nf6 { [%eval 0.5] [%clk 0:04:58] played [%csl Gf6] } 3. Nxe5 ; a slip?
+3... Nc6 (3... -- 4. d4) 4. Nxf7 Kxf7 5. Qf3 1-0
+
+[Variant "Chess960"]
+[SetUp "1"]
+[FEN "nbbrkrqn/ppppp1pp/5p2/8/8/8/PPPPPPPP/RK4R1 w GAfd - 0 2"]
+
+2. 0-0 {castled} a5 (2... g6) 3. a3 *
+
+[FEN "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 4 17"]
+
+17... O-O-O 18. O-O+ Kb8 1/2-1/2
+
+1. f3 e5 2. g4 Qh4# 0-1
+"#;
+
+fn read(text: &str) -> Collection {
+    let mut collection = Collection::default();
+    collection.add(text);
+    collection
+}
+
+fn sound(text: &str) -> Vec<PgnGame> {
+    let collection = read(text);
+    assert!(collection.damaged.is_empty(), "{:?}", collection.damaged);
+    collection.games
+}
+
+fn analyst() -> Analyst {
+    let settings = Settings { threads: 1, hash_mb: 2, nn_cache_mb: 1, ..Settings::default() };
+    Analyst::new(&Only(hashed()), settings).unwrap()
+}
+
+/// A file to write to, with nothing left of earlier runs.
+fn fresh(name: &str) -> PathBuf {
+    let out = std::env::temp_dir().join(format!("mavka-{name}-{}.pgn", std::process::id()));
+    for path in [&out, &journal_path(&out)] {
+        let _ = fs::remove_file(path);
+    }
+    out
+}
+
+fn task(out: &Path) -> Task<'_> {
+    let settings = "test".to_owned();
+    Task { effort: Effort::Nodes(40), lines: 2, settings, out, stop: &|| false }
+}
+
+/// Everything there is of a game, less what the analysis adds to it.
+fn plain(games: &[PgnGame]) -> String {
+    let out = fresh("nothing-known");
+    let origin = || String::new();
+    let origin = Origin { engine: origin(), network: origin(), search: origin() };
+    let journal = Journal::open(&out, &origin).unwrap();
+    let text = games.iter().map(|game| annotate::write(&Review::new(game, &journal, 1), "nobody"));
+    let text = text.collect();
+    journal.delete().unwrap();
+    text
+}
+
+#[test]
+fn what_is_read_is_written() {
+    let games = sound(GAMES);
+    let text = plain(&games);
+    let first = "{ Before the game } 1. e4 $13 { [%clk 0:05:00] } 1... e5 { first } { second; not a line \
+        comment } ( 1... c5 $1 2. Nf3 ( 2. c3 { Alapin } 2... d5 ) ( 2. b4 ) 2... d6 { in a variation } ) \
+        2. Nf3 $5 ( { no other } 2. f4 exf4 ) 2... Nf6 { [%eval 0.5] [%clk 0:04:58] played [%csl Gf6] } \
+        3. Nxe5 { a slip? } 3... Nc6 ( 3... -- 4. d4 ) 4. Nxf7 Kxf7 5. Qf3 1-0\n";
+    for part in [first, "2. O-O { castled } 2... a5 ( 2... g6 ) 3. a3 *", "[White \"Müller\"]"] {
+        assert!(text.contains(part), "{part}\nis not in\n{text}");
+    }
+    assert!(text.contains(r#"[Event "A \"quoted\" name"]"#) && text.contains(r"Petrov \\ Russian"));
+    assert_eq!(plain(&sound(&text)), text);
+}
+
+#[test]
+fn an_analysed_game_keeps_everything_and_gains_scores() {
+    let games = sound(GAMES);
+    let out = fresh("annotated");
+    let (done, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();
+    assert!(done.is_complete());
+    // 19 moves in four games, the last position a mate; the two standard games share the first one.
+    assert_eq!(done.positions, 19 + 4 - 1 - 1);
+    journal.delete().unwrap();
+    let text = fs::read_to_string(&out).unwrap();
+    let again = sound(&text);
+    for (before, after) in games.iter().zip(&again) {
+        assert_eq!((before.result.as_str(), after.lost.len()), (after.result.as_str(), 0));
+        assert_eq!(before.line.comments, after.line.comments);
+        for (before, after) in before.line.moves.iter().zip(&after.line.moves) {
+            assert_eq!(before.san, after.san);
+            assert!(after.variations.starts_with(&before.variations), "{}", before.san);
+            assert!(before.nags.iter().all(|nag| after.nags.contains(nag)));
+            let said = after.comments.join(" ");
+            assert_eq!(said.matches("[%eval").count(), usize::from(before.san != "Qh4#"), "{said}");
+            for comment in &before.comments {
+                let kept = comment.replace("[%eval 0.5] ", "");
+                assert!(said.contains(&kept), "{kept} is not in {said}");
+            }
+        }
+    }
+    // Analysing the result again adds nothing twice.
+    let (_, journal) = run(&again, &mut analyst(), &task(&out)).unwrap();
+    journal.delete().unwrap();
+    assert_eq!(fs::read_to_string(&out).unwrap(), text);
+    fs::remove_file(out).unwrap();
+}
+
+#[test]
+fn an_interrupted_analysis_goes_on_to_the_same_bytes() {
+    let games = sound(GAMES);
+    let out = fresh("whole");
+    let (_, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();
+    journal.delete().unwrap();
+    let whole = fs::read_to_string(&out).unwrap();
+
+    let looks = AtomicUsize::new(0);
+    let stop = || looks.fetch_add(1, Ordering::Relaxed) > 40;
+    let (done, journal) = run(&games, &mut analyst(), &Task { stop: &stop, ..task(&out) }).unwrap();
+    assert!(done.searched > 0 && !done.is_complete(), "{done:?}");
+    drop(journal);
+    let part = fs::read_to_string(&out).unwrap();
+    assert!(part.contains("[%eval") && part.len() < whole.len());
+    assert_eq!(sound(&part).len(), games.len());
+
+    // Killed in the middle of a line, too.
+    let journal = fs::read_to_string(journal_path(&out)).unwrap();
+    fs::write(journal_path(&out), &journal[..journal.len() - 20]).unwrap();
+    let (resumed, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();
+    assert!(resumed.is_complete());
+    journal.delete().unwrap();
+    assert_eq!(fs::read_to_string(&out).unwrap(), whole);
+    fs::remove_file(out).unwrap();
+}
+
+#[test]
+fn damaged_games_are_named_and_the_others_stay() {
+    let text = "[Event \"1\"]\n\n1. e4 e5 *\n\n[Event \"2\"]\n\n1. e4 e5 2. Ke3 Nf6 *\n\n\
+        [Event \"3\"]\n\n1. e4 {open\n\n[Event \"4\"]\n[Variant \"Atomic\"]\n\n1. e4 *\n\n\
+        [Event \"5\"]\n[FEN \"8/8/8/8 w - - 0 1\"]\n\n1. e4 *\n\n[Event \"6\"]\n\n1. d4 Nxx6 *\n\n\
+        [Event \"7\"]\n\n1. d4 d5 (1... Nf9) *\n\n[Event \"8\"]\n\n1. c4 (1. d4 d5 2. Kd4 e5 (2... a5)) c5 *\n";
+    let Collection { games, damaged } = read(text);
+    let numbers: Vec<_> = games.iter().map(|game| game.number).collect();
+    assert_eq!(numbers, [1, 8]);
+    let reasons: Vec<_> = damaged.iter().map(|(number, why)| format!("{number} {why}")).collect();
+    let expected = [
+        "2 2. Ke3 is not legal in `rnbqkbnr/",
+        "3 a comment is never closed",
+        "4 `Atomic` is another game",
+        "5 `8/8/8/8 w - - 0 1` is not a FEN",
+        "6 `Nxx6` is no move",
+        "7 `Nf9` is no move",
+    ];
+    assert_eq!(reasons.len(), expected.len());
+    for (reason, expected) in reasons.iter().zip(expected) {
+        assert!(reason.starts_with(expected), "{reason}");
+    }
+    assert_eq!(games[1].lost.len(), 1);
+    assert!(plain(&games[1..]).contains("1. c4 ( 1. d4 d5 ) 1... c5 *"), "{}", plain(&games[1..]));
+    let nested = format!("1. e4 {}", "(1. d4 ".repeat(100_000));
+    assert_eq!(read(&nested).damaged.len(), 1);
+}

@@ -1,0 +1,134 @@
+//! `mavka analyse`: arguments and output of [`crate::analyse`].
+
+use super::output::{Failure, Sink};
+use super::words::{read_milliseconds, read_option};
+use crate::analyse::run::journal_path;
+use crate::analyse::{Collection, Task, run};
+use crate::interrupt::raised_by_ctrl_c;
+use crate::play::analyst::{Analyst, Effort};
+use crate::play::network::Installed;
+use crate::play::settings::Settings;
+use crate::uci::options;
+use clap::Args;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use uci::SetOption;
+
+/// Playouts for each position, where nothing else is said.
+const NODES: u64 = 400;
+
+/// Arguments of `mavka analyse`.
+///
+/// Comments, clocks, glyphs and variations of the games are kept. After a kill, or Ctrl-C, the same command
+/// goes on where it was.
+#[derive(Args, Clone, Debug)]
+pub struct Analyse {
+    /// Games; damaged ones are named and left out
+    #[arg(required = true, value_name = "GAME.pgn")]
+    files: Vec<PathBuf>,
+    /// Nodes for each position [default: 400]
+    #[arg(long, value_name = "N", conflicts_with = "movetime")]
+    nodes: Option<u64>,
+    /// Time for each position
+    #[arg(long, value_name = "MS", value_parser = read_milliseconds)]
+    movetime: Option<Duration>,
+    /// Better lines to show beside a move
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    multipv: usize,
+    /// Search threads; one repeats itself exactly
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// A UCI option; may be repeated
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
+    options: Vec<(String, String)>,
+    /// The annotated games [default: beside the first file, `-analysed.pgn`]
+    #[arg(long, value_name = "FILE.pgn")]
+    out: Option<PathBuf>,
+}
+
+impl Analyse {
+    /// Analyses and writes.
+    ///
+    /// # Errors
+    /// A file, an option or the network cannot be used, or no game can be read.
+    pub fn run(self) -> Result<(), Failure> {
+        let out = self.out.clone().unwrap_or_else(|| beside(&self.files[0]));
+        if self.files.iter().any(|file| is_same(file, &out)) {
+            let why = format!("{} is one of the games' files; choose another --out", out.display());
+            return Err(why.into());
+        }
+        let settings = self.settings()?;
+        let mut collection = Collection::default();
+        for file in &self.files {
+            collection.add_file(file)?;
+        }
+        let Collection { games, damaged } = &collection;
+        for (number, damage) in damaged {
+            eprintln!("game {number} is left out: {damage}");
+        }
+        for game in games {
+            game.lost.iter().for_each(|lost| eprintln!("game {}: {lost}", game.number));
+        }
+        if games.is_empty() {
+            return Err("there is no game to analyse".into());
+        }
+        let options: Vec<String> =
+            self.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let raised = raised_by_ctrl_c()?;
+        let task = Task {
+            effort: match self.movetime {
+                Some(time) => Effort::Time(time),
+                None => Effort::Nodes(self.nodes.unwrap_or(NODES)),
+            },
+            lines: self.multipv.max(1),
+            settings: format!("{} threads, options {}", settings.threads, options.join(" ")),
+            out: &out,
+            // Relaxed: the flag is all there is to know.
+            stop: &|| raised.load(Ordering::Relaxed),
+        };
+        let mut analyst = Analyst::new(&Installed, settings)?;
+        let (done, journal) = run(games, &mut analyst, &task)?;
+
+        let mut sink = Sink::default();
+        let (count, left_out) = (games.len(), damaged.len());
+        sink.say(format_args!("{count} games in {}, {left_out} damaged", out.display()));
+        if done.is_complete() {
+            journal.delete()?;
+        } else {
+            sink.say(format_args!(
+                "stopped after {} of {} positions; the same command goes on from {}",
+                done.searched,
+                done.positions,
+                journal_path(&out).display()
+            ));
+        }
+        sink.end()
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
+        let mut settings = Settings::default();
+        for (name, value) in &self.options {
+            let option = SetOption { name: name.clone(), value: Some(value.clone()) };
+            if let (_, Some(note)) = options::apply(&mut settings, &option)? {
+                eprintln!("{note}");
+            }
+        }
+        settings.threads = self.threads.unwrap_or(settings.threads).max(1);
+        Ok(settings)
+    }
+}
+
+/// `games.pgn` becomes `games-analysed.pgn`.
+fn beside(file: &Path) -> PathBuf {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    file.with_file_name(format!("{stem}-analysed.pgn"))
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    match (fs::canonicalize(a), fs::canonicalize(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}

@@ -1,0 +1,245 @@
+//! The search without the protocol, for programs that link against it: a position in, lines out. `mavka
+//! analyse` is one of them.
+//!
+//! Nothing here knows of clocks, GUIs or pondering; that is [`super::engine`]'s part.
+
+use super::clock::{Budget, SystemClock};
+use super::host;
+use super::limits::Limits;
+use super::network::{Network, NetworkError, Networks};
+use super::params::{batch_within, search_params};
+use super::session::{Plan, SearchSession};
+use super::settings::{Backend, Settings};
+use super::warm_up::{EvalTiming, warm_up};
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::world::AnyWorld;
+use crate::world::rules::check;
+use mcts::{Control, Snapshot, View};
+use nn::evaluator::cached::Cached;
+use nn::{EvalError, Evaluation, Query};
+use shakmaty::Position;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What one search may spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Playouts, exactly. With one thread such a search repeats itself to the last bit.
+    Nodes(u64),
+    /// Time.
+    Time(Duration),
+}
+
+/// A network and a search tree, ready to look at positions.
+///
+/// ```
+/// use engine::Game;
+/// use engine::play::analyst::{Analyst, Effort};
+/// use engine::play::network::{Only, hashed};
+/// use engine::play::settings::Settings;
+/// use std::ops::ControlFlow;
+///
+/// // Made-up values, so that the example needs no network; `Installed` opens a real one.
+/// let mut analyst = Analyst::new(&Only(hashed()), Settings::default())?;
+/// let mut game = Game::default();
+/// game.play_uci("e2e4")?;
+/// let found = analyst.search(&game, Effort::Nodes(200), &mut |view| {
+///     assert!(view.playouts() <= 200);
+///     ControlFlow::Continue(())
+/// })?;
+/// for line in found.lines.iter().take(3) {
+///     println!("{} {:.0} % {} visits", game.uci(line.moves[0]), 100.0 * line.value.q(), line.visits);
+/// }
+/// # assert_eq!((found.playouts, found.lines.len()), (200, 20));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Analyst {
+    settings: Settings,
+    network: Network,
+    timing: EvalTiming,
+    session: SearchSession,
+}
+
+/// Shown the search after each minibatch; `Break` ends it.
+pub type Watch<'a> = dyn FnMut(&View<'_, AnyWorld>) -> ControlFlow<()> + Send + 'a;
+
+impl Analyst {
+    /// Opens the network that `settings` name and reserves the tree's memory; blocks for a second or so.
+    /// A device that is missing is replaced by the CPU, which the log says.
+    ///
+    /// # Errors
+    /// The network cannot be used.
+    pub fn new(networks: &dyn Networks, settings: Settings) -> Result<Analyst, NetworkError> {
+        let file = (!settings.weights_file.is_empty()).then(|| Path::new(&settings.weights_file));
+        let clock = SystemClock::default();
+        let open = |backend| {
+            let network = networks.open(file, backend)?;
+            let timing = warm_up(&network, &clock)?;
+            Ok::<_, NetworkError>((network, timing))
+        };
+        let (mut network, timing) = match open(settings.backend) {
+            Err(why) if why.is_of_device() => {
+                log::warn!("{why}");
+                open(Backend::Cpu)?
+            }
+            opened => opened?,
+        };
+        let bytes = settings.nn_cache_mb << 20;
+        if bytes > 0 {
+            network.evaluator = Arc::new(Cached::new(network.evaluator.clone(), bytes));
+        }
+        let mut session = SearchSession::default();
+        if let Some(shortage) = session.reserve(settings.hash_mb) {
+            log::warn!("{shortage}");
+        }
+        Ok(Analyst { settings, network, timing, session })
+    }
+
+    /// The network's name, for humans.
+    #[must_use]
+    pub fn network(&self) -> &str {
+        &self.network.name
+    }
+
+    /// Drops the tree, so that the next search owes nothing to the ones before it.
+    pub fn forget(&mut self) {
+        self.session.clear();
+    }
+
+    /// Searches the last position of `game`, from what is known of it where the search has been there.
+    /// Blocks. Every root move is among the lines, the best first; there are none where the game is over.
+    ///
+    /// # Errors
+    /// The network failed.
+    pub fn search(
+        &mut self,
+        game: &Game,
+        effort: Effort,
+        watch: &mut Watch<'_>,
+    ) -> Result<Snapshot<Action>, EvalError> {
+        let settings = &self.settings;
+        let (playouts, budget) = match effort {
+            Effort::Nodes(nodes) => (Some(nodes.max(1)), None),
+            Effort::Time(time) => (None, Some(Budget { soft: time, hard: time, flexible: false })),
+        };
+        let evaluator = &self.network.evaluator;
+        let batch = match (settings.minibatch_size, effort) {
+            // What was measured on this machine would be another search on the next.
+            (0, Effort::Nodes(_)) => evaluator.preferred_batch(),
+            (0, Effort::Time(_)) => {
+                let limits = Limits { budget, ..Limits::default() };
+                batch_within(&limits, self.timing.batch.max(1), self.timing.single)
+            }
+            (size, _) => size,
+        };
+        let plan = Plan {
+            params: search_params(settings, batch),
+            searchmoves: &[],
+            threads: host::threads(settings.threads).max(evaluator.in_flight()),
+            playouts,
+        };
+        let world = self.session.world(&self.network, settings);
+        self.session.reroot(&world, game);
+        let time = budget.map(|budget| budget.hard);
+        let control = Watched { time, over: AtomicBool::new(false), watch: Mutex::new(watch) };
+        let outcome = self.session.run(&world, &plan, &control);
+        outcome.error.map_or(Ok(outcome.snapshot), Err)
+    }
+
+    /// What the network alone says of the last position of `game`, move by move in the order of
+    /// [`Game::legal_actions`]. None where there is no move.
+    ///
+    /// # Errors
+    /// The network failed.
+    pub fn glance(&self, game: &Game) -> Result<Option<Evaluation>, EvalError> {
+        let position = game.position();
+        let legal = position.legal_moves();
+        if legal.is_empty() {
+            return Ok(None);
+        }
+        let answers = self.network.evaluator.evaluate(&[Query { position, legal: &legal }])?;
+        let answer = answers.into_iter().next();
+        answer.iter().try_for_each(|answer| check(answer, legal.len()))?;
+        Ok(answer)
+    }
+}
+
+/// Ends a search by its time, or when the watcher says so.
+struct Watched<'a, 'b> {
+    time: Option<Duration>,
+    over: AtomicBool,
+    watch: Mutex<&'a mut Watch<'b>>,
+}
+
+impl Control<AnyWorld> for Watched<'_, '_> {
+    fn tick(&self, view: &View<'_, AnyWorld>) -> ControlFlow<()> {
+        let late = self.time.is_some_and(|time| view.elapsed() >= time);
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        let wished = (*watch)(view);
+        if late || wished.is_break() {
+            // Relaxed: the flag is all there is to know.
+            self.over.store(true, Ordering::Relaxed);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn stopped(&self) -> bool {
+        // Relaxed: as above.
+        self.over.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::play::network::{Only, hashed};
+
+    fn analyst() -> Analyst {
+        let settings = Settings { threads: 1, hash_mb: 4, ..Settings::default() };
+        Analyst::new(&Only(hashed()), settings).unwrap()
+    }
+
+    #[test]
+    fn a_forgotten_search_repeats_itself() {
+        let mut analyst = analyst();
+        let mut late = Game::default();
+        late.play_uci("d2d4").unwrap();
+        let mut look = |game: &Game| {
+            analyst.forget();
+            analyst.search(game, Effort::Nodes(300), &mut |_| ControlFlow::Continue(())).unwrap()
+        };
+        let first = look(&Game::default());
+        look(&late);
+        assert_eq!(look(&Game::default()), first);
+        assert_eq!(first.playouts, 300);
+    }
+
+    #[test]
+    fn the_watcher_and_the_clock_end_a_search() {
+        let mut analyst = analyst();
+        let game = Game::default();
+        let mut ticks = 0;
+        let found = analyst.search(&game, Effort::Nodes(1_000_000), &mut |_| {
+            ticks += 1;
+            if ticks == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(found.unwrap().playouts < 1_000);
+        let brief = Effort::Time(Duration::from_millis(1));
+        let found = analyst.search(&game, brief, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert!(!found.lines.is_empty());
+    }
+
+    #[test]
+    fn a_game_that_is_over_has_no_lines() {
+        let mut analyst = analyst();
+        let mate = Game::from_fen("7k/6Q1/5K2/8/8/8/8/8 b - - 0 1", false).unwrap();
+        let found = analyst.search(&mate, Effort::Nodes(10), &mut |_| ControlFlow::Continue(()));
+        assert!(found.unwrap().lines.is_empty());
+        assert_eq!(analyst.glance(&mate).unwrap(), None);
+    }
+}

@@ -1,0 +1,14 @@
+//! The bar on stderr that long commands show: how far, how long, and how long still.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar for so many things; whoever counts them may set a message.
+#[must_use]
+pub fn progress(things: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(things as u64), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}, {eta} left]");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
