@@ -3,6 +3,7 @@
 use super::output::{Failure, Sink};
 use crate::measure::accuracy;
 use clap::Args;
+use nn::cpu::Isa;
 use nn::precision::Arithmetic;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -36,9 +37,12 @@ pub struct Accuracy {
     /// Write every number with its 95 % interval into this CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Of the network's products: auto (the fastest this CPU has), single or bf16
+    /// Of the network's products: auto (the fastest of floats this CPU has), single, bf16 or int8
     #[arg(long, default_value = "auto")]
     arithmetic: Arithmetic,
+    /// Instructions to do with: portable, avx2 or avx512 [default: the widest this CPU has]
+    #[arg(long)]
+    isa: Option<Isa>,
     /// Threads [default: one a core]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -50,6 +54,9 @@ impl Accuracy {
     /// # Errors
     /// There is nothing to measure, or the network or a file cannot be used.
     pub fn run(&self) -> Result<(), Failure> {
+        if let Some(isa) = self.isa {
+            isa.limit();
+        }
         let mut out = Sink::default();
         self.plan().run(&mut |line| out.say(line))?;
         out.end()

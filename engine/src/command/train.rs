@@ -100,6 +100,9 @@ impl Train {
 }
 
 fn work(args: &Train) -> Result<(), Failure> {
+    if args.arithmetic == Arithmetic::Int8 {
+        return Err("training in int8 has no gradient: expected auto, single or bf16".into());
+    }
     let own = args.folder.join("config.json");
     let mut config = match &args.config {
         Some(path) => load_config(path)?,

@@ -5,7 +5,6 @@ use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
 use nn::evaluator::cpu::CpuEvaluator;
-use nn::precision::Arithmetic;
 use nn::{EvalError, Evaluator};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -108,9 +107,8 @@ impl Networks for Installed {
         if let Some(note) = note {
             return Err(NetworkError::Backend(note));
         }
-        let arithmetic = Arithmetic::best();
-        let name = format!("{name}, CPU, {arithmetic}");
-        let evaluator = Arc::new(CpuEvaluator::new(&network, arithmetic));
+        let evaluator = Arc::new(CpuEvaluator::fastest(&network));
+        let name = format!("{name}, CPU, {}", evaluator.arithmetic());
         Ok(Network { evaluator, name, on_gpu: false })
     }
 }

@@ -3,6 +3,8 @@
 //! The same code serves play and training: training keeps one set of buffers per layer for the
 //! gradient, play uses one set for all layers.
 
+#[cfg(target_arch = "x86_64")]
+use super::attention;
 use super::dynamic_bias;
 use super::int8::Rows;
 use super::matmul::{Into, Mat, matmul};
@@ -12,6 +14,7 @@ use super::{ops, rows};
 use crate::encode::Item;
 use crate::net::layout::{Block, Layout, Linear, Norm, RESULTS, TERMINALS};
 use crate::net::{BUCKETS, TOKENS};
+use crate::precision::Arithmetic;
 use std::ops::Range;
 
 /// Which heads to compute.
@@ -59,6 +62,9 @@ pub(super) struct LayerActivations {
     pub squared: Vec<f32>,
     /// The input of a product of bytes.
     pub bytes: Rows,
+    /// A head's keys on their way.
+    #[cfg(target_arch = "x86_64")]
+    pub keys: attention::Keys,
 }
 
 /// Everything a forward pass computes; reused from call to call. After [`forward`] the public fields
@@ -160,7 +166,7 @@ pub fn forward(
         let layer = &mut activations.layers[if keep_layers { i } else { 0 }];
         match w.trunk8() {
             Some(trunk) => trunk.block((layout, w), i, &mut activations.x, layer, &mut stages),
-            None => block(layout, w, i, &mut activations.x, layer, &mut stages),
+            None => block((layout, w, keep_layers), i, &mut activations.x, layer, &mut stages),
         }
     }
     activations.columns = heads.columns(layout);
@@ -216,8 +222,7 @@ fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
 }
 
 fn block(
-    layout: &Layout,
-    w: &Weights,
+    (layout, w, keep): (&Layout, &Weights, bool),
     i: usize,
     x: &mut [f32],
     layer: &mut LayerActivations,
@@ -234,7 +239,11 @@ fn block(
         dynamic_bias::forward(layout, w, bias, rows / TOKENS, layer);
     }
     stages.begin(Stage::Attention);
-    attention(layout, w, places, rows / TOKENS, layer);
+    if keep || w.arithmetic() != Arithmetic::Single {
+        attention(layout, w, places, rows / TOKENS, layer);
+    } else {
+        attend(layout, w, places, rows / TOKENS, layer);
+    }
     stages.begin(Stage::Output);
     residual(w, &places.out, &layer.mixed, x);
     stages.begin(Stage::Norm);
@@ -262,7 +271,7 @@ pub(super) fn head_start(layout: &Layout, p: usize, h: usize, part: usize) -> us
     p * TOKENS * 3 * width + part * width + h * (width / heads)
 }
 
-pub(super) fn attention(
+fn attention(
     layout: &Layout,
     w: &Weights,
     places: &Block,
@@ -289,6 +298,38 @@ pub(super) fn attention(
             matmul(w.arithmetic(), mixed, width, Into::Replace, 1.0, weights, part(2));
         }
     }
+}
+
+/// The same for play, which does not look at the weights again: a head in one pass where there is a kernel.
+pub(super) fn attend(
+    layout: &Layout,
+    w: &Weights,
+    places: &Block,
+    positions: usize,
+    layer: &mut LayerActivations,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if attention::takes(layout.config.width / layout.config.heads) {
+        let bias = &w[places.attention_bias.clone()];
+        let (width, heads) = (layout.config.width, layout.config.heads);
+        let (dim, square) = (width / heads, TOKENS * TOKENS);
+        size(&mut layer.mixed, positions * TOKENS * width);
+        for (p, h) in (0..positions).flat_map(|p| (0..heads).map(move |h| (p, h))) {
+            let dynamic = &layer.attention;
+            let head = attention::Head {
+                qkv: [0, 1, 2].map(|part| &layer.qkv[head_start(layout, p, h, part)..]),
+                stride: 3 * width,
+                dim,
+                bias: &bias[h * square..][..square],
+                dynamic: (places.dynamic_bias.as_ref())
+                    .map(|_| &dynamic[(p * heads + h) * square..][..square]),
+            };
+            let out = &mut layer.mixed[p * TOKENS * width + h * dim..];
+            attention::attend(&head, &mut layer.keys, out, width);
+        }
+        return;
+    }
+    attention(layout, w, places, positions, layer);
 }
 
 pub(super) fn relu(x: &mut [f32]) {

@@ -2,9 +2,11 @@
 //! several times faster on two cores than a general tensor library. The burn module of `net` says what
 //! the right answers are; tests hold both to each other.
 //!
-//! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `rows` (row-wise kernels by
-//! AVX-512), in `matmul` and in `int8` (products of floats and of bytes), each time with its argument and a safe twin that tests compare it with.
+//! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `vector`, `rows` and
+//! `attention` (kernels by row), in `matmul` and `int8` (products of floats and of bytes), each time with its argument and a safe twin that tests compare it with.
 
+#[cfg(target_arch = "x86_64")]
+mod attention;
 pub mod backward;
 mod dynamic_bias;
 pub mod forward;
@@ -15,6 +17,8 @@ pub mod ops;
 mod rows;
 pub mod stages;
 mod trunk8;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 mod weights;
 
 pub use backward::{HeadGradients, Scratch, backward};

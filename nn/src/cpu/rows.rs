@@ -6,6 +6,8 @@
 use super::Isa;
 use super::ops;
 #[cfg(target_arch = "x86_64")]
+use super::vector::Vector;
+#[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
 /// Floats of a vector.
@@ -80,6 +82,74 @@ unsafe fn norm_rows(
                 let beta = _mm512_loadu_ps(beta.as_ptr().add(i));
                 let value = _mm512_fmadd_ps(value, gamma, beta);
                 _mm512_storeu_ps(out.as_mut_ptr().add(start + i), value);
+            }
+        }
+    }
+}
+
+/// The sum of `x`, or of the squares of `x - mean`.
+///
+/// # Safety
+/// As [`normalise`].
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn total<V: Vector, const SQUARES: bool>(x: &[f32], mean: V) -> f32 {
+    // SAFETY: this function's contract.
+    unsafe {
+        // Four sums at a time: one alone would wait for itself.
+        let mut sums = [V::all(0.0); 4];
+        let mut add = |sum: usize, at: usize| {
+            let x = V::load(x.as_ptr().add(at));
+            let d = x.sub(mean);
+            sums[sum] = if SQUARES { d.fma(d, sums[sum]) } else { x.add(sums[sum]) };
+        };
+        let whole = x.len() / (4 * V::LEN) * (4 * V::LEN);
+        for at in (0..whole).step_by(4 * V::LEN) {
+            for sum in 0..4 {
+                add(sum, at + sum * V::LEN);
+            }
+        }
+        for at in (whole..x.len()).step_by(V::LEN) {
+            add(0, at);
+        }
+        sums[0].add(sums[1]).add(sums[2].add(sums[3])).sum()
+    }
+}
+
+/// Rows that [`normalise`] takes at most.
+pub(super) const FEW: usize = 16;
+
+/// [`ops::layer_norm`] of a few rows, without what only the gradient wants. Row after row would wait for its
+/// own sums: each step is done for all rows before the next.
+///
+/// # Safety
+/// As [`Vector`]; the length of `gamma` and `beta` is a multiple of a vector's, `x` is at most [`FEW`] rows as
+/// long as those, and `out` as long as `x`.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn normalise<V: Vector>(
+    x: &[f32],
+    (gamma, beta): (&[f32], &[f32]),
+    out: &mut [f32],
+) {
+    let (width, share) = (gamma.len(), (gamma.len() as f32).recip());
+    let (mut means, mut scales) = ([0.0; FEW], [0.0; FEW]);
+    // SAFETY: this function's contract.
+    unsafe {
+        for (mean, x) in means.iter_mut().zip(x.chunks_exact(width)) {
+            *mean = total::<V, false>(x, V::all(0.0)) * share;
+        }
+        for ((scale, mean), x) in scales.iter_mut().zip(means).zip(x.chunks_exact(width)) {
+            let variance = total::<V, true>(x, V::all(mean)) * share;
+            *scale = 1.0 / (variance + ops::EPSILON).sqrt();
+        }
+        let rows = x.chunks_exact(width).zip(out.chunks_exact_mut(width));
+        for (((x, out), mean), scale) in rows.zip(means).zip(scales) {
+            let (mean, scale) = (V::all(mean), V::all(scale));
+            for at in (0..width).step_by(V::LEN) {
+                let load = |from: &[f32]| V::load(from.as_ptr().add(at));
+                let unit = load(x).sub(mean).mul(scale);
+                unit.fma(load(gamma), load(beta)).store(out.as_mut_ptr().add(at));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Products of weights are in bytes; attention, the mixing of the dynamic bias, residual sums and
 //! normalisation stay in single precision. Whatever makes a product's input rounds it in the same pass.
 
-use super::forward::{LayerActivations, attention, size};
+use super::forward::{LayerActivations, attend, size};
 use super::int8::{Finish, Kernel, Linear8, Rows, Sign};
 use super::stages::{Stage, Stages};
 use super::weights::Weights;
@@ -79,7 +79,7 @@ impl Trunk8 {
             dynamic_bias::mix(layout, w, bias, rows / TOKENS, layer);
         }
         stages.begin(Stage::Attention);
-        attention(layout, w, places, rows / TOKENS, layer);
+        attend(layout, w, places, rows / TOKENS, layer);
         stages.begin(Stage::Output);
         bytes.round(self.kernel, Sign::Either, &layer.mixed, width);
         maps.out.apply(&bytes, x, width, width, Finish::Add);

@@ -42,7 +42,15 @@ impl Weights {
     #[must_use]
     pub fn new(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
         let kernel = Kernel::used().filter(|_| arithmetic == Arithmetic::Int8);
-        let Some(kernel) = kernel else { return Weights::of(layout, values, arithmetic, false) };
+        match kernel {
+            Some(kernel) => Weights::int8(kernel, layout, values),
+            None => Weights::of(layout, values, arithmetic, false),
+        }
+    }
+
+    /// For the forward pass, with weights of 8 bits for a kernel that this CPU has.
+    #[must_use]
+    pub fn int8(kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights {
         let trunk8 = Some(Trunk8::new(kernel, layout, values));
         let rest = |param: &Param| !Trunk8::holds(param);
         Weights { trunk8, ..Weights::some(layout, values, Arithmetic::Single, false, rest) }
@@ -80,6 +88,12 @@ impl Weights {
     /// What is multiplied in bytes; None: nothing.
     pub(super) fn trunk8(&self) -> Option<&Trunk8> {
         self.trunk8.as_ref()
+    }
+
+    /// Of products of weights over all tokens.
+    #[must_use]
+    pub fn trunk_arithmetic(&self) -> Arithmetic {
+        if self.trunk8.is_some() { Arithmetic::Int8 } else { self.arithmetic }
     }
 
     /// Of products of two activations.

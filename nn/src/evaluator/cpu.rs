@@ -1,6 +1,7 @@
 //! The network on the CPU: hand-written kernels on the calling thread, for play and for its world model.
 
 use super::Evaluator;
+use super::difference::difference;
 use super::error::EvalError;
 use super::outputs;
 use super::query::{Evaluation, Query};
@@ -35,6 +36,41 @@ impl CpuEvaluator {
     #[must_use]
     pub fn new(network: &Network, arithmetic: Arithmetic) -> CpuEvaluator {
         CpuEvaluator { layout: network.layout.clone(), weights: network.weights(arithmetic) }
+    }
+
+    /// The network in the fastest arithmetic that this CPU has and that answers nearly as single precision,
+    /// on positions asked now.
+    ///
+    /// 8 bits are faster than bf16 but on CPUs with AMX: `assets/speed.md`.
+    #[must_use]
+    pub fn fastest(network: &Network) -> CpuEvaluator {
+        let best = CpuEvaluator::new(network, Arithmetic::best());
+        if !Arithmetic::int8_is_best() {
+            return best;
+        }
+        let single = CpuEvaluator::new(network, Arithmetic::Single);
+        let int8 = CpuEvaluator::new(network, Arithmetic::Int8);
+        match difference(&single, &int8) {
+            Ok(far) if far.is_rounding() => {
+                log::debug!("int8 changes answers by {:.4} at most", far.most);
+                int8
+            }
+            Ok(far) => {
+                let instead = best.arithmetic();
+                log::warn!("int8 changes answers by {:.4}; computing in {instead}", far.most);
+                best
+            }
+            Err(why) => {
+                log::warn!("the network does not compute ({why})");
+                best
+            }
+        }
+    }
+
+    /// What its products over all tokens are computed in.
+    #[must_use]
+    pub fn arithmetic(&self) -> Arithmetic {
+        self.weights.trunk_arithmetic()
     }
 
     /// Evaluates `batch` again and again for `time`, in groups as [`Evaluator::evaluate`] does; says how
@@ -191,15 +227,21 @@ impl Transition for CpuEvaluator {
 
 #[cfg(test)]
 mod tests {
+    use super::super::difference::Difference;
     use super::*;
+    use crate::cpu::int8::Kernel;
     use crate::encode::canonical_moves;
     use crate::net::NetConfig;
     use shakmaty::{Chess, Position};
 
     #[test]
     fn batch_size_never_changes_an_answer() {
-        let evaluator =
-            CpuEvaluator::new(&Network::new(&NetConfig::default(), 1), Arithmetic::Single);
+        for arithmetic in [Arithmetic::Single, Arithmetic::Int8] {
+            batches_agree(&CpuEvaluator::new(&Network::new(&NetConfig::default(), 1), arithmetic));
+        }
+    }
+
+    fn batches_agree(evaluator: &CpuEvaluator) {
         let mut positions = vec![Chess::default()];
         for i in 0..6 {
             let mut next = positions[i].clone();
@@ -236,6 +278,47 @@ mod tests {
         single[0].policy.iter().zip(&half[0].policy).for_each(|(a, b)| near(*a, *b));
         let values = single[0].action_values.iter().zip(&half[0].action_values);
         values.for_each(|(a, b)| near(*a, *b));
+    }
+
+    /// What each kernel of 8 bits that this CPU has makes of a network, against single precision.
+    fn differences(network: &Network) -> Vec<Difference> {
+        let single = CpuEvaluator::new(network, Arithmetic::Single);
+        let of = |kernel| {
+            let weights = Weights::int8(kernel, &network.layout, &network.values);
+            let int8 = CpuEvaluator { layout: network.layout.clone(), weights };
+            assert_eq!(int8.arithmetic(), Arithmetic::Int8);
+            difference(&single, &int8).unwrap()
+        };
+        Kernel::all().into_iter().map(of).collect()
+    }
+
+    #[test]
+    fn int8_answers_nearly_as_single_precision_and_is_refused_where_it_does_not() {
+        let bytes = include_bytes!("../../../assets/mavka.safetensors");
+        let mut network = Network::from_bytes(bytes).unwrap();
+        for far in differences(&network) {
+            println!("{far:?}");
+            assert!(far.is_rounding() && far.mean > 0.0, "{far:?}");
+        }
+        let fastest = CpuEvaluator::fastest(&network).arithmetic();
+        assert_eq!(fastest == Arithmetic::Int8, Arithmetic::int8_is_best());
+
+        // A channel so large that the rest of its row is rounded to nothing, and that nobody reads.
+        let layout = network.layout.clone();
+        for block in &layout.blocks {
+            let width = layout.config.width;
+            let compress = block.dynamic_bias.iter().map(|bias| &bias.compress);
+            for map in [&block.qkv, &block.up].into_iter().chain(compress) {
+                let outputs = map.weight.len() / width;
+                network.values[map.weight.start..][..outputs].fill(0.0);
+            }
+            network.values[block.norm1.beta.start] = 1e4;
+            network.values[block.norm2.beta.start] = 1e4;
+        }
+        for far in differences(&network) {
+            assert!(!far.is_rounding(), "{far:?}");
+        }
+        assert_eq!(CpuEvaluator::fastest(&network).arithmetic(), Arithmetic::best());
     }
 
     #[test]

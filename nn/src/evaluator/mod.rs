@@ -1,12 +1,14 @@
 //! Evaluators: what the rest of the house asks of a network. [`Evaluator`] gives values, action values and a
 //! policy of positions; [`Transition`] gives the position after a move, with no rules asked.
 //!
-//! `cpu` and `burn` compute a network, `fake` computes none. `cached` and `fallback` wrap any evaluator.
+//! `cpu` and `burn` compute a network, `fake` computes none. `cached` and `fallback` wrap any evaluator,
+//! `difference` compares two.
 //! `outputs` and `world_model` turn the heads' logits into answers, whoever computed them.
 
 pub mod burn;
 pub mod cached;
 pub mod cpu;
+mod difference;
 mod error;
 pub mod fake;
 pub mod fallback;

@@ -4,88 +4,34 @@
 //! results of 16 bits are added up before they are widened: the weights were scaled so that they fit.
 #![allow(unsafe_code)]
 
-use super::{CHAIN, Finish, PANEL, Task, ops};
+use super::{CHAIN, Finish, Levels, PANEL, Task, rounding, rows};
 use std::arch::x86_64::*;
 
 const LANES: usize = 8;
 
-/// [`super::round_row`].
+/// [`rounding::round`].
 ///
 /// # Safety
-/// The CPU has AVX2 and FMA; `bytes` is as long as `x`.
+/// The CPU has AVX2 and FMA; the rest as there.
 #[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn round(x: &[f32], top: f32, zero: i32, bytes: &mut [u8]) -> f32 {
-    let whole = x.len() / (4 * LANES) * (4 * LANES);
-    let (body, rest) = x.split_at(whole);
-    // SAFETY: `body` is whole blocks of four vectors, and `bytes` is as long.
-    unsafe {
-        let sign = _mm256_set1_epi32(i32::MAX);
-        let mut high = _mm256_setzero_si256();
-        for at in (0..whole).step_by(LANES) {
-            let bits = _mm256_loadu_si256(body.as_ptr().add(at).cast());
-            high = _mm256_max_epu32(high, _mm256_and_si256(bits, sign));
-        }
-        let mut lanes = [0u32; LANES];
-        _mm256_storeu_si256(lanes.as_mut_ptr().cast(), high);
-        let rests = rest.iter().map(|x| x.abs().to_bits());
-        let high = f32::from_bits(lanes.into_iter().chain(rests).max().unwrap_or(0));
-        let factor = if high > 0.0 { top / high } else { 0.0 };
-        let (factors, zeros) = (_mm256_set1_ps(factor), _mm256_set1_epi32(zero));
-        // Packing works on halves of vectors: this puts their quarters in order again.
-        let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-        for at in (0..whole).step_by(4 * LANES) {
-            let q = |i: usize| {
-                let x = _mm256_loadu_ps(body.as_ptr().add(at + i * LANES));
-                _mm256_add_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(x, factors)), zeros)
-            };
-            let low = _mm256_packs_epi32(q(0), q(1));
-            let packed = _mm256_packus_epi16(low, _mm256_packs_epi32(q(2), q(3)));
-            let packed = _mm256_permutevar8x32_epi32(packed, order);
-            _mm256_storeu_si256(bytes.as_mut_ptr().add(at).cast(), packed);
-        }
-        for (byte, x) in bytes[whole..].iter_mut().zip(rest) {
-            *byte = ((x * factor).round_ties_even() as i32 + zero) as u8;
-        }
-        high / top
-    }
+pub(super) unsafe fn round(
+    x: (&[f32], usize),
+    levels: Levels,
+    bytes: (&mut [u8], usize),
+    scales: &mut [f32],
+) {
+    // SAFETY: this function's contract.
+    unsafe { rounding::round::<__m256>(x, levels, bytes, scales) }
 }
 
-/// [`ops::layer_norm`] of one row, without what only the gradient wants.
+/// [`rows::normalise`].
 ///
 /// # Safety
-/// The CPU has AVX2 and FMA; the length of `x` is a multiple of 8, and no slice is shorter.
+/// The CPU has AVX2 and FMA; the rest as there.
 #[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn normalise(x: &[f32], (gamma, beta): (&[f32], &[f32]), out: &mut [f32]) {
-    let width = x.len();
-    let share = (width as f32).recip();
-    // SAFETY: `at + 8 <= width` for each `at` below in steps of 8.
-    unsafe {
-        let load = |from: &[f32], at: usize| _mm256_loadu_ps(from.as_ptr().add(at));
-        let mut sum = _mm256_setzero_ps();
-        for at in (0..width).step_by(LANES) {
-            sum = _mm256_add_ps(sum, load(x, at));
-        }
-        let mean = _mm256_set1_ps(total(sum) * share);
-        let mut squares = _mm256_setzero_ps();
-        for at in (0..width).step_by(LANES) {
-            let d = _mm256_sub_ps(load(x, at), mean);
-            squares = _mm256_fmadd_ps(d, d, squares);
-        }
-        let scale = _mm256_set1_ps(1.0 / (total(squares) * share + ops::EPSILON).sqrt());
-        for at in (0..width).step_by(LANES) {
-            let unit = _mm256_mul_ps(_mm256_sub_ps(load(x, at), mean), scale);
-            let y = _mm256_fmadd_ps(unit, load(gamma, at), load(beta, at));
-            _mm256_storeu_ps(out.as_mut_ptr().add(at), y);
-        }
-    }
-}
-
-/// The sum of 8 lanes.
-#[target_feature(enable = "avx2")]
-fn total(x: __m256) -> f32 {
-    let four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x));
-    let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-    _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+pub(super) unsafe fn normalise(x: &[f32], shape: (&[f32], &[f32]), out: &mut [f32]) {
+    // SAFETY: this function's contract.
+    unsafe { rows::normalise::<__m256>(x, shape, out) }
 }
 
 /// All rows and columns.

@@ -3,7 +3,7 @@
 //! Of the activations it broadcasts four bytes at a time, of the weights it reads vectors of 16 columns.
 #![allow(unsafe_code)]
 
-use super::{Finish, PANEL, Task, ops};
+use super::{Finish, Levels, PANEL, Task, rounding, rows};
 use std::arch::x86_64::*;
 
 const LANES: usize = 16;
@@ -14,61 +14,29 @@ fn first(len: usize) -> __mmask16 {
     if len >= LANES { !0 } else { !(!0 << len) }
 }
 
-/// [`super::round_row`].
+/// [`rounding::round`].
 ///
 /// # Safety
-/// The CPU has AVX-512 F and VL; `bytes` is as long as `x`.
+/// The CPU has AVX-512 F, BW, VL and DQ; the rest as there.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-pub(super) unsafe fn round(x: &[f32], top: f32, zero: i32, bytes: &mut [u8]) -> f32 {
-    // SAFETY: masks end at the length of `x`, and `bytes` is as long.
-    unsafe {
-        let load = |at: usize| _mm512_maskz_loadu_ps(first(x.len() - at), x.as_ptr().add(at));
-        let mut high = _mm512_setzero_si512();
-        for at in (0..x.len()).step_by(LANES) {
-            high = _mm512_max_epu32(high, _mm512_castps_si512(_mm512_abs_ps(load(at))));
-        }
-        let high = f32::from_bits(_mm512_reduce_max_epu32(high));
-        let factor = _mm512_set1_ps(if high > 0.0 { top / high } else { 0.0 });
-        let zero = _mm512_set1_epi32(zero);
-        for at in (0..x.len()).step_by(LANES) {
-            let q = _mm512_cvtps_epi32(_mm512_mul_ps(load(at), factor));
-            let q = _mm512_add_epi32(q, zero);
-            let out = bytes.as_mut_ptr().add(at).cast();
-            _mm512_mask_cvtepi32_storeu_epi8(out, first(x.len() - at), q);
-        }
-        high / top
-    }
+pub(super) unsafe fn round(
+    x: (&[f32], usize),
+    levels: Levels,
+    bytes: (&mut [u8], usize),
+    scales: &mut [f32],
+) {
+    // SAFETY: this function's contract.
+    unsafe { rounding::round::<__m512>(x, levels, bytes, scales) }
 }
 
-/// [`ops::layer_norm`] of one row, without what only the gradient wants.
+/// [`rows::normalise`].
 ///
 /// # Safety
-/// The CPU has AVX-512F; the length of `x` is a multiple of 16, and no slice is shorter.
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn normalise(x: &[f32], (gamma, beta): (&[f32], &[f32]), out: &mut [f32]) {
-    let width = x.len();
-    let share = (width as f32).recip();
-    // SAFETY: `at + 16 <= width` for each `at` below in steps of 16.
-    unsafe {
-        let load = |from: &[f32], at: usize| _mm512_loadu_ps(from.as_ptr().add(at));
-        let mut sum = _mm512_setzero_ps();
-        for at in (0..width).step_by(LANES) {
-            sum = _mm512_add_ps(sum, load(x, at));
-        }
-        let mean = _mm512_set1_ps(_mm512_reduce_add_ps(sum) * share);
-        let mut squares = _mm512_setzero_ps();
-        for at in (0..width).step_by(LANES) {
-            let d = _mm512_sub_ps(load(x, at), mean);
-            squares = _mm512_fmadd_ps(d, d, squares);
-        }
-        let variance = _mm512_reduce_add_ps(squares) * share;
-        let scale = _mm512_set1_ps(1.0 / (variance + ops::EPSILON).sqrt());
-        for at in (0..width).step_by(LANES) {
-            let unit = _mm512_mul_ps(_mm512_sub_ps(load(x, at), mean), scale);
-            let y = _mm512_fmadd_ps(unit, load(gamma, at), load(beta, at));
-            _mm512_storeu_ps(out.as_mut_ptr().add(at), y);
-        }
-    }
+/// The CPU has AVX-512 F, BW, VL and DQ; the rest as there.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
+pub(super) unsafe fn normalise(x: &[f32], shape: (&[f32], &[f32]), out: &mut [f32]) {
+    // SAFETY: this function's contract.
+    unsafe { rows::normalise::<__m512>(x, shape, out) }
 }
 
 /// All rows and columns.

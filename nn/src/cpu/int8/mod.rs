@@ -12,8 +12,10 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod rounding;
 
-use super::{Isa, ops};
+use super::{Isa, ops, rows};
 
 /// Depth is filled up with zeros to a multiple of this: four times four bytes, what AVX2 adds up in 16 bits.
 const CHAIN: usize = 16;
@@ -33,8 +35,13 @@ impl Kernel {
     /// The kernel for what the CPU has and [`Isa::limit`] allows.
     #[must_use]
     pub fn used() -> Option<Kernel> {
-        let fits = |kernel: &Kernel| kernel.isa() <= Isa::used() && kernel.on_this_cpu();
-        [Kernel::Vnni, Kernel::Avx2].into_iter().find(fits)
+        Kernel::all().into_iter().find(|kernel| kernel.isa() <= Isa::used())
+    }
+
+    /// All that the CPU has, the fastest first.
+    #[must_use]
+    pub fn all() -> Vec<Kernel> {
+        [Kernel::Vnni, Kernel::Avx2].into_iter().filter(|kernel| kernel.on_this_cpu()).collect()
     }
 
     fn isa(self) -> Isa {
@@ -52,14 +59,30 @@ impl Kernel {
         extra && self.isa() <= Isa::found()
     }
 
-    /// The largest rounded activation, and the one that stands for zero.
-    fn levels(self, sign: Sign) -> (f32, i32) {
-        match (self, sign) {
+    fn levels(self, sign: Sign) -> Levels {
+        let (top, zero) = match (self, sign) {
             (Kernel::Avx2, Sign::Either) => (63.0, 64),
             (Kernel::Avx2, Sign::Positive) => (127.0, 0),
             (Kernel::Vnni, Sign::Either) => (127.0, 128),
             (Kernel::Vnni, Sign::Positive) => (255.0, 0),
-        }
+        };
+        Levels { top, zero }
+    }
+}
+
+/// The bytes that activations may become.
+#[derive(Clone, Copy)]
+struct Levels {
+    /// Steps from zero to the highest of a row.
+    top: f32,
+    /// The byte that stands for zero.
+    zero: i32,
+}
+
+impl Levels {
+    /// Steps for each unit of a row whose highest absolute value is `high`.
+    fn factor(self, high: f32) -> f32 {
+        if high > 0.0 { self.top / high } else { 0.0 }
     }
 }
 
@@ -79,8 +102,9 @@ pub struct Rows {
     scales: Vec<f32>,
     /// Bytes from row to row.
     stride: usize,
-    /// A normalised row on its way.
-    row: Vec<f32>,
+    /// A few normalised rows on their way, and what else normalising them makes.
+    block: Vec<f32>,
+    unit: Vec<f32>,
 }
 
 impl Rows {
@@ -101,31 +125,32 @@ impl Rows {
         assert!(beta.len() == width && x.len().is_multiple_of(width), "rows of another width");
         assert!(kernel.on_this_cpu(), "no {kernel:?}");
         self.hold(x.len() / width, width);
-        self.row.resize(2 * width, 0.0);
-        let (row, unit) = self.row.split_at_mut(width);
-        let (top, zero) = kernel.levels(Sign::Either);
-        let rows = self.bytes.chunks_exact_mut(self.stride).zip(&mut self.scales);
-        for ((bytes, scale), x) in rows.zip(x.chunks_exact(width)) {
-            // SAFETY: the CPU has the instructions, as was checked; all slices are as long as `x` at least,
-            // whose length is a multiple of 16 where the kernels ask for that.
-            *scale = unsafe {
+        let levels = kernel.levels(Sign::Either);
+        let few = rows::FEW * width;
+        self.block.resize(few, 0.0);
+        let rows = self.bytes.chunks_mut(rows::FEW * self.stride);
+        for ((bytes, scales), x) in rows.zip(self.scales.chunks_mut(rows::FEW)).zip(x.chunks(few)) {
+            let block = &mut self.block[..x.len()];
+            let places = (bytes, self.stride);
+            // SAFETY: the CPU has the instructions, as was checked; `x` and `block` are as many rows of the
+            // width as there are scales, at most `FEW`; `bytes` has been made for them; 16 is a multiple of
+            // the vectors' lengths.
+            #[cfg(target_arch = "x86_64")]
+            unsafe {
                 match kernel {
-                    #[cfg(target_arch = "x86_64")]
-                    Kernel::Vnni if width.is_multiple_of(16) => {
-                        avx512::normalise(x, (gamma, beta), row);
-                        avx512::round(row, top, zero, bytes)
+                    _ if !width.is_multiple_of(16) => {
+                        self.unit.resize(few, 0.0);
+                        let unit = &mut self.unit[..x.len()];
+                        ops::layer_norm(x, gamma, beta, unit, &mut [0.0; rows::FEW], block);
                     }
-                    #[cfg(target_arch = "x86_64")]
-                    Kernel::Avx2 if width.is_multiple_of(16) => {
-                        avx2::normalise(x, (gamma, beta), row);
-                        avx2::round(row, top, zero, bytes)
-                    }
-                    _ => {
-                        ops::layer_norm(x, gamma, beta, unit, &mut [0.0], row);
-                        round_row(row, top, zero, bytes)
-                    }
+                    Kernel::Vnni => avx512::normalise(x, (gamma, beta), block),
+                    Kernel::Avx2 => avx2::normalise(x, (gamma, beta), block),
                 }
-            };
+                match kernel {
+                    Kernel::Vnni => avx512::round((block, width), levels, places, scales),
+                    Kernel::Avx2 => avx2::round((block, width), levels, places, scales),
+                }
+            }
         }
     }
 
@@ -137,37 +162,28 @@ impl Rows {
         assert!(depth > 0 && x.len().is_multiple_of(depth), "{} of {depth}", x.len());
         assert!(kernel.on_this_cpu(), "no {kernel:?}");
         self.hold(x.len() / depth, depth);
-        let (top, zero) = kernel.levels(sign);
-        let stride = self.stride;
-        let rows = self.bytes.chunks_exact_mut(stride).zip(&mut self.scales);
-        for ((bytes, scale), x) in rows.zip(x.chunks_exact(depth)) {
-            // SAFETY: the CPU has the instructions, as was checked; `bytes` is as long as `x` at least.
-            *scale = unsafe {
+        let levels = kernel.levels(sign);
+        let rows = self.bytes.chunks_mut(rows::FEW * self.stride);
+        let x = x.chunks(rows::FEW * depth);
+        for ((bytes, scales), x) in rows.zip(self.scales.chunks_mut(rows::FEW)).zip(x) {
+            let places = (bytes, self.stride);
+            // SAFETY: the CPU has the instructions, as was checked; there are as many rows of floats and of
+            // bytes as scales.
+            #[cfg(target_arch = "x86_64")]
+            unsafe {
                 match kernel {
-                    #[cfg(target_arch = "x86_64")]
-                    Kernel::Vnni => avx512::round(x, top, zero, bytes),
-                    #[cfg(target_arch = "x86_64")]
-                    Kernel::Avx2 => avx2::round(x, top, zero, bytes),
-                    #[cfg(not(target_arch = "x86_64"))]
-                    _ => round_row(x, top, zero, bytes),
+                    Kernel::Vnni => avx512::round((x, depth), levels, places, scales),
+                    Kernel::Avx2 => avx2::round((x, depth), levels, places, scales),
                 }
-            };
+            }
         }
     }
 }
 
-/// Rounds one row to bytes and returns its scale: the twin of what the kernels do. A row with anything that is
-/// no number has a scale that is none.
+/// A number in steps.
 #[inline(always)]
-fn round_row(x: &[f32], top: f32, zero: i32, bytes: &mut [u8]) -> f32 {
-    // Without their sign, floats are ordered as their bits are, NaN above all.
-    let high = x.iter().map(|x| x.abs().to_bits()).max().unwrap_or(0);
-    let high = f32::from_bits(high);
-    let factor = if high > 0.0 { top / high } else { 0.0 };
-    for (byte, x) in bytes.iter_mut().zip(x) {
-        *byte = ((x * factor).round_ties_even() as i32 + zero) as u8;
-    }
-    high / top
+fn byte(x: f32, factor: f32, zero: i32) -> u8 {
+    ((x * factor).round_ties_even() as i32 + zero) as u8
 }
 
 /// What becomes of the sums.
@@ -181,11 +197,16 @@ pub enum Finish {
     SquaredRelu,
 }
 
+/// Bytes of a whole cache line: vectors that straddle two load at half the speed.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([i8; 64]);
+
 /// A linear map with weights of 8 bits.
 pub struct Linear8 {
     kernel: Kernel,
     /// Panels of 64 columns; in each, for every four rows of the matrix, four bytes for each column.
-    bytes: Vec<i8>,
+    lines: Vec<Line>,
     /// What sums begin at, by column: minus what the shift of the activations will add.
     start: Vec<i32>,
     /// By column.
@@ -212,7 +233,7 @@ impl Linear8 {
         let (depth, columns) = (inputs.next_multiple_of(CHAIN), outputs.next_multiple_of(PANEL));
         let mut new = Linear8 {
             kernel,
-            bytes: vec![0; depth * columns],
+            lines: vec![Line([0; 64]); depth * columns / 64],
             start: vec![0; columns],
             scales: vec![0.0; columns],
             bias: bias.to_vec(),
@@ -220,7 +241,7 @@ impl Linear8 {
             outputs,
         };
         new.bias.resize(columns, 0.0);
-        let (_, zero) = kernel.levels(sign);
+        let zero = kernel.levels(sign).zero;
         for j in 0..outputs {
             let column: Vec<f32> = (0..inputs).map(|k| weight[k * outputs + j]).collect();
             let (scale, rounded) = round_column(kernel, &column);
@@ -228,7 +249,7 @@ impl Linear8 {
             new.start[j] = -zero * rounded.iter().map(|w| i32::from(*w)).sum::<i32>();
             for (k, w) in rounded.into_iter().enumerate() {
                 let at = new.place(k, j);
-                new.bytes[at] = w;
+                new.lines[at / 64].0[at % 64] = w;
             }
         }
         new
@@ -260,7 +281,7 @@ impl Linear8 {
             depth: x.stride,
             a: x.bytes.as_ptr(),
             a_scales: x.scales.as_ptr(),
-            b: self.bytes.as_ptr(),
+            b: self.lines.as_ptr().cast(),
             start: self.start.as_ptr(),
             b_scales: self.scales.as_ptr(),
             bias: self.bias.as_ptr(),

@@ -2,9 +2,16 @@
 
 use super::*;
 
-/// Every kernel that this CPU has.
-fn kernels() -> Vec<Kernel> {
-    [Kernel::Avx2, Kernel::Vnni].into_iter().filter(|kernel| kernel.on_this_cpu()).collect()
+/// Rounds one row and returns its scale, number by number. A row with anything that is no number has a scale
+/// that is none.
+fn round_row(x: &[f32], levels: Levels, bytes: &mut [u8]) -> f32 {
+    let high = x.iter().map(|x| x.abs().to_bits()).max().unwrap_or(0);
+    let high = f32::from_bits(high);
+    let factor = if high > 0.0 { levels.top / high } else { 0.0 };
+    for (byte, x) in bytes.iter_mut().zip(x) {
+        *byte = ((x * factor).round_ties_even() as i32 + levels.zero) as u8;
+    }
+    high / levels.top
 }
 
 fn numbers(count: usize, seed: u64) -> Vec<f32> {
@@ -16,7 +23,8 @@ fn numbers(count: usize, seed: u64) -> Vec<f32> {
 fn twin(map: &Linear8, x: &Rows, out: &mut [f32], (stride, cols): (usize, usize), finish: Finish) {
     for (i, (bytes, scale)) in x.bytes.chunks_exact(x.stride).zip(&x.scales).enumerate() {
         for j in 0..cols {
-            let product = |k: usize| i32::from(bytes[k]) * i32::from(map.bytes[map.place(k, j)]);
+            let weight = |at: usize| map.lines[at / 64].0[at % 64];
+            let product = |k: usize| i32::from(bytes[k]) * i32::from(weight(map.place(k, j)));
             let sum = map.start[j] + (0..map.inputs).map(product).sum::<i32>();
             let y = (sum as f32).mul_add(scale * map.scales[j], map.bias[j]);
             let out = &mut out[i * stride + j];
@@ -33,7 +41,7 @@ fn twin(map: &Linear8, x: &Rows, out: &mut [f32], (stride, cols): (usize, usize)
 fn every_kernel_equals_its_twin_to_the_bit() {
     let sizes = [(1, 1, 1), (3, 20, 5), (13, 64, 64), (64, 128, 384), (30, 100, 70), (7, 384, 128)];
     for (kernel, (rows, inputs, outputs)) in
-        kernels().into_iter().flat_map(|kernel| sizes.map(|size| (kernel, size)))
+        Kernel::all().into_iter().flat_map(|kernel| sizes.map(|size| (kernel, size)))
     {
         let weight = numbers(inputs * outputs, 1);
         let bias = numbers(outputs, 2);
@@ -45,10 +53,9 @@ fn every_kernel_equals_its_twin_to_the_bit() {
             let map = Linear8::new(kernel, sign, &weight, &bias);
             let mut rounded = Rows::default();
             rounded.round(kernel, sign, &x, inputs);
-            let (top, zero) = kernel.levels(sign);
             for (i, x) in x.chunks_exact(inputs).enumerate() {
                 let mut bytes = vec![0; inputs];
-                let scale = round_row(x, top, zero, &mut bytes);
+                let scale = round_row(x, kernel.levels(sign), &mut bytes);
                 assert_eq!(rounded.scales[i], scale);
                 assert_eq!(rounded.bytes[i * rounded.stride..][..inputs], bytes);
             }
@@ -71,7 +78,7 @@ fn every_kernel_equals_its_twin_to_the_bit() {
 /// The worst that 16 bits can be asked for: equal signs, largest activations.
 #[test]
 fn sums_of_sixteen_bits_never_overflow() {
-    for kernel in kernels() {
+    for kernel in Kernel::all() {
         for (weight, x) in [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0)] {
             let weight: Vec<f32> = (0..64).map(|k| weight * [1.0, 0.9][k % 2]).collect();
             let map = Linear8::new(kernel, Sign::Either, &weight, &[0.0]);
@@ -101,7 +108,7 @@ fn rounding_loses_two_percent_with_seven_bits_and_one_with_eight() {
         let (i, j) = (i / outputs, i % outputs);
         *want = (0..inputs).map(|k| x[i * inputs + k] * weight[k * outputs + j]).sum();
     }
-    for kernel in kernels() {
+    for kernel in Kernel::all() {
         let map = Linear8::new(kernel, Sign::Either, &weight, &vec![0.0; outputs]);
         let mut bytes = Rows::default();
         bytes.round(kernel, Sign::Either, &x, inputs);
@@ -116,15 +123,15 @@ fn rounding_loses_two_percent_with_seven_bits_and_one_with_eight() {
 #[test]
 fn normalised_rows_are_those_of_single_precision_to_a_step() {
     for (kernel, width) in
-        kernels().into_iter().flat_map(|kernel| [16, 20, 128].map(|w| (kernel, w)))
+        Kernel::all().into_iter().flat_map(|kernel| [16, 20, 128].map(|w| (kernel, w)))
     {
-        let x: Vec<f32> = numbers(5 * width, 7).iter().map(|x| 3.0 * x + 1.0).collect();
+        let x: Vec<f32> = numbers(21 * width, 7).iter().map(|x| 3.0 * x + 1.0).collect();
         let (gamma, beta) = (numbers(width, 8), numbers(width, 9));
         let [mut unit, mut want] = [(); 2].map(|()| vec![0.0; x.len()]);
-        ops::layer_norm(&x, &gamma, &beta, &mut unit, &mut [0.0; 5], &mut want);
+        ops::layer_norm(&x, &gamma, &beta, &mut unit, &mut [0.0; 21], &mut want);
         let mut rows = Rows::default();
         rows.normalise(kernel, &x, &gamma, &beta);
-        let (_, zero) = kernel.levels(Sign::Either);
+        let zero = kernel.levels(Sign::Either).zero;
         for (i, want) in want.chunks_exact(width).enumerate() {
             let bytes = &rows.bytes[i * rows.stride..][..width];
             for (byte, want) in bytes.iter().zip(want) {
@@ -137,7 +144,7 @@ fn normalised_rows_are_those_of_single_precision_to_a_step() {
 
 #[test]
 fn rows_of_zeros_and_of_no_numbers_stay_what_they_are() {
-    for kernel in kernels() {
+    for kernel in Kernel::all() {
         let map = Linear8::new(kernel, Sign::Either, &[1.0; 32], &[0.5]);
         for (odd, is_right) in [
             (0.0, (|y: f32| y == 0.5) as fn(f32) -> bool),

@@ -69,7 +69,7 @@ pub enum Into<'a> {
 }
 
 impl Arithmetic {
-    /// The fastest that this CPU has and play does not suffer from.
+    /// The fastest of floats that this CPU has and play does not suffer from.
     ///
     /// AVX512_BF16 alone is not enough: Intel's (Sapphire Rapids) multiplies bf16 more slowly than single
     /// precision, 0.66 times as fast, AMD's (Zen 5) 1.6 times as fast. AMX is 1.9 to 3.7 times as fast: `assets/speed.md`.
@@ -80,6 +80,16 @@ impl Arithmetic {
             return Arithmetic::Bf16;
         }
         Arithmetic::Single
+    }
+
+    /// Whether 8 bits are faster than [`Arithmetic::best`], which they are but beside AMX.
+    #[must_use]
+    pub fn int8_is_best() -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let tiles = Arithmetic::best() == Arithmetic::Bf16 && tiles::available();
+        #[cfg(not(target_arch = "x86_64"))]
+        let tiles = false;
+        Arithmetic::Int8.available() && !tiles
     }
 
     /// Whether there are kernels for it on this CPU: for single precision always.

@@ -10,6 +10,7 @@ mod pass;
 mod world;
 
 use super::Evaluator;
+use super::difference::{CLOSE, difference};
 use super::error::EvalError;
 use super::outputs;
 use super::query::{Evaluation, Query};
@@ -17,19 +18,14 @@ use super::transition::Transition;
 use crate::checkpoint::Network;
 use crate::cpu::Heads;
 use crate::device::{has_bf16, is_cpu};
-use crate::encode::{Encoded, canonical_moves};
+use crate::encode::Encoded;
 use crate::precision::Arithmetic;
 use burn::tensor::Device;
 use lanes::{Lanes, wait};
 use pass::{Pass, RowLogits, Shapes};
-use shakmaty::{Chess, Position};
 
 /// Batches that a GPU has at once: one under way, one made ready.
 const IN_FLIGHT: usize = 2;
-
-/// Largest difference that bf16 may make to any probability or value: more, and the device is not trusted
-/// with it. The bundled network's answers change by 0.02 at most where bf16 is computed by a CPU.
-const CLOSE: f32 = 0.06;
 
 /// Evaluates on one device. Any number of threads may ask at once.
 pub struct BurnEvaluator {
@@ -95,7 +91,7 @@ impl BurnEvaluator {
     /// The network in bf16 if it answers as `single` does, else `single`.
     fn half_if_close(network: &Network, device: &Device, single: BurnEvaluator) -> BurnEvaluator {
         let compared = BurnEvaluator::with(network, device, Arithmetic::Bf16)
-            .and_then(|half| Ok((difference(&single, &half)?, half)));
+            .and_then(|half| Ok((difference(&single, &half)?.most, half)));
         match compared {
             Ok((far, half)) if far <= CLOSE => {
                 log::debug!("bf16 changes answers by {far:.4} at most");
@@ -193,31 +189,6 @@ impl Evaluator for BurnEvaluator {
     fn transition(&self) -> Option<&dyn Transition> {
         Some(self)
     }
-}
-
-/// The largest difference between two evaluators' answers on positions of a made-up game.
-fn difference(a: &dyn Evaluator, b: &dyn Evaluator) -> Result<f32, EvalError> {
-    let mut position = Chess::default();
-    let mut positions = Vec::new();
-    for i in 0..16 {
-        let legal = canonical_moves(&position).to_vec();
-        let Some(&next) = legal.get((i * 7 + 3) % legal.len().max(1)) else { break };
-        positions.push((position.clone(), legal));
-        position.play_unchecked(next);
-    }
-    let queries: Vec<Query<'_>> =
-        positions.iter().map(|(position, legal)| Query { position, legal }).collect();
-    let (a, b) = (a.evaluate(&queries)?, b.evaluate(&queries)?);
-    Ok(a.iter().zip(&b).map(|(a, b)| apart(a, b)).fold(0.0, f32::max))
-}
-
-/// The largest difference between two answers to one query.
-fn apart(a: &Evaluation, b: &Evaluation) -> f32 {
-    let all = |e: &Evaluation| {
-        let fixed = [e.wdl[0], e.wdl[1], e.wdl[2], e.value];
-        [&fixed[..], &e.action_values, &e.policy].concat()
-    };
-    all(a).iter().zip(&all(b)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
 #[cfg(test)]

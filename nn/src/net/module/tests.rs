@@ -1,6 +1,7 @@
 //! The module against the hand-written CPU pass.
 
 use super::*;
+use crate::cpu::int8::Kernel;
 use crate::cpu::{Activations, Heads, Weights, forward};
 use crate::encode::Item;
 use crate::encode::{Features, MoveCode, canonical_moves};
@@ -67,24 +68,28 @@ fn without_a_dynamic_bias_too() {
     compare(&NetConfig { layers: 2, dynamic_bias: None, ..NetConfig::default() });
 }
 
+/// Single precision to rounding; 8 bits, and 7 by AVX2, to a share of the largest logit.
 fn compare(config: &NetConfig) {
     let layout = Layout::new(config);
     let values = opened(&layout);
+    let single = Weights::new(&layout, &values, Arithmetic::Single);
+    compare_by(&layout, &values, &single, |_| 1e-4);
+    for kernel in Kernel::all() {
+        let share = if kernel == Kernel::Avx2 { 0.12 } else { 0.06 };
+        let int8 = Weights::int8(kernel, &layout, &values);
+        compare_by(&layout, &values, &int8, |size| share * size);
+    }
+}
+
+fn compare_by(layout: &Layout, values: &[f32], weights: &Weights, bound: impl Fn(f32) -> f32) {
     let boards = inputs();
     let items: Vec<Item<'_>> =
         boards.iter().map(|(features, moves)| Item { features, moves }).collect();
     let mut activations = Activations::default();
-    forward(
-        &layout,
-        &Weights::new(&layout, &values, Arithmetic::Single),
-        &items,
-        Heads::All,
-        false,
-        &mut activations,
-    );
+    forward(layout, weights, &items, Heads::All, false, &mut activations);
 
     let device = Device::flex();
-    let net = Net::from_values(&layout, &values, &device).unwrap();
+    let net = Net::from_values(layout, values, &device).unwrap();
     let inputs = Inputs::new(&items, items.len() + 3, 0, &device);
     let (play, world) = net.forward(&inputs);
     let n = items.len();
@@ -100,7 +105,7 @@ fn compare(config: &NetConfig) {
     let (mut next, mut promoting) = (Vec::new(), Vec::new());
     for p in 0..n {
         for t in 0..64 {
-            let (logits, promotes) = activations.transition(&layout, p, t);
+            let (logits, promotes) = activations.transition(layout, p, t);
             next.extend_from_slice(logits);
             promoting.push(promotes);
         }
@@ -119,7 +124,7 @@ fn compare(config: &NetConfig) {
         let size = want.iter().fold(0.0f32, |a, x| a.max(x.abs()));
         let error = difference(&got, want);
         println!("{name}: {error:.1e} of {size:.2}");
-        assert!(error < 1e-4, "{name}: {error}");
+        assert!(error < bound(size), "{name}: {error} of {size}, {}", weights.trunk_arithmetic());
     }
     let alone = net.play(&inputs);
     assert!(difference(&host(alone.policy), &policy) < 1e-5);

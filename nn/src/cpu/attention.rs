@@ -1,0 +1,318 @@
+//! Attention of one head in one pass, for play: scores, bias, softmax and the mean of the values, a few rows
+//! at a time, so that a row of scores never leaves the first-level cache.
+#![allow(unsafe_code)]
+
+use super::Isa;
+use super::vector::Vector;
+use crate::net::TOKENS;
+use std::arch::x86_64::*;
+
+/// One head of one position.
+#[derive(Clone, Copy)]
+pub(super) struct Head<'a> {
+    /// Queries, keys and values: rows of `dim` floats, `stride` apart, in each.
+    pub qkv: [&'a [f32]; 3],
+    pub stride: usize,
+    pub dim: usize,
+    /// `[64, 64]`, added to the scaled scores.
+    pub bias: &'a [f32],
+    /// The same, of this position alone.
+    pub dynamic: Option<&'a [f32]>,
+}
+
+/// A row of scores: it begins at a cache line, because vectors that straddle two load at half the speed.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([f32; TOKENS]);
+
+/// Keys with a row for each channel.
+#[derive(Default)]
+pub(super) struct Keys(Vec<Line>);
+
+/// Whether [`attend`] can do heads of this size on this CPU.
+pub(super) fn takes(dim: usize) -> bool {
+    match Isa::used() {
+        Isa::Portable => false,
+        Isa::Avx2 => dim.is_multiple_of(16),
+        Isa::Avx512 => dim.is_multiple_of(32),
+    }
+}
+
+/// Writes the mean of the values for each of the 64 rows, rows of `out` `row` floats apart.
+///
+/// # Panics
+/// If [`takes`] says no, or a slice is too short: a fault of the caller.
+pub(super) fn attend(head: &Head<'_>, keys: &mut Keys, out: &mut [f32], row: usize) {
+    let isa = Isa::used();
+    assert!(takes(head.dim), "heads of {}", head.dim);
+    let len = (TOKENS - 1) * head.stride + head.dim;
+    assert!(head.qkv.iter().all(|part| part.len() >= len) && head.stride >= head.dim, "rows");
+    assert!(row >= head.dim && out.len() >= (TOKENS - 1) * row + head.dim, "room");
+    let square = |bias: &[f32]| bias.len() >= TOKENS * TOKENS;
+    assert!(square(head.bias) && head.dynamic.is_none_or(square), "bias");
+    keys.0.resize(head.dim, Line([0.0; TOKENS]));
+    // SAFETY: the CPU has what is used, and lengths are as the functions ask, as was checked.
+    unsafe {
+        turn(head, keys.0.as_mut_ptr().cast());
+        match isa {
+            Isa::Avx512 => wide(head, &keys.0, out, row),
+            _ => narrow(head, &keys.0, out, row),
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,fma")]
+unsafe fn wide(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
+    // SAFETY: the caller's contract is `rows`'.
+    unsafe { rows::<__m512, 4, 2>(head, keys, out, row) }
+}
+
+#[target_feature(enable = "avx2,fma")]
+unsafe fn narrow(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
+    // SAFETY: the caller's contract is `rows`'.
+    unsafe { rows::<__m256, 2, 2>(head, keys, out, row) }
+}
+
+/// Turns the keys, `[dim, 64]`, four by four.
+///
+/// # Safety
+/// There are 64 rows of keys, a multiple of 4 long, and room for as many floats at `out`.
+unsafe fn turn(head: &Head<'_>, out: *mut f32) {
+    let keys = head.qkv[1].as_ptr();
+    for j in (0..TOKENS).step_by(4) {
+        for d in (0..head.dim).step_by(4) {
+            // SAFETY: four rows and four floats of each exist; x86-64 has SSE.
+            unsafe {
+                let load = |i: usize| _mm_loadu_ps(keys.add((j + i) * head.stride + d));
+                let (mut a, mut b, mut c, mut e) = (load(0), load(1), load(2), load(3));
+                _MM_TRANSPOSE4_PS(&mut a, &mut b, &mut c, &mut e);
+                for (i, row) in [a, b, c, e].into_iter().enumerate() {
+                    _mm_storeu_ps(out.add((d + i) * TOKENS + j), row);
+                }
+            }
+        }
+    }
+}
+
+/// All 64 rows: six at a time, then four.
+///
+/// # Safety
+/// As [`Vector`]; lengths are as [`attend`] checks them, `keys` are turned, and `dim` is a multiple of `N`
+/// vectors, 64 of `M`.
+#[inline(always)]
+unsafe fn rows<V: Vector, const M: usize, const N: usize>(
+    head: &Head<'_>,
+    keys: &[Line],
+    out: &mut [f32],
+    row: usize,
+) {
+    let mut i = 0;
+    // SAFETY: rows stay below 64; the rest is this function's contract.
+    unsafe {
+        while i + 6 <= TOKENS {
+            some::<V, 6, M, N>(head, keys, i, out.as_mut_ptr().add(i * row), row);
+            i += 6;
+        }
+        some::<V, 4, M, N>(head, keys, i, out.as_mut_ptr().add(i * row), row);
+    }
+    const { assert!(TOKENS % 6 == 4) };
+}
+
+/// `R` rows from `first` on.
+///
+/// # Safety
+/// As [`rows`]; there are such rows.
+#[inline(always)]
+unsafe fn some<V: Vector, const R: usize, const M: usize, const N: usize>(
+    head: &Head<'_>,
+    keys: &[Line],
+    first: usize,
+    out: *mut f32,
+    row: usize,
+) {
+    let mut scores = [Line([0.0; TOKENS]); R];
+    let mut shares = [0.0f32; R];
+    // SAFETY: this function's contract; `scores` are 64 floats a row.
+    unsafe {
+        let queries = head.qkv[0].as_ptr().add(first * head.stride);
+        let scale = V::all((head.dim as f32).sqrt().recip());
+        for col in (0..TOKENS).step_by(M * V::LEN) {
+            let mut sums = [[V::all(0.0); M]; R];
+            for d in 0..head.dim {
+                let keys = keys.as_ptr().cast::<f32>().add(d * TOKENS + col);
+                let mut columns = [V::load(keys); M];
+                for (j, column) in columns.iter_mut().enumerate().skip(1) {
+                    *column = V::load(keys.add(j * V::LEN));
+                }
+                for (i, sums) in sums.iter_mut().enumerate() {
+                    let query = V::all(*queries.add(i * head.stride + d));
+                    for (sum, column) in sums.iter_mut().zip(columns) {
+                        *sum = query.fma(column, *sum);
+                    }
+                }
+            }
+            for (i, sums) in sums.into_iter().enumerate() {
+                for (j, sum) in sums.into_iter().enumerate() {
+                    let at = (first + i) * TOKENS + col + j * V::LEN;
+                    let mut bias = V::load(head.bias.as_ptr().add(at));
+                    if let Some(dynamic) = head.dynamic {
+                        bias = bias.add(V::load(dynamic.as_ptr().add(at)));
+                    }
+                    sum.fma(scale, bias).store(scores[i].0.as_mut_ptr().add(col + j * V::LEN));
+                }
+            }
+        }
+        for (scores, share) in scores.iter_mut().zip(&mut shares) {
+            *share = exponentials::<V>(&mut scores.0);
+        }
+        for col in (0..head.dim).step_by(N * V::LEN) {
+            let values = head.qkv[2].as_ptr().add(col);
+            let mut sums = [[V::all(0.0); N]; R];
+            for k in 0..TOKENS {
+                let values = values.add(k * head.stride);
+                let mut columns = [V::load(values); N];
+                for (j, column) in columns.iter_mut().enumerate().skip(1) {
+                    *column = V::load(values.add(j * V::LEN));
+                }
+                for (sums, scores) in sums.iter_mut().zip(&scores) {
+                    let weight = V::all(scores.0[k]);
+                    for (sum, column) in sums.iter_mut().zip(columns) {
+                        *sum = weight.fma(column, *sum);
+                    }
+                }
+            }
+            for (i, sums) in sums.into_iter().enumerate() {
+                for (j, sum) in sums.into_iter().enumerate() {
+                    sum.mul(V::all(shares[i])).store(out.add(i * row + col + j * V::LEN));
+                }
+            }
+        }
+    }
+}
+
+/// exp of a row of scores less the highest; returns one over the sum.
+///
+/// # Safety
+/// As [`Vector`].
+#[inline(always)]
+unsafe fn exponentials<V: Vector>(row: &mut [f32; TOKENS]) -> f32 {
+    let row = row.as_mut_ptr();
+    // SAFETY: `at` goes to 64 in whole vectors.
+    unsafe {
+        let mut high = V::load(row);
+        for at in (V::LEN..TOKENS).step_by(V::LEN) {
+            high = high.max(V::load(row.add(at)));
+        }
+        let top = V::all(high.highest());
+        let mut sum = V::all(0.0);
+        for at in (0..TOKENS).step_by(V::LEN) {
+            let e = V::load(row.add(at)).exp_below(top);
+            e.store(row.add(at));
+            sum = sum.add(e);
+        }
+        sum.sum().recip()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows;
+    use super::*;
+
+    fn numbers(count: usize, seed: u64, spread: f32) -> Vec<f32> {
+        let mut random = crate::rng::Rng::new(seed);
+        (0..count).map(|_| (random.unit() as f32 * 2.0 - 1.0) * spread).collect()
+    }
+
+    /// The same by plain loops.
+    fn twin(head: &Head<'_>, out: &mut [f32], row: usize) {
+        let at = |part: usize, i: usize, d: usize| head.qkv[part][i * head.stride + d];
+        for i in 0..TOKENS {
+            let mut scores: Vec<f32> = (0..TOKENS)
+                .map(|j| {
+                    let product: f32 = (0..head.dim).map(|d| at(0, i, d) * at(1, j, d)).sum();
+                    let dynamic = head.dynamic.map_or(0.0, |bias| bias[i * TOKENS + j]);
+                    product / (head.dim as f32).sqrt() + dynamic
+                })
+                .collect();
+            rows::attention_softmax(&mut scores, &head.bias[i * TOKENS..][..TOKENS]);
+            for d in 0..head.dim {
+                out[i * row + d] = (0..TOKENS).map(|j| scores[j] * at(2, j, d)).sum();
+            }
+        }
+    }
+
+    #[test]
+    fn one_pass_is_what_plain_loops_make_of_it() {
+        for (dim, spread) in [(32, 1.0), (64, 8.0), (32, 0.0)] {
+            let (stride, row) = (3 * dim + 5, dim + 3);
+            let numbers3: Vec<_> = (0..3).map(|i| numbers(TOKENS * stride, i, spread)).collect();
+            let bias = numbers(TOKENS * TOKENS, 4, 2.0);
+            let dynamic = numbers(TOKENS * TOKENS, 5, 2.0);
+            for dynamic in [None, Some(&dynamic[..])] {
+                let qkv = [&numbers3[0][..], &numbers3[1][..], &numbers3[2][..]];
+                let head = Head { qkv, stride, dim, bias: &bias, dynamic };
+                if !takes(dim) {
+                    continue;
+                }
+                let mut got = vec![7.0; TOKENS * row];
+                let mut want = got.clone();
+                attend(&head, &mut Keys::default(), &mut got, row);
+                twin(&head, &mut want, row);
+                for (got, want) in got.iter().zip(&want) {
+                    assert!((got - want).abs() <= 2e-5 * (1.0 + spread), "{got} for {want}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_stays_none() {
+        let mut qkv = vec![0.5; TOKENS * 32];
+        qkv[17] = f32::NAN;
+        let bias = vec![0.0; TOKENS * TOKENS];
+        let head = Head { qkv: [&qkv; 3], stride: 32, dim: 32, bias: &bias, dynamic: None };
+        if takes(32) {
+            let mut out = vec![0.0; TOKENS * 32];
+            attend(&head, &mut Keys::default(), &mut out, 32);
+            assert!(out.iter().any(|x| x.is_nan()));
+        }
+    }
+
+    #[test]
+    fn exp_of_vectors_is_close_to_the_library() {
+        #[target_feature(enable = "avx512f,avx512dq,fma")]
+        unsafe fn by_avx512(row: &mut [f32; TOKENS]) -> f32 {
+            // SAFETY: the caller's.
+            unsafe { exponentials::<__m512>(row) }
+        }
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn by_avx2(row: &mut [f32; TOKENS]) -> f32 {
+            // SAFETY: the caller's.
+            unsafe { exponentials::<__m256>(row) }
+        }
+        for (top, start) in
+            [-20.0, 0.0, 20.0].into_iter().flat_map(|top| (0..136).map(move |s| (top, s)))
+        {
+            let mut row: [f32; TOKENS] =
+                std::array::from_fn(|i| top - ((start * TOKENS + i) % 8700) as f32 / 100.0);
+            row[0] = top;
+            let inputs = row;
+            // SAFETY: the CPU has what is used.
+            let share = unsafe {
+                match Isa::used() {
+                    Isa::Portable => return,
+                    Isa::Avx512 => by_avx512(&mut row),
+                    Isa::Avx2 => by_avx2(&mut row),
+                }
+            };
+            for (x, e) in inputs.iter().zip(&row) {
+                let d = f64::from(*x) - f64::from(top);
+                let error = (f64::from(*e) / d.exp() - 1.0).abs();
+                let most = 3e-7 + 1.2e-7 * (d.abs() + f64::from(top.abs()));
+                assert!(error < most, "exp({d}): {error}");
+            }
+            assert!((share * row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+        }
+    }
+}

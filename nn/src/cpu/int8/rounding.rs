@@ -1,0 +1,50 @@
+//! The rounding of rows to bytes, by vectors.
+#![allow(unsafe_code)]
+
+use super::super::vector::Vector;
+use super::{Levels, byte};
+
+/// Rounds each row of `x` to the levels, the bytes of a row `stride` apart from those of the next; writes the
+/// scales.
+///
+/// # Safety
+/// As [`Vector`]; `x` has a row of `depth` floats for each of `scales`, `bytes` a row of `stride`, which is at
+/// least `depth`.
+#[inline(always)]
+pub(super) unsafe fn round<V: Vector>(
+    (x, depth): (&[f32], usize),
+    levels: Levels,
+    (bytes, stride): (&mut [u8], usize),
+    scales: &mut [f32],
+) {
+    // The highest of all rows first: one after another, rows would wait for their own.
+    for (high, x) in scales.iter_mut().zip(x.chunks_exact(depth)) {
+        let whole = depth / V::LEN * V::LEN;
+        // SAFETY: `at` and a vector after it lie in the row.
+        let bits = unsafe {
+            let mut high = V::all(0.0);
+            for at in (0..whole).step_by(V::LEN) {
+                high = high.high_bits(V::load(x.as_ptr().add(at)));
+            }
+            high.highest_bits()
+        };
+        let rest = x[whole..].iter().map(|x| x.abs().to_bits());
+        *high = f32::from_bits(rest.fold(bits, u32::max));
+    }
+    let rows = x.chunks_exact(depth).zip(bytes.chunks_exact_mut(stride));
+    for ((x, bytes), scale) in rows.zip(scales) {
+        let factor = levels.factor(*scale);
+        *scale /= levels.top;
+        let whole = depth / V::STEP * V::STEP;
+        // SAFETY: `at` and a step after it lie in the row, whose bytes are as many at least.
+        unsafe {
+            let factor = V::all(factor);
+            for at in (0..whole).step_by(V::STEP) {
+                V::bytes(x.as_ptr().add(at), factor, levels.zero, bytes.as_mut_ptr().add(at));
+            }
+        }
+        for (to, x) in bytes[whole..].iter_mut().zip(&x[whole..]) {
+            *to = byte(*x, factor, levels.zero);
+        }
+    }
+}
