@@ -30,6 +30,9 @@ pub struct Tune {
     /// Nodes of each search; several numbers with commas between
     #[arg(long, value_delimiter = ',', default_value = "400", value_name = "N")]
     nodes: Vec<u64>,
+    /// A move that gives away more counts as this, in win probability
+    #[arg(long, default_value_t = 0.25, value_name = "SHARE")]
+    cap: f32,
     /// Positions at most
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -89,6 +92,7 @@ impl Tune {
             limit: self.limit,
             settings: std::iter::once(self.against).chain(self.settings).collect(),
             nodes: self.nodes,
+            cap: self.cap,
             puzzles: self.puzzles.map(|file| (file, self.puzzle_limit)),
             weights: self.weights,
             optimisation: (!optimisation.dimensions.is_empty()).then_some(optimisation),

@@ -131,6 +131,8 @@ pub struct Bench<'a> {
     pub network: &'a Network,
     /// Of every search.
     pub nodes: u64,
+    /// A greater regret counts as this: one game thrown away decides no comparison.
+    pub cap: f32,
 }
 
 impl Bench<'_> {
@@ -148,7 +150,8 @@ impl Bench<'_> {
         let choose = |worker: &mut Worker<'_>, position: &LabelledPosition| {
             let choice = |setting| {
                 let action = worker.choose(&position.game, setting)?;
-                Ok(Choice { regret: position.regret(action), best: action == position.best })
+                let regret = position.regret(action).min(self.cap);
+                Ok(Choice { regret, best: action == position.best })
             };
             let choices = settings.iter().map(choice).collect();
             done();
@@ -255,7 +258,7 @@ mod tests {
     #[test]
     fn a_setting_plays_the_same_whoever_played_before() {
         let network = network::hashed();
-        let bench = Bench { network: &network, nodes: 60 };
+        let bench = Bench { network: &network, nodes: 60, cap: 0.4 };
         let positions: Vec<_> = [
             "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
             "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -271,7 +274,7 @@ mod tests {
         for (alone, beside) in alone.iter().zip(&beside) {
             assert_eq!(alone[0], beside[2]);
             assert_eq!(beside[0], beside[3]);
-            assert!((alone[0].regret == 0.0) == alone[0].best);
+            assert!((alone[0].regret == 0.0) == alone[0].best && alone[0].regret <= 0.4);
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct Tuning {
     pub settings: Vec<Setting>,
     /// Of each search.
     pub nodes: Vec<u64>,
+    /// See [`Bench::cap`].
+    pub cap: f32,
     /// Puzzles as well, so many of this file at most.
     pub puzzles: Option<(PathBuf, usize)>,
     /// Network file; None = the built-in network.
@@ -106,7 +108,7 @@ impl Tuning {
             recipe.best_nodes,
             recipe.move_nodes
         ));
-        let bench = |nodes| Bench { network: &network, nodes };
+        let bench = |nodes| Bench { network: &network, nodes, cap: self.cap };
         if let Some(optimisation) = &self.optimisation {
             let judges = positions.split_off(positions.len() / 2);
             let bench = bench(self.nodes.first().copied().unwrap_or(1));
