@@ -206,13 +206,14 @@ mod tests {
         best.truncate(params.top_k);
         let weight = |i: usize| ((q(i) - q(best[0])) / params.tau).exp();
         let total: f32 = best.iter().map(|&i| weight(i)).sum();
-        let mass: f32 = (0..n).map(policy).sum();
+        let tempered = |i: usize| policy(i).powf(1.0 / params.policy_temperature);
+        let mass: f32 = (0..n).map(tempered).sum();
         let prior = |i: usize| {
             let mut eq1 = params.epsilon / n as f32;
             if best.contains(&i) {
                 eq1 += (1.0 - params.epsilon) * weight(i) / total;
             }
-            (1.0 - params.policy_share) * eq1 + params.policy_share * policy(i) / mass
+            (1.0 - params.policy_share) * eq1 + params.policy_share * tempered(i) / mass
         };
         let ranked = |i: usize| RankedEdge { action: edges[i].action, prior: prior(i), q: q(i) };
         let mut all: Vec<RankedEdge<u16>> = (0..n).map(ranked).collect();
