@@ -241,6 +241,18 @@ mod tests {
     }
 
     #[test]
+    fn the_projects_own_labels_can_be_read() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/tuning.jsonl.zst");
+        let (recipe, positions) = read(&path).unwrap();
+        assert_eq!((recipe.engine.as_str(), recipe.best_nodes), ("Stockfish 15.1", 100_000));
+        assert!(positions.len() > 1000, "{}", positions.len());
+        for labelled in &positions {
+            let all = labelled.deep.len() + labelled.shallow.len();
+            assert_eq!(all, labelled.game.legal_actions().len());
+        }
+    }
+
+    #[test]
     fn odd_lines_are_refused_with_their_number() {
         assert!(Recipe::from_line("{\"mavka-labels\":2}").is_err());
         let line = sample().to_line();

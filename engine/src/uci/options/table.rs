@@ -262,7 +262,7 @@ pub static HIDDEN: &[Entry] = &[
         name: "VirtualAdapt",
         kind: check!(virtual_adapt),
         effect: Effect::NewTree,
-        help: "Raises `VirtualMax` to 16 from 1,000 simulations on, to 32 from 2,000 on.",
+        help: "Doubles `VirtualMax` from 1,000 simulations of a search on, and again from 2,000 on.",
     },
     Entry {
         name: "VirtualValue",
