@@ -2,6 +2,7 @@
 
 use super::annotate;
 use super::game::PgnGame;
+use super::html::{Title, page};
 use super::journal::{Journal, Origin};
 use super::review::Review;
 use super::run::{Collection, Task, journal_path, run};
@@ -124,6 +125,33 @@ fn an_analysed_game_keeps_everything_and_gains_scores() {
     journal.delete().unwrap();
     assert_eq!(fs::read_to_string(&out).unwrap(), text);
     fs::remove_file(out).unwrap();
+}
+
+#[test]
+fn the_page_shows_every_game_and_needs_no_other_file() {
+    let mut games = sound(GAMES);
+    games[0].tags[1].1 = "<b>&".to_owned();
+    let out = fresh("page");
+    let (_, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();
+    let review = |game| Review::new(game, &journal, 2);
+    let reviews: Vec<Review<'_>> = games.iter().map(review).collect();
+    let text = page(&Title::new(&reviews, "no network", Effort::Nodes(40)), &reviews);
+    journal.delete().unwrap();
+    fs::remove_file(out).unwrap();
+    for outside in ["http", "src=", "url(", "<link", "<script", "@import", "<b>"] {
+        assert!(!text.contains(outside), "{outside}");
+    }
+    assert!(text.contains("&lt;b&gt;&amp; – Black"));
+    for element in ["section", "article", "table", "svg", "div", "p", "span", "a", "g", "details"] {
+        let count = |mark: String| text.matches(&mark).count();
+        let open = count(format!("<{element} ")) + count(format!("<{element}>"));
+        assert_eq!(open, count(format!("</{element}>")), "{element}");
+    }
+    assert_eq!(text.matches("<section ").count(), games.len());
+    assert_eq!(text.matches("class='curve'").count(), games.len());
+    assert_eq!(text.matches("class='moves'").count(), games.len());
+    assert!(text.contains("17… O-O-O") && text.contains("4. Nxf7") && text.contains("2… Qh4#"));
+    assert!(text.matches("class='board'").count() > games.len());
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use super::output::{Failure, Sink};
 use super::words::{read_milliseconds, read_option};
-use crate::analyse::run::journal_path;
+use crate::analyse::html::{Title, page};
+use crate::analyse::review::Review;
+use crate::analyse::run::{journal_path, write_whole};
 use crate::analyse::{Collection, Task, run};
 use crate::interrupt::raised_by_ctrl_c;
 use crate::play::analyst::{Analyst, Effort};
@@ -46,6 +48,9 @@ pub struct Analyse {
     /// The annotated games [default: beside the first file, `-analysed.pgn`]
     #[arg(long, value_name = "FILE.pgn")]
     out: Option<PathBuf>,
+    /// A page to look at: curves, turning points with diagrams, what the network alone expected
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
 }
 
 impl Analyse {
@@ -94,6 +99,13 @@ impl Analyse {
         let mut sink = Sink::default();
         let (count, left_out) = (games.len(), damaged.len());
         sink.say(format_args!("{count} games in {}, {left_out} damaged", out.display()));
+        if let Some(path) = &self.html {
+            let reviews: Vec<Review<'_>> =
+                games.iter().map(|game| Review::new(game, &journal, task.lines)).collect();
+            let title = Title::new(&reviews, analyst.network(), task.effort);
+            write_whole(path, &page(&title, &reviews))?;
+            sink.say(format_args!("the page is {}", path.display()));
+        }
         if done.is_complete() {
             journal.delete()?;
         } else {

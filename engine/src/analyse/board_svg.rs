@@ -1,0 +1,150 @@
+//! Board diagrams as SVG. The pieces are drawn here, once for a page, so that a diagram looks the same
+//! whatever fonts a phone has.
+
+use shakmaty::{Chess, Color, Position, Role, Square};
+use std::fmt::Write as _;
+
+/// Side of a square, in the diagram's own units.
+const SIDE: u32 = 45;
+
+/// The pieces, to stand once in each page before any diagram. Fill and stroke come from whoever uses them.
+#[must_use]
+pub fn pieces() -> String {
+    let shapes = [
+        (
+            Role::Pawn,
+            "<circle cx='22.5' cy='14' r='5.5'/>\
+             <path d='M18.5 19.5h8c0 6 2.5 9 6 13v5.500h-20V32.500c3.500-4 6-7 6-13z'/>",
+        ),
+        (
+            Role::Knight,
+            "<path d='M13 38h20.500c1-11 .5-20.500-7.500-25.500L25 8l-4 4c-5 1.500-8 6.500-12 13l2.500 4.500 4.500-2 \
+             6-2c-1.500 4.500-7.500 5.500-9 12.500z'/><circle cx='20' cy='18' r='.9'/>",
+        ),
+        (
+            Role::Bishop,
+            "<path d='M11 38v-3.500c4.500-.5 6-1.500 6.500-3.500h10c.5 2 2 3 6.500 3.500V38z'/>\
+             <path d='M22.5 11c6 4 8.500 8.500 8.500 13 0 3-1.500 5.500-3.500 7h-10c-2-1.500-3.500-4-3.500-7 \
+             0-4.500 2.500-9 8.500-13z'/><circle cx='22.5' cy='8.500' r='2.5'/><path d='M22.500 17v8M18.500 21h8'/>",
+        ),
+        (
+            Role::Rook,
+            "<path d='M12 9h5v4h3.500V9h4v4H28V9h5v9l-3.500 3v11l3.500 2.500V38H12v-3.500l3.500-2.500V21L12 18z'/>\
+             <path d='M15.500 21h14M15.500 32h14'/>",
+        ),
+        (
+            Role::Queen,
+            "<path d='M9.500 14l6 9 1-13.500 6 12.500 6-12.500 1 13.500 6-9-3 18h-20z'/><path d='M12.500 32h20l1 6h-22z'/>\
+             <circle cx='9.500' cy='12.500' r='2'/><circle cx='16.500' cy='8.500' r='2'/>\
+             <circle cx='28.500' cy='8.500' r='2'/><circle cx='35.500' cy='12.500' r='2'/>",
+        ),
+        (
+            Role::King,
+            "<path d='M22.500 5.500v9M18.500 9h8'/>\
+             <path d='M22.500 14c-4 0-5 4-4 6.500-4-4-10.500-2.500-10.500 3 0 4.500 4.500 6 5.500 9.500h18c1-3.500 5.500-5 \
+             5.500-9.500 0-5.500-6.500-7-10.500-3 1-2.500 0-6.500-4-6.500z'/><path d='M13.500 33h18v5h-18zM22.500 21v12'/>",
+        ),
+    ];
+    let mut out = "<svg class='pieces' aria-hidden='true'>".to_owned();
+    for (role, shape) in shapes {
+        let _ = write!(out, "<symbol id='{}' viewBox='0 0 45 45'>{shape}</symbol>", role.char());
+    }
+    out + "</svg>\n"
+}
+
+/// An arrow from square to square.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrow {
+    /// Its beginning.
+    pub from: Square,
+    /// Its point.
+    pub to: Square,
+    /// The class that colours it.
+    pub class: &'static str,
+}
+
+/// A diagram with White below. `words` tell what is seen to whoever does not see it.
+#[must_use]
+pub fn diagram(position: &Chess, arrows: &[Arrow], words: &str) -> String {
+    let board = 8 * SIDE;
+    let mut out = format!(
+        "<svg class='board' viewBox='0 0 {board} {board}' role='img' aria-label='{words}'>\
+         <rect width='{board}' height='{board}' class='light'/><path class='dark' d='"
+    );
+    for square in Square::ALL.into_iter().filter(|square| square.is_dark()) {
+        let (x, y) = corner(square);
+        let _ = write!(out, "M{x} {y}h{SIDE}v{SIDE}h-{SIDE}z");
+    }
+    out += "'/>";
+    for index in 0..8 {
+        let (file, rank) = (char::from(b'a' + index), 8 - index);
+        let x = u32::from(index) * SIDE;
+        let _ = write!(
+            out,
+            "<text x='{}' y='{}'>{file}</text><text x='2' y='{}'>{rank}</text>",
+            x + SIDE - 8,
+            board - 3,
+            x + 11
+        );
+    }
+    for (square, piece) in position.board() {
+        let (x, y) = corner(square);
+        let class = piece.color.fold_wb("w", "b");
+        let _ = write!(
+            out,
+            "<use href='#{}' class='{class}' x='{x}' y='{y}' width='{SIDE}' height='{SIDE}'/>",
+            piece.role.char()
+        );
+    }
+    arrows.iter().for_each(|arrow| draw(&mut out, *arrow));
+    out + "</svg>"
+}
+
+fn corner(square: Square) -> (u32, u32) {
+    let rank = square.rank().to_u32();
+    (square.file().to_u32() * SIDE, (7 - rank) * SIDE)
+}
+
+/// A shaft and a head, which ends in the middle of its square.
+fn draw(out: &mut String, arrow: Arrow) {
+    let middle = |square: Square| {
+        let (x, y) = corner(square);
+        (f64::from(x) + 22.5, f64::from(y) + 22.5)
+    };
+    let ((x0, y0), (x1, y1)) = (middle(arrow.from), middle(arrow.to));
+    let length = (x1 - x0).hypot(y1 - y0).max(1.0);
+    let (along, across) = ((x1 - x0) / length, (y1 - y0) / length);
+    let at = |forward: f64, aside: f64| {
+        (x1 + along * forward - across * aside, y1 + across * forward + along * aside)
+    };
+    let (neck, left, right) = (at(-15.0, 0.0), at(-17.0, 9.0), at(-17.0, -9.0));
+    let _ = write!(
+        out,
+        "<g class='arrow {}'><path d='M{x0:.1} {y0:.1}L{:.1} {:.1}'/>\
+         <path class='head' d='M{x1:.1} {y1:.1}L{:.1} {:.1}L{:.1} {:.1}z'/></g>",
+        arrow.class, neck.0, neck.1, left.0, left.1, right.0, right.1
+    );
+}
+
+/// The side to move in words.
+#[must_use]
+pub fn side(color: Color) -> &'static str {
+    color.fold_wb("White", "Black")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagram_has_every_piece_on_its_square() {
+        let arrow = Arrow { from: Square::E2, to: Square::E4, class: "played" };
+        let svg = diagram(&Chess::default(), &[arrow], "the beginning");
+        assert_eq!(svg.matches("<use ").count(), 32);
+        assert!(svg.contains("<use href='#k' class='w' x='180' y='315'"));
+        assert!(svg.contains("<use href='#q' class='b' x='135' y='0'"));
+        assert_eq!(svg.matches("M0 315h45").count(), 1, "a1 is dark");
+        assert!(svg.contains("class='arrow played'"));
+        assert_eq!(pieces().matches("<symbol ").count(), 6);
+    }
+}

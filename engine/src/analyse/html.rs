@@ -1,0 +1,278 @@
+//! The analysis as one page of HTML that needs no other file: for each game its curve, its turning points
+//! with diagrams, and a table of all moves. Light or dark as the reader's system is; no script.
+
+use super::annotate::san;
+use super::board_svg::{Arrow, diagram, pieces, side};
+use super::curve::{self, Mark, class};
+use super::found::Choice;
+use super::judge::{Glyph, Judgement};
+use super::moments::{self, Row};
+use super::review::Review;
+use super::words::{escape, line, number, percent, score, sign};
+use crate::chess::action::Action;
+use crate::play::analyst::Effort;
+use shakmaty::{Color, Position};
+use std::fmt::Write as _;
+
+/// What the whole page is about.
+#[derive(Clone, Debug)]
+pub struct Title {
+    /// Its heading.
+    pub heading: String,
+    /// Engine, network and effort, for humans.
+    pub by: String,
+}
+
+impl Title {
+    /// The title of the page about these games.
+    #[must_use]
+    pub fn new(reviews: &[Review<'_>], network: &str, effort: Effort) -> Title {
+        let heading = match reviews {
+            [only] => plain_names(only),
+            many => format!("{} games", many.len()),
+        };
+        let effort = match effort {
+            Effort::Nodes(nodes) => format!("{nodes} nodes"),
+            Effort::Time(time) => format!("{:.1} seconds", time.as_secs_f64()),
+        };
+        let version = env!("CARGO_PKG_VERSION");
+        Title { heading, by: format!("Mavka {version}, {network}, {effort} for each position") }
+    }
+}
+
+/// The page.
+#[must_use]
+pub fn page(title: &Title, reviews: &[Review<'_>]) -> String {
+    let (heading, by) = (escape(&title.heading), escape(&title.by));
+    let mut out = format!(
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
+         <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
+         <title>{heading}</title>\n<style>\n{}</style></head><body>\n{}\
+         <h1>{heading}</h1>\n<p class='soft'>{by}</p>\n",
+        include_str!("page.css"),
+        pieces()
+    );
+    if reviews.len() > 1 {
+        out += "<ol>\n";
+        for review in reviews {
+            let (number, names) = (review.game.number, names(review));
+            let result = escape(&review.game.result);
+            let _ = writeln!(
+                out,
+                "<li value='{number}'><a href='#g{number}'>{names}</a> <span class='soft'>{result}</span></li>"
+            );
+        }
+        out += "</ol>\n";
+    }
+    reviews.iter().for_each(|review| game(&mut out, review));
+    out + "</body></html>\n"
+}
+
+fn game(out: &mut String, review: &Review<'_>) {
+    let number = review.game.number;
+    let (names, result) = (names(review), escape(&review.game.result));
+    let facts: Vec<String> = ["Event", "Site", "Date", "Opening"]
+        .into_iter()
+        .filter_map(|name| review.game.tag(name))
+        .filter(|value| !["", "?", "-", "????.??.??"].contains(value))
+        .map(escape)
+        .collect();
+    let _ = writeln!(
+        out,
+        "<section id='g{number}'><h2>{names} <span class='soft'>{result}</span></h2>\n\
+         <p class='soft'>{}</p>",
+        facts.join(" · ")
+    );
+    if review.judged() == 0 {
+        *out += "<p>Nothing of this game is analysed.</p></section>\n";
+        return;
+    }
+    sides(out, review);
+    plot(out, review);
+    let plies = moments::find(review);
+    if !plies.is_empty() {
+        *out += "<h3>Turning points</h3>\n<div class='moments'>\n";
+        plies.iter().for_each(|ply| moment(out, review, *ply));
+        *out += "</div>\n";
+    }
+    moves(out, review);
+    *out += "</section>\n";
+}
+
+fn names(review: &Review<'_>) -> String {
+    escape(&plain_names(review))
+}
+
+fn plain_names(review: &Review<'_>) -> String {
+    let [white, black] = Color::ALL.map(|color| {
+        let name = review.game.tag(side(color)).filter(|name| !["", "?"].contains(name));
+        name.unwrap_or(side(color))
+    });
+    format!("{white} – {black}")
+}
+
+/// Accuracy and glyphs of both sides.
+fn sides(out: &mut String, review: &Review<'_>) {
+    const GLYPHS: [Glyph; 4] = [Glyph::Good, Glyph::Inaccuracy, Glyph::Mistake, Glyph::Blunder];
+    *out += "<table class='sides'><tr><th></th><th>Accuracy</th>";
+    for glyph in GLYPHS {
+        let _ = write!(
+            out,
+            "<th class='{}' title='{}'>{}</th>",
+            class(glyph),
+            glyph.word(),
+            glyph.sign()
+        );
+    }
+    *out += "</tr>\n";
+    let accuracy = review.accuracy();
+    for color in Color::ALL {
+        let name = escape(review.game.tag(side(color)).unwrap_or_default());
+        let value = accuracy[color].map_or_else(|| "–".to_owned(), |value| format!("{value:.0} %"));
+        let _ = write!(
+            out,
+            "<tr><td>{} <span class='soft'>{name}</span></td><td>{value}</td>",
+            side(color)
+        );
+        for glyph in GLYPHS {
+            let own = |ply: &usize| {
+                let judged = review.judgements[*ply].as_ref();
+                review.mover(*ply) == color && judged.and_then(|judged| judged.glyph) == Some(glyph)
+            };
+            let count = (0..review.judgements.len()).filter(own).count();
+            let _ = write!(out, "<td>{count}</td>");
+        }
+        *out += "</tr>\n";
+    }
+    *out += "</table>\n";
+}
+
+fn plot(out: &mut String, review: &Review<'_>) {
+    let plies = review.judgements.len();
+    let wins: Vec<f32> = (0..=plies).map_while(|place| review.white_win(place)).collect();
+    let glyph = |(ply, judged): (usize, &Option<Judgement>)| {
+        Some(Mark { place: ply + 1, glyph: judged.as_ref()?.glyph? })
+    };
+    let marks: Vec<Mark> = review.judgements.iter().enumerate().filter_map(glyph).collect();
+    let _ = write!(
+        out,
+        "<figure><div class='plot'>{}</div><div class='axis' aria-hidden='true'>",
+        curve::draw(&wins, plies, &marks)
+    );
+    // A handful of labels, at round numbers of moves.
+    let step =
+        [5, 10, 20, 50].into_iter().find(|step| plies as u32 / (2 * step) <= 8).unwrap_or(100);
+    for ply in 0..plies {
+        let position = review.positions[ply].position();
+        let number = position.fullmoves().get();
+        let round = number % step == 0 && position.turn() == Color::White;
+        // Not so near the right edge that the label would stick out.
+        if ply == 0 || round && ply > plies / 20 && ply < plies - plies / 40 {
+            let left = 100.0 * ply as f64 / plies as f64;
+            let _ = write!(out, "<span style='left:{left:.1}%'>{number}</span>");
+        }
+    }
+    *out += "</div><figcaption>Win probability by move: White's share is light, Black's dark. Dots are moves \
+             with a glyph.</figcaption></figure>\n";
+}
+
+/// One turning point: diagram, words, and network beside search.
+fn moment(out: &mut String, review: &Review<'_>, ply: usize) {
+    let (Some(judged), Some(played)) = (&review.judgements[ply], review.played(ply)) else {
+        return;
+    };
+    let position = &review.positions[ply];
+    let mover = side(review.mover(ply));
+    let better: Vec<&Choice> = choices(review, ply, judged);
+    let best = better.first().and_then(|choice| choice.action());
+    let arrow = |action: Action, class| Arrow { from: action.origin(), to: action.target(), class };
+    let mut arrows: Vec<Arrow> = best.map(|best| arrow(best, "better")).into_iter().collect();
+    let praised = judged.glyph == Some(Glyph::Good);
+    arrows.push(arrow(played, if praised { "better" } else { "played" }));
+    let name = format!("{} {}", number(review, ply), escape(&san(position, played)));
+    let words = format!("Position before {name}");
+    let _ = writeln!(
+        out,
+        "<article id='g{}p{ply}'><h4>{name}{}</h4>\n<p>{}</p>{}",
+        review.game.number,
+        sign(judged.glyph),
+        if praised {
+            format!("The only move that holds: {mover} keeps {}.", percent(judged.after))
+        } else {
+            format!(
+                "{mover}’s win probability: {} → {}.",
+                percent(judged.best),
+                percent(judged.after)
+            )
+        },
+        diagram(position.position(), &arrows, &words)
+    );
+    for choice in better {
+        let line = line(review, ply, choice);
+        let _ = writeln!(out, "<p class='line'><span class='key better'>Better:</span> {line}</p>");
+    }
+    if let Some((favourite, share)) = review.found(ply).and_then(|found| found.policy.first()) {
+        let san = escape(&san(position, *favourite));
+        let _ = writeln!(
+            out,
+            "<p>Before any search the network expected {san}, with {}.</p>",
+            percent(*share)
+        );
+    }
+    *out += "<table><tr><th>Move</th><th>Network</th><th>Search</th><th>Wins</th></tr>\n";
+    for Row { action, expected, visited, win, played } in moments::rows(review, ply) {
+        let san = escape(&san(position, action));
+        let key = match (played, Some(action) == best) {
+            (true, _) => " <span class='soft'>played</span>",
+            (_, true) => " <span class='soft'>best</span>",
+            _ => "",
+        };
+        let share = |share: Option<f32>| share.map_or_else(|| "–".to_owned(), percent);
+        let _ = writeln!(
+            out,
+            "<tr><td>{san}{key}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            percent(expected),
+            share(visited),
+            share(win)
+        );
+    }
+    *out += "</table></article>\n";
+}
+
+fn choices<'a>(review: &Review<'a>, ply: usize, judged: &Judgement) -> Vec<&'a Choice> {
+    let found = review.found(ply);
+    judged.better.iter().filter_map(|place| found?.choices.get(*place)).collect()
+}
+
+/// Every move in a table.
+fn moves(out: &mut String, review: &Review<'_>) {
+    *out += "<details><summary>All moves</summary><table class='moves'><tr><th>Move</th><th>Score</th>\
+             <th>White wins</th><th>Lost</th><th>Better</th><th>Network</th></tr>\n";
+    let turning = moments::find(review);
+    for (ply, judged) in review.judgements.iter().enumerate() {
+        let (Some(judged), Some(played)) = (judged, review.played(ply)) else { continue };
+        let position = &review.positions[ply];
+        let text = |action: Action| escape(&san(position, action));
+        let mut name = format!("{} {}{}", number(review, ply), text(played), sign(judged.glyph));
+        if turning.contains(&ply) {
+            name = format!("<a href='#g{}p{ply}'>{name}</a>", review.game.number);
+        }
+        let score = review.score(ply + 1).map_or_else(|| "#".to_owned(), score);
+        let win = review.white_win(ply + 1).map(percent).unwrap_or_default();
+        let lost = (100.0 * judged.loss()).round();
+        let lost = if lost >= 1.0 { format!("{lost:.0}") } else { String::new() };
+        let better = choices(review, ply, judged).first().and_then(|choice| choice.action());
+        let better = better.map(text).unwrap_or_default();
+        let favourite = review.found(ply).and_then(|found| found.policy.first());
+        let favourite = favourite
+            .map(|(action, share)| {
+                format!("{} <span class='soft'>{}</span>", text(*action), percent(*share))
+            })
+            .unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "<tr><td>{name}</td><td>{score}</td><td>{win}</td><td>{lost}</td><td>{better}</td><td>{favourite}</td></tr>"
+        );
+    }
+    *out += "</table></details>\n";
+}

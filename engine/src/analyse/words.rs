@@ -1,0 +1,101 @@
+//! Moves, scores and shares as the page writes them.
+
+use super::annotate::san;
+use super::curve::class;
+use super::found::Choice;
+use super::judge::Glyph;
+use super::review::{Review, for_white};
+use shakmaty::{Color, Position};
+use uci::Score;
+
+/// `12.` or `12…`.
+#[must_use]
+pub fn number(review: &Review<'_>, ply: usize) -> String {
+    let position = review.positions[ply].position();
+    format!("{}{}", position.fullmoves(), position.turn().fold_wb(".", "…"))
+}
+
+/// A line of the search in words, with its score.
+#[must_use]
+pub fn line(review: &Review<'_>, ply: usize, choice: &Choice) -> String {
+    let mut game = review.positions[ply].clone();
+    let mut words = vec![number(review, ply)];
+    for (index, action) in choice.line.iter().take(8).enumerate() {
+        let position = game.position();
+        if index > 0 && position.turn() == Color::White {
+            words.push(format!("{}.", position.fullmoves()));
+        }
+        let san = escape(&san(&game, *action));
+        if game.play(*action).is_err() {
+            break;
+        }
+        words.push(san);
+    }
+    let value = for_white(review.mover(ply), choice.mate, choice.value);
+    format!("{} <span class='soft'>({})</span>", words.join(" "), score(value))
+}
+
+/// A glyph in its colour; nothing for an ordinary move.
+#[must_use]
+pub fn sign(glyph: Option<Glyph>) -> String {
+    glyph.map_or_else(String::new, |glyph| {
+        format!("<span class='glyph {}'>{}</span>", class(glyph), glyph.sign())
+    })
+}
+
+/// `+0.35`, `#-3`.
+#[must_use]
+pub fn score(score: Score) -> String {
+    match score {
+        Score::Centipawns(score) => format!("{:+.2}", f64::from(score) / 100.0),
+        Score::Mate(moves) => format!("#{moves}"),
+    }
+}
+
+/// A share in whole percent.
+#[must_use]
+pub fn percent(share: f32) -> String {
+    let percent = 100.0 * share;
+    if percent > 0.0 && percent < 0.5 {
+        "<1 %".replace('<', "&lt;")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// Text as HTML shows it.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_file_can_become_markup() {
+        assert_eq!(
+            escape("<a href=\"x\">O'K & co"),
+            "&lt;a href=&quot;x&quot;&gt;O&#39;K &amp; co"
+        );
+    }
+
+    #[test]
+    fn shares_and_scores() {
+        assert_eq!([percent(0.0), percent(0.004), percent(0.996)], ["0 %", "&lt;1 %", "100 %"]);
+        assert_eq!(score(Score::Centipawns(-7)), "-0.07");
+        assert_eq!(score(Score::Mate(-3)), "#-3");
+    }
+}
