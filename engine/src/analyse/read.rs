@@ -19,9 +19,6 @@ const DEEPEST: usize = 64;
 /// What is wrong with it.
 pub fn read(number: usize, chunk: &Chunk) -> Result<PgnGame, Damage> {
     let moves = clean(&chunk.moves)?;
-    if chunk.tags.is_empty() && !moves.contains(|letter: char| letter.is_ascii_alphabetic()) {
-        return Err(Damage::Nothing);
-    }
     let text = format!("{}\n{moves}", chunk.tags);
     let longest = text.len();
     let mut reader = Reader::build(text.as_bytes())
@@ -29,8 +26,10 @@ pub fn read(number: usize, chunk: &Chunk) -> Result<PgnGame, Damage> {
         .set_supported_comment_length(longest)
         .finish();
     let read = reader.read_game(&mut Builder { number });
-    let game = read.map_err(|why| Damage::Syntax(why.to_string()))?;
-    game.unwrap_or(Err(Damage::Nothing))
+    let game =
+        read.map_err(|why| Damage::Syntax(why.to_string()))?.unwrap_or(Err(Damage::Nothing))?;
+    let empty = game.tags.is_empty() && game.line.moves.is_empty();
+    if empty { Err(Damage::Nothing) } else { Ok(game) }
 }
 
 /// The visitor's hand on the reader: go on, or end with what is wrong.

@@ -34,7 +34,9 @@ pub fn split(text: &str) -> Vec<Chunk> {
     let (mut inside, mut ended, mut gap) = (false, false, false);
     for line in text.lines() {
         let tag = is_tag(line) && (!inside || line.starts_with("[Event "));
-        if (tag || gap && !inside && !line.trim().is_empty()) && !game.moves.trim().is_empty() {
+        let begun = !game.moves.is_empty();
+        let untold = line.starts_with("[Event ") && game.tags.contains("[Event ");
+        if tag && (begun || untold) || begun && gap && !inside && !line.trim().is_empty() {
             games.push(std::mem::take(&mut game));
             (inside, ended) = (false, false);
         }
@@ -149,10 +151,11 @@ mod tests {
 
     #[test]
     fn games_are_cut_at_their_tags_and_behind_their_results() {
-        let text = "[Event \"a\"]\n\n1. e4\n\ne5 1-0\n\n1. d4 d5 *\n[Event \"b\"]\n[Site \"c\"]\n1. c4 *\n";
+        let text = "[Event \"a\"]\n\n1. e4\n\ne5 1-0\n\n1. d4 d5 *\n[Event \"b\"]\n[Site \"c\"]\n1. c4 *\n\
+                    [Event \"no moves\"]\n\n[Event \"d\"]\n*\n";
         let games = split(text);
         let moves: Vec<_> = games.iter().map(|game| game.moves.as_str()).collect();
-        assert_eq!(moves, ["1. e4\ne5 1-0\n", "1. d4 d5 *\n", "1. c4 *\n"]);
+        assert_eq!(moves, ["1. e4\ne5 1-0\n", "1. d4 d5 *\n", "1. c4 *\n", "", "*\n"]);
         assert_eq!(games[2].tags, "[Event \"b\"]\n[Site \"c\"]\n");
         assert_eq!(split(""), []);
     }

@@ -186,7 +186,7 @@ fn damaged_games_are_named_and_the_others_stay() {
     let text = "[Event \"1\"]\n\n1. e4 e5 *\n\n[Event \"2\"]\n\n1. e4 e5 2. Ke3 Nf6 *\n\n\
         [Event \"3\"]\n\n1. e4 {open\n\n[Event \"4\"]\n[Variant \"Atomic\"]\n\n1. e4 *\n\n\
         [Event \"5\"]\n[FEN \"8/8/8/8 w - - 0 1\"]\n\n1. e4 *\n\n[Event \"6\"]\n\n1. d4 Nxx6 *\n\n\
-        [Event \"7\"]\n\n1. d4 d5 (1... Nf9) *\n\n[Event \"8\"]\n\n1. c4 (1. d4 d5 2. Kd4 e5 (2... a5)) c5 *\n";
+        [Event \"7\"]\n\n1. d4 d5 (1... Nf9) *\n\n[Event \"8\"]\n\n1. c4 (1. d4 d5 2. Kd4 e5 (2... a5)) c5 *\n\nno game at all\n";
     let Collection { games, damaged } = read(text);
     let numbers: Vec<_> = games.iter().map(|game| game.number).collect();
     assert_eq!(numbers, [1, 8]);
@@ -198,6 +198,7 @@ fn damaged_games_are_named_and_the_others_stay() {
         "5 `8/8/8/8 w - - 0 1` is not a FEN",
         "6 `Nxx6` is no move",
         "7 `Nf9` is no move",
+        "9 it has neither tags nor moves",
     ];
     assert_eq!(reasons.len(), expected.len());
     for (reason, expected) in reasons.iter().zip(expected) {
