@@ -165,7 +165,7 @@ fn plot(out: &mut String, review: &Review<'_>) {
     for ply in 0..plies {
         let position = review.positions[ply].position();
         let number = position.fullmoves().get();
-        let round = number % step == 0 && position.turn() == Color::White;
+        let round = number.is_multiple_of(step) && position.turn() == Color::White;
         // Not so near the right edge that the label would stick out.
         if ply == 0 || round && ply > plies / 20 && ply < plies - plies / 40 {
             let left = 100.0 * ply as f64 / plies as f64;

@@ -85,7 +85,7 @@ pub struct Judgement {
     pub after: f32,
     /// None for an ordinary move.
     pub glyph: Option<Glyph>,
-    /// Places of the better moves among the search's choices, best first; empty where there was none.
+    /// Places of the better moves among the search's choices, in its order; empty where there was none.
     pub better: Vec<usize>,
 }
 
@@ -104,7 +104,8 @@ impl Judgement {
         };
         let known: Vec<(usize, &Choice)> =
             others().filter(|(place, choice)| *place == 0 || proven(choice)).collect();
-        let best = known.iter().map(|(_, choice)| choice.win()).fold(after, f32::max);
+        // The search's own order: the greatest of several values would mostly be the least visited move's luck.
+        let best = known.first().map_or(after, |(_, choice)| choice.win().max(after));
         let loss = best - after;
         let best_played = before.best().and_then(Choice::action) == Some(played);
         let alone = others().all(|(_, choice)| after - choice.win() >= MISTAKE);
@@ -114,13 +115,8 @@ impl Judgement {
         } else {
             Glyph::of_loss(loss)
         };
-        let mut better: Vec<(usize, f32)> = known
-            .iter()
-            .map(|(place, choice)| (*place, choice.win()))
-            .filter(|(_, win)| win - after >= BETTER)
-            .collect();
-        better.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let better = better.into_iter().take(lines).map(|(place, _)| place).collect();
+        let better = known.iter().filter(|(_, choice)| choice.win() - after >= BETTER);
+        let better = better.take(lines).map(|(place, _)| *place).collect();
         Judgement { best, after, glyph, better }
     }
 
