@@ -1,4 +1,4 @@
-//! The options: one table ([`mod@table`]) that feeds `uci`, `setoption` and the documentation.
+//! The options: one table (`table`) that feeds `uci`, `setoption` and the documentation.
 //!
 //! An entry knows its name, its kind with range and access to its field of [`Settings`], what the engine
 //! has to do after a change, and its help text. Values are parsed here once; the rest of the engine sees

@@ -1,6 +1,6 @@
 //! The element-wise kernels: layer normalisation, softmax, squared ReLU, and their gradients.
 //!
-//! Written as plain loops that vectorise: [`by_isa`] compiles each for AVX-512, AVX2 and the baseline and
+//! Written as plain loops that vectorise: `by_isa` compiles each for AVX-512, AVX2 and the baseline and
 //! runs what [`Isa::used`](super::Isa::used) says, so one binary serves every machine.
 
 use super::isa::by_isa;

@@ -1,7 +1,7 @@
 //! The network's world model: legal moves, game end and next board, read off the heads' logits. This file
 //! takes the logits as they are; `transition` decides whether they make a position.
 //!
-//! A [`WorldModelPass`] computes the logits: the CPU's kernels or a burn device.
+//! A `WorldModelPass` computes the logits: the CPU's kernels or a burn device.
 
 use super::error::EvalError;
 use super::query::Evaluation;
