@@ -140,10 +140,8 @@ impl Modules {
 }
 
 impl Module {
-    fn add_path(&mut self, mut path: Vec<String>) {
-        if self.depth > 0 && path.first().is_some_and(|first| first == "super") {
-            path[0] = "self".to_owned();
-        }
+    fn add_path(&mut self, path: Vec<String>) {
+        let path = self.outside_inline(path);
         self.paths.insert(path);
     }
 
@@ -165,7 +163,15 @@ impl Module {
             // Whatever it brings, the module's own file is meant.
             syn::UseTree::Glob(_) => ("*".to_owned(), [prefix, &["*".to_owned()]].concat()),
         };
-        self.imports.push(Import { name, path, public });
+        self.imports.push(Import { name, path: self.outside_inline(path), public });
+    }
+
+    /// `super` of an inline module is the file's own module.
+    fn outside_inline(&self, mut path: Vec<String>) -> Vec<String> {
+        if self.depth > 0 && path.first().is_some_and(|first| first == "super") {
+            path[0] = "self".to_owned();
+        }
+        path
     }
 }
 
@@ -215,6 +221,9 @@ impl<'ast> Visit<'ast> for Module {
             visit::visit_impl_item_fn(self, function);
         }
     }
+
+    /// Who may see a name is no use of a file: `pub(super)`.
+    fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         self.add_path(path.segments.iter().map(|segment| segment.ident.to_string()).collect());

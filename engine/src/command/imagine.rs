@@ -3,8 +3,8 @@
 use super::output::{Failure, Sink};
 use super::words::read_position;
 use crate::measure::MeasureError;
-use crate::measure::imagination::counts::Survey;
 use crate::measure::imagination::show;
+use crate::measure::imagination::survey::Survey;
 use clap::Args;
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::precision::Arithmetic;

@@ -42,7 +42,7 @@ pub(super) mod limits {
             }
 
             impl $name {
-                pub(in crate::command) fn read(&self) -> Option<Limit> {
+                pub(crate) fn read(&self) -> Option<Limit> {
                     self.clock
                         .or_else(|| self.movetime.map(Limit::MoveTime))
                         .or_else(|| self.nodes.map(Limit::Nodes))

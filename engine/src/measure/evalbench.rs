@@ -4,9 +4,9 @@
 use super::chart::{Curve, Picture};
 use super::error::MeasureError;
 use super::stages::{Budget, Peaks};
+use super::timing::{product_of_512, rate};
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::Isa;
-use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
 use nn::device::{Backend, Device, has_bf16, is_cpu, pick, sgemm_peak};
 use nn::encode::canonical_moves;
 use nn::evaluator::burn::BurnEvaluator;
@@ -15,9 +15,8 @@ use nn::net::NetConfig;
 use nn::precision::Arithmetic;
 use nn::{Evaluator, Query};
 use shakmaty::{Chess, Move, Position};
-use std::cell::RefCell;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Which network to measure, where and how.
 #[derive(Clone, Debug)]
@@ -232,47 +231,6 @@ impl EvalBench {
 /// What cannot be measured, in words.
 fn refused(why: impl std::fmt::Display) -> MeasureError {
     MeasureError::Refused(why.to_string())
-}
-
-/// Runs `work` on every thread for a while; the sum of what it returns, per second.
-pub(super) fn rate(threads: usize, time: Duration, work: impl Fn() -> f64 + Sync) -> f64 {
-    let work = &work;
-    std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads.max(1))
-            .map(|_| {
-                scope.spawn(move || {
-                    let run = || {
-                        let start = Instant::now();
-                        let mut done = 0.0;
-                        while start.elapsed() < time {
-                            done += work();
-                        }
-                        done / start.elapsed().as_secs_f64()
-                    };
-                    // Burn's operations go to the rayon pool they are called in: each thread its own.
-                    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-                    pool.map_or_else(|_| run(), |pool| pool.install(run))
-                })
-            })
-            .collect();
-        running.into_iter().filter_map(|thread| thread.join().ok()).sum()
-    })
-}
-
-/// One 512 x 512 x 512 product; returns its floating-point operations.
-pub(super) fn product_of_512() -> f64 {
-    const N: usize = 512;
-    thread_local! {
-        static OPERANDS: RefCell<(Vec<f32>, Packed, Vec<f32>)> = RefCell::new({
-            let ones = vec![0.5; N * N];
-            let packed = Packed::new(Mat::new(&ones, N, N, N), Arithmetic::Single);
-            (ones.clone(), packed, ones)
-        });
-    }
-    OPERANDS.with_borrow_mut(|(a, b, c)| {
-        matmul_packed(c, N, Into::Replace, Mat::new(a, N, N, N), b, N);
-    });
-    2.0 * (N as f64).powi(3)
 }
 
 /// Positions of a made-up game, with their legal moves.

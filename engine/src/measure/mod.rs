@@ -13,6 +13,7 @@ pub mod loss_curve;
 pub mod perft;
 pub mod puzzles;
 mod stages;
+mod timing;
 pub mod treebench;
 pub mod tune;
 

@@ -3,7 +3,7 @@
 //! is more. Peaks are measured in the same run on the same threads.
 
 use super::error::MeasureError;
-use super::evalbench::{product_of_512, rate};
+use super::timing::{product_of_512, rate};
 use nn::checkpoint::Network;
 use nn::cpu::int8::{Finish, Kernel, Linear8, Rows, Sign};
 use nn::cpu::stages::Stage;

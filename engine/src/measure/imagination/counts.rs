@@ -1,19 +1,13 @@
 //! What still holds at which depth, and in which phase of the game imagination fails: counted along games
 //! and inside searches.
 
-use super::{game_probe, plot, search_probe};
 use crate::chess::action::Action;
-use crate::measure::MeasureError;
 use mcts::Wdl;
+use nn::data::Terminal;
 use nn::data::label::terminal;
-use nn::data::validation::{HeldOut, Stretch};
-use nn::data::{MixConfig, Terminal};
-use nn::evaluator::cpu::CpuEvaluator;
 use nn::metrics::wilson;
 use shakmaty::{Chess, Position};
 use std::fmt;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Phases by the number of pieces on the board, kings and pawns included.
 const PHASES: [(&str, usize); 3] =
@@ -207,74 +201,6 @@ impl fmt::Display for Counts {
         }
         Ok(())
     }
-}
-
-/// What to count: stretches of the held-out games of data files, and searches from some of them.
-#[derive(Clone, Debug)]
-pub struct Survey {
-    /// Data files.
-    pub files: Vec<PathBuf>,
-    /// Stretches of games of each file and kind of chess.
-    pub stretches: usize,
-    /// Plies imagined of each.
-    pub depth: usize,
-    /// Stretches of each that are also searched from.
-    pub searches: usize,
-    /// Simulations of each search.
-    pub nodes: u64,
-    /// Draw what holds at which depth into this SVG.
-    pub plot: Option<PathBuf>,
-}
-
-impl Survey {
-    /// Measures and says tables, in per cent with halves of the 95 % intervals.
-    ///
-    /// # Errors
-    /// A file cannot be used, the network fails, or the picture cannot be drawn.
-    pub fn run(
-        &self,
-        evaluator: &Arc<CpuEvaluator>,
-        say: &mut dyn FnMut(String),
-    ) -> Result<(), MeasureError> {
-        let mut curves = Vec::new();
-        for path in &self.files {
-            let held = HeldOut::read(path, &MixConfig::new(Vec::new()))?;
-            let stretches = held.stretches(self.stretches, self.depth)?;
-            for (kind, chess960) in [("standard", false), ("Chess960", true)] {
-                let own: Vec<Stretch> = stretches
-                    .iter()
-                    .filter(|stretch| stretch.chess960 == chess960)
-                    .cloned()
-                    .collect();
-                if own.is_empty() {
-                    continue;
-                }
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let name = format!("{} {kind}", name.split('.').next().unwrap_or_default());
-                let mut counts = Counts::new(self.depth);
-                game_probe::walk(&**evaluator, &own, &mut counts)?;
-                say(format!("\n{name}, in games\n{counts}"));
-                curves.push((format!("{name}, in games"), counts));
-                if self.searches > 0 {
-                    let roots = spread(&own, self.searches);
-                    let counts = Counts::new(self.depth);
-                    let counts = search_probe::search(evaluator, &roots, self.nodes, counts);
-                    say(format!("\n{name}, in searches of {} nodes\n{counts}", self.nodes));
-                    curves.push((format!("{name}, in searches"), counts));
-                }
-            }
-        }
-        match &self.plot {
-            Some(path) => Ok(plot::draw(&curves, path)?),
-            None => Ok(()),
-        }
-    }
-}
-
-/// At most `limit` of the stretches, evenly spread.
-fn spread(stretches: &[Stretch], limit: usize) -> Vec<&Stretch> {
-    let step = stretches.len().div_ceil(limit.max(1)).max(1);
-    stretches.iter().step_by(step).collect()
 }
 
 #[cfg(test)]

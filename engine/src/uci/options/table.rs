@@ -1,10 +1,49 @@
 //! Every option with its range and meaning. The source of each constant of the search stands beside its
 //! default, in [`mcts::Params`].
 
-use super::{Choice, Effect, Entry, Kind};
+use super::entry::{Choice, Effect, Entry, Kind};
 use crate::play::settings::{Backend, Search, VirtualRule, WorldModel};
 use crate::world::rules::{LeafActionValue, Scoring};
 use mcts::{FinalMove, Fpu, VirtualValue};
+
+macro_rules! check {
+    ($field:ident) => {
+        Kind::Check { get: |s| s.$field, set: |s, value| s.$field = value }
+    };
+}
+
+macro_rules! spin {
+    ($field:ident: $type:ty, $min:literal to $max:literal) => {
+        Kind::Spin {
+            min: $min,
+            max: $max,
+            get: |s| s.$field as u64,
+            set: |s, value| s.$field = value as $type,
+        }
+    };
+}
+
+macro_rules! real {
+    ($field:ident, $min:literal to $max:literal) => {
+        Kind::Real { min: $min, max: $max, get: |s| s.$field, set: |s, value| s.$field = value }
+    };
+}
+
+macro_rules! combo {
+    ($field:ident: $type:ty) => {
+        Kind::Combo {
+            names: <$type>::names,
+            get: |s| s.$field.name(),
+            set: |s, name| <$type>::named(name).map(|value| s.$field = value),
+        }
+    };
+}
+
+macro_rules! text {
+    ($field:ident) => {
+        Kind::Text { get: |s| &s.$field, set: |s, value| s.$field = value.to_owned() }
+    };
+}
 
 /// What GUIs are told, in the order they show it.
 pub static EVERYDAY: &[Entry] = &[

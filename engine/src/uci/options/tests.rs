@@ -1,6 +1,8 @@
 //! The table's own promises, and what becomes of odd values.
 
 use super::*;
+use crate::play::settings::Search;
+use mcts::Fpu;
 
 /// The note, if any.
 fn set(

@@ -1,0 +1,47 @@
+//! How often something is done in a second, on all threads at once.
+
+use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
+use nn::precision::Arithmetic;
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+/// Runs `work` on every thread for a while; the sum of what it returns, per second.
+pub(super) fn rate(threads: usize, time: Duration, work: impl Fn() -> f64 + Sync) -> f64 {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads.max(1))
+            .map(|_| {
+                scope.spawn(move || {
+                    let run = || {
+                        let start = Instant::now();
+                        let mut done = 0.0;
+                        while start.elapsed() < time {
+                            done += work();
+                        }
+                        done / start.elapsed().as_secs_f64()
+                    };
+                    // Burn's operations go to the rayon pool they are called in: each thread its own.
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+                    pool.map_or_else(|_| run(), |pool| pool.install(run))
+                })
+            })
+            .collect();
+        running.into_iter().filter_map(|thread| thread.join().ok()).sum()
+    })
+}
+
+/// One 512 x 512 x 512 product; returns its floating-point operations.
+pub(super) fn product_of_512() -> f64 {
+    const N: usize = 512;
+    thread_local! {
+        static OPERANDS: RefCell<(Vec<f32>, Packed, Vec<f32>)> = RefCell::new({
+            let ones = vec![0.5; N * N];
+            let packed = Packed::new(Mat::new(&ones, N, N, N), Arithmetic::Single);
+            (ones.clone(), packed, ones)
+        });
+    }
+    OPERANDS.with_borrow_mut(|(a, b, c)| {
+        matmul_packed(c, N, Into::Replace, Mat::new(a, N, N, N), b, N);
+    });
+    2.0 * (N as f64).powi(3)
+}
