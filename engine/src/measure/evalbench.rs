@@ -105,12 +105,7 @@ impl EvalBench {
         for Way { name, evaluator } in self.ways(&network, device)? {
             let mut points = Vec::new();
             for batch in self.batches(&*evaluator) {
-                let queries: Vec<Query<'_>> = positions
-                    .iter()
-                    .cycle()
-                    .take(batch)
-                    .map(|(position, legal)| Query { position, legal })
-                    .collect();
+                let queries = queries(&positions, batch);
                 evaluator.evaluate(&queries)?;
                 // An error cannot first appear here: the same queries have just been answered.
                 let ask =
@@ -147,12 +142,7 @@ impl EvalBench {
         let peaks = Peaks::measure(threads, seconds);
         let positions = sample_positions();
         let batch = self.batch.first().map_or(4, |batch| (*batch).max(1));
-        let queries: Vec<Query<'_>> = positions
-            .iter()
-            .cycle()
-            .take(batch)
-            .map(|(position, legal)| Query { position, legal })
-            .collect();
+        let queries = queries(&positions, batch);
         let mut drawn = None;
         for arithmetic in self.arithmetics(|way| way.available()) {
             let way = (network, arithmetic);
@@ -231,6 +221,12 @@ impl EvalBench {
 /// What cannot be measured, in words.
 fn refused(why: impl std::fmt::Display) -> MeasureError {
     MeasureError::Refused(why.to_string())
+}
+
+/// A batch of questions about `positions`, which begin anew where there are too few.
+fn queries(positions: &[(Chess, Vec<Move>)], batch: usize) -> Vec<Query<'_>> {
+    let all = positions.iter().cycle().take(batch);
+    all.map(|(position, legal)| Query { position, legal }).collect()
 }
 
 /// Positions of a made-up game, with their legal moves.
