@@ -5,6 +5,7 @@ use super::dynamic_bias;
 use super::forward::{Activations, LayerActivations, head_start, size};
 use super::matmul::{Into, Mat, matmul};
 use super::ops;
+use super::relations::Relations;
 use super::weights::Weights;
 use crate::encode::Item;
 use crate::net::TOKENS;
@@ -135,7 +136,7 @@ pub fn backward(
     zeroed(&mut s.dx, rows * width);
     norm((w, grads), &layout.norm, (&activations.unit, &activations.scale), s);
     for (places, layer) in layout.blocks.iter().zip(&activations.layers).rev() {
-        block(layout, (w, grads), places, layer, n, s);
+        block(layout, (w, grads), places, &activations.relations, layer, s);
     }
     embed(layout, items, &s.dx, grads);
 }
@@ -167,10 +168,11 @@ fn block(
     layout: &Layout,
     (w, grads): (&Weights, &mut [f32]),
     places: &Block,
+    relations: &Relations,
     layer: &LayerActivations,
-    n: usize,
     s: &mut Scratch,
 ) {
+    let n = layer.qkv.len() / (3 * layout.config.width * TOKENS);
     size(&mut s.dwide, layer.up.len());
     linear((w, grads), &places.down, &layer.squared, &s.dx, Some((&mut s.dwide, Into::Replace)));
     ops::squared_relu_backward(&mut s.dwide, &layer.up);
@@ -185,6 +187,9 @@ fn block(
     linear((w, grads), &places.qkv, &layer.normed1, &s.dqkv, dnormed);
     if let Some(bias) = &places.dynamic_bias {
         dynamic_bias::backward(layout, (w, grads), bias, layer, s);
+    }
+    if let Some(table) = &places.relations {
+        relations.backward(&s.dscores, &mut grads[table.clone()]);
     }
     norm((w, grads), &places.norm1, (&layer.unit1, &layer.scale1), s);
 }
@@ -291,6 +296,16 @@ fn move_heads(
             ops::add_scaled(&mut grads[kind..][..dim], 1.0, dhidden);
 
             let (query, key) = (columns(from, &c.policy_from), columns(to, &c.policy_to));
+            if let Some(share) = &layout.action_policy {
+                for i in 0..dim {
+                    let (q, k) = (query.start + i, key.start + i);
+                    let product = activations.tokens[q] * activations.tokens[k];
+                    grads[share.start + i] += dhidden[i] * product;
+                    let slope = dhidden[i] * w[share.start + i];
+                    s.dtokens[q] += slope * activations.tokens[k];
+                    s.dtokens[k] += slope * activations.tokens[q];
+                }
+            }
             ops::add_scaled(
                 &mut s.dtokens[query.clone()],
                 scale * dlogit,

@@ -8,6 +8,7 @@ use super::attention;
 use super::dynamic_bias;
 use super::int8::Rows;
 use super::matmul::{Into, Mat, matmul};
+use super::relations::Relations;
 use super::stages::{Stage, Stages};
 use super::weights::Weights;
 use super::{ops, rows};
@@ -72,6 +73,7 @@ pub(super) struct LayerActivations {
 #[derive(Default)]
 pub struct Activations {
     pub(super) layers: Vec<LayerActivations>,
+    pub(super) relations: Relations,
     pub(super) x: Vec<f32>,
     pub(super) unit: Vec<f32>,
     pub(super) scale: Vec<f32>,
@@ -162,11 +164,15 @@ pub fn forward(
         .resize_with(if keep_layers { layout.blocks.len() } else { 1 }, LayerActivations::default);
     stages.begin(Stage::Embedding);
     embed(layout, w, items, &mut activations.x);
+    if layout.config.relations {
+        activations.relations.read(items);
+    }
     for (i, _) in layout.blocks.iter().enumerate() {
         let layer = &mut activations.layers[if keep_layers { i } else { 0 }];
+        let (x, relations) = (&mut activations.x, &activations.relations);
         match w.trunk8() {
-            Some(trunk) => trunk.block((layout, w), i, &mut activations.x, layer, &mut stages),
-            None => block((layout, w, keep_layers), i, &mut activations.x, layer, &mut stages),
+            Some(trunk) => trunk.block((layout, w), i, x, relations, layer, &mut stages),
+            None => block((layout, w, keep_layers), i, x, relations, layer, &mut stages),
         }
     }
     activations.columns = heads.columns(layout);
@@ -225,6 +231,7 @@ fn block(
     (layout, w, keep): (&Layout, &Weights, bool),
     i: usize,
     x: &mut [f32],
+    relations: &Relations,
     layer: &mut LayerActivations,
     stages: &mut Stages,
 ) {
@@ -238,6 +245,7 @@ fn block(
         stages.begin(Stage::Bias);
         dynamic_bias::forward(layout, w, bias, rows / TOKENS, layer);
     }
+    relate(w, places, relations, layer);
     stages.begin(Stage::Attention);
     if keep || w.arithmetic() != Arithmetic::Single {
         attention(layout, w, places, rows / TOKENS, layer);
@@ -255,6 +263,21 @@ fn block(
     ops::squared_relu(&layer.up, &mut layer.squared);
     stages.begin(Stage::Down);
     residual(w, &places.down, &layer.squared, x);
+}
+
+/// Adds what the attacks on the board add to the attention bias, which lies where the scores go.
+pub(super) fn relate(
+    w: &Weights,
+    places: &Block,
+    relations: &Relations,
+    layer: &mut LayerActivations,
+) {
+    if let Some(table) = &places.relations {
+        if places.dynamic_bias.is_none() {
+            layer.attention.clear();
+        }
+        relations.add_to(&mut layer.attention, &w[table.clone()]);
+    }
 }
 
 /// `x += inputs * weight + bias`.
@@ -279,8 +302,7 @@ fn attention(
     layer: &mut LayerActivations,
 ) {
     let bias = &w[places.attention_bias.clone()];
-    // A dynamic bias already lies where the scores go.
-    let into = if places.dynamic_bias.is_some() { Into::Add } else { Into::Replace };
+    let into = if places.has_position_bias() { Into::Add } else { Into::Replace };
     let (width, heads) = (layout.config.width, layout.config.heads);
     let (dim, square) = (width / heads, TOKENS * TOKENS);
     size(&mut layer.attention, positions * heads * square);
@@ -321,8 +343,8 @@ pub(super) fn attend(
                 stride: 3 * width,
                 dim,
                 bias: &bias[h * square..][..square],
-                dynamic: (places.dynamic_bias.as_ref())
-                    .map(|_| &dynamic[(p * heads + h) * square..][..square]),
+                dynamic: (places.has_position_bias())
+                    .then(|| &dynamic[(p * heads + h) * square..][..square]),
             };
             let out = &mut layer.mixed[p * TOKENS * width + h * dim..];
             attention::attend(&head, &mut layer.keys, out, width);
@@ -382,8 +404,9 @@ pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], activations:
     for (p, item) in items.iter().enumerate() {
         let context = &activations.context[p * dim..][..dim];
         for m in item.moves {
-            let from = token(activations, p, m.from, &c.policy_from);
-            let mut logit = scale * ops::dot(from, token(activations, p, m.to, &c.policy_to));
+            let query = token(activations, p, m.from, &c.policy_from);
+            let key = token(activations, p, m.to, &c.policy_to);
+            let mut logit = scale * ops::dot(query, key);
             if m.promotion > 0 {
                 logit += token(activations, p, m.to, &c.promotion)[usize::from(m.promotion) - 1];
             }
@@ -393,8 +416,15 @@ pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], activations:
             let kind = &w[layout.action_promotion.start + usize::from(m.promotion) * dim..][..dim];
             if let Some(hidden) = outputs.next() {
                 for i in 0..dim {
-                    hidden[i] = (from[i] + to[i] + context[i] + kind[i]).max(0.0);
+                    hidden[i] = from[i] + to[i] + context[i] + kind[i];
                 }
+                if let Some(share) = &layout.action_policy {
+                    let shares = w[share.clone()].iter().zip(query).zip(key);
+                    for (hidden, ((share, query), key)) in hidden.iter_mut().zip(shares) {
+                        *hidden += share * query * key;
+                    }
+                }
+                relu(hidden);
             }
         }
     }

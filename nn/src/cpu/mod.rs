@@ -14,6 +14,7 @@ pub mod int8;
 mod isa;
 pub mod matmul;
 pub mod ops;
+mod relations;
 mod rows;
 pub mod stages;
 mod trunk8;

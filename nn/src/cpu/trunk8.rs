@@ -3,8 +3,9 @@
 //! Products of weights are in bytes; attention, the mixing of the dynamic bias, residual sums and
 //! normalisation stay in single precision. Whatever makes a product's input rounds it in the same pass.
 
-use super::forward::{LayerActivations, attend, size};
+use super::forward::{LayerActivations, attend, relate, size};
 use super::int8::{Finish, Kernel, Linear8, Rows, Sign};
+use super::relations::Relations;
 use super::stages::{Stage, Stages};
 use super::weights::Weights;
 use super::{Heads, dynamic_bias};
@@ -59,6 +60,7 @@ impl Trunk8 {
         (layout, w): (&Layout, &Weights),
         i: usize,
         x: &mut [f32],
+        relations: &Relations,
         layer: &mut LayerActivations,
         stages: &mut Stages,
     ) {
@@ -78,6 +80,7 @@ impl Trunk8 {
             compress.apply(&bytes, &mut layer.bias_tokens, channels, channels, Finish::Replace);
             dynamic_bias::mix(layout, w, bias, rows / TOKENS, layer);
         }
+        relate(w, places, relations, layer);
         stages.begin(Stage::Attention);
         attend(layout, w, places, rows / TOKENS, layer);
         stages.begin(Stage::Output);

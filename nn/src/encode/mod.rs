@@ -5,6 +5,7 @@ pub mod board;
 pub mod decode;
 pub mod item;
 pub mod moves;
+pub mod relations;
 
 pub use board::{ACTION_FLAG_BITS, Features, NextBoard};
 pub use decode::DecodeError;

@@ -34,6 +34,14 @@ pub struct NetConfig {
     /// Attention bias that depends on the position; None: only the static one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dynamic_bias: Option<DynamicBiasConfig>,
+    /// Attention knows who attacks whom: a number per block, head and kind of attack
+    /// ([`crate::encode::relations`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub relations: bool,
+    /// The action-value head reads what the policy multiplies too, channel by channel; then `policy_dim` is
+    /// `action_dim`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub policy_in_actions: bool,
 }
 
 /// Sizes of the attention bias that every block makes of the whole board ("smolgen" of Monroe and
@@ -64,6 +72,8 @@ impl Default for NetConfig {
             value_channels: 16,
             value_hidden: 128,
             dynamic_bias: Some(DynamicBiasConfig { channels: 8, hidden: 32, rank: 16 }),
+            relations: true,
+            policy_in_actions: true,
         }
     }
 }
@@ -112,6 +122,12 @@ impl NetConfig {
             in_range("dynamic_bias.hidden", bias.hidden, 4096)?;
             in_range("dynamic_bias.rank", bias.rank, 1024)?;
         }
+        if self.policy_in_actions && self.policy_dim != self.action_dim {
+            return Err(ConfigError(format!(
+                "policy_dim {} is not action_dim {}, which policy_in_actions needs",
+                self.policy_dim, self.action_dim
+            )));
+        }
         if !self.width.is_multiple_of(self.heads) {
             return Err(ConfigError(format!(
                 "width {} is not a multiple of heads {}",
@@ -121,7 +137,7 @@ impl NetConfig {
         Ok(())
     }
 
-    /// The smallest network that has every part but a dynamic bias, for tests that ask little of it.
+    /// The smallest network that has every part but those that are optional, for tests that ask little of it.
     #[cfg(test)]
     pub(crate) fn tiny() -> NetConfig {
         NetConfig {
@@ -135,6 +151,8 @@ impl NetConfig {
             value_channels: 2,
             value_hidden: 4,
             dynamic_bias: None,
+            relations: false,
+            policy_in_actions: false,
         }
     }
 
@@ -170,6 +188,10 @@ mod tests {
         );
         let huge = NetConfig { ffn: 1 << 20, ..NetConfig::default() };
         assert!(huge.check().unwrap_err().to_string().contains("ffn"));
+        let apart = NetConfig { action_dim: 32, ..NetConfig::default() };
+        assert!(
+            apart.check().unwrap_err().to_string().contains("policy_dim 64 is not action_dim 32")
+        );
         assert!(NetConfig::default().check().is_ok());
     }
 }

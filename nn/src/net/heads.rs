@@ -19,13 +19,23 @@ pub(super) fn columns_of(tokens: &Tensor<3>, columns: &Range<usize>) -> Tensor<3
 #[must_use]
 pub fn policy(tokens: &Tensor<3>, columns: &HeadColumns, inputs: &Inputs) -> Tensor<2> {
     let scale = (columns.policy_from.len() as f32).sqrt().recip();
-    // [n, k, policy_dim]
-    let from = inputs.from.clone().matmul(columns_of(tokens, &columns.policy_from));
-    let to = inputs.to.clone().matmul(columns_of(tokens, &columns.policy_to));
+    let (from, to) = policy_pairs(tokens, columns, inputs);
     // [n, k, 4]: class 0, no promotion, has no column.
     let kind = inputs.promotion.clone().narrow(2, 1, columns.promotion.len());
     let promotion = inputs.to.clone().matmul(columns_of(tokens, &columns.promotion)) * kind;
     ((from * to).sum_dim(2) * scale + promotion.sum_dim(2)).squeeze_dim(2)
+}
+
+/// What the policy reads of the square each move leaves and of the one it goes to, `[n, k, policy_dim]` each.
+fn policy_pairs(
+    tokens: &Tensor<3>,
+    columns: &HeadColumns,
+    inputs: &Inputs,
+) -> (Tensor<3>, Tensor<3>) {
+    (
+        inputs.from.clone().matmul(columns_of(tokens, &columns.policy_from)),
+        inputs.to.clone().matmul(columns_of(tokens, &columns.policy_to)),
+    )
 }
 
 /// The win probability after each move, from the two squares it touches, its promotion and the whole board.
@@ -35,6 +45,8 @@ pub struct ActionValueHead {
     context: Linear,
     /// `[5, action_dim]`, by promotion class.
     promotion: Param<Tensor<2>>,
+    /// `[action_dim]`: how much a row takes of each channel's product of the policy.
+    policy: Option<Param<Tensor<1>>>,
     buckets: Linear,
 }
 
@@ -43,6 +55,8 @@ impl ActionValueHead {
         ActionValueHead {
             context: from.linear(&layout.action_context),
             promotion: from.param(&layout.action_promotion, [5, layout.config.action_dim]),
+            policy: (layout.action_policy.as_ref())
+                .map(|range| from.param(range, [layout.config.action_dim])),
             buckets: from.linear(&layout.action_buckets),
         }
     }
@@ -62,7 +76,15 @@ impl ActionValueHead {
         let to = inputs.to.clone().matmul(columns_of(tokens, &columns.action_to));
         let context: Tensor<3> = self.context.forward(board).unsqueeze_dim(1);
         let kind = inputs.promotion.clone().matmul(self.promotion.val().unsqueeze());
-        self.buckets.forward(activation::relu(from + to + context + kind))
+        let hidden = from + to + context + kind;
+        let hidden = match &self.policy {
+            Some(share) => {
+                let (query, key) = policy_pairs(tokens, columns, inputs);
+                hidden + query * key * share.val().unsqueeze()
+            }
+            None => hidden,
+        };
+        self.buckets.forward(activation::relu(hidden))
     }
 }
 

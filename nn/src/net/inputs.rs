@@ -7,6 +7,7 @@
 use super::config::TOKENS;
 use crate::encode::Item;
 use crate::encode::board::EMBEDDING_ROWS;
+use crate::encode::relations::ATTACKS;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 /// Move counts are padded to a multiple of this, so that a device meets few shapes.
@@ -19,6 +20,8 @@ const NOWHERE: i32 = -1;
 pub struct Inputs {
     /// `[n, 64, EMBEDDING_ROWS]`: how much of each embedding row a token has.
     pub squares: Tensor<3>,
+    /// `[n, 4096, 1]`: the kind of attack of a pair of squares (attacker, attacked), or none.
+    attacks: Tensor<3, Int>,
     /// `[n, k, 64]`: one-hot token a move starts from; zero for padding.
     pub from: Tensor<3>,
     /// `[n, k, 64]`: one-hot token it goes to; zero for padding.
@@ -41,6 +44,7 @@ impl Inputs {
         let n = positions.max(items.len());
         let most = items.iter().map(|item| item.moves.len()).max().unwrap_or(0);
         let k = most.max(moves).max(1).next_multiple_of(MOVE_STEP);
+        let mut attacks = vec![NOWHERE; n * TOKENS * TOKENS];
         let mut squares = vec![0.0f32; n * TOKENS * EMBEDDING_ROWS];
         let mut moves = [(); 3].map(|()| vec![NOWHERE; n * k]);
         for (p, item) in items.iter().enumerate() {
@@ -48,6 +52,10 @@ impl Inputs {
                 let token = (p * TOKENS + t) * EMBEDDING_ROWS;
                 item.features.embedding_rows(t, |row, factor| squares[token + row] = factor);
             }
+            item.features.attacks(|attack| {
+                let pair = usize::from(attack.from) * TOKENS + usize::from(attack.to);
+                attacks[p * TOKENS * TOKENS + pair] = i32::from(attack.kind);
+            });
             for (i, m) in item.moves.iter().enumerate() {
                 for (place, index) in moves.iter_mut().zip([m.from, m.to, m.promotion]) {
                     place[p * k + i] = i32::from(index);
@@ -58,18 +66,29 @@ impl Inputs {
         let squares = TensorData::new(squares, [n, TOKENS, EMBEDDING_ROWS]);
         Inputs {
             squares: Tensor::from_data(squares, device),
-            from: one_hot(from, [n, k], TOKENS, device),
-            to: one_hot(to, [n, k], TOKENS, device),
-            promotion: one_hot(promotion, [n, k], 5, device),
+            attacks: indices(attacks, [n, TOKENS * TOKENS], device),
+            from: one_hot(indices(from, [n, k], device), TOKENS),
+            to: one_hot(indices(to, [n, k], device), TOKENS),
+            promotion: one_hot(indices(promotion, [n, k], device), 5),
             positions: n,
             moves: k,
         }
     }
+
+    /// `[n, 4096, ATTACKS]`: one-hot kind of attack of a pair of squares (attacker, attacked).
+    #[must_use]
+    pub(super) fn attacks(&self) -> Tensor<3> {
+        one_hot(self.attacks.clone(), ATTACKS)
+    }
 }
 
-/// `[n, k]` indices as rows of `[n, k, classes]`.
-fn one_hot(indices: Vec<i32>, [n, k]: [usize; 2], classes: usize, device: &Device) -> Tensor<3> {
-    let indices = Tensor::<3, Int>::from_data(TensorData::new(indices, [n, k, 1]), device);
-    let classes = Tensor::<1, Int>::arange(0..classes as i64, device);
+/// `[n, k]` indices on the device, `[n, k, 1]`.
+fn indices(indices: Vec<i32>, [n, k]: [usize; 2], device: &Device) -> Tensor<3, Int> {
+    Tensor::from_data(TensorData::new(indices, [n, k, 1]), device)
+}
+
+/// `[n, k, 1]` indices as rows of `[n, k, classes]`.
+fn one_hot(indices: Tensor<3, Int>, classes: usize) -> Tensor<3> {
+    let classes = Tensor::<1, Int>::arange(0..classes as i64, &indices.device());
     indices.equal(classes.reshape([1, 1, -1])).float()
 }

@@ -5,6 +5,7 @@
 
 use super::config::{BUCKETS, NetConfig, TOKENS};
 use crate::encode::board::EMBEDDING_ROWS;
+use crate::encode::relations::RELATIONS;
 use crate::rng::Rng;
 use std::ops::Range;
 
@@ -70,6 +71,8 @@ pub struct Block {
     pub attention_bias: Range<usize>,
     /// What the position adds to the attention bias.
     pub dynamic_bias: Option<DynamicBias>,
+    /// `[heads, RELATIONS]`: what every attack adds to the attention bias.
+    pub relations: Option<Range<usize>>,
     /// `[width, width]`: from the heads' outputs back to the tokens.
     pub out: Linear,
     /// Before the feed-forward part.
@@ -78,6 +81,14 @@ pub struct Block {
     pub up: Linear,
     /// `[ffn, width]`.
     pub down: Linear,
+}
+
+impl Block {
+    /// Whether the attention bias depends on the position.
+    #[must_use]
+    pub fn has_position_bias(&self) -> bool {
+        self.dynamic_bias.is_some() || self.relations.is_some()
+    }
 }
 
 /// Places of what a block adds to the attention bias, depending on the position.
@@ -185,6 +196,8 @@ pub struct Layout {
     pub action_context: Linear,
     /// `[5, action_dim]`, by promotion class.
     pub action_promotion: Range<usize>,
+    /// `[action_dim]`: how much of each channel's product of the policy a move's row takes.
+    pub action_policy: Option<Range<usize>>,
     /// `[action_dim, 64]`.
     pub action_buckets: Linear,
     /// Length of the flat vector.
@@ -262,6 +275,10 @@ impl Layout {
                         mix: part("mix", sizes.hidden, c.heads * sizes.rank),
                     }
                 }),
+                // Zero: as if there were none.
+                relations: c.relations.then(|| {
+                    b.param(&format!("block{i}.relations"), &[c.heads, RELATIONS], Init::Zero)
+                }),
                 // The residual branches start closed, so that depth costs nothing at the start.
                 out: b.linear(&format!("block{i}.out"), c.width, c.width, Init::Zero),
                 norm2: b.norm(&format!("block{i}.norm2"), c.width),
@@ -285,6 +302,8 @@ impl Layout {
         let action_context =
             b.linear("action.context", c.value_hidden, c.action_dim, fan_in(c.value_hidden));
         let action_promotion = b.param("action.promotion", &[5, c.action_dim], Init::Normal(0.1));
+        let action_policy =
+            c.policy_in_actions.then(|| b.param("action.policy", &[c.action_dim], Init::Zero));
         let action_buckets =
             b.linear("action.buckets", c.action_dim, BUCKETS, fan_in(c.action_dim));
         Layout {
@@ -304,6 +323,7 @@ impl Layout {
             value_terminal,
             action_context,
             action_promotion,
+            action_policy,
             action_buckets,
             len: b.len,
         }

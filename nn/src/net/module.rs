@@ -143,7 +143,7 @@ impl Net {
 
     /// The first `columns` head columns of every token, `[n, 64, columns]`.
     fn project(&self, inputs: &Inputs, columns: usize) -> Tensor<3> {
-        let tokens = self.trunk.forward(inputs.squares.clone());
+        let tokens = self.trunk.forward(inputs);
         let weight = self.heads.weight.val().narrow(1, 0, columns);
         let bias = self.heads.bias.as_ref().map(|bias| bias.val().narrow(0, 0, columns));
         burn::tensor::module::linear(tokens, weight, bias)

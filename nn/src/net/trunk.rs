@@ -5,8 +5,10 @@
 //! gradient.
 
 use super::config::TOKENS;
+use super::inputs::Inputs;
 use super::layout::{self, Layout};
 use super::loader::Loader;
+use crate::encode::relations::ATTACKS;
 use crate::precision::Arithmetic;
 use burn::module::{Module, Param};
 use burn::nn::{LayerNorm, Linear};
@@ -38,10 +40,20 @@ struct Block {
     /// `[heads, 64, 64]`: what every query square makes of every key square, whatever stands there.
     attention_bias: Param<Tensor<3>>,
     dynamic_bias: Option<DynamicBias>,
+    /// `[heads, 2, ATTACKS]`: what an attack adds, seen from the attacker's square and from the other.
+    relations: Option<Param<Tensor<3>>>,
     out: Linear,
     norm2: LayerNorm,
     up: Linear,
     down: Linear,
+}
+
+/// What all blocks read beside the tokens.
+struct Board {
+    /// `[rank, 4096]`.
+    basis: Option<Tensor<2>>,
+    /// `[n, 4096, ATTACKS]`: one-hot (attacker, attacked).
+    attacks: Option<Tensor<3>>,
 }
 
 /// What the whole board adds to a block's attention bias.
@@ -72,15 +84,16 @@ impl Trunk {
         }
     }
 
-    /// `[n, 64, EMBEDDING_ROWS]` to `[n, 64, width]`.
+    /// Tokens, `[n, 64, width]`.
     #[must_use]
-    pub fn forward(&self, squares: Tensor<3>) -> Tensor<3> {
+    pub fn forward(&self, inputs: &Inputs) -> Tensor<3> {
         let how = self.arithmetic;
-        let x =
-            matmul(how, squares, self.embed.val().unsqueeze()) + self.position.val().unsqueeze();
+        let squares = matmul(how, inputs.squares.clone(), self.embed.val().unsqueeze());
+        let x = squares + self.position.val().unsqueeze();
         let basis = self.bias_basis.as_ref().map(Param::val);
-        let basis = basis.as_ref();
-        self.norm.forward(self.blocks.iter().fold(x, |x, block| block.forward(how, x, basis)))
+        let related = self.blocks.iter().any(|block| block.relations.is_some());
+        let board = Board { basis, attacks: related.then(|| inputs.attacks()) };
+        self.norm.forward(self.blocks.iter().fold(x, |x, block| block.forward(how, x, &board)))
     }
 }
 
@@ -95,6 +108,8 @@ impl Block {
                 hidden: from.linear(&bias.hidden),
                 mix: from.linear(&bias.mix),
             }),
+            relations: (places.relations.as_ref())
+                .map(|range| from.param(range, [heads, 2, ATTACKS])),
             out: from.linear(&places.out),
             norm2: from.norm(&places.norm2),
             up: from.linear(&places.up),
@@ -103,8 +118,8 @@ impl Block {
     }
 
     /// `[n, 64, width]` to the same.
-    fn forward(&self, how: Arithmetic, x: Tensor<3>, basis: Option<&Tensor<2>>) -> Tensor<3> {
-        let attended = self.attention(how, self.norm1.forward(x.clone()), basis);
+    fn forward(&self, how: Arithmetic, x: Tensor<3>, board: &Board) -> Tensor<3> {
+        let attended = self.attention(how, self.norm1.forward(x.clone()), board);
         let x = x + linear(how, &self.out, attended);
         let up = activation::relu(linear(how, &self.up, self.norm2.forward(x.clone())));
         // Squared ReLU (So et al. 2021, "Primer"); its gradient needs no power function.
@@ -114,13 +129,17 @@ impl Block {
     /// `[n, 64, width]` to the heads' outputs side by side, `[n, 64, width]`.
     ///
     /// Unfused: burn's fused attention is slower on the CPU and its gradient is unfused anyway.
-    fn attention(&self, how: Arithmetic, x: Tensor<3>, basis: Option<&Tensor<2>>) -> Tensor<3> {
+    fn attention(&self, how: Arithmetic, x: Tensor<3>, board: &Board) -> Tensor<3> {
         let [n, tokens, width] = x.dims();
         let [heads, _, _] = self.attention_bias.dims();
         let dim = width / heads;
         let bias = self.attention_bias.val().unsqueeze();
-        let bias = match (&self.dynamic_bias, basis) {
+        let bias = match (&self.dynamic_bias, &board.basis) {
             (Some(dynamic), Some(basis)) => bias + dynamic.forward(how, x.clone(), heads, basis),
+            _ => bias,
+        };
+        let bias = match (&self.relations, &board.attacks) {
+            (Some(table), Some(attacks)) => bias + related(table.val(), attacks),
             _ => bias,
         };
         // [n, 3 * heads, 64, dim]
@@ -132,6 +151,19 @@ impl Block {
         let weights = activation::softmax(scores + bias, 3);
         matmul(how, weights, part(2)).swap_dims(1, 2).reshape([n, tokens, width])
     }
+}
+
+/// What the attacks on the board add to the bias, `[n, heads, 64, 64]`; `table` is `[heads, 2, ATTACKS]` and
+/// `attacks` `[n, 4096, ATTACKS]`.
+fn related(table: Tensor<3>, attacks: &Tensor<3>) -> Tensor<4> {
+    let [n, _, _] = attacks.dims();
+    let [heads, _, kinds] = table.dims();
+    let side = |i: usize| {
+        let table: Tensor<2> = table.clone().narrow(1, i, 1).reshape([heads, kinds]);
+        let sums = attacks.clone().matmul(table.transpose().unsqueeze());
+        sums.swap_dims(1, 2).reshape([n, heads, TOKENS, TOKENS])
+    };
+    side(0) + side(1).swap_dims(2, 3)
 }
 
 impl DynamicBias {

@@ -190,6 +190,8 @@ pub(super) mod tests {
             value_channels: 4,
             value_hidden: 12,
             dynamic_bias: Some(DynamicBiasConfig { channels: 2, hidden: 6, rank: 3 }),
+            relations: true,
+            policy_in_actions: true,
         };
         let layout = Layout::new(&config);
         let loss = LossConfig { regret: 5.0, best_action_alone: 0.3, ..LossConfig::default() };

@@ -1,0 +1,71 @@
+//! The attacks on the boards of a pass, and what they add to the attention bias: a few hundred of the 4,096
+//! pairs of squares, so they are listed, not spread out.
+
+use crate::encode::Item;
+use crate::encode::relations::RELATIONS;
+use crate::net::TOKENS;
+
+const SQUARE: usize = TOKENS * TOKENS;
+
+/// One entry of a position's `[64, 64]` and the kind of relation there.
+#[derive(Clone, Copy)]
+struct Entry {
+    at: u16,
+    relation: u8,
+}
+
+/// The relations of all positions of a pass.
+#[derive(Default)]
+pub(super) struct Relations {
+    entries: Vec<Entry>,
+    /// Where each position's entries end.
+    ends: Vec<usize>,
+}
+
+impl Relations {
+    /// Lists those of `items`, in their order.
+    pub(super) fn read(&mut self, items: &[Item<'_>]) {
+        self.entries.clear();
+        self.ends.clear();
+        for item in items {
+            item.features.attacks(|attack| {
+                let entry = |(at, relation)| Entry { at: at as u16, relation: relation as u8 };
+                self.entries.extend(attack.entries().map(entry));
+            });
+            self.ends.push(self.entries.len());
+        }
+    }
+
+    /// Each position's entries.
+    fn positions(&self) -> impl Iterator<Item = &[Entry]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.entries[start..end])
+    }
+
+    /// Adds `table`, `[heads, RELATIONS]`, to `bias`, `[positions, heads, 64, 64]`; what `bias` lacks of that length is zero.
+    pub(super) fn add_to(&self, bias: &mut Vec<f32>, table: &[f32]) {
+        let heads = table.len() / RELATIONS;
+        bias.resize(self.ends.len() * heads * SQUARE, 0.0);
+        for (entries, bias) in self.positions().zip(bias.chunks_exact_mut(heads * SQUARE)) {
+            let heads = bias.chunks_exact_mut(SQUARE).zip(table.chunks_exact(RELATIONS));
+            for (bias, table) in heads {
+                for entry in entries {
+                    bias[usize::from(entry.at)] += table[usize::from(entry.relation)];
+                }
+            }
+        }
+    }
+
+    /// Adds to `dtable`, `[heads, RELATIONS]`, from `dbias`, `[positions, heads, 64, 64]`.
+    pub(super) fn backward(&self, dbias: &[f32], dtable: &mut [f32]) {
+        let heads = dtable.len() / RELATIONS;
+        for (entries, dbias) in self.positions().zip(dbias.chunks_exact(heads * SQUARE)) {
+            let heads = dbias.chunks_exact(SQUARE).zip(dtable.chunks_exact_mut(RELATIONS));
+            for (dbias, dtable) in heads {
+                for entry in entries {
+                    dtable[usize::from(entry.relation)] += dbias[usize::from(entry.at)];
+                }
+            }
+        }
+    }
+}
