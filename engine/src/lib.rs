@@ -6,6 +6,7 @@
 //! | [`chess`] | moves, games, endings |
 //! | [`syzygy`] | endgame tables |
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
+//! | [`internal`] | the search tree that the network writes itself |
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
 //! | [`uci`] | the loop between GUI and engine, the options |
 //! | [`measure`] | speeds, signatures, puzzles, accuracy, imagination |
@@ -19,6 +20,7 @@
 pub mod analyse;
 pub mod chess;
 pub mod command;
+pub mod internal;
 pub mod interrupt;
 pub mod league;
 pub mod measure;

@@ -32,6 +32,7 @@
 //! - [`net`], then [`cpu`], then [`checkpoint`]; [`device`] beside them.
 //! - [`data`]: labelled games and the stream of examples; [`metrics`] compares answers with labels.
 //! - [`evaluator`]: what the engine asks. [`Evaluator`] is the entry point.
+//! - [`writer`] writes search trees, over boards that others evaluate.
 //! - [`assess`] measures an evaluator on examples; [`train`] makes one.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -49,6 +50,7 @@ mod numeric;
 pub mod precision;
 pub mod rng;
 pub mod train;
+pub mod writer;
 
 pub use evaluator::{EvalError, Evaluation, Evaluator, Imagined, Query, Refusal, Step, Transition};
 pub use precision::Arithmetic;

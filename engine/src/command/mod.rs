@@ -14,6 +14,7 @@ mod output;
 pub mod perft;
 pub mod play_match;
 pub mod puzzles;
+pub mod think;
 pub mod train;
 pub mod treebench;
 pub mod tune;
@@ -59,6 +60,8 @@ enum Command {
     Eval(eval::Eval),
     /// Show the board as the network imagines it after each move, beside the true one
     Imagine(imagine::Imagine),
+    /// Print the search tree that the network writes for a position
+    Think(think::Think),
     /// Play a match between two UCI engines, or two settings of this one
     Match(Box<play_match::PlayMatch>),
     /// Have a strong engine label held-out positions, for tuning
@@ -87,6 +90,7 @@ impl Cli {
             Command::Perft(perft) => perft.run(),
             Command::Eval(eval) => eval.run(),
             Command::Imagine(imagine) => imagine.run(),
+            Command::Think(think) => think.run(),
             Command::Match(play_match) => play_match.run(),
             Command::Label(label) => label.run(),
             Command::Tune(tune) => tune.run(),

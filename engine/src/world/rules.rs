@@ -34,7 +34,7 @@ pub enum LeafActionValue {
 
 impl LeafActionValue {
     /// Of the moves' action values and policy.
-    fn of(self, scores: &[f32], policy: &[f32]) -> f32 {
+    pub(crate) fn of(self, scores: &[f32], policy: &[f32]) -> f32 {
         match self {
             LeafActionValue::Best => scores.iter().copied().fold(0.0, f32::max),
             LeafActionValue::Expected => scores.iter().zip(policy).map(|(q, p)| q * p).sum(),

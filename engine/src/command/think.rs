@@ -1,0 +1,151 @@
+//! `mavka think`: arguments and output of [`crate::internal`].
+
+use super::output::{Failure, Sink};
+use super::words::read_position;
+use crate::internal::boards::{Boards, NodeValue};
+use crate::internal::check::check;
+use crate::internal::print::{Marks, print};
+use crate::internal::svg;
+use crate::internal::teacher::Teacher;
+use crate::internal::think::{End, Task, think};
+use crate::measure::MeasureError;
+use crate::play::engine::Setup;
+use crate::play::settings::Settings;
+use clap::Args;
+use nn::writer::Shape;
+use std::path::PathBuf;
+
+/// Arguments of `mavka think`.
+///
+/// Prints the search tree that the network writes, as the paper's figure 4 has it; values are 64 buckets of
+/// the win probability of the side to move.
+#[derive(Args, Debug)]
+pub struct Think {
+    /// The position, in quotes; `startpos` for the initial one
+    fen: String,
+    /// Moves expanded at each inner node
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=5))]
+    breadth: u8,
+    /// Plies below the root
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
+    depth: u8,
+    /// Have the tree written by exact minimax over the network's answers
+    #[arg(long)]
+    by_hand: bool,
+    /// Put wrong boards, illegal moves and inconsistent decisions in brackets, and count them
+    #[arg(long)]
+    check: bool,
+    /// Draw the tree into this SVG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Network file; the built-in network without it
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Castling as king takes rook
+    #[arg(long)]
+    chess960: bool,
+}
+
+impl Think {
+    /// Thinks and prints.
+    ///
+    /// # Errors
+    /// Position or network is refused, the picture cannot be written, or standard output is closed.
+    pub fn run(self) -> Result<(), Failure> {
+        let mut out = Sink::default();
+        self.write(&mut |text| out.say(text.trim_end()))?;
+        out.end()
+    }
+
+    fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
+        let game = read_position(&self.fen, self.chess960)?;
+        if game.legal_actions().is_empty() {
+            return Err(format!("no move is left to think about in `{}`", game.fen()).into());
+        }
+        if !self.by_hand {
+            return Err("no decoder is bundled yet that writes a tree: add --by-hand".into());
+        }
+        let network = Setup::default().networks.open_anywhere(self.weights.as_deref())?;
+        let settings = Settings::default();
+        let value = NodeValue {
+            state_share: settings.state_value_share,
+            action_value: settings.leaf_action_value,
+        };
+        let blind = || format!("{} imagines no positions", network.name);
+        let mut boards = Boards::new(&*network.evaluator, value).ok_or_else(blind)?;
+        boards.set_root(&game, &[])?;
+        let shape = Shape { breadth: self.breadth, depth: self.depth };
+        let task = Task { shape, mask: false, stop: &|| false };
+        let thought = think(&mut boards, &mut Teacher::default(), &task)?;
+        let report = check(&thought, &game);
+        let none = Marks::default();
+        let marks = if self.check { &report.marks } else { &none };
+        say(print(&thought, marks));
+        if let End::Broken(why) = &thought.end {
+            say(format!("the trace is broken: {why}"));
+        }
+        if self.check {
+            say(format!("\n{report}"));
+        }
+        if let Some(path) = &self.svg {
+            let drawn = svg::draw(&thought, marks);
+            std::fs::write(path, drawn).map_err(MeasureError::of_file(path))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cli;
+    use super::*;
+    use crate::internal::parse::parse;
+    use clap::{CommandFactory, FromArgMatches};
+
+    fn shown(words: &[&str]) -> Result<String, String> {
+        let words = ["mavka", "think"].iter().chain(words);
+        let matches = Cli::command().try_get_matches_from(words).map_err(|why| why.to_string())?;
+        let (_, own) = matches.subcommand().expect("think");
+        let mut out = String::new();
+        let think = Think::from_arg_matches(own).expect("arguments");
+        think.write(&mut |text| out += &format!("{text}\n")).map_err(|why| why.to_string())?;
+        Ok(out)
+    }
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        for fen in [
+            "startpos",
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 12 34",
+            "2nnrbkr/p1qppppp/8/1ppb4/6PP/3PP3/PPP2P2/BQNNRBKR w HEhe - 1 9",
+            "8/2p5/3p4/KP5r/1R3pPk/8/4P3/8 b - g3 0 7",
+            "7k/5Q2/8/8/8/8/8/K7 w - - 0 1",
+        ] {
+            for depth in ["0", "1", "2"] {
+                let text = shown(&[fen, "--by-hand", "--breadth", "3", "--depth", depth]).unwrap();
+                let thought = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+                assert_eq!(print(&thought, &Marks::default()).trim(), text.trim());
+            }
+        }
+    }
+
+    #[test]
+    fn the_tree_is_checked_and_drawn() {
+        let svg = std::env::temp_dir().join(format!("mavka-think-{}.svg", std::process::id()));
+        let path = svg.to_str().unwrap();
+        let words = ["startpos", "--by-hand", "--depth", "1", "--check", "--svg", path];
+        let text = shown(&words).unwrap();
+        let drawn = std::fs::read_to_string(&svg).unwrap();
+        let _ = std::fs::remove_file(&svg);
+        assert!(text.contains("decisions           5 of 5 consistent"), "{text}");
+        assert_eq!(drawn.matches("rx='3'").count(), 5);
+    }
+
+    #[test]
+    fn what_cannot_be_thought_about_is_told() {
+        assert!(shown(&["nonsense", "--by-hand"]).unwrap_err().contains("not a FEN"));
+        assert!(shown(&["startpos", "--breadth", "6"]).is_err());
+        let mated = "7k/6Q1/5K2/8/8/8/8/8 b - - 0 1";
+        assert!(shown(&[mated, "--by-hand"]).unwrap_err().contains("no move is left"));
+    }
+}

@@ -1,0 +1,150 @@
+//! What a thought says, held against the rules of chess and against itself: boards, moves, decisions.
+
+use super::boards::path_of;
+use super::page::{Answer, Outcome};
+use super::print::Marks;
+use super::teacher::choice;
+use super::think::Thought;
+use crate::chess::action::Action;
+use crate::chess::ending::{self, Ending};
+use crate::chess::game::Game;
+use nn::evaluator::is_true;
+use nn::writer::word::complement;
+use nn::writer::{Kind, Word};
+use shakmaty::{Chess, Position};
+use std::fmt;
+
+/// How many of how many are right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Right {
+    /// Right.
+    pub right: u64,
+    /// Looked at.
+    pub of: u64,
+}
+
+impl Right {
+    /// One more.
+    pub fn add(&mut self, right: bool) {
+        self.right += u64::from(right);
+        self.of += 1;
+    }
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.right, self.of)
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Boards below the root, by level from 1 on: pieces, rights and en passant are the true ones.
+    pub states: [Right; 3],
+    /// Moves that lead to a child are legal in the true position.
+    pub expanded: Right,
+    /// Moves in lists are legal.
+    pub listed: Right,
+    /// Nodes whose outcome, or that there is none, is true.
+    pub ends: Right,
+    /// Nodes whose decision is the minimax of what stands below.
+    pub decisions: Right,
+    /// Where to point.
+    pub marks: Marks,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (level, states) in (1..).zip(&self.states).filter(|(_, states)| states.of > 0) {
+            writeln!(f, "states at level {level}   {states} right")?;
+        }
+        writeln!(f, "moves expanded      {} legal", self.expanded)?;
+        writeln!(f, "moves listed        {} legal", self.listed)?;
+        writeln!(f, "ends of the game    {} right", self.ends)?;
+        write!(f, "decisions           {} consistent", self.decisions)
+    }
+}
+
+/// Checks a thought about the last position of `game`.
+#[must_use]
+pub fn check(thought: &Thought, game: &Game) -> Report {
+    let mut report = Report::default();
+    for (node, page) in (0u8..).zip(&thought.pages) {
+        let Some(page) = page else { continue };
+        let path = path_of(&thought.trace, node);
+        let truth = follow(game, &path);
+        if let Some((last, before)) = path.split_last()
+            && let Some(parent) = follow(game, before)
+        {
+            report.expanded.add(is_legal(&parent, *last));
+        }
+        // After an illegal move nothing is true.
+        let Some(truth) = truth else { continue };
+        if let Some(states) = path.len().checked_sub(1).and_then(|at| report.states.get_mut(at)) {
+            let right = page.state.as_ref().is_some_and(|state| is_true(state, &truth));
+            states.add(right);
+            if !right {
+                report.marks.states.insert(node);
+            }
+        }
+        for (action, _) in page.list() {
+            let legal = is_legal(&truth, *action);
+            report.listed.add(legal);
+            if !legal {
+                report.marks.moves.insert((node, *action));
+            }
+        }
+        let end = match &page.answer {
+            Answer::List(_) => None,
+            Answer::Over(outcome) => Some(*outcome),
+        };
+        report.ends.add(end == true_end(&truth));
+    }
+    decisions(thought, &mut report);
+    report
+}
+
+/// The true position after `path`; None if a move of it is not legal.
+fn follow(game: &Game, path: &[Action]) -> Option<Chess> {
+    let mut position = game.position().clone();
+    for action in path {
+        let m = action.to_move(&position).filter(|m| position.is_legal(*m))?;
+        position.play_unchecked(m);
+    }
+    Some(position)
+}
+
+fn is_legal(position: &Chess, action: Action) -> bool {
+    action.to_move(position).is_some_and(|m| position.is_legal(m))
+}
+
+fn true_end(position: &Chess) -> Option<Outcome> {
+    let ending = ending::by_board(position, position.legal_moves().len())?;
+    Some(match ending {
+        Ending::Checkmate { winner } => Outcome::Won(winner),
+        _ => Outcome::Drawn,
+    })
+}
+
+/// Each decision against the words it should follow from.
+fn decisions(thought: &Thought, report: &mut Report) {
+    let words = thought.trace.words();
+    let bucket = |place: Option<usize>| words.get(place?).and_then(|word| word.bucket);
+    for (place, select) in words.iter().enumerate().filter(|(_, word)| word.kind == Kind::Select) {
+        let own = |word: &Word| word.kind == Kind::Score && word.parent == select.node;
+        let scores: Vec<usize> = (0..place).filter(|at| own(&words[*at])).collect();
+        let of_child = |score: &Word| {
+            let own = |word: &Word| word.kind == Kind::Select && word.node == score.node;
+            bucket(words[..place].iter().position(own)).map(complement)
+        };
+        let chosen = scores.is_empty() || choice(&thought.trace, &scores) == select.source;
+        let right = chosen
+            && bucket(select.source) == select.bucket
+            && scores.iter().all(|at| of_child(&words[*at]) == words[*at].bucket);
+        report.decisions.add(right);
+        if let Some(node) = select.node.filter(|_| !right) {
+            report.marks.decisions.insert(node);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The shape a trace should have:
+//!
+//! ```text
+//! trace     = prompt node(root, 0) play
+//! node(n,l) = eval (item+ best | over) (leaf | inner)
+//! leaf      = decide select                                        if l = depth, or over
+//! inner     = expand child^k node(child_i, l+1)^k decide score^k select    k = min(breadth, items)
+//! ```
+//!
+//! It follows a trace word by word, with a stack: it is what a trace is judged by, what the teacher reads and
+//! what a mask is made of. Who writes a trace unmasked has none of this.
+
+use nn::writer::{Allowed, Kind, Shape, Trace, Word};
+use std::fmt;
+
+/// Where a trace stands in its shape.
+#[derive(Clone, Debug)]
+pub struct Grammar {
+    shape: Shape,
+    /// Nodes begun and not selected, the root first.
+    open: Vec<Open>,
+    /// Words followed.
+    seen: usize,
+    /// The root's `select`, once it is written.
+    root: Option<usize>,
+    done: bool,
+}
+
+/// A node on the way to its decision, all by places in the trace.
+#[derive(Clone, Debug, Default)]
+struct Open {
+    items: Vec<usize>,
+    /// `best` or `over`.
+    head: Option<usize>,
+    over: bool,
+    expand: Option<usize>,
+    children: Vec<usize>,
+    /// The `select` of each child so far.
+    selects: Vec<usize>,
+    decided: bool,
+    scores: Vec<usize>,
+}
+
+/// A word that does not belong where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misplaced {
+    /// Its place, from 0.
+    place: usize,
+    found: Kind,
+    /// None: the trace was complete.
+    expected: Option<Kind>,
+}
+
+impl fmt::Display for Misplaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Misplaced { place, found, expected } = self;
+        write!(f, "word {place} is `{}`, ", found.name())?;
+        match expected {
+            Some(kind) if kind == found => {
+                write!(f, "written from another word than the shape has")
+            }
+            Some(kind) => write!(f, "expected `{}`", kind.name()),
+            None => write!(f, "expected the end"),
+        }
+    }
+}
+
+impl std::error::Error for Misplaced {}
+
+impl Grammar {
+    /// Before the first word.
+    #[must_use]
+    pub fn new(shape: Shape) -> Grammar {
+        Grammar { shape, open: Vec::new(), seen: 0, root: None, done: false }
+    }
+
+    /// The trace is complete.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Follows the words of `trace` not followed yet.
+    ///
+    /// # Errors
+    /// The first that is out of place; it and what comes after it are not followed.
+    pub fn follow(&mut self, trace: &Trace) -> Result<(), Misplaced> {
+        while let Some(word) = trace.words().get(self.seen) {
+            self.take(word)?;
+        }
+        Ok(())
+    }
+
+    /// What may be written next; None while a board is to be given, and at the end.
+    #[must_use]
+    pub fn allowed(&self) -> Option<Allowed> {
+        let one = |kind, source| Some(Allowed { kind, sources: vec![source] });
+        if self.done {
+            return None;
+        }
+        let Some((node, level)) = self.open.last().zip(self.open.len().checked_sub(1)) else {
+            return one(Kind::Play, self.root?);
+        };
+        let head = node.head?;
+        let leaf = node.over || level >= usize::from(self.shape.depth);
+        let width = node.items.len().min(usize::from(self.shape.breadth));
+        match node.expand {
+            _ if leaf && node.decided => one(Kind::Select, head),
+            _ if leaf => one(Kind::Decide, head),
+            None => one(Kind::Expand, head),
+            Some(_) if node.children.len() < width => {
+                one(Kind::Child, *node.items.get(node.children.len())?)
+            }
+            Some(_) if node.selects.len() < width => {
+                one(Kind::Eval, *node.children.get(node.selects.len())?)
+            }
+            Some(expand) if !node.decided => one(Kind::Decide, expand),
+            Some(_) if node.scores.len() < width => {
+                one(Kind::Score, *node.children.get(node.scores.len())?)
+            }
+            Some(_) => Some(Allowed { kind: Kind::Select, sources: node.scores.clone() }),
+        }
+    }
+
+    /// The `select` that the next `score` is about.
+    #[must_use]
+    pub fn selected_child(&self) -> Option<usize> {
+        let node = self.open.last()?;
+        node.selects.get(node.scores.len()).copied()
+    }
+
+    fn take(&mut self, word: &Word) -> Result<(), Misplaced> {
+        let place = self.seen;
+        let misplaced = |expected| Misplaced { place, found: word.kind, expected };
+        let given = match word.kind {
+            Kind::Prompt => self.seen == 0,
+            Kind::Eval if self.seen == 1 => {
+                self.open.push(Open::default());
+                true
+            }
+            Kind::Item | Kind::Best | Kind::Over => self.give(word),
+            _ => false,
+        };
+        if !given {
+            let allowed = self.allowed().ok_or_else(|| misplaced(None))?;
+            let suits = allowed.kind == word.kind
+                && word.source.is_some_and(|source| allowed.sources.contains(&source));
+            if !suits {
+                return Err(misplaced(Some(allowed.kind)));
+            }
+            self.written(word);
+        }
+        self.seen += 1;
+        Ok(())
+    }
+
+    /// A word of a board. False if none is due.
+    fn give(&mut self, word: &Word) -> bool {
+        let place = self.seen;
+        let Some(node) = self.open.last_mut().filter(|node| node.head.is_none()) else {
+            return false;
+        };
+        match word.kind {
+            Kind::Item => node.items.push(place),
+            kind => {
+                node.head = Some(place);
+                node.over = kind == Kind::Over;
+            }
+        }
+        true
+    }
+
+    fn written(&mut self, word: &Word) {
+        let place = self.seen;
+        match (word.kind, self.open.last_mut()) {
+            (Kind::Play, _) => self.done = true,
+            (Kind::Eval, _) => self.open.push(Open::default()),
+            (Kind::Expand, Some(node)) => node.expand = Some(place),
+            (Kind::Child, Some(node)) => node.children.push(place),
+            (Kind::Decide, Some(node)) => node.decided = true,
+            (Kind::Score, Some(node)) => node.scores.push(place),
+            (Kind::Select, _) => {
+                self.open.pop();
+                match self.open.last_mut() {
+                    Some(parent) => parent.selects.push(place),
+                    None => self.root = Some(place),
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! A thought as the paper's text (paper 000, figure 4), with values from 0 to 63. [`super::parse`] reads it back.
+//!
+//! Castling is king takes rook, as everywhere inside. Castling rights, en passant and clock follow the side to
+//! move where they are not `- - 0`. What a [`Marks`] names stands in brackets; such a text is not read back.
+
+use super::page::{Answer, Outcome, Page};
+use super::think::Thought;
+use crate::chess::action::Action;
+use nn::writer::{Kind, Trace, Word};
+use shakmaty::fen::Fen;
+use shakmaty::{Chess, Color, EnPassantMode};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Between the side to move and the clock of a board with nothing to tell.
+pub(super) const PLAIN: &str = "- - 0";
+/// A board that is none, and the move of a node without one.
+pub(super) const INVALID: &str = "invalid";
+/// Asked of the root.
+pub(super) const ROOT_HEADER: &str = "<mav game=chess> %state %top_all %best_action </mav>";
+/// Asked of every other node.
+pub(super) const CHILD_HEADER: &str =
+    "<mav game=chess> %prev_state %prev_action %state %top_all %best_action </mav>";
+
+/// What to put in brackets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Nodes whose board is wrong.
+    pub states: BTreeSet<u8>,
+    /// Nodes and moves in their lists that are not legal.
+    pub moves: BTreeSet<(u8, Action)>,
+    /// Nodes whose decision does not follow from their children.
+    pub decisions: BTreeSet<u8>,
+}
+
+/// The text.
+#[must_use]
+pub fn print(thought: &Thought, marks: &Marks) -> String {
+    let mut printer = Printer { thought, marks, out: String::new() };
+    thought.trace.words().iter().for_each(|word| printer.word(word));
+    if !printer.out.ends_with('\n') {
+        printer.out.push('\n');
+    }
+    printer.out
+}
+
+/// A node's name: the moves from the root.
+#[must_use]
+pub fn name(trace: &Trace, node: u8) -> String {
+    let path = super::boards::path_of(trace, node);
+    let moves: String = path.iter().map(|action| format!(" {action:?}")).collect();
+    format!("<root{moves}>")
+}
+
+/// A board as `%state` has it.
+#[must_use]
+pub fn state_text(state: Option<&Chess>) -> String {
+    let Some(state) = state else { return INVALID.to_owned() };
+    let fen = Fen::from_position(state, EnPassantMode::Always).to_string();
+    let fields: Vec<&str> = fen.split(' ').take(5).collect();
+    match fields.split_at_checked(2) {
+        Some((board, rest)) if rest.join(" ") == PLAIN => board.join(" "),
+        _ => fields.join(" "),
+    }
+}
+
+/// A game's result as text.
+#[must_use]
+pub fn outcome_text(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Won(Color::White) => "1-0",
+        Outcome::Won(Color::Black) => "0-1",
+        Outcome::Drawn => "1/2-1/2",
+        Outcome::NoState => INVALID,
+    }
+}
+
+/// In brackets, if it is marked.
+fn bracket(text: String, marked: bool) -> String {
+    if marked { format!("[{text}]") } else { text }
+}
+
+struct Printer<'a> {
+    thought: &'a Thought,
+    marks: &'a Marks,
+    out: String,
+}
+
+impl Printer<'_> {
+    fn name(&self, node: Option<u8>) -> String {
+        node.map_or_else(String::new, |node| name(&self.thought.trace, node))
+    }
+
+    fn page(&self, node: Option<u8>) -> Option<&Page> {
+        self.thought.pages.get(usize::from(node?))?.as_ref()
+    }
+
+    fn move_text(word: &Word) -> String {
+        let action = word.action.map(|action| Action::from_code(action, false));
+        action.map_or_else(|| INVALID.to_owned(), |action| format!("{action:?}"))
+    }
+
+    /// A move and its value: `g3d6 : "<ctrl32>"`.
+    fn valued(word: &Word) -> String {
+        format!("{} : \"<ctrl{}>\"", Printer::move_text(word), word.bucket.unwrap_or(0))
+    }
+
+    fn word(&mut self, word: &Word) {
+        let name = self.name(word.node);
+        let marked = word.node.is_some_and(|node| self.marks.decisions.contains(&node));
+        let text = match word.kind {
+            Kind::Prompt => {
+                let shape = self.thought.trace.shape();
+                format!("Minimax breadth={} depth={}\n", shape.breadth, shape.depth)
+            }
+            Kind::Eval => self.evaluation(word, &name),
+            Kind::Expand => format!("\nExpand from node {name}:\n"),
+            Kind::Child => format!("{name}\n"),
+            Kind::Decide => {
+                let source = word.source.and_then(|at| self.thought.trace.words().get(at));
+                let inner = source.is_some_and(|source| source.kind == Kind::Expand);
+                format!("{}Decision for node: {name}", if inner { "\n" } else { "" })
+            }
+            Kind::Score => format!(" {}", Printer::valued(word)),
+            Kind::Select => {
+                format!("\n{}\n", bracket(format!("Selecting: {}", Printer::valued(word)), marked))
+            }
+            Kind::Play => format!("Playing {}!\n", Printer::move_text(word)),
+            Kind::Item | Kind::Best | Kind::Over => return,
+        };
+        self.out += &text;
+    }
+
+    /// What is asked and answered about a node.
+    fn evaluation(&self, word: &Word, name: &str) -> String {
+        let node = word.node.unwrap_or_default();
+        let mut out = String::new();
+        if word.parent.is_some() {
+            out.push('\n');
+        }
+        let _ = writeln!(out, "Evaluation for node: {name}");
+        match word.parent {
+            None => out += &format!("{ROOT_HEADER}\n"),
+            Some(_) => {
+                let before = self.page(word.parent).and_then(|page| page.state.as_ref());
+                let path = super::boards::path_of(&self.thought.trace, node);
+                let action = path.last().map_or_else(String::new, |action| format!("{action:?}"));
+                let _ = writeln!(out, "{CHILD_HEADER}\n[%prev_state {}]", state_text(before));
+                let _ = writeln!(out, "[%prev_action {action}]");
+            }
+        }
+        let Some(page) = self.page(word.node) else { return out };
+        let state = state_text(page.state.as_ref());
+        let _ = writeln!(out, "[%state {}]", bracket(state, self.marks.states.contains(&node)));
+        match &page.answer {
+            Answer::Over(outcome) => {
+                let _ = writeln!(out, "[%top_1 {INVALID} : \"{}\"]", outcome_text(*outcome));
+            }
+            Answer::List(list) => {
+                let moves: Vec<String> = list
+                    .iter()
+                    .map(|(action, bucket)| {
+                        let illegal = self.marks.moves.contains(&(node, *action));
+                        format!("{}:<ctrl{bucket}>", bracket(format!("{action:?}"), illegal))
+                    })
+                    .collect();
+                let _ = writeln!(out, "[%top_all {}]", moves.join(" "));
+                if let Some((best, _)) = list.first() {
+                    let _ = writeln!(out, "[%best_action {best:?}]");
+                }
+            }
+        }
+        out
+    }
+}

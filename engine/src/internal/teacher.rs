@@ -1,0 +1,62 @@
+//! The teacher: writes a trace by hand, exact minimax over the words. What a decoder is to learn, and how well
+//! it could play at best.
+//!
+//! An inner node expands its first moves, visits them depth first, and selects the best score: among equals a
+//! mate, then the earlier.
+
+use super::grammar::Grammar;
+use nn::EvalError;
+use nn::writer::word::{BUCKETS, complement};
+use nn::writer::{Allowed, Kind, Step, Trace, Word, Writer};
+use std::cmp::Reverse;
+
+/// Writes one trace at a time; it follows what was written, by whomever.
+#[derive(Clone, Debug, Default)]
+pub struct Teacher {
+    grammar: Option<Grammar>,
+}
+
+impl Writer for Teacher {
+    fn next(&mut self, trace: &Trace, _allowed: Option<&Allowed>) -> Result<Step, EvalError> {
+        if trace.words().iter().all(|word| word.source.is_none()) {
+            self.grammar = None;
+        }
+        let grammar = self.grammar.get_or_insert_with(|| Grammar::new(trace.shape()));
+        let lost = |why: String| EvalError::Device(format!("the teacher is lost: {why}"));
+        grammar.follow(trace).map_err(|fault| lost(fault.to_string()))?;
+        step(grammar, trace).ok_or_else(|| lost("no word is due".to_owned()))
+    }
+}
+
+/// The next word of a trace that `grammar` has followed; None where none is due.
+#[must_use]
+pub fn step(grammar: &Grammar, trace: &Trace) -> Option<Step> {
+    let Allowed { kind, sources } = grammar.allowed()?;
+    let bucket = |place: usize| trace.words().get(place).and_then(|word| word.bucket);
+    let source = match kind {
+        Kind::Select => choice(trace, &sources)?,
+        _ => *sources.first()?,
+    };
+    let bucket = match kind {
+        Kind::Score => complement(bucket(grammar.selected_child()?)?),
+        Kind::Select => bucket(source)?,
+        _ => 0,
+    };
+    Some(Step { kind, source, bucket })
+}
+
+/// The best of `sources`: words with a bucket, in the order of the list.
+#[must_use]
+pub fn choice(trace: &Trace, sources: &[usize]) -> Option<usize> {
+    let words = trace.words();
+    let mates = |word: &Word| {
+        let own = |other: &Word| other.kind == Kind::Over && other.node == word.node;
+        word.kind == Kind::Score && word.bucket == Some(BUCKETS - 1) && words.iter().any(own)
+    };
+    let best = sources.iter().enumerate().max_by_key(|(place, source)| {
+        let word = words.get(**source);
+        let bucket = word.and_then(|word| word.bucket);
+        (bucket, word.is_some_and(mates), Reverse(*place))
+    });
+    best.map(|(_, source)| *source)
+}

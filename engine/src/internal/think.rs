@@ -1,0 +1,150 @@
+//! One thought: the loop that lets a writer write and gives it the boards it asks for. It follows names and
+//! appends words; it chooses nothing.
+
+use super::boards::Boards;
+use super::grammar::Grammar;
+use super::page::Page;
+use crate::chess::action::Action;
+use nn::EvalError;
+use nn::writer::{Kind, Shape, Trace, Writer};
+
+/// What is thought about, and how.
+pub struct Task<'a> {
+    /// Breadth and depth.
+    pub shape: Shape,
+    /// Words that do not fit the shape cannot be written.
+    pub mask: bool,
+    /// Asked before each word; true ends the thought.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// A trace with its boards.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thought {
+    /// The words.
+    pub trace: Trace,
+    /// What was said of each node, by its name; None of a node never evaluated.
+    pub pages: Vec<Option<Page>>,
+    /// How it ended.
+    pub end: End,
+}
+
+/// How a thought ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With a move.
+    Played,
+    /// It was told to.
+    Stopped,
+    /// With a word that does not fit; which, and what was expected.
+    Broken(String),
+}
+
+impl Thought {
+    /// The move to play, if the trace came to its end.
+    #[must_use]
+    pub fn played(&self) -> Option<Action> {
+        let played = self.trace.played().filter(|_| self.end == End::Played);
+        played.map(|action| Action::from_code(action, false))
+    }
+
+    /// What is known of the root.
+    #[must_use]
+    pub fn root(&self) -> Option<&Page> {
+        self.pages.first()?.as_ref()
+    }
+
+    /// The root's moves from the best to the worst, each with its bucket: those scored first, then the rest of
+    /// the list. The first is the one played, if one is.
+    #[must_use]
+    pub fn ranked(&self) -> Vec<(Action, u8)> {
+        let words = self.trace.words().iter();
+        let mut ranked: Vec<(Action, u8)> = words
+            .filter(|word| word.kind == Kind::Score && word.parent == Some(0))
+            .filter_map(|word| Some((Action::from_code(word.action?, false), word.bucket?)))
+            .collect();
+        ranked.sort_by_key(|(_, bucket)| std::cmp::Reverse(*bucket));
+        let list = self.root().map_or(&[][..], Page::list);
+        for (action, bucket) in list {
+            if ranked.iter().all(|(other, _)| other != action) {
+                ranked.push((*action, *bucket));
+            }
+        }
+        let played = self.played().and_then(|best| ranked.iter().position(|(a, _)| *a == best));
+        if let Some(first) = ranked.get_mut(..=played.unwrap_or(0)) {
+            first.rotate_right(1);
+        }
+        ranked
+    }
+
+    /// The line that the selections below the root's move `action` follow, that move first.
+    #[must_use]
+    pub fn line(&self, action: Action) -> Vec<Action> {
+        let words = self.trace.words();
+        let mut line = vec![action];
+        let mut parent = Some(0);
+        let mut next = action;
+        loop {
+            let child = words.iter().find(|word| {
+                word.kind == Kind::Child
+                    && word.parent == parent
+                    && word.action.is_some_and(|a| Action::from_code(a, false) == next)
+            });
+            let Some(child) = child else { return line };
+            let mut selects = words.iter();
+            let select = selects.find(|word| word.kind == Kind::Select && word.node == child.node);
+            let Some(reply) = select.and_then(|select| select.action) else { return line };
+            next = Action::from_code(reply, false);
+            line.push(next);
+            parent = child.node;
+        }
+    }
+}
+
+/// Thinks once. The root of `boards` is set.
+///
+/// # Errors
+/// The network or the writer fails.
+pub fn think(
+    boards: &mut Boards<'_>,
+    writer: &mut dyn Writer,
+    task: &Task<'_>,
+) -> Result<Thought, EvalError> {
+    let trace = Trace::new(task.shape);
+    let mut thought = Thought { trace, pages: Vec::new(), end: End::Stopped };
+    let mut grammar = Grammar::new(task.shape);
+    while !grammar.is_done() {
+        if (task.stop)() {
+            return Ok(thought);
+        }
+        let trace = &mut thought.trace;
+        if let Some(node) = trace.asks_for() {
+            let page = boards.page(trace, node)?;
+            let list: Vec<_> = page
+                .list()
+                .iter()
+                .map(|(action, bucket)| (action.to_code(false), *bucket))
+                .collect();
+            match page.end() {
+                None => trace.give_list(&list),
+                Some(bucket) => trace.give_over(bucket),
+            }
+            let place = usize::from(node);
+            thought.pages.resize(thought.pages.len().max(place + 1), None);
+            thought.pages[place] = Some(page);
+        } else {
+            let allowed = if task.mask { grammar.allowed() } else { None };
+            let step = writer.next(trace, allowed.as_ref())?;
+            if let Err(fault) = trace.write(step) {
+                thought.end = End::Broken(format!("word {}: {fault}", trace.words().len()));
+                return Ok(thought);
+            }
+        }
+        if let Err(misplaced) = grammar.follow(&thought.trace) {
+            thought.end = End::Broken(misplaced.to_string());
+            return Ok(thought);
+        }
+    }
+    thought.end = End::Played;
+    Ok(thought)
+}

@@ -1,0 +1,34 @@
+//! The writer of search trees (internal search; paper 000, section 4): the words that a search is written in, and
+//! whoever writes them.
+//!
+//! A [`Trace`] is a search as a sequence of words. Some are given (the prompt, the lists that the network's passes
+//! over boards answer), the others are written one by one: which node is evaluated, expanded and decided next,
+//! what is backed up, what is played. A [`Writer`] writes them. This room knows neither boards nor what a good
+//! trace is; whoever asks the writer does.
+
+pub mod trace;
+pub mod word;
+
+pub use trace::{Fault, Trace};
+pub use word::{Kind, Shape, Step, Word};
+
+use crate::evaluator::EvalError;
+
+/// Words that may come next: one kind, and the words it may be written from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// The kind.
+    pub kind: Kind,
+    /// Places of the sources in the trace, in the order of writing; never empty.
+    pub sources: Vec<usize>,
+}
+
+/// Writes traces.
+pub trait Writer {
+    /// The word after the last one of `trace`, which begins with the words that the last call saw, or anew.
+    /// `allowed` restricts the choice, if it is given.
+    ///
+    /// # Errors
+    /// The writer does not compute.
+    fn next(&mut self, trace: &Trace, allowed: Option<&Allowed>) -> Result<Step, EvalError>;
+}
