@@ -21,4 +21,5 @@ pub mod settings;
 pub mod signal;
 pub mod stopper;
 pub mod temperature;
+pub mod thinker;
 pub mod warm_up;

@@ -15,6 +15,7 @@ use super::settings::{Search, Settings};
 use super::signal::Signal;
 use super::stopper::{Stopper, Watched};
 use super::temperature;
+use super::thinker::{Decision, Thinker};
 use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
@@ -109,13 +110,16 @@ impl Job {
         }
         let head = match self.settings.search {
             Search::Mcts if self.limits.nodes == Some(1) => Some(Head::Prior),
-            Search::Mcts | Search::Rollout => None,
+            Search::Mcts | Search::Rollout | Search::Internal => None,
             Search::ActionValue => Some(Head::ActionValue),
             Search::StateValue => Some(Head::StateValue),
             Search::Policy => Some(Head::Policy),
         };
         let found = match head {
             Some(head) => self.ask_head(game, head, &allowed),
+            None if self.settings.search == Search::Internal => {
+                self.think_internally(game, &reporter, &allowed)
+            }
             None => self.search_tree(game, session, &reporter, &allowed),
         };
         let found = found.unwrap_or_else(Found::nothing);
@@ -145,6 +149,38 @@ impl Job {
                 let best = snapshot.lines.first().and_then(|line| line.moves.first()).copied();
                 Some(Found { snapshot, answer: Answer { best, ponder: None } })
             }
+            Err(error) => {
+                self.output.note(error);
+                None
+            }
+        }
+    }
+
+    /// The network writes its own tree. None if there is no time left for it, or it failed.
+    fn think_internally(
+        &self,
+        game: &Game,
+        reporter: &Reporter,
+        allowed: &[Action],
+    ) -> Option<Found> {
+        if self.is_too_late(self.timing.single) {
+            return None;
+        }
+        let thinker = Thinker {
+            game,
+            allowed,
+            settings: &self.settings,
+            limits: &self.limits,
+            signal: &self.signal,
+            timing: self.timing,
+            reporter,
+            output: &self.output,
+        };
+        match thinker.decide(&*self.network.evaluator) {
+            Ok(found) => found.map(|Decision { snapshot, best, note }| {
+                note.iter().for_each(|note| self.output.note(note));
+                Found { snapshot, answer: Answer { best: Some(best), ponder: None } }
+            }),
             Err(error) => {
                 self.output.note(error);
                 None

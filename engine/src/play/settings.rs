@@ -21,6 +21,8 @@ pub enum Search {
     Policy,
     /// Tree search without a network: values come from random games.
     Rollout,
+    /// A search tree written word by word (paper 000, section 4).
+    Internal,
 }
 
 /// How virtual visits are counted (paper 000, section 3.2).
@@ -59,6 +61,10 @@ pub struct Settings {
     pub backend: Backend,
     /// How the move is chosen.
     pub search: Search,
+    /// Moves expanded at each node of an internal search.
+    pub breadth: u8,
+    /// Plies that an internal search looks ahead.
+    pub depth: u8,
     /// What the search takes to follow a move.
     pub world_model: WorldModel,
     /// Positions in a minibatch; 0 = what the device prefers.
@@ -142,6 +148,8 @@ impl Default for Settings {
             weights_file: String::new(),
             backend: Backend::Auto,
             search: Search::Mcts,
+            breadth: 4,
+            depth: 2,
             world_model: WorldModel::Rules,
             minibatch_size: 0,
             batch_ramp: search.ramp,

@@ -105,7 +105,19 @@ pub static EVERYDAY: &[Entry] = &[
         name: "Search",
         kind: combo!(search: Search),
         effect: Effect::NewTree,
-        help: "How the move is chosen: tree search, one head of the network without search, or tree search with random games in place of the network.",
+        help: "How the move is chosen: tree search, one head of the network without search, tree search with random games in place of the network, or `internal`: a tree over positions imagined by the network, for now decided by exact minimax in place of a network that writes it.",
+    },
+    Entry {
+        name: "Breadth",
+        kind: spin!(breadth: u8, 2 to 5),
+        effect: Effect::None,
+        help: "Moves that the internal search expands at each position.",
+    },
+    Entry {
+        name: "Depth",
+        kind: spin!(depth: u8, 0 to 3),
+        effect: Effect::None,
+        help: "Plies that the internal search looks ahead; 0 plays the first move of the network's list.",
     },
     Entry {
         name: "WorldModel",

@@ -1,0 +1,201 @@
+//! The player by internal search (paper 000, section 4): the tree is written word by word over the network's own
+//! boards ([`crate::internal`]); this file chooses how large a tree may be, and reports it.
+//!
+//! Sizes form a ladder. A clock, or `infinite`, climbs it from the smallest tree on, within the options `Breadth`
+//! and `Depth`: a larger tree asks only about boards that a smaller one has not. A fixed number of nodes, and no
+//! limit at all, go straight to the largest. What the rules of a game know and a tree does not, repetitions and
+//! fifty moves, is asked once, of the move to play.
+
+use super::limits::Limits;
+use super::report::Reporter;
+use super::settings::Settings;
+use super::signal::Signal;
+use super::warm_up::EvalTiming;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::internal::boards::{Boards, NodeValue};
+use crate::internal::page::centre;
+use crate::internal::teacher::Teacher;
+use crate::internal::think::{End, Task, Thought, think};
+use crate::uci::output::Output;
+use crate::world::rules::State;
+use mcts::{Line, Snapshot, Wdl};
+use nn::writer::{Shape, Writer};
+use nn::{EvalError, Evaluator};
+use shakmaty::Position;
+use std::time::Duration;
+
+/// Trees from small to large, as (breadth, depth).
+const LADDER: [(u8, u8); 8] = [(1, 0), (2, 1), (3, 1), (4, 1), (3, 2), (4, 2), (3, 3), (4, 3)];
+/// Passes over one board: its state, then its list.
+const PASSES: u32 = 2;
+/// The bucket of a draw.
+const LEVEL: u8 = 32;
+
+/// One search.
+pub struct Thinker<'a> {
+    pub game: &'a Game,
+    /// Legal, and not empty.
+    pub allowed: &'a [Action],
+    pub settings: &'a Settings,
+    pub limits: &'a Limits,
+    pub signal: &'a Signal,
+    pub timing: EvalTiming,
+    pub reporter: &'a Reporter,
+    pub output: &'a Output,
+}
+
+/// What it found.
+pub struct Decision {
+    /// The best line first.
+    pub snapshot: Snapshot<Action>,
+    /// The move to play.
+    pub best: Action,
+    /// What the user should know.
+    pub note: Option<String>,
+}
+
+impl Thinker<'_> {
+    /// Thinks until the limits are reached. None without any answer in time.
+    ///
+    /// # Errors
+    /// The network failed, or cannot be asked what follows a move.
+    pub fn decide(&self, evaluator: &dyn Evaluator) -> Result<Option<Decision>, EvalError> {
+        let value = NodeValue {
+            state_share: self.settings.state_value_share,
+            action_value: self.settings.leaf_action_value,
+        };
+        let blind = || EvalError::Device("this network imagines no positions".to_owned());
+        let mut boards = Boards::new(evaluator, value).ok_or_else(blind)?;
+        let all = self.allowed.len() == self.game.legal_actions().len();
+        boards.set_root(self.game, if all { &[] } else { self.allowed })?;
+        let mut writer = Teacher::default();
+        let shapes = self.shapes();
+        let mut found: Option<Decision> = None;
+        for (index, shape) in shapes.iter().enumerate() {
+            if found.is_some() && !self.affords(*shape, boards.asked()) {
+                break;
+            }
+            let Some(decision) = self.think(&mut boards, &mut writer, *shape)? else { break };
+            if let Some(before) = &found
+                && index < shapes.len()
+            {
+                self.output.block(&self.reporter.infos(&before.snapshot, self.signal.since_go()));
+            }
+            let note = found.and_then(|before| before.note);
+            found = Some(Decision { note: decision.note.or(note), ..decision });
+        }
+        if found.is_none() {
+            // Stopped in the first tree: the root's list is there.
+            let least = Shape { breadth: 1, depth: 0 };
+            let task = Task { shape: least, mask: true, stop: &|| false };
+            let thought = think(&mut boards, &mut Teacher::default(), &task)?;
+            found = self.read(&thought, boards.asked());
+        }
+        Ok(found)
+    }
+
+    /// One tree; None if it was stopped.
+    fn think(
+        &self,
+        boards: &mut Boards<'_>,
+        writer: &mut dyn Writer,
+        shape: Shape,
+    ) -> Result<Option<Decision>, EvalError> {
+        let task = Task { shape, mask: true, stop: &|| self.signal.is_over() };
+        let thought = think(boards, writer, &task)?;
+        if thought.end == End::Stopped {
+            return Ok(None);
+        }
+        let decision = self.read(&thought, boards.asked());
+        Ok(decision.map(|decision| match &thought.end {
+            End::Broken(why) => {
+                let note = format!(
+                    "the tree of breadth {}, depth {} is broken: {why}",
+                    shape.breadth, shape.depth
+                );
+                Decision { note: Some(note), ..decision }
+            }
+            _ => decision,
+        }))
+    }
+
+    /// The trees to write, one after the other: the last is the largest that the limits allow.
+    fn shapes(&self) -> Vec<Shape> {
+        let options = Shape { breadth: self.settings.breadth, depth: self.settings.depth };
+        let plies = self.limits.depth.map_or(u32::MAX, |depth| depth.saturating_sub(1));
+        let boards = self.limits.nodes.unwrap_or(u64::MAX);
+        let allowed = |shape: &Shape| {
+            let depth = u32::from(shape.depth) <= plies.min(u32::from(options.depth));
+            let size = shape.nodes() as u64 <= boards;
+            depth && size && shape.breadth <= options.breadth
+        };
+        let ladder = LADDER.into_iter().map(|(breadth, depth)| Shape { breadth, depth });
+        let mut shapes: Vec<Shape> = ladder.chain([options]).filter(allowed).collect();
+        if shapes.is_empty() {
+            shapes.push(Shape { breadth: 1, depth: 0 });
+        }
+        shapes.sort_by_key(|shape| shape.nodes());
+        shapes.dedup();
+        let climbs = self.limits.budget.is_some() || self.limits.infinite || self.limits.ponder;
+        if climbs { shapes } else { shapes.pop().into_iter().collect() }
+    }
+
+    /// The boards that `shape` needs and nobody has asked for yet fit into what is left of the move's time.
+    fn affords(&self, shape: Shape, asked: u64) -> bool {
+        let (Some(budget), Some(used)) = (self.limits.budget, self.signal.used()) else {
+            return true;
+        };
+        let more = (shape.nodes() as u64).saturating_sub(asked);
+        let more = u32::try_from(more).unwrap_or(u32::MAX);
+        // What was measured at load, or since, if that was slower.
+        let lately = self.signal.since_go() / u32::try_from(asked.max(1)).unwrap_or(u32::MAX);
+        let board = lately.max(PASSES * self.timing.single);
+        let time = if budget.flexible { budget.soft } else { budget.hard };
+        used + board.saturating_mul(more) < time.max(Duration::from_millis(1))
+    }
+
+    /// The lines and the move of a thought; None if no move of it is allowed.
+    fn read(&self, thought: &Thought, asked: u64) -> Option<Decision> {
+        let ranked = thought.ranked();
+        let allowed: Vec<(Action, u8)> =
+            ranked.iter().copied().filter(|(action, _)| self.allowed.contains(action)).collect();
+        let (first, _) = *allowed.first()?;
+        // Only moves that were looked into compare with the one chosen; at depth 0 those of the list do.
+        let scored = allowed.iter().take(usize::from(thought.trace.shape().breadth).max(1));
+        let kept =
+            scored.copied().find(|(action, bucket)| *bucket <= LEVEL || !self.draws(*action));
+        let best = kept.map_or(first, |(action, _)| action);
+        let illegal = ranked.first().filter(|(action, _)| !self.allowed.contains(action));
+        let note = illegal.map(|(action, _)| {
+            format!("the tree plays {action:?}, which is not legal here; its next move is played")
+        });
+        let lines = allowed.iter().map(|(action, bucket)| Line {
+            moves: thought.line(*action),
+            visits: 0,
+            value: Wdl::from_score_and_draw(centre(*bucket), 0.0),
+            mate_plies: None,
+            prior: 0.0,
+        });
+        let depth = u32::from(thought.trace.shape().depth) + 1;
+        let snapshot = Snapshot {
+            nodes: asked,
+            playouts: asked,
+            depth,
+            seldepth: depth,
+            hashfull: 0,
+            lines: lines.collect(),
+            refused: 0,
+            known: 0,
+            collisions: 0,
+        };
+        Some(Decision { snapshot, best, note })
+    }
+
+    /// The move draws at once: a repetition or fifty moves, which no board shows, or an end that is none to the
+    /// network.
+    fn draws(&self, action: Action) -> bool {
+        let mut after = State::root(self.game);
+        after.follow(action) == Some(true) && !after.position().is_checkmate()
+    }
+}
