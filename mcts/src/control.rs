@@ -4,6 +4,7 @@
 use crate::{
     node::Proof,
     params::Params,
+    puct,
     root::{self, Candidate, Line, Race, RootPolicy},
     stats::RunStats,
     tree::Tree,
@@ -56,6 +57,8 @@ pub struct Snapshot<A> {
     pub known: u64,
     /// Descents that met a leaf in flight.
     pub collisions: u64,
+    /// What PUCT multiplies each root move's `prior / (1 + visits)` by: `c_puct * sqrt(N)`.
+    pub exploration: f32,
 }
 
 /// What a running search shows its [`Control`]. Cheap except [`View::snapshot`].
@@ -121,6 +124,7 @@ impl<'a, W: World> View<'a, W> {
             refused: self.stats.refused(),
             known: self.stats.known(),
             collisions: self.stats.collisions(),
+            exploration: puct::exploration(self.tree.root().stats().visits, self.params),
         }
     }
 

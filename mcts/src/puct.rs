@@ -117,6 +117,14 @@ pub fn c_puct(visits: f32, params: &Params) -> f32 {
     params.c_puct + params.c_factor * ((visits + params.c_base + 1.0) / params.c_base).ln()
 }
 
+/// What the prior over one plus the visits is multiplied by, at `visits` of the parent, those under way
+/// included: `c_puct * sqrt(N)`.
+#[inline]
+pub fn exploration(visits: u64, params: &Params) -> f32 {
+    let visits = visits.max(1) as f32;
+    c_puct(visits, params) * visits.sqrt()
+}
+
 /// What PUCT needs to know of one edge. `value` is the sum over `visits`, mover's view.
 #[derive(Clone, Copy, Debug)]
 pub struct EdgeStats {

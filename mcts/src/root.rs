@@ -23,8 +23,10 @@ pub struct Line<A> {
     /// needs no more than that; a shorter one may exist. None for a result that rests on a
     /// [`crate::Leaf::Known`]: proven by `value` alone.
     pub mate_plies: Option<i32>,
-    /// Prior of the first move after Eq. 1.
+    /// Prior of the first move as the search has it: Eq. 1, the root's temperature, noise.
     pub prior: f32,
+    /// The model's action value of the first move, before any search, for the side to move at the root.
+    pub q: f32,
 }
 
 /// How the visits of a search are spread over the root's moves. Moves that are proven lost, and those
@@ -104,22 +106,27 @@ pub struct Candidate {
     pub value: Wdl,
     pub proof: Option<Proof>,
     pub child: Option<u32>,
+    /// The model's action value.
+    pub q: f32,
     refused: bool,
 }
 
 impl Candidate {
-    fn new(tree: &Tree, edge: EdgeWord, draw: f32) -> Candidate {
+    fn new(tree: &Tree, edge: EdgeWord, prior: f32, draw: f32) -> Candidate {
+        let q = crate::node::from_unit16(edge.q_bits());
         let mut candidate = Candidate {
             action: edge.action(),
-            prior: edge.prior(),
+            prior,
             visits: 0,
-            value: Wdl::from_score_and_draw(crate::node::from_unit16(edge.q_bits()), draw),
+            value: Wdl::from_score_and_draw(q, draw),
             proof: None,
             child: edge.child(),
+            q,
             refused: false,
         };
         if let Some(child) = edge.child() {
             let (meta, stats) = (tree.node(child).meta(), tree.node(child).stats());
+            candidate.q = meta.q();
             candidate.visits = stats.visits;
             candidate.refused = meta.state() == NodeState::Refused;
             candidate.proof = meta.proof().map(|proof| match proof {
@@ -176,7 +183,7 @@ pub fn candidates(
         .iter()
         .enumerate()
         .filter(|&(at, _)| root_policy.allows(at))
-        .map(|(_, edge)| Candidate::new(tree, edge, draw))
+        .map(|(at, edge)| Candidate::new(tree, edge, root_policy.prior(at, edge.prior()), draw))
         .collect();
     moves.sort_by(|a, b| a.order(b, rule));
     moves
@@ -205,6 +212,7 @@ pub fn lines<A: From<u16>>(
                 value: first.value,
                 mate_plies: first.mate_plies(),
                 prior: first.prior,
+                q: first.q,
             }
         })
         .collect()
@@ -249,7 +257,7 @@ mod tests {
 
     fn candidate(visits: u64, q: f32, proof: Option<Proof>) -> Candidate {
         let value = Wdl::from_score_and_draw(q, 0.0);
-        Candidate { action: 0, prior: 0.1, visits, value, proof, child: None, refused: false }
+        Candidate { action: 0, prior: 0.1, visits, value, proof, child: None, q, refused: false }
     }
 
     fn sorted(mut moves: Vec<Candidate>, rule: FinalMove) -> Vec<(u64, Option<Proof>)> {

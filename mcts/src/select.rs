@@ -119,8 +119,7 @@ impl<W: World> Selector<'_, W> {
     /// the question; proven losses are taken only when there is nothing else.
     fn choose(&mut self, edges: &Edges<'_>, stats: NodeStats, is_root: bool) -> Option<usize> {
         let Job { tree, params, root_policy, .. } = *self.job;
-        let visits = (stats.visits + stats.in_flight).max(1) as f32;
-        let exploration = puct::c_puct(visits, params) * visits.sqrt();
+        let exploration = puct::exploration(stats.visits + stats.in_flight, params);
         let parents_q = match params.fpu {
             Fpu::ActionValue => None,
             Fpu::ParentQ => Some(stats.mean().map_or(0.5, Wdl::q)),

@@ -88,7 +88,14 @@ struct Candidate {
 
 impl Candidate {
     fn new(action: Action, score: f32, value: Wdl, policy: f32) -> Candidate {
-        let line = Line { moves: vec![action], visits: 0, value, mate_plies: None, prior: policy };
+        let line = Line {
+            moves: vec![action],
+            visits: 0,
+            value,
+            mate_plies: None,
+            prior: policy,
+            q: score,
+        };
         Candidate { action, class: Class::Open, score, policy, line }
     }
 
@@ -131,6 +138,7 @@ impl Question<'_> {
             refused: 0,
             known: 0,
             collisions: 0,
+            exploration: 0.0,
         })
     }
 
@@ -158,6 +166,7 @@ impl Question<'_> {
             let value_after = Wdl::from_score_and_draw(edge.q, chances);
             let mut candidate = Candidate::new(edge.action, score, value_after, edge.policy);
             candidate.line.prior = prior;
+            candidate.line.q = edge.q;
             // **We** extend the rule to heads without values: a draw is the last resort of the side
             // that is ahead, and as good as any other move to the side that is not.
             if drawn && !self.head.is_value() && value.q() > Wdl::DRAW.q() {
@@ -210,6 +219,7 @@ impl Question<'_> {
             let edge = edges.iter().find(|edge| edge.action == candidate.action);
             candidate.policy = edge.map_or(0.0, |edge| edge.policy);
             candidate.line.prior = candidate.policy;
+            candidate.line.q = edge.map_or(candidate.line.q, |edge| edge.q);
         }
         Ok((calls, moves))
     }

@@ -5,6 +5,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::play::move_stats;
 use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
 use mcts::{Line, Snapshot, Wdl};
@@ -28,6 +29,7 @@ pub struct Reporter {
     known: Option<Wdl>,
     /// Positions looked up for the root; None without tables.
     root_hits: Option<u64>,
+    live_stats: bool,
 }
 
 impl Reporter {
@@ -40,6 +42,7 @@ impl Reporter {
             multipv,
             known: None,
             root_hits: None,
+            live_stats: false,
         }
     }
 
@@ -51,10 +54,30 @@ impl Reporter {
         Reporter { known, root_hits: Some(root.map_or(0, |root| root.hits)), ..self }
     }
 
+    /// The same, telling every move's statistics while the search runs.
+    #[must_use]
+    pub fn with_live_stats(self, live_stats: bool) -> Reporter {
+        Reporter { live_stats, ..self }
+    }
+
     /// How many lines a snapshot needs.
     #[must_use]
-    pub fn multipv(&self) -> usize {
-        self.multipv
+    pub fn lines(&self) -> usize {
+        if self.live_stats { usize::MAX } else { self.multipv }
+    }
+
+    /// What there is to say while the search runs.
+    #[must_use]
+    pub fn live(&self, snapshot: &Snapshot<Action>, elapsed: Duration) -> Vec<Info> {
+        let mut said = if self.live_stats { self.move_stats(snapshot) } else { Vec::new() };
+        said.extend(self.infos(snapshot, elapsed));
+        said
+    }
+
+    /// The statistics of every move that `snapshot` holds, one line each.
+    #[must_use]
+    pub fn move_stats(&self, snapshot: &Snapshot<Action>) -> Vec<Info> {
+        move_stats::lines(snapshot, self.root.position(), self.mode)
     }
 
     /// One line per principal variation, best first.

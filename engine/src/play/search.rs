@@ -14,6 +14,7 @@ use super::session::{Plan, SearchSession};
 use super::settings::{Search, Settings};
 use super::signal::Signal;
 use super::stopper::{Stopper, Watched};
+use super::strength::Strength;
 use super::temperature;
 use super::thinker::{Decision, Thinker};
 use super::warm_up::EvalTiming;
@@ -104,7 +105,8 @@ impl Job {
         let known = self.tables.as_ref().and_then(|tables| RootTables::new(tables, game, &allowed));
         let allowed = known.as_ref().map_or(allowed, |known| known.moves.clone());
         let lines = self.settings.multipv.min(allowed.len());
-        let mut reporter = Reporter::new(game, lines, self.settings.shows_wdl());
+        let mut reporter = Reporter::new(game, lines, self.settings.shows_wdl())
+            .with_live_stats(self.settings.log_live_stats);
         if self.tables.is_some() {
             reporter = reporter.with_tables(known.as_ref());
         }
@@ -221,7 +223,7 @@ impl Job {
             searchmoves: allowed,
             // A GPU wants its next batch gathered while it computes one.
             threads: host::threads(settings.threads).max(self.network.evaluator.in_flight()),
-            playouts: self.limits.nodes,
+            playouts: self.playouts(),
         };
         let stopper = Stopper::new(Watched {
             limits: &self.limits,
@@ -245,7 +247,12 @@ impl Job {
         if let Some(world) = world.learned() {
             self.output.note(format_args!("learned world: {}", world.tally()));
         }
-        let answer = match self.draw_by_visits(game, &outcome.snapshot.lines) {
+        let lines = &outcome.snapshot.lines;
+        let drawn = match self.strength() {
+            Some(strength) => self.draw_by_strength(strength, lines),
+            None => self.draw_by_visits(game, lines),
+        };
+        let answer = match drawn {
             // The reply to expect is in its own line.
             Some(best) => Answer { best: Some(best), ponder: None },
             None => Answer { best: outcome.best, ponder: outcome.ponder },
@@ -265,6 +272,22 @@ impl Job {
         let logits: Vec<f32> = open.iter().map(|line| (line.visits as f32).ln()).collect();
         let line = open.get(temperature::draw(&logits, temperature, self.seed)?)?;
         line.moves.first().copied()
+    }
+
+    /// The rating to play at. Whoever asks for an endless search wants to know, not to play.
+    fn strength(&self) -> Option<Strength> {
+        Strength::of(&self.settings).filter(|_| !self.limits.infinite)
+    }
+
+    fn playouts(&self) -> Option<u64> {
+        let asked = self.limits.nodes.into_iter();
+        asked.chain(self.strength().map(|strength| strength.nodes)).min()
+    }
+
+    /// A move that a player of this strength might choose.
+    fn draw_by_strength(&self, strength: Strength, lines: &[Line<Action>]) -> Option<Action> {
+        let logits: Vec<f32> = lines.iter().map(|line| strength.logit(line)).collect();
+        lines.get(temperature::draw(&logits, 1.0, self.seed)?)?.moves.first().copied()
     }
 
     /// The root's evaluation cannot be called back, and would take more than the clock still allows: any
@@ -287,6 +310,9 @@ impl Job {
         if line.is_none() {
             // Nothing is known about this move, but a GUI wants a score with every answer.
             snapshot.lines.insert(0, unknown(best));
+        }
+        if self.settings.verbose_move_stats {
+            self.output.block(&reporter.move_stats(&snapshot));
         }
         self.output.block(&reporter.infos(&snapshot, self.signal.since_go()));
         if self.debug {
@@ -340,6 +366,7 @@ impl Found {
             refused: 0,
             known: 0,
             collisions: 0,
+            exploration: 0.0,
         };
         Found { snapshot, answer: Answer::default() }
     }
@@ -347,5 +374,5 @@ impl Found {
 
 /// A line about which only its move is known.
 fn unknown(best: Action) -> Line<Action> {
-    Line { moves: vec![best], visits: 0, value: Wdl::DRAW, mate_plies: None, prior: 0.0 }
+    Line { moves: vec![best], visits: 0, value: Wdl::DRAW, mate_plies: None, prior: 0.0, q: 0.5 }
 }

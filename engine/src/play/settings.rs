@@ -53,6 +53,16 @@ pub struct Settings {
     pub uci_show_wdl: bool,
     /// `ShowWDL`, the same under another name.
     pub show_wdl: bool,
+    /// Every move's statistics are told at the end of a search.
+    pub verbose_move_stats: bool,
+    /// The same while it runs.
+    pub log_live_stats: bool,
+    /// Moves are for study: best play, whatever strength or randomness is set.
+    pub analyse_mode: bool,
+    /// Plays as strongly as `elo` says.
+    pub limit_strength: bool,
+    /// Rating to play at.
+    pub elo: u32,
     /// Milliseconds.
     pub move_overhead: i64,
     /// Empty = the network built into the executable.
@@ -144,6 +154,11 @@ impl Default for Settings {
             chess960: false,
             uci_show_wdl: false,
             show_wdl: false,
+            verbose_move_stats: false,
+            log_live_stats: false,
+            analyse_mode: false,
+            limit_strength: false,
+            elo: 1500,
             move_overhead: 50,
             weights_file: String::new(),
             backend: Backend::Auto,

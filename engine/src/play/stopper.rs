@@ -101,7 +101,7 @@ impl<'a> Stopper<'a> {
         if !memory.looks.is_due(playouts, elapsed) {
             return;
         }
-        let snapshot = view.snapshot(self.search.reporter.multipv());
+        let snapshot = view.snapshot(self.search.reporter.lines());
         let Some(first) = snapshot.lines.first() else { return };
         let best = first.moves.first().copied();
         // News that comes too soon after a report waits for its turn.
@@ -122,7 +122,7 @@ impl<'a> Stopper<'a> {
             memory.news = false;
             self.search
                 .output
-                .block(&self.search.reporter.infos(&snapshot, self.search.signal.since_go()));
+                .block(&self.search.reporter.live(&snapshot, self.search.signal.since_go()));
         }
     }
 

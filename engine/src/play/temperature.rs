@@ -13,7 +13,7 @@ use shakmaty::{Chess, Position};
 #[must_use]
 pub fn temperature(settings: &Settings, position: &Chess) -> Option<f32> {
     let early = position.fullmoves().get() <= settings.temperature_moves;
-    (early && settings.temperature > 0.0).then_some(settings.temperature)
+    (early && settings.temperature > 0.0 && !settings.analyse_mode).then_some(settings.temperature)
 }
 
 /// Draws a place of `logits` with probability proportional to `exp(logit / temperature)`. A logit of

@@ -186,6 +186,36 @@ pub static EVERYDAY: &[Entry] = &[
         help: "The same, for GUIs that hide options named `UCI_…`; either option turns it on.",
     },
     Entry {
+        name: "UCI_LimitStrength",
+        kind: check!(limit_strength),
+        effect: Effect::None,
+        help: "Plays as strongly as `UCI_Elo` says, with a human's errors; not in an endless search and not with `UCI_AnalyseMode`.",
+    },
+    Entry {
+        name: "UCI_Elo",
+        kind: spin!(elo: u32, 1000 to 2800),
+        effect: Effect::None,
+        help: "Rating to play at with `UCI_LimitStrength`.",
+    },
+    Entry {
+        name: "UCI_AnalyseMode",
+        kind: check!(analyse_mode),
+        effect: Effect::None,
+        help: "The GUI analyses: `UCI_LimitStrength` and `Temperature` have no effect.",
+    },
+    Entry {
+        name: "VerboseMoveStats",
+        kind: check!(verbose_move_stats),
+        effect: Effect::None,
+        help: "Prints statistics of every root move before the best move, in lc0's format.",
+    },
+    Entry {
+        name: "LogLiveStats",
+        kind: check!(log_live_stats),
+        effect: Effect::None,
+        help: "Prints the same statistics with every report during a search.",
+    },
+    Entry {
         name: "Log File",
         kind: text!(log_file),
         effect: Effect::OpenLog,

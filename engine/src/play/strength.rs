@@ -1,0 +1,97 @@
+//! Playing at a rating (`UCI_LimitStrength`, `UCI_Elo`): fewer nodes, and a move drawn among those that the network
+//! finds natural, the less often the more it gives away. So errors are what a player of that rating may fall for,
+//! and no random moves.
+
+use crate::play::settings::Settings;
+use mcts::Line;
+
+/// The weakest rating on offer.
+pub const LEAST_ELO: u32 = 1000;
+/// The strongest.
+pub const MOST_ELO: u32 = 2800;
+
+/// What a rating plays with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Strength {
+    /// Playouts of a move.
+    pub nodes: u64,
+    /// Win probability that a move may give away to become `e` times rarer.
+    pub generosity: f32,
+}
+
+/// Rating and level, measured; levels in between are interpolated. See `assets/strength.md`.
+const CALIBRATION: [(f32, f32); 2] = [(1000.0, 0.0), (2800.0, 1.0)];
+
+impl Strength {
+    /// What `settings` ask for; None: full strength.
+    #[must_use]
+    pub fn of(settings: &Settings) -> Option<Strength> {
+        let limited = settings.limit_strength && !settings.analyse_mode;
+        limited.then(|| Strength::at(level(settings.elo as f32)))
+    }
+
+    /// At a level from 0 to 1: ten more than double the nodes and halve the generosity, nearly.
+    fn at(level: f32) -> Strength {
+        Strength {
+            nodes: (2.0 * 2f32.powf(9.0 * level)).round() as u64,
+            generosity: 0.4 * 2f32.powf(-7.0 * level),
+        }
+    }
+
+    /// How likely the move of `line` is drawn, as a logit.
+    #[must_use]
+    pub fn logit<A>(self, line: &Line<A>) -> f32 {
+        line.prior.max(f32::MIN_POSITIVE).ln() + line.value.q() / self.generosity
+    }
+}
+
+fn level(elo: f32) -> f32 {
+    let above = CALIBRATION.iter().position(|(rating, _)| *rating >= elo);
+    let last = CALIBRATION.len() - 1;
+    let right = above.unwrap_or(last).max(1);
+    let ((low, from), (high, to)) = (CALIBRATION[right - 1], CALIBRATION[right]);
+    let share = ((elo - low) / (high - low)).clamp(0.0, 1.0);
+    from + share * (to - from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn higher_ratings_see_more_and_give_away_less() {
+        let at = |elo| {
+            let settings = Settings { limit_strength: true, elo, ..Settings::default() };
+            Strength::of(&settings).unwrap()
+        };
+        for elo in (LEAST_ELO..MOST_ELO).step_by(100) {
+            let (weak, strong) = (at(elo), at(elo + 100));
+            assert!(weak.nodes <= strong.nodes && weak.generosity > strong.generosity, "{elo}");
+        }
+        assert!(at(LEAST_ELO).nodes >= 1 && at(MOST_ELO).nodes > 100);
+    }
+
+    #[test]
+    fn analysis_and_full_strength_are_not_limited() {
+        assert_eq!(Strength::of(&Settings::default()), None);
+        let analysis = Settings { limit_strength: true, analyse_mode: true, ..Settings::default() };
+        assert_eq!(Strength::of(&analysis), None);
+    }
+
+    #[test]
+    fn a_move_that_gives_away_more_is_rarer_and_so_is_one_nobody_thinks_of() {
+        let line = |q, prior| Line::<u16> {
+            moves: vec![0],
+            visits: 1,
+            value: mcts::Wdl::from_score_and_draw(q, 0.0),
+            mate_plies: None,
+            prior,
+            q,
+        };
+        let strength = Strength { nodes: 2, generosity: 0.1 };
+        let logit = |q, prior| strength.logit(&line(q, prior));
+        assert!((logit(0.6, 0.2) - logit(0.5, 0.2) - 1.0).abs() < 1e-5);
+        assert!(logit(0.6, 0.2) > logit(0.6, 0.1));
+        assert!(logit(0.6, 0.0).is_finite());
+    }
+}
