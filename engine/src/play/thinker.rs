@@ -176,6 +176,7 @@ impl Thinker<'_> {
             value: Wdl::from_score_and_draw(centre(*bucket), 0.0),
             mate_plies: None,
             prior: 0.0,
+            q: centre(*bucket),
         });
         let depth = u32::from(thought.trace.shape().depth) + 1;
         let snapshot = Snapshot {
@@ -188,6 +189,7 @@ impl Thinker<'_> {
             refused: 0,
             known: 0,
             collisions: 0,
+            exploration: 0.0,
         };
         Some(Decision { snapshot, best, note })
     }

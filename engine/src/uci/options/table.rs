@@ -189,7 +189,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "UCI_LimitStrength",
         kind: check!(limit_strength),
         effect: Effect::None,
-        help: "Plays as strongly as `UCI_Elo` says, with a human's errors; not in an endless search and not with `UCI_AnalyseMode`.",
+        help: "Plays as strongly as `UCI_Elo` says, with a human's errors, in the tree search; not in an endless one and not with `UCI_AnalyseMode`.",
     },
     Entry {
         name: "UCI_Elo",
