@@ -20,6 +20,7 @@
 pub mod analyse;
 pub mod chess;
 pub mod command;
+pub mod doctor;
 pub mod internal;
 pub mod interrupt;
 pub mod league;

@@ -1,7 +1,7 @@
 //! `mavka analyse`: arguments and output of [`crate::analyse`].
 
 use super::output::{Failure, Sink};
-use super::words::{read_milliseconds, read_option};
+use super::words::{read_milliseconds, read_option, read_settings};
 use crate::analyse::html::{Title, page};
 use crate::analyse::review::Review;
 use crate::analyse::run::{journal_path, write_whole};
@@ -10,13 +10,11 @@ use crate::interrupt::raised_by_ctrl_c;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::Installed;
 use crate::play::settings::Settings;
-use crate::uci::options;
 use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use uci::SetOption;
 
 /// Playouts for each position, where nothing else is said.
 const NODES: u64 = 400;
@@ -120,13 +118,7 @@ impl Analyse {
     }
 
     fn settings(&self) -> Result<Settings, Failure> {
-        let mut settings = Settings::default();
-        for (name, value) in &self.options {
-            let option = SetOption { name: name.clone(), value: Some(value.clone()) };
-            if let (_, Some(note)) = options::apply(&mut settings, &option)? {
-                eprintln!("{note}");
-            }
-        }
+        let mut settings = read_settings(&self.options)?;
         settings.threads = self.threads.unwrap_or(settings.threads).max(1);
         Ok(settings)
     }

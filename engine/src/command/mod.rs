@@ -5,6 +5,7 @@ pub mod accuracy;
 pub mod analyse;
 pub mod bench;
 pub mod data;
+pub mod doctor;
 pub mod eval;
 pub mod evalbench;
 pub mod imagine;
@@ -62,6 +63,8 @@ enum Command {
     Imagine(imagine::Imagine),
     /// Print the search tree that the network writes for a position
     Think(think::Think),
+    /// Try, one by one, all that playing rests on: network, instructions, memory, tables, UCI, GUIs
+    Doctor(doctor::Doctor),
     /// Play a match between two UCI engines, or two settings of this one
     Match(Box<play_match::PlayMatch>),
     /// Have a strong engine label held-out positions, for tuning
@@ -88,6 +91,7 @@ impl Cli {
             Command::Train(train) => train.run(),
             Command::Options(options) => options.run(),
             Command::Perft(perft) => perft.run(),
+            Command::Doctor(doctor) => doctor.run(),
             Command::Eval(eval) => eval.run(),
             Command::Imagine(imagine) => imagine.run(),
             Command::Think(think) => think.run(),

@@ -3,10 +3,13 @@
 use super::uci::SHOW_HIDDEN;
 use crate::chess::game::{Game, GameError};
 use crate::league::Limit;
+use crate::play::settings::Settings;
+use crate::uci::options::{self, OptionError};
 use std::env;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use uci::SetOption;
 
 /// The four ways to limit a player, once for both and once for each with a prefix.
 pub(super) mod limits {
@@ -65,6 +68,19 @@ pub(super) fn read_option(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("write NAME=VALUE".to_owned()),
     }
+}
+
+/// The settings that these options, name and value, make of the defaults. What was taken instead of a number
+/// outside its range is told on standard error.
+pub(super) fn read_settings(given: &[(String, String)]) -> Result<Settings, OptionError> {
+    let mut settings = Settings::default();
+    for (name, value) in given {
+        let option = SetOption { name: name.clone(), value: Some(value.clone()) };
+        if let (_, Some(note)) = options::apply(&mut settings, &option)? {
+            eprintln!("{note}");
+        }
+    }
+    Ok(settings)
 }
 
 /// A FEN, or `startpos`.

@@ -22,7 +22,8 @@ pub enum Isa {
 static USED: AtomicU8 = AtomicU8::new(0);
 
 impl Isa {
-    const ALL: [Isa; 3] = [Isa::Portable, Isa::Avx2, Isa::Avx512];
+    /// From none to the widest.
+    pub const ALL: [Isa; 3] = [Isa::Portable, Isa::Avx2, Isa::Avx512];
 
     /// The widest set that this CPU has.
     #[must_use]
@@ -58,8 +59,8 @@ impl Isa {
         }
     }
 
-    /// From now on no more than this is used: to measure on one machine what another would do. To be
-    /// called before the first weights are packed, because those stay as they are.
+    /// From now on no more than this is used: to measure on one machine what another would do. Weights that
+    /// are packed already stay as they are, and must not be used from then on.
     pub fn limit(self) {
         USED.store(self.min(Isa::found()) as u8 + 1, Ordering::Relaxed);
     }

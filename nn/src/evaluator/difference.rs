@@ -35,6 +35,17 @@ impl Difference {
 /// # Errors
 /// One of them does not compute.
 pub(super) fn difference(a: &dyn Evaluator, b: &dyn Evaluator) -> Result<Difference, EvalError> {
+    Ok(between(&answers(a, usize::MAX)?, &answers(b, usize::MAX)?))
+}
+
+/// The answers to 16 positions of a made-up game, asked `batch` at a time.
+///
+/// # Errors
+/// The evaluator does not compute.
+pub(super) fn answers(
+    evaluator: &dyn Evaluator,
+    batch: usize,
+) -> Result<Vec<Evaluation>, EvalError> {
     let mut position = Chess::default();
     let mut positions = Vec::new();
     for i in 0..16 {
@@ -45,18 +56,26 @@ pub(super) fn difference(a: &dyn Evaluator, b: &dyn Evaluator) -> Result<Differe
     }
     let queries: Vec<Query<'_>> =
         positions.iter().map(|(position, legal)| Query { position, legal }).collect();
-    let (a, b) = (a.evaluate(&queries)?, b.evaluate(&queries)?);
-    let pairs = || a.iter().zip(&b);
+    let answers: Result<Vec<_>, _> = queries
+        .chunks(batch.min(queries.len()).max(1))
+        .map(|part| evaluator.evaluate(part))
+        .collect();
+    Ok(answers?.into_iter().flatten().collect())
+}
+
+/// How answers to the same positions differ.
+pub(super) fn between(a: &[Evaluation], b: &[Evaluation]) -> Difference {
+    let pairs = || a.iter().zip(b);
     let squares: Vec<f32> = pairs().flat_map(|(a, b)| gaps(a, b)).map(|gap| gap * gap).collect();
     let preference = |(a, b): (&Evaluation, &Evaluation)| {
         let best = |e: &Evaluation| argmax(&e.policy).and_then(|i| a.policy.get(i)).copied();
         best(a).unwrap_or(0.0) - best(b).unwrap_or(0.0)
     };
-    Ok(Difference {
+    Difference {
         most: pairs().map(|(a, b)| apart(a, b)).fold(0.0, f32::max),
         mean: (squares.iter().sum::<f32>() / squares.len().max(1) as f32).sqrt(),
         preference: pairs().map(preference).fold(0.0, f32::max),
-    })
+    }
 }
 
 /// The largest difference between two answers to one query.

@@ -2,7 +2,7 @@
 //! policy of positions; [`Transition`] gives the position after a move, with no rules asked.
 //!
 //! `cpu` and `burn` compute a network, `fake` computes none. `cached` and `fallback` wrap any evaluator,
-//! `difference` compares two.
+//! `difference` compares two, and `self_check` every way there is to compute one network here.
 //! `outputs` and `world_model` turn the heads' logits into answers, whoever computed them.
 
 pub mod burn;
@@ -14,6 +14,7 @@ pub mod fake;
 pub mod fallback;
 mod outputs;
 mod query;
+pub mod self_check;
 mod transition;
 pub mod world_model;
 

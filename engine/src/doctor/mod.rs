@@ -1,0 +1,273 @@
+//! `mavka doctor`: tries, one by one, all that playing rests on, and says in plain words what is wrong. Changes
+//! nothing; each check stands by itself, so that one fault does not hide the next.
+
+mod guis;
+mod protocol;
+
+use crate::chess::game::Game;
+use crate::play::analyst::{Analyst, Effort};
+use crate::play::host;
+use crate::play::network::{Installed, load};
+use crate::play::settings::Settings;
+use crate::syzygy::Tables;
+use nn::device::{is_cpu, pick};
+use nn::evaluator::self_check::{Checked, self_check};
+use std::fmt;
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long the speed is measured.
+const SPEED_TIME: Duration = Duration::from_millis(500);
+/// What an engine takes beside tree and cache, in MB.
+const REST_MB: usize = 100;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// As it should be.
+    Fine,
+    /// The engine plays, but not as was asked for.
+    Warning,
+    /// The engine does not play as it should.
+    Fault,
+}
+
+/// What one check has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked at, in one or two words.
+    pub subject: &'static str,
+    /// How bad it is.
+    pub verdict: Verdict,
+    /// In plain words.
+    pub text: String,
+}
+
+impl Finding {
+    fn new(subject: &'static str, verdict: Verdict, text: impl Into<String>) -> Finding {
+        Finding { subject, verdict, text: text.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mark = match self.verdict {
+            Verdict::Fine => "ok     ",
+            Verdict::Warning => "WARNING",
+            Verdict::Fault => "FAULT  ",
+        };
+        write!(f, "{mark}  {:<12}  {}", self.subject, self.text)
+    }
+}
+
+/// Looks at everything under `settings`; `tell` hears each finding as soon as it is made. Returns the worst.
+pub fn examine(settings: &Settings, tell: &mut dyn FnMut(&Finding)) -> Verdict {
+    let mut worst = Verdict::Fine;
+    let checks: [fn(&Settings) -> Vec<Finding>; 8] =
+        [network, device, threads, memory, tables, log_file, speed, protocol::check];
+    for check in checks {
+        for finding in check(settings) {
+            worst = worst.max(finding.verdict);
+            tell(&finding);
+        }
+    }
+    guis::found().iter().for_each(tell);
+    worst
+}
+
+/// The file, and whether every way to compute it on this CPU answers alike.
+fn network(settings: &Settings) -> Vec<Finding> {
+    let file = (!settings.weights_file.is_empty()).then(|| Path::new(&settings.weights_file));
+    let network = match load(file) {
+        Ok(network) => network,
+        Err(why) => {
+            let text = format!("{why}; the built-in network would play");
+            return vec![Finding::new("network", Verdict::Fault, text)];
+        }
+    };
+    let c = &network.layout.config;
+    let from = file.map_or_else(|| "built in".to_owned(), |path| path.display().to_string());
+    let text = format!(
+        "{from}, {}, {} wide, {} layers, {} parameters",
+        network.hash, c.width, c.layers, network.layout.len
+    );
+    let mut findings = vec![Finding::new("network", Verdict::Fine, text)];
+    match self_check(&network) {
+        Ok(ways) => findings.extend(ways.iter().map(answers)),
+        Err(why) => {
+            let text = format!("the network does not compute: {why}");
+            findings.push(Finding::new("network", Verdict::Fault, text));
+        }
+    }
+    findings
+}
+
+fn answers(way: &Checked) -> Finding {
+    let verdict = if way.is_right() { Verdict::Fine } else { Verdict::Fault };
+    let text = match &way.result {
+        Ok(found) => {
+            let batches = if found.same_in_batches { "as" } else { "NOT as" };
+            format!(
+                "{}, {}: at most {:.4} from plain loops; one position {batches} many",
+                way.isa, way.arithmetic, found.most
+            )
+        }
+        Err(why) => format!("{}, {}: {why}", way.isa, way.arithmetic),
+    };
+    Finding::new("answers", verdict, text)
+}
+
+fn device(settings: &Settings) -> Vec<Finding> {
+    let (device, note) = pick(settings.backend);
+    let finding = match note {
+        Some(note) => Finding::new("device", Verdict::Warning, note),
+        None if is_cpu(&device) => {
+            Finding::new("device", Verdict::Fine, "the CPU, by hand-written kernels")
+        }
+        None => Finding::new("device", Verdict::Fine, "a GPU, by CUDA"),
+    };
+    vec![finding]
+}
+
+fn threads(settings: &Settings) -> Vec<Finding> {
+    let (wanted, used) = (settings.threads, host::threads(settings.threads));
+    let finding = if used < wanted {
+        let text = format!("{wanted} asked for, this machine's cores can use {used}");
+        Finding::new("threads", Verdict::Warning, text)
+    } else {
+        Finding::new("threads", Verdict::Fine, format!("{used}"))
+    };
+    vec![finding]
+}
+
+fn memory(settings: &Settings) -> Vec<Finding> {
+    let (wanted, granted) = (settings.hash_mb, host::hash_mb(settings.hash_mb, 0));
+    let total = granted + settings.nn_cache_mb + REST_MB;
+    let finding = if granted < wanted {
+        let text = format!(
+            "Hash {wanted} MB is more than this machine has free; {granted} MB would be used"
+        );
+        Finding::new("memory", Verdict::Warning, text)
+    } else {
+        let text = format!("Hash {granted} MB, about {total} MB in all");
+        Finding::new("memory", Verdict::Fine, text)
+    };
+    vec![finding]
+}
+
+/// Positions of few men that are in any set of tables worth having.
+const ENDINGS: [&str; 5] = [
+    "8/8/8/8/8/2k5/8/K6Q w - - 0 1",
+    "8/8/8/8/8/2k5/8/K6R w - - 0 1",
+    "8/8/8/8/8/2k5/6P1/K7 w - - 0 1",
+    "8/8/8/8/8/2k5/6p1/K6R w - - 0 1",
+    "8/8/8/8/5n2/2k5/8/K6Q w - - 0 1",
+];
+
+fn tables(settings: &Settings) -> Vec<Finding> {
+    if settings.syzygy_path.is_empty() {
+        return vec![Finding::new("tables", Verdict::Fine, "SyzygyPath is not set")];
+    }
+    let tables = Tables::find(&settings.syzygy_path);
+    let mut known = 0;
+    for fen in ENDINGS {
+        if let Ok(game) = Game::from_fen(fen, false)
+            && tables.covers(game.position())
+        {
+            known += usize::from(tables.wdl(game.position()).is_some());
+        }
+    }
+    let finding = match tables.news() {
+        Some(trouble) => Finding::new("tables", Verdict::Warning, format!("{tables}; {trouble}")),
+        None if known == 0 => Finding::new("tables", Verdict::Warning, tables.to_string()),
+        None => Finding::new("tables", Verdict::Fine, tables.to_string()),
+    };
+    vec![finding]
+}
+
+fn log_file(settings: &Settings) -> Vec<Finding> {
+    if settings.log_file.is_empty() {
+        return Vec::new();
+    }
+    let path = &settings.log_file;
+    let finding = match File::options().create(true).append(true).open(path) {
+        Ok(_) => Finding::new("log file", Verdict::Fine, path.as_str()),
+        Err(why) => {
+            Finding::new("log file", Verdict::Warning, format!("cannot write `{path}`: {why}"))
+        }
+    };
+    vec![finding]
+}
+
+fn speed(settings: &Settings) -> Vec<Finding> {
+    let measured = Analyst::new(&Installed, settings.clone()).map_err(|why| why.to_string());
+    let measured = measured.and_then(|mut analyst| {
+        let name = analyst.network().to_owned();
+        let effort = Effort::Time(SPEED_TIME);
+        let found = analyst.search(&Game::default(), effort, &mut |_| ControlFlow::Continue(()));
+        found.map(|found| (name, found)).map_err(|why| why.to_string())
+    });
+    let finding = match measured {
+        Ok((name, found)) => {
+            let per_second = found.playouts as f64 / SPEED_TIME.as_secs_f64();
+            let verdict = if found.playouts > 1 { Verdict::Fine } else { Verdict::Fault };
+            let text = format!("{per_second:.0} nodes/s at the start of a game, by {name}");
+            Finding::new("speed", verdict, text)
+        }
+        Err(why) => Finding::new("speed", Verdict::Fault, why),
+    };
+    vec![finding]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shakmaty::Position;
+
+    fn worst(findings: &[Finding]) -> Verdict {
+        findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Fine)
+    }
+
+    #[test]
+    fn the_endings_are_positions() {
+        for fen in ENDINGS {
+            let game = Game::from_fen(fen, false).unwrap();
+            assert!(!game.position().legal_moves().is_empty(), "{fen}");
+        }
+    }
+
+    #[test]
+    fn wild_wishes_are_warned_of() {
+        let settings = Settings {
+            threads: 1000,
+            hash_mb: 1_000_000_000,
+            syzygy_path: "/no/such/folder".to_owned(),
+            log_file: "/no/such/folder/mavka.log".to_owned(),
+            ..Settings::default()
+        };
+        let modest = Settings { threads: 1, hash_mb: 1, ..Settings::default() };
+        for check in [threads, memory, tables, log_file] {
+            assert_eq!(worst(&check(&settings)), Verdict::Warning, "{:?}", check(&settings));
+            let unasked = check(&modest).iter().any(|finding| finding.verdict != Verdict::Fine);
+            assert!(!unasked, "{:?}", check(&modest));
+        }
+    }
+
+    #[test]
+    fn a_network_that_is_none_is_a_fault() {
+        let folder = std::env::temp_dir().join(format!("mavka-doctor-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let damaged = folder.join("damaged.safetensors");
+        std::fs::write(&damaged, b"no network").unwrap();
+        for file in [damaged, folder.join("missing.safetensors")] {
+            let weights_file = file.display().to_string();
+            let settings = Settings { weights_file: weights_file.clone(), ..Settings::default() };
+            let findings = network(&settings);
+            assert_eq!(worst(&findings), Verdict::Fault);
+            assert!(findings[0].text.contains(&weights_file), "{findings:?}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

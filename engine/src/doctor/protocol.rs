@@ -1,0 +1,57 @@
+//! A short conversation with the engine in this process, as a GUI would begin one.
+
+use super::{Finding, Verdict};
+use crate::play::settings::Settings;
+use crate::uci::run::run;
+use std::io::{self, Cursor, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a GUI says, and how each answer must begin.
+const CONVERSATION: &str =
+    "uci\nisready\nucinewgame\nposition startpos moves e2e4 e7e5\ngo nodes 20\nisready\nquit\n";
+const ANSWERS: [&str; 3] = ["uciok", "readyok", "bestmove "];
+
+/// Everything the engine writes.
+#[derive(Clone, Default)]
+struct Transcript(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Transcript {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// With default options: those asked for have checks of their own.
+pub(super) fn check(_: &Settings) -> Vec<Finding> {
+    let transcript = Transcript::default();
+    run(Cursor::new(CONVERSATION), transcript.clone());
+    let bytes = transcript.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = String::from_utf8_lossy(&bytes);
+    let missing: Vec<&str> = ANSWERS
+        .into_iter()
+        .filter(|answer| !text.lines().any(|line| line.starts_with(answer)))
+        .collect();
+    let finding = if missing.is_empty() {
+        Finding::new("UCI", Verdict::Fine, "the engine introduces itself, is ready and moves")
+    } else {
+        let text = format!("no `{}` came", missing.join("`, no `"));
+        Finding::new("UCI", Verdict::Fault, text)
+    };
+    vec![finding]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engine_answers_as_a_gui_expects() {
+        let findings = check(&Settings::default());
+        assert!(findings.iter().all(|finding| finding.verdict == Verdict::Fine), "{findings:?}");
+    }
+}
