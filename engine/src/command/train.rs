@@ -132,6 +132,11 @@ fn work(args: &Train) -> Result<(), Failure> {
     let bar = ProgressBar::new(config.schedule.examples).with_style(style);
     let deadline =
         args.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
+    if let Some(threads) = args.threads {
+        // Fails if somebody has used the pool already: then it is as wide as the machine.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
+        pool.build_global().unwrap_or_else(|error| log::warn!("--threads {threads}: {error}"));
+    }
     let mut step = step(args, &config);
     let mut bar = Bar { bar, deadline, folder: args.folder.clone() };
     let network = nn::train::run(&config, &session, step.as_mut(), &mut bar)?;

@@ -7,6 +7,8 @@ use super::trunk8::Trunk8;
 use crate::net::TOKENS;
 use crate::net::layout::{Layout, Param};
 use crate::precision::Arithmetic;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::slice::{ParallelSlice, ParallelSliceMut};
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 
@@ -14,6 +16,8 @@ use std::ops::{Deref, Range};
 pub struct Weights {
     values: Vec<f32>,
     arithmetic: Arithmetic,
+    /// Whether matrices are packed transposed.
+    turned: bool,
     /// By the start of the parameter's range.
     packed: BTreeMap<usize, Packed>,
     /// What is multiplied in bytes instead.
@@ -62,6 +66,35 @@ impl Weights {
         Weights::of(layout, values, arithmetic, true)
     }
 
+    /// For both ways through a training step: as [`Weights::new`], but int8 is single, and [`Weights::turned`].
+    #[must_use]
+    pub fn both(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> [Weights; 2] {
+        [false, true].map(|turned| Weights::of(layout, values, arithmetic, turned))
+    }
+
+    /// Takes other values for the same layout and packs them where the old ones lie, on all threads of the
+    /// rayon pool.
+    ///
+    /// # Panics
+    /// If the number of values differs or weights are in bytes: a fault of the caller.
+    pub fn refresh(&mut self, values: &[f32]) {
+        assert!(self.trunk8.is_none() && values.len() == self.values.len(), "{}", values.len());
+        let Weights { values: old, packed, turned, .. } = self;
+        let places = old.par_chunks_mut(1 << 16).zip(values.par_chunks(1 << 16));
+        let pack = |(start, packed): (&usize, &mut Packed)| {
+            let (rows, cols) = packed.sizes();
+            let mat = match turned {
+                true => Mat::new(&values[*start..], cols, rows, rows).t(),
+                false => Mat::new(&values[*start..], rows, cols, cols),
+            };
+            packed.refresh(mat);
+        };
+        rayon::join(
+            || places.for_each(|(old, new)| old.copy_from_slice(new)),
+            || packed.par_iter_mut().for_each(pack),
+        );
+    }
+
     fn of(layout: &Layout, values: &[f32], arithmetic: Arithmetic, turned: bool) -> Weights {
         let halves = arithmetic == Arithmetic::Bf16 && arithmetic.available();
         let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
@@ -82,7 +115,7 @@ impl Weights {
             Some((param.range.start, Packed::new(if turned { mat.t() } else { mat }, arithmetic)))
         };
         let packed = layout.params.iter().filter_map(pack).collect();
-        Weights { values: values.to_vec(), arithmetic, packed, trunk8: None }
+        Weights { values: values.to_vec(), arithmetic, turned, packed, trunk8: None }
     }
 
     /// What is multiplied in bytes; None: nothing.

@@ -2,22 +2,31 @@
 
 use super::loss::{Buckets, LossConfig, LossSums, Losses};
 use super::step::{Step, StepError};
-use crate::cpu::{Activations, HeadGradients, Heads, Scratch, Weights, backward, forward};
+use crate::cpu::{Activations, HeadGradients, Heads, Scratch, Weights, backward, forward, ops};
 use crate::data::Example;
+use crate::device::guarded;
 use crate::encode::Item;
 use crate::net::Layout;
 use crate::precision::Arithmetic;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Positions a thread takes at a time: few enough for their activations to stay near the core.
 const GROUP: usize = 4;
+
+/// Floats of the gradient that a thread adds up at a time.
+const CHUNK: usize = 1 << 15;
 
 #[derive(Default)]
 struct Worker {
     activations: Activations,
     heads: HeadGradients,
     scratch: Scratch,
+    /// Of this batch, if `took`.
     grads: Vec<f32>,
+    /// Whether there was something to take of this batch.
+    took: bool,
 }
 
 /// Gradients by hand-written kernels.
@@ -25,12 +34,13 @@ pub struct CpuStep {
     layout: Layout,
     loss: LossConfig,
     buckets: Buckets,
-    arithmetic: Arithmetic,
+    /// Packed for the forward pass and for the gradient.
+    weights: [Weights; 2],
     workers: Vec<Worker>,
 }
 
 impl CpuStep {
-    /// Computes on `threads` threads, in `arithmetic`.
+    /// Computes on `threads` threads of the rayon pool, in `arithmetic`.
     #[must_use]
     pub fn new(
         layout: Layout,
@@ -40,7 +50,8 @@ impl CpuStep {
     ) -> CpuStep {
         let buckets = Buckets::new(loss.bucket_deviation);
         let workers = (0..threads.max(1)).map(|_| Worker::default()).collect();
-        CpuStep { layout, loss, buckets, arithmetic, workers }
+        let weights = Weights::both(&layout, &vec![0.0; layout.len], arithmetic);
+        CpuStep { layout, loss, buckets, weights, workers }
     }
 }
 
@@ -53,33 +64,38 @@ impl Step for CpuStep {
         batch: &[Example],
         grads: &mut [f32],
     ) -> Result<LossSums, StepError> {
-        let task = &Task {
-            layout: &self.layout,
-            loss: &self.loss,
-            buckets: &self.buckets,
-            weights: &Weights::new(&self.layout, params, self.arithmetic),
-            turned: &Weights::turned(&self.layout, params, self.arithmetic),
-            batch,
-            next: &AtomicUsize::new(0),
+        if params.len() != self.layout.len || grads.len() != self.layout.len {
+            let expected = self.layout.len;
+            return Err(StepError(format!("{} parameters, expected {expected}", params.len())));
+        }
+        let CpuStep { layout, loss, buckets, weights, workers } = self;
+        let work = || {
+            let [forward, turned] = weights;
+            rayon::join(|| forward.refresh(params), || turned.refresh(params));
+            let task = &Task {
+                layout,
+                loss,
+                buckets,
+                weights: forward,
+                turned,
+                batch,
+                threads: workers.len(),
+                next: &AtomicUsize::new(0),
+            };
+            let parts: Vec<LossSums> =
+                workers.par_iter_mut().with_max_len(1).map(|worker| worker.run(task)).collect();
+            let places = grads.par_chunks_mut(CHUNK).enumerate();
+            places.for_each(|(i, grads)| {
+                grads.fill(0.0);
+                for worker in workers.iter().filter(|worker| worker.took) {
+                    ops::add_scaled(grads, 1.0, &worker.grads[i * CHUNK..][..grads.len()]);
+                }
+            });
+            let mut total = LossSums::default();
+            parts.iter().for_each(|part| total.add(part));
+            total
         };
-        let parts: Vec<_> = std::thread::scope(|scope| {
-            let running: Vec<_> = self
-                .workers
-                .iter_mut()
-                .map(|worker| scope.spawn(move || worker.run(task)))
-                .collect();
-            running.into_iter().map(|thread| thread.join()).collect()
-        });
-        let mut total = LossSums::default();
-        for part in parts {
-            let broken = |_| StepError("a thread broke down".to_owned());
-            total.add(&part.map_err(broken)?);
-        }
-        grads.fill(0.0);
-        for worker in &self.workers {
-            crate::cpu::ops::add_scaled(grads, 1.0, &worker.grads);
-        }
-        Ok(total)
+        guarded(work).map_err(|error| StepError(format!("a thread broke down: {error}")))
     }
 }
 
@@ -91,21 +107,36 @@ struct Task<'a> {
     weights: &'a Weights,
     turned: &'a Weights,
     batch: &'a [Example],
+    threads: usize,
     /// The first example nobody has taken.
     next: &'a AtomicUsize,
+}
+
+impl<'a> Task<'a> {
+    /// The next examples, for one thread alone: fewer towards the end, so that all threads end together.
+    fn take(&self) -> Option<&'a [Example]> {
+        let share = |first: usize| {
+            let rest = self.batch.len().saturating_sub(first);
+            first + (rest / (2 * self.threads)).clamp(1, GROUP).min(rest)
+        };
+        // Relaxed: the number alone is shared; the examples are read-only.
+        let order = Ordering::Relaxed;
+        let first = self.next.fetch_update(order, order, |first| Some(share(first))).ok()?;
+        self.batch.get(first..share(first)).filter(|group| !group.is_empty())
+    }
 }
 
 impl Worker {
     fn run(&mut self, task: &Task<'_>) -> LossSums {
         let (layout, batch) = (task.layout, task.batch);
-        self.grads.clear();
-        self.grads.resize(layout.len, 0.0);
         let mut sums = LossSums::default();
-        loop {
-            // Relaxed: the number alone is shared; the examples are read-only.
-            let first = task.next.fetch_add(GROUP, Ordering::Relaxed);
-            let group = batch.get(first..batch.len().min(first + GROUP));
-            let Some(group) = group.filter(|group| !group.is_empty()) else { return sums };
+        self.took = false;
+        while let Some(group) = task.take() {
+            if !self.took {
+                self.took = true;
+                self.grads.clear();
+                self.grads.resize(layout.len, 0.0);
+            }
             let items: Vec<Item<'_>> =
                 group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
             forward(layout, task.weights, &items, Heads::All, true, &mut self.activations);
@@ -116,6 +147,7 @@ impl Worker {
             let scratch = &mut self.scratch;
             backward(layout, task.turned, &items, activations, heads, scratch, &mut self.grads);
         }
+        sums
     }
 }
 

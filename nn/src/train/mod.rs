@@ -6,6 +6,7 @@ pub mod cpu_step;
 mod error;
 pub mod loss;
 mod loss_csv;
+mod muon;
 pub mod optimizer;
 pub mod run;
 pub mod schedule;

@@ -77,7 +77,7 @@ impl Training<'_> {
             if !sums.total(&config.loss).is_finite() {
                 return Err(TrainError::Diverged { step: state.step });
             }
-            let length = state.advance(config, &mut grads, batch.len());
+            let length = state.advance(config, &grads, batch.len());
             recent.add(&sums);
             let speed = (state.seen - first_seen) as f64 / started.elapsed().as_secs_f64();
             progress = state.progress(config, recent, speed);

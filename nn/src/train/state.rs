@@ -8,6 +8,7 @@ use super::watch::Progress;
 use crate::checkpoint::{self, CheckpointError, Network, Precision};
 use crate::data::KeySet;
 use crate::rng::split_mix;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -95,16 +96,17 @@ impl State {
     }
 
     /// One optimiser step, by the gradient of `examples` examples. Returns the gradient's length.
-    pub fn advance(&mut self, config: &RunConfig, grads: &mut [f32], examples: usize) -> f32 {
+    pub fn advance(&mut self, config: &RunConfig, grads: &[f32], examples: usize) -> f32 {
         self.step += 1;
         self.seen += examples as u64;
         let rate = config.schedule.rate(self.seen);
         let length = self.optimizer.step(&mut self.network.values, grads, rate, self.step);
         // A young average would remember the random start for too long.
         let decay = config.average.min((1.0 + self.step as f32) / (10.0 + self.step as f32));
-        for (average, value) in self.average.iter_mut().zip(&self.network.values) {
+        let places = self.average.par_iter_mut().zip(&self.network.values);
+        places.with_min_len(1 << 14).for_each(|(average, value)| {
             *average += (1.0 - decay) * (value - *average);
-        }
+        });
         length
     }
 

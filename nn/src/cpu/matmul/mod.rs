@@ -179,6 +179,29 @@ impl Packed {
         Packed::by(Isa::used(), b, arithmetic)
     }
 
+    /// Rows and columns of the operand.
+    #[must_use]
+    pub fn sizes(&self) -> (usize, usize) {
+        (self.rows, self.cols)
+    }
+
+    /// Packs another operand of the same sizes in the same place.
+    ///
+    /// # Panics
+    /// If its sizes differ: a fault of the caller.
+    pub fn refresh(&mut self, b: Mat<'_>) {
+        assert_eq!((b.rows, b.cols), self.sizes(), "another operand's sizes");
+        #[cfg(target_arch = "x86_64")]
+        {
+            let (isa, arithmetic, lanes) = &mut self.lanes;
+            let _ = pack::Right::packed(b, (*isa, *arithmetic), lanes);
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            *self = Packed::by(Isa::used(), b, Arithmetic::Single);
+        }
+    }
+
     #[cfg(target_arch = "x86_64")]
     fn by(isa: Isa, b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
         let arithmetic = if arithmetic.on_this_cpu() { arithmetic } else { Arithmetic::Single };
