@@ -5,7 +5,7 @@
 //! it broadcasts a lane at a time, of `b` it reads vectors of 16 columns; the sums stay in registers.
 #![allow(unsafe_code)]
 
-use super::pack::{LANES, Left, PANEL, Right};
+use super::pack::{LANES, Left, PANEL, Right, fetch};
 use super::{Into, Isa, fits, tiles};
 use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
@@ -237,6 +237,10 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
 ) {
     let (row, a_step, b_step) = (task.left.row, task.left.step, task.right.step);
     let mut a = task.left.data.as_ptr().wrapping_add(first_row * row);
+    // The products take longer than the way from the outer caches: gradients lie there.
+    for (i, j) in (0..MR).flat_map(|i| (0..NR).map(move |j| (i, j))) {
+        fetch(task.out.wrapping_add((first_row + i) * task.stride + first_col + j * LANES));
+    }
     // SAFETY: by this function's contract; `wrapping_add` because the last step leads past the end.
     unsafe {
         let mut sums = [[F::zero(); NR]; MR];

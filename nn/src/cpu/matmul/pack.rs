@@ -240,7 +240,10 @@ unsafe fn pack_left(a: Mat<'_>, depth: usize, stride: usize, out: *mut u32) {
         } else {
             for p in 0..depth {
                 let (even, odd) = pair(data, a.col_stride, p, a.cols);
+                let ahead = even.wrapping_add(AHEAD * a.col_stride);
                 for at in (0..a.rows).step_by(LANES) {
+                    fetch(ahead.wrapping_add(at));
+                    fetch(ahead.wrapping_add(a.col_stride + at));
                     let lanes = across(even, odd, a.rows, at);
                     _mm512_storeu_si512(out.add(p * stride + at).cast(), lanes);
                 }
@@ -286,6 +289,17 @@ unsafe fn pair(data: *const f32, stride: usize, p: usize, rows: usize) -> (*cons
     }
 }
 
+/// Rows that packing looks ahead: operands come from beyond the second-level cache, and a walk down the
+/// columns is not what the processor itself fetches ahead for.
+const AHEAD: usize = 8;
+
+/// Asks for the cache line at `place`, which need not exist.
+#[inline(always)]
+pub(super) fn fetch(place: *const f32) {
+    // SAFETY: a hint touches no memory; x86-64 has SSE.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) }
+}
+
 /// [`pack_right`] of floats without AVX-512.
 ///
 /// # Safety
@@ -324,22 +338,33 @@ unsafe fn pack_right_half(b: Mat<'_>, depth: usize, out: *mut u32) {
 #[inline(always)]
 unsafe fn pack_right<const HALF: bool>(b: Mat<'_>, depth: usize, out: *mut u32) {
     let (data, step) = (b.data.as_ptr(), width(b.cols));
-    for column in (0..b.cols).step_by(LANES) {
-        let start = column / PANEL * depth * PANEL + column % PANEL;
+    for panel in (0..b.cols).step_by(PANEL) {
+        let columns = || (panel..b.cols.min(panel + PANEL)).step_by(LANES);
         // SAFETY: `Mat` holds its rows and columns; `out` is the caller's contract.
         unsafe {
-            let out = out.add(start);
+            let out = out.add(panel * depth);
             if b.col_stride == 1 {
                 for p in 0..depth {
-                    let lanes = if HALF {
-                        let (even, odd) = pair(data, b.row_stride, p, b.rows);
-                        across(even, odd, b.cols, column)
-                    } else {
-                        along::<false>(data.add(p * b.row_stride), b.cols, column)
+                    let (even, odd) = match HALF {
+                        true => pair(data, b.row_stride, p, b.rows),
+                        false => (data.add(p * b.row_stride), std::ptr::null()),
                     };
-                    _mm512_storeu_si512(out.add(p * step).cast(), lanes);
+                    let ahead = even.wrapping_add(AHEAD * b.row_stride);
+                    for column in columns() {
+                        fetch(ahead.wrapping_add(column));
+                        let lanes = if HALF {
+                            fetch(ahead.wrapping_add(b.row_stride + column));
+                            across(even, odd, b.cols, column)
+                        } else {
+                            along::<false>(even, b.cols, column)
+                        };
+                        _mm512_storeu_si512(out.add(p * step + column % PANEL).cast(), lanes);
+                    }
                 }
-            } else {
+                continue;
+            }
+            for column in columns() {
+                let out = out.add(column % PANEL);
                 for at in (0..depth).step_by(LANES) {
                     let mut block = [_mm512_setzero_si512(); LANES];
                     for (j, row) in block.iter_mut().enumerate().take(b.cols - column) {
