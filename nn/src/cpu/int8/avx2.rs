@@ -4,10 +4,12 @@
 //! results of 16 bits are added up before they are widened: the weights were scaled so that they fit.
 #![allow(unsafe_code)]
 
-use super::{CHAIN, Finish, Levels, PANEL, Task, rounding, rows};
+use super::rounding;
+use super::task::{CHAIN, Finish, Levels, PANEL, Task};
+use crate::cpu::rows;
 use std::arch::x86_64::*;
 
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 
 /// [`rounding::round`].
 ///
@@ -96,35 +98,45 @@ unsafe fn panel<const FINISH: u8, const NR: usize>(task: &Task, col: usize) {
                     *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(all, ones));
                 }
             }
-            let a_scale = _mm256_set1_ps(*task.a_scales.add(row));
             for (j, sum) in sums.into_iter().enumerate() {
-                let at = col + j * LANES;
-                if at >= task.cols {
-                    break;
-                }
-                let scale = _mm256_mul_ps(a_scale, _mm256_loadu_ps(task.b_scales.add(at)));
-                let bias = _mm256_loadu_ps(task.bias.add(at));
-                let mut y = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), scale, bias);
-                let out = task.out.add(row * task.stride + at);
-                // AMD's processors are slow to write by masks.
-                let whole = task.cols - at >= LANES;
-                let left = _mm256_set1_epi32((task.cols - at).min(LANES) as i32);
-                let mask = _mm256_cmpgt_epi32(left, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-                if FINISH == 1 {
-                    let old =
-                        if whole { _mm256_loadu_ps(out) } else { _mm256_maskload_ps(out, mask) };
-                    y = _mm256_add_ps(y, old);
-                } else if FINISH == 2 {
-                    // The second operand is what comes of NaN.
-                    y = _mm256_max_ps(_mm256_setzero_ps(), y);
-                    y = _mm256_mul_ps(y, y);
-                }
-                if whole {
-                    _mm256_storeu_ps(out, y);
-                } else {
-                    _mm256_maskstore_ps(out, mask, y);
-                }
+                finish::<FINISH>(task, sum, row, col + j * LANES);
             }
+        }
+    }
+}
+
+/// Scales the sums of 8 columns from `at` on and writes what becomes of them; nothing beyond the last column.
+///
+/// # Safety
+/// As [`product`]; the panels have such columns.
+#[inline(always)]
+pub(super) unsafe fn finish<const FINISH: u8>(task: &Task, sum: __m256i, row: usize, at: usize) {
+    if at >= task.cols {
+        return;
+    }
+    // SAFETY: this function's contract: writes stay inside the mask.
+    unsafe {
+        let a_scale = _mm256_set1_ps(*task.a_scales.add(row));
+        let scale = _mm256_mul_ps(a_scale, _mm256_loadu_ps(task.b_scales.add(at)));
+        let bias = _mm256_loadu_ps(task.bias.add(at));
+        let mut y = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), scale, bias);
+        let out = task.out.add(row * task.stride + at);
+        // AMD's processors are slow to write by masks.
+        let whole = task.cols - at >= LANES;
+        let left = _mm256_set1_epi32((task.cols - at).min(LANES) as i32);
+        let mask = _mm256_cmpgt_epi32(left, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        if FINISH == 1 {
+            let old = if whole { _mm256_loadu_ps(out) } else { _mm256_maskload_ps(out, mask) };
+            y = _mm256_add_ps(y, old);
+        } else if FINISH == 2 {
+            // The second operand is what comes of NaN.
+            y = _mm256_max_ps(_mm256_setzero_ps(), y);
+            y = _mm256_mul_ps(y, y);
+        }
+        if whole {
+            _mm256_storeu_ps(out, y);
+        } else {
+            _mm256_maskstore_ps(out, mask, y);
         }
     }
 }

@@ -3,7 +3,9 @@
 //! Of the activations it broadcasts four bytes at a time, of the weights it reads vectors of 16 columns.
 #![allow(unsafe_code)]
 
-use super::{Finish, Levels, PANEL, Task, rounding, rows};
+use super::rounding;
+use super::task::{Finish, Levels, PANEL, Task};
+use crate::cpu::rows;
 use std::arch::x86_64::*;
 
 const LANES: usize = 16;

@@ -2,8 +2,8 @@
 //! come. Sums are exact; what is lost is lost in rounding.
 //!
 //! A row becomes unsigned bytes with one scale: squared ReLUs as they are, anything else shifted to the middle
-//! of the range, which the sums make good by beginning at what the shift adds. Two sets of instructions
-//! multiply such bytes. AVX512_VNNI sums four products in 32 bits and takes all 8 bits of both. AVX2's
+//! of the range, which the sums make good by beginning at what the shift adds. Three sets of instructions
+//! multiply such bytes. AVX512_VNNI and AVX-VNNI sum four products in 32 bits and take all 8 bits of both. AVX2's
 //! `vpmaddubsw` sums in 16 bits: there activations have 7 bits, and a channel's weights are scaled so that
 //! eight products fit whatever the activations are, which lets four results be added before they are widened.
 #![allow(unsafe_code)]
@@ -14,86 +14,14 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod rounding;
+mod task;
+#[cfg(target_arch = "x86_64")]
+mod vnni;
 
-use super::{Isa, ops, rows};
+use super::{ops, rows};
+use task::{CHAIN, PANEL, Task};
 
-/// Depth is filled up with zeros to a multiple of this: four times four bytes, what AVX2 adds up in 16 bits.
-const CHAIN: usize = 16;
-/// Columns that lie together, for every kernel.
-const PANEL: usize = 64;
-
-/// What multiplies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
-    /// `vpmaddubsw`: activations of 7 bits.
-    Avx2,
-    /// `vpdpbusd` on 512 bits: activations of 8 bits.
-    Vnni,
-}
-
-impl Kernel {
-    /// The kernel for what the CPU has and [`Isa::limit`] allows.
-    #[must_use]
-    pub fn used() -> Option<Kernel> {
-        Kernel::all().into_iter().find(|kernel| kernel.isa() <= Isa::used())
-    }
-
-    /// All that the CPU has, the fastest first.
-    #[must_use]
-    pub fn all() -> Vec<Kernel> {
-        [Kernel::Vnni, Kernel::Avx2].into_iter().filter(|kernel| kernel.on_this_cpu()).collect()
-    }
-
-    fn isa(self) -> Isa {
-        match self {
-            Kernel::Avx2 => Isa::Avx2,
-            Kernel::Vnni => Isa::Avx512,
-        }
-    }
-
-    fn on_this_cpu(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        let extra = self == Kernel::Avx2 || is_x86_feature_detected!("avx512vnni");
-        #[cfg(not(target_arch = "x86_64"))]
-        let extra = false;
-        extra && self.isa() <= Isa::found()
-    }
-
-    fn levels(self, sign: Sign) -> Levels {
-        let (top, zero) = match (self, sign) {
-            (Kernel::Avx2, Sign::Either) => (63.0, 64),
-            (Kernel::Avx2, Sign::Positive) => (127.0, 0),
-            (Kernel::Vnni, Sign::Either) => (127.0, 128),
-            (Kernel::Vnni, Sign::Positive) => (255.0, 0),
-        };
-        Levels { top, zero }
-    }
-}
-
-/// The bytes that activations may become.
-#[derive(Clone, Copy)]
-struct Levels {
-    /// Steps from zero to the highest of a row.
-    top: f32,
-    /// The byte that stands for zero.
-    zero: i32,
-}
-
-impl Levels {
-    /// Steps for each unit of a row whose highest absolute value is `high`.
-    fn factor(self, high: f32) -> f32 {
-        if high > 0.0 { self.top / high } else { 0.0 }
-    }
-}
-
-/// Which signs activations have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
-    /// Both: zero lies in the middle of the bytes' range.
-    Either,
-    /// None is below zero.
-    Positive,
-}
+pub use task::{Finish, Kernel, Sign};
 
 /// Rows of activations in bytes, each with its scale.
 #[derive(Default)]
@@ -144,11 +72,13 @@ impl Rows {
                         ops::layer_norm(x, gamma, beta, unit, &mut [0.0; rows::FEW], block);
                     }
                     Kernel::Vnni => avx512::normalise(x, (gamma, beta), block),
-                    Kernel::Avx2 => avx2::normalise(x, (gamma, beta), block),
+                    Kernel::Avx2 | Kernel::AvxVnni => avx2::normalise(x, (gamma, beta), block),
                 }
                 match kernel {
                     Kernel::Vnni => avx512::round((block, width), levels, places, scales),
-                    Kernel::Avx2 => avx2::round((block, width), levels, places, scales),
+                    Kernel::Avx2 | Kernel::AvxVnni => {
+                        avx2::round((block, width), levels, places, scales)
+                    }
                 }
             }
         }
@@ -173,28 +103,13 @@ impl Rows {
             unsafe {
                 match kernel {
                     Kernel::Vnni => avx512::round((x, depth), levels, places, scales),
-                    Kernel::Avx2 => avx2::round((x, depth), levels, places, scales),
+                    Kernel::Avx2 | Kernel::AvxVnni => {
+                        avx2::round((x, depth), levels, places, scales)
+                    }
                 }
             }
         }
     }
-}
-
-/// A number in steps.
-#[inline(always)]
-fn byte(x: f32, factor: f32, zero: i32) -> u8 {
-    ((x * factor).round_ties_even() as i32 + zero) as u8
-}
-
-/// What becomes of the sums.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
-    /// They overwrite the destination.
-    Replace,
-    /// They are added to it.
-    Add,
-    /// Their squared ReLU overwrites it.
-    SquaredRelu,
 }
 
 /// Bytes of a whole cache line: vectors that straddle two load at half the speed.
@@ -295,6 +210,7 @@ impl Linear8 {
         unsafe {
             match self.kernel {
                 Kernel::Vnni => avx512::product(&task, finish),
+                Kernel::AvxVnni => vnni::product(&task, finish),
                 Kernel::Avx2 => avx2::product(&task, finish),
             }
         }
@@ -312,7 +228,7 @@ fn round_column(kernel: Kernel, column: &[f32]) -> (f32, Vec<i8>) {
             .map(|w| (w * factor).round_ties_even().clamp(-127.0, 127.0) as i8)
             .collect();
         let excess = match kernel {
-            Kernel::Vnni => 0.0,
+            Kernel::Vnni | Kernel::AvxVnni => 0.0,
             Kernel::Avx2 => excess(&rounded),
         };
         if excess <= 1.0 {
@@ -339,22 +255,6 @@ fn excess(rounded: &[i8]) -> f32 {
         }
     }
     worst as f32 / MOST as f32
-}
-
-/// One product, checked.
-struct Task {
-    rows: usize,
-    cols: usize,
-    /// In bytes: a multiple of [`CHAIN`].
-    depth: usize,
-    a: *const u8,
-    a_scales: *const f32,
-    b: *const i8,
-    start: *const i32,
-    b_scales: *const f32,
-    bias: *const f32,
-    out: *mut f32,
-    stride: usize,
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The rounding of rows to bytes, by vectors.
 #![allow(unsafe_code)]
 
-use super::super::vector::Vector;
-use super::{Levels, byte};
+use super::task::{Levels, byte};
+use crate::cpu::vector::Vector;
 
 /// Rounds each row of `x` to the levels, the bytes of a row `stride` apart from those of the next; writes the
 /// scales.

@@ -1,5 +1,6 @@
 //! Kernels against their twins, and products of bytes against those of floats.
 
+use super::task::Levels;
 use super::*;
 
 /// Rounds one row and returns its scale, number by number. A row with anything that is no number has a scale

@@ -1,0 +1,124 @@
+//! What every kernel of bytes agrees on: the bytes that activations become, how weights lie, and one product as
+//! a kernel sees it.
+
+use crate::cpu::isa::Isa;
+
+/// Depth is filled up with zeros to a multiple of this: four times four bytes, what AVX2 adds up in 16 bits.
+pub(super) const CHAIN: usize = 16;
+/// Columns that lie together, for every kernel.
+pub(super) const PANEL: usize = 64;
+
+/// What multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// `vpmaddubsw`: activations of 7 bits.
+    Avx2,
+    /// `vpdpbusd` on 256 bits: activations of 8 bits.
+    AvxVnni,
+    /// `vpdpbusd` on 512 bits: activations of 8 bits.
+    Vnni,
+}
+
+impl Kernel {
+    /// The kernel for what the CPU has and [`Isa::limit`] allows.
+    #[must_use]
+    pub fn used() -> Option<Kernel> {
+        Kernel::all().into_iter().find(|kernel| kernel.isa() <= Isa::used())
+    }
+
+    /// All that the CPU has, the fastest first.
+    #[must_use]
+    pub fn all() -> Vec<Kernel> {
+        [Kernel::Vnni, Kernel::AvxVnni, Kernel::Avx2]
+            .into_iter()
+            .filter(|kernel| kernel.on_this_cpu())
+            .collect()
+    }
+
+    fn isa(self) -> Isa {
+        match self {
+            Kernel::Avx2 | Kernel::AvxVnni => Isa::Avx2,
+            Kernel::Vnni => Isa::Avx512,
+        }
+    }
+
+    pub(super) fn on_this_cpu(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let extra = match self {
+            Kernel::Avx2 => true,
+            Kernel::AvxVnni => is_x86_feature_detected!("avxvnni"),
+            Kernel::Vnni => is_x86_feature_detected!("avx512vnni"),
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let extra = false;
+        extra && self.isa() <= Isa::found()
+    }
+
+    pub(super) fn levels(self, sign: Sign) -> Levels {
+        let (top, zero) = match (self, sign) {
+            (Kernel::Avx2, Sign::Either) => (63.0, 64),
+            (Kernel::Avx2, Sign::Positive) => (127.0, 0),
+            (_, Sign::Either) => (127.0, 128),
+            (_, Sign::Positive) => (255.0, 0),
+        };
+        Levels { top, zero }
+    }
+}
+
+/// The bytes that activations may become.
+#[derive(Clone, Copy)]
+pub(super) struct Levels {
+    /// Steps from zero to the highest of a row.
+    pub top: f32,
+    /// The byte that stands for zero.
+    pub zero: i32,
+}
+
+impl Levels {
+    /// Steps for each unit of a row whose highest absolute value is `high`.
+    pub(super) fn factor(self, high: f32) -> f32 {
+        if high > 0.0 { self.top / high } else { 0.0 }
+    }
+}
+
+/// Which signs activations have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Both: zero lies in the middle of the bytes' range.
+    Either,
+    /// None is below zero.
+    Positive,
+}
+
+/// A number in steps.
+#[inline(always)]
+pub(super) fn byte(x: f32, factor: f32, zero: i32) -> u8 {
+    ((x * factor).round_ties_even() as i32 + zero) as u8
+}
+
+/// What becomes of the sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// They overwrite the destination.
+    Replace,
+    /// They are added to it.
+    Add,
+    /// Their squared ReLU overwrites it.
+    SquaredRelu,
+}
+
+/// One product, checked.
+pub(super) struct Task {
+    pub rows: usize,
+    pub cols: usize,
+    /// In bytes: a multiple of [`CHAIN`].
+    pub depth: usize,
+    pub a: *const u8,
+    pub a_scales: *const f32,
+    pub b: *const i8,
+    pub start: *const i32,
+    pub b_scales: *const f32,
+    pub bias: *const f32,
+    pub out: *mut f32,
+    pub stride: usize,
+}
