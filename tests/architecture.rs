@@ -9,7 +9,7 @@ use std::path::Path;
 
 const CRATES: [&str; 4] = ["engine", "mcts", "nn", "uci"];
 /// Crates whose files still use each other in circles. The list may only shrink.
-const CIRCULAR: [&str; 1] = ["nn"];
+const CIRCULAR: [&str; 0] = [];
 
 /// The crates of the house that `name` depends on, in any of its dependency tables.
 fn arrows(name: &str) -> BTreeSet<String> {

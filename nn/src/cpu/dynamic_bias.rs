@@ -1,7 +1,9 @@
 //! The attention bias that a block makes of the whole board, and its gradient.
 
-use super::backward::{Scratch, linear as linear_backward, relu as relu_backward};
-use super::forward::{LayerActivations, linear, relu, size};
+use super::activations::{LayerActivations, Scratch, size};
+use super::layers::{
+    linear, linear_backward, project, project_backward, relu, relu_backward, take_gradient,
+};
 use super::matmul::{Into, Mat, matmul};
 use super::weights::Weights;
 use crate::net::TOKENS;
@@ -17,7 +19,7 @@ pub(super) fn forward(
     positions: usize,
     layer: &mut LayerActivations,
 ) {
-    linear(w, &places.compress, &layer.normed1, positions * TOKENS, &mut layer.bias_tokens);
+    project(w, &places.compress, &layer.normed1, &mut layer.bias_tokens);
     mix(layout, w, places, positions, layer);
 }
 
@@ -63,6 +65,7 @@ pub(super) fn backward(
     size(&mut s.dbias_tokens, layer.bias_tokens.len());
     let dtokens = Some((&mut s.dbias_tokens[..], Into::Replace));
     linear_backward((w, grads), &places.hidden, &layer.bias_tokens, &s.dbias_hidden, dtokens);
-    let dnormed = Some((&mut s.dnormed[..], Into::Add));
-    linear_backward((w, grads), &places.compress, &layer.normed1, &s.dbias_tokens, dnormed);
+    take_gradient((w, grads), &places.compress, &s.dbias_tokens, &mut s.dout);
+    let operands = (&layer.normed1, &s.dout);
+    project_backward((w, grads), &places.compress, operands, (&mut s.dnormed, Into::Add));
 }

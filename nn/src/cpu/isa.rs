@@ -1,10 +1,13 @@
 //! Which instructions the kernels may use, and plain loops compiled for each set of them.
 //!
-//! `unsafe` here is one thing: to call, on a CPU that has the instructions, a function compiled for them.
+//! `unsafe` here is to call, on a CPU that has the instructions, a function compiled for them, and to ask the
+//! system for AMX.
 #![allow(unsafe_code)]
 
 use std::fmt;
 use std::str::FromStr;
+#[cfg(target_arch = "x86_64")]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Sets of instructions that kernels exist for, from none to the widest.
@@ -66,6 +69,43 @@ impl Isa {
     }
 }
 
+/// Whether this CPU has AVX512_BF16, whatever [`Isa::limit`] says.
+pub(super) fn bf16() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let halves = Isa::found() == Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
+    #[cfg(not(target_arch = "x86_64"))]
+    let halves = false;
+    halves
+}
+
+/// Whether this CPU has AMX for bf16 and the system lets this process use it.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn amx() -> bool {
+    static AVAILABLE: OnceLock<bool> = OnceLock::new();
+    *AVAILABLE.get_or_init(|| {
+        let (tile, bf16) = (1 << 24, 1 << 22);
+        let features = std::arch::x86_64::__cpuid_count(7, 0).edx;
+        let present = features & tile != 0 && features & bf16 != 0;
+        present && is_x86_feature_detected!("avx512bf16") && permitted()
+    })
+}
+
+/// Asks the kernel for leave to use tiles: their registers are so large that Linux saves them only for
+/// processes that asked.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn permitted() -> bool {
+    const ARCH_REQ_XCOMP_PERM: libc::c_long = 0x1023;
+    const XFEATURE_XTILEDATA: libc::c_long = 18;
+    // SAFETY: two numbers go in, no memory is touched.
+    unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 }
+}
+
+/// Elsewhere nobody has tried it.
+#[cfg(all(target_arch = "x86_64", not(target_os = "linux")))]
+fn permitted() -> bool {
+    false
+}
+
 /// Compiles a function of plain loops for AVX-512, for AVX2 with FMA and for the baseline; a call runs the
 /// one that [`Isa::used`] allows. Inside, `FUSED` says whether multiply-add is one instruction.
 macro_rules! by_isa {
@@ -91,14 +131,14 @@ macro_rules! by_isa {
                 plain::<true>($($arg),*)
             }
 
-            match $crate::cpu::Isa::used() {
+            match $crate::cpu::isa::Isa::used() {
                 // SAFETY: what is used is never more than what the CPU has, and that is what each is
                 // compiled for.
                 #[cfg(target_arch = "x86_64")]
-                $crate::cpu::Isa::Avx512 => unsafe { avx512($($arg),*) },
+                $crate::cpu::isa::Isa::Avx512 => unsafe { avx512($($arg),*) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.
-                $crate::cpu::Isa::Avx2 => unsafe { avx2($($arg),*) },
+                $crate::cpu::isa::Isa::Avx2 => unsafe { avx2($($arg),*) },
                 // x86-64's baseline has no fused multiply-add, that of aarch64 has.
                 _ => plain::<{ cfg!(target_arch = "aarch64") }>($($arg),*),
             }

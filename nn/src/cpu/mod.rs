@@ -5,6 +5,8 @@
 //! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `vector`, `rows` and
 //! `attention` (kernels by row), in `matmul` and `int8` (products of floats and of bytes), each time with its argument and a safe twin that tests compare it with.
 
+mod activations;
+mod arithmetic;
 #[cfg(target_arch = "x86_64")]
 mod attention;
 pub mod backward;
@@ -12,7 +14,9 @@ mod dynamic_bias;
 pub mod forward;
 pub mod int8;
 mod isa;
+mod layers;
 pub mod matmul;
+mod multihead;
 pub mod ops;
 mod relations;
 mod rows;
@@ -21,8 +25,10 @@ mod trunk8;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 mod weights;
+mod weights8;
 
-pub use backward::{HeadGradients, Scratch, backward};
-pub use forward::{Activations, Heads, forward, move_heads};
+pub use activations::{Activations, HeadGradients, Heads, Scratch};
+pub use backward::backward;
+pub use forward::{forward, move_heads};
 pub use isa::Isa;
 pub use weights::Weights;

@@ -192,30 +192,20 @@ by_isa! {
 }
 
 by_isa! {
-    /// Squared ReLU: `out = max(x, 0)^2`.
-    pub fn squared_relu(x: &[f32], out: &mut [f32]) {
-        for (x, out) in x.iter().zip(out) {
+    /// Squared ReLU, in place: `max(x, 0)^2`.
+    pub fn square_positive(x: &mut [f32]) {
+        for x in x {
             let r = if *x > 0.0 { *x } else { 0.0 };
-            *out = r * r;
+            *x = r * r;
         }
     }
 }
 
 by_isa! {
-    /// Gradient of [`squared_relu`], in place: `grad *= 2 max(x, 0)`.
-    pub fn squared_relu_backward(grad: &mut [f32], x: &[f32]) {
-        for (grad, x) in grad.iter_mut().zip(x) {
-            let r = if *x > 0.0 { *x } else { 0.0 };
-            *grad *= 2.0 * r;
-        }
-    }
-}
-
-by_isa! {
-    /// Fills each row of `out` with `bias`.
-    pub fn broadcast(bias: &[f32], out: &mut [f32]) {
-        for row in out.chunks_exact_mut(bias.len()) {
-            row.copy_from_slice(bias);
+    /// Gradient of [`square_positive`], in place, from its result: `grad *= 2 max(x, 0)`.
+    pub fn square_positive_backward(grad: &mut [f32], squared: &[f32]) {
+        for (grad, squared) in grad.iter_mut().zip(squared) {
+            *grad *= 2.0 * squared.sqrt();
         }
     }
 }

@@ -2,8 +2,8 @@
 //! all the products to come.
 
 use super::int8::Kernel;
-use super::matmul::{Into, Mat, Packed, matmul_packed};
-use super::trunk8::Trunk8;
+use super::matmul::{Into, Mat, Operand, Packed, matmul_packed, multiply_rows};
+use super::weights8::Weights8;
 use crate::net::TOKENS;
 use crate::net::layout::{Layout, Param};
 use crate::precision::Arithmetic;
@@ -21,7 +21,7 @@ pub struct Weights {
     /// By the start of the parameter's range.
     packed: BTreeMap<usize, Packed>,
     /// What is multiplied in bytes instead.
-    trunk8: Option<Trunk8>,
+    weights8: Option<Weights8>,
 }
 
 impl Deref for Weights {
@@ -55,9 +55,9 @@ impl Weights {
     /// For the forward pass, with weights of 8 bits for a kernel that this CPU has.
     #[must_use]
     pub fn int8(kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights {
-        let trunk8 = Some(Trunk8::new(kernel, layout, values));
-        let rest = |param: &Param| !Trunk8::holds(param);
-        Weights { trunk8, ..Weights::some(layout, values, Arithmetic::Single, false, rest) }
+        let weights8 = Some(Weights8::new(kernel, layout, values));
+        let rest = |param: &Param| !Weights8::holds(param);
+        Weights { weights8, ..Weights::some(layout, values, Arithmetic::Single, false, rest) }
     }
 
     /// For the gradient, which goes through every matrix transposed; int8 is single there.
@@ -78,7 +78,7 @@ impl Weights {
     /// # Panics
     /// If the number of values differs or weights are in bytes: a fault of the caller.
     pub fn refresh(&mut self, values: &[f32]) {
-        assert!(self.trunk8.is_none() && values.len() == self.values.len(), "{}", values.len());
+        assert!(self.weights8.is_none() && values.len() == self.values.len(), "{}", values.len());
         let Weights { values: old, packed, turned, .. } = self;
         let places = old.par_chunks_mut(1 << 16).zip(values.par_chunks(1 << 16));
         let pack = |(start, packed): (&usize, &mut Packed)| {
@@ -115,18 +115,18 @@ impl Weights {
             Some((param.range.start, Packed::new(if turned { mat.t() } else { mat }, arithmetic)))
         };
         let packed = layout.params.iter().filter_map(pack).collect();
-        Weights { values: values.to_vec(), arithmetic, turned, packed, trunk8: None }
+        Weights { values: values.to_vec(), arithmetic, turned, packed, weights8: None }
     }
 
     /// What is multiplied in bytes; None: nothing.
-    pub(super) fn trunk8(&self) -> Option<&Trunk8> {
-        self.trunk8.as_ref()
+    pub(super) fn weights8(&self) -> Option<&Weights8> {
+        self.weights8.as_ref()
     }
 
     /// Of products of weights over all tokens.
     #[must_use]
     pub fn trunk_arithmetic(&self) -> Arithmetic {
-        if self.trunk8.is_some() { Arithmetic::Int8 } else { self.arithmetic }
+        if self.weights8.is_some() { Arithmetic::Int8 } else { self.arithmetic }
     }
 
     /// Of products of two activations.
@@ -148,5 +148,20 @@ impl Weights {
         place: &Range<usize>,
     ) {
         matmul_packed(out, cols, into, a, &self.packed[&place.start], cols);
+    }
+
+    /// The same for rows of an operand of [`Weights::arithmetic`].
+    ///
+    /// # Panics
+    /// As [`Weights::product`].
+    pub(super) fn product_of_rows(
+        &self,
+        out: &mut [f32],
+        cols: usize,
+        into: Into<'_>,
+        rows: (&Operand, Range<usize>),
+        place: &Range<usize>,
+    ) {
+        multiply_rows(out, cols, into, rows, &self.packed[&place.start], cols);
     }
 }

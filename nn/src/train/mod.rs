@@ -2,7 +2,7 @@
 
 pub mod burn;
 pub mod config;
-pub mod cpu_step;
+pub mod cpu;
 mod error;
 pub mod loss;
 mod loss_csv;
@@ -16,7 +16,7 @@ mod watch;
 
 pub use burn::BurnStep;
 pub use config::RunConfig;
-pub use cpu_step::CpuStep;
+pub use cpu::CpuStep;
 pub use error::TrainError;
 pub use loss::{Loss, LossConfig, LossSums};
 pub use optimizer::{Optimizer, OptimizerConfig};

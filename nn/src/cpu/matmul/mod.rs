@@ -4,138 +4,24 @@
 
 #[cfg(target_arch = "x86_64")]
 mod kernel;
+mod operand;
 #[cfg(target_arch = "x86_64")]
 mod pack;
 #[cfg(target_arch = "x86_64")]
-mod tiles;
-
-use super::Isa;
-use super::int8::Kernel;
-use crate::precision::{Arithmetic, ArithmeticError};
-use std::str::FromStr;
-
-/// A read-only strided matrix.
-#[derive(Clone, Copy)]
-pub struct Mat<'a> {
-    data: &'a [f32],
-    rows: usize,
-    cols: usize,
-    row_stride: usize,
-    col_stride: usize,
-}
-
-impl<'a> Mat<'a> {
-    /// `rows x cols`, row after row, `stride` apart, beginning at `data[0]`.
-    ///
-    /// # Panics
-    /// If the matrix does not fit in `data`: a fault of the caller's shapes, never of user input.
-    #[must_use]
-    pub fn new(data: &'a [f32], rows: usize, cols: usize, stride: usize) -> Mat<'a> {
-        assert!(
-            fits(data.len(), rows, cols, stride),
-            "{rows}x{cols} (stride {stride}) in {}",
-            data.len()
-        );
-        Mat { data, rows, cols, row_stride: stride, col_stride: 1 }
-    }
-
-    /// The transposed view.
-    #[must_use]
-    pub fn t(self) -> Mat<'a> {
-        Mat {
-            rows: self.cols,
-            cols: self.rows,
-            row_stride: self.col_stride,
-            col_stride: self.row_stride,
-            ..self
-        }
-    }
-}
-
-/// `rows x cols` with `stride` between rows fits in `len` elements.
-fn fits(len: usize, rows: usize, cols: usize, stride: usize) -> bool {
-    rows > 0 && cols > 0 && stride >= cols && (rows - 1) * stride + cols <= len
-}
-
-/// What a product is added to.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Into<'a> {
-    /// Nothing: the destination is overwritten.
-    Replace,
-    /// What the destination held.
-    Add,
-    /// This row, in every row of the destination, which is overwritten.
-    Bias(&'a [f32]),
-}
-
-impl Arithmetic {
-    /// The fastest of floats that this CPU has and play does not suffer from.
-    ///
-    /// AVX512_BF16 alone is not enough: Intel's (Sapphire Rapids) multiplies bf16 more slowly than single
-    /// precision, 0.66 times as fast, AMD's (Zen 5) 1.6 times as fast. AMX is 1.9 to 3.7 times as fast: `assets/speed.md`.
-    #[must_use]
-    pub fn best() -> Arithmetic {
-        #[cfg(target_arch = "x86_64")]
-        if Arithmetic::Bf16.available() && (tiles::available() || vendor() == *b"AuthenticAMD") {
-            return Arithmetic::Bf16;
-        }
-        Arithmetic::Single
-    }
-
-    /// Whether 8 bits are faster than [`Arithmetic::best`], which they are but beside AMX.
-    #[must_use]
-    pub fn int8_is_best() -> bool {
-        #[cfg(target_arch = "x86_64")]
-        let tiles = Arithmetic::best() == Arithmetic::Bf16 && tiles::available();
-        #[cfg(not(target_arch = "x86_64"))]
-        let tiles = false;
-        Arithmetic::Int8.available() && !tiles
-    }
-
-    /// Whether there are kernels for it on this CPU: for single precision always.
-    #[must_use]
-    pub fn available(self) -> bool {
-        match self {
-            Arithmetic::Single => true,
-            Arithmetic::Bf16 => Isa::used() == Isa::Avx512 && self.on_this_cpu(),
-            Arithmetic::Int8 => Kernel::used().is_some(),
-        }
-    }
-
-    /// Whether the kernels here have it, whatever [`Isa::limit`] says; bytes are not multiplied here.
-    fn on_this_cpu(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        let halves = Isa::found() == Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
-        #[cfg(not(target_arch = "x86_64"))]
-        let halves = false;
-        self == Arithmetic::Single || self == Arithmetic::Bf16 && halves
-    }
-}
-
-/// Who made this CPU.
+mod pairs;
 #[cfg(target_arch = "x86_64")]
-fn vendor() -> [u8; 12] {
-    let found = std::arch::x86_64::__cpuid(0);
-    let words = [found.ebx, found.edx, found.ecx].map(u32::to_le_bytes);
-    std::array::from_fn(|i| words[i / 4][i % 4])
-}
+mod task;
+#[cfg(target_arch = "x86_64")]
+mod tiles;
+mod view;
 
-/// `auto`, `single`, `bf16` or `int8`.
-impl FromStr for Arithmetic {
-    type Err = ArithmeticError;
+use super::isa::{self, Isa};
+use crate::precision::Arithmetic;
+#[cfg(any(test, not(target_arch = "x86_64")))]
+use view::fits;
 
-    fn from_str(text: &str) -> Result<Arithmetic, ArithmeticError> {
-        match text {
-            "auto" => Ok(Arithmetic::best()),
-            "single" => Ok(Arithmetic::Single),
-            "bf16" if Arithmetic::Bf16.available() => Ok(Arithmetic::Bf16),
-            "bf16" => Err(ArithmeticError::NoBf16),
-            "int8" if Arithmetic::Int8.available() => Ok(Arithmetic::Int8),
-            "int8" => Err(ArithmeticError::NoInt8),
-            _ => Err(ArithmeticError::Unknown),
-        }
-    }
-}
+pub use operand::Operand;
+pub use view::{Into, Mat};
 
 /// `out[.., ..n] (+)= scale * a * b`, with `out` row-major and `stride` between its rows.
 ///
@@ -204,7 +90,8 @@ impl Packed {
 
     #[cfg(target_arch = "x86_64")]
     fn by(isa: Isa, b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
-        let arithmetic = if arithmetic.on_this_cpu() { arithmetic } else { Arithmetic::Single };
+        let halves = arithmetic == Arithmetic::Bf16 && isa::bf16();
+        let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
         let mut lanes = pack::Buffer::default();
         let _ = pack::Right::packed(b, (isa, arithmetic), &mut lanes);
         Packed { lanes: (isa, arithmetic, lanes), rows: b.rows, cols: b.cols }
@@ -246,6 +133,46 @@ pub fn matmul_packed(
         let right = Mat { cols, ..Mat::new(&b.values, b.rows, b.cols, b.cols) };
         by_gemm(out, stride, into, 1.0, a, right);
     }
+}
+
+/// The same for the rows `rows` of `a`, whose arithmetic is that of `b`.
+///
+/// # Panics
+/// If shapes or arithmetics do not agree: a fault of the caller's shapes, never of user input.
+pub fn multiply_rows(
+    out: &mut [f32],
+    stride: usize,
+    into: Into<'_>,
+    (a, rows): (&Operand, std::ops::Range<usize>),
+    b: &Packed,
+    cols: usize,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(left) = a.left(rows.clone()) {
+        let (isa, arithmetic, lanes) = &b.lanes;
+        assert!(a.cols() == b.rows && cols <= b.cols, "{} in {}x{}", a.cols(), b.rows, b.cols);
+        let right = pack::Right::of(lanes.lanes(), (b.cols, cols), b.rows, *arithmetic);
+        return kernel::multiply(out, stride, into, 1.0, (*isa, left, right));
+    }
+    matmul_packed(out, stride, into, a.floats(rows), b, cols);
+}
+
+/// `out += aᵀ * b`, `[a.cols, b.cols]`: the gradient of weights.
+///
+/// # Panics
+/// If the operands differ in rows or arithmetic, or `out` is too small: a fault of the caller.
+pub fn multiply_turned(out: &mut [f32], a: &Operand, b: &Operand) {
+    assert!(a.rows() == b.rows() && a.arithmetic() == b.arithmetic(), "operands of two passes");
+    #[cfg(target_arch = "x86_64")]
+    if a.arithmetic() == Arithmetic::Bf16 {
+        return BUFFERS.with_borrow_mut(|[first, second]| {
+            let (left, right) = (a.turned(first), b.right(second));
+            kernel::multiply(out, b.cols(), Into::Add, 1.0, (Isa::used(), left, right));
+        });
+    }
+    let all = 0..a.rows();
+    let (left, right) = (a.floats(all.clone()).t(), b.floats(all));
+    matmul(Arithmetic::Single, out, b.cols(), Into::Add, 1.0, left, right);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -343,6 +270,56 @@ mod tests {
         }
     }
 
+    /// Both products of operands against the same of the floats they were made of.
+    #[test]
+    fn products_of_operands_equal_those_of_their_floats() {
+        let data: Vec<f32> = (0..9000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
+        for (rows, inputs, outputs) in [(64, 32, 48), (7, 5, 3), (33, 40, 80), (1, 8, 1)] {
+            for arithmetic in [Arithmetic::Single, Arithmetic::Bf16] {
+                let arithmetic =
+                    if arithmetic.available() { arithmetic } else { Arithmetic::Single };
+                let (x, dout) = (&data[..rows * inputs], &data[11..11 + rows * outputs]);
+                let mut operands = [Operand::default(), Operand::default()];
+                let [a, b] = &mut operands;
+                // What lay there before must not count.
+                a.shape(arithmetic, 80, 96);
+                a.put(0, &vec![f32::NAN; 80 * 96]);
+                a.shape(arithmetic, rows, inputs);
+                b.shape(arithmetic, rows, outputs);
+                let half = rows / 2;
+                a.put(half, &x[half * inputs..]);
+                a.put(0, &x[..half * inputs]);
+                b.put(0, dout);
+                let near = |got: &[f32], want: &[f32]| {
+                    for (got, want) in got.iter().zip(want) {
+                        let error = 0.02 * (rows.max(inputs) as f32).sqrt();
+                        assert!((got - want).abs() < error, "{got} for {want}");
+                    }
+                };
+                let mut back = vec![0.0; (rows - half) * inputs];
+                a.get(half, &mut back);
+                near(&back, &x[half * inputs..]);
+
+                let weight = Mat::new(&data[5..], inputs, outputs, outputs);
+                let packed = Packed::new(weight, arithmetic);
+                let len = (rows - half) * outputs;
+                let (mut got, mut want) = (vec![0.5; len], vec![0.5; len]);
+                multiply_rows(&mut got, outputs, Into::Add, (a, half..rows), &packed, outputs);
+                let rest = Mat::new(&x[half * inputs..], rows - half, inputs, inputs);
+                twin(&mut want, outputs, Into::Add, 1.0, rest, weight);
+                near(&got, &want);
+
+                let (mut got, mut want) =
+                    (vec![0.5; inputs * outputs], vec![0.5; inputs * outputs]);
+                multiply_turned(&mut got, a, b);
+                let left = Mat::new(x, rows, inputs, inputs).t();
+                let right = Mat::new(dout, rows, outputs, outputs);
+                twin(&mut want, outputs, Into::Add, 1.0, left, right);
+                near(&got, &want);
+            }
+        }
+    }
+
     /// Every kernel that this CPU has, and its relative error.
     #[cfg(target_arch = "x86_64")]
     fn kernels() -> Vec<(Isa, Arithmetic, f32)> {
@@ -423,11 +400,5 @@ mod tests {
             twin(&mut want, 44, into, 0.5, a, b);
             assert!(got.iter().zip(&want).all(|(x, y)| (x - y).abs() < 1e-4));
         }
-    }
-
-    #[test]
-    #[should_panic(expected = "in 10")]
-    fn a_view_past_its_slice_is_refused() {
-        let _ = Mat::new(&[0.0; 10], 3, 4, 4);
     }
 }

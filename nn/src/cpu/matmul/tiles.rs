@@ -4,11 +4,10 @@
 //! them in the packed operand, and not written.
 #![allow(unsafe_code)]
 
-use super::kernel::{Half, Task};
-use super::pack::{LANES, PANEL};
+use super::pairs::{LANES, PANEL};
+use super::task::{Half, Task};
 use std::arch::asm;
 use std::arch::x86_64::*;
-use std::sync::OnceLock;
 
 /// Rows from which on a product is faster by tiles than by the AVX-512 kernel.
 pub(super) const LEAST: usize = 5;
@@ -16,33 +15,6 @@ pub(super) const LEAST: usize = 5;
 const ROWS: usize = 16;
 /// Rows and columns of a block: two tiles by two, so that each loaded tile is used twice.
 const BLOCK: usize = 2 * ROWS;
-
-/// Whether this CPU has AMX for bf16 and the system lets this process use it.
-pub(super) fn available() -> bool {
-    static AVAILABLE: OnceLock<bool> = OnceLock::new();
-    *AVAILABLE.get_or_init(|| {
-        let (tile, bf16) = (1 << 24, 1 << 22);
-        let features = __cpuid_count(7, 0).edx;
-        let present = features & tile != 0 && features & bf16 != 0;
-        present && is_x86_feature_detected!("avx512bf16") && permitted()
-    })
-}
-
-/// Asks the kernel for leave to use tiles: their registers are so large that Linux saves them only for
-/// processes that asked.
-#[cfg(target_os = "linux")]
-fn permitted() -> bool {
-    const ARCH_REQ_XCOMP_PERM: libc::c_long = 0x1023;
-    const XFEATURE_XTILEDATA: libc::c_long = 18;
-    // SAFETY: two numbers go in, no memory is touched.
-    unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 }
-}
-
-/// Elsewhere nobody has tried it.
-#[cfg(not(target_os = "linux"))]
-fn permitted() -> bool {
-    false
-}
 
 /// The lanes of a tile if the depth is cut into equal ones.
 fn equal_lanes(depth: usize) -> Option<usize> {
@@ -75,7 +47,7 @@ impl Config {
 ///
 /// # Safety
 /// As `product` in [`super::kernel`], for halves; the left operand's lanes lie row by row, with room for
-/// whole tiles of rows, and [`available`] has said yes.
+/// whole tiles of rows, and [`isa::amx`](crate::cpu::isa::amx) has said yes.
 pub(super) unsafe fn product(task: &Task<'_>) {
     let depth = task.left.depth;
     // SAFETY: by this function's contract; the cuts lie inside the depth.

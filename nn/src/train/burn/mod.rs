@@ -98,7 +98,7 @@ mod tests {
     use crate::precision::Arithmetic;
     use crate::train::CpuStep;
     use crate::train::Loss;
-    use crate::train::cpu_step::tests::examples;
+    use crate::train::cpu::tests::examples;
 
     /// Gradients and sums of both steps on the same batch, from opened branches.
     fn both(config: &NetConfig, batch: &[Example], chunk: usize) -> [(LossSums, Vec<f32>); 2] {

@@ -72,7 +72,7 @@ pub(super) fn regret(at: &mut Place<'_>, weight: f32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::cpu_step::tests::examples;
+    use crate::train::cpu::tests::examples;
 
     #[test]
     fn the_best_move_keeps_its_share_and_good_moves_split_the_rest() {

@@ -1,0 +1,190 @@
+//! What a pass over the network leaves behind: intermediate values by layer, the heads' answers, and the
+//! buffers of the gradient. Nothing is computed here.
+
+#[cfg(target_arch = "x86_64")]
+use super::attention;
+use super::int8::Rows;
+use super::matmul::Operand;
+use super::relations::Relations;
+use super::stages::Stages;
+use crate::net::TOKENS;
+use crate::net::layout::Layout;
+
+/// Which heads to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heads {
+    /// Values, action values and policy: all a search by the rules needs.
+    Play,
+    /// Legality and next state too.
+    All,
+}
+
+impl Heads {
+    /// Columns of the per-token projection that they need.
+    pub(super) fn columns(self, layout: &Layout) -> usize {
+        match self {
+            Heads::All => layout.columns.all(),
+            Heads::Play => layout.columns.play(),
+        }
+    }
+}
+
+/// One layer's intermediate values; rows = 64 × positions.
+#[derive(Default)]
+pub(super) struct LayerActivations {
+    pub unit1: Vec<f32>,
+    pub scale1: Vec<f32>,
+    /// `[rows, width]`: input of qkv.
+    pub normed1: Operand,
+    /// `[rows, 3 * width]`.
+    pub qkv: Vec<f32>,
+    /// `[rows, channels]`, `[positions, hidden]` after ReLU and `[positions * heads, rank]`: the
+    /// dynamic attention bias on its way.
+    pub bias_tokens: Vec<f32>,
+    pub bias_hidden: Vec<f32>,
+    pub bias_mix: Vec<f32>,
+    /// `[positions, heads, 64, 64]`: attention weights.
+    pub attention: Vec<f32>,
+    /// `[rows, width]`: the heads' outputs side by side.
+    pub mixed: Operand,
+    pub unit2: Vec<f32>,
+    pub scale2: Vec<f32>,
+    pub normed2: Operand,
+    /// `[rows, ffn]`: after the squared ReLU.
+    pub squared: Operand,
+    /// A few rows on their way into an operand.
+    pub few: Vec<f32>,
+    /// The input of a product of bytes.
+    pub bytes: Rows,
+    /// A head's keys on their way.
+    #[cfg(target_arch = "x86_64")]
+    pub keys: attention::Keys,
+}
+
+/// Everything a forward pass computes; reused from call to call. After [`forward`] the public fields
+/// hold the heads' answers, `n` positions and `m` moves long.
+#[derive(Default)]
+pub struct Activations {
+    pub(super) layers: Vec<LayerActivations>,
+    pub(super) relations: Relations,
+    pub(super) x: Vec<f32>,
+    pub(super) unit: Vec<f32>,
+    pub(super) scale: Vec<f32>,
+    /// `[rows, width]`: input of the heads' projection.
+    pub(super) normed: Operand,
+    pub(super) few: Vec<f32>,
+    /// `[rows, columns]`: the per-token head projection.
+    pub(super) tokens: Vec<f32>,
+    /// Columns of `tokens` in this pass.
+    pub(super) columns: usize,
+    /// `[n, 64 * value_channels]`, after ReLU.
+    pub(super) flat: Vec<f32>,
+    /// `[n, value_hidden]`, after ReLU.
+    pub(super) board: Vec<f32>,
+    /// `[n, action_dim]`.
+    pub(super) context: Vec<f32>,
+    /// `[m, action_dim]`, after ReLU.
+    pub(super) hidden: Vec<f32>,
+    /// `[m]` logits.
+    pub policy: Vec<f32>,
+    /// `[m, 64]` logits over win-probability buckets.
+    pub actions: Vec<f32>,
+    /// `[n, 64]` logits over win-probability buckets.
+    pub value: Vec<f32>,
+    /// `[n, 3]` logits: lost, drawn, won.
+    pub result: Vec<f32>,
+    /// `[n, 3]` logits: ongoing, lost, drawn.
+    pub terminal: Vec<f32>,
+    /// `[n, 64, 64]` logits (from, to); only with [`Heads::All`].
+    pub legality: Vec<f32>,
+    /// Where the time goes; off unless somebody starts it.
+    pub stages: Stages,
+}
+
+impl Activations {
+    /// Logits of the transition head for token `token` of position `p`, 16 of them, and of "moves from
+    /// here promote". Only after [`Heads::All`].
+    #[must_use]
+    pub fn transition(&self, layout: &Layout, p: usize, token: usize) -> (&[f32], f32) {
+        let row = &self.tokens[(p * TOKENS + token) * self.columns..];
+        (&row[layout.columns.transition.clone()], row[layout.columns.promotes.start])
+    }
+}
+
+pub(super) fn size(buffer: &mut Vec<f32>, len: usize) {
+    // Content need not be cleared: every pass writes all it reads.
+    buffer.resize(len, 0.0);
+}
+
+/// dL/d(logits) of every head, shaped as [`Activations`]'s answers.
+#[derive(Default)]
+pub struct HeadGradients {
+    /// `[m]`.
+    pub policy: Vec<f32>,
+    /// `[m, 64]`.
+    pub actions: Vec<f32>,
+    /// `[n, 64]`.
+    pub value: Vec<f32>,
+    /// `[n, 3]`.
+    pub result: Vec<f32>,
+    /// `[n, 3]`.
+    pub terminal: Vec<f32>,
+    /// `[n, 64, 64]`.
+    pub legality: Vec<f32>,
+    /// `[n, 64]`.
+    pub promotes: Vec<f32>,
+    /// `[n, 64, 16]`.
+    pub transition: Vec<f32>,
+}
+
+impl HeadGradients {
+    /// All zero, for `n` positions and `m` moves.
+    pub fn reset(&mut self, n: usize, m: usize) {
+        for (buffer, len) in [
+            (&mut self.policy, m),
+            (&mut self.actions, m * 64),
+            (&mut self.value, n * 64),
+            (&mut self.result, n * 3),
+            (&mut self.terminal, n * 3),
+            (&mut self.legality, n * TOKENS * TOKENS),
+            (&mut self.promotes, n * TOKENS),
+            (&mut self.transition, n * TOKENS * 16),
+        ] {
+            buffer.clear();
+            buffer.resize(len, 0.0);
+        }
+    }
+}
+
+/// Scratch of a backward pass, reused.
+#[derive(Default)]
+pub struct Scratch {
+    pub(super) dbias_tokens: Vec<f32>,
+    pub(super) dbias_hidden: Vec<f32>,
+    pub(super) dbias_mix: Vec<f32>,
+    pub(super) dx: Vec<f32>,
+    pub(super) dtokens: Vec<f32>,
+    pub(super) dboard: Vec<f32>,
+    pub(super) dflat: Vec<f32>,
+    pub(super) dcontext: Vec<f32>,
+    pub(super) dhidden: Vec<f32>,
+    pub(super) dnormed: Vec<f32>,
+    pub(super) dmixed: Vec<f32>,
+    /// `[64, 3 * width]`, a position at a time.
+    pub(super) dqkv: Vec<f32>,
+    /// `[positions, heads, 64, 64]`.
+    pub(super) dscores: Vec<f32>,
+    pub(super) dgamma: Vec<f32>,
+    pub(super) dbeta: Vec<f32>,
+    /// The gradient of a map's output, `[rows, outputs]`.
+    pub(super) dout: Operand,
+    /// `[rows, ffn]`.
+    pub(super) dwide: Operand,
+    /// A few rows on their way into an operand or out of one.
+    pub(super) few: [Vec<f32>; 2],
+}
+
+pub(super) fn zeroed(buffer: &mut Vec<f32>, len: usize) {
+    buffer.clear();
+    buffer.resize(len, 0.0);
+}

@@ -1,0 +1,142 @@
+//! A matrix of activations ready for products: written once by whatever makes it, a few rows at a time, and read
+//! by the product of the forward pass and by that of the gradient. In bf16 it takes half the memory of floats,
+//! which is what a training step waits for.
+#![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+use super::pack::{Buffer, Left, Right, pack_rows};
+#[cfg(target_arch = "x86_64")]
+use super::pairs::{Halves, LANES};
+use super::view::Mat;
+use crate::cpu::isa;
+use crate::precision::Arithmetic;
+use std::ops::Range;
+
+/// `[rows, cols]` in one arithmetic.
+#[derive(Default)]
+pub struct Operand {
+    rows: usize,
+    cols: usize,
+    halves: bool,
+    floats: Vec<f32>,
+    /// Rows of halves, whole vectors each.
+    #[cfg(target_arch = "x86_64")]
+    lanes: Buffer,
+}
+
+impl Operand {
+    /// Makes room; what it holds is undefined until it is put there. An arithmetic that this CPU lacks becomes
+    /// single.
+    pub fn shape(&mut self, arithmetic: Arithmetic, rows: usize, cols: usize) {
+        (self.rows, self.cols) = (rows, cols);
+        self.halves = arithmetic == Arithmetic::Bf16 && isa::bf16();
+        #[cfg(target_arch = "x86_64")]
+        if self.halves {
+            self.lanes.hold(rows.next_multiple_of(LANES) * self.stride());
+            return;
+        }
+        self.floats.resize(rows * cols, 0.0);
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Of its products.
+    #[must_use]
+    pub fn arithmetic(&self) -> Arithmetic {
+        if self.halves { Arithmetic::Bf16 } else { Arithmetic::Single }
+    }
+
+    /// Lanes from row to row.
+    #[cfg(target_arch = "x86_64")]
+    fn stride(&self) -> usize {
+        self.cols.div_ceil(2).next_multiple_of(LANES)
+    }
+
+    /// Writes whole rows from row `first` on.
+    ///
+    /// # Panics
+    /// If `x` holds no whole rows, or more than there are: a fault of the caller.
+    pub fn put(&mut self, first: usize, x: &[f32]) {
+        let rows = x.len() / self.cols;
+        assert!(rows * self.cols == x.len() && first + rows <= self.rows, "{rows} at {first}");
+        #[cfg(target_arch = "x86_64")]
+        if self.halves && rows > 0 {
+            let stride = self.stride();
+            let out = self.lanes.hold(self.rows.next_multiple_of(LANES) * stride);
+            // SAFETY: the CPU has bf16, or these would be no halves; the rows lie in the buffer.
+            unsafe {
+                pack_rows(Mat::new(x, rows, self.cols, self.cols), stride, out.add(first * stride));
+            }
+            return;
+        }
+        self.floats[first * self.cols..][..x.len()].copy_from_slice(x);
+    }
+
+    /// Reads whole rows from row `first` on.
+    ///
+    /// # Panics
+    /// If `out` has room for no whole rows, or for more than there are: a fault of the caller.
+    pub fn get(&self, first: usize, out: &mut [f32]) {
+        let rows = out.len() / self.cols;
+        assert!(rows * self.cols == out.len() && first + rows <= self.rows, "{rows} at {first}");
+        #[cfg(target_arch = "x86_64")]
+        if self.halves {
+            let lanes = self.lanes.lanes()[first * self.stride()..].chunks(self.stride());
+            for (out, lanes) in out.chunks_exact_mut(self.cols).zip(lanes) {
+                for (out, lane) in out.chunks_mut(2).zip(lanes) {
+                    out[0] = f32::from_bits(lane << 16);
+                    if let Some(out) = out.get_mut(1) {
+                        *out = f32::from_bits(lane & 0xffff_0000);
+                    }
+                }
+            }
+            return;
+        }
+        out.copy_from_slice(&self.floats[first * self.cols..][..out.len()]);
+    }
+
+    /// Rows of floats.
+    ///
+    /// # Panics
+    /// If they are halves: a fault of the caller.
+    pub(super) fn floats(&self, rows: Range<usize>) -> Mat<'_> {
+        assert!(!self.halves && rows.end <= self.rows, "rows {rows:?} of {}", self.rows);
+        Mat::new(&self.floats[rows.start * self.cols..], rows.len(), self.cols, self.cols)
+    }
+
+    /// Rows as a left operand; None: they are floats.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn left(&self, rows: Range<usize>) -> Option<Left<'_>> {
+        assert!(rows.end <= self.rows, "rows {rows:?} of {}", self.rows);
+        let lanes = || &self.lanes.lanes()[rows.start * self.stride()..];
+        self.halves.then(|| Left::of(lanes(), rows.len(), self.cols))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn pairs(&self) -> Halves<'_> {
+        assert!(self.halves, "no halves");
+        Halves::new(self.lanes.lanes(), (self.rows, self.cols), self.stride())
+    }
+
+    /// The transpose as a left operand, by way of `buffer`.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn turned<'a>(&self, buffer: &'a mut Buffer) -> Left<'a> {
+        Left::turned(self.pairs(), buffer)
+    }
+
+    /// All rows as a right operand, by way of `buffer`.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn right<'a>(&self, buffer: &'a mut Buffer) -> Right<'a> {
+        Right::halves(self.pairs(), buffer)
+    }
+}

@@ -1,0 +1,184 @@
+//! Vectors of lanes from memory: floats, or two bf16 side by side, from rows of floats or of bf16.
+#![allow(unsafe_code)]
+
+use super::view::Mat;
+use std::arch::x86_64::*;
+
+/// Columns of a vector.
+pub(super) const LANES: usize = 16;
+/// Columns of a whole panel.
+pub(super) const PANEL: usize = 4 * LANES;
+
+/// The first `len` of 16 lanes.
+#[inline(always)]
+pub(super) fn first(len: usize) -> __mmask16 {
+    if len >= LANES { !0 } else { !(!0 << len) }
+}
+
+/// 16 lanes of one memory row of `len` floats, from lane `at` on: halves are neighbours in the row. Zero
+/// beyond the end.
+///
+/// # Safety
+/// `row` leads to `len` floats; the CPU has the arithmetic's features.
+#[inline(always)]
+pub(super) unsafe fn along<const HALF: bool>(row: *const f32, len: usize, at: usize) -> __m512i {
+    let load = |at: usize| {
+        // SAFETY: the mask ends at `len`.
+        unsafe { _mm512_maskz_loadu_ps(first(len.saturating_sub(at)), row.wrapping_add(at)) }
+    };
+    if HALF {
+        // SAFETY: AVX512_BF16 by this function's contract; both types are 64 plain bytes.
+        unsafe {
+            let halves = _mm512_cvtne2ps_pbh(load(2 * at + LANES), load(2 * at));
+            std::mem::transmute::<__m512bh, __m512i>(halves)
+        }
+    } else {
+        // SAFETY: AVX-512F.
+        unsafe { _mm512_castps_si512(load(at)) }
+    }
+}
+
+/// A matrix whose rows are taken in pairs, one above the other: two bf16 make a lane.
+///
+/// # Safety
+/// Of its function: the CPU has AVX-512 BW and AVX512_BF16, `2 p` is a row.
+pub(super) trait Pairs: Copy {
+    /// Rows and columns.
+    fn sizes(self) -> (usize, usize);
+    /// 16 lanes of rows `2 p` and `2 p + 1` from column `at` on; what there is none of counts as zeros. Asks
+    /// for what stands [`AHEAD`] rows below.
+    unsafe fn pair(self, p: usize, at: usize) -> __m512i;
+}
+
+/// Both halves of 32 bf16, lane by lane: 0, 16, 1, 17 and so on.
+///
+/// # Safety
+/// The CPU has AVX-512 BW.
+#[inline(always)]
+unsafe fn zip(both: __m512i) -> __m512i {
+    // SAFETY: this function's contract.
+    unsafe {
+        let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        let upper = _mm512_slli_epi32::<16>(_mm512_add_epi32(lanes, _mm512_set1_epi32(16)));
+        _mm512_permutexvar_epi16(_mm512_or_si512(lanes, upper), both)
+    }
+}
+
+/// Rows of floats, `stride` apart.
+#[derive(Clone, Copy)]
+pub(super) struct Floats<'a> {
+    data: &'a [f32],
+    sizes: (usize, usize),
+    stride: usize,
+}
+
+impl<'a> Floats<'a> {
+    /// The rows of `mat` where they lie in memory; of its transpose if it is one.
+    pub(super) fn of(mat: Mat<'a>) -> Floats<'a> {
+        match mat.col_stride {
+            1 => Floats { data: mat.data, sizes: (mat.rows, mat.cols), stride: mat.row_stride },
+            _ => Floats { data: mat.data, sizes: (mat.cols, mat.rows), stride: mat.col_stride },
+        }
+    }
+}
+
+impl Pairs for Floats<'_> {
+    fn sizes(self) -> (usize, usize) {
+        self.sizes
+    }
+
+    #[inline(always)]
+    unsafe fn pair(self, p: usize, at: usize) -> __m512i {
+        let (rows, len) = self.sizes;
+        let even = self.data.as_ptr().wrapping_add(2 * p * self.stride + at);
+        let odd = even.wrapping_add(self.stride);
+        fetch(even.wrapping_add(AHEAD * self.stride));
+        fetch(odd.wrapping_add(AHEAD * self.stride));
+        let mask = first(len.saturating_sub(at));
+        // SAFETY: the masks end at the rows' ends, and the odd row exists where its mask is not empty.
+        unsafe {
+            let low = _mm512_maskz_loadu_ps(mask, even);
+            let high = _mm512_maskz_loadu_ps(if 2 * p + 1 < rows { mask } else { 0 }, odd);
+            zip(std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low)))
+        }
+    }
+}
+
+/// Rows of bf16 side by side in lanes, `stride` lanes apart, whole vectors each.
+#[derive(Clone, Copy)]
+pub(super) struct Halves<'a> {
+    data: &'a [u32],
+    sizes: (usize, usize),
+    stride: usize,
+}
+
+impl<'a> Halves<'a> {
+    /// # Panics
+    /// If the rows are no whole vectors, too short or too few: a fault of the caller.
+    pub(super) fn new(data: &'a [u32], (rows, cols): (usize, usize), stride: usize) -> Halves<'a> {
+        let whole = stride.is_multiple_of(LANES) && cols <= 2 * stride;
+        assert!(whole && rows * stride <= data.len(), "{rows} rows of {stride} in {}", data.len());
+        Halves { data, sizes: (rows, cols), stride }
+    }
+}
+
+impl Pairs for Halves<'_> {
+    fn sizes(self) -> (usize, usize) {
+        self.sizes
+    }
+
+    #[inline(always)]
+    unsafe fn pair(self, p: usize, at: usize) -> __m512i {
+        let even = self.data.as_ptr().wrapping_add(2 * p * self.stride + at / 2);
+        let odd = even.wrapping_add(self.stride);
+        fetch(even.wrapping_add(AHEAD * self.stride).cast());
+        fetch(odd.wrapping_add(AHEAD * self.stride).cast());
+        // SAFETY: callers ask for whole vectors of 16 columns that begin inside the row: those lie in it.
+        unsafe {
+            let low = _mm256_loadu_si256(even.cast());
+            let high = match 2 * p + 1 < self.sizes.0 {
+                true => _mm256_loadu_si256(odd.cast()),
+                false => _mm256_setzero_si256(),
+            };
+            zip(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high))
+        }
+    }
+}
+
+/// Rows that packing looks ahead: operands come from beyond the second-level cache, and a walk down the
+/// columns is not what the processor itself fetches ahead for.
+pub(super) const AHEAD: usize = 8;
+
+/// Asks for the cache line at `place`, which need not exist.
+#[inline(always)]
+pub(super) fn fetch(place: *const f32) {
+    // SAFETY: a hint touches no memory; x86-64 has SSE.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) }
+}
+
+/// Turns a block of 16 x 16 lanes: four times, blocks of 8, 4, 2 and 1 change places across the diagonal.
+///
+/// # Safety
+/// The CPU has AVX-512F.
+#[inline(always)]
+pub(super) unsafe fn transpose(block: &mut [__m512i; LANES]) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        for size in [8, 4, 2, 1] {
+            let bit = _mm512_set1_epi32(size as i32);
+            // Where the bit is set, the upper row takes from the lower one what stands `size` before it.
+            let set = _mm512_test_epi32_mask(lanes, bit);
+            let second = _mm512_set1_epi32(LANES as i32);
+            let upper = _mm512_mask_sub_epi32(lanes, set, _mm512_or_si512(lanes, second), bit);
+            let lower = _mm512_mask_add_epi32(_mm512_or_si512(lanes, second), !set, lanes, bit);
+            for i in 0..LANES {
+                if i & size == 0 {
+                    let (a, b) = (block[i], block[i + size]);
+                    block[i] = _mm512_permutex2var_epi32(a, upper, b);
+                    block[i + size] = _mm512_permutex2var_epi32(a, lower, b);
+                }
+            }
+        }
+    }
+}

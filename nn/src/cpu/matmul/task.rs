@@ -1,0 +1,219 @@
+//! One product as every kernel sees it, and how each arithmetic holds and multiplies its lanes.
+#![allow(unsafe_code)]
+
+use super::pack::{Left, Right};
+use super::pairs::LANES;
+use std::arch::x86_64::*;
+
+/// How the kernel holds and multiplies 16 lanes.
+///
+/// # Safety
+/// Of all its functions: the caller is compiled for, and runs on, a CPU with the features of this format;
+/// pointers lead to 16 lanes, those with a mask to the lanes of the mask.
+pub(super) trait Format {
+    type Lanes: Copy;
+    type Sums: Copy;
+    unsafe fn zero() -> Self::Sums;
+    unsafe fn load(b: *const u32) -> Self::Lanes;
+    unsafe fn spread(a: u32) -> Self::Lanes;
+    /// `sums + a * b`, lane by lane.
+    unsafe fn multiply(sums: Self::Sums, a: Self::Lanes, b: Self::Lanes) -> Self::Sums;
+    /// Writes `sums * scale`, and what lies at `base` unless that is null.
+    unsafe fn store(sums: Self::Sums, scale: f32, base: *const f32, mask: u16, out: *mut f32);
+}
+
+/// Single precision by AVX-512.
+pub(super) struct Single;
+/// bf16 by AVX-512.
+pub(super) struct Half;
+/// Single precision by AVX2.
+pub(super) struct Narrow;
+/// Single precision by loops that the compiler vectorises with what every x86-64 has.
+pub(super) struct Plain;
+
+/// What both formats of AVX-512 share.
+macro_rules! wide {
+    () => {
+        type Lanes = __m512i;
+        type Sums = __m512;
+
+        #[inline(always)]
+        unsafe fn zero() -> __m512 {
+            // SAFETY: AVX-512F, by the contract of the trait; so below.
+            unsafe { _mm512_setzero_ps() }
+        }
+
+        #[inline(always)]
+        unsafe fn load(b: *const u32) -> __m512i {
+            // SAFETY: as above.
+            unsafe { _mm512_loadu_si512(b.cast()) }
+        }
+
+        #[inline(always)]
+        unsafe fn spread(a: u32) -> __m512i {
+            // SAFETY: as above.
+            unsafe { _mm512_set1_epi32(a.cast_signed()) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(sums: __m512, scale: f32, base: *const f32, mask: u16, out: *mut f32) {
+            // SAFETY: as above.
+            unsafe {
+                let scale = _mm512_set1_ps(scale);
+                let value = if base.is_null() {
+                    _mm512_mul_ps(sums, scale)
+                } else {
+                    _mm512_fmadd_ps(sums, scale, _mm512_maskz_loadu_ps(mask, base))
+                };
+                _mm512_mask_storeu_ps(out, mask, value);
+            }
+        }
+    };
+}
+
+impl Format for Single {
+    wide!();
+
+    #[inline(always)]
+    unsafe fn multiply(sums: __m512, a: __m512i, b: __m512i) -> __m512 {
+        // SAFETY: AVX-512F, by the contract of the trait.
+        unsafe { _mm512_fmadd_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), sums) }
+    }
+}
+
+impl Format for Half {
+    wide!();
+
+    #[inline(always)]
+    unsafe fn multiply(sums: __m512, a: __m512i, b: __m512i) -> __m512 {
+        // SAFETY: AVX512_BF16, by the contract of the trait; all these types are 64 plain bytes.
+        unsafe {
+            let halves = |lanes| std::mem::transmute::<__m512i, __m512bh>(lanes);
+            _mm512_dpbf16_ps(sums, halves(a), halves(b))
+        }
+    }
+}
+
+impl Format for Narrow {
+    type Lanes = [__m256; 2];
+    type Sums = [__m256; 2];
+
+    #[inline(always)]
+    unsafe fn zero() -> [__m256; 2] {
+        // SAFETY: AVX, by the contract of the trait.
+        unsafe { [_mm256_setzero_ps(); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn load(b: *const u32) -> [__m256; 2] {
+        // SAFETY: as above; the pointer leads to 16 lanes.
+        unsafe { [_mm256_loadu_ps(b.cast()), _mm256_loadu_ps(b.add(LANES / 2).cast())] }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(a: u32) -> [__m256; 2] {
+        // SAFETY: as above.
+        unsafe { [_mm256_set1_ps(f32::from_bits(a)); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply(sums: [__m256; 2], a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: FMA, by the contract of the trait.
+        unsafe { [_mm256_fmadd_ps(a[0], b[0], sums[0]), _mm256_fmadd_ps(a[1], b[1], sums[1])] }
+    }
+
+    #[inline(always)]
+    unsafe fn store(sums: [__m256; 2], scale: f32, base: *const f32, mask: u16, out: *mut f32) {
+        // SAFETY: as above; AVX2 masks by the sign of each lane, here the mask's bit moved there.
+        unsafe {
+            let scale = _mm256_set1_ps(scale);
+            let places = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
+            for (i, sums) in sums.into_iter().enumerate() {
+                let (bits, at) = (i32::from(mask) >> (8 * i), 8 * i);
+                let mask = _mm256_sllv_epi32(_mm256_set1_epi32(bits), places);
+                let value = if base.is_null() {
+                    _mm256_mul_ps(sums, scale)
+                } else {
+                    let base = _mm256_maskload_ps(base.wrapping_add(at), mask);
+                    _mm256_fmadd_ps(sums, scale, base)
+                };
+                _mm256_maskstore_ps(out.wrapping_add(at), mask, value);
+            }
+        }
+    }
+}
+
+impl Format for Plain {
+    type Lanes = [f32; LANES];
+    type Sums = [f32; LANES];
+
+    #[inline(always)]
+    unsafe fn zero() -> [f32; LANES] {
+        [0.0; LANES]
+    }
+
+    #[inline(always)]
+    unsafe fn load(b: *const u32) -> [f32; LANES] {
+        // SAFETY: the pointer leads to 16 lanes, by the contract of the trait.
+        unsafe { b.cast::<[f32; LANES]>().read_unaligned() }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(a: u32) -> [f32; LANES] {
+        [f32::from_bits(a); LANES]
+    }
+
+    #[inline(always)]
+    unsafe fn multiply(mut sums: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        for i in 0..LANES {
+            sums[i] += a[i] * b[i];
+        }
+        sums
+    }
+
+    #[inline(always)]
+    unsafe fn store(sums: [f32; LANES], scale: f32, base: *const f32, mask: u16, out: *mut f32) {
+        for (i, sum) in sums.into_iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1) {
+            // SAFETY: the mask has this lane, by the contract of the trait.
+            unsafe {
+                let base = if base.is_null() { 0.0 } else { *base.add(i) };
+                *out.add(i) = base + scale * sum;
+            }
+        }
+    }
+}
+
+/// One product: the operands, the destination and what becomes of it.
+pub(super) struct Task<'a> {
+    pub left: Left<'a>,
+    pub right: Right<'a>,
+    pub out: *mut f32,
+    pub stride: usize,
+    pub scale: f32,
+    /// What is added to each row, and how far apart its rows are; null: nothing.
+    pub base: *const f32,
+    pub base_row: usize,
+}
+
+impl Task<'_> {
+    /// Writes the sums of a row's 16 columns, those of the mask, scaled and with what they are added to.
+    ///
+    /// # Safety
+    /// The task has that row and the mask's columns from `col` on; as [`Format`].
+    #[inline(always)]
+    pub(super) unsafe fn store<F: Format>(
+        &self,
+        sums: F::Sums,
+        (row, col): (usize, usize),
+        mask: u16,
+    ) {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let base = match self.base.is_null() {
+                true => self.base,
+                false => self.base.add(row * self.base_row + col),
+            };
+            F::store(sums, self.scale, base, mask, self.out.add(row * self.stride + col));
+        }
+    }
+}

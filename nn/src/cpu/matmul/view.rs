@@ -1,0 +1,66 @@
+//! What goes into a product and what becomes of it: views of slices that are checked when they are made.
+
+/// A read-only strided matrix.
+#[derive(Clone, Copy)]
+pub struct Mat<'a> {
+    pub(super) data: &'a [f32],
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) row_stride: usize,
+    pub(super) col_stride: usize,
+}
+
+impl<'a> Mat<'a> {
+    /// `rows x cols`, row after row, `stride` apart, beginning at `data[0]`.
+    ///
+    /// # Panics
+    /// If the matrix does not fit in `data`: a fault of the caller's shapes, never of user input.
+    #[must_use]
+    pub fn new(data: &'a [f32], rows: usize, cols: usize, stride: usize) -> Mat<'a> {
+        assert!(
+            fits(data.len(), rows, cols, stride),
+            "{rows}x{cols} (stride {stride}) in {}",
+            data.len()
+        );
+        Mat { data, rows, cols, row_stride: stride, col_stride: 1 }
+    }
+
+    /// The transposed view.
+    #[must_use]
+    pub fn t(self) -> Mat<'a> {
+        Mat {
+            rows: self.cols,
+            cols: self.rows,
+            row_stride: self.col_stride,
+            col_stride: self.row_stride,
+            ..self
+        }
+    }
+}
+
+/// `rows x cols` with `stride` between rows fits in `len` elements.
+pub(super) fn fits(len: usize, rows: usize, cols: usize, stride: usize) -> bool {
+    rows > 0 && cols > 0 && stride >= cols && (rows - 1) * stride + cols <= len
+}
+
+/// What a product is added to.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Into<'a> {
+    /// Nothing: the destination is overwritten.
+    Replace,
+    /// What the destination held.
+    Add,
+    /// This row, in every row of the destination, which is overwritten.
+    Bias(&'a [f32]),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "in 10")]
+    fn a_view_past_its_slice_is_refused() {
+        let _ = Mat::new(&[0.0; 10], 3, 4, 4);
+    }
+}

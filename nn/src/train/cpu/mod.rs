@@ -1,0 +1,155 @@
+//! One batch's gradient on the CPU: each thread takes its share of the examples, a few at a time.
+
+use crate::cpu::{Activations, HeadGradients, Heads, Scratch, Weights, backward, forward, ops};
+use crate::data::Example;
+use crate::device::guarded;
+use crate::encode::Item;
+use crate::net::Layout;
+use crate::precision::Arithmetic;
+use crate::train::loss::{Buckets, LossConfig, LossSums, Losses};
+use crate::train::step::{Step, StepError};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Positions a thread takes at a time: few enough for their activations to stay near the core.
+const GROUP: usize = 8;
+
+/// Floats of the gradient that a thread adds up at a time.
+const CHUNK: usize = 1 << 15;
+
+#[derive(Default)]
+struct Worker {
+    activations: Activations,
+    heads: HeadGradients,
+    scratch: Scratch,
+    /// Of this batch, if `took`.
+    grads: Vec<f32>,
+    /// Whether there was something to take of this batch.
+    took: bool,
+}
+
+/// Gradients by hand-written kernels.
+pub struct CpuStep {
+    layout: Layout,
+    loss: LossConfig,
+    buckets: Buckets,
+    /// Packed for the forward pass and for the gradient.
+    weights: [Weights; 2],
+    workers: Vec<Worker>,
+}
+
+impl CpuStep {
+    /// Computes on `threads` threads of the rayon pool, in `arithmetic`.
+    #[must_use]
+    pub fn new(
+        layout: Layout,
+        loss: LossConfig,
+        arithmetic: Arithmetic,
+        threads: usize,
+    ) -> CpuStep {
+        let buckets = Buckets::new(loss.bucket_deviation);
+        let workers = (0..threads.max(1)).map(|_| Worker::default()).collect();
+        let weights = Weights::both(&layout, &vec![0.0; layout.len], arithmetic);
+        CpuStep { layout, loss, buckets, weights, workers }
+    }
+}
+
+impl Step for CpuStep {
+    /// Threads take groups as they come, so one that shares its core with a stranger does not hold up
+    /// the rest; hence results repeat exactly with one thread, to rounding with more.
+    fn gradient(
+        &mut self,
+        params: &[f32],
+        batch: &[Example],
+        grads: &mut [f32],
+    ) -> Result<LossSums, StepError> {
+        if params.len() != self.layout.len || grads.len() != self.layout.len {
+            let expected = self.layout.len;
+            return Err(StepError(format!("{} parameters, expected {expected}", params.len())));
+        }
+        let CpuStep { layout, loss, buckets, weights, workers } = self;
+        let work = || {
+            let [forward, turned] = weights;
+            rayon::join(|| forward.refresh(params), || turned.refresh(params));
+            let task = &Task {
+                layout,
+                loss,
+                buckets,
+                weights: forward,
+                turned,
+                batch,
+                threads: workers.len(),
+                next: &AtomicUsize::new(0),
+            };
+            let parts: Vec<LossSums> =
+                workers.par_iter_mut().with_max_len(1).map(|worker| worker.run(task)).collect();
+            let places = grads.par_chunks_mut(CHUNK).enumerate();
+            places.for_each(|(i, grads)| {
+                grads.fill(0.0);
+                for worker in workers.iter().filter(|worker| worker.took) {
+                    ops::add_scaled(grads, 1.0, &worker.grads[i * CHUNK..][..grads.len()]);
+                }
+            });
+            let mut total = LossSums::default();
+            parts.iter().for_each(|part| total.add(part));
+            total
+        };
+        guarded(work).map_err(|error| StepError(format!("a thread broke down: {error}")))
+    }
+}
+
+/// One batch, shared by the workers.
+struct Task<'a> {
+    layout: &'a Layout,
+    loss: &'a LossConfig,
+    buckets: &'a Buckets,
+    weights: &'a Weights,
+    turned: &'a Weights,
+    batch: &'a [Example],
+    threads: usize,
+    /// The first example nobody has taken.
+    next: &'a AtomicUsize,
+}
+
+impl<'a> Task<'a> {
+    /// The next examples, for one thread alone: fewer towards the end, so that all threads end together.
+    fn take(&self) -> Option<&'a [Example]> {
+        let share = |first: usize| {
+            let rest = self.batch.len().saturating_sub(first);
+            first + (rest / (2 * self.threads)).clamp(1, GROUP).min(rest)
+        };
+        // Relaxed: the number alone is shared; the examples are read-only.
+        let order = Ordering::Relaxed;
+        let first = self.next.fetch_update(order, order, |first| Some(share(first))).ok()?;
+        self.batch.get(first..share(first)).filter(|group| !group.is_empty())
+    }
+}
+
+impl Worker {
+    fn run(&mut self, task: &Task<'_>) -> LossSums {
+        let (layout, batch) = (task.layout, task.batch);
+        let mut sums = LossSums::default();
+        self.took = false;
+        while let Some(group) = task.take() {
+            if !self.took {
+                self.took = true;
+                self.grads.clear();
+                self.grads.resize(layout.len, 0.0);
+            }
+            let items: Vec<Item<'_>> =
+                group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
+            forward(layout, task.weights, &items, Heads::All, true, &mut self.activations);
+            let (activations, heads) = (&self.activations, &mut self.heads);
+            let losses =
+                Losses { layout, config: task.loss, buckets: task.buckets, batch: batch.len() };
+            sums.add(&losses.of(group, activations, heads));
+            let scratch = &mut self.scratch;
+            backward(layout, task.turned, &items, activations, heads, scratch, &mut self.grads);
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;
