@@ -32,8 +32,8 @@
 //! - [`net`], then [`cpu`], then [`checkpoint`]; [`device`] beside them.
 //! - [`data`]: labelled games and the stream of examples; [`metrics`] compares answers with labels.
 //! - [`evaluator`]: what the engine asks. [`Evaluator`] is the entry point.
-//! - [`writer`] writes search trees, over boards that others evaluate.
 //! - [`assess`] measures an evaluator on examples; [`train`] makes one.
+//! - [`writer`] writes search trees, over boards that others evaluate.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -17,6 +17,7 @@ pub mod play_match;
 pub mod puzzles;
 pub mod think;
 pub mod train;
+pub mod train_writer;
 pub mod treebench;
 pub mod tune;
 pub mod uci;
@@ -53,6 +54,8 @@ enum Command {
     Data(data::Data),
     /// Train a network; run again with the same folder to go on
     Train(train::Train),
+    /// Teach the decoder that writes the trees of the internal search
+    TrainWriter(train_writer::TrainWriter),
     /// Print the table of UCI options as Markdown
     Options(options::Options),
     /// Count the leaf positions of the move tree, move by move
@@ -89,6 +92,7 @@ impl Cli {
             Command::Accuracy(accuracy) => accuracy.run(),
             Command::Data(data) => data.run(),
             Command::Train(train) => train.run(),
+            Command::TrainWriter(train) => train.run(),
             Command::Options(options) => options.run(),
             Command::Perft(perft) => perft.run(),
             Command::Doctor(doctor) => doctor.run(),

@@ -5,15 +5,19 @@ use super::words::read_position;
 use crate::internal::boards::{Boards, NodeValue};
 use crate::internal::check::check;
 use crate::internal::print::{Marks, print};
+use crate::internal::survey::Survey;
 use crate::internal::svg;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, think};
 use crate::measure::MeasureError;
 use crate::play::engine::Setup;
+use crate::play::network;
 use crate::play::settings::Settings;
+use crate::progress::progress;
 use clap::Args;
-use nn::writer::Shape;
+use nn::writer::{Decoder, DecoderWeights, Shape, Writer};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Arguments of `mavka think`.
 ///
@@ -22,7 +26,8 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 pub struct Think {
     /// The position, in quotes; `startpos` for the initial one
-    fen: String,
+    #[arg(required_unless_present = "measure")]
+    fen: Option<String>,
     /// Moves expanded at each inner node
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=5))]
     breadth: u8,
@@ -32,6 +37,18 @@ pub struct Think {
     /// Have the tree written by exact minimax over the network's answers
     #[arg(long)]
     by_hand: bool,
+    /// Words that do not fit the tree's shape cannot be written
+    #[arg(long)]
+    mask: bool,
+    /// Decoder file; the built-in decoder without it
+    #[arg(long, value_name = "FILE", conflicts_with = "by_hand")]
+    writer: Option<PathBuf>,
+    /// Count instead how well trees are written, over positions of the held-out games of these data files
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "fen")]
+    measure: Vec<PathBuf>,
+    /// Positions of each file and kind of chess
+    #[arg(long, default_value_t = 500, value_name = "N", requires = "measure")]
+    positions: usize,
     /// Put wrong boards, illegal moves and inconsistent decisions in brackets, and count them
     #[arg(long)]
     check: bool,
@@ -58,25 +75,32 @@ impl Think {
     }
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        let game = read_position(&self.fen, self.chess960)?;
-        if game.legal_actions().is_empty() {
-            return Err(format!("no move is left to think about in `{}`", game.fen()).into());
-        }
-        if !self.by_hand {
-            return Err("no decoder is bundled yet that writes a tree: add --by-hand".into());
-        }
         let network = Setup::default().networks.open_anywhere(self.weights.as_deref())?;
         let settings = Settings::default();
         let value = NodeValue {
             state_share: settings.state_value_share,
             action_value: settings.leaf_action_value,
         };
+        let shape = Shape { breadth: self.breadth, depth: self.depth };
+        let mut writer = self.writer()?;
+        let Some(fen) = &self.fen else {
+            let (files, positions) = (self.measure.clone(), self.positions);
+            let survey = Survey { files, positions, shape, mask: self.mask, value };
+            let bar = progress(2 * positions * self.measure.len());
+            let found = survey.run(&*network.evaluator, &mut *writer, &mut || bar.inc(1));
+            bar.finish_and_clear();
+            say(found?.to_string());
+            return Ok(());
+        };
+        let game = read_position(fen, self.chess960)?;
+        if game.legal_actions().is_empty() {
+            return Err(format!("no move is left to think about in `{}`", game.fen()).into());
+        }
         let blind = || format!("{} imagines no positions", network.name);
         let mut boards = Boards::new(&*network.evaluator, value).ok_or_else(blind)?;
         boards.set_root(&game, &[])?;
-        let shape = Shape { breadth: self.breadth, depth: self.depth };
-        let task = Task { shape, mask: false, stop: &|| false };
-        let thought = think(&mut boards, &mut Teacher::default(), &task)?;
+        let task = Task { shape, mask: self.mask, stop: &|| false };
+        let thought = think(&mut boards, &mut *writer, &task)?;
         let report = check(&thought, &game);
         let none = Marks::default();
         let marks = if self.check { &report.marks } else { &none };
@@ -92,6 +116,22 @@ impl Think {
             std::fs::write(path, drawn).map_err(MeasureError::of_file(path))?;
         }
         Ok(())
+    }
+}
+
+impl Think {
+    fn writer(&self) -> Result<Box<dyn Writer>, Failure> {
+        if self.by_hand {
+            return Ok(Box::new(Teacher::default()));
+        }
+        let weights = match &self.writer {
+            Some(path) => {
+                let read = DecoderWeights::load(path);
+                Arc::new(read.map_err(|why| format!("{}: {why}", path.display()))?)
+            }
+            None => network::writer().map_err(ToString::to_string)?,
+        };
+        Ok(Box::new(Decoder::new(weights)))
     }
 }
 
@@ -139,6 +179,16 @@ mod tests {
         let _ = std::fs::remove_file(&svg);
         assert!(text.contains("decisions           5 of 5 consistent"), "{text}");
         assert_eq!(drawn.matches("rx='3'").count(), 5);
+    }
+
+    #[test]
+    fn the_bundled_decoder_writes_whole_trees() {
+        let words = ["startpos", "--breadth", "3", "--depth", "1", "--mask", "--check"];
+        let text = shown(&words).unwrap();
+        assert!(text.contains("numbers of children 1 of 1 right"), "{text}");
+        assert!(text.contains("Playing "), "{text}");
+        let error = shown(&["startpos", "--writer", "no-such-file"]).unwrap_err();
+        assert!(error.contains("no-such-file"), "{error}");
     }
 
     #[test]

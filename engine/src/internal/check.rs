@@ -29,6 +29,12 @@ impl Right {
         self.right += u64::from(right);
         self.of += 1;
     }
+
+    /// Those of another count.
+    pub fn join(&mut self, other: Right) {
+        self.right += other.right;
+        self.of += other.of;
+    }
 }
 
 impl fmt::Display for Right {
@@ -42,6 +48,8 @@ impl fmt::Display for Right {
 pub struct Report {
     /// Boards below the root, by level from 1 on: pieces, rights and en passant are the true ones.
     pub states: [Right; 3],
+    /// Nodes with as many children as breadth and the true number of legal moves allow (paper 000, section 5.4).
+    pub widths: Right,
     /// Moves that lead to a child are legal in the true position.
     pub expanded: Right,
     /// Moves in lists are legal.
@@ -59,6 +67,7 @@ impl fmt::Display for Report {
         for (level, states) in (1..).zip(&self.states).filter(|(_, states)| states.of > 0) {
             writeln!(f, "states at level {level}   {states} right")?;
         }
+        writeln!(f, "numbers of children {} right", self.widths)?;
         writeln!(f, "moves expanded      {} legal", self.expanded)?;
         writeln!(f, "moves listed        {} legal", self.listed)?;
         writeln!(f, "ends of the game    {} right", self.ends)?;
@@ -87,6 +96,13 @@ pub fn check(thought: &Thought, game: &Game) -> Report {
             if !right {
                 report.marks.states.insert(node);
             }
+        }
+        let shape = thought.trace.shape();
+        if path.len() < usize::from(shape.depth) {
+            let own = |word: &&Word| word.kind == Kind::Child && word.parent == Some(node);
+            let children = thought.trace.words().iter().filter(own).count();
+            let due = truth.legal_moves().len().min(usize::from(shape.breadth));
+            report.widths.add(children == if true_end(&truth).is_some() { 0 } else { due });
         }
         for (action, _) in page.list() {
             let legal = is_legal(&truth, *action);

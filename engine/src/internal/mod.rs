@@ -6,14 +6,19 @@
 //! [`page`] is what is known of a node, [`boards`] has the network answer it, [`think`] is the loop between
 //! boards and writer. [`grammar`] knows the shape that a trace should have, [`teacher`] writes one by hand.
 //! [`print`](mod@print) and [`parse`] turn a thought into the paper's text and back, [`check`] compares it with the rules of
-//! chess, [`svg`] draws it.
+//! chess, [`svg`] draws it. [`lessons`] are the
+//! traces that teach a decoder, [`exam`] says how well it has learnt and
+//! [`survey`] how well it writes about positions of games.
 
 pub mod boards;
 pub mod check;
+pub mod exam;
 pub mod grammar;
+pub mod lessons;
 pub mod page;
 pub mod parse;
 pub mod print;
+pub mod survey;
 pub mod svg;
 pub mod teacher;
 pub mod think;

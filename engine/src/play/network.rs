@@ -5,13 +5,27 @@ use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
 use nn::evaluator::cpu::CpuEvaluator;
+use nn::writer::{DecoderWeights, WriterFileError};
 use nn::{EvalError, Evaluator};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The bundled network: recipe and results in `assets/networks.md`.
 static BUNDLED: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
+
+/// The bundled decoder of the internal search: `assets/internal.md`.
+static BUNDLED_WRITER: &[u8] = include_bytes!("../../../assets/writer.safetensors");
+
+/// The bundled decoder, read once.
+///
+/// # Errors
+/// It is damaged.
+pub fn writer() -> Result<Arc<DecoderWeights>, &'static WriterFileError> {
+    static WRITER: OnceLock<Result<Arc<DecoderWeights>, WriterFileError>> = OnceLock::new();
+    let read = || DecoderWeights::from_bytes(BUNDLED_WRITER).map(Arc::new);
+    WRITER.get_or_init(read).as_ref().map(Clone::clone)
+}
 
 /// A network ready to answer.
 #[derive(Clone)]

@@ -75,6 +75,10 @@ pub struct Settings {
     pub breadth: u8,
     /// Plies that an internal search looks ahead.
     pub depth: u8,
+    /// Words that do not fit a tree's shape cannot be written.
+    pub trace_mask: bool,
+    /// The tree is written by the teacher.
+    pub trace_by_hand: bool,
     /// What the search takes to follow a move.
     pub world_model: WorldModel,
     /// Positions in a minibatch; 0 = what the device prefers.
@@ -165,6 +169,9 @@ impl Default for Settings {
             search: Search::Mcts,
             breadth: 4,
             depth: 2,
+            trace_mask: true,
+            // Until the bundled decoder decides as well: assets/internal.md.
+            trace_by_hand: true,
             world_model: WorldModel::Rules,
             minibatch_size: 0,
             batch_ramp: search.ramp,

@@ -7,6 +7,7 @@
 //! fifty moves, is asked once, of the move to play.
 
 use super::limits::Limits;
+use super::network;
 use super::report::Reporter;
 use super::settings::Settings;
 use super::signal::Signal;
@@ -20,7 +21,7 @@ use crate::internal::think::{End, Task, Thought, think};
 use crate::uci::output::Output;
 use crate::world::rules::State;
 use mcts::{Line, Snapshot, Wdl};
-use nn::writer::{Shape, Writer};
+use nn::writer::{Decoder, Shape, Writer};
 use nn::{EvalError, Evaluator};
 use shakmaty::Position;
 use std::time::Duration;
@@ -69,14 +70,14 @@ impl Thinker<'_> {
         let mut boards = Boards::new(evaluator, value).ok_or_else(blind)?;
         let all = self.allowed.len() == self.game.legal_actions().len();
         boards.set_root(self.game, if all { &[] } else { self.allowed })?;
-        let mut writer = Teacher::default();
+        let mut writer = self.writer();
         let shapes = self.shapes();
         let mut found: Option<Decision> = None;
         for (index, shape) in shapes.iter().enumerate() {
             if found.is_some() && !self.affords(*shape, boards.asked()) {
                 break;
             }
-            let Some(decision) = self.think(&mut boards, &mut writer, *shape)? else { break };
+            let Some(decision) = self.think(&mut boards, &mut *writer, *shape)? else { break };
             if let Some(before) = &found
                 && index < shapes.len()
             {
@@ -95,6 +96,20 @@ impl Thinker<'_> {
         Ok(found)
     }
 
+    /// Who writes: the decoder, unless it is damaged or the options say otherwise.
+    fn writer(&self) -> Box<dyn Writer> {
+        if self.settings.trace_by_hand {
+            return Box::new(Teacher::default());
+        }
+        match network::writer() {
+            Ok(weights) => Box::new(Decoder::new(weights)),
+            Err(why) => {
+                self.output.note(format_args!("the built-in decoder cannot be used: {why}"));
+                Box::new(Teacher::default())
+            }
+        }
+    }
+
     /// One tree; None if it was stopped.
     fn think(
         &self,
@@ -102,7 +117,8 @@ impl Thinker<'_> {
         writer: &mut dyn Writer,
         shape: Shape,
     ) -> Result<Option<Decision>, EvalError> {
-        let task = Task { shape, mask: true, stop: &|| self.signal.is_over() };
+        let mask = self.settings.trace_mask;
+        let task = Task { shape, mask, stop: &|| self.signal.is_over() };
         let thought = think(boards, writer, &task)?;
         if thought.end == End::Stopped {
             return Ok(None);

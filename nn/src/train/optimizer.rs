@@ -3,7 +3,7 @@
 
 use super::muon::{Muon, MuonStep, Slices};
 use crate::cpu::ops;
-use crate::net::layout::Layout;
+use crate::net::layout::{Layout, Param};
 use crate::precision::Arithmetic;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSlice;
@@ -84,7 +84,14 @@ impl Optimizer {
     /// The optimiser before its first step.
     #[must_use]
     pub fn new(layout: &Layout, config: OptimizerConfig) -> Optimizer {
-        let rules = layout.params.iter().map(|param| {
+        Optimizer::of(&layout.params, config)
+    }
+
+    /// The same for any parameters that tile a flat vector. Weights whose name begins with `block` are a trunk's.
+    #[must_use]
+    pub fn of(params: &[Param], config: OptimizerConfig) -> Optimizer {
+        let len = params.last().map_or(0, |param| param.range.end);
+        let rules = params.iter().map(|param| {
             let matrix = param.name.ends_with(".weight");
             let muon = matrix && param.name.starts_with("block") && config.muon_momentum > 0.0;
             let rule = match param.shape[..] {
@@ -105,8 +112,8 @@ impl Optimizer {
             rules: rules.collect(),
             config,
             arithmetic: Arithmetic::best(),
-            first: vec![0.0; layout.len],
-            second: vec![0.0; layout.len],
+            first: vec![0.0; len],
+            second: vec![0.0; len],
         }
     }
 

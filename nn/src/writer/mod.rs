@@ -5,10 +5,21 @@
 //! over boards answer), the others are written one by one: which node is evaluated, expanded and decided next,
 //! what is backed up, what is played. A [`Writer`] writes them. This room knows neither boards nor what a good
 //! trace is; whoever asks the writer does.
+//!
+//! The network's own writer is the [`Decoder`], a small causal transformer computed by hand; [`train`] teaches it
+//! through burn.
 
+mod batch;
+pub mod decoder;
+pub mod file;
+mod layout;
 pub mod trace;
+pub mod train;
+mod twin;
 pub mod word;
 
+pub use decoder::{Decoder, DecoderWeights};
+pub use file::WriterFileError;
 pub use trace::{Fault, Trace};
 pub use word::{Kind, Shape, Step, Word};
 
@@ -32,3 +43,6 @@ pub trait Writer {
     /// The writer does not compute.
     fn next(&mut self, trace: &Trace, allowed: Option<&Allowed>) -> Result<Step, EvalError>;
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,6 +90,16 @@ impl Trace {
         self.names
     }
 
+    /// The same trace after its first `length` words; the prompt and the root's evaluation always stay.
+    #[must_use]
+    pub fn cut(&self, length: usize) -> Trace {
+        let words = self.words[..length.clamp(2, self.words.len())].to_vec();
+        let names = 1 + words.iter().filter(|word| word.kind == Kind::Child).count();
+        let mut evals = self.evals[..names].to_vec();
+        evals.iter_mut().for_each(|eval| *eval = eval.filter(|place| *place < words.len()));
+        Trace { words, names, evals }
+    }
+
     /// The node whose board is to be given next: the last word evaluates it.
     #[must_use]
     pub fn asks_for(&self) -> Option<u8> {

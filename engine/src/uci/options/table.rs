@@ -105,7 +105,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "Search",
         kind: combo!(search: Search),
         effect: Effect::NewTree,
-        help: "How the move is chosen: tree search, one head of the network without search, tree search with random games in place of the network, or `internal`: a tree over positions imagined by the network, for now decided by exact minimax in place of a network that writes it.",
+        help: "How the move is chosen: tree search, one head of the network without search, tree search with random games in place of the network, or `internal`: a tree written word by word over positions that the network imagines.",
     },
     Entry {
         name: "Breadth",
@@ -225,6 +225,18 @@ pub static EVERYDAY: &[Entry] = &[
 
 /// Constants of the search that nobody needs to play: understood always, told on request.
 pub static HIDDEN: &[Entry] = &[
+    Entry {
+        name: "TraceMask",
+        kind: check!(trace_mask),
+        effect: Effect::None,
+        help: "Words that do not fit the shape of an internal search cannot be written.",
+    },
+    Entry {
+        name: "TraceByHand",
+        kind: check!(trace_by_hand),
+        effect: Effect::None,
+        help: "Exact minimax over the network's answers writes the internal search; off, the decoder does.",
+    },
     Entry {
         name: "CPuctBase",
         kind: real!(c_base, 1.0 to 1e9),

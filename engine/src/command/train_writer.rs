@@ -1,0 +1,115 @@
+//! `mavka train-writer`: teaches the decoder that writes the trees of the internal search.
+
+use super::output::{Failure, Sink};
+use crate::internal::exam::exam;
+use crate::internal::lessons::{group, shape};
+use crate::progress::progress;
+use crate::random::SplitMix64;
+use clap::Args;
+use nn::train::Schedule;
+use nn::writer::train::{Lessons, WriterSums};
+use nn::writer::{DecoderWeights, Trace};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Teach the decoder of the internal search, by traces over made-up lists: no data is needed.
+#[derive(Args, Debug)]
+pub struct TrainWriter {
+    /// The decoder's file: written every few minutes and at the end
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Begin with this decoder
+    #[arg(long, value_name = "FILE")]
+    init: Option<PathBuf>,
+    /// Traces of the whole training
+    #[arg(long, default_value_t = 60_000, value_name = "N")]
+    traces: u64,
+    /// Learning rate of the plateau
+    #[arg(long, default_value_t = 2e-3)]
+    rate: f32,
+    /// Words of one step of the optimiser, about
+    #[arg(long, default_value_t = 4096, value_name = "N")]
+    words: usize,
+    /// Begin with the shapes of this share of the training
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    progress: f64,
+    /// Seed of weights and traces
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write the losses into this CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+/// Between two files.
+const EVERY: Duration = Duration::from_secs(120);
+/// Steps between two rows of the CSV.
+const ROW: u64 = 25;
+
+impl TrainWriter {
+    /// Teaches and says how well it went.
+    ///
+    /// # Errors
+    /// A file cannot be used, or the loss is no number any more.
+    pub fn run(self) -> Result<(), Failure> {
+        let weights = match &self.init {
+            Some(path) => {
+                DecoderWeights::load(path).map_err(|why| format!("{}: {why}", path.display()))?
+            }
+            None => DecoderWeights::untrained(self.seed),
+        };
+        let schedule = Schedule {
+            rate: self.rate,
+            warmup: self.traces / 50,
+            examples: self.traces,
+            ..Schedule::default()
+        };
+        let mut lessons = Lessons::new(weights, schedule, self.seed);
+        let mut random = SplitMix64::new(self.seed);
+        let bar = progress(usize::try_from(self.traces).unwrap_or(usize::MAX));
+        let mut csv = "traces,kind,source,bucket\n".to_owned();
+        let (mut saved, mut recent, mut steps) = (Instant::now(), WriterSums::default(), 0);
+        while lessons.seen() < self.traces {
+            let sums = lessons.step(&self.groups(lessons.progress(), &mut random))?;
+            recent.add(&sums);
+            steps += 1;
+            if steps % ROW == 0 {
+                let [kind, source, bucket] = recent.means();
+                bar.set_message(format!("kind {kind:.4} source {source:.4} bucket {bucket:.4}"));
+                let _ = writeln!(csv, "{},{kind:.6},{source:.6},{bucket:.6}", lessons.seen());
+                recent = WriterSums::default();
+            }
+            bar.set_position(lessons.seen());
+            if saved.elapsed() >= EVERY {
+                self.save(&lessons, &csv)?;
+                saved = Instant::now();
+            }
+        }
+        bar.finish_and_clear();
+        self.save(&lessons, &csv)?;
+        let mut out = Sink::default();
+        out.say(exam(lessons.weights(), 400, self.seed ^ 0xE8A)?);
+        out.end()
+    }
+
+    /// The traces of one step: two groups, so that a step is never of one shape alone.
+    fn groups(&self, done: f64, random: &mut SplitMix64) -> Vec<Vec<Trace>> {
+        let done = done.max(self.progress);
+        let mut of = || {
+            let shape = shape(done, random);
+            group(shape, self.words / 2, random)
+        };
+        vec![of(), of()]
+    }
+
+    fn save(&self, lessons: &Lessons, csv: &str) -> Result<(), Failure> {
+        let named =
+            |why: &dyn std::fmt::Display, path: &PathBuf| format!("{}: {why}", path.display());
+        lessons.weights().save(&self.out).map_err(|why| named(&why, &self.out))?;
+        if let Some(path) = &self.csv {
+            std::fs::write(path, csv).map_err(|why| named(&why, path))?;
+        }
+        Ok(())
+    }
+}

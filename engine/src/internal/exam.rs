@@ -1,0 +1,85 @@
+//! How well a decoder writes, unmasked: traces over made-up lists, held against the teacher's.
+
+use super::grammar::Grammar;
+use super::lessons::lesson;
+use super::teacher;
+use crate::random::SplitMix64;
+use nn::EvalError;
+use nn::writer::{Decoder, DecoderWeights, Shape, Trace, Writer};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Traces of one shape.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    traces: u64,
+    /// Every word of the right kind and from the right source, but for what is selected.
+    shaped: u64,
+    /// Every word as the teacher's.
+    exact: u64,
+    words: u64,
+    wrong: u64,
+}
+
+/// Has `weights` write the words of `traces` lessons of each shape, each word after the teacher's own words before it,
+/// and answers a table.
+///
+/// # Errors
+/// The decoder does not compute.
+pub fn exam(weights: &DecoderWeights, traces: u64, seed: u64) -> Result<String, EvalError> {
+    let weights = Arc::new(weights.clone());
+    let mut out = "shape      whole shape right   whole trace right   words wrong\n".to_owned();
+    for (breadth, depth) in [(4, 0), (2, 1), (4, 1), (5, 1), (3, 2), (4, 2), (5, 2), (3, 3), (4, 3)]
+    {
+        let shape = Shape { breadth, depth };
+        // Large trees take long, and each holds many words.
+        let count = (traces * 40 / shape.nodes() as u64).clamp(10.min(traces), traces);
+        let mut tally = Tally::default();
+        let mut random = SplitMix64::new(seed ^ u64::from(breadth * 8 + depth));
+        for _ in 0..count {
+            examine(&lesson(shape, &mut random), &weights, &mut tally)?;
+        }
+        let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
+        let _ = writeln!(
+            out,
+            "({breadth},{depth})      {:6.2} % of {:<6} {:6.2} %           {} of {}",
+            share(tally.shaped, tally.traces),
+            tally.traces,
+            share(tally.exact, tally.traces),
+            tally.wrong,
+            tally.words
+        );
+    }
+    Ok(out)
+}
+
+/// Compares word for word.
+fn examine(
+    lesson: &Trace,
+    weights: &Arc<DecoderWeights>,
+    tally: &mut Tally,
+) -> Result<(), EvalError> {
+    let mut decoder = Decoder::new(weights.clone());
+    let mut grammar = Grammar::new(lesson.shape());
+    let (mut shaped, mut exact) = (true, true);
+    for end in 2..lesson.words().len() {
+        let trace = lesson.cut(end);
+        if trace.asks_for().is_some() || !lesson.words()[end].kind.is_written() {
+            continue;
+        }
+        if grammar.follow(&trace).is_err() {
+            break;
+        }
+        let step = decoder.next(&trace, None)?;
+        let Some(allowed) = grammar.allowed() else { break };
+        let right = teacher::step(&grammar, &trace) == Some(step);
+        shaped &= allowed.kind == step.kind && allowed.sources.contains(&step.source);
+        exact &= right;
+        tally.words += 1;
+        tally.wrong += u64::from(!right);
+    }
+    tally.traces += 1;
+    tally.shaped += u64::from(shaped);
+    tally.exact += u64::from(exact);
+    Ok(())
+}

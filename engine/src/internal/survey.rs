@@ -1,0 +1,165 @@
+//! How well trees are written over positions of held-out games: shape, boards, decisions, by category.
+
+use super::boards::{Boards, NodeValue};
+use super::check::{Right, check};
+use super::think::{End, Task, think};
+use crate::chess::game::Game;
+use crate::measure::MeasureError;
+use nn::Evaluator;
+use nn::data::MixConfig;
+use nn::data::validation::HeldOut;
+use nn::writer::{Shape, Writer};
+use shakmaty::{CastlingMode, Chess, Position, Rank, Role};
+use std::fmt;
+use std::path::PathBuf;
+
+/// What to measure.
+pub struct Survey {
+    /// Data files; their held-out games are asked about.
+    pub files: Vec<PathBuf>,
+    /// Positions of each file and kind of chess.
+    pub positions: usize,
+    /// Of the trees.
+    pub shape: Shape,
+    /// Words that do not fit the shape cannot be written.
+    pub mask: bool,
+    /// What a node is worth.
+    pub value: NodeValue,
+}
+
+/// Whether the last position of a game is of a kind.
+type Category = fn(&Game) -> bool;
+
+/// Kinds of position. One may be of several.
+const CATEGORIES: [(&str, Category); 7] = [
+    ("all", |_| true),
+    ("Chess960", |game| game.mode() == CastlingMode::Chess960),
+    ("in check", |game| game.position().is_check()),
+    ("at most 4 moves", |game| game.legal_actions().len() <= 4),
+    ("at most 10 men", |game| game.position().board().occupied().count() <= 10),
+    ("a pawn before promotion", |game| near_promotion(game.position())),
+    ("a mate in one", |game| mates(game.position())),
+];
+
+fn near_promotion(position: &Chess) -> bool {
+    let seventh = position.turn().relative_rank(Rank::Seventh);
+    !(position.our(Role::Pawn) & shakmaty::Bitboard::from_rank(seventh)).is_empty()
+}
+
+fn mates(position: &Chess) -> bool {
+    position.legal_moves().iter().any(|m| {
+        let mut next = position.clone();
+        next.play_unchecked(*m);
+        next.is_checkmate()
+    })
+}
+
+/// Counts of one category.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    shapes: Right,
+    consistent: Right,
+    decisions: Right,
+    states: [Right; 3],
+    expanded: Right,
+}
+
+/// The table.
+pub struct Found {
+    rows: Vec<(&'static str, Row)>,
+    /// The first faults, in words.
+    faults: Vec<String>,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = |right: Right| match right.of {
+            0 => "–".to_owned(),
+            of => format!("{:.2} %", 100.0 * right.right as f64 / of as f64),
+        };
+        writeln!(
+            f,
+            "{:<24}{:>9}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}",
+            "positions",
+            "",
+            "shape",
+            "decisions",
+            "traces",
+            "states 1",
+            "states 2",
+            "states 3",
+            "legal"
+        )?;
+        for (name, row) in &self.rows {
+            write!(f, "{name:<24}{:>9}", row.shapes.of)?;
+            let [one, two, three] = row.states;
+            for right in [row.shapes, row.decisions, row.consistent, one, two, three, row.expanded]
+            {
+                write!(f, "{:>12}", share(right))?;
+            }
+            writeln!(f)?;
+        }
+        self.faults.iter().try_for_each(|fault| writeln!(f, "{fault}"))
+    }
+}
+
+/// Faults told.
+const TOLD: usize = 5;
+
+impl Survey {
+    /// Writes a tree for each position; `listen` hears of each.
+    ///
+    /// # Errors
+    /// A file cannot be used, or the network fails.
+    pub fn run(
+        &self,
+        evaluator: &dyn Evaluator,
+        writer: &mut dyn Writer,
+        listen: &mut dyn FnMut(),
+    ) -> Result<Found, MeasureError> {
+        let blind = || MeasureError::Refused("this network imagines no positions".to_owned());
+        let mut boards = Boards::new(evaluator, self.value).ok_or_else(blind)?;
+        let mut found = Found {
+            rows: CATEGORIES.map(|(name, _)| (name, Row::default())).to_vec(),
+            faults: Vec::new(),
+        };
+        for game in self.games()? {
+            boards.set_root(&game, &[])?;
+            let task = Task { shape: self.shape, mask: self.mask, stop: &|| false };
+            let thought = think(&mut boards, writer, &task)?;
+            if let End::Broken(why) = &thought.end
+                && found.faults.len() < TOLD
+            {
+                found.faults.push(format!("{}: {why}", game.fen()));
+            }
+            let report = check(&thought, &game);
+            for ((_, row), (_, belongs)) in found.rows.iter_mut().zip(CATEGORIES) {
+                if !belongs(&game) {
+                    continue;
+                }
+                let whole = thought.end == End::Played;
+                row.shapes.add(whole && report.widths.right == report.widths.of);
+                row.consistent.add(whole && report.decisions.right == report.decisions.of);
+                row.decisions.join(report.decisions);
+                row.expanded.join(report.expanded);
+                row.states.iter_mut().zip(report.states).for_each(|(sum, one)| sum.join(one));
+            }
+            listen();
+        }
+        Ok(found)
+    }
+
+    /// Positions of held-out games that are not over, each the first of a stretch of three plies.
+    fn games(&self) -> Result<Vec<Game>, MeasureError> {
+        let mut games = Vec::new();
+        for path in &self.files {
+            let held = HeldOut::read(path, &MixConfig::new(Vec::new()))?;
+            let open = held.stretches(self.positions, 3)?.into_iter().map(|stretch| {
+                let mode = CastlingMode::from_chess960(stretch.chess960);
+                Game::new(stretch.start, mode)
+            });
+            games.extend(open.filter(|game| !game.legal_actions().is_empty()));
+        }
+        Ok(games)
+    }
+}

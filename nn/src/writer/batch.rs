@@ -1,0 +1,106 @@
+//! Traces as a decoder is taught them: inputs and targets of a few, padded to the longest.
+
+use super::Trace;
+use super::layout::{ROWS, number, rows, seen_until};
+use super::word::{BUCKETS, Kind, NAMES};
+use crate::rng::Rng;
+
+/// Added to a score that must not count.
+const NEVER: f32 = -1e9;
+
+/// `n` traces of at most `l` words. All vectors are row-major.
+pub(super) struct Batch {
+    pub n: usize,
+    pub l: usize,
+    /// `[n, l, ROWS]`.
+    pub rows: Vec<f32>,
+    /// `[n, l, NAMES]`: one-hot names of nodes and of their parents.
+    pub own: Vec<f32>,
+    pub parent: Vec<f32>,
+    /// `[n, l (query), l (key)]`: 0 where the key is seen, else a large negative number.
+    pub mask: Vec<f32>,
+    /// `[n, l]`.
+    pub numbers: Vec<f32>,
+    /// `[n, l, Kind::WRITTEN]`, `[n, l, l]`, `[n, l, 64]`: what comes next, one-hot; zero where it is given, or
+    /// has no bucket.
+    pub kinds: Vec<f32>,
+    pub sources: Vec<f32>,
+    pub buckets: Vec<f32>,
+    /// Words to write, and those of them with a bucket.
+    pub written: usize,
+    pub valued: usize,
+}
+
+impl Batch {
+    /// Names are dealt anew in each trace: what they are called must not matter.
+    pub fn new(traces: &[Trace], rng: &mut Rng) -> Batch {
+        Batch::named(traces, || deal(rng))
+    }
+
+    /// The same with names as `deal` gives them to each trace.
+    pub fn named(traces: &[Trace], mut deal: impl FnMut() -> Vec<usize>) -> Batch {
+        let n = traces.len();
+        let l = traces.iter().map(|trace| trace.words().len()).max().unwrap_or(0);
+        let mut batch = Batch {
+            n,
+            l,
+            rows: vec![0.0; n * l * ROWS],
+            own: vec![0.0; n * l * NAMES],
+            parent: vec![0.0; n * l * NAMES],
+            mask: vec![NEVER; n * l * l],
+            numbers: vec![0.0; n * l],
+            kinds: vec![0.0; n * l * Kind::WRITTEN],
+            sources: vec![0.0; n * l * l],
+            buckets: vec![0.0; n * l * usize::from(BUCKETS)],
+            written: 0,
+            valued: 0,
+        };
+        for (p, trace) in traces.iter().enumerate() {
+            batch.add(p, trace, &deal());
+        }
+        batch
+    }
+
+    fn add(&mut self, p: usize, trace: &Trace, names: &[usize]) {
+        let (l, words) = (self.l, trace.words());
+        let until = seen_until(words);
+        for (i, word) in words.iter().enumerate() {
+            let at = p * l + i;
+            rows(word, trace.shape(), |row, factor| self.rows[at * ROWS + row] = factor);
+            for (name, place) in [(word.node, &mut self.own), (word.parent, &mut self.parent)] {
+                if let Some(name) = name.and_then(|name| names.get(usize::from(name))) {
+                    place[at * NAMES + name] = 1.0;
+                }
+            }
+            for j in (0..=i).filter(|j| i < until[*j]) {
+                self.mask[at * l + j] = 0.0;
+            }
+            self.numbers[at] = number(word);
+            let Some(next) = words.get(i + 1).filter(|next| next.kind.is_written()) else {
+                continue;
+            };
+            self.kinds[at * Kind::WRITTEN + next.kind.index()] = 1.0;
+            self.written += 1;
+            if let Some(source) = next.source {
+                self.sources[at * l + source] = 1.0;
+            }
+            if let Some(bucket) = next.bucket.filter(|_| next.kind.has_bucket()) {
+                self.buckets[at * usize::from(BUCKETS) + usize::from(bucket)] = 1.0;
+                self.valued += 1;
+            }
+        }
+        for i in words.len()..l {
+            // A row that sees nothing would be no distribution.
+            self.mask[(p * l + i) * l + i] = 0.0;
+        }
+    }
+}
+
+/// All names in random order.
+fn deal(rng: &mut Rng) -> Vec<usize> {
+    let mut names: Vec<usize> = (0..NAMES).collect();
+    for end in (1..NAMES).rev() {
+        names.swap(end, rng.below(end + 1));
+    }
+    names
+}

@@ -1,0 +1,251 @@
+//! The decoder by hand: reads a trace's words as they come and writes the next. A small causal transformer; what
+//! it has read stays in its memory, so that a word costs one pass over the weights.
+//!
+//! [`super::twin`] computes the same with burn, for training; a test holds the two together.
+
+use super::layout::{HEADS, Layout, POINTER, ROWS, WIDTH, number, rows, seen_until};
+use super::word::{BUCKETS, Kind, NAMES, Step, Word};
+use super::{Allowed, Trace, Writer};
+use crate::cpu::ops::{add_scaled, dot, layer_norm};
+use crate::evaluator::EvalError;
+use crate::net::layout::{Linear, Norm};
+use crate::numeric::{argmax, softmax};
+use std::sync::Arc;
+
+/// Of one head.
+const DIM: usize = WIDTH / HEADS;
+
+/// The decoder's parameters.
+#[derive(Clone, Debug)]
+pub struct DecoderWeights {
+    pub(super) layout: Layout,
+    pub(super) values: Vec<f32>,
+    /// `[NAMES, WIDTH]`: every name, as that of a word's node and as that of its parent.
+    own: Vec<f32>,
+    parent: Vec<f32>,
+}
+
+impl DecoderWeights {
+    /// None if `values` are not as many as the layout has.
+    #[must_use]
+    pub fn new(values: Vec<f32>) -> Option<DecoderWeights> {
+        let layout = Layout::new();
+        (values.len() == layout.len).then(|| DecoderWeights::with_layout(layout, values))
+    }
+
+    fn with_layout(layout: Layout, values: Vec<f32>) -> DecoderWeights {
+        let named = |map: &std::ops::Range<usize>| {
+            let mut out = vec![0.0; NAMES * WIDTH];
+            let names = values[layout.names.clone()].chunks_exact(layout.names.len() / NAMES);
+            for (name, out) in names.zip(out.chunks_exact_mut(WIDTH)) {
+                for (x, row) in name.iter().zip(values[map.clone()].chunks_exact(WIDTH)) {
+                    add_scaled(out, *x, row);
+                }
+            }
+            out
+        };
+        let (own, parent) = (named(&layout.own), named(&layout.parent));
+        DecoderWeights { layout, values, own, parent }
+    }
+
+    /// Untrained ones, for tests and the start of a training.
+    #[must_use]
+    pub fn untrained(seed: u64) -> DecoderWeights {
+        let layout = Layout::new();
+        let values = layout.init(seed);
+        DecoderWeights::with_layout(layout, values)
+    }
+
+    /// The flat vector.
+    #[must_use]
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// `x * weight + bias` for each row of `x`.
+    fn linear(&self, map: &Linear, x: &[f32]) -> Vec<f32> {
+        let (weight, bias) = (&self.values[map.weight.clone()], &self.values[map.bias.clone()]);
+        let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
+        let mut out = bias.repeat(x.len() / inputs);
+        // Each row of the weights is read once for all words.
+        for (i, row) in weight.chunks_exact(outputs).enumerate() {
+            for (out, x) in out.chunks_exact_mut(outputs).zip(x.chunks_exact(inputs)) {
+                add_scaled(out, x[i], row);
+            }
+        }
+        out
+    }
+
+    fn norm(&self, norm: &Norm, x: &[f32]) -> Vec<f32> {
+        let (mut unit, mut out) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        let mut scale = vec![0.0; x.len() / WIDTH];
+        let (gamma, beta) = (&self.values[norm.gamma.clone()], &self.values[norm.beta.clone()]);
+        layer_norm(x, gamma, beta, &mut unit, &mut scale, &mut out);
+        out
+    }
+}
+
+/// What one block remembers of each word.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    /// `[words, WIDTH]`.
+    keys: Vec<f32>,
+    values: Vec<f32>,
+}
+
+/// A decoder and the trace it has read.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    weights: Arc<DecoderWeights>,
+    read: Vec<Word>,
+    memory: Vec<Memory>,
+    /// `[words, POINTER]`: how each word answers to being pointed at.
+    pointed: Vec<f32>,
+    /// `[WIDTH]`: what is to be written after the last word.
+    last: Vec<f32>,
+}
+
+impl Decoder {
+    /// Before any trace.
+    #[must_use]
+    pub fn new(weights: Arc<DecoderWeights>) -> Decoder {
+        let memory = vec![Memory::default(); weights.layout.blocks.len()];
+        Decoder { weights, read: Vec::new(), memory, pointed: Vec::new(), last: Vec::new() }
+    }
+
+    fn forget(&mut self) {
+        self.read.clear();
+        self.pointed.clear();
+        self.memory.iter_mut().for_each(|memory| *memory = Memory::default());
+    }
+
+    /// Reads the words of `trace` not read yet.
+    fn read(&mut self, trace: &Trace) {
+        let words = trace.words();
+        if !words.starts_with(&self.read) {
+            self.forget();
+        }
+        let first = self.read.len();
+        if first == words.len() {
+            return;
+        }
+        let w = self.weights.clone();
+        let until = seen_until(words);
+        let mut x = embed(&w, trace, first);
+        for (block, memory) in w.layout.blocks.iter().zip(&mut self.memory) {
+            let qkv = w.linear(&block.qkv, &w.norm(&block.norm1, &x));
+            for row in qkv.chunks_exact(3 * WIDTH) {
+                memory.keys.extend_from_slice(&row[WIDTH..2 * WIDTH]);
+                memory.values.extend_from_slice(&row[2 * WIDTH..]);
+            }
+            let mut attended = Vec::with_capacity(x.len());
+            for (place, row) in (first..).zip(qkv.chunks_exact(3 * WIDTH)) {
+                let seen: Vec<usize> = (0..=place).filter(|at| place < until[*at]).collect();
+                attended.extend(attend(&row[..WIDTH], memory, &seen));
+            }
+            add_scaled(&mut x, 1.0, &w.linear(&block.out, &attended));
+            let mut hidden = w.linear(&block.up, &w.norm(&block.norm2, &x));
+            hidden.iter_mut().for_each(|x| *x = x.max(0.0) * x.max(0.0));
+            add_scaled(&mut x, 1.0, &w.linear(&block.down, &hidden));
+        }
+        let x = w.norm(&w.layout.norm, &x);
+        self.pointed.extend(w.linear(&w.layout.key, &x));
+        self.last = x[x.len() - WIDTH..].to_vec();
+        self.read = words.to_vec();
+    }
+
+    /// Logits of the word after the last one of `trace`: its kind, its source among all words (minus infinity
+    /// where a word is not seen any more), its bucket.
+    #[must_use]
+    pub fn logits(&mut self, trace: &Trace) -> Logits {
+        self.read(trace);
+        let (w, last) = (&self.weights, &self.last);
+        let query = w.linear(&w.layout.query, last);
+        let gain = w.linear(&w.layout.gain, last).first().copied().unwrap_or(0.0);
+        let scale = (POINTER as f32).sqrt().recip();
+        let until = seen_until(&self.read);
+        let words = self.read.iter().zip(self.pointed.chunks_exact(POINTER));
+        let source = words
+            .zip(until)
+            .map(|((word, key), until)| match self.read.len() <= until {
+                true => dot(&query, key) * scale + gain * number(word),
+                false => f32::NEG_INFINITY,
+            })
+            .collect();
+        Logits {
+            kind: w.linear(&w.layout.kind, last),
+            source,
+            bucket: w.linear(&w.layout.bucket, last),
+        }
+    }
+}
+
+/// What the next word may be.
+#[derive(Clone, Debug)]
+pub struct Logits {
+    /// `[Kind::WRITTEN]`.
+    pub kind: Vec<f32>,
+    /// `[words]`.
+    pub source: Vec<f32>,
+    /// `[64]`.
+    pub bucket: Vec<f32>,
+}
+
+impl Writer for Decoder {
+    fn next(&mut self, trace: &Trace, allowed: Option<&Allowed>) -> Result<Step, EvalError> {
+        let logits = self.logits(trace);
+        let usable = |row: &[f32]| row.iter().all(|x| !x.is_nan() && *x < f32::INFINITY);
+        if ![&logits.kind, &logits.source, &logits.bucket].into_iter().all(|row| usable(row)) {
+            return Err(EvalError::NotANumber("writer"));
+        }
+        let kind = match allowed {
+            Some(allowed) => allowed.kind,
+            None => Kind::ALL[argmax(&logits.kind).unwrap_or(0)],
+        };
+        let source = match allowed {
+            Some(allowed) => {
+                let of = |at: &usize| logits.source.get(*at).copied().unwrap_or(f32::NEG_INFINITY);
+                let scores: Vec<f32> = allowed.sources.iter().map(of).collect();
+                argmax(&scores).and_then(|at| allowed.sources.get(at)).copied()
+            }
+            None => argmax(&logits.source),
+        };
+        let bucket = if kind.has_bucket() { argmax(&logits.bucket).unwrap_or(0) } else { 0 };
+        let bucket = u8::try_from(bucket).unwrap_or(BUCKETS - 1);
+        Ok(Step { kind, source: source.unwrap_or(0), bucket })
+    }
+}
+
+/// The vectors of the words from `first` on, `[words, WIDTH]`.
+fn embed(w: &DecoderWeights, trace: &Trace, first: usize) -> Vec<f32> {
+    let table = &w.values[w.layout.facts.start..w.layout.moves.end];
+    debug_assert_eq!(table.len(), ROWS * WIDTH);
+    let mut out = vec![0.0; (trace.words().len() - first) * WIDTH];
+    for (word, out) in trace.words()[first..].iter().zip(out.chunks_exact_mut(WIDTH)) {
+        rows(word, trace.shape(), |row, factor| {
+            add_scaled(out, factor, &table[row * WIDTH..][..WIDTH]);
+        });
+        for (name, names) in [(word.node, &w.own), (word.parent, &w.parent)] {
+            if let Some(row) = name.and_then(|name| names.chunks_exact(WIDTH).nth(name.into())) {
+                add_scaled(out, 1.0, row);
+            }
+        }
+    }
+    out
+}
+
+/// One word's attention over the words at `seen`, `[WIDTH]`.
+fn attend(query: &[f32], memory: &Memory, seen: &[usize]) -> Vec<f32> {
+    let mut out = vec![0.0; WIDTH];
+    let scale = (DIM as f32).sqrt().recip();
+    for (head, out) in out.chunks_exact_mut(DIM).enumerate() {
+        let part = |at: usize| at * WIDTH + head * DIM..at * WIDTH + (head + 1) * DIM;
+        let query = &query[head * DIM..][..DIM];
+        let scores: Vec<f32> =
+            seen.iter().map(|at| scale * dot(query, &memory.keys[part(*at)])).collect();
+        for (at, weight) in seen.iter().zip(softmax(&scores)) {
+            add_scaled(out, weight, &memory.values[part(*at)]);
+        }
+    }
+    out
+}

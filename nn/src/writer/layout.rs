@@ -1,0 +1,241 @@
+//! Sizes and parameters of the decoder, in one flat vector; and which rows of the embedding make up a word.
+
+use super::word::{BUCKETS, ITEMS, Kind, NAMES, Shape, Word};
+use crate::net::layout::{Init, Linear, Norm, Param};
+use crate::rng::Rng;
+use std::ops::Range;
+
+/// Of every word's vector.
+pub const WIDTH: usize = 128;
+/// Attention heads.
+pub const HEADS: usize = 4;
+/// Blocks.
+pub const LAYERS: usize = 3;
+/// Channels of the feed-forward part.
+pub const FFN: usize = 256;
+/// Of a node's name, before it is mapped to the width.
+pub const NAME: usize = 32;
+/// Of the vectors by which a word points at its source.
+pub const POINTER: usize = 64;
+/// Rows of the embedding: those of facts, then those of moves.
+pub const ROWS: usize = FACTS + MOVES;
+
+const LEVEL: usize = Kind::ALL.len();
+const SLOT: usize = LEVEL + Shape::MOST_DEPTH as usize + 2;
+const BUCKET: usize = SLOT + ITEMS + 1;
+const RAMP: usize = BUCKET + BUCKETS as usize;
+const BREADTH: usize = RAMP + 1;
+const DEPTH: usize = BREADTH + Shape::MOST_BREADTH as usize + 1;
+const FACTS: usize = DEPTH + Shape::MOST_DEPTH as usize + 1;
+const MOVES: usize = 64 + 64 + 5;
+
+/// The rows of the embedding that make up `word` of a trace of `shape`, each with its factor. Names come on top.
+pub(super) fn rows(word: &Word, shape: Shape, mut each: impl FnMut(usize, f32)) {
+    each(word.kind.index(), 1.0);
+    each(LEVEL + usize::from(word.level.min(Shape::MOST_DEPTH + 1)), 1.0);
+    each(SLOT + word.slot.map_or(ITEMS, |slot| usize::from(slot).min(ITEMS - 1)), 1.0);
+    each(BREADTH + usize::from(shape.breadth.min(Shape::MOST_BREADTH)), 1.0);
+    each(DEPTH + usize::from(shape.depth.min(Shape::MOST_DEPTH)), 1.0);
+    if let Some(bucket) = word.bucket {
+        let bucket = bucket.min(BUCKETS - 1);
+        each(BUCKET + usize::from(bucket), 1.0);
+        each(RAMP, f32::from(bucket) / f32::from(BUCKETS / 2) - 1.0);
+    }
+    if let Some(action) = word.action {
+        each(FACTS + usize::from(action.from & 63), 1.0);
+        each(FACTS + 64 + usize::from(action.to & 63), 1.0);
+        each(FACTS + 128 + usize::from(action.promotion.min(4)), 1.0);
+    }
+}
+
+/// The number by which a pointer can compare words: the bucket of a score. Other words have none.
+pub(super) fn number(word: &Word) -> f32 {
+    let bucket = word.bucket.filter(|_| word.kind == Kind::Score);
+    bucket.map_or(0.0, f32::from)
+}
+
+/// Until which place each of `words` is seen by the words after it: a list until the next evaluation, the scores of
+/// a decision until its selection, everything else for ever. Kinds alone decide.
+pub(super) fn seen_until(words: &[Word]) -> Vec<usize> {
+    let mut until = vec![usize::MAX; words.len()];
+    let (mut items, mut scores) = (Vec::new(), Vec::new());
+    for (place, word) in words.iter().enumerate() {
+        match word.kind {
+            Kind::Item => items.push(place),
+            Kind::Score => scores.push(place),
+            Kind::Eval => items.drain(..).for_each(|item| until[item] = place),
+            Kind::Select => scores.drain(..).for_each(|score| until[score] = place),
+            _ => {}
+        }
+    }
+    until
+}
+
+/// Places of one block's parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub norm1: Norm,
+    /// `[WIDTH, 3 * WIDTH]`: queries of all heads, then keys, then values.
+    pub qkv: Linear,
+    /// `[WIDTH, WIDTH]`.
+    pub out: Linear,
+    pub norm2: Norm,
+    /// `[WIDTH, FFN]`.
+    pub up: Linear,
+    /// `[FFN, WIDTH]`.
+    pub down: Linear,
+}
+
+/// Places of all parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// In the order of the flat vector.
+    pub params: Vec<Param>,
+    /// `[FACTS, WIDTH]`.
+    pub facts: Range<usize>,
+    /// `[MOVES, WIDTH]`, behind the facts: together `[ROWS, WIDTH]`.
+    pub moves: Range<usize>,
+    /// `[NAMES, NAME]`.
+    pub names: Range<usize>,
+    /// `[NAME, WIDTH]`: a name as that of the word's node.
+    pub own: Range<usize>,
+    /// `[NAME, WIDTH]`: a name as that of its parent.
+    pub parent: Range<usize>,
+    pub blocks: Vec<Block>,
+    pub norm: Norm,
+    /// `[WIDTH, Kind::WRITTEN]`.
+    pub kind: Linear,
+    /// `[WIDTH, 64]`.
+    pub bucket: Linear,
+    /// `[WIDTH, POINTER]`: of the word that points.
+    pub query: Linear,
+    /// `[WIDTH, POINTER]`: of a word pointed at.
+    pub key: Linear,
+    /// `[WIDTH, 1]`: times the number of a word pointed at.
+    pub gain: Linear,
+    /// Length of the flat vector.
+    pub len: usize,
+}
+
+struct Builder {
+    params: Vec<Param>,
+    len: usize,
+}
+
+impl Builder {
+    fn param(&mut self, name: &str, shape: &[usize], init: Init) -> Range<usize> {
+        let range = self.len..self.len + shape.iter().product::<usize>();
+        self.len = range.end;
+        let (name, shape) = (name.to_owned(), shape.to_vec());
+        self.params.push(Param { name, shape, range: range.clone(), init });
+        range
+    }
+
+    fn linear(&mut self, name: &str, inputs: usize, outputs: usize, size: f32) -> Linear {
+        let init = Init::Normal(size / (inputs as f32).sqrt());
+        Linear {
+            weight: self.param(&format!("{name}.weight"), &[inputs, outputs], init),
+            bias: self.param(&format!("{name}.bias"), &[outputs], Init::Zero),
+        }
+    }
+
+    fn norm(&mut self, name: &str) -> Norm {
+        Norm {
+            gamma: self.param(&format!("{name}.gamma"), &[WIDTH], Init::One),
+            beta: self.param(&format!("{name}.beta"), &[WIDTH], Init::Zero),
+        }
+    }
+}
+
+impl Layout {
+    pub fn new() -> Layout {
+        let mut b = Builder { params: Vec::new(), len: 0 };
+        let map = Init::Normal(1.0 / (NAME as f32).sqrt());
+        Layout {
+            facts: b.param("embed.facts", &[FACTS, WIDTH], Init::Normal(0.5)),
+            // Minimax has no use for them: small, so that they are no noise at first.
+            moves: b.param("embed.moves", &[MOVES, WIDTH], Init::Normal(0.02)),
+            names: b.param("embed.names", &[NAMES, NAME], Init::Normal(1.0)),
+            own: b.param("embed.own", &[NAME, WIDTH], map),
+            parent: b.param("embed.parent", &[NAME, WIDTH], map),
+            blocks: (0..LAYERS)
+                .map(|i| Block {
+                    norm1: b.norm(&format!("block{i}.norm1")),
+                    qkv: b.linear(&format!("block{i}.qkv"), WIDTH, 3 * WIDTH, 1.0),
+                    out: b.linear(&format!("block{i}.out"), WIDTH, WIDTH, 0.5),
+                    norm2: b.norm(&format!("block{i}.norm2")),
+                    up: b.linear(&format!("block{i}.up"), WIDTH, FFN, 1.0),
+                    down: b.linear(&format!("block{i}.down"), FFN, WIDTH, 0.5),
+                })
+                .collect(),
+            norm: b.norm("norm"),
+            kind: b.linear("kind", WIDTH, Kind::WRITTEN, 0.5),
+            bucket: b.linear("bucket", WIDTH, usize::from(BUCKETS), 0.5),
+            query: b.linear("query", WIDTH, POINTER, 1.0),
+            key: b.linear("key", WIDTH, POINTER, 1.0),
+            gain: b.linear("gain", WIDTH, 1, 0.1),
+            len: b.len,
+            params: b.params,
+        }
+    }
+
+    /// Initial values.
+    pub fn init(&self, seed: u64) -> Vec<f32> {
+        let mut rng = Rng::new(seed);
+        // Twelve uniform numbers have variance 1 and are nearly normal.
+        let mut normal = || (0..12).map(|_| rng.unit()).sum::<f64>() as f32 - 6.0;
+        let mut values = vec![0.0; self.len];
+        for param in &self.params {
+            values[param.range.clone()].iter_mut().for_each(|value| {
+                *value = match param.init {
+                    Init::Zero => 0.0,
+                    Init::One => 1.0,
+                    Init::Constant(constant) => constant,
+                    Init::Normal(deviation) => deviation * normal(),
+                };
+            });
+        }
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::MoveCode;
+
+    #[test]
+    fn rows_of_different_facts_are_different() {
+        let action = Some(MoveCode { from: 63, to: 63, promotion: 4 });
+        let word = Word {
+            kind: Kind::Over,
+            source: None,
+            node: Some(1),
+            parent: Some(0),
+            level: 4,
+            slot: None,
+            action,
+            bucket: Some(63),
+            shape: None,
+        };
+        let mut found = Vec::new();
+        rows(&word, Shape { breadth: 5, depth: 3 }, |row, _| found.push(row));
+        let mut sorted = found.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), found.len());
+        assert_eq!(sorted.last(), Some(&(ROWS - 1)));
+        // Each is the last row of its kind: the next one is the first of the next.
+        for next in [LEVEL, SLOT, BUCKET, RAMP, FACTS, FACTS + 64, FACTS + 128] {
+            assert!(found.contains(&(next - 1)), "{next}");
+        }
+    }
+
+    #[test]
+    fn a_decoder_is_small() {
+        let layout = Layout::new();
+        assert_eq!(layout.params.last().map(|param| param.range.end), Some(layout.len));
+        assert!(layout.len < 550_000, "{}", layout.len);
+        assert_eq!(layout.init(1), layout.init(1));
+    }
+}

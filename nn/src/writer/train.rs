@@ -1,0 +1,114 @@
+//! Teaches a decoder: batches of traces, one optimiser step each, on the burn twin.
+
+use super::Trace;
+use super::batch::Batch;
+use super::decoder::DecoderWeights;
+use super::twin::Twin;
+pub use super::twin::WriterSums;
+use crate::device::guarded;
+use crate::rng::Rng;
+use crate::train::{Optimizer, OptimizerConfig, Schedule, StepError};
+use burn::tensor::Device;
+
+/// A decoder on its way.
+pub struct Lessons {
+    /// As they are now.
+    weights: DecoderWeights,
+    optimizer: Optimizer,
+    schedule: Schedule,
+    device: Device,
+    rng: Rng,
+    /// Traces seen.
+    seen: u64,
+    steps: u64,
+}
+
+impl Lessons {
+    /// Goes on with `weights`, by `schedule`, which counts traces.
+    #[must_use]
+    pub fn new(weights: DecoderWeights, schedule: Schedule, seed: u64) -> Lessons {
+        let optimizer = Optimizer::of(
+            &weights.layout.params,
+            OptimizerConfig { weight_decay: 0.01, ..OptimizerConfig::default() },
+        );
+        let device = Device::flex().autodiff();
+        Lessons { weights, optimizer, schedule, device, rng: Rng::new(seed), seen: 0, steps: 0 }
+    }
+
+    /// As they are now.
+    #[must_use]
+    pub fn weights(&self) -> &DecoderWeights {
+        &self.weights
+    }
+
+    /// Traces seen.
+    #[must_use]
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Share of the schedule that is done.
+    #[must_use]
+    pub fn progress(&self) -> f64 {
+        self.seen as f64 / self.schedule.examples.max(1) as f64
+    }
+
+    /// One step of the optimiser over groups of traces; those of a group are padded to one length.
+    ///
+    /// # Errors
+    /// The device failed, or the loss is no number; the weights stay what they were.
+    pub fn step(&mut self, groups: &[Vec<Trace>]) -> Result<WriterSums, StepError> {
+        let batches: Vec<Batch> =
+            groups.iter().map(|group| Batch::new(group, &mut self.rng)).collect();
+        let sum = |of: fn(&Batch) -> usize| batches.iter().map(of).sum::<usize>();
+        let counts = (sum(|batch| batch.written), sum(|batch| batch.valued));
+        let mut grads = vec![0.0; self.weights.layout.len];
+        let (weights, device) = (&self.weights, &self.device);
+        let work = || {
+            let twin = Twin::new(&weights.layout, weights.values(), device);
+            let mut total = WriterSums::default();
+            for batch in &batches {
+                let sums = twin.gradient(batch, counts, &mut grads)?;
+                total.add(&sums);
+            }
+            Ok::<WriterSums, String>(total)
+        };
+        // Inside the pool, or every operation would hand its work over and sleep.
+        let mut done = Ok(Ok(WriterSums::default()));
+        rayon::scope(|_| done = guarded(work));
+        let sums = done.map_err(|error| StepError(error.0))?.map_err(StepError)?;
+        if !sums.losses.iter().all(|loss| loss.is_finite()) {
+            return Err(StepError("the loss is no number".to_owned()));
+        }
+        let traces: usize = groups.iter().map(Vec::len).sum();
+        self.seen += traces as u64;
+        self.steps += 1;
+        let mut values = self.weights.values().to_vec();
+        let rate = self.schedule.rate(self.seen);
+        self.optimizer.step(&mut values, &grads, rate, self.steps);
+        if let Some(weights) = DecoderWeights::new(values) {
+            self.weights = weights;
+        }
+        Ok(sums)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::sample;
+    use super::*;
+
+    #[test]
+    fn the_loss_falls_on_one_trace() {
+        let schedule = Schedule { rate: 2e-3, warmup: 0, examples: 1_000, ..Schedule::default() };
+        let mut lessons = Lessons::new(DecoderWeights::untrained(1), schedule, 1);
+        let group = vec![vec![sample(1), sample(2)]];
+        let mean = |sums: WriterSums| sums.means().iter().sum::<f64>();
+        let first = mean(lessons.step(&group).unwrap());
+        for _ in 0..25 {
+            lessons.step(&group).unwrap();
+        }
+        let last = mean(lessons.step(&group).unwrap());
+        assert!(last < 0.5 * first, "{first} {last}");
+    }
+}
