@@ -1,7 +1,8 @@
 //! `mavka train`: trains a network on labelled positions, and goes on where an earlier call stopped.
 
-use super::output::Failure;
+use super::output::{Failure, Sink};
 use crate::measure::loss_curve;
+use crate::measure::training::TrainingTimes;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn::checkpoint::Network;
@@ -59,6 +60,15 @@ pub struct Train {
     /// `cpu` trains on hand-written kernels, `cuda` through burn on a GPU.
     #[arg(long, default_value = "cpu")]
     device: Backend,
+    /// Train on the CPU for a few seconds, keep nothing and tell where the time went.
+    #[arg(long)]
+    stages: bool,
+    /// Seconds of that.
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Draw it into this SVG, too.
+    #[arg(long, value_name = "FILE", requires = "stages")]
+    plot: Option<PathBuf>,
 }
 
 /// Shows a bar on stderr and watches the clock.
@@ -124,6 +134,14 @@ fn work(args: &Train) -> Result<(), Failure> {
     config.seed = args.seed.unwrap_or(config.seed);
     config.init = args.init.clone().or(config.init);
     config.network.check()?;
+    if let Some(threads) = args.threads {
+        // Fails if somebody has used the pool already: then it is as wide as the machine.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
+        pool.build_global().unwrap_or_else(|error| log::warn!("--threads {threads}: {error}"));
+    }
+    if args.stages {
+        return stages(args, &config);
+    }
     let session = Session {
         folder: args.folder.clone(),
         checkpoint_every: Duration::from_secs_f64(60.0 * args.checkpoint_minutes.max(0.1)),
@@ -132,11 +150,6 @@ fn work(args: &Train) -> Result<(), Failure> {
     let bar = ProgressBar::new(config.schedule.examples).with_style(style);
     let deadline =
         args.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
-    if let Some(threads) = args.threads {
-        // Fails if somebody has used the pool already: then it is as wide as the machine.
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
-        pool.build_global().unwrap_or_else(|error| log::warn!("--threads {threads}: {error}"));
-    }
     let mut step = step(args, &config);
     let mut bar = Bar { bar, deadline, folder: args.folder.clone() };
     let network = nn::train::run(&config, &session, step.as_mut(), &mut bar)?;
@@ -148,17 +161,31 @@ fn work(args: &Train) -> Result<(), Failure> {
     Ok(())
 }
 
+fn threads(args: &Train) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    args.threads.unwrap_or_else(cores).max(1)
+}
+
+fn stages(args: &Train, config: &RunConfig) -> Result<(), Failure> {
+    if args.device != Backend::Cpu {
+        return Err("stages are those of the hand-written kernels: --device cpu".into());
+    }
+    let (time, threads) = (Duration::from_secs_f64(args.seconds.clamp(0.1, 600.0)), threads(args));
+    let budget = nn::train::measure(config, args.arithmetic, threads, time)?;
+    let times = TrainingTimes::new(&budget, threads);
+    let mut out = Sink::default();
+    times.lines().into_iter().for_each(|line| out.say(line));
+    if let Some(path) = &args.plot {
+        times.draw(path)?;
+    }
+    out.end()
+}
+
 /// The device's way to a gradient.
 fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
     let (layout, loss) = (Layout::new(&config.network), config.loss.clone());
     if args.device == Backend::Cpu {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        return Box::new(CpuStep::new(
-            layout,
-            loss,
-            args.arithmetic,
-            args.threads.unwrap_or(cores),
-        ));
+        return Box::new(CpuStep::new(layout, loss, args.arithmetic, threads(args)));
     }
     let (device, note) = pick(args.device);
     if let Some(note) = note {

@@ -2,6 +2,7 @@
 //! stream of training data. Each file returns or prints figures; none of them plays for a GUI.
 
 pub mod accuracy;
+mod bars;
 pub mod bench;
 pub(crate) mod chart;
 pub mod data;
@@ -14,6 +15,7 @@ pub mod perft;
 pub mod puzzles;
 mod stages;
 mod timing;
+pub mod training;
 pub mod treebench;
 pub mod tune;
 

@@ -2,6 +2,7 @@
 //! is its operations at this machine's peak or its bytes at the speed of the second-level cache, whichever
 //! is more. Peaks are measured in the same run on the same threads.
 
+use super::bars::Bars;
 use super::error::MeasureError;
 use super::timing::{product_of_512, rate};
 use nn::checkpoint::Network;
@@ -11,7 +12,6 @@ use nn::evaluator::cpu::CpuEvaluator;
 use nn::net::{Layout, TOKENS};
 use nn::precision::Arithmetic;
 use nn::{EvalError, Query};
-use plotters::prelude::*;
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
@@ -197,65 +197,12 @@ impl Budget {
     /// # Errors
     /// The file cannot be written.
     pub(super) fn draw(&self, title: &str, path: &Path) -> Result<(), MeasureError> {
-        self.picture(title, path)
-            .map_err(|error| MeasureError::Refused(format!("{}: {error}", path.display())))
-    }
-
-    fn picture(
-        &self,
-        title: &str,
-        path: &Path,
-    ) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
-        let count = self.shares.len();
-        let most = self.shares.iter().map(|share| 1e6 * share.took).fold(1.0, f64::max);
-        let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
-        area.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&area)
-            .caption(title, ("sans-serif", 20))
-            .margin(15)
-            .x_label_area_size(40)
-            .y_label_area_size(100)
-            .build_cartesian_2d(0.0..most * 1.05, (0..count).into_segmented())?;
-        let name = |place: &SegmentValue<usize>| match place {
-            SegmentValue::CenterOf(i) if *i < count => {
-                self.shares[count - 1 - i].stage.name().to_owned()
-            }
-            _ => String::new(),
+        let bar = |share: &Share| (share.stage.name().to_owned(), [share.took, share.least]);
+        let bars = Bars {
+            title: title.to_owned(),
+            labels: ["taken", "least possible"],
+            rows: self.shares.iter().map(bar).collect(),
         };
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .light_line_style(TRANSPARENT)
-            .x_desc("microseconds a position")
-            .y_labels(count)
-            .y_label_formatter(&name)
-            .draw()?;
-        let bars = |of: fn(&Share) -> f64, (top, bottom): (u32, u32), number: usize| {
-            let style = Palette99::pick(number).filled();
-            self.shares.iter().rev().enumerate().map(move |(i, share)| {
-                let ends =
-                    [(0.0, SegmentValue::Exact(i)), (1e6 * of(share), SegmentValue::Exact(i + 1))];
-                let mut bar = Rectangle::new(ends, style);
-                bar.set_margin(top, bottom, 0, 0);
-                bar
-            })
-        };
-        for (label, number, of, margins) in [
-            ("taken", 0, (|share| share.took) as fn(&Share) -> f64, (3, 17)),
-            ("least possible", 1, |share| share.least, (17, 3)),
-        ] {
-            let style = Palette99::pick(number).filled();
-            chart
-                .draw_series(bars(of, margins, number))?
-                .label(label)
-                .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 14, y + 4)], style));
-        }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
-            .background_style(WHITE.mix(0.8))
-            .border_style(BLACK)
-            .draw()?;
-        area.present()
+        Ok(bars.draw(path)?)
     }
 }

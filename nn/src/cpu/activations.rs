@@ -182,6 +182,8 @@ pub struct Scratch {
     pub(super) dwide: Operand,
     /// A few rows on their way into an operand or out of one.
     pub(super) few: [Vec<f32>; 2],
+    /// Where the time goes; off unless somebody starts it.
+    pub stages: Stages,
 }
 
 pub(super) fn zeroed(buffer: &mut Vec<f32>, len: usize) {

@@ -7,6 +7,8 @@ use super::layers::{
 };
 use super::matmul::{Into, Mat, matmul, multiply_turned};
 use super::relations::Relations;
+use super::rows::{self, Normed};
+use super::stages::Stage;
 use super::weights::Weights;
 use super::{dynamic_bias, multihead, ops};
 use crate::encode::Item;
@@ -28,22 +30,27 @@ pub fn backward(
 ) {
     let (n, width) = (items.len(), layout.config.width);
     let rows = n * TOKENS;
+    s.stages.begin(Stage::Heads);
     zeroed(&mut s.dtokens, rows * activations.columns);
     zeroed(&mut s.dboard, n * layout.config.value_hidden);
     move_heads(layout, (w, grads), items, activations, heads, s);
     board_heads(layout, (w, grads), n, activations, heads, s);
     token_heads(layout, (w.arithmetic(), grads), n, activations, heads, s);
 
+    s.stages.begin(Stage::Tokens);
     size(&mut s.dnormed, rows * width);
     take_gradient((w, grads), &layout.heads, &s.dtokens, &mut s.dout);
     let operands = (&activations.normed, &s.dout);
     project_backward((w, grads), &layout.heads, operands, (&mut s.dnormed, Into::Replace));
+    s.stages.begin(Stage::Norm);
     zeroed(&mut s.dx, rows * width);
     norm((w, grads), &layout.norm, (&activations.unit, &activations.scale), s);
     for (places, layer) in layout.blocks.iter().zip(&activations.layers).rev() {
         block(layout, (w, grads), places, &activations.relations, layer, s);
     }
+    s.stages.begin(Stage::Embedding);
     embed(layout, items, &s.dx, grads);
+    s.stages.begin(Stage::Outside);
 }
 
 /// Gradient through a normalisation: from `s.dnormed`, added to `s.dx`.
@@ -53,18 +60,10 @@ fn norm(
     (unit, scale): (&[f32], &[f32]),
     s: &mut Scratch,
 ) {
+    let normed = Normed { gamma: &w[places.gamma.clone()], unit, scale };
     zeroed(&mut s.dgamma, places.gamma.len());
     zeroed(&mut s.dbeta, places.beta.len());
-    let gamma = &w[places.gamma.clone()];
-    ops::layer_norm_backward(
-        &s.dnormed,
-        gamma,
-        unit,
-        scale,
-        &mut s.dx,
-        &mut s.dgamma,
-        &mut s.dbeta,
-    );
+    rows::layer_norm_backward(&s.dnormed, normed, &mut s.dx, &mut s.dgamma, &mut s.dbeta);
     ops::add_rows(&s.dgamma, &mut grads[places.gamma.clone()]);
     ops::add_rows(&s.dbeta, &mut grads[places.beta.clone()]);
 }
@@ -78,36 +77,47 @@ fn block(
     s: &mut Scratch,
 ) {
     let (width, ffn) = (layout.config.width, places.up.bias.len());
+    s.stages.begin(Stage::Down);
     take_gradient((w, grads), &places.down, &s.dx, &mut s.dout);
     s.dwide.shape(w.arithmetic(), s.dout.rows(), ffn);
     let [dwide, squared] = &mut s.few;
     size(dwide, TOKENS * ffn);
     size(squared, TOKENS * ffn);
     for first in (0..s.dout.rows()).step_by(TOKENS) {
+        s.stages.begin(Stage::Down);
         let dout = (&s.dout, first..first + TOKENS);
         w.product_of_rows(dwide, ffn, Into::Replace, dout, &places.down.weight);
+        s.stages.begin(Stage::Activation);
         layer.squared.get(first, squared);
         ops::square_positive_backward(dwide, squared);
         put_gradient(grads, &places.up, dwide, (&mut s.dwide, first));
     }
+    s.stages.begin(Stage::Down);
     multiply_turned(&mut grads[places.down.weight.clone()], &layer.squared, &s.dout);
+    s.stages.begin(Stage::Up);
     let operands = (&layer.normed2, &s.dwide);
     project_backward((w, grads), &places.up, operands, (&mut s.dnormed, Into::Replace));
+    s.stages.begin(Stage::Norm);
     norm((w, grads), &places.norm2, (&layer.unit2, &layer.scale2), s);
 
+    s.stages.begin(Stage::Output);
     take_gradient((w, grads), &places.out, &s.dx, &mut s.dout);
     size(&mut s.dmixed, s.dout.rows() * width);
     let operands = (&layer.mixed, &s.dout);
     project_backward((w, grads), &places.out, operands, (&mut s.dmixed, Into::Replace));
+    s.stages.begin(Stage::Attention);
     multihead::backward(layout, (w, grads), places, layer, s);
+    s.stages.begin(Stage::Qkv);
     let operands = (&layer.normed1, &s.dout);
     project_backward((w, grads), &places.qkv, operands, (&mut s.dnormed, Into::Replace));
+    s.stages.begin(Stage::Bias);
     if let Some(bias) = &places.dynamic_bias {
         dynamic_bias::backward(layout, (w, grads), bias, layer, s);
     }
     if let Some(table) = &places.relations {
         relations.backward(&s.dscores, &mut grads[table.clone()]);
     }
+    s.stages.begin(Stage::Norm);
     norm((w, grads), &places.norm1, (&layer.unit1, &layer.scale1), s);
 }
 

@@ -16,7 +16,6 @@ use super::weights::Weights;
 use crate::encode::Item;
 use crate::net::layout::{Layout, RESULTS, TERMINALS};
 use crate::net::{BUCKETS, TOKENS};
-use crate::precision::Arithmetic;
 use std::ops::Range;
 
 /// Runs the network on `items`. `keep_layers` keeps every layer's buffers for the gradient, which weights of 8
@@ -110,6 +109,7 @@ fn block(
         stages.begin(Stage::Bias);
         dynamic_bias::forward(layout, w, bias, rows / TOKENS, layer);
     }
+    stages.begin(Stage::Bias);
     relate(w, places, relations, layer);
     stages.begin(Stage::Attention);
     let mut few = std::mem::take(&mut layer.few);
@@ -117,7 +117,7 @@ fn block(
     size(&mut layer.attention, rows * layout.config.heads * TOKENS);
     layer.mixed.shape(w.arithmetic(), rows, width);
     for p in 0..rows / TOKENS {
-        if keep || w.arithmetic() != Arithmetic::Single {
+        if keep {
             weigh(layout, w, places, layer, (p, &mut few));
         } else {
             attend(layout, w, places, layer, (p, &mut few));

@@ -11,6 +11,7 @@ use super::weights::Weights;
 use super::{ops, rows};
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout};
+use crate::precision::Arithmetic;
 
 const SQUARE: usize = TOKENS * TOKENS;
 
@@ -53,14 +54,15 @@ pub(super) fn weigh(
     for h in 0..heads {
         let part = |i| Mat::new(&qkv[head_start(layout, h, i)..], TOKENS, dim, stride);
         let scores = &mut layer.attention[(p * heads + h) * SQUARE..][..SQUARE];
-        matmul(w.arithmetic(), scores, TOKENS, into, scale, part(0), part(1).t());
+        matmul(w.attention(), scores, TOKENS, into, scale, part(0), part(1).t());
         rows::attention_softmax(scores, &bias[h * SQUARE..][..SQUARE]);
         let weights = Mat::new(scores, TOKENS, TOKENS, TOKENS);
-        matmul(w.arithmetic(), &mut mixed[h * dim..], width, Into::Replace, 1.0, weights, part(2));
+        matmul(w.attention(), &mut mixed[h * dim..], width, Into::Replace, 1.0, weights, part(2));
     }
 }
 
-/// The same for play, which does not look at the weights again: a head in one pass where there is a kernel.
+/// The same for play, which does not look at the weights again: a head in one pass where there is a kernel and
+/// single precision is the fastest.
 pub(super) fn attend(
     layout: &Layout,
     w: &Weights,
@@ -70,7 +72,7 @@ pub(super) fn attend(
 ) {
     let (width, heads) = (layout.config.width, layout.config.heads);
     #[cfg(target_arch = "x86_64")]
-    if attention::takes(width / heads) {
+    if w.attention() == Arithmetic::Single && attention::takes(width / heads) {
         let (bias, dim, stride) = (&w[places.attention_bias.clone()], width / heads, 3 * width);
         let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
         for h in 0..heads {

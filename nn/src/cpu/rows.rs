@@ -87,6 +87,106 @@ unsafe fn norm_rows(
     }
 }
 
+/// Rows that [`norm_rows_backward`] takes at a time.
+#[cfg(target_arch = "x86_64")]
+const AT_ONCE: usize = 4;
+
+/// What the gradient of a normalisation reads.
+#[derive(Clone, Copy)]
+pub struct Normed<'a> {
+    /// `[width]`.
+    pub gamma: &'a [f32],
+    /// `[rows, width]`: the rows with mean 0 and variance 1.
+    pub unit: &'a [f32],
+    /// `[rows]`: one over each row's deviation.
+    pub scale: &'a [f32],
+}
+
+/// [`ops::layer_norm_backward`].
+///
+/// # Panics
+/// If the slices are not as long as `dout` asks: a fault of the caller.
+pub fn layer_norm_backward(
+    dout: &[f32],
+    normed: Normed<'_>,
+    dx: &mut [f32],
+    dgamma: &mut [f32],
+    dbeta: &mut [f32],
+) {
+    let Normed { gamma, unit, scale } = normed;
+    #[cfg(target_arch = "x86_64")]
+    if gamma.len().is_multiple_of(LANES) && vectors() {
+        let (width, rows) = (gamma.len(), dout.len() / gamma.len());
+        assert!(dgamma.len() == width && dbeta.len() == width, "rows of another width");
+        let len = rows * width;
+        assert!(unit.len() >= len && dx.len() >= len && scale.len() >= rows, "{len} floats");
+        let mut sums = (dgamma, dbeta);
+        let whole = rows / AT_ONCE * AT_ONCE;
+        // SAFETY: the CPU has AVX-512F; all slices hold `rows` rows of whole vectors.
+        unsafe {
+            for row in (0..whole).step_by(AT_ONCE) {
+                norm_rows_backward::<AT_ONCE>(row, dout, normed, dx, &mut sums);
+            }
+            for row in whole..rows {
+                norm_rows_backward::<1>(row, dout, normed, dx, &mut sums);
+            }
+        }
+        return;
+    }
+    ops::layer_norm_backward(dout, gamma, unit, scale, dx, dgamma, dbeta);
+}
+
+/// `R` rows from `first` on.
+///
+/// # Safety
+/// The CPU has AVX-512F; `gamma`, `dgamma` and `dbeta` are as long as a row, a multiple of 16; there are such rows in
+/// `dout`, `unit`, `scale` and `dx`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,fma")]
+unsafe fn norm_rows_backward<const R: usize>(
+    first: usize,
+    dout: &[f32],
+    normed: Normed<'_>,
+    dx: &mut [f32],
+    (dgamma, dbeta): &mut (&mut [f32], &mut [f32]),
+) {
+    let width = normed.gamma.len();
+    let share = (width as f32).recip();
+    let mut sums = [[_mm512_setzero_ps(); 2]; R];
+    // SAFETY: `i` goes to the width in whole vectors; the rest is this function's contract.
+    unsafe {
+        let load = |x: &[f32], row: usize, i: usize| {
+            _mm512_loadu_ps(x.as_ptr().add((first + row) * width + i))
+        };
+        for i in (0..width).step_by(LANES) {
+            let gamma = _mm512_loadu_ps(normed.gamma.as_ptr().add(i));
+            let mut slopes = _mm512_loadu_ps(dgamma.as_ptr().add(i));
+            let mut shifts = _mm512_loadu_ps(dbeta.as_ptr().add(i));
+            for (row, [mean, slope]) in sums.iter_mut().enumerate() {
+                let (d, unit) = (load(dout, row, i), load(normed.unit, row, i));
+                slopes = _mm512_fmadd_ps(d, unit, slopes);
+                shifts = _mm512_add_ps(d, shifts);
+                let d = _mm512_mul_ps(d, gamma);
+                *mean = _mm512_add_ps(*mean, d);
+                *slope = _mm512_fmadd_ps(d, unit, *slope);
+            }
+            _mm512_storeu_ps(dgamma.as_mut_ptr().add(i), slopes);
+            _mm512_storeu_ps(dbeta.as_mut_ptr().add(i), shifts);
+        }
+        for (row, sums) in sums.into_iter().enumerate() {
+            let [mean, slope] = sums.map(|sum| _mm512_set1_ps(_mm512_reduce_add_ps(sum) * share));
+            let scale = _mm512_set1_ps(*normed.scale.get_unchecked(first + row));
+            for i in (0..width).step_by(LANES) {
+                let gamma = _mm512_loadu_ps(normed.gamma.as_ptr().add(i));
+                let d = _mm512_fmsub_ps(load(dout, row, i), gamma, mean);
+                let d = _mm512_fnmadd_ps(load(normed.unit, row, i), slope, d);
+                let to = dx.as_mut_ptr().add((first + row) * width + i);
+                _mm512_storeu_ps(to, _mm512_fmadd_ps(d, scale, _mm512_loadu_ps(to)));
+            }
+        }
+    }
+}
+
 /// The sum of `x`, or of the squares of `x - mean`.
 ///
 /// # Safety
@@ -243,6 +343,33 @@ mod tests {
             near(&unit, &unit2);
             near(&scale, &scale2);
             near(&out, &out2);
+        }
+    }
+
+    #[test]
+    fn gradients_of_normalisation_agree_with_the_plain_loops() {
+        for (width, rows) in [(16, 9), (20, 3), (128, 4), (64, 1)] {
+            let (x, dout) = (numbers(rows * width, 3.0), numbers(rows * width + 5, 1.0));
+            let (dout, gamma) = (&dout[5..], numbers(width, 2.0));
+            let [mut unit, mut out] = [(); 2].map(|()| vec![0.0; x.len()]);
+            let mut scale = vec![0.0; rows];
+            ops::layer_norm(&x, &gamma, &gamma, &mut unit, &mut scale, &mut out);
+            let ways = [false, true].map(|plain| {
+                let mut dx = numbers(x.len(), 0.5);
+                let (mut dgamma, mut dbeta) = (numbers(width, 0.2), numbers(width, 0.3));
+                let places = (&mut dx[..], &mut dgamma[..], &mut dbeta[..]);
+                if plain {
+                    let (dx, dgamma, dbeta) = places;
+                    ops::layer_norm_backward(dout, &gamma, &unit, &scale, dx, dgamma, dbeta);
+                } else {
+                    let normed = Normed { gamma: &gamma, unit: &unit, scale: &scale };
+                    layer_norm_backward(dout, normed, places.0, places.1, places.2);
+                }
+                [dx, dgamma, dbeta].concat()
+            });
+            for (a, b) in ways[0].iter().zip(&ways[1]) {
+                assert!((a - b).abs() < 1e-5 * (1.0 + b.abs()), "{a} against {b}");
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Where the time of a forward pass goes: a stopwatch that the pass tells what it begins.
+//! Where the time of a pass goes, forward or backward: a stopwatch that the pass tells what it begins.
 //!
 //! Off, which is how play has it, it costs a comparison for each stage.
 
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// What a pass over the network consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Between passes: reading the position, its moves, and the answers.
+    /// Between passes.
     Outside,
     /// Rows of the embedding, added up.
     Embedding,
@@ -92,6 +92,13 @@ impl Stages {
             let now = Instant::now();
             self.spent[last as usize] += now - since;
             self.running = Some((stage, now));
+        }
+    }
+
+    /// Adds what another has measured.
+    pub fn add(&mut self, other: &Stages) {
+        for (spent, other) in self.spent.iter_mut().zip(other.spent) {
+            *spent += other;
         }
     }
 

@@ -16,6 +16,7 @@ use std::ops::{Deref, Range};
 pub struct Weights {
     values: Vec<f32>,
     arithmetic: Arithmetic,
+    attention: Arithmetic,
     /// Whether matrices are packed transposed.
     turned: bool,
     /// By the start of the parameter's range.
@@ -57,7 +58,13 @@ impl Weights {
     pub fn int8(kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights {
         let weights8 = Some(Weights8::new(kernel, layout, values));
         let rest = |param: &Param| !Weights8::holds(param);
-        Weights { weights8, ..Weights::some(layout, values, Arithmetic::Single, false, rest) }
+        // Asked once: some systems take their time to say what the CPU is.
+        let attention = Arithmetic::best();
+        Weights {
+            weights8,
+            attention,
+            ..Weights::some(layout, values, Arithmetic::Single, false, rest)
+        }
     }
 
     /// For the gradient, which goes through every matrix transposed; int8 is single there.
@@ -115,7 +122,8 @@ impl Weights {
             Some((param.range.start, Packed::new(if turned { mat.t() } else { mat }, arithmetic)))
         };
         let packed = layout.params.iter().filter_map(pack).collect();
-        Weights { values: values.to_vec(), arithmetic, turned, packed, weights8: None }
+        let (values, attention) = (values.to_vec(), arithmetic);
+        Weights { values, arithmetic, attention, turned, packed, weights8: None }
     }
 
     /// What is multiplied in bytes; None: nothing.
@@ -133,6 +141,11 @@ impl Weights {
     #[must_use]
     pub fn arithmetic(&self) -> Arithmetic {
         self.arithmetic
+    }
+
+    /// Of attention's products: beside weights of 8 bits, whatever is fastest.
+    pub(super) fn attention(&self) -> Arithmetic {
+        self.attention
     }
 
     /// `out (+)= a * b`, with `b` the first `cols` columns of the matrix at `place`, `out` `[.., cols]`.

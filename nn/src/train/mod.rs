@@ -1,5 +1,6 @@
 //! Training: targets and losses, the optimiser, one step on a device, and the run around them.
 
+mod budget;
 pub mod burn;
 pub mod config;
 pub mod cpu;
@@ -14,9 +15,10 @@ mod state;
 pub mod step;
 mod watch;
 
+pub use budget::{Budget, measure};
 pub use burn::BurnStep;
 pub use config::RunConfig;
-pub use cpu::CpuStep;
+pub use cpu::{CpuStep, StepTimes};
 pub use error::TrainError;
 pub use loss::{Loss, LossConfig, LossSums};
 pub use optimizer::{Optimizer, OptimizerConfig};

@@ -44,7 +44,7 @@ pub fn run(
     let state = State::load_or_new(config, &excluded, &session.folder)?;
     save_config(config, &session.folder)?;
     let csv = LossCsv::open(&session.folder.join("losses.csv"), state.step)?;
-    let batches = spawn(mix_config(config, excluded, state.seen), config.batch, 4);
+    let batches = batches(config, excluded, state.seen);
     Training { config, session, state, csv }.run(&batches, step, watcher)
 }
 
@@ -113,6 +113,15 @@ fn hold(folder: &Path) -> Result<File, TrainError> {
         Err(TryLockError::Error(error)) => log::warn!("{}: not locked: {error}", folder.display()),
     }
     Ok(file)
+}
+
+/// The batches of a run after `seen` examples.
+pub(super) fn batches(
+    config: &RunConfig,
+    excluded: KeySet,
+    seen: u64,
+) -> Receiver<Result<Vec<Example>, DataError>> {
+    spawn(mix_config(config, excluded, seen), config.batch, 4)
 }
 
 fn mix_config(config: &RunConfig, excluded: KeySet, seen: u64) -> MixConfig {

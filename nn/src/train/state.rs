@@ -36,6 +36,28 @@ fn fingerprint(keys: &KeySet) -> String {
 }
 
 impl State {
+    /// The first state of a new run.
+    ///
+    /// # Errors
+    /// The network to begin with cannot be read.
+    pub fn new(config: &RunConfig, excluded: &KeySet) -> Result<State, TrainError> {
+        let mut network = Network::new(&config.network, config.seed);
+        if let Some(init) = &config.init {
+            let fault = |error| TrainError::Checkpoint(init.clone(), error);
+            let left = network.adopt(&Network::load(init).map_err(fault)?);
+            log::info!("{}: not there, start fresh: {}", init.display(), left.join(" "));
+        }
+        let optimizer = Optimizer::new(&network.layout, config.optimizer.clone());
+        Ok(State {
+            average: network.values.clone(),
+            network,
+            optimizer,
+            step: 0,
+            seen: 0,
+            excluded: fingerprint(excluded),
+        })
+    }
+
     /// The state in `folder`, or the first one of a new run.
     ///
     /// # Errors
@@ -47,21 +69,7 @@ impl State {
     ) -> Result<State, TrainError> {
         let path = folder.join("state.safetensors");
         if !path.exists() {
-            let mut network = Network::new(&config.network, config.seed);
-            if let Some(init) = &config.init {
-                let fault = |error| TrainError::Checkpoint(init.clone(), error);
-                let left = network.adopt(&Network::load(init).map_err(fault)?);
-                log::info!("{}: not there, start fresh: {}", init.display(), left.join(" "));
-            }
-            let optimizer = Optimizer::new(&network.layout, config.optimizer.clone());
-            return Ok(State {
-                average: network.values.clone(),
-                network,
-                optimizer,
-                step: 0,
-                seen: 0,
-                excluded: fingerprint(excluded),
-            });
+            return State::new(config, excluded);
         }
         let fault = |error| TrainError::Checkpoint(path.clone(), error);
         let (network, extras, facts) = checkpoint::load_training(&path).map_err(fault)?;

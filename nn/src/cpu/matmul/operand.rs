@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
-use super::pack::{Buffer, Left, Right, pack_rows};
+use super::pack::{Buffer, Left, Right, pack_rows, unpack_rows};
 #[cfg(target_arch = "x86_64")]
 use super::pairs::{Halves, LANES};
 use super::view::Mat;
@@ -91,16 +91,10 @@ impl Operand {
         assert!(rows * self.cols == out.len() && first + rows <= self.rows, "{rows} at {first}");
         #[cfg(target_arch = "x86_64")]
         if self.halves {
-            let lanes = self.lanes.lanes()[first * self.stride()..].chunks(self.stride());
-            for (out, lanes) in out.chunks_exact_mut(self.cols).zip(lanes) {
-                for (out, lane) in out.chunks_mut(2).zip(lanes) {
-                    out[0] = f32::from_bits(lane << 16);
-                    if let Some(out) = out.get_mut(1) {
-                        *out = f32::from_bits(lane & 0xffff_0000);
-                    }
-                }
-            }
-            return;
+            let stride = self.stride();
+            let from = &self.lanes.lanes()[first * stride..][..rows * stride];
+            // SAFETY: the CPU has bf16, or these would be no halves; the rows lie in the buffer.
+            return unsafe { unpack_rows(from.as_ptr(), stride, self.cols, out) };
         }
         out.copy_from_slice(&self.floats[first * self.cols..][..out.len()]);
     }

@@ -5,7 +5,7 @@
 //! columns that lie together, so that a panel is read from end to end.
 #![allow(unsafe_code)]
 
-use super::pairs::{AHEAD, Floats, Halves, LANES, PANEL, Pairs, along, fetch, transpose};
+use super::pairs::{AHEAD, Floats, Halves, LANES, PANEL, Pairs, along, fetch, first, transpose};
 use super::view::Mat;
 use crate::cpu::isa::{self, Isa};
 use crate::precision::Arithmetic;
@@ -216,17 +216,61 @@ fn width(cols: usize) -> usize {
 /// `out` has room for whole vectors of every row; the CPU has the features of [`Arithmetic::Bf16`].
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 pub(super) unsafe fn pack_rows(a: Mat<'_>, row: usize, out: *mut u32) {
+    let whole = a.cols / (2 * LANES) * LANES;
     for i in 0..a.rows {
         let from = a.data.as_ptr().wrapping_add(i * a.row_stride);
         let ahead = from.wrapping_add(AHEAD * a.row_stride);
-        for at in (0..row).step_by(LANES) {
-            fetch(ahead.wrapping_add(2 * at));
-            fetch(ahead.wrapping_add(2 * at + LANES));
-            // SAFETY: `Mat` holds its rows and columns; `out` is the caller's contract.
-            unsafe {
-                let lanes = along::<true>(from, a.cols, at);
-                _mm512_storeu_si512(out.add(i * row + at).cast(), lanes);
+        // SAFETY: `Mat` holds its rows and columns; `out` is the caller's contract.
+        unsafe {
+            let out = out.add(i * row);
+            for at in (0..whole).step_by(LANES) {
+                fetch(ahead.wrapping_add(2 * at));
+                fetch(ahead.wrapping_add(2 * at + LANES));
+                let (low, high) = (from.add(2 * at), from.add(2 * at + LANES));
+                let lanes = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(high), _mm512_loadu_ps(low));
+                let lanes = std::mem::transmute::<__m512bh, __m512i>(lanes);
+                _mm512_storeu_si512(out.add(at).cast(), lanes);
             }
+            for at in (whole..row).step_by(LANES) {
+                _mm512_storeu_si512(out.add(at).cast(), along::<true>(from, a.cols, at));
+            }
+        }
+    }
+}
+
+/// The floats of halves: `out` holds whole rows of `cols`, `row` lanes apart at `from`.
+///
+/// # Safety
+/// As many rows of whole vectors lie at `from`; the CPU has AVX-512 BW.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) unsafe fn unpack_rows(from: *const u32, row: usize, cols: usize, out: &mut [f32]) {
+    for (i, out) in out.chunks_exact_mut(cols).enumerate() {
+        for (at, out) in out.chunks_mut(LANES).enumerate() {
+            // SAFETY: this function's contract; the mask ends at the row's end.
+            unsafe {
+                let halves = _mm256_loadu_si256(from.add(i * row + at * LANES / 2).cast());
+                let floats = _mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(halves));
+                let floats = _mm512_castsi512_ps(floats);
+                match out.len() {
+                    LANES => _mm512_storeu_ps(out.as_mut_ptr(), floats),
+                    len => _mm512_mask_storeu_ps(out.as_mut_ptr(), first(len), floats),
+                }
+            }
+        }
+    }
+}
+
+/// Writes two vectors of lanes side by side, the second if there are columns for it.
+///
+/// # Safety
+/// `out` has room for the vectors that are written; the CPU has AVX-512.
+#[inline(always)]
+unsafe fn store(lanes: [__m512i; 2], out: *mut u32, cols: usize) {
+    // SAFETY: this function's contract.
+    unsafe {
+        _mm512_storeu_si512(out.cast(), lanes[0]);
+        if cols > LANES {
+            _mm512_storeu_si512(out.add(LANES).cast(), lanes[1]);
         }
     }
 }
@@ -239,9 +283,9 @@ pub(super) unsafe fn pack_rows(a: Mat<'_>, row: usize, out: *mut u32) {
 unsafe fn pack_columns<P: Pairs>(a: P, step: usize, out: *mut u32) {
     let (rows, cols) = a.sizes();
     for p in 0..rows.div_ceil(2) {
-        for at in (0..cols).step_by(LANES) {
+        for at in (0..cols).step_by(2 * LANES) {
             // SAFETY: this function's contract.
-            unsafe { _mm512_storeu_si512(out.add(p * step + at).cast(), a.pair(p, at)) };
+            unsafe { store(a.pair(p, at), out.add(p * step + at), cols - at) };
         }
     }
 }
@@ -254,17 +298,23 @@ unsafe fn pack_columns<P: Pairs>(a: P, step: usize, out: *mut u32) {
 unsafe fn turn_columns<P: Pairs>(a: P, row: usize, out: *mut u32) {
     let (rows, cols) = a.sizes();
     let depth = rows.div_ceil(2);
-    for at in (0..cols).step_by(LANES) {
+    for at in (0..cols).step_by(2 * LANES) {
         for first in (0..depth).step_by(LANES) {
-            let mut block = [_mm512_setzero_si512(); LANES];
+            let mut blocks = [[_mm512_setzero_si512(); LANES]; 2];
             // SAFETY: this function's contract.
             unsafe {
-                for (p, lanes) in block.iter_mut().enumerate().take(depth - first) {
-                    *lanes = a.pair(first + p, at);
+                let [left, right] = &mut blocks;
+                let pairs = left.iter_mut().zip(right).enumerate();
+                for (p, (left, right)) in pairs.take(depth - first) {
+                    [*left, *right] = a.pair(first + p, at);
                 }
-                transpose(&mut block);
-                for (i, lanes) in block.iter().enumerate() {
-                    _mm512_storeu_si512(out.add((at + i) * row + first).cast(), *lanes);
+                for (block, at) in blocks.iter_mut().zip([at, at + LANES]) {
+                    if at < cols {
+                        transpose(block);
+                        for (i, lanes) in block.iter().enumerate() {
+                            _mm512_storeu_si512(out.add((at + i) * row + first).cast(), *lanes);
+                        }
+                    }
                 }
             }
         }
@@ -281,10 +331,10 @@ unsafe fn pack_panels<P: Pairs>(b: P, out: *mut u32) {
     let (depth, step) = (rows.div_ceil(2), width(cols));
     for panel in (0..cols).step_by(PANEL) {
         for p in 0..depth {
-            for column in (panel..cols.min(panel + PANEL)).step_by(LANES) {
+            for column in (panel..cols.min(panel + PANEL)).step_by(2 * LANES) {
                 let place = panel * depth + p * step + column % PANEL;
                 // SAFETY: this function's contract.
-                unsafe { _mm512_storeu_si512(out.add(place).cast(), b.pair(p, column)) };
+                unsafe { store(b.pair(p, column), out.add(place), cols - column) };
             }
         }
     }
@@ -369,6 +419,36 @@ unsafe fn pack_right_plain(b: Mat<'_>, depth: usize, out: *mut u32) {
             let lanes: [u32; LANES] = std::array::from_fn(|j| value(j).to_bits());
             // SAFETY: this row of the panel lies in `out` by this function's contract.
             unsafe { out.add(start + p * step).cast::<[u32; LANES]>().write_unaligned(lanes) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What AMX reads, made by whatever has bf16: the same lanes as those of the AVX-512 kernel, turned.
+    #[test]
+    fn columns_are_turned_into_the_same_lanes() {
+        if !isa::bf16() {
+            return;
+        }
+        let data: Vec<f32> = (0..3000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
+        for (rows, cols) in [(40, 37), (7, 16), (64, 48), (33, 5)] {
+            let floats = Floats::of(Mat::new(&data, rows, cols, cols + 2));
+            let (depth, whole) = (rows.div_ceil(2), cols.next_multiple_of(LANES));
+            let row = depth.next_multiple_of(LANES);
+            let (mut straight, mut turned) = (Buffer::default(), Buffer::default());
+            // SAFETY: the CPU has bf16; the buffers hold every vector that is written.
+            unsafe {
+                pack_columns(floats, whole, straight.hold(depth * whole));
+                turn_columns(floats, row, turned.hold(whole * row));
+            }
+            for (p, column) in (0..depth).flat_map(|p| (0..cols).map(move |column| (p, column))) {
+                let lanes =
+                    (straight.lanes()[p * whole + column], turned.lanes()[column * row + p]);
+                assert_eq!(lanes.0, lanes.1, "{rows}x{cols}: {p}, {column}");
+            }
         }
     }
 }

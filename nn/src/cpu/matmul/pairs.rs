@@ -41,26 +41,29 @@ pub(super) unsafe fn along<const HALF: bool>(row: *const f32, len: usize, at: us
 /// A matrix whose rows are taken in pairs, one above the other: two bf16 make a lane.
 ///
 /// # Safety
-/// Of its function: the CPU has AVX-512 BW and AVX512_BF16, `2 p` is a row.
+/// Of its functions: the CPU has AVX-512 BW and AVX512_BF16, `2 p` is a row, `at` a multiple of 32 columns inside it.
 pub(super) trait Pairs: Copy {
     /// Rows and columns.
     fn sizes(self) -> (usize, usize);
-    /// 16 lanes of rows `2 p` and `2 p + 1` from column `at` on; what there is none of counts as zeros. Asks
-    /// for what stands [`AHEAD`] rows below.
-    unsafe fn pair(self, p: usize, at: usize) -> __m512i;
+    /// Lanes of rows `2 p` and `2 p + 1`, of 16 columns from `at` on and of the next 16; what there is none of
+    /// counts as zeros. Asks for what stands [`AHEAD`] rows below.
+    unsafe fn pair(self, p: usize, at: usize) -> [__m512i; 2];
 }
 
-/// Both halves of 32 bf16, lane by lane: 0, 16, 1, 17 and so on.
+/// Lanes of the bf16 in `low` and, above them, those in `high`: of the first 16 of each, and of the rest.
 ///
 /// # Safety
 /// The CPU has AVX-512 BW.
 #[inline(always)]
-unsafe fn zip(both: __m512i) -> __m512i {
+unsafe fn zip(low: __m512i, high: __m512i) -> [__m512i; 2] {
     // SAFETY: this function's contract.
     unsafe {
+        // 0, 32, 1, 33 and so on.
         let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        let upper = _mm512_slli_epi32::<16>(_mm512_add_epi32(lanes, _mm512_set1_epi32(16)));
-        _mm512_permutexvar_epi16(_mm512_or_si512(lanes, upper), both)
+        let upper = _mm512_slli_epi32::<16>(_mm512_add_epi32(lanes, _mm512_set1_epi32(32)));
+        let first = _mm512_or_si512(lanes, upper);
+        let rest = _mm512_add_epi16(first, _mm512_set1_epi16(16));
+        [_mm512_permutex2var_epi16(low, first, high), _mm512_permutex2var_epi16(low, rest, high)]
     }
 }
 
@@ -88,18 +91,24 @@ impl Pairs for Floats<'_> {
     }
 
     #[inline(always)]
-    unsafe fn pair(self, p: usize, at: usize) -> __m512i {
+    unsafe fn pair(self, p: usize, at: usize) -> [__m512i; 2] {
         let (rows, len) = self.sizes;
         let even = self.data.as_ptr().wrapping_add(2 * p * self.stride + at);
         let odd = even.wrapping_add(self.stride);
-        fetch(even.wrapping_add(AHEAD * self.stride));
-        fetch(odd.wrapping_add(AHEAD * self.stride));
-        let mask = first(len.saturating_sub(at));
-        // SAFETY: the masks end at the rows' ends, and the odd row exists where its mask is not empty.
+        for ahead in [even, odd].map(|row| row.wrapping_add(AHEAD * self.stride)) {
+            fetch(ahead);
+            fetch(ahead.wrapping_add(LANES));
+        }
+        let masks = [first(len - at), first((len - at).saturating_sub(LANES))];
+        // SAFETY: the masks end at the rows' ends; the odd row exists where it is read.
         unsafe {
-            let low = _mm512_maskz_loadu_ps(mask, even);
-            let high = _mm512_maskz_loadu_ps(if 2 * p + 1 < rows { mask } else { 0 }, odd);
-            zip(std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low)))
+            let halves = |row: *const f32| {
+                let [low, high] =
+                    [0, 1].map(|i| _mm512_maskz_loadu_ps(masks[i], row.wrapping_add(i * LANES)));
+                std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low))
+            };
+            let high = if 2 * p + 1 < rows { halves(odd) } else { _mm512_setzero_si512() };
+            zip(halves(even), high)
         }
     }
 }
@@ -128,19 +137,19 @@ impl Pairs for Halves<'_> {
     }
 
     #[inline(always)]
-    unsafe fn pair(self, p: usize, at: usize) -> __m512i {
+    unsafe fn pair(self, p: usize, at: usize) -> [__m512i; 2] {
         let even = self.data.as_ptr().wrapping_add(2 * p * self.stride + at / 2);
         let odd = even.wrapping_add(self.stride);
         fetch(even.wrapping_add(AHEAD * self.stride).cast());
         fetch(odd.wrapping_add(AHEAD * self.stride).cast());
-        // SAFETY: callers ask for whole vectors of 16 columns that begin inside the row: those lie in it.
+        // SAFETY: rows are whole vectors of 32 halves; the odd row exists where it is read.
         unsafe {
-            let low = _mm256_loadu_si256(even.cast());
+            let low = _mm512_loadu_si512(even.cast());
             let high = match 2 * p + 1 < self.sizes.0 {
-                true => _mm256_loadu_si256(odd.cast()),
-                false => _mm256_setzero_si256(),
+                true => _mm512_loadu_si512(odd.cast()),
+                false => _mm512_setzero_si512(),
             };
-            zip(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high))
+            zip(low, high)
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One batch's gradient on the CPU: each thread takes its share of the examples, a few at a time.
 
+use crate::cpu::stages::Stages;
 use crate::cpu::{Activations, HeadGradients, Heads, Scratch, Weights, backward, forward, ops};
 use crate::data::Example;
 use crate::device::guarded;
@@ -11,12 +12,28 @@ use crate::train::step::{Step, StepError};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// Positions a thread takes at a time: few enough for their activations to stay near the core.
 const GROUP: usize = 8;
 
 /// Floats of the gradient that a thread adds up at a time.
 const CHUNK: usize = 1 << 15;
+
+/// Where the time of steps goes.
+#[derive(Clone, Debug, Default)]
+pub struct StepTimes {
+    /// Of all threads together, in the passes.
+    pub forward: Stages,
+    /// The same of the gradient.
+    pub backward: Stages,
+    /// Of all threads together: losses and their gradients by the logits.
+    pub losses: Duration,
+    /// On the clock: packing the weights.
+    pub packing: Duration,
+    /// On the clock: adding up the threads' gradients.
+    pub sums: Duration,
+}
 
 #[derive(Default)]
 struct Worker {
@@ -27,6 +44,7 @@ struct Worker {
     grads: Vec<f32>,
     /// Whether there was something to take of this batch.
     took: bool,
+    losses: Duration,
 }
 
 /// Gradients by hand-written kernels.
@@ -37,6 +55,8 @@ pub struct CpuStep {
     /// Packed for the forward pass and for the gradient.
     weights: [Weights; 2],
     workers: Vec<Worker>,
+    packing: Duration,
+    sums: Duration,
 }
 
 impl CpuStep {
@@ -51,7 +71,33 @@ impl CpuStep {
         let buckets = Buckets::new(loss.bucket_deviation);
         let workers = (0..threads.max(1)).map(|_| Worker::default()).collect();
         let weights = Weights::both(&layout, &vec![0.0; layout.len], arithmetic);
-        CpuStep { layout, loss, buckets, weights, workers }
+        let (packing, sums) = (Duration::ZERO, Duration::ZERO);
+        CpuStep { layout, loss, buckets, weights, workers, packing, sums }
+    }
+
+    /// Measures stages from now on.
+    pub fn measure(&mut self) {
+        (self.packing, self.sums) = (Duration::ZERO, Duration::ZERO);
+        for worker in &mut self.workers {
+            worker.activations.stages = Stages::started();
+            worker.scratch.stages = Stages::started();
+            worker.losses = Duration::ZERO;
+        }
+    }
+
+    /// What [`CpuStep::measure`] has found. What passes between stages counts as [`Stage::Outside`] in both directions.
+    ///
+    /// [`Stage::Outside`]: crate::cpu::stages::Stage::Outside
+    #[must_use]
+    pub fn times(&self) -> StepTimes {
+        let (packing, sums) = (self.packing, self.sums);
+        let mut times = StepTimes { packing, sums, ..StepTimes::default() };
+        for worker in &self.workers {
+            times.forward.add(&worker.activations.stages);
+            times.backward.add(&worker.scratch.stages);
+            times.losses += worker.losses;
+        }
+        times
     }
 }
 
@@ -68,10 +114,12 @@ impl Step for CpuStep {
             let expected = self.layout.len;
             return Err(StepError(format!("{} parameters, expected {expected}", params.len())));
         }
-        let CpuStep { layout, loss, buckets, weights, workers } = self;
+        let CpuStep { layout, loss, buckets, weights, workers, packing, sums } = self;
         let work = || {
+            let started = Instant::now();
             let [forward, turned] = weights;
             rayon::join(|| forward.refresh(params), || turned.refresh(params));
+            *packing += started.elapsed();
             let task = &Task {
                 layout,
                 loss,
@@ -84,6 +132,7 @@ impl Step for CpuStep {
             };
             let parts: Vec<LossSums> =
                 workers.par_iter_mut().with_max_len(1).map(|worker| worker.run(task)).collect();
+            let started = Instant::now();
             let places = grads.par_chunks_mut(CHUNK).enumerate();
             places.for_each(|(i, grads)| {
                 grads.fill(0.0);
@@ -91,6 +140,7 @@ impl Step for CpuStep {
                     ops::add_scaled(grads, 1.0, &worker.grads[i * CHUNK..][..grads.len()]);
                 }
             });
+            *sums += started.elapsed();
             let mut total = LossSums::default();
             parts.iter().for_each(|part| total.add(part));
             total
@@ -143,7 +193,9 @@ impl Worker {
             let (activations, heads) = (&self.activations, &mut self.heads);
             let losses =
                 Losses { layout, config: task.loss, buckets: task.buckets, batch: batch.len() };
+            let started = Instant::now();
             sums.add(&losses.of(group, activations, heads));
+            self.losses += started.elapsed();
             let scratch = &mut self.scratch;
             backward(layout, task.turned, &items, activations, heads, scratch, &mut self.grads);
         }
