@@ -6,11 +6,12 @@
 //! | [`chess`] | moves, games, endings |
 //! | [`syzygy`] | endgame tables |
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
+//! | [`conventional`] | players without a network: minimax, alpha-beta, UCT |
 //! | [`internal`] | the search tree that the network writes itself |
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
 //! | [`uci`] | the loop between GUI and engine, the options |
 //! | [`measure`] | speeds, signatures, puzzles, accuracy, imagination |
-//! | [`league`] | matches between UCI engines |
+//! | [`league`] | matches and leagues of UCI engines |
 //! | [`analyse`] | whole games with scores, better lines and glyphs |
 //! | [`command`] | the command line; nothing imports it |
 
@@ -20,6 +21,7 @@
 pub mod analyse;
 pub mod chess;
 pub mod command;
+pub mod conventional;
 pub mod doctor;
 pub mod internal;
 pub mod interrupt;

@@ -10,11 +10,13 @@ pub mod eval;
 pub mod evalbench;
 pub mod imagine;
 pub mod label;
+pub mod league;
 pub mod options;
 mod output;
 pub mod perft;
 pub mod play_match;
 pub mod puzzles;
+pub mod regress;
 pub mod think;
 pub mod train;
 pub mod train_writer;
@@ -56,6 +58,8 @@ enum Command {
     Train(train::Train),
     /// Teach the decoder that writes the trees of the internal search
     TrainWriter(train_writer::TrainWriter),
+    /// Train the regressors of paper 002 on labelled games, and print its table
+    Regress(regress::Regress),
     /// Print the table of UCI options as Markdown
     Options(options::Options),
     /// Count the leaf positions of the move tree, move by move
@@ -70,6 +74,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Play a match between two UCI engines, or two settings of this one
     Match(Box<play_match::PlayMatch>),
+    /// Play a league of many agents and rate them; run again with the same folder to go on
+    League(league::League),
     /// Have a strong engine label held-out positions, for tuning
     Label(Box<label::Label>),
     /// Compare settings of the search on labelled positions, and look for better ones
@@ -93,6 +99,7 @@ impl Cli {
             Command::Data(data) => data.run(),
             Command::Train(train) => train.run(),
             Command::TrainWriter(train) => train.run(),
+            Command::Regress(regress) => regress.run(),
             Command::Options(options) => options.run(),
             Command::Perft(perft) => perft.run(),
             Command::Doctor(doctor) => doctor.run(),
@@ -100,6 +107,7 @@ impl Cli {
             Command::Imagine(imagine) => imagine.run(),
             Command::Think(think) => think.run(),
             Command::Match(play_match) => play_match.run(),
+            Command::League(league) => league.run(),
             Command::Label(label) => label.run(),
             Command::Tune(tune) => tune.run(),
             Command::Puzzles(puzzles) => puzzles.run(),

@@ -2,18 +2,18 @@
 //! the progress and writes the files; the play itself is [`crate::league`]'s.
 
 use super::output::{Failure, Sink};
-use super::words::{command_line, limits, read_milliseconds, read_option};
-use crate::league::elo::Sprt;
+use super::words::{Program, limits, read_milliseconds, read_openings, read_option};
 use crate::league::pgn::{self, Tags};
 use crate::league::rules::{DrawRule, ResignRule, Rules};
 use crate::league::runner::Report;
-use crate::league::{Fault, Limit, Match, Opening, Patience, Player, Process, Seat};
+use crate::league::sprt::{Sprt, Unit};
+use crate::league::{Limit, Match, Patience, Seat};
 use crate::league::{csv, openings};
 use crate::progress::progress;
 use clap::Args;
 use indicatif::ProgressBar;
 use shakmaty::ByColor;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -93,10 +93,15 @@ pub struct PlayMatch {
     /// Treat every opening as Chess960, even one with the usual castling rights.
     #[arg(long, help_heading = "Match")]
     chess960: bool,
-    /// Stop as soon as the sequential test of these two Elo differences is decided (errors 5 %).
+    /// Stop as soon as the sequential test of these two Elo differences is decided (errors 5 %, over pairs
+    /// of games).
     #[arg(long, num_args = 2, value_names = ["ELO0", "ELO1"], allow_negative_numbers = true,
           help_heading = "Match")]
     sprt: Option<Vec<f64>>,
+    /// What the bounds of `--sprt` are: normalised Elo, as fishtest's, or logistic Elo.
+    #[arg(long, default_value = "normalised", value_name = "UNIT", value_parser = read_unit,
+          requires = "sprt", help_heading = "Match")]
+    sprt_unit: Unit,
 
     /// Forgiven overstepping of the time, in milliseconds.
     #[arg(long, default_value = "50", value_name = "MS", value_parser = read_milliseconds,
@@ -135,39 +140,20 @@ struct Side {
     limit: Option<Limit>,
 }
 
-/// One player ready to be started.
-#[derive(Clone, Debug)]
-struct Engine {
-    program: PathBuf,
-    args: Vec<String>,
-    options: Vec<(String, String)>,
-    limit: Limit,
-}
-
-impl Engine {
-    fn new(
-        side: &Side,
+impl Side {
+    /// The player ready to be started, and what it may spend.
+    fn ready(
+        &self,
         common: &[(String, String)],
         limit: Option<Limit>,
-    ) -> Result<Engine, Failure> {
-        let limit = side
+    ) -> Result<(Program, Limit), Failure> {
+        let limit = self
             .limit
             .or(limit)
             .ok_or("a match needs a limit: --tc, --movetime, --nodes or --depth")?;
-        let (program, args) = command_line(side.command.as_deref())?;
         // A player's own options come last and so win.
-        let options = common.iter().chain(&side.options).cloned().collect();
-        Ok(Engine { program, args, options, limit })
-    }
-
-    fn start(&self, patience: Patience) -> Result<Player<Process>, Fault> {
-        let absent = |why: String| Fault::Absent(format!("{}: {why}", self.program.display()));
-        let process =
-            Process::spawn(&self.program, &self.args).map_err(|error| absent(error.to_string()))?;
-        Player::greet(process, &self.options, patience).map_err(|fault| match fault {
-            Fault::Absent(why) => absent(why),
-            fault => absent(fault.to_string()),
-        })
+        let options = common.iter().chain(&self.options).cloned().collect();
+        Ok((Program::new(self.command.as_deref(), options)?, limit))
     }
 }
 
@@ -184,16 +170,13 @@ impl PlayMatch {
 fn run(args: &PlayMatch) -> Result<(), Failure> {
     let both = args.limit.read();
     let sides = [Side::from(args.first.clone()), Side::from(args.second.clone())];
-    let engines = [
-        Engine::new(&sides[0], &args.options, both)?,
-        Engine::new(&sides[1], &args.options, both)?,
-    ];
+    let engines = [sides[0].ready(&args.options, both)?, sides[1].ready(&args.options, both)?];
     let patience = Patience { think: Duration::from_secs(args.stall), ..Patience::default() };
     let start = |seat: Seat| match seat {
-        Seat::First => engines[0].start(patience),
-        Seat::Second => engines[1].start(patience),
+        Seat::First => engines[0].0.start(patience),
+        Seat::Second => engines[1].0.start(patience),
     };
-    let plan = plan(args, &engines)?;
+    let plan = plan(args, [engines[0].1, engines[1].1])?;
     // A rehearsal: learns the names, and shows a wrong command line before the first game.
     let names = names(&sides, [start(Seat::First)?.name(), start(Seat::Second)?.name()]);
 
@@ -203,7 +186,7 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
     bar.enable_steady_tick(Duration::from_secs(1));
     let mut trouble = None;
     let end = plan.run(start, |report| {
-        show(&bar, &names, &report);
+        show(&bar, &names, plan.sprt, &report);
         if let Some(file) = &mut games
             && let Err(error) = write_game(file, &args.event, &date, &names, &report)
         {
@@ -216,7 +199,7 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
     let mut out = Sink::default();
     out.say(end.tally.table(&names[0], &names[1])?.trim_end());
     if let (Some(test), Some(verdict)) = (plan.sprt, end.verdict) {
-        let Sprt { elo0, elo1 } = test;
+        let Sprt { elo0, elo1, .. } = test;
         let llr = test.llr(&end.tally.pairs);
         out.say(format_args!("  {:<18}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")));
     }
@@ -233,7 +216,18 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
     }
 }
 
-fn plan(args: &PlayMatch, engines: &[Engine; 2]) -> Result<Match, Failure> {
+/// Largest Elo difference to test for: far below those that no pairs of games could have.
+const MOST_ELO: f64 = 200.0;
+
+fn read_unit(text: &str) -> Result<Unit, String> {
+    match text {
+        "normalised" | "normalized" => Ok(Unit::Normalised),
+        "logistic" => Ok(Unit::Logistic),
+        _ => Err("write normalised or logistic".to_owned()),
+    }
+}
+
+fn plan(args: &PlayMatch, limits: [Limit; 2]) -> Result<Match, Failure> {
     let mut openings = match &args.openings {
         Some(path) => read_openings(path, args.chess960)?,
         None => Vec::new(),
@@ -257,30 +251,26 @@ fn plan(args: &PlayMatch, engines: &[Engine; 2]) -> Result<Match, Failure> {
         _ => None,
     });
     let sprt = args.sprt.as_deref().and_then(|values| match *values {
-        [elo0, elo1] => Some(Sprt { elo0, elo1 }),
+        [elo0, elo1] => Some(Sprt { elo0, elo1, unit: args.sprt_unit }),
         _ => None,
     });
-    if sprt.is_some_and(|test| test.elo0 >= test.elo1) {
-        return Err("--sprt wants the smaller Elo difference first".into());
+    if let Some(Sprt { elo0, elo1, .. }) = sprt {
+        let sound = |elo: f64| elo.abs() <= MOST_ELO;
+        if !(sound(elo0) && sound(elo1) && elo0 < elo1) {
+            return Err(format!(
+                "--sprt wants two Elo differences within ±{MOST_ELO}, the smaller one first; got {elo0} {elo1}"
+            )
+            .into());
+        }
     }
     Ok(Match {
         openings,
         games,
         concurrency: args.concurrency,
-        limits: [engines[0].limit, engines[1].limit],
+        limits,
         rules: Rules { margin: args.margin, max_plies: args.max_plies, draw, resign },
         sprt,
     })
-}
-
-fn read_openings(path: &Path, chess960: bool) -> Result<Vec<Opening>, Failure> {
-    let named = |error: Failure| format!("{}: {error}", path.display());
-    let text = fs::read_to_string(path).map_err(|error| named(error.into()))?;
-    let openings = openings::read(&text, chess960).map_err(|error| named(error.into()))?;
-    if openings.is_empty() {
-        return Err(named("no openings".into()).into());
-    }
-    Ok(openings)
 }
 
 /// Asked for, or the engines' own; told apart where equal.
@@ -298,10 +288,13 @@ fn names(sides: &[Side; 2], own: [&str; 2]) -> [String; 2] {
     }
 }
 
-fn show(bar: &ProgressBar, names: &[String; 2], report: &Report<'_>) {
+fn show(bar: &ProgressBar, names: &[String; 2], sprt: Option<Sprt>, report: &Report<'_>) {
     let tally = report.tally;
     let judged = tally.judgement().map(|judged| format!(" {judged} Elo")).unwrap_or_default();
-    let message = format!("+{} ={} -{}{judged}", tally.wins, tally.draws, tally.losses);
+    let bound = Sprt::BOUND;
+    let llr = sprt.map(|test| format!(" LLR {:.2} (±{bound:.2})", test.llr(&tally.pairs)));
+    let llr = llr.unwrap_or_default();
+    let message = format!("+{} ={} -{}{judged}{llr}", tally.wins, tally.draws, tally.losses);
     let [first, second] = names;
     let (white, black) = match report.white {
         Seat::First => (first, second),
@@ -380,10 +373,11 @@ mod tests {
         )
         .unwrap();
         let both = args.limit.read();
-        let first = Engine::new(&args.first.clone().into(), &args.options, both).unwrap();
+        let side: Side = args.first.clone().into();
+        let (first, limit) = side.ready(&args.options, both).unwrap();
         assert_eq!(first.program, Path::new("a"));
         assert_eq!(first.args, ["b", "c d"]);
-        assert_eq!(first.limit, Limit::Nodes(400));
+        assert_eq!(limit, Limit::Nodes(400));
         let named = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
             first.options,
@@ -391,7 +385,7 @@ mod tests {
         );
         let second: Side = args.second.into();
         assert_eq!(second.name.as_deref(), Some("X"));
-        assert_eq!(Engine::new(&second, &[], both).unwrap().limit.to_string(), "10+0.1");
+        assert_eq!(second.ready(&[], both).unwrap().1.to_string(), "10+0.1");
     }
 
     #[test]
@@ -406,10 +400,11 @@ mod tests {
     #[test]
     fn this_program_plays_where_no_command_is_given() {
         let args = parse("match --nodes 1").unwrap();
-        let engine = Engine::new(&args.first.into(), &[], args.limit.read()).unwrap();
+        let side: Side = args.first.into();
+        let (engine, _) = side.ready(&[], args.limit.read()).unwrap();
         assert_eq!(engine.program, std::env::current_exe().unwrap());
         let args = parse("match").unwrap();
-        assert!(Engine::new(&args.first.into(), &[], args.limit.read()).is_err());
+        assert!(Side::from(args.first).ready(&[], args.limit.read()).is_err());
     }
 
     #[test]

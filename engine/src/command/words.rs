@@ -1,13 +1,15 @@
 //! Words that several subcommands understand: limits of play, UCI options, command lines of engines.
 
+use super::output::Failure;
 use super::uci::SHOW_HIDDEN;
 use crate::chess::game::{Game, GameError};
-use crate::league::Limit;
+use crate::league::{Fault, Limit, Opening, Patience, Player, Process, openings};
 use crate::play::settings::Settings;
 use crate::uci::options::{self, OptionError};
 use std::env;
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uci::SetOption;
 
@@ -119,6 +121,47 @@ pub(super) fn command_line(line: Option<&str>) -> Result<(PathBuf, Vec<String>),
     let program =
         words.next().ok_or_else(|| io::Error::other("an engine's command line is empty"))?;
     Ok((PathBuf::from(program), words.collect()))
+}
+
+/// An engine ready to be started.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub options: Vec<(String, String)>,
+}
+
+impl Program {
+    /// The engine of a command line, or this program.
+    pub(super) fn new(
+        command: Option<&str>,
+        options: Vec<(String, String)>,
+    ) -> Result<Program, io::Error> {
+        let (program, args) = command_line(command)?;
+        Ok(Program { program, args, options })
+    }
+
+    /// Starts it in a process of its own and sets its options.
+    pub(super) fn start(&self, patience: Patience) -> Result<Player<Process>, Fault> {
+        let absent = |why: String| Fault::Absent(format!("{}: {why}", self.program.display()));
+        let process =
+            Process::spawn(&self.program, &self.args).map_err(|error| absent(error.to_string()))?;
+        Player::greet(process, &self.options, patience).map_err(|fault| match fault {
+            Fault::Absent(why) => absent(why),
+            fault => absent(fault.to_string()),
+        })
+    }
+}
+
+/// The positions of a file, at least one.
+pub(super) fn read_openings(path: &Path, chess960: bool) -> Result<Vec<Opening>, Failure> {
+    let named = |error: Failure| format!("{}: {error}", path.display());
+    let text = fs::read_to_string(path).map_err(|error| named(error.into()))?;
+    let openings = openings::read(&text, chess960).map_err(|error| named(error.into()))?;
+    if openings.is_empty() {
+        return Err(named("no openings".into()).into());
+    }
+    Ok(openings)
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! What a score is worth: Elo difference, its error bar, the likelihood of superiority, and a
-//! sequential test. The two games of a pair share an opening and so are not independent; the variance
+//! What a score is worth: Elo difference, its error bar, the likelihood of superiority. The two games of a pair share an opening and so are not independent; the variance
 //! is taken over pairs (pentanomial), never over games, as soon as there are pairs.
 
 use std::fmt;
@@ -8,7 +7,7 @@ use std::fmt;
 pub type Pentanomial = [u64; 5];
 
 /// Two-sided 95 % of the normal distribution.
-const Z95: f64 = 1.959_964;
+pub(super) const Z95: f64 = 1.959_964;
 
 /// The first player's result against the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,15 +68,15 @@ pub fn expected_score(elo: f64) -> f64 {
 
 /// Mean and variance of counted values.
 #[derive(Clone, Copy, Debug)]
-struct Moments {
-    count: f64,
-    mean: f64,
-    variance: f64,
+pub(super) struct Moments {
+    pub count: f64,
+    pub mean: f64,
+    pub variance: f64,
 }
 
 impl Moments {
     /// Of values in equal steps from 0 to 1, each so many times.
-    fn of_points(times: &[f64]) -> Moments {
+    pub(super) fn of_points(times: &[f64]) -> Moments {
         let step = 1.0 / (times.len() - 1) as f64;
         let count: f64 = times.iter().sum();
         let mean =
@@ -89,7 +88,7 @@ impl Moments {
     }
 
     /// None if nothing was counted.
-    fn of_counts<const N: usize>(counts: [u64; N]) -> Option<Moments> {
+    pub(super) fn of_counts<const N: usize>(counts: [u64; N]) -> Option<Moments> {
         let any = counts.iter().any(|&count| count > 0);
         any.then(|| Moments::of_points(&counts.map(|count| count as f64)))
     }
@@ -99,7 +98,7 @@ impl Moments {
     }
 }
 
-fn normal_cdf(z: f64) -> f64 {
+pub(super) fn normal_cdf(z: f64) -> f64 {
     0.5 * (1.0 + erf(z / std::f64::consts::SQRT_2))
 }
 
@@ -111,59 +110,6 @@ fn erf(x: f64) -> f64 {
             + t * (-0.284_496_736
                 + t * (1.421_413_741 + t * (-1.453_152_027 + t * 1.061_405_429))));
     (1.0 - polynomial * (-x * x).exp()).copysign(x)
-}
-
-/// A sequential test of `elo0` (no better) against `elo1` (better), both errors 5 %.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sprt {
-    pub elo0: f64,
-    pub elo1: f64,
-}
-
-/// What the test says so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    Accepted,
-    Rejected,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Verdict::Accepted => "better",
-            Verdict::Rejected => "not better",
-        })
-    }
-}
-
-impl Sprt {
-    /// Wald's bound for both errors at 5 %: ln(0.95 / 0.05).
-    pub const BOUND: f64 = 2.944_439;
-
-    /// The generalised log-likelihood ratio, normal approximation over pairs
-    /// (Van den Bergh, "A practical introduction to the GSPRT", 2019).
-    #[must_use]
-    pub fn llr(&self, pairs: &Pentanomial) -> f64 {
-        if pairs.iter().sum::<u64>() == 0 {
-            return 0.0;
-        }
-        // As in fishtest: no outcome is taken as impossible, or a spotless result would never count.
-        let pairs = Moments::of_points(&pairs.map(|times| (times as f64).max(1e-3)));
-        let (s0, s1) = (expected_score(self.elo0), expected_score(self.elo1));
-        pairs.count * (s1 - s0) * (2.0 * pairs.mean - s0 - s1) / (2.0 * pairs.variance)
-    }
-
-    #[must_use]
-    pub fn verdict(&self, pairs: &Pentanomial) -> Option<Verdict> {
-        let llr = self.llr(pairs);
-        if llr >= Sprt::BOUND {
-            Some(Verdict::Accepted)
-        } else if llr <= -Sprt::BOUND {
-            Some(Verdict::Rejected)
-        } else {
-            None
-        }
-    }
 }
 
 #[cfg(test)]
@@ -222,17 +168,5 @@ mod tests {
         assert_eq!(all.los, 1.0);
         let nearly = judge(3, 0, 1, &[0, 0, 1, 0, 1]).unwrap();
         assert_eq!(nearly.error, f64::INFINITY);
-    }
-
-    #[test]
-    fn sequential_test_stops_on_either_side() {
-        let test = Sprt { elo0: 0.0, elo1: 10.0 };
-        // Scores 0.5 and 0.514388; mean 0.55, variance 0.01:
-        // 100 * 0.014388 * (1.1 - 1.014388) / 0.02 = 6.159.
-        assert!(close(test.llr(&[0, 0, 80, 20, 0]), 6.159, 0.01));
-        assert_eq!(test.verdict(&[0, 0, 80, 20, 0]), Some(Verdict::Accepted));
-        assert_eq!(test.verdict(&[0, 20, 80, 0, 0]), Some(Verdict::Rejected));
-        assert_eq!(test.verdict(&[0, 2, 4, 2, 0]), None);
-        assert_eq!(test.llr(&[0; 5]), 0.0);
     }
 }

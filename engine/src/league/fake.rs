@@ -1,6 +1,9 @@
 //! A scripted engine in memory, with a clock that moves only when somebody waits for it.
 
+use super::player::{Fault, Patience, Player};
 use super::transport::{Heard, Transport};
+use crate::chess::game::Game;
+use shakmaty::{Chess, Position};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -109,4 +112,38 @@ impl Transport for Fake {
     fn last_words(&mut self) -> String {
         "scripted".to_owned()
     }
+}
+
+/// Plays the first legal move of the position it is given, but for the trick at its first `go`.
+pub(crate) fn first_mover(trick: Option<&'static str>) -> Result<Player<Fake>, Fault> {
+    let mut position = Chess::default();
+    let fake = Fake::polite(move |line| {
+        let mut words = line.split(' ');
+        match words.next() {
+            Some("position") => {
+                let (start, moves) = line.split_once(" moves ").unwrap_or((line, ""));
+                position = match start.strip_prefix("position fen ") {
+                    Some(fen) => Game::from_fen(fen, false).unwrap().position().clone(),
+                    None => Chess::default(),
+                };
+                for word in moves.split_ascii_whitespace() {
+                    let action: shakmaty::uci::UciMove = word.parse().unwrap();
+                    position.play_unchecked(action.to_move(&position).unwrap());
+                }
+                vec![]
+            }
+            Some("go") => {
+                let best = position.legal_moves()[0];
+                let text = match trick {
+                    Some(trick) => trick.to_owned(),
+                    None => {
+                        format!("bestmove {}", best.to_uci(shakmaty::CastlingMode::Standard))
+                    }
+                };
+                vec![(1, text)]
+            }
+            _ => vec![],
+        }
+    });
+    Player::greet(fake, &[], Patience::default())
 }

@@ -25,21 +25,34 @@ struct Table<'a> {
     warnings: ByColor<Warnings>,
 }
 
+/// What a game begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// The first position.
+    pub opening: &'a Opening,
+    /// What each player may spend.
+    pub limits: ByColor<Limit>,
+    /// For players that draw moves at random; None leaves them as they are.
+    pub seed: Option<u64>,
+}
+
 /// Plays one game to its end. Blocks.
 ///
 /// # Errors
 /// A player cannot play this game at all (it knows no Chess960): nobody has lost.
 pub fn play<T: Transport>(
     players: ByColor<&mut Player<T>>,
-    opening: &Opening,
-    limits: ByColor<Limit>,
+    start: &Start<'_>,
     rules: &Rules,
 ) -> Result<Played, Fault> {
     let mut players = players;
-    let mut table = Table::new(opening);
-    let mut clocks = limits.map(Clock::new);
+    let mut table = Table::new(start.opening);
+    let mut clocks = start.limits.map(Clock::new);
     for color in Color::ALL {
-        if let Err(fault) = players[color].new_game(opening.chess960()) {
+        let ready = players[color]
+            .new_game(start.opening.chess960())
+            .and_then(|()| start.seed.map_or(Ok(()), |seed| players[color].seed(seed)));
+        if let Err(fault) = ready {
             return table.abandon(color, fault);
         }
     }
@@ -271,7 +284,8 @@ mod tests {
         let (mut white, mut black) = (player(white), player(black));
         let limit: Limit = limit.parse().unwrap();
         let limits = ByColor { white: limit, black: limit };
-        play(ByColor { white: &mut white, black: &mut black }, &opening, limits, &rules).unwrap()
+        let start = Start { opening: &opening, limits, seed: None };
+        play(ByColor { white: &mut white, black: &mut black }, &start, &rules).unwrap()
     }
 
     fn simply(white: &[&str], black: &[&str], fen: &str) -> Played {
@@ -401,7 +415,8 @@ mod tests {
         let mut black = Player::greet(fake, &[], Patience::default()).unwrap();
         let limits = ByColor { white: Limit::Nodes(1), black: Limit::Nodes(1) };
         let players = ByColor { white: &mut white, black: &mut black };
-        let played = play(players, &opening, limits, &Rules::default()).unwrap();
+        let start = Start { opening: &opening, limits, seed: None };
+        let played = play(players, &start, &Rules::default()).unwrap();
         assert!(played.plies[0].action.is_castle());
         assert_eq!(played.warnings.white[Warning::Notation as usize], 0);
         let sent = sent.lock().unwrap();

@@ -1,23 +1,34 @@
-//! The league: matches between UCI engines, played and refereed here. It is a *client* of the
+//! The league: games between UCI engines, played and refereed here. It is a *client* of the
 //! protocol and knows nothing of search or networks, so any engine can sit on either chair.
 //!
-//! A match goes through these rooms:
-//! [`openings`] picks the starts → [`runner`] hands each start to a worker, twice, with colours
-//! exchanged → [`game`] referees one game between two [`player`]s, who talk over a [`transport`] →
-//! [`tally`] counts, [`elo`] judges, [`pgn`] and [`csv`] remember.
+//! Every game is played on the [`stage`]: [`openings`] has the starts, [`game`] referees between two
+//! [`player`]s, who talk over a [`transport`]. A *match* ([`runner`]) counts two players in a [`tally`],
+//! [`elo`] and [`sprt`] judge, [`pgn`] and [`csv`] remember. A *league* is read by [`config`]; a [`tournament`] asks
+//! [`pairing`] who meets whom; [`book`] and [`journal`] remember; [`ratings`] and [`standings`] judge;
+//! [`report`] shows.
 //!
 //! The engines are never trusted: every move is checked by the rules, every clock is kept here.
 
+pub mod book;
+pub mod config;
 pub mod csv;
 pub mod elo;
 pub mod game;
+pub mod journal;
 pub mod limit;
 pub mod openings;
+pub mod pairing;
 pub mod pgn;
 pub mod player;
+pub mod ratings;
+pub mod report;
 pub mod rules;
 pub mod runner;
+pub mod sprt;
+pub mod stage;
+pub mod standings;
 pub mod tally;
+pub mod tournament;
 pub mod transport;
 
 #[cfg(test)]

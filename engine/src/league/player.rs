@@ -30,6 +30,9 @@ impl Default for Patience {
     }
 }
 
+/// The option that seeds an engine's random choices.
+const SEED: &str = "Seed";
+
 /// An engine that is lost for the league: it has to be started anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -77,6 +80,8 @@ pub struct Player<T: Transport> {
     options: Vec<String>,
     patience: Patience,
     chess960: bool,
+    /// Its options name a seed: it is not to be changed.
+    own_seed: bool,
     lost: bool,
 }
 
@@ -96,6 +101,7 @@ impl<T: Transport> Player<T> {
             options: Vec::new(),
             patience,
             chess960: false,
+            own_seed: options.iter().any(|(name, _)| name.eq_ignore_ascii_case(SEED)),
             lost: false,
         };
         player.send(&Command::Uci)?;
@@ -151,6 +157,19 @@ impl<T: Transport> Player<T> {
         }
         self.send(&Command::UciNewGame)?;
         self.ready()
+    }
+
+    /// Has an engine with an option `Seed` draw its moves by this seed from here on, unless its options
+    /// fixed one. Others are left alone.
+    ///
+    /// # Errors
+    /// The engine is lost.
+    pub fn seed(&mut self, seed: u64) -> Result<(), Fault> {
+        if self.own_seed || !self.options.iter().any(|name| name.eq_ignore_ascii_case(SEED)) {
+            return Ok(());
+        }
+        // 31 bits, as a spin has; never 0, which asks for another seed each time.
+        self.set_option(SEED, &((seed & 0x7fff_ffff).max(1)).to_string())
     }
 
     /// Asks for a move. Blocks until the answer, or `time` and the grace after it are over; an answer in
@@ -289,6 +308,26 @@ mod tests {
             .expect("a polite engine");
         assert_eq!(player.name(), "Fake 1.0");
         assert_eq!(*sent.lock().unwrap(), ["uci", "setoption name hash value 16", "isready"]);
+    }
+
+    #[test]
+    fn seeds_are_set_where_there_is_an_option_that_nobody_fixed() {
+        let seeded = |options: &[(String, String)], declared: &'static str| {
+            let fake = Fake::new(move |line| match line {
+                "uci" => vec![(1, declared), (1, "uciok")],
+                "isready" => vec![(1, "readyok")],
+                _ => vec![],
+            });
+            let sent = fake.sent();
+            let mut player = Player::greet(fake, options, Patience::default()).unwrap();
+            player.seed(1 << 40).unwrap();
+            let sent = sent.lock().unwrap();
+            sent.iter().filter(|line| line.starts_with("setoption")).cloned().collect::<Vec<_>>()
+        };
+        let seed = "option name Seed type spin default 0 min 0 max 9";
+        assert_eq!(seeded(&[], seed), ["setoption name Seed value 1"]);
+        assert_eq!(seeded(&[option("seed", "7")], seed), ["setoption name seed value 7"]);
+        assert!(seeded(&[], "option name Hash type spin default 1 min 1 max 9").is_empty());
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub enum Seat {
 }
 
 /// What the referee applies beside the laws of chess.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Overstepping the time by no more than this is forgiven.
     pub margin: Duration,

@@ -1,17 +1,14 @@
-//! The match: pairs of games handed to workers, each worker with two engines of its own. Results come
-//! back to the calling thread, which alone counts and writes.
+//! The match: two engines, pairs of games, one count. The games are played on the [`Stage`].
 
-use super::elo::{Sprt, Verdict};
-use super::game;
 use super::limit::Limit;
 use super::openings::Opening;
 use super::player::{Fault, Player};
 use super::rules::{Played, Rules, Seat};
+use super::sprt::{Sprt, Verdict};
+use super::stage::{Job, Schedule, Stage};
 use super::tally::Tally;
 use super::transport::Transport;
-use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 use shakmaty::ByColor;
-use std::thread;
 
 /// Everything about a match but the engines.
 #[derive(Clone, Debug)]
@@ -26,22 +23,6 @@ pub struct Match {
     pub rules: Rules,
     /// Ends the match early.
     pub sprt: Option<Sprt>,
-}
-
-/// A game on its way to a worker.
-#[derive(Clone, Copy, Debug)]
-struct Job {
-    number: usize,
-}
-
-impl Job {
-    fn pair(self) -> usize {
-        self.number / 2
-    }
-
-    fn white(self) -> Seat {
-        if self.number.is_multiple_of(2) { Seat::First } else { Seat::Second }
-    }
 }
 
 /// A finished game on its way back.
@@ -66,132 +47,85 @@ pub struct Conclusion {
     pub fault: Option<Fault>,
 }
 
+/// The seats as agents of the stage.
+const SEATS: [Seat; 2] = [Seat::First, Seat::Second];
+
 impl Match {
     /// Plays all games. `seat` starts an engine, on any thread; `listen` hears of each game, on this one,
     /// in the order of completion, and ends the match by returning false. Blocks.
-    pub fn run<T, S>(&self, seat: S, mut listen: impl FnMut(Report<'_>) -> bool) -> Conclusion
+    pub fn run<T, S>(&self, seat: S, listen: impl FnMut(Report<'_>) -> bool) -> Conclusion
     where
         T: Transport,
         S: Fn(Seat) -> Result<Player<T>, Fault> + Sync,
     {
-        let (jobs, queue) = unbounded();
-        for number in 0..self.games {
-            // The queue is held below, so this cannot fail.
-            let _ = jobs.send(Job { number });
+        let mut count = Count {
+            plan: self,
+            listen,
+            number: 0,
+            over: false,
+            tally: Tally::default(),
+            verdict: None,
+        };
+        let concurrency = self.concurrency.clamp(1, self.games.max(1));
+        let stage = Stage { concurrency, kept: SEATS.len(), rules: self.rules };
+        let fault = stage.run(&mut count, |agent| seat(SEATS[agent % SEATS.len()]));
+        Conclusion { tally: count.tally, verdict: count.verdict, fault }
+    }
+}
+
+/// A match under way.
+struct Count<'a, L> {
+    plan: &'a Match,
+    listen: L,
+    /// Of the next game.
+    number: usize,
+    over: bool,
+    tally: Tally,
+    verdict: Option<Verdict>,
+}
+
+impl<L: FnMut(Report<'_>) -> bool> Schedule for Count<'_, L> {
+    fn next(&mut self) -> Option<Job> {
+        if self.over || self.number >= self.plan.games {
+            return None;
         }
-        drop(jobs);
-        // Hand to hand: no worker runs ahead of a decision to end the match.
-        let (results, finished) = bounded(0);
-        let initial = Opening::default();
-        let mut tally = Tally::default();
-        let mut verdict = None;
-        let mut fault = None;
-        thread::scope(|scope| {
-            for _ in 0..self.concurrency.clamp(1, self.games.max(1)) {
-                let (queue, results, seat, initial) =
-                    (queue.clone(), results.clone(), &seat, &initial);
-                scope.spawn(move || self.work(seat, initial, &queue, &results));
-            }
-            drop(results);
-            for (job, result) in &finished {
-                let played: Played = match result {
-                    Ok(played) => played,
-                    Err(error) => {
-                        fault.get_or_insert(error);
-                        discard(&queue);
-                        continue;
-                    }
-                };
-                tally.book(job.pair(), job.white(), &played);
-                let go_on = listen(Report {
-                    pair: job.pair(),
-                    white: job.white(),
-                    opening: self.opening(job, &initial),
-                    played: &played,
-                    limits: self.limits(job),
-                    tally: &tally,
-                });
-                verdict = verdict.or_else(|| self.sprt?.verdict(&tally.pairs));
-                if !go_on || verdict.is_some() {
-                    discard(&queue);
-                }
-            }
+        let (pair, game) = (self.number / 2, self.number % 2);
+        self.number += 1;
+        let openings = &self.plan.openings;
+        let [first, second] = self.plan.limits;
+        let (agents, limits) = match game {
+            0 => (ByColor { white: 0, black: 1 }, ByColor { white: first, black: second }),
+            _ => (ByColor { white: 1, black: 0 }, ByColor { white: second, black: first }),
+        };
+        let opening = match openings.len() {
+            0 => Opening::default(),
+            count => openings[pair % count].clone(),
+        };
+        Some(Job { pair, game, agents, limits, opening, seed: None })
+    }
+
+    fn finished(&mut self, job: Job, played: Played) {
+        let white = SEATS[job.agents.white];
+        self.tally.book(job.pair, white, &played);
+        let go_on = (self.listen)(Report {
+            pair: job.pair,
+            white,
+            opening: &job.opening,
+            played: &played,
+            limits: job.limits,
+            tally: &self.tally,
         });
-        Conclusion { tally, verdict, fault }
+        self.verdict = self.verdict.or_else(|| self.plan.sprt?.verdict(&self.tally.pairs));
+        self.over |= !go_on || self.verdict.is_some();
     }
-
-    fn opening<'a>(&'a self, job: Job, initial: &'a Opening) -> &'a Opening {
-        match self.openings.len() {
-            0 => initial,
-            count => &self.openings[job.pair() % count],
-        }
-    }
-
-    fn limits(&self, job: Job) -> ByColor<Limit> {
-        let [first, second] = self.limits;
-        match job.white() {
-            Seat::First => ByColor { white: first, black: second },
-            Seat::Second => ByColor { white: second, black: first },
-        }
-    }
-
-    /// One worker: two engines, game after game.
-    fn work<T, S>(
-        &self,
-        seat: &S,
-        initial: &Opening,
-        queue: &Receiver<Job>,
-        results: &Sender<(Job, Result<Played, Fault>)>,
-    ) where
-        T: Transport,
-        S: Fn(Seat) -> Result<Player<T>, Fault> + Sync,
-    {
-        let mut first = None;
-        let mut second = None;
-        for job in queue {
-            let result = seated(&mut first, || seat(Seat::First)).and_then(|first| {
-                let second = seated(&mut second, || seat(Seat::Second))?;
-                let players = match job.white() {
-                    Seat::First => ByColor { white: first, black: second },
-                    Seat::Second => ByColor { white: second, black: first },
-                };
-                game::play(players, self.opening(job, initial), self.limits(job), &self.rules)
-            });
-            // A lost engine is started anew; one that only broke the rules or its time stays.
-            for chair in [&mut first, &mut second] {
-                chair.take_if(|player| player.is_lost());
-            }
-            if results.send((job, result)).is_err() {
-                return;
-            }
-        }
-    }
-}
-
-/// The player on this chair, called in if it is empty.
-fn seated<T: Transport>(
-    chair: &mut Option<Player<T>>,
-    call: impl FnOnce() -> Result<Player<T>, Fault>,
-) -> Result<&mut Player<T>, Fault> {
-    let player = match chair.take() {
-        Some(player) => player,
-        None => call()?,
-    };
-    Ok(chair.insert(player))
-}
-
-fn discard(queue: &Receiver<Job>) {
-    while queue.try_recv().is_ok() {}
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::Fake;
+    use super::super::fake::first_mover;
     use super::super::openings;
-    use super::super::player::Patience;
+    use super::super::sprt::Unit;
     use super::*;
-    use crate::chess::game::Game;
-    use shakmaty::{Chess, Position};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn a_match(games: usize) -> Match {
@@ -203,40 +137,6 @@ mod tests {
             rules: Rules { max_plies: 6, ..Rules::default() },
             sprt: None,
         }
-    }
-
-    /// Plays the first legal move of the position it is given, but for the trick at its first `go`.
-    fn first_mover(trick: Option<&'static str>) -> Result<Player<Fake>, Fault> {
-        let mut position = Chess::default();
-        let fake = Fake::polite(move |line| {
-            let mut words = line.split(' ');
-            match words.next() {
-                Some("position") => {
-                    let (start, moves) = line.split_once(" moves ").unwrap_or((line, ""));
-                    position = match start.strip_prefix("position fen ") {
-                        Some(fen) => Game::from_fen(fen, false).unwrap().position().clone(),
-                        None => Chess::default(),
-                    };
-                    for word in moves.split_ascii_whitespace() {
-                        let action: shakmaty::uci::UciMove = word.parse().unwrap();
-                        position.play_unchecked(action.to_move(&position).unwrap());
-                    }
-                    vec![]
-                }
-                Some("go") => {
-                    let best = position.legal_moves()[0];
-                    let text = match trick {
-                        Some(trick) => trick.to_owned(),
-                        None => {
-                            format!("bestmove {}", best.to_uci(shakmaty::CastlingMode::Standard))
-                        }
-                    };
-                    vec![(1, text)]
-                }
-                _ => vec![],
-            }
-        });
-        Player::greet(fake, &[], Patience::default())
     }
 
     #[test]
@@ -320,7 +220,7 @@ mod tests {
 
     #[test]
     fn sequential_test_ends_the_match() {
-        let test = Sprt { elo0: 0.0, elo1: 100.0 };
+        let test = Sprt { elo0: 0.0, elo1: 100.0, unit: Unit::Logistic };
         let games = Match { sprt: Some(test), concurrency: 1, ..a_match(20_000) };
         let end = games.run(
             |seat| match seat {

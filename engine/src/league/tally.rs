@@ -2,6 +2,7 @@
 
 use super::elo::{Judgement, Pentanomial, judge};
 use super::rules::{Ending, Played, Seat, Warning, Warnings};
+use super::sprt::normalised_elo;
 use shakmaty::Color;
 use std::collections::HashMap;
 use std::fmt::{self, Write};
@@ -96,9 +97,12 @@ impl Tally {
         if let Some(judged) = self.judgement() {
             let points = self.wins as f64 + self.draws as f64 / 2.0;
             let share = |count: u64| 100.0 * count as f64 / games as f64;
+            let normalised = normalised_elo(&self.pairs)
+                .map_or_else(|| "-".to_owned(), |(elo, error)| format!("{elo:+.1} ± {error:.1}"));
             let lines = [
                 ("score", format!("{points} / {games} ({:.1} %)", 100.0 * judged.score)),
                 ("Elo", format!("{judged} (95 %)")),
+                ("normalised Elo", normalised),
                 ("LOS", format!("{:.1} %", 100.0 * judged.los)),
                 ("won drawn lost", format!("{} {} {}", self.wins, self.draws, self.losses)),
                 ("draws", format!("{:.1} %", share(self.draws))),
@@ -151,6 +155,27 @@ impl Tally {
 }
 
 impl Record {
+    /// Takes in what the player did in other games.
+    pub fn add(&mut self, other: &Record) {
+        self.illegal_moves += other.illegal_moves;
+        self.time_losses += other.time_losses;
+        self.crashes += other.crashes;
+        self.stalls += other.stalls;
+        for (sum, count) in self.warnings.iter_mut().zip(other.warnings) {
+            *sum += count;
+        }
+        self.moves += other.moves;
+        self.nodes += other.nodes;
+        self.time += other.time;
+        self.slowest = self.slowest.max(other.slowest);
+    }
+
+    /// Games lost by anything but chess.
+    #[must_use]
+    pub fn faults(&self) -> u64 {
+        self.illegal_moves + self.time_losses + self.crashes + self.stalls
+    }
+
     fn book(&mut self, played: &Played, color: Color) {
         match &played.ending {
             Ending::IllegalMove(guilty, _) if *guilty == color => self.illegal_moves += 1,

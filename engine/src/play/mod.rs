@@ -4,6 +4,7 @@
 //! What the GUI writes is read in [`crate::uci`]; what may follow a move is [`crate::world`]'s.
 
 pub mod analyst;
+pub mod classic;
 pub mod clock;
 pub mod engine;
 pub mod fallback_move;

@@ -1,6 +1,7 @@
 //! Which network answers: the file the user named, or the one built in. The only file that knows how a
 //! network is opened; everything else sees `Arc<dyn Evaluator>`.
 
+use crate::conventional::regress::model::{BadModel, MAGIC, Regressor};
 use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
@@ -8,6 +9,9 @@ use nn::evaluator::cpu::CpuEvaluator;
 use nn::writer::{DecoderWeights, WriterFileError};
 use nn::{EvalError, Evaluator};
 use std::fmt;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -42,6 +46,8 @@ pub struct Network {
 pub enum NetworkError {
     /// The file is no network: missing, cut short, of another kind.
     File { path: PathBuf, why: CheckpointError },
+    /// The file begins as a regressor's and goes on otherwise.
+    Regressor { path: PathBuf, why: BadModel },
     /// The built-in network is damaged.
     Bundled(CheckpointError),
     /// The device that was asked for is not there or does not compute; what computes instead.
@@ -64,6 +70,9 @@ impl fmt::Display for NetworkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NetworkError::File { path, why } => {
+                write!(f, "cannot use network `{}`: {why}", path.display())
+            }
+            NetworkError::Regressor { path, why } => {
                 write!(f, "cannot use network `{}`: {why}", path.display())
             }
             NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
@@ -106,6 +115,9 @@ pub struct Installed;
 
 impl Networks for Installed {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
+        if let Some((regressor, name)) = file.map_or(Ok(None), regressor)? {
+            return Ok(Network { evaluator: Arc::new(regressor), name, on_gpu: false });
+        }
         let network = load(file)?;
         let (device, note) = pick(backend);
         let source =
@@ -136,6 +148,43 @@ pub fn load(file: Option<&Path>) -> Result<checkpoint::Network, NetworkError> {
         Some(path) => checkpoint::Network::load(path)
             .map_err(|why| NetworkError::File { path: path.to_owned(), why }),
         None => checkpoint::Network::from_bytes(BUNDLED).map_err(NetworkError::Bundled),
+    }
+}
+
+/// The regressor in `file`, with its name; None if the file is something else, or not there.
+fn regressor(file: &Path) -> Result<Option<(Regressor, String)>, NetworkError> {
+    let Some(bytes) = regressor_bytes(file).ok().flatten() else { return Ok(None) };
+    let failed = |why| NetworkError::Regressor { path: file.to_owned(), why };
+    let Some(regressor) = Regressor::from_bytes(&bytes).transpose().map_err(failed)? else {
+        return Ok(None);
+    };
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    let (features, hash) = (regressor.features.name(), hasher.finish());
+    let name = format!("{} ({features} regressor, {hash:016x})", file.display());
+    Ok(Some((regressor, name)))
+}
+
+/// The whole file if it begins as a regressor does.
+fn regressor_bytes(file: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut opened = File::open(file)?;
+    let mut bytes = vec![0; MAGIC.len()];
+    opened.read_exact(&mut bytes)?;
+    if bytes != MAGIC {
+        return Ok(None);
+    }
+    opened.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Which network `file` holds, or is built in: a hash and little more.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub fn fingerprint(file: Option<&Path>) -> Result<String, NetworkError> {
+    match file.map_or(Ok(None), regressor)? {
+        Some((_, name)) => Ok(name),
+        None => Ok(load(file)?.hash),
     }
 }
 

@@ -67,7 +67,7 @@ impl Evaluator for Rollouts {
 }
 
 /// Plays random moves until the game ends; the winner, None for a draw.
-fn random_game(mut position: Chess, random: &mut SplitMix64) -> Option<Color> {
+pub fn random_game(mut position: Chess, random: &mut SplitMix64) -> Option<Color> {
     for _ in 0..LONGEST {
         let legal = position.legal_moves();
         if let Some(ending) = ending::by_board(&position, legal.len()) {

@@ -3,6 +3,7 @@
 //! Whatever happens in between (no network, no moves, a panic in a device driver), one `bestmove` is
 //! printed, once the GUI may have it. The session goes in and comes out, for the next move to use.
 
+use super::classic::{Classic, ClassicSearch};
 use super::fallback_move::fallback_move;
 use super::head_player::{Head, Question};
 use super::host;
@@ -113,16 +114,18 @@ impl Job {
         let head = match self.settings.search {
             Search::Mcts if self.limits.nodes == Some(1) => Some(Head::Prior),
             Search::Mcts | Search::Rollout | Search::Internal => None,
+            Search::AlphaBeta | Search::Minimax | Search::Uct | Search::UctHeuristics => None,
             Search::ActionValue => Some(Head::ActionValue),
             Search::StateValue => Some(Head::StateValue),
             Search::Policy => Some(Head::Policy),
         };
-        let found = match head {
-            Some(head) => self.ask_head(game, head, &allowed),
-            None if self.settings.search == Search::Internal => {
+        let found = match (head, Classic::of(&self.settings)) {
+            (Some(head), _) => self.ask_head(game, head, &allowed),
+            (None, Some(player)) => self.ask_classic(player, game, &reporter, &allowed),
+            (None, None) if self.settings.search == Search::Internal => {
                 self.think_internally(game, &reporter, &allowed)
             }
-            None => self.search_tree(game, session, &reporter, &allowed),
+            (None, None) => self.search_tree(game, session, &reporter, &allowed),
         };
         let found = found.unwrap_or_else(Found::nothing);
         self.report(game, &allowed, &reporter, found)
@@ -156,6 +159,24 @@ impl Job {
                 None
             }
         }
+    }
+
+    /// A player without a network.
+    fn ask_classic(
+        &self,
+        player: Classic,
+        game: &Game,
+        reporter: &Reporter,
+        allowed: &[Action],
+    ) -> Option<Found> {
+        let (limits, signal, output) = (&self.limits, &*self.signal, &self.output);
+        let seed = self.settings.seed;
+        let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed };
+        let snapshot = search.run(player)?;
+        let line = snapshot.lines.first()?;
+        let answer =
+            Answer { best: line.moves.first().copied(), ponder: line.moves.get(1).copied() };
+        Some(Found { snapshot, answer })
     }
 
     /// The network writes its own tree. None if there is no time left for it, or it failed.

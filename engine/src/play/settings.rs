@@ -23,6 +23,33 @@ pub enum Search {
     Rollout,
     /// A search tree written word by word (paper 000, section 4).
     Internal,
+    /// Alpha-beta over an evaluation made by hand.
+    AlphaBeta,
+    /// The same without pruning.
+    Minimax,
+    /// Tree search by upper confidence bounds, many random games a leaf (paper 002).
+    Uct,
+    /// The same with the hand-made evaluation of every child (paper 002).
+    UctHeuristics,
+}
+
+impl Search {
+    /// The network has a say in the moves.
+    #[must_use]
+    pub fn asks_network(self) -> bool {
+        match self {
+            Search::Mcts
+            | Search::ActionValue
+            | Search::StateValue
+            | Search::Policy
+            | Search::Internal => true,
+            Search::Rollout
+            | Search::AlphaBeta
+            | Search::Minimax
+            | Search::Uct
+            | Search::UctHeuristics => false,
+        }
+    }
 }
 
 /// How virtual visits are counted (paper 000, section 3.2).
@@ -79,6 +106,8 @@ pub struct Settings {
     pub trace_mask: bool,
     /// The tree is written by the teacher.
     pub trace_by_hand: bool,
+    /// Random games for each leaf of `Search` `uct`.
+    pub rollouts: usize,
     /// What the search takes to follow a move.
     pub world_model: WorldModel,
     /// Positions in a minibatch; 0 = what the device prefers.
@@ -172,6 +201,7 @@ impl Default for Settings {
             trace_mask: true,
             // Until the bundled decoder decides as well: assets/internal.md.
             trace_by_hand: true,
+            rollouts: 100,
             world_model: WorldModel::Rules,
             minibatch_size: 0,
             batch_ramp: search.ramp,

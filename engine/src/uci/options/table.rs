@@ -105,7 +105,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "Search",
         kind: combo!(search: Search),
         effect: Effect::NewTree,
-        help: "How the move is chosen: tree search, one head of the network without search, tree search with random games in place of the network, or `internal`: a tree written word by word over positions that the network imagines.",
+        help: "How the move is chosen: tree search, one head of the network without search, tree search with random games in place of the network, `internal`: a tree written word by word over positions that the network imagines, or a conventional player: alpha-beta, minimax, UCT.",
     },
     Entry {
         name: "Breadth",
@@ -225,6 +225,12 @@ pub static EVERYDAY: &[Entry] = &[
 
 /// Constants of the search that nobody needs to play: understood always, told on request.
 pub static HIDDEN: &[Entry] = &[
+    Entry {
+        name: "Rollouts",
+        kind: spin!(rollouts: usize, 1 to 10_000),
+        effect: Effect::None,
+        help: "Random games for each leaf of `Search` `uct`.",
+    },
     Entry {
         name: "TraceMask",
         kind: check!(trace_mask),

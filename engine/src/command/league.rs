@@ -1,0 +1,330 @@
+//! `mavka league`: many agents, many games, one table. Reads the configuration, starts the processes, draws
+//! the progress and writes the files; the play itself is [`crate::league`]'s.
+
+use super::output::{Failure, Sink};
+use super::words::{Program, read_openings};
+use crate::interrupt::raised_by_ctrl_c;
+use crate::league::book::{Book, Entry};
+use crate::league::config::{Agent, League as Plan};
+use crate::league::journal::Journal;
+use crate::league::stage::Stage;
+use crate::league::standings::{Standings, cross_csv};
+use crate::league::tournament::{Listener, Tournament};
+use crate::league::{Patience, pgn, report};
+use crate::play::network;
+use crate::play::settings::Settings;
+use crate::uci::options;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use uci::SetOption;
+
+/// Engines that a worker keeps running between games: starting one costs about as much as a short game.
+const KEPT: usize = 4;
+/// For `uciok`: on a busy machine a large engine takes its time.
+const START: Duration = Duration::from_secs(120);
+/// Least time between two writings of the tables, and of games and report.
+const TABLES: Duration = Duration::from_secs(5);
+const REPORT: Duration = Duration::from_secs(600);
+
+/// Play a league of many agents and rate them.
+///
+/// The configuration names the agents: this program with any of its options, or other UCI engines. Every
+/// finished game is written down at once; run again with the same folder, it goes on where it was.
+#[derive(Args, Clone, Debug)]
+pub struct League {
+    /// Configuration (TOML).
+    #[arg(value_name = "CONFIG.toml")]
+    config: PathBuf,
+    /// Folder of games, tables and report [default: the configuration's name without its ending].
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Games in all, earlier ones included, instead of the configuration's.
+    #[arg(long, value_name = "N")]
+    games: Option<usize>,
+    /// Games at the same time, instead of the configuration's.
+    #[arg(long, value_name = "N")]
+    concurrency: Option<usize>,
+    /// Starting positions, one EPD or FEN a line, instead of the configuration's.
+    #[arg(long, value_name = "FILE")]
+    openings: Option<PathBuf>,
+    /// Play nothing: write tables and report of the games there are, even while another process plays.
+    #[arg(long)]
+    report: bool,
+    /// Seconds to wait for a move where no clock runs.
+    #[arg(long, default_value_t = 600, value_name = "S")]
+    stall: u64,
+}
+
+impl League {
+    /// Plays the league and prints its table.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, the configuration makes no sense, or an engine does not start.
+    pub fn run(self) -> Result<(), Failure> {
+        let named = |error: &dyn std::fmt::Display| format!("{}: {error}", self.config.display());
+        let text = fs::read_to_string(&self.config).map_err(|error| named(&error))?;
+        let mut plan = Plan::read(&text).map_err(|error| named(&error))?;
+        plan.games = self.games.map_or(plan.games, |games| games.next_multiple_of(2));
+        plan.concurrency = self.concurrency.unwrap_or(plan.concurrency).max(1);
+        let out = self.out.clone().unwrap_or_else(|| self.config.with_extension(""));
+        let out = match (&self.out, out.file_name()) {
+            (None, Some(name)) => PathBuf::from(name),
+            _ => out,
+        };
+        let files = Files { folder: out };
+        if self.report {
+            let mut book = Book::default();
+            let games = Journal::look(&files.journal(), &plan)?;
+            games.into_iter().for_each(|entry| book.add(entry));
+            files.write(&plan, &book)?;
+            return print(&plan, &book);
+        }
+        self.play(&plan, files)
+    }
+
+    fn play(&self, plan: &Plan, files: Files) -> Result<(), Failure> {
+        let openings = match (&self.openings, &plan.openings) {
+            (Some(path), _) => read_openings(path, plan.chess960)?,
+            (None, Some(name)) => {
+                let folder = self.config.parent().unwrap_or(Path::new(""));
+                read_openings(&folder.join(name), plan.chess960)?
+            }
+            (None, None) => Vec::new(),
+        };
+        let identities = identities(plan)?;
+        let programs: Vec<Program> = plan
+            .agents
+            .iter()
+            .map(|agent| Program::new(agent.command.as_deref(), agent.options.clone()))
+            .collect::<Result<_, _>>()?;
+        fs::create_dir_all(&files.folder)
+            .map_err(|why| format!("{}: {why}", files.folder.display()))?;
+        let (journal, games) = Journal::open(&files.journal(), plan, &identities)?;
+        let bar = bar(plan.games, games.len());
+        let mut watch = Watch {
+            plan,
+            journal,
+            bar,
+            files,
+            stop: raised_by_ctrl_c()?,
+            told: false,
+            tables: Instant::now(),
+            report: Instant::now(),
+            trouble: None,
+        };
+        let patience = Patience {
+            start: START,
+            think: Duration::from_secs(self.stall),
+            ..Patience::default()
+        };
+        let mut tournament = Tournament::new(plan, openings, games, &mut watch);
+        let stage = Stage { concurrency: plan.concurrency, kept: KEPT, rules: plan.rules };
+        let fault = stage.run(&mut tournament, |agent| {
+            // A machine that is busy for a moment must not end a league of days.
+            programs[agent].start(patience).or_else(|_| programs[agent].start(patience))
+        });
+        let book = tournament.into_book();
+        watch.bar.finish_and_clear();
+        watch.files.write(plan, &book)?;
+        print(plan, &book)?;
+        match (watch.trouble, fault) {
+            (Some(trouble), _) => Err(trouble),
+            (None, Some(fault)) => Err(fault.into()),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+fn print(plan: &Plan, book: &Book) -> Result<(), Failure> {
+    let mut out = Sink::default();
+    out.say(Standings::new(plan, book).text(plan, book.games().len()).trim_end());
+    out.end()
+}
+
+/// What the words of each agent do not say: the version of this program and its network. Also finds out
+/// options that nobody understands before the first game.
+fn identities(plan: &Plan) -> Result<Vec<String>, Failure> {
+    let mut networks = HashMap::new();
+    plan.agents.iter().map(|agent| identity(agent, &mut networks)).collect()
+}
+
+fn identity(agent: &Agent, networks: &mut HashMap<String, String>) -> Result<String, Failure> {
+    if agent.command.is_some() {
+        return Ok(String::new());
+    }
+    let mut settings = Settings::default();
+    for (name, value) in &agent.options {
+        let option = SetOption { name: name.clone(), value: Some(value.clone()) };
+        let applied = options::apply(&mut settings, &option);
+        let trouble = match applied {
+            Ok((_, bent)) => bent.map(|bent| bent.to_string()),
+            Err(why) => Some(why.to_string()),
+        };
+        if let Some(trouble) = trouble {
+            return Err(format!("agent `{}`: {trouble}", agent.name).into());
+        }
+    }
+    let version = format!("Mavka {}", env!("CARGO_PKG_VERSION"));
+    if !settings.search.asks_network() {
+        return Ok(version);
+    }
+    let file = settings.weights_file;
+    if let Some(known) = networks.get(&file) {
+        return Ok(known.clone());
+    }
+    let hash = network::fingerprint((!file.is_empty()).then(|| Path::new(&file)))?;
+    let identity = format!("{version}, network {hash}");
+    networks.insert(file, identity.clone());
+    Ok(identity)
+}
+
+/// The files of a league.
+struct Files {
+    folder: PathBuf,
+}
+
+impl Files {
+    fn journal(&self) -> PathBuf {
+        self.folder.join("games.jsonl")
+    }
+
+    /// Tables alone: quickly made.
+    fn write_tables(&self, plan: &Plan, book: &Book, standings: &Standings) -> Result<(), Failure> {
+        self.replace("table.txt", &standings.text(plan, book.games().len()))?;
+        self.replace("ratings.csv", &standings.csv(plan))?;
+        self.replace("cross.csv", &cross_csv(plan, book))
+    }
+
+    fn write(&self, plan: &Plan, book: &Book) -> Result<(), Failure> {
+        let standings = Standings::new(plan, book);
+        self.write_tables(plan, book, &standings)?;
+        self.replace("games.pgn", &report::games(plan, book)?)?;
+        let about = format!("Mavka {}, {}.", env!("CARGO_PKG_VERSION"), pgn::today());
+        self.replace("report.html", &report::page(plan, book, &standings, &about))
+    }
+
+    /// A reader sees the old file or the new one, never half of it.
+    fn replace(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let (path, new) = (self.folder.join(name), self.folder.join(format!("{name}.new")));
+        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &path));
+        written.map_err(|why| format!("{}: {why}", path.display()).into())
+    }
+}
+
+/// Writes down what is heard, and shows it.
+struct Watch<'a> {
+    plan: &'a Plan,
+    journal: Journal,
+    bar: ProgressBar,
+    files: Files,
+    stop: Arc<AtomicBool>,
+    /// The user knows that the league is ending.
+    told: bool,
+    tables: Instant,
+    report: Instant,
+    trouble: Option<Failure>,
+}
+
+impl Watch<'_> {
+    fn take(&mut self, entry: &Entry, book: &Book) -> Result<(), Failure> {
+        self.journal.add(entry)?;
+        self.bar.inc(1);
+        let games = book.games().len();
+        let name = |agent: usize| self.plan.agents[agent].name.as_str();
+        let ending = &entry.played.ending;
+        if !["normal", "adjudication"].contains(&ending.termination()) {
+            let (white, black) = (name(entry.agents.white), name(entry.agents.black));
+            let line = format!("{white} - {black}, opening line {}: {ending}", entry.opening.line);
+            if self.bar.is_hidden() { eprintln!("{line}") } else { self.bar.println(line) }
+        }
+        let silent = self.bar.is_hidden();
+        if silent && games.is_multiple_of(10) {
+            eprintln!("{games}/{}", self.plan.games);
+        }
+        if self.tables.elapsed() >= TABLES {
+            let standings = Standings::new(self.plan, book);
+            self.files.write_tables(self.plan, book, &standings)?;
+            let text = standings.text(self.plan, games);
+            if silent && games.is_multiple_of(100) {
+                eprintln!("{text}");
+            }
+            self.bar.set_message(text);
+            self.tables = Instant::now();
+        }
+        if self.report.elapsed() >= REPORT {
+            self.files.write(self.plan, book)?;
+            self.report = Instant::now();
+        }
+        if self.stop.load(Ordering::Relaxed) && !self.told {
+            self.told = true;
+            self.bar.println("ending the games in progress; Ctrl-C again leaves at once");
+        }
+        Ok(())
+    }
+}
+
+impl Listener for Watch<'_> {
+    fn heard(&mut self, entry: &Entry, book: &Book) -> bool {
+        match self.take(entry, book) {
+            Ok(()) => true,
+            Err(trouble) => {
+                self.trouble.get_or_insert(trouble);
+                false
+            }
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// A bar with the table below it.
+fn bar(games: usize, played: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(games as u64), ProgressDrawTarget::stderr());
+    let style =
+        ProgressStyle::with_template("{bar:30} {pos}/{len} games [{elapsed}, {eta} left]\n{msg}");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar.set_position(played as u64);
+    bar.reset_eta();
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(agent: &str) -> Plan {
+        let other = "[[agent]]\nname = 'other'\ncommand = 'x'";
+        Plan::read(&format!(
+            "name = 'l'\ngames = 2\nlimit = {{ nodes = 1 }}\n[[agent]]\nname = 'a'\n{agent}\n{other}"
+        ))
+        .unwrap()
+    }
+
+    #[test]
+    fn options_are_understood_before_the_first_game() {
+        let told = |agent| identities(&plan(agent)).unwrap_err().to_string();
+        assert!(told("options = { Tash = 1 }").contains("agent `a`"));
+        assert!(told("options = { CPuct = 99 }").contains("CPuct"));
+        assert!(told("options = { WeightsFile = '/no/such' }").contains("/no/such"));
+    }
+
+    #[test]
+    fn an_agent_is_known_by_its_network_if_it_asks_one() {
+        let all = identities(&plan("options = { Search = 'policy' }")).unwrap();
+        assert!(all[0].contains("network "), "{all:?}");
+        assert_eq!(all[1], "");
+        let all = identities(&plan("options = { Search = 'rollout' }")).unwrap();
+        assert!(!all[0].contains("network"), "{all:?}");
+    }
+}

@@ -1,0 +1,154 @@
+//! The study of paper 002: train a regressor, and say how far it is off on boards it has not seen.
+
+use super::features::Features;
+use super::mlp::{Adam, Mlp};
+use super::model::Regressor;
+use super::samples::Samples;
+use crate::random::SplitMix64;
+
+/// Boards of one step.
+const BATCH: usize = 512;
+/// First rate of learning, its cut where the validation error gets no better, and how many such cuts end the
+/// training (paper 002 cuts on a plateau and stops early; the numbers are ours).
+const RATE: f32 = 1e-3;
+const CUT: f32 = 0.3;
+const PATIENCE: usize = 3;
+
+/// How far predictions are off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Errors {
+    /// Mean squared error.
+    pub mse: f64,
+    /// Mean absolute error.
+    pub mae: f64,
+    /// Share of the labels' variance that is explained.
+    pub r2: f64,
+}
+
+impl Errors {
+    /// Of these predictions.
+    #[must_use]
+    pub fn of(predicted: &[f32], labels: &[f32]) -> Errors {
+        let count = labels.len().max(1) as f64;
+        let mean = labels.iter().copied().map(f64::from).sum::<f64>() / count;
+        let misses = || predicted.iter().zip(labels).map(|(p, l)| f64::from(p - l));
+        let mse = misses().map(|miss| miss * miss).sum::<f64>() / count;
+        let mae = misses().map(f64::abs).sum::<f64>() / count;
+        let variance =
+            labels.iter().map(|label| (f64::from(*label) - mean).powi(2)).sum::<f64>() / count;
+        Errors { mse, mae, r2: 1.0 - mse / variance.max(f64::MIN_POSITIVE) }
+    }
+}
+
+/// What a training has come to after an epoch.
+#[derive(Clone, Copy, Debug)]
+pub struct Epoch {
+    /// From 1.
+    pub number: usize,
+    pub rate: f32,
+    /// Mean squared error on the way.
+    pub training: f64,
+    pub validation: Errors,
+}
+
+/// Trains on `training` until `validation` gets no better, or for `epochs`. `heard` is told of every step's
+/// boards and of each epoch.
+pub fn train(
+    features: Features,
+    training: &Samples,
+    validation: &Samples,
+    (epochs, seed): (usize, u64),
+    heard: &mut dyn FnMut(usize, Option<Epoch>),
+) -> Regressor {
+    let [a, b, c] = features.hidden();
+    let width = features.width();
+    let network = Mlp::new(&[width, a, b, c, 1], seed);
+    let mut adam = Adam::new(&network);
+    let mut model = Regressor { features, network };
+    let (mut best, mut least) = (model.clone(), f64::INFINITY);
+    let mut order: Vec<usize> = (0..training.boards.len()).collect();
+    let mut random = SplitMix64::new(seed);
+    let (mut rate, mut cuts) = (RATE, 0);
+    let mut rows = Vec::new();
+    for number in 1..=epochs {
+        random.shuffle(&mut order);
+        let mut sum = 0.0;
+        for chosen in order.chunks(BATCH) {
+            rows.clear();
+            rows.resize(chosen.len() * width, 0.0);
+            for (row, index) in rows.chunks_exact_mut(width).zip(chosen) {
+                features.write(&training.boards[*index], row);
+            }
+            let targets: Vec<f32> = chosen.iter().map(|index| training.wins[*index]).collect();
+            let error = model.network.learn(&rows, &targets, rate, &mut adam);
+            sum += f64::from(error) * chosen.len() as f64;
+            heard(chosen.len(), None);
+        }
+        let validation = errors(&model, validation);
+        let training = sum / order.len().max(1) as f64;
+        heard(0, Some(Epoch { number, rate, training, validation }));
+        if validation.mse < least {
+            (best, least) = (model.clone(), validation.mse);
+        } else {
+            cuts += 1;
+            rate *= CUT;
+            if cuts == PATIENCE {
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// How far the model is off.
+#[must_use]
+pub fn errors(model: &Regressor, samples: &Samples) -> Errors {
+    let predicted: Vec<f32> =
+        samples.boards.chunks(4096).flat_map(|boards| model.judge(boards)).collect();
+    Errors::of(&predicted, &samples.wins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::features::Board;
+    use super::*;
+    use shakmaty::{Chess, Color, Position};
+
+    #[test]
+    fn errors_are_what_they_are_called() {
+        let errors = Errors::of(&[0.5, 0.5, 0.5, 0.5], &[0.0, 1.0, 0.25, 0.75]);
+        assert!((errors.mse - 0.15625).abs() < 1e-9 && (errors.mae - 0.375).abs() < 1e-9);
+        assert!(errors.r2.abs() < 1e-9, "the mean explains nothing");
+        assert_eq!(Errors::of(&[0.25, 0.5], &[0.25, 0.5]).r2, 1.0);
+    }
+
+    #[test]
+    fn material_is_learned_from_boards() {
+        // Random games, labelled by who has more men.
+        let mut random = SplitMix64::new(3);
+        let mut samples = Samples::default();
+        while samples.boards.len() < 8000 {
+            let mut position = Chess::default();
+            for _ in 0..120 {
+                let moves = position.legal_moves();
+                if moves.is_empty() {
+                    break;
+                }
+                position.play_unchecked(moves[random.below(moves.len())]);
+                let board = position.board();
+                let of = |color: Color| board.by_color(color).count() as f32;
+                let lead = of(position.turn()) - of(!position.turn());
+                samples.boards.push(Board::new(&position));
+                samples.wins.push(1.0 / (1.0 + (-lead / 2.0).exp()));
+            }
+        }
+        let (features, epochs) = (Features::Positional, 20);
+        let mut heard = Vec::new();
+        let model = train(features, &samples, &samples, (epochs, 1), &mut |_, epoch| {
+            heard.extend(epoch.map(|epoch| epoch.training));
+        });
+        let errors = errors(&model, &samples);
+        assert!(errors.r2 > 0.5, "{errors:?}");
+        assert!(heard.len() <= epochs && heard[heard.len() - 1] < heard[0] / 2.0, "{heard:?}");
+    }
+}

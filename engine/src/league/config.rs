@@ -1,0 +1,368 @@
+//! What a league is, read from a TOML file: its agents, who meets whom, from which openings, under which
+//! rules. A word that is not known is an error, so that a slip of the pen is no silent default.
+
+use super::limit::Limit;
+use super::pairing::Pairing;
+use super::rules::{DrawRule, ResignRule, Rules};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::time::Duration;
+
+/// One player of the league.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    /// In tables and games; no other agent has it.
+    pub name: String,
+    /// The command line of an external engine; None for this program.
+    pub command: Option<String>,
+    /// UCI options, the league's own first.
+    pub options: Vec<(String, String)>,
+    /// For each move, or for the game.
+    pub limit: Limit,
+    /// What others say of its strength, in Elo: an anchor of the external scale.
+    pub rating: Option<f64>,
+    /// Agents of one curve differ by their limit alone: one line in the plot of Elo over nodes.
+    pub curve: Option<String>,
+}
+
+/// The agent whose internal rating is fixed.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Anchor {
+    /// Its name.
+    pub agent: String,
+    /// Its rating.
+    #[serde(default)]
+    pub elo: f64,
+}
+
+/// A league as it was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct League {
+    /// In the report and in the games.
+    pub name: String,
+    /// Orders the openings, and seeds each game.
+    pub seed: u64,
+    /// In all, earlier ones included.
+    pub games: usize,
+    /// Games at the same time.
+    pub concurrency: usize,
+    /// A file of positions, relative to the configuration's folder.
+    pub openings: Option<String>,
+    /// Every opening is Chess960's.
+    pub chess960: bool,
+    /// Who meets whom.
+    pub pairing: Pairing,
+    /// What the referee applies.
+    pub rules: Rules,
+    /// None: the average rating is 0.
+    pub anchor: Option<Anchor>,
+    /// The agents.
+    pub agents: Vec<Agent>,
+}
+
+/// Why a configuration is refused.
+#[derive(Debug)]
+pub enum ConfigError {
+    /// It is no TOML, or has words that nobody understands.
+    Toml(Box<toml::de::Error>),
+    /// It says something that cannot be.
+    Senseless(String),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Toml(why) => write!(f, "{why}"),
+            ConfigError::Senseless(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// The file, word for word.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    name: String,
+    #[serde(default)]
+    seed: u64,
+    games: usize,
+    #[serde(default = "one")]
+    concurrency: usize,
+    openings: Option<String>,
+    #[serde(default)]
+    chess960: bool,
+    #[serde(default)]
+    pairing: PairingName,
+    /// The agent of a gauntlet.
+    gauntlet: Option<String>,
+    #[serde(default)]
+    rules: RulesWords,
+    anchor: Option<Anchor>,
+    /// For every agent.
+    #[serde(default)]
+    limit: LimitWords,
+    /// For every agent that is this program.
+    #[serde(default)]
+    options: BTreeMap<String, toml::Value>,
+    agent: Vec<AgentWords>,
+}
+
+fn one() -> usize {
+    1
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum PairingName {
+    #[default]
+    RoundRobin,
+    Gauntlet,
+    Uncertain,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct RulesWords {
+    /// Milliseconds.
+    margin: Option<u64>,
+    max_plies: Option<usize>,
+    /// From move, moves, centipawns.
+    draw: Option<[u16; 3]>,
+    /// Moves, centipawns.
+    resign: Option<[u16; 2]>,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct LimitWords {
+    tc: Option<String>,
+    movetime: Option<u64>,
+    nodes: Option<u64>,
+    depth: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct AgentWords {
+    name: String,
+    command: Option<String>,
+    #[serde(default)]
+    options: BTreeMap<String, toml::Value>,
+    rating: Option<f64>,
+    curve: Option<String>,
+    tc: Option<String>,
+    movetime: Option<u64>,
+    nodes: Option<u64>,
+    depth: Option<u32>,
+}
+
+impl League {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// Names the line, or what cannot be.
+    pub fn read(text: &str) -> Result<League, ConfigError> {
+        let file: File = toml::from_str(text).map_err(|why| ConfigError::Toml(Box::new(why)))?;
+        let senseless = |why: String| Err(ConfigError::Senseless(why));
+        if file.agent.len() < 2 {
+            return senseless("a league has at least two agents ([[agent]])".to_owned());
+        }
+        let mut names = HashSet::new();
+        for agent in &file.agent {
+            if agent.name.trim().is_empty() {
+                return senseless("an agent has no name".to_owned());
+            }
+            if !names.insert(agent.name.as_str()) {
+                return senseless(format!("two agents are named `{}`", agent.name));
+            }
+        }
+        let number = |name: &str| {
+            let place = file.agent.iter().position(|agent| agent.name == name);
+            place.ok_or_else(|| ConfigError::Senseless(format!("no agent is named `{name}`")))
+        };
+        if let Some(anchor) = &file.anchor {
+            number(&anchor.agent)?;
+        }
+        let pairing = match (file.pairing, &file.gauntlet) {
+            (PairingName::RoundRobin, None) => Pairing::RoundRobin,
+            (PairingName::Uncertain, None) => Pairing::Uncertain,
+            (PairingName::Gauntlet, Some(name)) => Pairing::Gauntlet(number(name)?),
+            (PairingName::Gauntlet, None) => {
+                return senseless("a gauntlet needs its agent: gauntlet = \"NAME\"".to_owned());
+            }
+            (_, Some(_)) => {
+                return senseless("`gauntlet` goes with pairing = \"gauntlet\"".to_owned());
+            }
+        };
+        let common = limit("every agent", &file.limit)?;
+        let mut agents = Vec::with_capacity(file.agent.len());
+        for words in &file.agent {
+            agents.push(agent(words, common, &file.options)?);
+        }
+        Ok(League {
+            name: file.name,
+            seed: file.seed,
+            games: file.games.next_multiple_of(2),
+            concurrency: file.concurrency.max(1),
+            openings: file.openings,
+            chess960: file.chess960,
+            pairing,
+            rules: file.rules.read(),
+            anchor: file.anchor,
+            agents,
+        })
+    }
+
+    /// The number and rating of the agent that holds the internal scale.
+    #[must_use]
+    pub fn fixed(&self) -> Option<(usize, f64)> {
+        let anchor = self.anchor.as_ref()?;
+        let number = self.agents.iter().position(|agent| agent.name == anchor.agent)?;
+        Some((number, anchor.elo))
+    }
+}
+
+fn agent(
+    words: &AgentWords,
+    common: Option<Limit>,
+    options: &BTreeMap<String, toml::Value>,
+) -> Result<Agent, ConfigError> {
+    let AgentWords { name, command, rating, curve, movetime, nodes, depth, .. } = words;
+    let own =
+        LimitWords { tc: words.tc.clone(), movetime: *movetime, nodes: *nodes, depth: *depth };
+    let limit = limit(name, &own)?.or(common).ok_or_else(|| {
+        ConfigError::Senseless(format!("agent `{name}` has no limit: tc, movetime, nodes or depth"))
+    })?;
+    // An external engine may not know the options of this one.
+    let common = options.iter().filter(|_| command.is_none());
+    let mut all = Vec::new();
+    for (option, value) in common.chain(&words.options) {
+        // The agent's own value replaces the league's.
+        all.retain(|(known, _): &(String, String)| !known.eq_ignore_ascii_case(option));
+        all.push((option.clone(), option_value(name, option, value)?));
+    }
+    Ok(Agent {
+        name: name.clone(),
+        command: command.clone(),
+        options: all,
+        limit,
+        rating: *rating,
+        curve: curve.clone(),
+    })
+}
+
+fn option_value(agent: &str, option: &str, value: &toml::Value) -> Result<String, ConfigError> {
+    match value {
+        toml::Value::String(text) => Ok(text.clone()),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Float(number) => Ok(number.to_string()),
+        toml::Value::Boolean(flag) => Ok(flag.to_string()),
+        other => Err(ConfigError::Senseless(format!(
+            "option {option} of {agent}: expected text, a number or true/false, got {}",
+            other.type_str()
+        ))),
+    }
+}
+
+fn limit(whose: &str, words: &LimitWords) -> Result<Option<Limit>, ConfigError> {
+    let clock = words.tc.as_ref().map(|text| text.parse::<Limit>()).transpose();
+    let clock = clock.map_err(|why| ConfigError::Senseless(format!("limit of {whose}: {why}")))?;
+    let all = [
+        clock,
+        words.movetime.map(|time| Limit::MoveTime(Duration::from_millis(time))),
+        words.nodes.map(Limit::Nodes),
+        words.depth.map(Limit::Depth),
+    ];
+    let mut given = all.into_iter().flatten();
+    match (given.next(), given.next()) {
+        (first, None) => Ok(first),
+        _ => Err(ConfigError::Senseless(format!(
+            "limit of {whose}: one of tc, movetime, nodes and depth is enough"
+        ))),
+    }
+}
+
+impl RulesWords {
+    fn read(&self) -> Rules {
+        let default = Rules::default();
+        Rules {
+            margin: self.margin.map_or(default.margin, Duration::from_millis),
+            max_plies: self.max_plies.unwrap_or(default.max_plies),
+            draw: self.draw.map(|[from, moves, score]| DrawRule {
+                from: from.into(),
+                moves: moves.into(),
+                score: score.into(),
+            }),
+            resign: self
+                .resign
+                .map(|[moves, score]| ResignRule { moves: moves.into(), score: score.into() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = r#"
+        name = "small"
+        games = 7
+        limit = { nodes = 100 }
+        options = { Threads = 1, CPuct = 1.5 }
+        [[agent]]
+        name = "a"
+        options = { threads = 2, Ponder = false }
+        [[agent]]
+        name = "b"
+        command = "stockfish"
+        depth = 3
+        rating = 1320
+    "#;
+
+    fn refused(text: &str) -> String {
+        League::read(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn own_words_come_before_common_ones() {
+        let league = League::read(SMALL).unwrap();
+        assert_eq!(league.games, 8, "whole pairs");
+        assert_eq!(league.pairing, Pairing::RoundRobin);
+        let [a, b] = league.agents.as_slice() else { panic!("two agents") };
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            a.options,
+            [pair("CPuct", "1.5"), pair("Ponder", "false"), pair("threads", "2")]
+        );
+        assert_eq!((a.limit, b.limit), (Limit::Nodes(100), Limit::Depth(3)));
+        assert!(b.options.is_empty(), "another engine may not know them");
+        assert_eq!(b.rating, Some(1320.0));
+        assert_eq!(league.fixed(), None);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(refused("name = 3").contains("name = 3"));
+        let slip = SMALL.replace("games", "gamse");
+        assert!(refused(&slip).contains("gamse"), "{}", refused(&slip));
+        assert!(refused(&SMALL.replace("\"b\"", "\"a\"")).contains("two agents are named `a`"));
+        assert!(
+            refused(&SMALL.replace("depth = 3", "depth = 3\nnodes = 1")).contains("limit of b")
+        );
+        assert!(refused(&SMALL.replace("nodes = 100", "")).contains("`a` has no limit"));
+        assert!(refused(&SMALL.replace("depth = 3", "tc = \"soon\"")).contains("soon"));
+        assert!(refused(&SMALL.replace("= 1.5", "= [1]")).contains("CPuct of a"));
+        let head = |words: &str| SMALL.replace("games = 7", &format!("games = 7\n{words}"));
+        assert!(refused(&head("pairing = 'gauntlet'")).contains("needs its agent"));
+        assert!(refused(&head("gauntlet = 'a'")).contains("goes with"));
+        assert!(refused(&head("anchor = { agent = 'c' }")).contains("`c`"));
+        let gauntlet = League::read(&head("pairing = 'gauntlet'\ngauntlet = 'b'")).unwrap();
+        assert_eq!(gauntlet.pairing, Pairing::Gauntlet(1));
+        let anchored = League::read(&head("anchor = { agent = 'b', elo = 50 }")).unwrap();
+        assert_eq!(anchored.fixed(), Some((1, 50.0)));
+    }
+}

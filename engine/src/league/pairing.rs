@@ -1,0 +1,118 @@
+//! Who meets whom next. A choice depends on nothing but the games so far and those under way, so a league
+//! that was interrupted goes on as if nothing had happened.
+
+use super::ratings::{Meeting, expected, outlook};
+use super::tally::Tally;
+use std::collections::BTreeMap;
+
+/// The rule of the league.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// Every pair of agents equally often.
+    RoundRobin,
+    /// This agent with every other, equally often.
+    Gauntlet(usize),
+    /// The pair of agents whose games tell most about the ratings: the greatest `p (1 - p) Var(r_i - r_j)`, by
+    /// which one more game shrinks the ratings' joint uncertainty (D-optimal design).
+    Uncertain,
+}
+
+/// The counts so far, by the numbers of two agents, the smaller first.
+pub type Tallies = BTreeMap<(usize, usize), Tally>;
+
+impl Pairing {
+    /// The next two agents, the smaller number first. `begun` counts pairs of games with each other, those
+    /// under way included; `under_way` names two agents for each *game* that is not over. None if nobody can
+    /// meet anybody.
+    #[must_use]
+    pub fn next(
+        self,
+        agents: usize,
+        tallies: &Tallies,
+        begun: &BTreeMap<(usize, usize), usize>,
+        under_way: &[(usize, usize)],
+    ) -> Option<(usize, usize)> {
+        let pairs = (0..agents).flat_map(|a| (a + 1..agents).map(move |b| (a, b)));
+        let seldom = |pair: &(usize, usize)| (begun.get(pair).copied().unwrap_or(0), *pair);
+        match self {
+            Pairing::RoundRobin => pairs.min_by_key(seldom),
+            Pairing::Gauntlet(agent) => {
+                pairs.filter(|(a, b)| *a == agent || *b == agent).min_by_key(seldom)
+            }
+            Pairing::Uncertain => {
+                let meetings = meetings(tallies);
+                let (strength, spread) = outlook(agents, &meetings, under_way);
+                let gain = |&(a, b): &(usize, usize)| {
+                    let score = expected(strength[a] - strength[b]);
+                    let variance = spread[a][a] + spread[b][b] - 2.0 * spread[a][b];
+                    score * (1.0 - score) * variance
+                };
+                // Of equals, those who met least.
+                pairs.max_by(|a, b| gain(a).total_cmp(&gain(b)).then(seldom(b).cmp(&seldom(a))))
+            }
+        }
+    }
+}
+
+/// The tallies as the ratings want them.
+#[must_use]
+pub fn meetings(tallies: &Tallies) -> Vec<Meeting<'_>> {
+    tallies.iter().map(|(&(first, second), tally)| Meeting { first, second, tally }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Has every chosen pair of agents score as their numbers say, and counts who met whom.
+    fn play(pairing: Pairing, agents: usize, pairs: usize) -> BTreeMap<(usize, usize), usize> {
+        let mut tallies = Tallies::new();
+        let mut begun = BTreeMap::new();
+        for _ in 0..pairs {
+            let pair = pairing.next(agents, &tallies, &begun, &[]).unwrap();
+            *begun.entry(pair).or_insert(0) += 1;
+            let tally = tallies.entry(pair).or_default();
+            // The greater the distance, the clearer the win of the second.
+            let (wins, losses) = match pair.1 - pair.0 {
+                1 => (1, 1),
+                2 => (u64::from(begun[&pair] % 4 == 0), 1),
+                _ => (0, 2),
+            };
+            tally.wins += wins;
+            tally.losses += losses;
+            tally.draws += 2 - wins - losses;
+        }
+        begun
+    }
+
+    #[test]
+    fn round_robin_and_gauntlet_are_fair() {
+        let all = play(Pairing::RoundRobin, 4, 12);
+        assert_eq!(all.len(), 6);
+        assert!(all.values().all(|times| *times == 2), "{all:?}");
+        let gauntlet = play(Pairing::Gauntlet(2), 4, 9);
+        assert_eq!(gauntlet.keys().copied().collect::<Vec<_>>(), [(0, 2), (1, 2), (2, 3)]);
+        assert!(gauntlet.values().all(|times| *times == 3), "{gauntlet:?}");
+    }
+
+    #[test]
+    fn uncertain_pairs_are_those_of_similar_strength() {
+        let met = play(Pairing::Uncertain, 6, 200);
+        let times = |distance: usize| -> usize {
+            met.iter().filter(|((a, b), _)| b - a == distance).map(|(_, times)| times).sum()
+        };
+        let reached: std::collections::BTreeSet<usize> =
+            met.keys().flat_map(|&(a, b)| [a, b]).collect();
+        assert_eq!(reached.len(), 6, "{met:?}");
+        assert!(times(1) > 100 && times(5) < 10, "{met:?}");
+    }
+
+    #[test]
+    fn games_under_way_are_not_chosen_again() {
+        let (none, nothing) = (Tallies::new(), BTreeMap::new());
+        let first = Pairing::Uncertain.next(4, &none, &nothing, &[]).unwrap();
+        let second = Pairing::Uncertain.next(4, &none, &nothing, &[first]).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(Pairing::RoundRobin.next(1, &none, &nothing, &[]), None);
+    }
+}

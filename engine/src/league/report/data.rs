@@ -1,0 +1,73 @@
+//! The games as the page's script reads them: JSON without anything that HTML could take for markup.
+
+use crate::league::book::{Book, Entry};
+use crate::league::config::League;
+use serde::Serialize;
+use shakmaty::san::SanPlus;
+use shakmaty::{Color, Position};
+use uci::Score;
+
+#[derive(Serialize)]
+struct Data<'a> {
+    agents: Vec<&'a str>,
+    games: Vec<Game>,
+}
+
+#[derive(Serialize)]
+struct Game {
+    white: usize,
+    black: usize,
+    /// Pair and game, from 1.
+    round: String,
+    result: &'static str,
+    ending: String,
+    /// Of the first position.
+    fen: String,
+    /// Moves, divided by spaces: as the board wants them and as people read them.
+    uci: String,
+    san: String,
+    /// White's view of the score after each move, from its player; `-` for none.
+    scores: String,
+}
+
+/// Agents and games.
+pub(super) fn json(league: &League, book: &Book) -> String {
+    let data = Data {
+        agents: league.agents.iter().map(|agent| agent.name.as_str()).collect(),
+        games: book.games().iter().map(game).collect(),
+    };
+    // No map with keys that are no strings, no failing writer: this does not fail.
+    let text = serde_json::to_string(&data).unwrap_or_default();
+    text.replace('<', "\\u003c")
+}
+
+fn game(entry: &Entry) -> Game {
+    let mut position = entry.opening.position.clone();
+    let mode = position.castles().mode();
+    let (mut uci, mut san, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+    for ply in &entry.played.plies {
+        uci.push(ply.action.to_uci(mode).to_string());
+        san.push(SanPlus::from_move_and_play_unchecked(&mut position, ply.action).to_string());
+        let sign = ply.color.fold_wb(1, -1);
+        scores.push(match ply.score {
+            None => "-".to_owned(),
+            Some(Score::Centipawns(score)) => format!("{:+.2}", f64::from(sign * score) / 100.0),
+            Some(Score::Mate(moves)) => format!("#{}", sign * moves),
+        });
+    }
+    Game {
+        white: entry.agents.white,
+        black: entry.agents.black,
+        round: format!("{}.{}", entry.pair + 1, entry.game + 1),
+        result: match entry.played.winner {
+            Some(Color::White) => "1-0",
+            Some(Color::Black) => "0-1",
+            None => "½-½",
+        },
+        ending: entry.played.ending.to_string(),
+        fen: entry.opening.fen(),
+        uci: uci.join(" "),
+        san: san.join(" "),
+        scores: scores.join(" "),
+    }
+}

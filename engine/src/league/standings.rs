@@ -1,0 +1,311 @@
+//! The table of a league: ratings with what they rest on, and the external scale.
+
+use super::book::Book;
+use super::config::League;
+use super::pairing::meetings;
+use super::ratings::{Ratings, rate};
+use super::tally::Record;
+use std::fmt::Write as _;
+
+/// One agent of the table.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its number.
+    pub agent: usize,
+    /// On the league's own scale.
+    pub elo: f64,
+    /// Half the 95 % interval about the average of all agents, in Elo.
+    pub error: f64,
+    /// On the external scale, where there is one.
+    pub external: Option<f64>,
+    /// Games won, drawn, lost.
+    pub results: [u64; 3],
+    /// Likelihood that it is stronger than the agent in the next row.
+    pub los: Option<f64>,
+    /// What it did in all its games.
+    pub record: Record,
+}
+
+impl Row {
+    /// Games played.
+    #[must_use]
+    pub fn games(&self) -> u64 {
+        self.results.iter().sum()
+    }
+
+    /// Share of the points.
+    #[must_use]
+    pub fn score(&self) -> f64 {
+        let [wins, draws, _] = self.results;
+        (wins as f64 + draws as f64 / 2.0) / self.games().max(1) as f64
+    }
+
+    /// Mean time of a move, in milliseconds.
+    #[must_use]
+    pub fn milliseconds(&self) -> f64 {
+        self.record.time.as_secs_f64() * 1000.0 / self.record.moves.max(1) as f64
+    }
+
+    /// Mean nodes of a move.
+    #[must_use]
+    pub fn nodes(&self) -> u64 {
+        self.record.nodes / self.record.moves.max(1)
+    }
+}
+
+/// External rating as a linear function of the internal one (paper 000, section 5.1), by least squares over
+/// the agents whose external rating is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// Of internal rating 0.
+    pub offset: f64,
+    /// External Elo in one internal.
+    pub slope: f64,
+    /// Root mean square of what the line misses, in Elo.
+    pub miss: f64,
+    /// Agents it rests on.
+    pub anchors: usize,
+}
+
+impl Scale {
+    /// The line through points (internal, external). None without two different ones.
+    #[must_use]
+    pub fn fit(points: &[(f64, f64)]) -> Option<Scale> {
+        let count = points.len() as f64;
+        let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+        let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+        if points.len() < 2 || spread <= 0.0 {
+            return None;
+        }
+        let slope = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum::<f64>() / spread;
+        let offset = y - slope * x;
+        let missed = points.iter().map(|point| (offset + slope * point.0 - point.1).powi(2));
+        let miss = (missed.sum::<f64>() / count).sqrt();
+        Some(Scale { offset, slope, miss, anchors: points.len() })
+    }
+
+    /// The external rating of an internal one.
+    #[must_use]
+    pub fn external(&self, elo: f64) -> f64 {
+        self.offset + self.slope * elo
+    }
+}
+
+/// The table, best first.
+#[derive(Clone, Debug)]
+pub struct Standings {
+    /// Every agent, those without games last.
+    pub rows: Vec<Row>,
+    /// By the agents' numbers.
+    pub ratings: Ratings,
+    /// None without two agents of known external rating that have played.
+    pub scale: Option<Scale>,
+}
+
+impl Standings {
+    /// The table of these games.
+    #[must_use]
+    pub fn new(league: &League, book: &Book) -> Standings {
+        let count = league.agents.len();
+        let ratings = rate(count, &meetings(book.tallies()), league.fixed());
+        let totals: Vec<_> = (0..count).map(|agent| book.total(agent)).collect();
+        let played = |agent: &usize| totals[*agent].1.iter().sum::<u64>() > 0;
+        let known: Vec<(f64, f64)> = (0..count)
+            .filter(played)
+            .filter_map(|agent| Some((ratings.elo[agent], league.agents[agent].rating?)))
+            .collect();
+        let scale = Scale::fit(&known);
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|a, b| {
+            played(b).cmp(&played(a)).then(ratings.elo[*b].total_cmp(&ratings.elo[*a]))
+        });
+        let row = |(place, &agent): (usize, &usize)| Row {
+            agent,
+            elo: ratings.elo[agent],
+            error: ratings.error(agent),
+            external: scale.map(|scale| scale.external(ratings.elo[agent])),
+            results: totals[agent].1,
+            los: order.get(place + 1).map(|next| ratings.superiority(agent, *next)),
+            record: totals[agent].0.clone(),
+        };
+        let rows = order.iter().enumerate().map(row).collect();
+        Standings { rows, ratings, scale }
+    }
+
+    /// As text.
+    #[must_use]
+    pub fn text(&self, league: &League, games: usize) -> String {
+        let name = |row: &Row| league.agents[row.agent].name.as_str();
+        let width = self.rows.iter().map(|row| name(row).chars().count()).max().unwrap_or(0).max(5);
+        let mut out = format!(
+            "{}: {games} of {} games\n  #  {:<width$}     Elo      ±  external  games  score  draws    LOS     ms/move  nodes/move  faults\n",
+            league.name, league.games, "agent"
+        );
+        for (place, row) in self.rows.iter().enumerate() {
+            let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+            let share = row.results[1] as f64 / row.games().max(1) as f64;
+            let _ = writeln!(
+                out,
+                "{:>3}  {:<width$}  {:>6.0}  {:>5.0}  {:>8}  {:>5}  {:>5}  {:>5}  {:>5}  {:>10.1}  {:>10}  {:>6}",
+                place + 1,
+                name(row),
+                row.elo,
+                row.error,
+                row.external.map_or_else(|| "-".to_owned(), |elo| format!("{elo:.0}")),
+                row.games(),
+                percent(row.score()),
+                percent(share),
+                row.los.map_or_else(|| "-".to_owned(), percent),
+                row.milliseconds(),
+                row.nodes(),
+                row.record.faults(),
+            );
+        }
+        if let Some(Scale { offset, slope, miss, anchors }) = self.scale {
+            let _ = writeln!(
+                out,
+                "external = {offset:.0} + {slope:.3} × Elo, from {anchors} agents, which it misses by {miss:.0} Elo (root mean square)"
+            );
+        }
+        out
+    }
+
+    /// The table as CSV.
+    #[must_use]
+    pub fn csv(&self, league: &League) -> String {
+        let mut out =
+            "rank,agent,limit,elo,error95,external,games,wins,draws,losses,score,los_next,\
+                       ms_per_move,nodes_per_move,illegal,time,crashes,stalls\n"
+                .to_owned();
+        for (place, row) in self.rows.iter().enumerate() {
+            let agent = &league.agents[row.agent];
+            let [wins, draws, losses] = row.results;
+            let number = |value: Option<f64>, digits: usize| {
+                value.map_or_else(String::new, |value| format!("{value:.digits$}"))
+            };
+            let record = &row.record;
+            let _ = writeln!(
+                out,
+                "{},{},{},{:.2},{:.2},{},{},{wins},{draws},{losses},{:.5},{},{:.3},{},{},{},{},{}",
+                place + 1,
+                quote(&agent.name),
+                quote(&agent.limit.to_string()),
+                row.elo,
+                row.error,
+                number(row.external, 1),
+                row.games(),
+                row.score(),
+                number(row.los, 5),
+                row.milliseconds(),
+                row.nodes(),
+                record.illegal_moves,
+                record.time_losses,
+                record.crashes,
+                record.stalls,
+            );
+        }
+        out
+    }
+}
+
+/// Every two agents that have met, as CSV.
+#[must_use]
+pub fn cross_csv(league: &League, book: &Book) -> String {
+    let mut out = "first,second,wins,draws,losses,p0,p1,p2,p3,p4\n".to_owned();
+    for (&(first, second), tally) in book.tallies() {
+        let [first, second] = [first, second].map(|agent| quote(&league.agents[agent].name));
+        let pairs = tally.pairs.map(|count| count.to_string()).join(",");
+        let (wins, draws, losses) = (tally.wins, tally.draws, tally.losses);
+        let _ = writeln!(out, "{first},{second},{wins},{draws},{losses},{pairs}");
+    }
+    out
+}
+
+fn quote(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::book::Entry;
+    use super::super::openings::Opening;
+    use super::super::rules::{Ending, Played};
+    use super::*;
+    use shakmaty::{ByColor, Color};
+
+    fn league() -> League {
+        let agents: String = [("a \"1\"", 2000), ("b", 1800), ("c", 1000)]
+            .map(|(name, rating)| format!("[[agent]]\nname = '{name}'\nrating = {rating}\n"))
+            .concat();
+        League::read(&format!(
+            "name = 'l'\ngames = 9\nlimit = {{ nodes = 1 }}\nanchor = {{ agent = 'b', elo = 100 }}\n{agents}"
+        ))
+        .unwrap()
+    }
+
+    fn book() -> Book {
+        let mut book = Book::default();
+        for pair in 0..8 {
+            for (game, white, black) in [(0, 0, 1), (1, 1, 0)] {
+                // The stronger one wins three of four.
+                let winner = if pair % 4 == 0 { black } else { white };
+                let winner = if game == 0 { winner == white } else { winner == black };
+                let winner = Some(if winner { Color::White } else { Color::Black });
+                let played = Played {
+                    plies: vec![],
+                    winner,
+                    ending: Ending::Checkmate,
+                    warnings: ByColor::default(),
+                };
+                let agents = ByColor { white, black };
+                let (date, opening) = (String::new(), Opening::default());
+                book.add(Entry { pair, game, agents, date, opening, played });
+            }
+        }
+        book
+    }
+
+    #[test]
+    fn the_table_is_in_order_and_on_both_scales() {
+        let (league, book) = (league(), book());
+        let table = Standings::new(&league, &book);
+        let order: Vec<usize> = table.rows.iter().map(|row| row.agent).collect();
+        assert_eq!(order, [0, 1, 2], "who has not played comes last");
+        let [a, b, c] = table.rows.as_slice() else { panic!("three rows") };
+        assert_eq!((a.results, b.results, c.games()), ([12, 0, 4], [4, 0, 12], 0));
+        assert!(
+            (a.elo - b.elo - 190.8).abs() < 0.5 && (b.elo - 100.0).abs() < 1e-9,
+            "{} {}",
+            a.elo,
+            b.elo
+        );
+        // Through the two that have played, exactly.
+        assert!((a.external.unwrap() - 2000.0).abs() < 1e-6);
+        assert!((b.external.unwrap() - 1800.0).abs() < 1e-6);
+        assert_eq!(table.scale.unwrap().anchors, 2);
+        assert!(a.los.unwrap() > 0.9 && c.los.is_none());
+        let text = table.text(&league, 16);
+        assert!(text.contains("16 of 10 games") && text.contains("75.0%"), "{text}");
+        let csv = table.csv(&league);
+        assert!(csv.contains("1,\"a \"\"1\"\"\",\"1 nodes\","), "{csv}");
+        assert_eq!(csv.lines().count(), 4);
+        let heads = csv.lines().next().unwrap().split(',').count();
+        assert_eq!(csv.lines().last().unwrap().split(',').count(), heads);
+        let cross = cross_csv(&league, &book);
+        assert!(cross.ends_with("\"a \"\"1\"\"\",\"b\",12,0,4,2,0,0,0,6\n"), "{cross}");
+    }
+
+    #[test]
+    fn the_external_scale_is_the_line_of_least_squares() {
+        let scale = Scale::fit(&[(0.0, 800.0), (500.0, 1300.0), (1000.0, 2100.0)]).unwrap();
+        assert!(
+            (scale.slope - 1.3).abs() < 1e-9 && (scale.offset - 750.0).abs() < 1e-9,
+            "{scale:?}"
+        );
+        // Misses of 50, -100 and 50.
+        assert!((scale.miss - 5000f64.sqrt()).abs() < 1e-9);
+        assert_eq!(Scale::fit(&[(5.0, 800.0)]), None);
+        assert_eq!(Scale::fit(&[(5.0, 800.0), (5.0, 900.0)]), None);
+    }
+}

@@ -1,0 +1,283 @@
+//! A league under way: which game comes next, and what becomes of its result.
+
+use super::book::{Book, Entry, key};
+use super::config::League;
+use super::openings::{self, Opening};
+use super::rules::Played;
+use super::stage::{Job, Schedule};
+use crate::random::SplitMix64;
+use shakmaty::ByColor;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Hears of each game, with it in the book; ends the league by answering false.
+pub trait Listener {
+    /// A game is over. `progress` holds it already.
+    fn heard(&mut self, entry: &Entry, book: &Book) -> bool;
+
+    /// True once no more games shall begin. A game that an engine leaves from then on does not count: whoever
+    /// ends the league may have ended the engine with it.
+    fn stopped(&self) -> bool;
+}
+
+/// The league's schedule.
+pub struct Tournament<'a, L> {
+    league: &'a League,
+    /// In the order they are used.
+    openings: Vec<Opening>,
+    listener: &'a mut L,
+    book: Book,
+    /// Pairs of games begun, by agents.
+    begun: BTreeMap<(usize, usize), usize>,
+    /// Lines of the openings that two agents have played from.
+    used: BTreeMap<(usize, usize), BTreeSet<usize>>,
+    /// Games whose pair has begun.
+    waiting: VecDeque<Job>,
+    /// The agents of each game that is not over.
+    under_way: Vec<(usize, usize)>,
+    next_pair: usize,
+    over: bool,
+}
+
+impl<'a, L: Listener> Tournament<'a, L> {
+    /// A league that goes on after `games`. Without `openings` every game begins at the beginning.
+    pub fn new(
+        league: &'a League,
+        mut openings: Vec<Opening>,
+        games: Vec<Entry>,
+        listener: &'a mut L,
+    ) -> Tournament<'a, L> {
+        openings::order(&mut openings, Some(league.seed));
+        if openings.is_empty() {
+            openings.push(Opening::default());
+        }
+        let mut tournament = Tournament {
+            league,
+            openings,
+            listener,
+            book: Book::default(),
+            begun: BTreeMap::new(),
+            used: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            under_way: Vec::new(),
+            next_pair: games.iter().map(|entry| entry.pair + 1).max().unwrap_or(0),
+            over: false,
+        };
+        let mut pairs = BTreeSet::new();
+        for entry in games {
+            let (agents, _) = key(entry.agents);
+            if pairs.insert(entry.pair) {
+                *tournament.begun.entry(agents).or_insert(0) += 1;
+            }
+            tournament.used.entry(agents).or_default().insert(entry.opening.line);
+            tournament.book.add(entry);
+        }
+        let missing = tournament.book.halves().into_iter().map(|half| {
+            let ByColor { white, black } = half.agents;
+            let swapped = ByColor { white: black, black: white };
+            job(league, half.pair, 1 - half.game.min(1), swapped, half.opening.clone())
+        });
+        tournament.waiting = missing.collect();
+        tournament
+    }
+
+    /// The games so far.
+    #[must_use]
+    pub fn book(&self) -> &Book {
+        &self.book
+    }
+
+    /// The games at the end of it.
+    #[must_use]
+    pub fn into_book(self) -> Book {
+        self.book
+    }
+
+    /// The next pair of games; None if nobody can meet anybody.
+    fn begin_pair(&mut self) -> Option<[Job; 2]> {
+        let count = self.league.agents.len();
+        let pair =
+            self.league.pairing.next(count, self.book.tallies(), &self.begun, &self.under_way)?;
+        let number = self.next_pair;
+        self.next_pair += 1;
+        *self.begun.entry(pair).or_insert(0) += 1;
+        // Another opening for each pair of games, and for two agents none they have had, as long as there are any.
+        let used = self.used.entry(pair).or_default();
+        let order = (0..self.openings.len()).map(|step| (number + step) % self.openings.len());
+        let fresh = order.clone().find(|index| !used.contains(&self.openings[*index].line));
+        let opening = &self.openings[fresh.or_else(|| order.clone().next())?];
+        used.insert(opening.line);
+        let (white, black) = pair;
+        let make = |game, agents| job(self.league, number, game, agents, opening.clone());
+        Some([make(0, ByColor { white, black }), make(1, ByColor { white: black, black: white })])
+    }
+}
+
+/// A game of the league. Its seed follows from the league's and from its number.
+fn job(league: &League, pair: usize, game: usize, agents: ByColor<usize>, opening: Opening) -> Job {
+    let limits = agents.map(|agent| league.agents[agent].limit);
+    let mut random = SplitMix64::new(league.seed);
+    let own = random.bits() ^ (2 * pair + game) as u64;
+    let seed = Some(SplitMix64::new(own).bits());
+    Job { pair, game, agents, limits, opening, seed }
+}
+
+impl<L: Listener> Schedule for Tournament<'_, L> {
+    fn next(&mut self) -> Option<Job> {
+        if self.over || self.listener.stopped() {
+            return None;
+        }
+        let job = match self.waiting.pop_front() {
+            Some(job) => job,
+            None if self.book.games().len() + self.under_way.len() >= self.league.games => {
+                return None;
+            }
+            None => {
+                let [first, second] = self.begin_pair()?;
+                self.waiting.push_back(second);
+                first
+            }
+        };
+        self.under_way.push(key(job.agents).0);
+        Some(job)
+    }
+
+    fn finished(&mut self, job: Job, played: Played) {
+        let agents = key(job.agents).0;
+        if let Some(place) = self.under_way.iter().position(|pair| *pair == agents) {
+            self.under_way.swap_remove(place);
+        }
+        if self.listener.stopped() && played.ending.termination() == "abandoned" {
+            return;
+        }
+        let Job { pair, game, agents, opening, .. } = job;
+        let date = super::pgn::today();
+        self.book.add(Entry { pair, game, agents, date, opening, played });
+        if let Some(entry) = self.book.games().last() {
+            self.over |= !self.listener.heard(entry, &self.book);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::first_mover;
+    use super::super::rules::Ending;
+    use super::super::stage::Stage;
+    use super::*;
+
+    struct Ears {
+        games: Vec<Entry>,
+        most: usize,
+        stopped: bool,
+    }
+
+    impl Listener for Ears {
+        fn heard(&mut self, entry: &Entry, book: &Book) -> bool {
+            self.games.push(entry.clone());
+            assert_eq!(book.games().last().map(|last| last.pair), Some(entry.pair));
+            self.games.len() < self.most
+        }
+
+        fn stopped(&self) -> bool {
+            self.stopped
+        }
+    }
+
+    fn league(pairing: &str, games: usize) -> League {
+        let agents: String =
+            ["a", "b", "c", "d"].map(|name| format!("[[agent]]\nname = '{name}'\n")).concat();
+        let head = "seed = 3\nlimit = { nodes = 1 }\nrules = { max-plies = 4 }\n";
+        League::read(&format!("name = 'l'\ngames = {games}\npairing = '{pairing}'\n{head}{agents}"))
+            .unwrap()
+    }
+
+    fn openings() -> Vec<Opening> {
+        let fen = |rank: &str| format!("rnbqkbnr/pppppppp/8/8/8/{rank}/8/RNBQKBNR w KQkq - 0 1\n");
+        let text = ["PPPPPPP1", "PPPPPP1P", "PPPPP1PP", "PPPP1PPP", "PPP1PPPP"].map(fen).concat();
+        openings::read(&text, false).unwrap()
+    }
+
+    /// Plays until `most` games are heard of, after `games`; agents with an odd number play nonsense.
+    fn play(league: &League, games: Vec<Entry>, most: usize, concurrency: usize) -> Vec<Entry> {
+        let mut ears = Ears { games: games.clone(), most, stopped: false };
+        let mut tournament = Tournament::new(league, openings(), games, &mut ears);
+        let stage = Stage { concurrency, kept: 4, rules: league.rules };
+        let fault = stage
+            .run(&mut tournament, |agent| first_mover((agent % 2 == 1).then_some("bestmove e2e5")));
+        assert_eq!(fault, None);
+        ears.games
+    }
+
+    fn summary(games: &[Entry]) -> Vec<(usize, usize, usize, usize, usize)> {
+        games
+            .iter()
+            .map(|g| (g.pair, g.game, g.agents.white, g.agents.black, g.opening.line))
+            .collect()
+    }
+
+    #[test]
+    fn every_pair_plays_its_opening_with_both_colours() {
+        for concurrency in [1, 3] {
+            let games = play(&league("round-robin", 24), vec![], 1000, concurrency);
+            assert_eq!(games.len(), 24);
+            let mut book = Book::default();
+            games.iter().cloned().for_each(|game| book.add(game));
+            assert!(book.halves().is_empty());
+            for first in 0..4 {
+                for second in first + 1..4 {
+                    let of_both: Vec<&Entry> =
+                        games.iter().filter(|g| key(g.agents).0 == (first, second)).collect();
+                    assert_eq!(of_both.len(), 4);
+                    let lines: BTreeSet<usize> = of_both.iter().map(|g| g.opening.line).collect();
+                    assert_eq!(lines.len(), 2, "no opening twice");
+                    let white = of_both.iter().filter(|g| g.agents.white == first).count();
+                    assert_eq!(white, 2);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_interrupted_league_goes_on_as_if_it_had_not_been() {
+        for pairing in ["round-robin", "uncertain"] {
+            let league = league(pairing, 40);
+            let whole = play(&league, vec![], 1000, 1);
+            for cut in [1, 7, 8, 21, 39, 40] {
+                let begun = play(&league, vec![], cut, 1);
+                assert_eq!(begun.len(), cut);
+                let resumed = play(&league, begun, 1000, 1);
+                assert_eq!(summary(&resumed), summary(&whole), "{pairing}, cut after {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn games_left_by_an_engine_after_the_end_do_not_count() {
+        let league = league("round-robin", 40);
+        let mut ears = Ears { games: vec![], most: 1000, stopped: true };
+        let mut tournament = Tournament::new(&league, openings(), vec![], &mut ears);
+        assert!(tournament.next().is_none());
+        tournament.listener.stopped = false;
+        let job = tournament.next().unwrap();
+        tournament.listener.stopped = true;
+        let played =
+            |ending| Played { plies: vec![], winner: None, ending, warnings: ByColor::default() };
+        let crash = Ending::Crash(shakmaty::Color::White, String::new());
+        tournament.finished(job.clone(), played(crash));
+        assert!(tournament.book().games().is_empty());
+        tournament.finished(job, played(Ending::Stalemate));
+        assert_eq!(tournament.book().games().len(), 1);
+    }
+
+    #[test]
+    fn each_game_has_a_seed_of_its_own_and_the_same_every_time() {
+        let league = league("round-robin", 40);
+        let seeds = || {
+            let mut ears = Ears { games: vec![], most: 1000, stopped: false };
+            let mut tournament = Tournament::new(&league, openings(), vec![], &mut ears);
+            (0..10).map(|_| tournament.next().unwrap().seed.unwrap()).collect::<Vec<u64>>()
+        };
+        assert_eq!(seeds(), seeds());
+        assert_eq!(seeds().into_iter().collect::<BTreeSet<u64>>().len(), 10);
+    }
+}
