@@ -433,7 +433,7 @@ mod tests {
         if !isa::bf16() {
             return;
         }
-        let data: Vec<f32> = (0..3000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
+        let data: Vec<f32> = (0..4000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
         for (rows, cols) in [(40, 37), (7, 16), (64, 48), (33, 5)] {
             let floats = Floats::of(Mat::new(&data, rows, cols, cols + 2));
             let (depth, whole) = (rows.div_ceil(2), cols.next_multiple_of(LANES));
