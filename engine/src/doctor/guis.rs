@@ -1,6 +1,6 @@
 //! The chess GUIs on this machine, and how the engine is added to each.
 
-use super::{Finding, Verdict};
+use super::finding::{Finding, Verdict};
 use std::env;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,11 @@
 //! `mavka doctor`: tries, one by one, all that playing rests on, and says in plain words what is wrong. Changes
 //! nothing; each check stands by itself, so that one fault does not hide the next.
 
+mod finding;
 mod guis;
 mod protocol;
+
+pub use finding::{Finding, Verdict};
 
 use crate::chess::game::Game;
 use crate::play::analyst::{Analyst, Effort};
@@ -12,7 +15,6 @@ use crate::play::settings::Settings;
 use crate::syzygy::Tables;
 use nn::device::{is_cpu, pick};
 use nn::evaluator::self_check::{Checked, self_check};
-use std::fmt;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -22,45 +24,6 @@ use std::time::Duration;
 const SPEED_TIME: Duration = Duration::from_millis(500);
 /// What an engine takes beside tree and cache, in MB.
 const REST_MB: usize = 100;
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// As it should be.
-    Fine,
-    /// The engine plays, but not as was asked for.
-    Warning,
-    /// The engine does not play as it should.
-    Fault,
-}
-
-/// What one check has found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What was looked at, in one or two words.
-    pub subject: &'static str,
-    /// How bad it is.
-    pub verdict: Verdict,
-    /// In plain words.
-    pub text: String,
-}
-
-impl Finding {
-    fn new(subject: &'static str, verdict: Verdict, text: impl Into<String>) -> Finding {
-        Finding { subject, verdict, text: text.into() }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mark = match self.verdict {
-            Verdict::Fine => "ok     ",
-            Verdict::Warning => "WARNING",
-            Verdict::Fault => "FAULT  ",
-        };
-        write!(f, "{mark}  {:<12}  {}", self.subject, self.text)
-    }
-}
 
 /// Looks at everything under `settings`; `tell` hears each finding as soon as it is made. Returns the worst.
 pub fn examine(settings: &Settings, tell: &mut dyn FnMut(&Finding)) -> Verdict {

@@ -1,6 +1,6 @@
 //! A short conversation with the engine in this process, as a GUI would begin one.
 
-use super::{Finding, Verdict};
+use super::finding::{Finding, Verdict};
 use crate::play::settings::Settings;
 use crate::uci::run::run;
 use std::io::{self, Cursor, Write};

@@ -17,6 +17,8 @@ pub struct Strength {
     pub nodes: u64,
     /// Win probability that a move may give away to become `e` times rarer.
     pub generosity: f32,
+    /// How much the network's own idea of a natural move counts: the exponent of the prior.
+    pub taste: f32,
 }
 
 /// Rating and level, measured; levels in between are interpolated. See `assets/strength.md`.
@@ -30,18 +32,19 @@ impl Strength {
         limited.then(|| Strength::at(level(settings.elo as f32)))
     }
 
-    /// At a level from 0 to 1: ten more than double the nodes and halve the generosity, nearly.
+    /// At a level from 0 to 1.
     fn at(level: f32) -> Strength {
         Strength {
-            nodes: (2.0 * 2f32.powf(9.0 * level)).round() as u64,
-            generosity: 0.4 * 2f32.powf(-7.0 * level),
+            nodes: (2.0 * 2f32.powf(11.0 * level)).round() as u64,
+            generosity: 1.5 * 2f32.powf(-8.5 * level),
+            taste: (0.3 + 1.4 * level).min(1.0),
         }
     }
 
     /// How likely the move of `line` is drawn, as a logit.
     #[must_use]
     pub fn logit<A>(self, line: &Line<A>) -> f32 {
-        line.prior.max(f32::MIN_POSITIVE).ln() + line.value.q() / self.generosity
+        self.taste * line.prior.max(f32::MIN_POSITIVE).ln() + line.value.q() / self.generosity
     }
 }
 
@@ -88,7 +91,7 @@ mod tests {
             prior,
             q,
         };
-        let strength = Strength { nodes: 2, generosity: 0.1 };
+        let strength = Strength { nodes: 2, generosity: 0.1, taste: 1.0 };
         let logit = |q, prior| strength.logit(&line(q, prior));
         assert!((logit(0.6, 0.2) - logit(0.5, 0.2) - 1.0).abs() < 1e-5);
         assert!(logit(0.6, 0.2) > logit(0.6, 0.1));
