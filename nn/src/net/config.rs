@@ -72,8 +72,8 @@ impl Default for NetConfig {
             value_channels: 16,
             value_hidden: 128,
             dynamic_bias: Some(DynamicBiasConfig { channels: 8, hidden: 32, rank: 16 }),
-            relations: true,
-            policy_in_actions: true,
+            relations: false,
+            policy_in_actions: false,
         }
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         );
         let huge = NetConfig { ffn: 1 << 20, ..NetConfig::default() };
         assert!(huge.check().unwrap_err().to_string().contains("ffn"));
-        let apart = NetConfig { action_dim: 32, ..NetConfig::default() };
+        let apart = NetConfig { action_dim: 32, policy_in_actions: true, ..NetConfig::default() };
         assert!(
             apart.check().unwrap_err().to_string().contains("policy_dim 64 is not action_dim 32")
         );

@@ -69,11 +69,11 @@ fn without_a_dynamic_bias_too() {
 }
 
 #[test]
-fn without_relations_and_the_policy_in_the_actions_too() {
+fn with_relations_and_the_policy_in_the_actions_too() {
     compare(&NetConfig {
         layers: 2,
-        relations: false,
-        policy_in_actions: false,
+        relations: true,
+        policy_in_actions: true,
         ..NetConfig::default()
     });
 }
