@@ -21,8 +21,9 @@ pub struct Strength {
     pub taste: f32,
 }
 
-/// Rating and level, measured; levels in between are interpolated. See `assets/strength.md`.
-const CALIBRATION: [(f32, f32); 2] = [(1000.0, 0.0), (2800.0, 1.0)];
+/// Rating and level; levels in between are interpolated. The first two are measured, roughly, the last is a guess:
+/// see `assets/strength.md`.
+const CALIBRATION: [(f32, f32); 3] = [(1000.0, 0.4), (1750.0, 0.63), (2800.0, 1.0)];
 
 impl Strength {
     /// What `settings` ask for; None: full strength.

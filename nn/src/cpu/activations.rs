@@ -61,7 +61,7 @@ pub(super) struct LayerActivations {
     pub keys: attention::Keys,
 }
 
-/// Everything a forward pass computes; reused from call to call. After [`forward`] the public fields
+/// Everything a forward pass computes; reused from call to call. After `forward` the public fields
 /// hold the heads' answers, `n` positions and `m` moves long.
 #[derive(Default)]
 pub struct Activations {

@@ -1,7 +1,7 @@
 //! The decoder by hand: reads a trace's words as they come and writes the next. A small causal transformer; what
 //! it has read stays in its memory, so that a word costs one pass over the weights.
 //!
-//! [`super::twin`] computes the same with burn, for training; a test holds the two together.
+//! `twin` computes the same with burn, for training; a test holds the two together.
 
 use super::layout::{HEADS, Layout, POINTER, ROWS, WIDTH, number, rows, seen_until};
 use super::word::{BUCKETS, Kind, NAMES, Step, Word};
