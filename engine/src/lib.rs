@@ -23,6 +23,7 @@ pub mod chess;
 pub mod command;
 pub mod conventional;
 pub mod doctor;
+pub mod files;
 pub mod internal;
 pub mod interrupt;
 pub mod league;

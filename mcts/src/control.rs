@@ -61,6 +61,24 @@ pub struct Snapshot<A> {
     pub exploration: f32,
 }
 
+/// A search that has seen nothing.
+impl<A> Default for Snapshot<A> {
+    fn default() -> Self {
+        Snapshot {
+            nodes: 0,
+            playouts: 0,
+            depth: 1,
+            seldepth: 1,
+            hashfull: 0,
+            lines: Vec::new(),
+            refused: 0,
+            known: 0,
+            collisions: 0,
+            exploration: 0.0,
+        }
+    }
+}
+
 /// What a running search shows its [`Control`]. Cheap except [`View::snapshot`].
 pub struct View<'a, W: World> {
     tree: &'a Tree,

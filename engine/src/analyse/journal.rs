@@ -5,15 +5,18 @@
 //! dropped; a file that is no such journal is never written to.
 
 use super::found::Found;
+use crate::files::{append_line, is_cut_journal};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Of the file's format.
 const VERSION: u32 = 1;
+/// How every journal begins.
+const BEGINNING: &str = "{\"mavka analyse journal\":";
 
 /// What makes one search another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,7 +111,7 @@ impl Journal {
         file.set_len(whole as u64).map_err(failed)?;
         if whole == 0 {
             let header = Header { version: VERSION, origin: origin.clone() };
-            write_line(&mut file, &header).map_err(failed)?;
+            append_line(&mut file, &header).map_err(failed)?;
         }
         Ok(Journal { path: path.to_owned(), file, known })
     }
@@ -125,7 +128,7 @@ impl Journal {
     /// The file cannot be written.
     pub fn add(&mut self, position: u64, found: Found) -> Result<(), JournalError> {
         let entry = Entry { position, found };
-        write_line(&mut self.file, &entry)
+        append_line(&mut self.file, &entry)
             .map_err(|why| JournalError::File(self.path.clone(), why))?;
         self.known.insert(position, entry.found);
         Ok(())
@@ -169,20 +172,10 @@ fn read(
         }
         whole += line.len();
     }
-    // A header cut short is ours; anything else is somebody's file.
-    let cut_header =
-        whole == 0 && "{\"mavka analyse journal\":".starts_with(text.get(..25).unwrap_or(text));
-    if whole == 0 && !text.is_empty() && !cut_header {
+    if whole == 0 && !is_cut_journal(text, BEGINNING) {
         return Err(JournalError::NoJournal(path.to_owned()));
     }
     Ok((known, whole))
-}
-
-/// One call of `write`, so that a kill leaves whole lines but the last.
-fn write_line(file: &mut File, value: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_string(value)?;
-    line.push('\n');
-    file.write_all(line.as_bytes())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::game::{Damage, PgnGame};
 use super::journal::{Journal, JournalError, Origin};
 use super::review::Review;
 use super::{annotate, read, split};
+use crate::files::write_whole;
 use crate::play::analyst::{Analyst, Effort};
 use crate::progress::progress;
 use nn::EvalError;
@@ -100,7 +101,7 @@ pub fn run(
     for game in games {
         text += &annotate::write(&Review::new(game, &journal, task.lines), &annotator);
     }
-    write_whole(task.out, &text)?;
+    write_whole(task.out, &text).map_err(|why| AnalyseError::File(task.out.to_owned(), why))?;
     Ok((done, journal))
 }
 
@@ -145,19 +146,6 @@ pub fn journal_path(out: &Path) -> PathBuf {
     let mut name = out.as_os_str().to_owned();
     name.push(".journal");
     name.into()
-}
-
-/// Writes a file whole or not at all.
-///
-/// # Errors
-/// The system's.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), AnalyseError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let part = PathBuf::from(name);
-    fs::write(&part, text)
-        .and_then(|()| fs::rename(&part, path))
-        .map_err(|why| AnalyseError::File(path.to_owned(), why))
 }
 
 /// Why an analysis ended early.

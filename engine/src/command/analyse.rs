@@ -4,8 +4,9 @@ use super::output::{Failure, Sink};
 use super::words::{read_milliseconds, read_option, read_settings};
 use crate::analyse::html::{Title, page};
 use crate::analyse::review::Review;
-use crate::analyse::run::{journal_path, write_whole};
+use crate::analyse::run::{AnalyseError, journal_path};
 use crate::analyse::{Collection, Task, run};
+use crate::files::write_whole;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::Installed;
@@ -101,7 +102,8 @@ impl Analyse {
             let reviews: Vec<Review<'_>> =
                 games.iter().map(|game| Review::new(game, &journal, task.lines)).collect();
             let title = Title::new(&reviews, analyst.network(), task.effort);
-            write_whole(path, &page(&title, &reviews))?;
+            write_whole(path, &page(&title, &reviews))
+                .map_err(|why| AnalyseError::File(path.clone(), why))?;
             sink.say(format_args!("the page is {}", path.display()));
         }
         if done.is_complete() {

@@ -2,7 +2,8 @@
 //! the progress and writes the files; the play itself is [`crate::league`]'s.
 
 use super::output::{Failure, Sink};
-use super::words::{Program, read_openings};
+use super::words::{Program, read_openings, settings_of};
+use crate::files::write_whole;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::league::book::{Book, Entry};
 use crate::league::config::{Agent, League as Plan};
@@ -12,8 +13,6 @@ use crate::league::standings::{Standings, cross_csv};
 use crate::league::tournament::{Listener, Tournament};
 use crate::league::{Patience, pgn, report};
 use crate::play::network;
-use crate::play::settings::Settings;
-use crate::uci::options;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::HashMap;
@@ -22,7 +21,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use uci::SetOption;
 
 /// Engines that a worker keeps running between games: starting one costs about as much as a short game.
 const KEPT: usize = 4;
@@ -158,17 +156,10 @@ fn identity(agent: &Agent, networks: &mut HashMap<String, String>) -> Result<Str
     if agent.command.is_some() {
         return Ok(String::new());
     }
-    let mut settings = Settings::default();
-    for (name, value) in &agent.options {
-        let option = SetOption { name: name.clone(), value: Some(value.clone()) };
-        let applied = options::apply(&mut settings, &option);
-        let trouble = match applied {
-            Ok((_, bent)) => bent.map(|bent| bent.to_string()),
-            Err(why) => Some(why.to_string()),
-        };
-        if let Some(trouble) = trouble {
-            return Err(format!("agent `{}`: {trouble}", agent.name).into());
-        }
+    let named = |trouble: &dyn std::fmt::Display| format!("agent `{}`: {trouble}", agent.name);
+    let (settings, bent) = settings_of(&agent.options).map_err(|why| named(&why))?;
+    if let Some(bent) = bent.first() {
+        return Err(named(bent).into());
     }
     let version = format!("Mavka {}", env!("CARGO_PKG_VERSION"));
     if !settings.search.asks_network() {
@@ -209,11 +200,9 @@ impl Files {
         self.replace("report.html", &report::page(plan, book, &standings, &about))
     }
 
-    /// A reader sees the old file or the new one, never half of it.
     fn replace(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let (path, new) = (self.folder.join(name), self.folder.join(format!("{name}.new")));
-        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &path));
-        written.map_err(|why| format!("{}: {why}", path.display()).into())
+        let path = self.folder.join(name);
+        write_whole(&path, text).map_err(|why| format!("{}: {why}", path.display()).into())
     }
 }
 

@@ -5,7 +5,7 @@ use super::uci::SHOW_HIDDEN;
 use crate::chess::game::{Game, GameError};
 use crate::league::{Fault, Limit, Opening, Patience, Player, Process, openings};
 use crate::play::settings::Settings;
-use crate::uci::options::{self, OptionError};
+use crate::uci::options::{self, OptionError, OutOfRange};
 use std::env;
 use std::fs;
 use std::io;
@@ -72,16 +72,23 @@ pub(super) fn read_option(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// The settings that these options, name and value, make of the defaults. What was taken instead of a number
-/// outside its range is told on standard error.
-pub(super) fn read_settings(given: &[(String, String)]) -> Result<Settings, OptionError> {
-    let mut settings = Settings::default();
+/// The settings that these options, name and value, make of the defaults, and what was taken instead of numbers
+/// outside their range.
+pub(super) fn settings_of(
+    given: &[(String, String)],
+) -> Result<(Settings, Vec<OutOfRange>), OptionError> {
+    let (mut settings, mut bent) = (Settings::default(), Vec::new());
     for (name, value) in given {
         let option = SetOption { name: name.clone(), value: Some(value.clone()) };
-        if let (_, Some(note)) = options::apply(&mut settings, &option)? {
-            eprintln!("{note}");
-        }
+        bent.extend(options::apply(&mut settings, &option)?.1);
     }
+    Ok((settings, bent))
+}
+
+/// The same; what was taken instead is told on standard error.
+pub(super) fn read_settings(given: &[(String, String)]) -> Result<Settings, OptionError> {
+    let (settings, bent) = settings_of(given)?;
+    bent.iter().for_each(|bent| eprintln!("{bent}"));
     Ok(settings)
 }
 

@@ -9,13 +9,14 @@ use super::config::{Agent, League};
 use super::openings::Opening;
 use super::rules::{Ending, Played, Ply, Warnings};
 use crate::chess::game::Game;
+use crate::files::{append_line, is_cut_journal};
 use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::{ByColor, Color, Position};
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uci::Score;
@@ -199,10 +200,10 @@ impl Journal {
         file.set_len(read.whole as u64).map_err(failed)?;
         if read.whole == 0 {
             let Header { version, name, seed } = header(league);
-            write_line(&mut file, &Header { version, name, seed }).map_err(failed)?;
+            append_line(&mut file, &Header { version, name, seed }).map_err(failed)?;
         }
         for agent in agents.iter().filter(|agent| !read.known.contains_key(&agent.name)) {
-            write_line(&mut file, &Line::Agent(agent.clone())).map_err(failed)?;
+            append_line(&mut file, &Line::Agent(agent.clone())).map_err(failed)?;
         }
         Ok((Journal { path: path.to_owned(), file, names }, read.games))
     }
@@ -224,7 +225,7 @@ impl Journal {
     /// The file cannot be written.
     pub fn add(&mut self, entry: &Entry) -> Result<(), JournalError> {
         let line = Line::Game(Box::new(self.line(entry)));
-        write_line(&mut self.file, &line).map_err(|why| JournalError::File(self.path.clone(), why))
+        append_line(&mut self.file, &line).map_err(|why| JournalError::File(self.path.clone(), why))
     }
 
     fn line(&self, entry: &Entry) -> GameLine {
@@ -311,9 +312,7 @@ impl Read {
             }
             read.whole += line.len();
         }
-        // A header cut short is ours; anything else is somebody's file.
-        let cut = BEGINNING.starts_with(text.get(..BEGINNING.len()).unwrap_or(text));
-        if read.whole == 0 && !text.is_empty() && !cut {
+        if read.whole == 0 && !is_cut_journal(text, BEGINNING) {
             return Err(JournalError::NoJournal(path.to_owned()));
         }
         Ok(read)
@@ -412,134 +411,5 @@ fn from_words(name: &str, guilty: Option<Color>, words: String) -> Option<Ending
     })
 }
 
-/// One call of `write`, so that a kill leaves whole lines but the last.
-fn write_line(file: &mut File, value: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_string(value)?;
-    line.push('\n');
-    file.write_all(line.as_bytes())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use shakmaty::Chess;
-
-    const LEAGUE: &str = "name = 'l'\ngames = 10\nlimit = { nodes = 5 }\n[[agent]]\nname = 'a'\n\
-                          [[agent]]\nname = 'b'\n";
-
-    fn league(text: &str) -> League {
-        League::read(text).unwrap()
-    }
-
-    fn game(pair: usize, ending: Ending) -> Entry {
-        let fen = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 3 9";
-        let opening = super::super::openings::read(fen, pair % 2 == 1).unwrap().remove(0);
-        let mut position: Chess = opening.position.clone();
-        let mut plies = Vec::new();
-        for (index, word) in ["e1h1", "a7a6", "g1h1"].into_iter().enumerate() {
-            let action = word.parse::<UciMove>().unwrap().to_move(&position).unwrap();
-            let score = [Some(Score::Centipawns(-31)), Some(Score::Mate(-2)), None][index];
-            let (depth, nodes) = (score.map(|_| 7), score.map(|_| 1 << 40));
-            let elapsed = Duration::from_micros(12_345 * index as u64);
-            plies.push(Ply { color: position.turn(), action, score, depth, nodes, elapsed });
-            position.play_unchecked(action);
-        }
-        let warnings = ByColor { white: [1, 0, 0, 2, 0, 0], black: [0; 6] };
-        let played = Played { plies, winner: Some(Color::Black), ending, warnings };
-        let agents = ByColor { white: pair % 2, black: 1 - pair % 2 };
-        Entry { pair, game: 1, agents, date: "2026.01.31".to_owned(), opening, played }
-    }
-
-    fn endings() -> Vec<Ending> {
-        let mut all: Vec<Ending> = PLAIN.iter().map(|(_, ending)| ending.clone()).collect();
-        for color in Color::ALL {
-            all.extend([
-                Ending::TimeLoss(color),
-                Ending::IllegalMove(color, "e2\"e5".to_owned()),
-                Ending::Crash(color, "exit 1\nline".to_owned()),
-                Ending::Stall(color),
-            ]);
-        }
-        all
-    }
-
-    fn path(name: &str) -> PathBuf {
-        std::env::temp_dir().join(format!("mavka-league-{name}-{}", std::process::id()))
-    }
-
-    #[test]
-    fn games_come_back_as_they_were_and_a_cut_loses_one_at_most() {
-        let path = path("cut");
-        let _ = fs::remove_file(&path);
-        let (league, who) = (league(LEAGUE), ["n1".to_owned(), "n1".to_owned()]);
-        let (mut journal, games) = Journal::open(&path, &league, &who).unwrap();
-        assert!(games.is_empty());
-        let written: Vec<Entry> =
-            endings().into_iter().enumerate().map(|(pair, ending)| game(pair, ending)).collect();
-        written.iter().for_each(|entry| journal.add(entry).unwrap());
-        drop(journal);
-        let text = fs::read(&path).unwrap();
-        for length in (0..=text.len()).step_by(13).chain([text.len()]) {
-            fs::write(&path, &text[..length]).unwrap();
-            let lines = text[..length].iter().filter(|byte| **byte == b'\n').count();
-            let (mut journal, games) = Journal::open(&path, &league, &who).unwrap();
-            assert_eq!(games.len(), lines.saturating_sub(3), "cut at {length}");
-            for (read, written) in games.iter().zip(&written) {
-                assert_eq!(read.played.plies, written.played.plies);
-                assert_eq!(read.played.ending, written.played.ending);
-                assert_eq!(read.played.winner, written.played.winner);
-                assert_eq!(read.played.warnings, written.played.warnings);
-                assert_eq!(read.agents, written.agents);
-                assert_eq!(read.opening.fen(), written.opening.fen());
-                assert_eq!(read.opening.chess960(), written.opening.chess960());
-            }
-            journal.add(&game(99, Ending::Checkmate)).unwrap();
-            drop(journal);
-            let games = Journal::open(&path, &league, &who).unwrap().1;
-            assert_eq!(games.last().map(|entry| entry.pair), Some(99));
-        }
-        fs::remove_file(&path).unwrap();
-    }
-
-    #[test]
-    fn agents_may_come_and_go_but_not_change() {
-        let path = path("agents");
-        let _ = fs::remove_file(&path);
-        let who = ["n1".to_owned(), "n1".to_owned()];
-        let (mut journal, _) = Journal::open(&path, &league(LEAGUE), &who).unwrap();
-        journal.add(&game(0, Ending::Checkmate)).unwrap();
-        drop(journal);
-        let more = format!("{LEAGUE}[[agent]]\nname = 'c'\nnodes = 9\n");
-        let all = ["n1".to_owned(), "n1".to_owned(), String::new()];
-        let (held, games) = Journal::open(&path, &league(&more), &all).unwrap();
-        assert_eq!(games.len(), 1);
-        let second = Journal::open(&path, &league(&more), &all).err();
-        assert!(matches!(second, Some(JournalError::InUse(_))), "one writer at a time");
-        assert_eq!(Journal::look(&path, &league(&more)).unwrap().len(), 1, "readers are free");
-        drop(held);
-        let fewer = more.replace("name = 'a'", "name = 'd'");
-        assert_eq!(Journal::open(&path, &league(&fewer), &all).unwrap().1.len(), 0);
-        let refused = |text: &str, who: &[String]| {
-            Journal::open(&path, &league(text), who).err().unwrap().to_string()
-        };
-        let told = refused(&more.replace("nodes = 9", "nodes = 8"), &all);
-        assert!(told.contains("9 nodes") && told.contains("8 nodes"), "{told}");
-        let told = refused(LEAGUE, &["n2".to_owned(), "n1".to_owned()]);
-        assert!(told.contains("n1") && told.contains("n2") && told.contains("`a`"), "{told}");
-        let told = refused(&LEAGUE.replace("'l'", "'m'"), &who);
-        assert!(told.contains("league `l`"), "{told}");
-        fs::remove_file(&path).unwrap();
-    }
-
-    #[test]
-    fn other_files_are_left_alone() {
-        let path = path("other");
-        for text in ["1. e4 e5 *", "{}\n", "1. e4 e5 *\n"] {
-            fs::write(&path, text).unwrap();
-            let opened = Journal::open(&path, &league(LEAGUE), &[]);
-            assert!(matches!(opened, Err(JournalError::NoJournal(_))), "{text}");
-            assert_eq!(fs::read_to_string(&path).unwrap(), text);
-        }
-        fs::remove_file(&path).unwrap();
-    }
-}
+mod tests;

@@ -120,11 +120,7 @@ fn snapshot(found: &Found) -> Snapshot<Action> {
         playouts: found.nodes,
         depth: found.depth,
         seldepth: found.seldepth,
-        hashfull: 0,
         lines: vec![line],
-        refused: 0,
-        known: 0,
-        collisions: 0,
-        exploration: 0.0,
+        ..Snapshot::default()
     }
 }

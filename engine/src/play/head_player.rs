@@ -131,14 +131,8 @@ impl Question<'_> {
         Ok(Snapshot {
             nodes,
             playouts: nodes,
-            depth: 1,
-            seldepth: 1,
-            hashfull: 0,
             lines: moves.into_iter().map(|candidate| candidate.line).collect(),
-            refused: 0,
-            known: 0,
-            collisions: 0,
-            exploration: 0.0,
+            ..Snapshot::default()
         })
     }
 
@@ -147,7 +141,9 @@ impl Question<'_> {
         let Some(Leaf::Open { value, mut edges }) = self.world.evaluate(&[self.root])?.pop() else {
             return Err(EvalError::NoMoves);
         };
-        let drawn: Vec<bool> = edges.iter().map(|edge| self.draws(edge.action)).collect();
+        // **We** add stalemate and dead positions to the paper's repetition and fifty moves: the network could see
+        // them but does not. Of 15 games of max scoring, one ended so with a queen up.
+        let drawn: Vec<bool> = edges.iter().map(|edge| self.root.draws_with(edge.action)).collect();
         for (edge, _) in edges.iter_mut().zip(&drawn).filter(|(_, drawn)| **drawn) {
             edge.q = Wdl::DRAW.q();
         }
@@ -222,13 +218,6 @@ impl Question<'_> {
             candidate.line.q = edge.map_or(candidate.line.q, |edge| edge.q);
         }
         Ok((calls, moves))
-    }
-
-    /// The move draws at once: a third occurrence, or fifty moves. **We** add stalemate and dead positions,
-    /// which the network could see but does not: of 15 games of max scoring, one ended so with a queen up.
-    fn draws(&self, action: Action) -> bool {
-        let mut after = self.root.clone();
-        after.follow(action) == Some(true) && !after.position().is_checkmate()
     }
 
     /// The place, among `moves` in order, of the one to play.

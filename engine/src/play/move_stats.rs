@@ -87,14 +87,9 @@ mod tests {
         let snapshot = Snapshot {
             nodes: 31,
             playouts: 31,
-            depth: 2,
-            seldepth: 3,
-            hashfull: 0,
             lines: vec![line("e2e4", 20, 0.6), line("d2d4", 10, 0.55), line("a2a3", 0, 0.5)],
-            refused: 0,
-            known: 0,
-            collisions: 0,
             exploration: 4.0,
+            ..Snapshot::default()
         };
         let lines: Vec<String> = lines(&snapshot, &root, CastlingMode::Standard)
             .iter()

@@ -377,19 +377,7 @@ impl Job {
 impl Found {
     /// Neither a move nor a number.
     fn nothing() -> Found {
-        let snapshot = Snapshot {
-            nodes: 0,
-            playouts: 0,
-            depth: 1,
-            seldepth: 1,
-            hashfull: 0,
-            lines: Vec::new(),
-            refused: 0,
-            known: 0,
-            collisions: 0,
-            exploration: 0.0,
-        };
-        Found { snapshot, answer: Answer::default() }
+        Found { snapshot: Snapshot::default(), answer: Answer::default() }
     }
 }
 

@@ -23,7 +23,6 @@ use crate::world::rules::State;
 use mcts::{Line, Snapshot, Wdl};
 use nn::writer::{Decoder, Shape, Writer};
 use nn::{EvalError, Evaluator};
-use shakmaty::Position;
 use std::time::Duration;
 
 /// Trees from small to large, as (breadth, depth).
@@ -71,16 +70,13 @@ impl Thinker<'_> {
         let all = self.allowed.len() == self.game.legal_actions().len();
         boards.set_root(self.game, if all { &[] } else { self.allowed })?;
         let mut writer = self.writer();
-        let shapes = self.shapes();
         let mut found: Option<Decision> = None;
-        for (index, shape) in shapes.iter().enumerate() {
-            if found.is_some() && !self.affords(*shape, boards.asked()) {
+        for shape in self.shapes() {
+            if found.is_some() && !self.affords(shape, boards.asked()) {
                 break;
             }
-            let Some(decision) = self.think(&mut boards, &mut *writer, *shape)? else { break };
-            if let Some(before) = &found
-                && index < shapes.len()
-            {
+            let Some(decision) = self.think(&mut boards, &mut *writer, shape)? else { break };
+            if let Some(before) = &found {
                 self.output.block(&self.reporter.infos(&before.snapshot, self.signal.since_go()));
             }
             let note = found.and_then(|before| before.note);
@@ -179,8 +175,10 @@ impl Thinker<'_> {
         let (first, _) = *allowed.first()?;
         // Only moves that were looked into compare with the one chosen; at depth 0 those of the list do.
         let scored = allowed.iter().take(usize::from(thought.trace.shape().breadth).max(1));
+        // Repetitions and fifty moves no board shows, and some ends are none to the network.
+        let root = State::root(self.game);
         let kept =
-            scored.copied().find(|(action, bucket)| *bucket <= LEVEL || !self.draws(*action));
+            scored.copied().find(|(action, bucket)| *bucket <= LEVEL || !root.draws_with(*action));
         let best = kept.map_or(first, |(action, _)| action);
         let illegal = ranked.first().filter(|(action, _)| !self.allowed.contains(action));
         let note = illegal.map(|(action, _)| {
@@ -200,20 +198,9 @@ impl Thinker<'_> {
             playouts: asked,
             depth,
             seldepth: depth,
-            hashfull: 0,
             lines: lines.collect(),
-            refused: 0,
-            known: 0,
-            collisions: 0,
-            exploration: 0.0,
+            ..Snapshot::default()
         };
         Some(Decision { snapshot, best, note })
-    }
-
-    /// The move draws at once: a repetition or fifty moves, which no board shows, or an end that is none to the
-    /// network.
-    fn draws(&self, action: Action) -> bool {
-        let mut after = State::root(self.game);
-        after.follow(action) == Some(true) && !after.position().is_checkmate()
     }
 }

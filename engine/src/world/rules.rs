@@ -149,6 +149,13 @@ impl State {
         Some(self.is_drawn_by_path() || ending::by_board(&self.position, legal).is_some())
     }
 
+    /// The move draws at once: by the board, a repetition or fifty moves.
+    #[must_use]
+    pub fn draws_with(&self, action: Action) -> bool {
+        let mut after = self.clone();
+        after.follow(action) == Some(true) && !after.position.is_checkmate()
+    }
+
     /// Plays a move taken from a list of legal ones. False if not even the board allows it.
     fn play(&mut self, action: Action) -> bool {
         let Some(m) = action.to_move(&self.position) else { return false };

@@ -20,8 +20,9 @@ const NOWHERE: i32 = -1;
 pub struct Inputs {
     /// `[n, 64, EMBEDDING_ROWS]`: how much of each embedding row a token has.
     pub squares: Tensor<3>,
-    /// `[n, 4096, 1]`: the kind of attack of a pair of squares (attacker, attacked), or none.
-    attacks: Tensor<3, Int>,
+    /// `[n, 4096, 1]`: the kind of attack of a pair of squares (attacker, attacked), or none. Only where the
+    /// network reads them.
+    attacks: Option<Tensor<3, Int>>,
     /// `[n, k, 64]`: one-hot token a move starts from; zero for padding.
     pub from: Tensor<3>,
     /// `[n, k, 64]`: one-hot token it goes to; zero for padding.
@@ -35,16 +36,17 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Puts `items` on `device`, padded to at least `positions` positions with at least `moves` moves each.
-    ///
-    /// # Panics
-    /// Where burn does: the device is gone or out of memory.
-    #[must_use]
-    pub fn new(items: &[Item<'_>], positions: usize, moves: usize, device: &Device) -> Inputs {
+    /// Puts `items` on `device`, padded to at least `positions` positions with at least `moves` moves each; without
+    /// attacks.
+    pub(super) fn new(
+        items: &[Item<'_>],
+        positions: usize,
+        moves: usize,
+        device: &Device,
+    ) -> Inputs {
         let n = positions.max(items.len());
         let most = items.iter().map(|item| item.moves.len()).max().unwrap_or(0);
         let k = most.max(moves).max(1).next_multiple_of(MOVE_STEP);
-        let mut attacks = vec![NOWHERE; n * TOKENS * TOKENS];
         let mut squares = vec![0.0f32; n * TOKENS * EMBEDDING_ROWS];
         let mut moves = [(); 3].map(|()| vec![NOWHERE; n * k]);
         for (p, item) in items.iter().enumerate() {
@@ -52,10 +54,6 @@ impl Inputs {
                 let token = (p * TOKENS + t) * EMBEDDING_ROWS;
                 item.features.embedding_rows(t, |row, factor| squares[token + row] = factor);
             }
-            item.features.attacks(|attack| {
-                let pair = usize::from(attack.from) * TOKENS + usize::from(attack.to);
-                attacks[p * TOKENS * TOKENS + pair] = i32::from(attack.kind);
-            });
             for (i, m) in item.moves.iter().enumerate() {
                 for (place, index) in moves.iter_mut().zip([m.from, m.to, m.promotion]) {
                     place[p * k + i] = i32::from(index);
@@ -66,7 +64,7 @@ impl Inputs {
         let squares = TensorData::new(squares, [n, TOKENS, EMBEDDING_ROWS]);
         Inputs {
             squares: Tensor::from_data(squares, device),
-            attacks: indices(attacks, [n, TOKENS * TOKENS], device),
+            attacks: None,
             from: one_hot(indices(from, [n, k], device), TOKENS),
             to: one_hot(indices(to, [n, k], device), TOKENS),
             promotion: one_hot(indices(promotion, [n, k], device), 5),
@@ -75,10 +73,23 @@ impl Inputs {
         }
     }
 
+    /// The same with the attacks on the boards of `items`, which they were made of.
+    pub(super) fn with_attacks(self, items: &[Item<'_>], device: &Device) -> Inputs {
+        const SQUARE: usize = TOKENS * TOKENS;
+        let mut attacks = vec![NOWHERE; self.positions * SQUARE];
+        for (item, attacks) in items.iter().zip(attacks.chunks_exact_mut(SQUARE)) {
+            item.features.attacks(|attack| {
+                let pair = usize::from(attack.from) * TOKENS + usize::from(attack.to);
+                attacks[pair] = i32::from(attack.kind);
+            });
+        }
+        let attacks = indices(attacks, [self.positions, SQUARE], device);
+        Inputs { attacks: Some(attacks), ..self }
+    }
+
     /// `[n, 4096, ATTACKS]`: one-hot kind of attack of a pair of squares (attacker, attacked).
-    #[must_use]
-    pub(super) fn attacks(&self) -> Tensor<3> {
-        one_hot(self.attacks.clone(), ATTACKS)
+    pub(super) fn attacks(&self) -> Option<Tensor<3>> {
+        self.attacks.clone().map(|attacks| one_hot(attacks, ATTACKS))
     }
 }
 

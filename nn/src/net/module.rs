@@ -10,6 +10,7 @@ use super::inputs::Inputs;
 use super::layout::{HeadColumns, Layout};
 use super::loader::Loader;
 use super::trunk::Trunk;
+use crate::encode::Item;
 use crate::precision::Arithmetic;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::nn::Linear;
@@ -120,6 +121,23 @@ impl Net {
         let mut flat = Flat { of: |param: &dyn Leaf| param.gradient(gradients), parts: Vec::new() };
         self.visit(&mut flat);
         Tensor::cat(flat.parts, 0)
+    }
+
+    /// Puts what this network reads of `items` on `device`, padded to at least `positions` positions with at least
+    /// `moves` moves each.
+    ///
+    /// # Panics
+    /// Where burn does: the device is gone or out of memory.
+    #[must_use]
+    pub fn inputs(
+        &self,
+        items: &[Item<'_>],
+        positions: usize,
+        moves: usize,
+        device: &Device,
+    ) -> Inputs {
+        let inputs = Inputs::new(items, positions, moves, device);
+        if self.trunk.reads_attacks() { inputs.with_attacks(items, device) } else { inputs }
     }
 
     /// The heads that play needs.

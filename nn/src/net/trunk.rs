@@ -84,6 +84,11 @@ impl Trunk {
         }
     }
 
+    /// Whether a block reads who attacks whom.
+    pub(super) fn reads_attacks(&self) -> bool {
+        self.blocks.iter().any(|block| block.relations.is_some())
+    }
+
     /// Tokens, `[n, 64, width]`.
     #[must_use]
     pub fn forward(&self, inputs: &Inputs) -> Tensor<3> {
@@ -91,8 +96,7 @@ impl Trunk {
         let squares = matmul(how, inputs.squares.clone(), self.embed.val().unsqueeze());
         let x = squares + self.position.val().unsqueeze();
         let basis = self.bias_basis.as_ref().map(Param::val);
-        let related = self.blocks.iter().any(|block| block.relations.is_some());
-        let board = Board { basis, attacks: related.then(|| inputs.attacks()) };
+        let board = Board { basis, attacks: inputs.attacks() };
         self.norm.forward(self.blocks.iter().fold(x, |x, block| block.forward(how, x, &board)))
     }
 }

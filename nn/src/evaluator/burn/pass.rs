@@ -8,7 +8,7 @@ use crate::encode::MoveCode;
 use crate::encode::{Encoded, Item};
 use crate::evaluator::error::EvalError;
 use crate::net::layout::{RESULTS, TERMINALS, TRANSITION_OUTPUTS};
-use crate::net::{BUCKETS, Inputs, Net, TOKENS};
+use crate::net::{BUCKETS, Net, TOKENS};
 use crate::precision::Arithmetic;
 use burn::tensor::{Device, Tensor};
 
@@ -122,7 +122,7 @@ impl Pass {
         heads: Heads,
     ) -> Result<Vec<RowLogits>, EvalError> {
         let items: Vec<Item<'_>> = rows.iter().map(Encoded::item).collect();
-        let inputs = Inputs::new(&items, size, self.shapes.moves, &self.device);
+        let inputs = self.net.inputs(&items, size, self.shapes.moves, &self.device);
         let k = inputs.moves;
         let (play, world) = match heads {
             Heads::Play => (self.net.play(&inputs), None),

@@ -3,7 +3,6 @@
 use super::*;
 use crate::cpu::int8::Kernel;
 use crate::cpu::{Activations, Heads, Weights, forward};
-use crate::encode::Item;
 use crate::encode::{Features, MoveCode, canonical_moves};
 use crate::net::NetConfig;
 use crate::precision::Arithmetic;
@@ -100,7 +99,7 @@ fn compare_by(layout: &Layout, values: &[f32], weights: &Weights, bound: impl Fn
 
     let device = Device::flex();
     let net = Net::from_values(layout, values, &device).unwrap();
-    let inputs = Inputs::new(&items, items.len() + 3, 0, &device);
+    let inputs = net.inputs(&items, items.len() + 3, 0, &device);
     let (play, world) = net.forward(&inputs);
     let n = items.len();
     let (k, padded) = (inputs.moves, inputs.positions);

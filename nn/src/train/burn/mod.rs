@@ -9,7 +9,7 @@ use crate::cpu::ops::add_scaled;
 use crate::data::Example;
 use crate::device::{guarded, is_cpu};
 use crate::encode::Item;
-use crate::net::{Inputs, Layout, Net};
+use crate::net::{Layout, Net};
 use burn::tensor::{Device, Tensor};
 use targets::{Targets, bucket_table};
 
@@ -55,7 +55,7 @@ impl BurnStep {
         for examples in batch.chunks(self.chunk) {
             let items: Vec<Item<'_>> =
                 examples.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
-            let inputs = Inputs::new(&items, items.len(), 0, device);
+            let inputs = net.inputs(&items, items.len(), 0, device);
             let targets = Targets::new(examples, loss, table, &inputs, device);
             let (play, world) = net.forward(&inputs);
             let (sums, counts) = targets.losses(play, world);
