@@ -235,6 +235,12 @@ impl NodeStats {
         self.visits as i64 as f64 - self.score as i64 as f64 / ONE as f64
     }
 
+    /// Mean value as the side to move at the parent sees it; NaN before the first visit.
+    #[inline]
+    pub fn parents_mean(&self) -> f64 {
+        self.parents_value() / self.visits as i64 as f64
+    }
+
     /// Mean value for the node's own side to move; None before the first visit.
     #[inline]
     pub fn mean(&self) -> Option<Wdl> {

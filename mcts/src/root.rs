@@ -39,6 +39,8 @@ pub struct Race {
     pub second: u64,
     /// Moves in the race.
     pub moves: usize,
+    /// Another move is worth more, by its mean value, and has a third of the first one's visits or more.
+    pub contested: bool,
 }
 
 /// The root's priors and moves as this run sees them. The tree keeps the priors without noise and with
@@ -230,20 +232,29 @@ pub fn race(tree: &Tree, root_policy: &RootPolicy) -> Race {
     if meta.state() != NodeState::Expanded {
         return race;
     }
-    for (at, edge) in tree.edges(meta.edges()).iter().enumerate() {
-        let child = edge.child().map(|child| tree.node(child));
-        let lost = child.is_some_and(|child| {
-            let meta = child.meta();
-            meta.state() == NodeState::Refused || matches!(meta.proof(), Some(Proof::Win(_)))
-        });
-        if lost || !root_policy.allows(at) {
-            continue;
-        }
-        let visits = child.map_or(0, |child| child.stats().visits);
+    let edges = tree.edges(meta.edges());
+    let running = || {
+        edges.iter().enumerate().filter_map(|(at, edge)| {
+            let child = edge.child().map(|child| tree.node(child));
+            let lost = child.is_some_and(|child| {
+                let meta = child.meta();
+                meta.state() == NodeState::Refused || matches!(meta.proof(), Some(Proof::Win(_)))
+            });
+            (!lost && root_policy.allows(at)).then_some(child)
+        })
+    };
+    let mut leaders_value = 0.0;
+    for child in running() {
         race.moves += 1;
-        race.second = race.second.max(visits.min(race.first));
-        race.first = race.first.max(visits);
+        let Some(stats) = child.map(Node::stats).filter(|stats| stats.visits > 0) else { continue };
+        race.second = race.second.max(stats.visits.min(race.first));
+        if stats.visits > race.first {
+            (race.first, leaders_value) = (stats.visits, stats.parents_mean());
+        }
     }
+    race.contested = running().flatten().map(Node::stats).any(|stats| {
+        stats.visits * 3 >= race.first && stats.visits > 0 && stats.parents_mean() > leaders_value
+    });
     race
 }
 
@@ -279,17 +290,41 @@ mod tests {
             (0..visits).for_each(|_| child.back_up(Fixed::new(Wdl::DRAW), 0));
         }
         let race = || super::race(&tree, &RootPolicy::default());
-        assert_eq!(race(), Race { first: 50, second: 20, moves: 5 });
+        assert_eq!(race(), Race { first: 50, second: 20, moves: 5, contested: false });
         let child = |at| tree.node(edges.get(at).child().unwrap());
         // A mate refutes the leader, and the second was no position.
         let terminal = child(0).meta().with_state(NodeState::Terminal);
         child(0).publish(terminal.with_proof(Some(Proof::Win(3))));
         child(3).publish(child(3).meta().with_state(NodeState::Refused));
-        assert_eq!(race(), Race { first: 9, second: 6, moves: 3 });
+        assert_eq!(race(), Race { first: 9, second: 6, moves: 3, contested: false });
         for at in [1, 2] {
             child(at).publish(terminal.with_proof(Some(Proof::Win(1))));
         }
-        assert_eq!(race(), Race { first: 0, second: 0, moves: 1 }, "the one not looked at yet");
+        let unseen = Race { first: 0, second: 0, moves: 1, contested: false };
+        assert_eq!(race(), unseen, "the one not looked at yet");
+    }
+
+    #[test]
+    fn a_rival_that_is_worth_more_contests_the_first_place() {
+        let contested = |rivals: &[(u64, f32)]| {
+            let tree = Tree::new(1 << 20);
+            let mut chunk = ArenaChunk::default();
+            let ranked = [0u16, 1, 2].map(|action| RankedEdge { action, prior: 0.3, q: 0.5 });
+            let block = tree.alloc_edges(&mut chunk, &ranked).unwrap();
+            tree.root().publish(tree.root().meta().with_edges(block).with_state(NodeState::Expanded));
+            let edges = tree.edges(block);
+            for (at, &(visits, q)) in rivals.iter().enumerate() {
+                let child = tree.node(tree.visit(&edges, at, &mut chunk).unwrap());
+                let value = Fixed::new(Wdl::from_score_and_draw(1.0 - q, 0.0));
+                (0..visits).for_each(|_| child.back_up(value, 0));
+            }
+            super::race(&tree, &RootPolicy::default()).contested
+        };
+        assert!(!contested(&[]));
+        assert!(!contested(&[(60, 0.5), (40, 0.45), (19, 0.9)]), "too few visits to tell");
+        for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
+            assert!(contested(&order.map(|at| [(60, 0.5), (20, 0.55), (1, 0.1)][at])));
+        }
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn a_tick_can_stop_the_search() {
     struct Ticks(u64);
     impl Control<Wide> for Ticks {
         fn tick(&self, view: &View<'_, Wide>) -> ControlFlow<()> {
-            let Race { first, second, moves } = view.root_race();
+            let Race { first, second, moves, .. } = view.root_race();
             assert!(first >= second && moves == 35);
             assert!(view.snapshot(3).lines.len() == 3);
             if view.playouts() >= self.0 {
