@@ -311,7 +311,8 @@ mod tests {
             let mut chunk = ArenaChunk::default();
             let ranked = [0u16, 1, 2].map(|action| RankedEdge { action, prior: 0.3, q: 0.5 });
             let block = tree.alloc_edges(&mut chunk, &ranked).unwrap();
-            tree.root().publish(tree.root().meta().with_edges(block).with_state(NodeState::Expanded));
+            tree.root()
+                .publish(tree.root().meta().with_edges(block).with_state(NodeState::Expanded));
             let edges = tree.edges(block);
             for (at, &(visits, q)) in rivals.iter().enumerate() {
                 let child = tree.node(tree.visit(&edges, at, &mut chunk).unwrap());

@@ -190,7 +190,7 @@ impl<'a> Stopper<'a> {
 }
 
 /// How far the soft limit gives: less when the best move towers, more when it is hardly ahead, when another
-/// one is worth more, or when it is new. Half way through 600 searches of 800 playouts, 2 % of the first kind
+/// one is worth more, or when it is new. At 320 of 800 playouts, 2 % of the first kind
 /// still changed their move, a third of each of the others, and 8 % of the rest (`assets/search.md`). The
 /// factors themselves are guesses.
 fn stretch(race: Race, changed: Duration, elapsed: Duration) -> f64 {
