@@ -13,6 +13,7 @@ use engine::play::settings::Backend;
 use mavka_tests::{Session, matches, setup};
 use nn::evaluator::fake::{Breakdown, Failing, Hashed, Uniform};
 use nn::{EvalError, Evaluation, Evaluator, Query};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -404,4 +405,24 @@ fn a_gui_that_hangs_up_ends_the_engine_even_if_its_input_stays_open() {
         Silent(std::io::Cursor::new(said), silence),
         Closing(1),
     );
+}
+
+#[test]
+fn the_internal_search_draws_its_first_moves_where_asked_to() {
+    let mut session = Session::start(Setup::default());
+    for option in ["Search value internal", "Breadth value 5", "Depth value 1"] {
+        session.send(&format!("setoption name {option}"));
+    }
+    let mut moves = |temperature: &str| {
+        session.send(&format!("setoption name Temperature value {temperature}"));
+        let play = |seed| {
+            session.send(&format!("setoption name Seed value {seed}"));
+            session.send("go");
+            session.expect("bestmove *")
+        };
+        (1..=8).map(play).collect::<BTreeSet<String>>()
+    };
+    assert_eq!(moves("0").len(), 1);
+    assert!(moves("10").len() > 1);
+    session.finish();
 }

@@ -14,6 +14,11 @@ pub fn argmax(numbers: &[f32]) -> Option<usize> {
     best
 }
 
+/// The probability with these log-odds.
+pub(crate) fn sigmoid(logit: f32) -> f32 {
+    1.0 / (1.0 + (-logit).exp())
+}
+
 /// Softmax of a few logits.
 pub(crate) fn softmax(logits: &[f32]) -> Vec<f32> {
     let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);

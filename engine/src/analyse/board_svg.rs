@@ -7,6 +7,9 @@ use std::fmt::Write as _;
 /// Side of a square, in the diagram's own units.
 const SIDE: u32 = 45;
 
+/// The style sheet of diagrams, for whatever they stand in.
+pub const BOARD_STYLE: &str = include_str!("board.css");
+
 /// The pieces, to stand once in each page before any diagram. Fill and stroke come from whoever uses them.
 #[must_use]
 pub fn pieces() -> String {
@@ -100,6 +103,18 @@ pub fn diagram(position: &Chess, arrows: &[Arrow], words: &str) -> String {
     out + "</svg>"
 }
 
+/// Frames around squares, to lie over a diagram of the same size.
+#[must_use]
+pub fn frames(squares: &[Square]) -> String {
+    let board = 8 * SIDE;
+    let mut out = format!("<svg viewBox='0 0 {board} {board}'><path class='frame' d='");
+    for square in squares {
+        let (x, y) = corner(*square);
+        let _ = write!(out, "M{} {}h{w}v{w}h-{w}z", x + 2, y + 2, w = SIDE - 4);
+    }
+    out + "'/></svg>"
+}
+
 fn corner(square: Square) -> (u32, u32) {
     let rank = square.rank().to_u32();
     (square.file().to_u32() * SIDE, (7 - rank) * SIDE)
@@ -146,5 +161,6 @@ mod tests {
         assert_eq!(svg.matches("M0 315h45").count(), 1, "a1 is dark");
         assert!(svg.contains("class='arrow played'"));
         assert_eq!(pieces().matches("<symbol ").count(), 6);
+        assert!(frames(&[Square::H1]).contains("M317 317h41v41h-41z"));
     }
 }

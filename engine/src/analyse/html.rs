@@ -2,7 +2,7 @@
 //! with diagrams, and a table of all moves. Light or dark as the reader's system is; no script.
 
 use super::annotate::san;
-use super::board_svg::{Arrow, diagram, pieces, side};
+use super::board_svg::{Arrow, BOARD_STYLE, diagram, pieces, side};
 use super::curve::{self, Mark, class};
 use super::found::Choice;
 use super::judge::{Glyph, Judgement};
@@ -10,6 +10,9 @@ use super::moments::{self, Row};
 use super::review::Review;
 use super::words::{escape, line, number, percent, score, sign};
 use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::measure::sight::draw::distribution;
+use crate::measure::sight::look::Seen;
 use crate::play::analyst::Effort;
 use shakmaty::{Color, Position};
 use std::fmt::Write as _;
@@ -40,14 +43,17 @@ impl Title {
     }
 }
 
+/// What the network sees of the moves in a position; nothing where that cannot be told.
+pub type Eyes<'a> = &'a dyn Fn(&Game) -> Vec<Seen>;
+
 /// The page.
 #[must_use]
-pub fn page(title: &Title, reviews: &[Review<'_>]) -> String {
+pub fn page(title: &Title, reviews: &[Review<'_>], eyes: Eyes<'_>) -> String {
     let (heading, by) = (escape(&title.heading), escape(&title.by));
     let mut out = format!(
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
-         <title>{heading}</title>\n<style>\n{}</style></head><body>\n{}\
+         <title>{heading}</title>\n<style>\n{}{BOARD_STYLE}</style></head><body>\n{}\
          <h1>{heading}</h1>\n<p class='soft'>{by}</p>\n",
         include_str!("page.css"),
         pieces()
@@ -64,11 +70,11 @@ pub fn page(title: &Title, reviews: &[Review<'_>]) -> String {
         }
         out += "</ol>\n";
     }
-    reviews.iter().for_each(|review| game(&mut out, review));
+    reviews.iter().for_each(|review| game(&mut out, review, eyes));
     out + "</body></html>\n"
 }
 
-fn game(out: &mut String, review: &Review<'_>) {
+fn game(out: &mut String, review: &Review<'_>, eyes: Eyes<'_>) {
     let number = review.game.number;
     let (names, result) = (names(review), escape(&review.game.result));
     let facts: Vec<String> = ["Event", "Site", "Date", "Opening"]
@@ -91,8 +97,9 @@ fn game(out: &mut String, review: &Review<'_>) {
     plot(out, review);
     let plies = moments::find(review);
     if !plies.is_empty() {
-        *out += "<h3>Turning points</h3>\n<div class='moments'>\n";
-        plies.iter().for_each(|ply| moment(out, review, *ply));
+        *out += "<h3>Turning points</h3>\n<p class='soft'>Below each move: how likely the network alone finds each win \
+                 probability after it, from 0 % at the left to 100 %; the line is the mean.</p>\n<div class='moments'>\n";
+        plies.iter().for_each(|ply| moment(out, review, *ply, eyes));
         *out += "</div>\n";
     }
     moves(out, review);
@@ -177,7 +184,7 @@ fn plot(out: &mut String, review: &Review<'_>) {
 }
 
 /// One turning point: diagram, words, and network beside search.
-fn moment(out: &mut String, review: &Review<'_>, ply: usize) {
+fn moment(out: &mut String, review: &Review<'_>, ply: usize, eyes: Eyes<'_>) {
     let (Some(judged), Some(played)) = (&review.judgements[ply], review.played(ply)) else {
         return;
     };
@@ -220,6 +227,7 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize) {
         );
     }
     *out += "<table><tr><th>Move</th><th>Network</th><th>Search</th><th>Wins</th></tr>\n";
+    let sees = eyes(position);
     for Row { action, expected, visited, win, played } in moments::rows(review, ply) {
         let san = escape(&san(position, action));
         let key = match (played, Some(action) == best) {
@@ -235,6 +243,15 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize) {
             share(visited),
             share(win)
         );
+        if let Some(seen) = sees.iter().find(|seen| seen.action == action) {
+            let bars = distribution(&seen.chances, seen.value, (320.0, 20.0));
+            let _ = writeln!(
+                out,
+                "<tr><td colspan='4'><svg class='sees' viewBox='0 -20 320 20' preserveAspectRatio='none' \
+                 role='img' aria-label='The network expects {}'>{bars}</svg></td></tr>",
+                percent(seen.value)
+            );
+        }
     }
     *out += "</table></article>\n";
 }

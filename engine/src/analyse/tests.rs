@@ -6,6 +6,8 @@ use super::html::{Title, page};
 use super::journal::{Journal, Origin};
 use super::review::Review;
 use super::run::{Collection, Task, journal_path, run};
+use crate::chess::game::Game;
+use crate::measure::sight::look::Seen;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Only, hashed};
 use crate::play::settings::Settings;
@@ -135,7 +137,22 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
     let (_, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();
     let review = |game| Review::new(game, &journal, 2);
     let reviews: Vec<Review<'_>> = games.iter().map(review).collect();
-    let text = page(&Title::new(&reviews, "no network", Effort::Nodes(40)), &reviews);
+    let sees = |game: &Game| {
+        let seen = |action| Seen {
+            action,
+            san: String::new(),
+            policy: 0.5,
+            chances: vec![0.5, 0.5],
+            value: 0.25,
+            legality: 1.0,
+            believed: true,
+        };
+        game.legal_actions().into_iter().map(seen).collect()
+    };
+    let title = Title::new(&reviews, "no network", Effort::Nodes(40));
+    let text = page(&title, &reviews, &sees);
+    assert!(text.contains("The network expects 25 %"));
+    assert!(!page(&title, &reviews, &|_| Vec::new()).contains("class='sees'"));
     journal.delete().unwrap();
     fs::remove_file(out).unwrap();
     for outside in ["http", "src=", "url(", "<link", "<script", "@import", "<b>"] {

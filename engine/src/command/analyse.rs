@@ -6,12 +6,15 @@ use crate::analyse::html::{Title, page};
 use crate::analyse::review::Review;
 use crate::analyse::run::{AnalyseError, journal_path};
 use crate::analyse::{Collection, Task, run};
+use crate::chess::game::Game;
 use crate::files::write_whole;
 use crate::interrupt::raised_by_ctrl_c;
+use crate::measure::sight::look;
 use crate::play::analyst::{Analyst, Effort};
-use crate::play::network::Installed;
+use crate::play::network::{Installed, load};
 use crate::play::settings::Settings;
 use clap::Args;
+use nn::evaluator::cpu::CpuEvaluator;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -92,6 +95,7 @@ impl Analyse {
             // Relaxed: the flag is all there is to know.
             stop: &|| raised.load(Ordering::Relaxed),
         };
+        let weights = settings.weights_file.clone();
         let mut analyst = Analyst::new(&Installed, settings)?;
         let (done, journal) = run(games, &mut analyst, &task)?;
 
@@ -102,7 +106,14 @@ impl Analyse {
             let reviews: Vec<Review<'_>> =
                 games.iter().map(|game| Review::new(game, &journal, task.lines)).collect();
             let title = Title::new(&reviews, analyst.network(), task.effort);
-            write_whole(path, &page(&title, &reviews))
+            // What only networks of our kind can tell is left out for others.
+            let file = (!weights.is_empty()).then(|| Path::new(&weights));
+            let network = load(file).ok();
+            let eyes = network.map(|network| CpuEvaluator::fastest(&network));
+            let sees = |game: &Game| {
+                eyes.as_ref().and_then(|eyes| look::moves(game, eyes).ok()).unwrap_or_default()
+            };
+            write_whole(path, &page(&title, &reviews, &sees))
                 .map_err(|why| AnalyseError::File(path.clone(), why))?;
             sink.say(format_args!("the page is {}", path.display()));
         }

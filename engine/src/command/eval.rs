@@ -1,11 +1,16 @@
-//! `mavka eval`: arguments and output of [`crate::measure::eval`].
+//! `mavka eval`: arguments and output of [`crate::measure::eval`] and [`crate::measure::sight`].
 
 use super::output::{Failure, Sink};
 use super::words::read_position;
+use crate::files::write_whole;
+use crate::measure::MeasureError;
 use crate::measure::eval::{board, table};
+use crate::measure::sight::{draw::draw, look::Sight};
 use crate::play::engine::Setup;
+use crate::play::network::load;
 use crate::play::settings::Settings;
 use clap::Args;
+use nn::evaluator::cpu::CpuEvaluator;
 use std::path::PathBuf;
 
 /// Arguments of `mavka eval`.
@@ -16,22 +21,32 @@ pub struct Eval {
     /// Network file; the built-in network without it
     #[arg(long)]
     weights: Option<PathBuf>,
+    /// Draw all that the network sees into this SVG: every move's policy and distribution over win probability,
+    /// the moves it takes for legal, the boards it imagines
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Castling as king takes rook
     #[arg(long)]
     chess960: bool,
 }
 
 impl Eval {
-    /// Asks the network and prints.
+    /// Asks the network, prints and draws.
     ///
     /// # Errors
-    /// Position or network is refused, or standard output is closed.
+    /// Position or network is refused, the picture cannot be written, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
         let game = read_position(&self.fen, self.chess960)?;
         let network = Setup::default().networks.open_anywhere(self.weights.as_deref())?;
         let mut out = Sink::default();
         out.say(board(&game));
         out.say(table(&game, &network, &Settings::default()));
+        if let Some(path) = &self.plot {
+            let sight = Sight::new(&game, &CpuEvaluator::fastest(&load(self.weights.as_deref())?))?;
+            out.say(format_args!("\n{}", sight.legality()));
+            write_whole(path, &draw(&sight, &network.name)).map_err(MeasureError::of_file(path))?;
+            out.say(format_args!("the picture is {}", path.display()));
+        }
         out.end()
     }
 }

@@ -4,6 +4,7 @@
 pub mod accuracy;
 pub mod analyse;
 pub mod bench;
+pub mod completions;
 pub mod data;
 pub mod doctor;
 pub mod eval;
@@ -11,6 +12,7 @@ pub mod evalbench;
 pub mod imagine;
 pub mod label;
 pub mod league;
+pub mod man;
 pub mod options;
 mod output;
 pub mod perft;
@@ -23,17 +25,21 @@ pub mod train_writer;
 pub mod treebench;
 pub mod tune;
 pub mod uci;
+mod version;
 mod words;
 
 pub use output::Failure;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// A chess engine: tree search with a network that knows the value of every move.
 #[derive(Parser)]
-#[command(name = "mavka", version, about)]
+#[command(name = "mavka", version, about, disable_version_flag = true)]
 pub struct Cli {
+    /// Print version and network
+    #[arg(short = 'V', long)]
+    version: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -82,6 +88,10 @@ enum Command {
     Tune(Box<tune::Tune>),
     /// Count the puzzles of a file that an engine solves
     Puzzles(Box<puzzles::Puzzles>),
+    /// Print what a shell needs to complete this command line
+    Completions(completions::Completions),
+    /// Print the manual page, or write those of all commands
+    Man(man::Manual),
 }
 
 impl Cli {
@@ -89,6 +99,9 @@ impl Cli {
     #[must_use]
     pub fn run(self) -> ExitCode {
         crate::stderr_log::start();
+        if self.version {
+            return ended(version::print());
+        }
         let done = match self.command.unwrap_or(Command::Uci(uci::Uci::default())) {
             Command::Uci(uci) => uci.run(),
             Command::Analyse(analyse) => analyse.run(),
@@ -111,13 +124,41 @@ impl Cli {
             Command::Label(label) => label.run(),
             Command::Tune(tune) => tune.run(),
             Command::Puzzles(puzzles) => puzzles.run(),
+            Command::Completions(completions) => completions.run(Cli::command()),
+            Command::Man(manual) => manual.run(Cli::command()),
         };
-        match done {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(why) => {
-                eprintln!("mavka: {why}");
-                ExitCode::FAILURE
-            }
+        ended(done)
+    }
+}
+
+/// The exit status; a failure is told of.
+fn ended(done: Result<(), Failure>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("mavka: {why}");
+            ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `clap` would refuse in its own debug builds, and what these two make of every argument.
+    #[test]
+    fn the_command_line_is_sound_and_can_be_described() {
+        let mut command = Cli::command();
+        command.clone().debug_assert();
+        let mut script = Vec::new();
+        clap_complete::generate(clap_complete::Shell::Bash, &mut command, "mavka", &mut script);
+        let script = String::from_utf8(script).unwrap();
+        assert!(script.contains("analyse") && script.contains("--plot"), "{script}");
+        let folder = std::env::temp_dir().join(format!("mavka-man-{}", std::process::id()));
+        man::Manual { out: Some(folder.clone()) }.run(Cli::command()).unwrap();
+        let page = std::fs::read_to_string(folder.join("mavka-eval.1")).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(page.contains("plot"), "{page}");
     }
 }

@@ -13,6 +13,7 @@ pub mod imagination;
 pub mod loss_curve;
 pub mod perft;
 pub mod puzzles;
+pub mod sight;
 mod stages;
 mod timing;
 pub mod training;

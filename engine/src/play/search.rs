@@ -111,8 +111,11 @@ impl Job {
         if self.tables.is_some() {
             reporter = reporter.with_tables(known.as_ref());
         }
+        self.tell_what_has_no_effect();
         let head = match self.settings.search {
-            Search::Mcts if self.limits.nodes == Some(1) => Some(Head::Prior),
+            Search::Mcts if self.limits.nodes == Some(1) && self.strength().is_none() => {
+                Some(Head::Prior)
+            }
             Search::Mcts | Search::Rollout | Search::Internal => None,
             Search::AlphaBeta | Search::Minimax | Search::Uct | Search::UctHeuristics => None,
             Search::ActionValue => Some(Head::ActionValue),
@@ -198,6 +201,7 @@ impl Job {
             timing: self.timing,
             reporter,
             output: &self.output,
+            seed: self.seed,
         };
         match thinker.decide(&*self.network.evaluator) {
             Ok(found) => found.map(|Decision { snapshot, best, note }| {
@@ -298,6 +302,19 @@ impl Job {
     /// The rating to play at. Whoever asks for an endless search wants to know, not to play.
     fn strength(&self) -> Option<Strength> {
         Strength::of(&self.settings).filter(|_| !self.limits.infinite)
+    }
+
+    /// Ratings are measured for the tree search alone, and some players know only one move.
+    fn tell_what_has_no_effect(&self) {
+        let search = self.settings.search;
+        if self.strength().is_some() && ![Search::Mcts, Search::Rollout].contains(&search) {
+            self.output
+                .note("UCI_LimitStrength has no effect on this Search: it plays as well as it can");
+        }
+        if self.settings.temperature > 0.0 && Classic::of(&self.settings).is_some() {
+            self.output
+                .note("Temperature has no effect on this Search: it knows only its best move");
+        }
     }
 
     fn playouts(&self) -> Option<u64> {

@@ -11,6 +11,7 @@ use super::network;
 use super::report::Reporter;
 use super::settings::Settings;
 use super::signal::Signal;
+use super::temperature;
 use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
@@ -43,6 +44,8 @@ pub struct Thinker<'a> {
     pub timing: EvalTiming,
     pub reporter: &'a Reporter,
     pub output: &'a Output,
+    /// For a move drawn at random.
+    pub seed: u64,
 }
 
 /// What it found.
@@ -177,9 +180,12 @@ impl Thinker<'_> {
         let scored = allowed.iter().take(usize::from(thought.trace.shape().breadth).max(1));
         // Repetitions and fifty moves no board shows, and some ends are none to the network.
         let root = State::root(self.game);
-        let kept =
-            scored.copied().find(|(action, bucket)| *bucket <= LEVEL || !root.draws_with(*action));
-        let best = kept.map_or(first, |(action, _)| action);
+        let kept: Vec<(Action, u8)> = scored
+            .copied()
+            .filter(|(action, bucket)| *bucket <= LEVEL || !root.draws_with(*action))
+            .collect();
+        let place = self.draw(&kept).unwrap_or(0);
+        let best = kept.get(place).map_or(first, |(action, _)| *action);
         let illegal = ranked.first().filter(|(action, _)| !self.allowed.contains(action));
         let note = illegal.map(|(action, _)| {
             format!("the tree plays {action:?}, which is not legal here; its next move is played")
@@ -202,5 +208,12 @@ impl Thinker<'_> {
             ..Snapshot::default()
         };
         Some(Decision { snapshot, best, note })
+    }
+
+    /// The random choice among the first moves of a game, where the options ask for it: by value.
+    fn draw(&self, moves: &[(Action, u8)]) -> Option<usize> {
+        let temperature = temperature::temperature(self.settings, self.game.position())?;
+        let values: Vec<f32> = moves.iter().map(|(_, bucket)| centre(*bucket)).collect();
+        temperature::draw(&values, temperature, self.seed)
     }
 }

@@ -3,15 +3,20 @@
 use super::Evaluator;
 use super::difference::difference;
 use super::error::EvalError;
+use super::insight::Insight;
 use super::outputs;
 use super::query::{Evaluation, Query};
 use super::transition::{Imagined, Refusal, Step, Transition};
-use super::world_model::{WorldModelLogits, WorldModelPass, imagine, ongoing, refine};
+use super::world_model::{
+    WorldModelLogits, WorldModelPass, imagine, likely_moves, ongoing, refine,
+};
 use crate::checkpoint::Network;
+use crate::cpu::ops::softmax64;
 use crate::cpu::stages::Stages;
 use crate::cpu::{Activations, Heads, Weights, forward, move_heads};
-use crate::encode::{Encoded, Features, Item};
+use crate::encode::{Encoded, Features, Item, MoveCode};
 use crate::net::{BUCKETS, Layout, TOKENS};
+use crate::numeric::sigmoid;
 use crate::precision::Arithmetic;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -89,6 +94,37 @@ impl CpuEvaluator {
             done += self.evaluate(batch)?.len();
         }
         Ok((done, self.with_pass(|pass| std::mem::take(&mut pass.activations.stages))))
+    }
+
+    /// All that the heads say of one position.
+    ///
+    /// # Errors
+    /// A head answered NaN or infinity.
+    pub fn insight(&self, query: &Query<'_>) -> Result<Insight, EvalError> {
+        let input = query.encode();
+        self.with_pass(|pass| {
+            pass.run(&[input.item()], Heads::All);
+            let moves = 0..input.moves.len();
+            let evaluation = evaluation_at(pass.activations, moves.clone(), 0)?;
+            let believed = likely_moves(&pass.logits(), 0);
+            let Activations { value, actions, legality, .. } = &*pass.activations;
+            if !legality[..TOKENS * TOKENS].iter().all(|logit| logit.is_finite()) {
+                return Err(EvalError::NotANumber("legality"));
+            }
+            let pair = |m: &MoveCode| usize::from(m.from) * TOKENS + usize::from(m.to);
+            let chances = |logits: &[f32]| {
+                let mut rows = logits.to_vec();
+                softmax64(&mut rows);
+                rows
+            };
+            Ok(Insight {
+                evaluation,
+                value: chances(&value[..BUCKETS]),
+                actions: chances(&actions[..moves.end * BUCKETS]),
+                legality: input.moves.iter().map(|m| sigmoid(legality[pair(m)])).collect(),
+                believed,
+            })
+        })
     }
 
     /// Does `work` with this thread's scratch.
@@ -262,6 +298,34 @@ mod tests {
             assert!((alone[0].value - answer.value).abs() < 1e-5);
             assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-4);
             assert_eq!(answer.action_values.len(), query.legal.len());
+        }
+    }
+
+    #[test]
+    fn an_insight_is_what_play_is_told_in_full() {
+        let network = Network::new(&NetConfig::default(), 7);
+        let evaluator = CpuEvaluator::new(&network, Arithmetic::Single);
+        let position = Chess::default();
+        let legal = canonical_moves(&position);
+        let query = Query { position: &position, legal: &legal };
+        let insight = evaluator.insight(&query).unwrap();
+        assert_eq!(Ok(vec![insight.evaluation.clone()]), evaluator.evaluate(&[query]));
+        let near = |a: f32, b: f32| assert!((a - b).abs() < 1e-4, "{a} against {b}");
+        let rows = [&insight.value[..], &insight.actions[..]].concat();
+        let of_play = [&[insight.evaluation.value][..], &insight.evaluation.action_values].concat();
+        assert_eq!(rows.len(), 64 * of_play.len());
+        for (row, value) in rows.chunks(64).zip(of_play) {
+            near(row.iter().sum(), 1.0);
+            near(row.iter().zip(0u8..).map(|(p, i)| p * (f32::from(i) + 0.5) / 64.0).sum(), value);
+        }
+        // A move counts as legal where its probability is above one half.
+        for (m, certainty) in legal.iter().zip(&insight.legality) {
+            let code = MoveCode::new(*m, false).unwrap();
+            let believed = insight.believed.iter().find(|(other, _)| *other == code);
+            match believed {
+                Some((_, told)) => near(*told, *certainty),
+                None => assert!(*certainty <= 0.5, "{code:?} has {certainty}"),
+            }
         }
     }
 

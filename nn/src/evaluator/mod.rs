@@ -3,7 +3,8 @@
 //!
 //! `cpu` and `burn` compute a network, `fake` computes none. `cached` and `fallback` wrap any evaluator,
 //! `difference` compares two, and `self_check` every way there is to compute one network here.
-//! `outputs` and `world_model` turn the heads' logits into answers, whoever computed them.
+//! `outputs` and `world_model` turn the heads' logits into answers, whoever computed them; [`Insight`] is for
+//! people, and holds all of them.
 
 pub mod burn;
 pub mod cached;
@@ -12,6 +13,7 @@ mod difference;
 mod error;
 pub mod fake;
 pub mod fallback;
+mod insight;
 mod outputs;
 mod query;
 pub mod self_check;
@@ -19,6 +21,7 @@ mod transition;
 pub mod world_model;
 
 pub use error::EvalError;
+pub use insight::Insight;
 pub use query::{Evaluation, Query};
 pub use transition::{Imagined, MOST_MOVES, Refusal, Step, Transition, grounded, is_true};
 

@@ -9,7 +9,7 @@ use super::transition::{Imagined, RawPrediction, Refusal, Step, moves_a_piece};
 use crate::data::Terminal;
 use crate::encode::{Features, Item, MoveCode, NextBoard};
 use crate::net::TOKENS;
-use crate::numeric::{argmax, softmax};
+use crate::numeric::{argmax, sigmoid, softmax};
 use shakmaty::Position;
 
 /// The logits of the world model's heads for position `p` of a batch.
@@ -30,7 +30,7 @@ pub fn legal_moves(logits: &impl WorldModelLogits, p: usize) -> Vec<MoveCode> {
 }
 
 /// The same, with the probability that each is legal.
-fn likely_moves(logits: &impl WorldModelLogits, p: usize) -> Vec<(MoveCode, f32)> {
+pub(super) fn likely_moves(logits: &impl WorldModelLogits, p: usize) -> Vec<(MoveCode, f32)> {
     let likely = moves_above(logits, p, LIKELY);
     if likely.is_empty() { moves_above(logits, p, PERHAPS) } else { likely }
 }
@@ -42,7 +42,7 @@ fn moves_above(logits: &impl WorldModelLogits, p: usize, bar: f32) -> Vec<(MoveC
         let (from, to) = ((index / TOKENS) as u8, (index % TOKENS) as u8);
         let (_, promotes) = logits.square(p, usize::from(from));
         let promotions = if promotes > 0.0 { 1..=4 } else { 0..=0 };
-        let certainty = 1.0 / (1.0 + (-logit).exp());
+        let certainty = sigmoid(*logit);
         moves.extend(promotions.map(|promotion| (MoveCode { from, to, promotion }, certainty)));
     }
     moves

@@ -9,7 +9,7 @@ use super::config::{Agent, League};
 use super::limit::Limit;
 use super::pgn::{self, Tags};
 use super::standings::{Row, Standings};
-use crate::analyse::board_svg::pieces;
+use crate::analyse::board_svg::{BOARD_STYLE, pieces};
 use crate::analyse::words::escape;
 use chart::{Chart, Line, Point};
 use std::fmt::{self, Write as _};
@@ -21,7 +21,7 @@ pub fn page(league: &League, book: &Book, standings: &Standings, about: &str) ->
     let mut out = format!(
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
-         <title>{name}</title>\n<style>\n{}{}</style></head><body>\n{}\
+         <title>{name}</title>\n<style>\n{}{BOARD_STYLE}{}</style></head><body>\n{}\
          <h1>{name}</h1>\n<p class='soft'>{} games of {}. {}</p>\n",
         include_str!("../../analyse/page.css"),
         include_str!("page.css"),

@@ -141,7 +141,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "Temperature",
         kind: real!(temperature, 0.0 to 10.0),
         effect: Effect::None,
-        help: "Randomness in the first moves of a game, drawn by visits, values or policy, whichever decides; 0 plays the best move.",
+        help: "Randomness in the first moves of a game, drawn by visits, values or policy, whichever decides; 0 plays the best move. The conventional players know only that.",
     },
     Entry {
         name: "TemperatureMoves",
@@ -189,7 +189,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "UCI_LimitStrength",
         kind: check!(limit_strength),
         effect: Effect::None,
-        help: "Plays as strongly as `UCI_Elo` says, with a human's errors, in the tree search; not in an endless one and not with `UCI_AnalyseMode`.",
+        help: "Plays as strongly as `UCI_Elo` says, with a human's errors, in the tree search alone; not in an endless one and not with `UCI_AnalyseMode`.",
     },
     Entry {
         name: "UCI_Elo",

@@ -1,0 +1,307 @@
+//! The picture of a [`Sight`]: one SVG that needs no other file. The board with what policy and action values like
+//! best, the value's distribution, the imagined line; beside them every legal move.
+
+use super::look::{Glimpse, Seen, Sight};
+use crate::analyse::board_svg::{Arrow, BOARD_STYLE, diagram, frames, pieces, side};
+use crate::analyse::words::escape;
+use shakmaty::Position;
+use std::fmt::Write as _;
+
+const MARGIN: u32 = 24;
+/// Side of the board.
+const BOARD: u32 = 360;
+/// Left edge and first baseline of the table.
+const TABLE: u32 = MARGIN + BOARD + 36;
+const TOP: u32 = 108;
+/// A row of the table, and how high its distribution is.
+const ROW: u32 = 26;
+const HIGH: f32 = 20.0;
+/// Columns of the table, from its left edge.
+const POLICY: u32 = 76;
+const POLICY_WIDTH: f32 = 110.0;
+const VALUE: u32 = 300;
+const SHAPE: u32 = 332;
+const SHAPE_WIDTH: f32 = 320.0;
+const WIDTH: u32 = TABLE + SHAPE + SHAPE_WIDTH as u32 + MARGIN;
+/// Letters in a line under the board.
+const LETTERS: usize = 56;
+/// Side of an imagined board, and the place that it takes with its heading.
+const SMALL: u32 = 168;
+const GLIMPSE: u32 = SMALL + 32;
+
+const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #22211f; }
+.title { font-size: 18px; font-weight: 600; } .head { font-weight: 600; } .soft, .soft tspan { fill: #6b6862; font-size: 12px; }
+.number { text-anchor: end; font-variant-numeric: tabular-nums; } .wrong { fill: #b3261e; }
+.inside { text-anchor: middle; font-size: 12px; } .grid { stroke: #e4e0d8; fill: none; }
+.policy { fill: #6f93c4; } .shape { fill: #d6a054; } .mean { stroke: #22211f; stroke-width: 1.5; fill: none; }
+.win { fill: #a9d0a4; } .draw { fill: #dcd8cf; } .loss { fill: #e0a9a0; }
+.frame { fill: none; stroke: #c8442f; stroke-width: 4; }
+.arrow.liked path { stroke: #4a74ad; } .arrow.liked .head { fill: #4a74ad; stroke: none; }
+.arrow.best path { stroke: #bf7a1c; } .arrow.best .head { fill: #bf7a1c; stroke: none; }
+";
+
+/// Writes the picture. `network` names whose eyes these are.
+#[must_use]
+pub fn draw(sight: &Sight, network: &str) -> String {
+    let mut page = Page::default();
+    page.board(sight);
+    let left = page.under_the_board(sight);
+    let right = page.table(sight);
+    let height = left.max(right) + MARGIN;
+    let (fen, by) = (escape(&sight.game.fen()), escape(network));
+    format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height}' width='{WIDTH}' \
+         height='{height}'>\n<style>\n{BOARD_STYLE}{STYLE}</style>\n{}\
+         <rect width='{WIDTH}' height='{height}' fill='#fbfaf7'/>\n\
+         <text x='{MARGIN}' y='36' class='title'>What the network sees</text>\n\
+         <text x='{MARGIN}' y='56'>{fen}</text>\n\
+         <text x='{MARGIN}' y='74' class='soft'>{by}, without search; all chances are those of {}, who is to \
+         move</text>\n{}</svg>\n",
+        pieces(),
+        side(sight.game.position().turn()),
+        page.out
+    )
+}
+
+/// Whole percents, but for what would be rounded to none.
+fn percent(share: f32) -> String {
+    let percent = 100.0 * share;
+    if percent > 0.0 && percent < 0.95 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// A distribution over win probability as bars from 0 to 1, the highest of them as high as there is room, and a
+/// line at its mean. Stands on y = 0, from x = 0 on.
+#[must_use]
+pub fn distribution(chances: &[f32], mean: f32, (wide, high): (f32, f32)) -> String {
+    let top = chances.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+    let step = wide / chances.len().max(1) as f32;
+    let mut path = String::new();
+    for (bucket, share) in chances.iter().enumerate() {
+        let tall = high * share / top;
+        if tall >= 0.2 {
+            let left = step * bucket as f32;
+            let _ = write!(path, "M{left:.1} 0v-{tall:.1}h{:.1}v{tall:.1}z", 0.9 * step);
+        }
+    }
+    format!(
+        "<path class='shape' d='{path}'/><path class='mean' d='M{:.1} 0v-{high}'/>",
+        wide * mean
+    )
+}
+
+#[derive(Default)]
+struct Page {
+    out: String,
+}
+
+impl Page {
+    /// A word or more, already escaped.
+    fn text(&mut self, x: u32, y: u32, class: &str, text: &str) {
+        let _ = writeln!(self.out, "<text x='{x}' y='{y}' class='{class}'>{text}</text>");
+    }
+
+    /// Something of its own measures, in a square.
+    fn square(&mut self, (x, y): (u32, u32), side: u32, inside: &str) {
+        let _ = writeln!(
+            self.out,
+            "<svg x='{x}' y='{y}' width='{side}' height='{side}'>{inside}</svg>"
+        );
+    }
+
+    /// [`distribution`] with its lower left corner at `(x, y)`.
+    fn shape(&mut self, (x, y): (u32, u32), size: (f32, f32), (chances, mean): (&[f32], f32)) {
+        let inside = distribution(chances, mean, size);
+        let _ = writeln!(self.out, "<g transform='translate({x} {y})'>{inside}</g>");
+    }
+
+    /// Lines at every quarter of win probability, and what they stand for.
+    fn grid(&mut self, x: u32, wide: f32, (top, bottom): (u32, u32), labels: u32) {
+        for quarter in 0..=4u32 {
+            let at = x + (wide * quarter as f32 / 4.0) as u32;
+            let _ = writeln!(self.out, "<path class='grid' d='M{at} {top}V{bottom}'/>");
+            let share = format!("{} %", 25 * quarter);
+            let _ = writeln!(
+                self.out,
+                "<text x='{at}' y='{labels}' class='soft' text-anchor='middle'>{share}</text>"
+            );
+        }
+    }
+
+    /// The position, with the favourites of both heads.
+    fn board(&mut self, sight: &Sight) {
+        let arrow = |seen: &Seen, class| Arrow {
+            from: seen.action.origin(),
+            to: seen.action.target(),
+            class,
+        };
+        let best = sight.moves.iter().max_by(|a, b| a.value.total_cmp(&b.value));
+        let liked = sight.moves.first();
+        let arrows: Vec<Arrow> = best
+            .map(|best| arrow(best, "best"))
+            .into_iter()
+            .chain(liked.map(|liked| arrow(liked, "liked")))
+            .collect();
+        let board = diagram(sight.game.position(), &arrows, "The position");
+        self.square((MARGIN, TOP - 20), BOARD, &board);
+        let legend = match (liked, best) {
+            (Some(liked), Some(best)) if liked.action != best.action => {
+                let (liked, best) = (escape(&liked.san), escape(&best.san));
+                format!("Blue: policy’s favourite {liked}. Orange: best value {best}.")
+            }
+            (Some(both), _) => format!("Policy and action values like {} best.", escape(&both.san)),
+            _ => String::new(),
+        };
+        self.text(MARGIN, TOP + BOARD, "soft", &legend);
+    }
+
+    /// Value, legality, imagined boards; answers where they end.
+    fn under_the_board(&mut self, sight: &Sight) -> u32 {
+        let mut y = TOP + BOARD + 32;
+        self.text(MARGIN, y, "head", &format!("Wins with {}", percent(sight.value)));
+        let mut x = MARGIN as f32;
+        for (share, class) in sight.wdl.into_iter().zip(["win", "draw", "loss"]) {
+            let wide = BOARD as f32 * share;
+            let _ = writeln!(
+                self.out,
+                "<rect x='{x:.1}' y='{}' width='{wide:.1}' height='20' class='{class}'/>",
+                y + 10
+            );
+            if wide > 70.0 {
+                let middle = (x + wide / 2.0) as u32;
+                self.text(middle, y + 24, "inside", &format!("{class} {}", percent(share)));
+            }
+            x += wide;
+        }
+        y += 110;
+        let wide = BOARD as f32;
+        self.grid(MARGIN, wide, (y - 70, y), y + 16);
+        self.shape((MARGIN, y), (wide, 66.0), (&sight.chances, sight.value));
+        y += 44;
+        self.text(MARGIN, y, "head", "Which moves are legal");
+        for line in wrap(&sight.legality(), LETTERS) {
+            y += 18;
+            self.text(MARGIN, y, if sight.errs() { "wrong" } else { "" }, &escape(&line));
+        }
+        y += 36;
+        self.text(MARGIN, y, "head", "Its best line, as it imagines the boards");
+        y += 18;
+        self.text(MARGIN, y, "soft", "No rules are asked. Red: not so on the true board.");
+        y += 12;
+        for (place, glimpse) in sight.line.iter().enumerate() {
+            let column = place as u32 % 2;
+            self.glimpse((MARGIN + column * (BOARD - SMALL), y), glimpse);
+            if column == 1 || place + 1 == sight.line.len() {
+                y += GLIMPSE;
+            }
+        }
+        y
+    }
+
+    fn glimpse(&mut self, (x, y): (u32, u32), glimpse: &Glimpse) {
+        let Glimpse { heading, state, wrong, verdict } = glimpse;
+        let right = wrong.is_empty() && *verdict == "exactly right";
+        let class = if right { "soft" } else { "soft wrong" };
+        let heading = format!("{} <tspan class='{class}'>{verdict}</tspan>", escape(heading));
+        self.text(x, y + 16, "", &heading);
+        match state {
+            Ok(state) => {
+                let board = diagram(state, &[], &format!("Imagined after {}", glimpse.heading));
+                self.square((x, y + 24), SMALL, &(board + &frames(wrong)));
+            }
+            Err(why) => {
+                for (line, text) in wrap(&why.to_string(), LETTERS / 2).into_iter().enumerate() {
+                    self.text(x, y + 44 + 18 * line as u32, "wrong", &escape(&text));
+                }
+            }
+        }
+    }
+
+    /// Every legal move; answers where the table ends.
+    fn table(&mut self, sight: &Sight) -> u32 {
+        let y = TOP - 8;
+        let bottom = y + 12 + ROW * sight.moves.len() as u32;
+        self.text(TABLE, y, "head", "Move");
+        self.text(TABLE + POLICY, y, "head", "Policy");
+        self.text(TABLE + VALUE, y, "head number", "Action value");
+        self.grid(TABLE + SHAPE, SHAPE_WIDTH, (y + 8, bottom), y);
+        for (place, seen) in sight.moves.iter().enumerate() {
+            let base = y + 12 + ROW * (place as u32 + 1) - 4;
+            let name = escape(&seen.san);
+            let class = if seen.believed { "" } else { "wrong" };
+            self.text(TABLE, base - 4, class, &name);
+            let _ = writeln!(
+                self.out,
+                "<rect x='{}' y='{}' width='{:.1}' height='14' class='policy'/>",
+                TABLE + POLICY,
+                base - 16,
+                POLICY_WIDTH * seen.policy
+            );
+            let after = TABLE + POLICY + (POLICY_WIDTH * seen.policy) as u32 + 6;
+            self.text(after, base - 4, "soft", &percent(seen.policy));
+            self.text(TABLE + VALUE, base - 4, "number", &percent(seen.value));
+            let at = (TABLE + SHAPE, base);
+            self.shape(at, (SHAPE_WIDTH, HIGH), (&seen.chances, seen.value));
+        }
+        let note = [
+            "Right: the distribution over 64 buckets of win probability after the move, each drawn to the",
+            "same height; the black line is its mean. A move in red the network takes for illegal.",
+        ];
+        for (line, text) in note.into_iter().enumerate() {
+            self.text(TABLE, bottom + 28 + 18 * line as u32, "soft", text);
+        }
+        bottom + 46
+    }
+}
+
+/// Lines of at most so many letters, broken at blanks where there are any.
+fn wrap(text: &str, letters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < letters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::game::Game;
+    use nn::checkpoint::Network;
+    use nn::evaluator::cpu::CpuEvaluator;
+    use nn::net::NetConfig;
+    use nn::precision::Arithmetic;
+
+    #[test]
+    fn a_network_that_knows_nothing_is_drawn_too() {
+        let network = Network::new(&NetConfig::default(), 3);
+        let network = CpuEvaluator::new(&network, Arithmetic::Single);
+        for fen in ["4k3/P7/8/8/8/8/8/4K3 w - - 0 1", "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 9"] {
+            let game = Game::from_fen(fen, false).unwrap();
+            let sight = Sight::new(&game, &network).unwrap();
+            assert!(sight.errs(), "{}", sight.legality());
+            let svg = draw(&sight, "a <wild> one");
+            // One distribution for each move, and the position's own.
+            assert_eq!(svg.matches("class='shape'").count(), sight.moves.len() + 1);
+            assert_eq!(svg.matches("class='policy'").count(), sight.moves.len());
+            assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
+            assert!(svg.contains("a &lt;wild&gt; one") && !svg.contains("NaN"));
+        }
+    }
+
+    #[test]
+    fn long_sentences_are_broken_at_blanks() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("unbreakable", 4), ["unbreakable"]);
+        assert!(wrap("", 4).is_empty());
+    }
+}
