@@ -64,7 +64,7 @@ fn a_perfect_imagination_searches_as_the_rules_do() {
         let b = imagined.run(&world, 1, Some(1_500), &Patient).snapshot;
         assert_eq!(a.lines, b.lines, "{fen}");
         assert_eq!((a.playouts, a.depth, b.refused), (b.playouts, b.depth, 0), "{fen}");
-        assert_eq!(world.tally().counts().1, 0);
+        assert_eq!(world.predictions().counts().1, 0);
     }
 }
 
@@ -148,7 +148,7 @@ fn what_is_forgotten_is_imagined_again() {
     let leaves = blank.evaluate(&[&long, &short]).unwrap();
     assert_eq!(format!("{:?}", leaves.first()), format!("{:?}", known.as_ref()));
     assert!(matches!(&leaves[1], Leaf::Open { edges, .. } if edges.len() == 20));
-    assert_eq!(blank.tally().counts(), (21, 0));
+    assert_eq!(blank.predictions().counts(), (21, 0));
     // A search with no memory to speak of is slower, not lost.
     let mut searcher = searcher();
     searcher.set_root(learned::State::root(&game));

@@ -1,20 +1,10 @@
 //! Files that a kill must not spoil: texts written whole or not at all, and journals of one JSON value a line.
+//! Fields of CSV files.
 
+pub use nn::files::write_whole;
 use serde::Serialize;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-
-/// Writes a file whole or not at all: a reader sees the old one or the new one.
-///
-/// # Errors
-/// The system's.
-pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let part = PathBuf::from(name);
-    fs::write(&part, text).and_then(|()| fs::rename(&part, path))
-}
 
 /// Adds a line to a journal. One call of `write`, so that a kill leaves whole lines but the last.
 ///
@@ -24,6 +14,12 @@ pub fn append_line(file: &mut File, value: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_string(value)?;
     line.push('\n');
     file.write_all(line.as_bytes())
+}
+
+/// A text as one field of a CSV: in quotes, its own doubled (RFC 4180, section 2).
+#[must_use]
+pub fn csv_field(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 /// Whether a text without a whole line can be a journal whose first line, which begins as `beginning`, was cut

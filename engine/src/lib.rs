@@ -3,37 +3,41 @@
 //!
 //! | room | what is in it |
 //! |---|---|
+//! | `files`, `workers`, `progress`, `interrupt`, `stderr_log` | files that outlive a kill, threads, bars, Ctrl-C, the log |
 //! | [`chess`] | moves, games, endings |
 //! | [`syzygy`] | endgame tables |
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
-//! | [`conventional`] | players without a network: minimax, alpha-beta, UCT |
-//! | [`internal`] | the search tree that the network writes itself |
+//! | `conventional` | players without a network: minimax, alpha-beta, UCT |
+//! | `internal` | the search tree that the network writes itself |
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
 //! | [`uci`] | the loop between GUI and engine, the options |
+//! | `league` | matches and leagues of UCI engines |
 //! | [`measure`] | speeds, signatures, puzzles, accuracy, imagination |
-//! | [`league`] | matches and leagues of UCI engines |
-//! | [`analyse`] | whole games with scores, better lines and glyphs |
+//! | `analyse` | whole games with scores, better lines and glyphs |
+//! | [`doctor`] | tries all that playing rests on |
 //! | [`command`] | the command line; nothing imports it |
+//!
+//! Who embeds the engine talks UCI to an [`Engine`] or a [`run_with`], or asks a [`play::analyst::Analyst`] for lines.
+//! The rooms without a link serve the command line alone.
 
 #![forbid(unsafe_code)]
-#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-pub mod analyse;
+mod analyse;
 pub mod chess;
 pub mod command;
-pub mod conventional;
+mod conventional;
 pub mod doctor;
-pub mod files;
-pub mod internal;
-pub mod interrupt;
-pub mod league;
+mod files;
+mod internal;
+mod interrupt;
+mod league;
 pub mod measure;
 pub mod play;
-pub mod progress;
-pub mod random;
-pub mod stderr_log;
+mod progress;
+mod stderr_log;
 pub mod syzygy;
 pub mod uci;
+mod workers;
 pub mod world;
 
 pub use chess::action::Action;

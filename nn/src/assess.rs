@@ -26,7 +26,7 @@ pub fn assess(
 ) -> Result<Metrics, EvalError> {
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut judge = Judge {
+        let mut assessor = Assessor {
             evaluator,
             activations: Activations::default(),
             again: Activations::default(),
@@ -37,9 +37,9 @@ pub fn assess(
             let first = next.fetch_add(GROUP, Ordering::Relaxed);
             let group = examples.get(first..examples.len().min(first + GROUP)).unwrap_or_default();
             if group.is_empty() {
-                return Ok(judge.metrics);
+                return Ok(assessor.metrics);
             }
-            judge.group(group)?;
+            assessor.group(group)?;
             done(group.len());
         }
     };
@@ -57,7 +57,7 @@ pub fn assess(
 }
 
 /// One thread's.
-struct Judge<'a> {
+struct Assessor<'a> {
     evaluator: &'a CpuEvaluator,
     activations: Activations,
     /// Scratch for what is asked a second time.
@@ -65,7 +65,7 @@ struct Judge<'a> {
     metrics: Metrics,
 }
 
-impl Judge<'_> {
+impl Assessor<'_> {
     fn group(&mut self, group: &[Example]) -> Result<(), EvalError> {
         let items: Vec<Item<'_>> =
             group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();

@@ -4,20 +4,14 @@
 use crate::cpu::Weights;
 use crate::net::grow::Growth;
 use crate::net::{Layout, NetConfig};
+pub use crate::parameter_file::{CheckpointError, Precision};
+use crate::parameter_file::{Facts, Format, Tensor, floats, format_error, parameters, read, write};
 use crate::precision::Arithmetic;
-use half::f16;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::path::Path;
 
-/// The format's name and the newest version this code writes and reads.
-const FORMAT: &str = "mavka-network";
-const VERSION: u32 = 1;
-/// Nothing we write comes near; a larger file is refused before it is read.
-const MAX_BYTES: u64 = 1 << 30;
+const FORMAT: Format = Format { name: "mavka-network", version: 1 };
 
 /// A network: its layout and parameters.
 #[derive(Clone, Debug)]
@@ -28,45 +22,6 @@ pub struct Network {
     pub values: Vec<f32>,
     /// First 16 hex digits of the hash, for people.
     pub hash: String,
-}
-
-/// How numbers are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// 16 bits a number.
-    Half,
-    /// 32 bits a number.
-    Full,
-}
-
-/// What is wrong with a file.
-#[derive(Debug)]
-pub enum CheckpointError {
-    /// The file cannot be read or written.
-    Io(std::io::Error),
-    /// Not a file of ours, or damaged: what was found and what was expected.
-    Format(String),
-}
-
-impl fmt::Display for CheckpointError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CheckpointError::Io(error) => write!(f, "{error}"),
-            CheckpointError::Format(what) => f.write_str(what),
-        }
-    }
-}
-
-impl std::error::Error for CheckpointError {}
-
-impl From<std::io::Error> for CheckpointError {
-    fn from(error: std::io::Error) -> Self {
-        CheckpointError::Io(error)
-    }
-}
-
-fn format_error(what: impl fmt::Display) -> CheckpointError {
-    CheckpointError::Format(what.to_string())
 }
 
 /// Named float vectors beside a network's parameters, such as an optimiser's state.
@@ -169,129 +124,42 @@ pub fn load_training(
     decode(&read(path)?)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, CheckpointError> {
-    let size = std::fs::metadata(path)?.len();
-    if size > MAX_BYTES {
-        return Err(format_error(format!("{size} bytes, expected at most {MAX_BYTES}")));
-    }
-    Ok(std::fs::read(path)?)
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)?;
-    }
-    let beside = path.with_extension("part");
-    std::fs::write(&beside, bytes)?;
-    std::fs::rename(&beside, path)?;
-    Ok(())
-}
-
-fn to_bytes(values: &[f32], precision: Precision) -> Vec<u8> {
-    match precision {
-        Precision::Full => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        Precision::Half => values.iter().flat_map(|v| f16::from_f32(*v).to_le_bytes()).collect(),
-    }
-}
-
 fn encode(
     network: &Network,
     precision: Precision,
     extras: &[(&str, &[f32])],
-    facts: &HashMap<String, String>,
+    facts: &Facts,
 ) -> Result<Vec<u8>, CheckpointError> {
-    let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
-    let dtype = if precision == Precision::Half { Dtype::F16 } else { Dtype::F32 };
+    let params = network.layout.params.iter();
+    let mut tensors: Vec<Tensor> =
+        params.map(|param| Tensor::of(param, &network.values, precision)).collect();
     let mut hash = Sha256::new();
-    for param in &network.layout.params {
-        let bytes = to_bytes(&network.values[param.range.clone()], precision);
-        hash.update(&bytes);
-        tensors.push((param.name.clone(), dtype, param.shape.clone(), bytes));
-    }
-    for (name, values) in extras {
-        let bytes = to_bytes(values, Precision::Full);
-        tensors.push((format!("extra.{name}"), Dtype::F32, vec![values.len()], bytes));
-    }
+    tensors.iter().for_each(|tensor| hash.update(&tensor.bytes));
+    tensors.extend(extras.iter().map(|(name, values)| {
+        Tensor::new(format!("extra.{name}"), &[values.len()], values, Precision::Full)
+    }));
+    let mut facts = facts.clone();
     let config = serde_json::to_string(&network.layout.config).map_err(format_error)?;
-    let mut metadata = facts.clone();
-    metadata.insert("format".into(), FORMAT.into());
-    metadata.insert("version".into(), VERSION.to_string());
-    metadata.insert("config".into(), config);
-    metadata.insert("sha256".into(), hex(&hash.finalize()));
-    let views: Vec<(&str, TensorView<'_>)> = tensors
-        .iter()
-        .map(|(name, dtype, shape, bytes)| {
-            Ok((
-                name.as_str(),
-                TensorView::new(*dtype, shape.clone(), bytes).map_err(format_error)?,
-            ))
-        })
-        .collect::<Result<_, CheckpointError>>()?;
-    safetensors::serialize(views, Some(metadata)).map_err(format_error)
+    facts.insert("config".into(), config);
+    facts.insert("sha256".into(), hex(&hash.finalize()));
+    FORMAT.to_bytes(&tensors, facts)
 }
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-fn floats(view: &TensorView<'_>) -> Result<Vec<f32>, CheckpointError> {
-    let data: Cow<'_, [u8]> = Cow::Borrowed(view.data());
-    match view.dtype() {
-        Dtype::F32 => Ok(data.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()),
-        Dtype::F16 => {
-            Ok(data.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect())
-        }
-        other => Err(format_error(format!("numbers of type {other:?}, expected F16 or F32"))),
-    }
-}
-
-fn decode(bytes: &[u8]) -> Result<(Network, Extras, HashMap<String, String>), CheckpointError> {
-    let damaged = |e| format_error(format!("not a whole safetensors file ({e})"));
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
-    let facts = header.metadata().clone().unwrap_or_default();
+fn decode(bytes: &[u8]) -> Result<(Network, Extras, Facts), CheckpointError> {
+    let (tensors, facts) = FORMAT.open(bytes)?;
     let fact = |name: &str| facts.get(name).map(String::as_str).unwrap_or_default();
-    if fact("format") != FORMAT {
-        return Err(format_error(format!("format \"{}\", expected \"{FORMAT}\"", fact("format"))));
-    }
-    match fact("version").parse::<u32>() {
-        Ok(version) if (1..=VERSION).contains(&version) => {}
-        _ => {
-            let found = fact("version");
-            return Err(format_error(format!(
-                "format version \"{found}\", expected 1 to {VERSION}"
-            )));
-        }
-    }
     let config: NetConfig = serde_json::from_str(fact("config")).map_err(format_error)?;
     config.check().map_err(format_error)?;
     let layout = Layout::new(&config);
-    let mut values = vec![0.0; layout.len];
     let mut hash = Sha256::new();
-    for param in &layout.params {
-        let view = tensors
-            .tensor(&param.name)
-            .map_err(|_| format_error(format!("no tensor \"{}\"", param.name)))?;
-        if view.shape() != param.shape {
-            let (name, found, expected) = (&param.name, view.shape(), &param.shape);
-            return Err(format_error(format!(
-                "\"{name}\" has shape {found:?}, expected {expected:?}"
-            )));
-        }
-        hash.update(view.data());
-        values[param.range.clone()].copy_from_slice(&floats(&view)?);
-    }
-    let hash = hex(&hash.finalize());
-    if hash != fact("sha256") {
-        return Err(format_error(format!(
-            "its numbers have hash {hash}, expected {}",
-            fact("sha256")
-        )));
-    }
-    if let Some(param) =
-        layout.params.iter().find(|p| values[p.range.clone()].iter().any(|v| !v.is_finite()))
-    {
-        return Err(format_error(format!("\"{}\" holds NaN or infinity", param.name)));
+    let values = parameters(&layout.params, &tensors, |bytes| hash.update(bytes))?;
+    let (hash, expected) = (hex(&hash.finalize()), fact("sha256"));
+    if hash != expected {
+        return Err(format_error(format!("its numbers have hash {hash}, expected {expected}")));
     }
     let extras = tensors
         .tensors()
@@ -309,7 +177,7 @@ mod tests {
     use crate::cpu::{Activations, Heads, forward};
     use crate::encode::Item;
     use crate::encode::{Features, MoveCode};
-    use crate::net::DynamicBiasConfig;
+    use crate::net::config::DynamicBiasConfig;
     use shakmaty::Chess;
 
     fn small() -> Network {

@@ -27,15 +27,14 @@
 //! # Rooms
 //! From the ground up; a room imports only what stands above it in this list.
 //!
-//! - [`rng`], [`precision`], `numeric`: what needs nothing.
+//! - [`rng`], [`precision`], [`files`], `numeric`: what needs nothing.
 //! - [`encode`]: positions and moves as the network reads them.
-//! - [`net`], then [`cpu`], then [`checkpoint`]; [`device`] beside them.
+//! - [`net`], then [`cpu`], then `parameter_file` and [`checkpoint`]; [`device`] beside them.
 //! - [`data`]: labelled games and the stream of examples; [`metrics`] compares answers with labels.
 //! - [`evaluator`]: what the engine asks. [`Evaluator`] is the entry point.
 //! - [`assess`] measures an evaluator on examples; [`train`] makes one.
 //! - [`writer`] writes search trees, over boards that others evaluate.
 #![deny(unsafe_code)]
-#![warn(missing_docs)]
 
 pub mod assess;
 pub mod checkpoint;
@@ -44,9 +43,11 @@ pub mod data;
 pub mod device;
 pub mod encode;
 pub mod evaluator;
+pub mod files;
 pub mod metrics;
 pub mod net;
 mod numeric;
+mod parameter_file;
 pub mod precision;
 pub mod rng;
 pub mod train;

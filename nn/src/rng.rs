@@ -1,5 +1,5 @@
-//! The crate's one generator: small and seeded, so that a stream of examples, and a network's initial weights, are
-//! the same for a seed on every machine and in every version. Not for secrets.
+//! The one generator of data, training and play (the search has its own, by lanes): small and seeded, so that a
+//! stream of examples, a network's initial weights and a game are the same for a seed on every machine and in every version. Not for secrets.
 //!
 //! Twenty lines of our own, because streams of old seeds must not change and [`scramble`] serves as a hash too;
 //! the crate `rand_xoshiro` has the generator without the hash.
@@ -34,7 +34,7 @@ impl Rng {
     }
 
     /// SplitMix64 from this very state, as the reference implementation starts. Neighbouring states give
-    /// streams that overlap: for everything but initial weights take [`Rng::new`].
+    /// streams that overlap: where seeds are counted up, take [`Rng::new`].
     #[must_use]
     pub fn from_state(state: u64) -> Rng {
         Rng(state)
@@ -60,6 +60,14 @@ impl Rng {
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }
+
+    /// Puts `items` into a random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = self.below(last + 1);
+            items.swap(last, other);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -84,5 +92,17 @@ mod tests {
         }
         assert!(seen.iter().all(|&count| (850..1_150).contains(&count)), "{seen:?}");
         assert_eq!(rng.below(0), 0);
+    }
+
+    #[test]
+    fn shuffle_keeps_the_items_and_repeats_for_a_seed() {
+        let mut a: Vec<u32> = (0..50).collect();
+        let mut b = a.clone();
+        Rng::new(3).shuffle(&mut a);
+        Rng::new(3).shuffle(&mut b);
+        assert_eq!(a, b);
+        assert_ne!(a, (0..50).collect::<Vec<_>>());
+        a.sort_unstable();
+        assert_eq!(a, (0..50).collect::<Vec<_>>());
     }
 }

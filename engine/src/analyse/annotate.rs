@@ -10,6 +10,7 @@ use super::judge::Glyph;
 use super::review::{Review, for_white};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::league::pgn::tag_pair;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, Position};
 use uci::Score;
@@ -22,10 +23,7 @@ const MOVE_GLYPHS: std::ops::RangeInclusive<u8> = 1..=6;
 pub fn write(review: &Review<'_>, annotator: &str) -> String {
     let PgnGame { tags, start, result, .. } = review.game;
     let mut out = String::new();
-    let mut tag = |name: &str, value: &str| {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-        out += &format!("[{name} \"{value}\"]\n");
-    };
+    let mut tag = |name: &str, value: &str| out += &(tag_pair(name, value) + "\n");
     tags.iter().for_each(|(name, value)| tag(name, value));
     if review.judged() > 0 && review.game.tag("Annotator").is_none() {
         tag("Annotator", annotator);

@@ -27,4 +27,4 @@ pub mod split;
 mod tests;
 pub mod words;
 
-pub use run::{AnalyseError, Collection, Done, Task, run};
+pub use run::{Collection, Task, run};

@@ -14,13 +14,35 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GameError {
     /// The text is no FEN.
-    Syntax { fen: String, why: ParseFenError },
+    Syntax {
+        /// The text.
+        fen: String,
+        /// Its first fault.
+        why: ParseFenError,
+    },
     /// A FEN that is no position of chess.
-    Position { fen: String, why: String },
-    /// The move is not legal where it was to be played. `ply` counts from 1.
-    Move { text: String, ply: usize, fen: String },
-    /// A word in a move's place that does not even look like one. `ply` counts from 1.
-    NoMove { text: String, ply: usize },
+    Position {
+        /// The FEN.
+        fen: String,
+        /// All that is wrong with it, in words.
+        why: String,
+    },
+    /// The move is not legal where it was to be played.
+    Move {
+        /// The move as it was given.
+        text: String,
+        /// Its number among the moves of both sides, from 1.
+        ply: usize,
+        /// The position it was to be played in.
+        fen: String,
+    },
+    /// A word in a move's place that does not even look like one.
+    NoMove {
+        /// The word.
+        text: String,
+        /// Its number among the moves of both sides, from 1.
+        ply: usize,
+    },
 }
 
 /// Longest part of a refused text that a message repeats, in characters: any FEN fits.
@@ -144,11 +166,13 @@ impl Game {
         GameError::Move { text, ply, fen: self.fen() }
     }
 
+    /// The position before the first move.
     #[must_use]
     pub fn start(&self) -> &Chess {
         &self.start
     }
 
+    /// The position after the last move.
     #[must_use]
     pub fn position(&self) -> &Chess {
         &self.position

@@ -113,7 +113,7 @@ impl Analyse {
             let sees = |game: &Game| {
                 eyes.as_ref().and_then(|eyes| look::moves(game, eyes).ok()).unwrap_or_default()
             };
-            write_whole(path, &page(&title, &reviews, &sees))
+            write_whole(path, page(&title, &reviews, &sees))
                 .map_err(|why| AnalyseError::File(path.clone(), why))?;
             sink.say(format_args!("the page is {}", path.display()));
         }

@@ -1,7 +1,7 @@
 //! `mavka bench`: arguments and output of [`crate::measure::bench`].
 
 use super::output::{Failure, Sink};
-use crate::measure::bench::{self, Judge};
+use crate::measure::bench::{self, EvaluatorKind};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub struct Bench {
     /// Playouts for each position
     #[arg(long, default_value_t = 2_000)]
     nodes: u64,
-    /// Who judges: made-up values (fast, the same everywhere) or the network
+    /// What evaluates: made-up values (fast, the same everywhere) or the network
     #[arg(long, value_enum, default_value_t = Evaluator::Hashed)]
     evaluator: Evaluator,
     /// Network file for `--evaluator network`; the built-in network without it
@@ -34,11 +34,11 @@ impl Bench {
     /// # Errors
     /// The network cannot be used, a position cannot be searched, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
-        let judge = match self.evaluator {
-            Evaluator::Hashed => Judge::Hashed,
-            Evaluator::Network => Judge::Network(self.weights),
+        let evaluator = match self.evaluator {
+            Evaluator::Hashed => EvaluatorKind::Hashed,
+            Evaluator::Network => EvaluatorKind::Network(self.weights),
         };
-        let bench = bench::Bench { nodes: self.nodes, judge, threads: self.threads };
+        let bench = bench::Bench { nodes: self.nodes, evaluator, threads: self.threads };
         let mut out = Sink::default();
         bench::run(&bench, &mut |line| out.say(line))?;
         out.end()

@@ -45,7 +45,7 @@ impl Data {
         let mut out = Sink::default();
         out.say(&report);
         if let Some(path) = &self.plot {
-            plot::draw(&report.tally, path)?;
+            plot::draw(&report.counts, path)?;
         }
         out.end()
     }

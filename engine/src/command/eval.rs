@@ -44,7 +44,7 @@ impl Eval {
         if let Some(path) = &self.plot {
             let sight = Sight::new(&game, &CpuEvaluator::fastest(&load(self.weights.as_deref())?))?;
             out.say(format_args!("\n{}", sight.legality()));
-            write_whole(path, &draw(&sight, &network.name)).map_err(MeasureError::of_file(path))?;
+            write_whole(path, draw(&sight, &network.name)).map_err(MeasureError::of_file(path))?;
             out.say(format_args!("the picture is {}", path.display()));
         }
         out.end()

@@ -1,36 +1,35 @@
 //! The command line: one file per subcommand, UCI when none is named. Arguments, calls and printing only:
 //! the work is done in other rooms, and none of them imports this one.
 
-pub mod accuracy;
-pub mod analyse;
-pub mod bench;
-pub mod completions;
-pub mod data;
-pub mod doctor;
-pub mod eval;
-pub mod evalbench;
-pub mod imagine;
-pub mod label;
-pub mod league;
-pub mod man;
-pub mod options;
+mod accuracy;
+mod analyse;
+mod bench;
+mod completions;
+mod data;
+mod doctor;
+mod eval;
+mod evalbench;
+mod imagine;
+mod label;
+mod league;
+mod man;
+mod options;
 mod output;
-pub mod perft;
-pub mod play_match;
-pub mod puzzles;
-pub mod regress;
-pub mod think;
-pub mod train;
-pub mod train_writer;
-pub mod treebench;
-pub mod tune;
-pub mod uci;
+mod perft;
+mod play_match;
+mod puzzles;
+mod regress;
+mod think;
+mod train;
+mod train_writer;
+mod treebench;
+mod tune;
+mod uci;
 mod version;
 mod words;
 
-pub use output::Failure;
-
 use clap::{CommandFactory, Parser, Subcommand};
+use output::Failure;
 use std::process::ExitCode;
 
 /// A chess engine: tree search with a network that knows the value of every move.

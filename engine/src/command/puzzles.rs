@@ -4,6 +4,7 @@
 
 use super::output::{Failure, Sink};
 use super::words::{command_line, limits, read_option};
+use crate::files::csv_field;
 use crate::league::{Fault, Limit, Process};
 use crate::measure::MeasureError;
 use crate::measure::puzzles::open::open;
@@ -104,8 +105,8 @@ impl Puzzles {
 fn note_failure(out: &mut String, puzzle: &Puzzle, tried: &Attempt) {
     let rating = puzzle.rating.map(|rating| rating.to_string()).unwrap_or_default();
     let played: Vec<String> = tried.played.iter().map(|action| format!("{action:?}")).collect();
-    let id = puzzle.id.replace('"', "\"\"");
-    let _ = writeln!(out, "\"{id}\",{rating},{},{}", puzzle.game.fen(), played.join(" "));
+    let id = csv_field(&puzzle.id);
+    let _ = writeln!(out, "{id},{rating},{},{}", puzzle.game.fen(), played.join(" "));
 }
 
 #[cfg(test)]

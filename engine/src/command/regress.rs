@@ -3,7 +3,7 @@
 use super::output::{Failure, Sink};
 use crate::conventional::regress::features::Features;
 use crate::conventional::regress::samples::{Parts, Samples, Sizes, read};
-use crate::conventional::regress::study::{Epoch, Errors, errors, train};
+use crate::conventional::regress::study::{Epoch, Errors, Study, errors, train};
 use crate::play::network::{Installed, Networks};
 use crate::progress::progress;
 use clap::Args;
@@ -109,8 +109,14 @@ impl Regress {
             );
             if bar.is_hidden() { eprintln!("{line}") } else { bar.println(line) }
         };
-        let limits = (self.epochs, self.seed);
-        let model = train(features, &parts.training, &parts.validation, limits, &mut heard);
+        let study = Study {
+            features,
+            training: &parts.training,
+            validation: &parts.validation,
+            epochs: self.epochs,
+            seed: self.seed,
+        };
+        let model = train(&study, &mut heard);
         bar.finish_and_clear();
         let took = begun.elapsed();
         let path = self.folder.join(format!("{}.regressor", features.name()));

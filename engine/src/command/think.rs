@@ -2,16 +2,18 @@
 
 use super::output::{Failure, Sink};
 use super::words::read_position;
-use crate::internal::boards::{Boards, NodeValue};
+use crate::chess::game::Game;
+use crate::internal::boards::Boards;
 use crate::internal::check::check;
+use crate::internal::parse::parse;
 use crate::internal::print::{Marks, print};
 use crate::internal::survey::Survey;
 use crate::internal::svg;
 use crate::internal::teacher::Teacher;
-use crate::internal::think::{End, Task, think};
+use crate::internal::think::{End, Task, Thought, think};
 use crate::measure::MeasureError;
 use crate::play::engine::Setup;
-use crate::play::network;
+use crate::play::network::{self, Network, NetworkError};
 use crate::play::settings::Settings;
 use crate::progress::progress;
 use clap::Args;
@@ -37,6 +39,9 @@ pub struct Think {
     /// Have the tree written by exact minimax over the network's answers
     #[arg(long)]
     by_hand: bool,
+    /// Read a tree written before, as it was printed, in place of a new one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["by_hand", "writer", "mask", "measure"])]
+    read: Option<PathBuf>,
     /// Words that do not fit the tree's shape cannot be written
     #[arg(long)]
     mask: bool,
@@ -75,32 +80,18 @@ impl Think {
     }
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        let network = Setup::default().networks.open_anywhere(self.weights.as_deref())?;
-        let settings = Settings::default();
-        let value = NodeValue {
-            state_share: settings.state_value_share,
-            action_value: settings.leaf_action_value,
-        };
-        let shape = Shape { breadth: self.breadth, depth: self.depth };
-        let mut writer = self.writer()?;
-        let Some(fen) = &self.fen else {
-            let (files, positions) = (self.measure.clone(), self.positions);
-            let survey = Survey { files, positions, shape, mask: self.mask, value };
-            let bar = progress(2 * positions * self.measure.len());
-            let found = survey.run(&*network.evaluator, &mut *writer, &mut || bar.inc(1));
-            bar.finish_and_clear();
-            say(found?.to_string());
-            return Ok(());
-        };
+        let Some(fen) = &self.fen else { return self.survey(say) };
         let game = read_position(fen, self.chess960)?;
         if game.legal_actions().is_empty() {
             return Err(format!("no move is left to think about in `{}`", game.fen()).into());
         }
-        let blind = || format!("{} imagines no positions", network.name);
-        let mut boards = Boards::new(&*network.evaluator, value).ok_or_else(blind)?;
-        boards.set_root(&game, &[])?;
-        let task = Task { shape, mask: self.mask, stop: &|| false };
-        let thought = think(&mut boards, &mut *writer, &task)?;
+        let thought = match &self.read {
+            Some(path) => {
+                let text = std::fs::read_to_string(path).map_err(MeasureError::of_file(path))?;
+                parse(&text).map_err(|why| format!("{}, {why}", path.display()))?
+            }
+            None => self.think(&game)?,
+        };
         let report = check(&thought, &game);
         let none = Marks::default();
         let marks = if self.check { &report.marks } else { &none };
@@ -120,6 +111,42 @@ impl Think {
 }
 
 impl Think {
+    fn survey(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
+        let network = self.network()?;
+        let (files, positions) = (self.measure.clone(), self.positions);
+        let survey = Survey {
+            files,
+            positions,
+            shape: self.shape(),
+            mask: self.mask,
+            value: (&Settings::default()).into(),
+        };
+        let mut writer = self.writer()?;
+        let bar = progress(2 * positions * self.measure.len());
+        let found = survey.run(&*network.evaluator, &mut *writer, &mut || bar.inc(1));
+        bar.finish_and_clear();
+        say(found?.to_string());
+        Ok(())
+    }
+
+    fn think(&self, game: &Game) -> Result<Thought, Failure> {
+        let network = self.network()?;
+        let blind = || format!("{} imagines no positions", network.name);
+        let mut boards =
+            Boards::new(&*network.evaluator, (&Settings::default()).into()).ok_or_else(blind)?;
+        boards.set_root(game, &[])?;
+        let task = Task { shape: self.shape(), mask: self.mask, stop: &|| false };
+        Ok(think(&mut boards, &mut *self.writer()?, &task)?)
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { breadth: self.breadth, depth: self.depth }
+    }
+
+    fn network(&self) -> Result<Network, NetworkError> {
+        Setup::default().networks.open_anywhere(self.weights.as_deref())
+    }
+
     fn writer(&self) -> Result<Box<dyn Writer>, Failure> {
         if self.by_hand {
             return Ok(Box::new(Teacher::default()));
@@ -139,7 +166,6 @@ impl Think {
 mod tests {
     use super::super::Cli;
     use super::*;
-    use crate::internal::parse::parse;
     use clap::{CommandFactory, FromArgMatches};
 
     fn shown(words: &[&str]) -> Result<String, String> {
@@ -179,6 +205,21 @@ mod tests {
         let _ = std::fs::remove_file(&svg);
         assert!(text.contains("decisions           5 of 5 consistent"), "{text}");
         assert_eq!(drawn.matches("rx='3'").count(), 5);
+    }
+
+    #[test]
+    fn a_tree_written_before_is_checked_like_a_new_one() {
+        let file = std::env::temp_dir().join(format!("mavka-trace-{}.txt", std::process::id()));
+        let by_hand = ["startpos", "--by-hand", "--depth", "1"];
+        std::fs::write(&file, shown(&by_hand).unwrap()).unwrap();
+        let read = ["startpos", "--check", "--read", file.to_str().unwrap()];
+        let (text, new) = (shown(&read), shown(&[&by_hand[..], &["--check"]].concat()));
+        std::fs::write(&file, "Minimax breadth=2").unwrap();
+        let damaged = shown(&read);
+        let _ = std::fs::remove_file(&file);
+        assert_eq!(text, new);
+        assert!(damaged.unwrap_err().contains("line 1"));
+        assert!(shown(&["startpos", "--read", "x", "--by-hand"]).is_err());
     }
 
     #[test]

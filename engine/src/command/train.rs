@@ -3,6 +3,7 @@
 use super::output::{Failure, Sink};
 use crate::measure::loss_curve;
 use crate::measure::training::TrainingTimes;
+use crate::workers::cores;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn::checkpoint::Network;
@@ -162,7 +163,6 @@ fn work(args: &Train) -> Result<(), Failure> {
 }
 
 fn threads(args: &Train) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     args.threads.unwrap_or_else(cores).max(1)
 }
 

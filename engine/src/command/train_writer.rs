@@ -4,8 +4,8 @@ use super::output::{Failure, Sink};
 use crate::internal::exam::exam;
 use crate::internal::lessons::{group, shape};
 use crate::progress::progress;
-use crate::random::SplitMix64;
 use clap::Args;
+use nn::rng::Rng;
 use nn::train::Schedule;
 use nn::writer::train::{Lessons, WriterSums};
 use nn::writer::{DecoderWeights, Trace};
@@ -66,7 +66,7 @@ impl TrainWriter {
             ..Schedule::default()
         };
         let mut lessons = Lessons::new(weights, schedule, self.seed);
-        let mut random = SplitMix64::new(self.seed);
+        let mut random = Rng::from_state(self.seed);
         let bar = progress(usize::try_from(self.traces).unwrap_or(usize::MAX));
         let mut csv = "traces,kind,source,bucket\n".to_owned();
         let (mut saved, mut recent, mut steps) = (Instant::now(), WriterSums::default(), 0);
@@ -94,7 +94,7 @@ impl TrainWriter {
     }
 
     /// The traces of one step: two groups, so that a step is never of one shape alone.
-    fn groups(&self, done: f64, random: &mut SplitMix64) -> Vec<Vec<Trace>> {
+    fn groups(&self, done: f64, random: &mut Rng) -> Vec<Vec<Trace>> {
         let done = done.max(self.progress);
         let mut of = || {
             let shape = shape(done, random);

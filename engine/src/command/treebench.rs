@@ -1,7 +1,7 @@
 //! `mavka treebench`: arguments and output of [`crate::measure::treebench`].
 
 use super::output::{Failure, Sink};
-use crate::measure::treebench::{self, Judge};
+use crate::measure::treebench::{self, EvaluatorKind};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub struct TreeBench {
     /// Leaves that a thread gathers at once
     #[arg(long, default_value_t = 16)]
     batch: usize,
-    /// Who judges: no opinion, quick ones, or the ones of `bench`
+    /// What evaluates: no opinion, quick ones, or the ones of `bench`
     #[arg(long, value_enum, default_value_t = Evaluator::Quick)]
     evaluator: Evaluator,
     /// Position to search, instead of three middle games; may be given several times
@@ -45,10 +45,10 @@ impl TreeBench {
             nodes: self.nodes,
             threads: self.threads,
             batch: self.batch,
-            judge: match self.evaluator {
-                Evaluator::Uniform => Judge::Uniform,
-                Evaluator::Quick => Judge::Quick,
-                Evaluator::Hashed => Judge::Hashed,
+            evaluator: match self.evaluator {
+                Evaluator::Uniform => EvaluatorKind::Uniform,
+                Evaluator::Quick => EvaluatorKind::Quick,
+                Evaluator::Hashed => EvaluatorKind::Hashed,
             },
             fens: self.fen,
             plot: self.plot,

@@ -9,7 +9,7 @@ use crate::chess::action::Action;
 use crate::chess::ending::{by_board, by_fifty_moves, by_repetition, key};
 use crate::chess::game::Game;
 use crate::play::rollout::random_game;
-use crate::random::SplitMix64;
+use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 
 /// What a leaf is worth.
@@ -79,7 +79,7 @@ pub fn search(question: &Question<'_>, watch: &mut dyn Watch) -> Option<Found> {
     let mut tree = Tree {
         question,
         nodes: vec![Node::new(first)],
-        random: SplitMix64::new(question.seed ^ key(question.game.position())),
+        random: Rng::from_state(question.seed ^ key(question.game.position())),
         depth: 0,
         deepest: 0,
     };
@@ -101,7 +101,7 @@ struct Tree<'a> {
     question: &'a Question<'a>,
     /// The root first.
     nodes: Vec<Node>,
-    random: SplitMix64,
+    random: Rng,
     /// Sum over playouts, and the greatest.
     depth: u64,
     deepest: usize,
@@ -177,7 +177,7 @@ impl Tree<'_> {
                     .map(|m| {
                         let mut next = position.clone();
                         next.play_unchecked(*m);
-                        1.0 - self.judge(&next)
+                        1.0 - self.evaluate(&next)
                     })
                     .collect();
                 for (node, value) in self.nodes[begin..].iter_mut().zip(&values) {
@@ -194,7 +194,7 @@ impl Tree<'_> {
     }
 
     /// A position's value for its side to move: evaluation and a random game.
-    fn judge(&mut self, position: &Chess) -> f64 {
+    fn evaluate(&mut self, position: &Chess) -> f64 {
         match by_board(position, position.legal_moves().len()) {
             Some(ending) if ending.winner().is_some() => 0.0,
             Some(_) => 0.5,
@@ -321,7 +321,7 @@ mod tests {
         let mut tree = Tree {
             question: &question,
             nodes: vec![Node::new(allowed[0])],
-            random: SplitMix64::new(1),
+            random: Rng::from_state(1),
             depth: 0,
             deepest: 0,
         };

@@ -120,7 +120,7 @@ fn memory(settings: &Settings) -> Vec<Finding> {
     vec![finding]
 }
 
-/// Positions of few men that are in any set of tables worth having.
+/// Positions of few pieces that are in any set of tables worth having.
 const ENDINGS: [&str; 5] = [
     "8/8/8/8/8/2k5/8/K6Q w - - 0 1",
     "8/8/8/8/8/2k5/8/K6R w - - 0 1",

@@ -7,6 +7,7 @@
 use super::page::{Answer, Outcome, Page};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::play::settings::Settings;
 use crate::world::learned::ending;
 use crate::world::rules::{LeafActionValue, check};
 use nn::encode::{MoveCode, canonical_moves};
@@ -25,6 +26,16 @@ pub struct NodeValue {
     pub state_share: f32,
     /// Which action value has the rest.
     pub action_value: LeafActionValue,
+}
+
+impl From<&Settings> for NodeValue {
+    /// As play has it.
+    fn from(settings: &Settings) -> NodeValue {
+        NodeValue {
+            state_share: settings.state_value_share,
+            action_value: settings.leaf_action_value,
+        }
+    }
 }
 
 impl NodeValue {

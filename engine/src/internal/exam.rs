@@ -3,15 +3,15 @@
 use super::grammar::Grammar;
 use super::lessons::lesson;
 use super::teacher;
-use crate::random::SplitMix64;
 use nn::EvalError;
+use nn::rng::Rng;
 use nn::writer::{Decoder, DecoderWeights, Shape, Trace, Writer};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Traces of one shape.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct Score {
     traces: u64,
     /// Every word of the right kind and from the right source, but for what is selected.
     shaped: u64,
@@ -34,20 +34,20 @@ pub fn exam(weights: &DecoderWeights, traces: u64, seed: u64) -> Result<String, 
         let shape = Shape { breadth, depth };
         // Large trees take long, and each holds many words.
         let count = (traces * 40 / shape.nodes() as u64).clamp(10.min(traces), traces);
-        let mut tally = Tally::default();
-        let mut random = SplitMix64::new(seed ^ u64::from(breadth * 8 + depth));
+        let mut score = Score::default();
+        let mut random = Rng::from_state(seed ^ u64::from(breadth * 8 + depth));
         for _ in 0..count {
-            examine(&lesson(shape, &mut random), &weights, &mut tally)?;
+            examine(&lesson(shape, &mut random), &weights, &mut score)?;
         }
         let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
         let _ = writeln!(
             out,
             "({breadth},{depth})      {:6.2} % of {:<6} {:6.2} %           {} of {}",
-            share(tally.shaped, tally.traces),
-            tally.traces,
-            share(tally.exact, tally.traces),
-            tally.wrong,
-            tally.words
+            share(score.shaped, score.traces),
+            score.traces,
+            share(score.exact, score.traces),
+            score.wrong,
+            score.words
         );
     }
     Ok(out)
@@ -57,7 +57,7 @@ pub fn exam(weights: &DecoderWeights, traces: u64, seed: u64) -> Result<String, 
 fn examine(
     lesson: &Trace,
     weights: &Arc<DecoderWeights>,
-    tally: &mut Tally,
+    score: &mut Score,
 ) -> Result<(), EvalError> {
     let mut decoder = Decoder::new(weights.clone());
     let mut grammar = Grammar::new(lesson.shape());
@@ -75,11 +75,11 @@ fn examine(
         let right = teacher::step(&grammar, &trace) == Some(step);
         shaped &= allowed.kind == step.kind && allowed.sources.contains(&step.source);
         exact &= right;
-        tally.words += 1;
-        tally.wrong += u64::from(!right);
+        score.words += 1;
+        score.wrong += u64::from(!right);
     }
-    tally.traces += 1;
-    tally.shaped += u64::from(shaped);
-    tally.exact += u64::from(exact);
+    score.traces += 1;
+    score.shaped += u64::from(shaped);
+    score.exact += u64::from(exact);
     Ok(())
 }

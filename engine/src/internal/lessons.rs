@@ -4,8 +4,8 @@
 
 use super::grammar::Grammar;
 use super::teacher::step;
-use crate::random::SplitMix64;
 use nn::encode::MoveCode;
+use nn::rng::Rng;
 use nn::writer::word::{BUCKETS, ITEMS, complement};
 use nn::writer::{Kind, Shape, Trace};
 
@@ -22,8 +22,8 @@ struct Style {
 
 /// A whole trace of `shape`.
 #[must_use]
-pub fn lesson(shape: Shape, random: &mut SplitMix64) -> Trace {
-    let pick = |random: &mut SplitMix64, from: &[usize]| from[random.below(from.len())];
+pub fn lesson(shape: Shape, random: &mut Rng) -> Trace {
+    let pick = |random: &mut Rng, from: &[usize]| from[random.below(from.len())];
     let style = Style {
         noise: pick(random, &[0, 1, 3, 8, 24, 64]),
         few: [&[][..], &[], &[], &[0, 1, 62, 63], &[0, 63, 31, 32], &[63]][random.below(6)],
@@ -47,7 +47,7 @@ pub fn lesson(shape: Shape, random: &mut SplitMix64) -> Trace {
 }
 
 /// Makes up the board that is asked for.
-fn give(trace: &mut Trace, style: &Style, random: &mut SplitMix64) {
+fn give(trace: &mut Trace, style: &Style, random: &mut Rng) {
     let node = trace.asks_for().unwrap_or_default();
     if node > 0 && random.below(100) < style.over {
         // Mated, drawn, no board: mates are what a tie goes to.
@@ -57,7 +57,7 @@ fn give(trace: &mut Trace, style: &Style, random: &mut SplitMix64) {
     let child = words.iter().find(|word| word.kind == Kind::Child && word.node == Some(node));
     let promised = child.and_then(|child| child.bucket).map(complement);
     let free = random.below(usize::from(BUCKETS)) as u8;
-    let near = |value: u8, noise: usize, random: &mut SplitMix64| {
+    let near = |value: u8, noise: usize, random: &mut Rng| {
         let shifted = usize::from(value) + random.below(2 * noise + 1);
         shifted.saturating_sub(noise).min(usize::from(BUCKETS) - 1) as u8
     };
@@ -84,7 +84,7 @@ fn give(trace: &mut Trace, style: &Style, random: &mut SplitMix64) {
 
 /// Shapes by the share of the training that is done (the curriculum of the design: depth 1 first, then 2, then 3).
 #[must_use]
-pub fn shape(progress: f64, random: &mut SplitMix64) -> Shape {
+pub fn shape(progress: f64, random: &mut Rng) -> Shape {
     let breadth = 2 + random.below(4) as u8;
     let deepest = if progress < 0.1 {
         1
@@ -111,7 +111,7 @@ pub fn shape(progress: f64, random: &mut SplitMix64) -> Shape {
 
 /// Traces of one shape, for about so many words.
 #[must_use]
-pub fn group(shape: Shape, words: usize, random: &mut SplitMix64) -> Vec<Trace> {
+pub fn group(shape: Shape, words: usize, random: &mut Rng) -> Vec<Trace> {
     let mut group = vec![lesson(shape, random)];
     let count = words / group[0].words().len().max(1);
     group.extend((1..count).map(|_| lesson(shape, random)));
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn lessons_are_whole_and_hold_what_is_rare() {
-        let mut random = SplitMix64::new(1);
+        let mut random = Rng::from_state(1);
         let (mut overs, mut short, mut ties) = (0, 0, 0);
         for _ in 0..300 {
             let shape = shape(random.below(100) as f64 / 100.0, &mut random);

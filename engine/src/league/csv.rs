@@ -3,6 +3,7 @@
 use super::elo::Judgement;
 use super::limit::Limit;
 use super::tally::Tally;
+use crate::files::csv_field;
 
 /// The first line of a file of results.
 pub const HEAD: &str = "event,date,first,second,first_limit,second_limit,games,wins,draws,losses,score,\
@@ -24,10 +25,10 @@ pub struct Facts<'a> {
 #[must_use]
 pub fn line(facts: &Facts<'_>, tally: &Tally) -> Option<String> {
     let Judgement { score, elo, error, los } = tally.judgement()?;
-    let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let [first, second] = facts.names;
-    let mut fields = vec![quote(facts.event), facts.date.to_owned(), quote(first), quote(second)];
-    fields.extend(facts.limits.map(|limit| quote(&limit.to_string())));
+    let mut fields =
+        vec![csv_field(facts.event), facts.date.to_owned(), csv_field(first), csv_field(second)];
+    fields.extend(facts.limits.map(|limit| csv_field(&limit.to_string())));
     fields.extend([tally.games(), tally.wins, tally.draws, tally.losses].map(|n| n.to_string()));
     fields.extend([
         format!("{score:.4}"),

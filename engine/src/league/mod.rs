@@ -34,11 +34,9 @@ pub mod transport;
 #[cfg(test)]
 pub(crate) mod fake;
 
-pub use elo::Judgement;
 pub use limit::Limit;
 pub use openings::Opening;
 pub use player::{Fault, Patience, Player};
-pub use rules::{Ending, Played, Rules, Seat};
+pub use rules::Seat;
 pub use runner::Match;
-pub use tally::Tally;
 pub use transport::{Process, Transport};

@@ -1,8 +1,8 @@
 //! The starts of a match: positions from EPD or FEN files, each meant to be played with both colours.
 
 use crate::chess::epd;
-use crate::chess::game::Game;
-use crate::random::SplitMix64;
+use crate::chess::game::{Game, GameError};
+use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 use std::fmt;
 
@@ -41,9 +41,33 @@ impl Opening {
 /// A line that is no opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadOpening {
+    /// Its number, from 1.
     pub line: usize,
-    pub why: String,
+    pub why: OpeningError,
 }
+
+/// Why a line is no opening.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpeningError {
+    /// Fewer than four fields.
+    NoPosition,
+    /// The position is refused.
+    Game(GameError),
+    /// There is nothing left to play.
+    Over,
+}
+
+impl fmt::Display for OpeningError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpeningError::NoPosition => f.write_str("a position has four fields"),
+            OpeningError::Game(why) => why.fmt(f),
+            OpeningError::Over => f.write_str("the game is over"),
+        }
+    }
+}
+
+impl std::error::Error for OpeningError {}
 
 impl fmt::Display for BadOpening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -61,12 +85,12 @@ impl std::error::Error for BadOpening {}
 pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, BadOpening> {
     let mut openings = Vec::new();
     for (line, content) in epd::lines(text) {
-        let refused = |why: String| BadOpening { line, why };
-        let record =
-            epd::split(content).ok_or_else(|| refused("a position has four fields".to_owned()))?;
-        let game = Game::from_fen(&record.fen, chess960).map_err(|why| refused(why.to_string()))?;
+        let refused = |why| BadOpening { line, why };
+        let record = epd::split(content).ok_or(refused(OpeningError::NoPosition))?;
+        let game = Game::from_fen(&record.fen, chess960)
+            .map_err(|why| refused(OpeningError::Game(why)))?;
         if game.position().is_game_over() {
-            return Err(refused("the game is over".to_owned()));
+            return Err(refused(OpeningError::Over));
         }
         openings.push(Opening { position: game.position().clone(), line });
     }
@@ -76,7 +100,7 @@ pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, BadOpening> {
 /// The openings in the order they will be played: shuffled by the seed, or as in the file.
 pub fn order(openings: &mut [Opening], seed: Option<u64>) {
     if let Some(seed) = seed {
-        SplitMix64::new(seed).shuffle(openings);
+        Rng::from_state(seed).shuffle(openings);
     }
 }
 
@@ -112,7 +136,7 @@ mod tests {
     fn nonsense_and_finished_games_are_refused_with_their_line() {
         assert_eq!(read("\nhello", false).unwrap_err().line, 2);
         let mated = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";
-        assert_eq!(read(mated, false).unwrap_err().why, "the game is over");
+        assert_eq!(read(mated, false).unwrap_err().why, OpeningError::Over);
         assert_eq!(read("8/8/8/8/8/8/8/8 w - - 0 1", false).unwrap_err().line, 1);
     }
 

@@ -21,6 +21,13 @@ pub struct Tags<'a> {
     pub limits: ByColor<Limit>,
 }
 
+/// A line of a game's head, without its end (PGN standard, section 8.1.1).
+#[must_use]
+pub fn tag_pair(name: &str, value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("[{name} \"{value}\"]")
+}
+
 /// Writes one game, with an empty line after it.
 ///
 /// # Errors
@@ -32,10 +39,7 @@ pub fn write(tags: &Tags<'_>, opening: &Opening, played: &Played) -> Result<Stri
         None => "1/2-1/2",
     };
     let mut out = String::new();
-    let mut tag = |name: &str, value: &str| {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-        writeln!(out, "[{name} \"{value}\"]")
-    };
+    let mut tag = |name: &str, value: &str| writeln!(out, "{}", tag_pair(name, value));
     tag("Event", tags.event)?;
     tag("Site", "?")?;
     tag("Date", tags.date)?;

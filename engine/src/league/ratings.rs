@@ -390,7 +390,7 @@ mod tests {
     fn intervals_hold_the_truth_as_often_as_they_say() {
         // A league of four with known strengths, played often: 95 % of the intervals should hold.
         let truth = [150.0, 40.0, -30.0, -160.0];
-        let mut random = crate::random::SplitMix64::new(5);
+        let mut random = nn::rng::Rng::new(5);
         let (mut held, mut all) = (0, 0);
         for _ in 0..150 {
             let mut games = Vec::new();

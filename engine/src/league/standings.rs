@@ -3,8 +3,9 @@
 use super::book::Book;
 use super::config::League;
 use super::pairing::meetings;
-use super::ratings::{Ratings, rate};
+use super::ratings::rate;
 use super::tally::Record;
+use crate::files::csv_field;
 use std::fmt::Write as _;
 
 /// One agent of the table.
@@ -97,8 +98,6 @@ impl Scale {
 pub struct Standings {
     /// Every agent, those without games last.
     pub rows: Vec<Row>,
-    /// By the agents' numbers.
-    pub ratings: Ratings,
     /// None without two agents of known external rating that have played.
     pub scale: Option<Scale>,
 }
@@ -130,7 +129,7 @@ impl Standings {
             record: totals[agent].0.clone(),
         };
         let rows = order.iter().enumerate().map(row).collect();
-        Standings { rows, ratings, scale }
+        Standings { rows, scale }
     }
 
     /// As text.
@@ -189,8 +188,8 @@ impl Standings {
                 out,
                 "{},{},{},{:.2},{:.2},{},{},{wins},{draws},{losses},{:.5},{},{:.3},{},{},{},{},{}",
                 place + 1,
-                quote(&agent.name),
-                quote(&agent.limit.to_string()),
+                csv_field(&agent.name),
+                csv_field(&agent.limit.to_string()),
                 row.elo,
                 row.error,
                 number(row.external, 1),
@@ -214,16 +213,12 @@ impl Standings {
 pub fn cross_csv(league: &League, book: &Book) -> String {
     let mut out = "first,second,wins,draws,losses,p0,p1,p2,p3,p4\n".to_owned();
     for (&(first, second), tally) in book.tallies() {
-        let [first, second] = [first, second].map(|agent| quote(&league.agents[agent].name));
+        let [first, second] = [first, second].map(|agent| csv_field(&league.agents[agent].name));
         let pairs = tally.pairs.map(|count| count.to_string()).join(",");
         let (wins, draws, losses) = (tally.wins, tally.draws, tally.losses);
         let _ = writeln!(out, "{first},{second},{wins},{draws},{losses},{pairs}");
     }
     out
-}
-
-fn quote(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 #[cfg(test)]

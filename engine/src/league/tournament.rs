@@ -5,7 +5,7 @@ use super::config::League;
 use super::openings::{self, Opening};
 use super::rules::Played;
 use super::stage::{Job, Schedule};
-use crate::random::SplitMix64;
+use nn::rng::Rng;
 use shakmaty::ByColor;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -80,12 +80,6 @@ impl<'a, L: Listener> Tournament<'a, L> {
         tournament
     }
 
-    /// The games so far.
-    #[must_use]
-    pub fn book(&self) -> &Book {
-        &self.book
-    }
-
     /// The games at the end of it.
     #[must_use]
     pub fn into_book(self) -> Book {
@@ -115,9 +109,9 @@ impl<'a, L: Listener> Tournament<'a, L> {
 /// A game of the league. Its seed follows from the league's and from its number.
 fn job(league: &League, pair: usize, game: usize, agents: ByColor<usize>, opening: Opening) -> Job {
     let limits = agents.map(|agent| league.agents[agent].limit);
-    let mut random = SplitMix64::new(league.seed);
+    let mut random = Rng::from_state(league.seed);
     let own = random.bits() ^ (2 * pair + game) as u64;
-    let seed = Some(SplitMix64::new(own).bits());
+    let seed = Some(Rng::from_state(own).bits());
     Job { pair, game, agents, limits, opening, seed }
 }
 
@@ -264,9 +258,9 @@ mod tests {
             |ending| Played { plies: vec![], winner: None, ending, warnings: ByColor::default() };
         let crash = Ending::Crash(shakmaty::Color::White, String::new());
         tournament.finished(job.clone(), played(crash));
-        assert!(tournament.book().games().is_empty());
+        assert!(tournament.book.games().is_empty());
         tournament.finished(job, played(Ending::Stalemate));
-        assert_eq!(tournament.book().games().len(), 1);
+        assert_eq!(tournament.book.games().len(), 1);
     }
 
     #[test]

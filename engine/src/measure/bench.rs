@@ -24,20 +24,20 @@ const TREE_MB: usize = 64;
 /// Leaves in a minibatch.
 const BATCH: usize = 8;
 
-/// What to search, and who judges the leaves.
+/// What to search, and what evaluates the leaves.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// Playouts for each position.
     pub nodes: u64,
-    /// Who judges.
-    pub judge: Judge,
+    /// What evaluates the leaves.
+    pub evaluator: EvaluatorKind,
     /// Search threads; the signature repeats with one only.
     pub threads: usize,
 }
 
-/// Who judges the leaves.
+/// What evaluates the leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judge {
+pub enum EvaluatorKind {
     /// Made-up values: fast, and the same on every machine.
     Hashed,
     /// The network of this file, or the built-in one.
@@ -46,7 +46,7 @@ pub enum Judge {
 
 impl Default for Bench {
     fn default() -> Bench {
-        Bench { nodes: 2_000, judge: Judge::Hashed, threads: 1 }
+        Bench { nodes: 2_000, evaluator: EvaluatorKind::Hashed, threads: 1 }
     }
 }
 
@@ -94,14 +94,14 @@ pub struct Total {
 /// # Errors
 /// The network cannot be used, or a position cannot be searched to its end: there is no total then.
 pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Result<Total, BenchError> {
-    let network = match &bench.judge {
-        Judge::Hashed => Ok(network::hashed()),
-        Judge::Network(file) => Setup::default().networks.open_anywhere(file.as_deref()),
+    let network = match &bench.evaluator {
+        EvaluatorKind::Hashed => Ok(network::hashed()),
+        EvaluatorKind::Network(file) => Setup::default().networks.open_anywhere(file.as_deref()),
     };
     run_with(bench, network.map_err(BenchError::Network)?, say)
 }
 
-/// As [`run`], with this network as the judge.
+/// As [`run`], with this network.
 fn run_with(
     bench: &Bench,
     network: Network,

@@ -93,8 +93,13 @@ impl From<PlotError> for MeasureError {
 pub enum PlotError {
     /// There is nothing to draw.
     Empty(&'static str),
-    /// The file with the figures cannot be read, in words.
-    Figures(String),
+    /// The figures to draw cannot be read from their file.
+    Figures {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: FiguresError,
+    },
     /// The file of the picture cannot be written.
     File {
         /// The picture.
@@ -116,10 +121,40 @@ impl fmt::Display for PlotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PlotError::Empty(what) => f.write_str(what),
-            PlotError::Figures(why) => f.write_str(why),
+            PlotError::Figures { path, why } => write!(f, "{}: {why}", path.display()),
             PlotError::File { path, why } => write!(f, "{}: {why}", path.display()),
         }
     }
 }
 
 impl Error for PlotError {}
+
+/// What is wrong with a file of figures.
+#[derive(Debug)]
+pub enum FiguresError {
+    /// It cannot be read.
+    Io(io::Error),
+    /// Its first line lacks a column.
+    NoColumn {
+        /// The column.
+        name: &'static str,
+        /// The first line.
+        head: String,
+    },
+    /// So few rows are no curve.
+    Rows(usize),
+}
+
+impl fmt::Display for FiguresError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FiguresError::Io(why) => why.fmt(f),
+            FiguresError::NoColumn { name, head } => {
+                write!(f, "no column \"{name}\" in \"{head}\"")
+            }
+            FiguresError::Rows(count) => write!(f, "{count} rows, expected at least 2"),
+        }
+    }
+}
+
+impl Error for FiguresError {}

@@ -5,6 +5,7 @@ use super::chart::{Curve, Picture};
 use super::error::MeasureError;
 use super::stages::{Budget, Peaks};
 use super::timing::{product_of_512, rate};
+use crate::workers::cores;
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::Isa;
 use nn::device::{Backend, Device, has_bf16, is_cpu, pick, sgemm_peak};
@@ -74,7 +75,6 @@ impl EvalBench {
             say(note);
         }
         let gpu = !is_cpu(&device);
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.unwrap_or_else(|| if gpu { 2 } else { cores() }).max(1);
         let seconds = Duration::from_secs_f64(self.seconds.clamp(0.1, 600.0));
         let c = &network.layout.config;

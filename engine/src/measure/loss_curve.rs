@@ -1,6 +1,6 @@
 //! Draws the losses of a run over its examples, as SVG.
 
-use super::error::PlotError;
+use super::error::{FiguresError, PlotError};
 use nn::train::Loss;
 use plotters::prelude::*;
 use std::path::Path;
@@ -14,10 +14,10 @@ const POINTS: usize = 80;
 /// # Errors
 /// The CSV has fewer than two rows or is none of ours, or the picture cannot be written.
 pub fn draw(csv: &Path, picture: &Path) -> Result<(), PlotError> {
-    let text = std::fs::read_to_string(csv).map_err(|error| error.to_string());
+    let text = std::fs::read_to_string(csv).map_err(FiguresError::Io);
     let rows = text
         .and_then(|text| rows(&text))
-        .map_err(|what| PlotError::Figures(format!("{}: {what}", csv.display())))?;
+        .map_err(|why| PlotError::Figures { path: csv.to_owned(), why })?;
     let curves = curves(&rows);
     let failed = PlotError::of_file(picture);
     let last = rows.last().map_or(0.0, |row| row.examples);
@@ -70,12 +70,12 @@ const DRAWN: [(&str, Loss); 4] = [
     ("legality", Loss::Legality),
 ];
 
-fn rows(text: &str) -> Result<Vec<Row>, String> {
+fn rows(text: &str) -> Result<Vec<Row>, FiguresError> {
     let mut lines = text.lines();
-    let heads: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
-    let column = |name: &str| {
-        let missing = || format!("no column \"{name}\" in \"{}\"", heads.join(","));
-        heads.iter().position(|head| *head == name).ok_or_else(missing)
+    let head = lines.next().unwrap_or_default();
+    let column = |name| {
+        let missing = || FiguresError::NoColumn { name, head: head.to_owned() };
+        head.split(',').position(|other| other == name).ok_or_else(missing)
     };
     let examples = column("examples")?;
     let losses = Loss::NAMES.iter().map(|name| column(name)).collect::<Result<Vec<_>, _>>()?;
@@ -89,7 +89,7 @@ fn rows(text: &str) -> Result<Vec<Row>, String> {
             rows.push(Row { examples, losses });
         }
     }
-    if rows.len() < 2 { Err(format!("{} rows, expected at least 2", rows.len())) } else { Ok(rows) }
+    if rows.len() < 2 { Err(FiguresError::Rows(rows.len())) } else { Ok(rows) }
 }
 
 fn curves(rows: &[Row]) -> Vec<(&'static str, Vec<(f64, f64)>)> {
@@ -139,8 +139,9 @@ mod tests {
 
     #[test]
     fn what_is_no_loss_file_is_named() {
-        assert!(rows("a,b\n1,2\n").is_err_and(|what| what.contains("\"examples\"")));
-        assert!(rows(&csv(1)).is_err_and(|what| what.contains("at least 2")));
+        let fault = |text: &str| rows(text).map(drop).unwrap_err().to_string();
+        assert!(fault("a,b\n1,2\n").contains("\"examples\""));
+        assert!(fault(&csv(1)).contains("at least 2"));
     }
 
     #[test]

@@ -36,17 +36,17 @@ pub struct TreeBench {
     pub threads: Vec<usize>,
     /// Leaves that a thread gathers at once.
     pub batch: usize,
-    /// Who judges.
-    pub judge: Judge,
+    /// What evaluates the leaves.
+    pub evaluator: EvaluatorKind,
     /// Positions to search; empty for three middle games.
     pub fens: Vec<String>,
     /// Draw speed over tree size into this SVG.
     pub plot: Option<PathBuf>,
 }
 
-/// Who judges the leaves: an evaluator that costs next to nothing.
+/// What evaluates the leaves; each costs next to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judge {
+pub enum EvaluatorKind {
     /// No opinion.
     Uniform,
     /// Quick ones.
@@ -55,12 +55,12 @@ pub enum Judge {
     Hashed,
 }
 
-impl Judge {
-    fn evaluator(self) -> Arc<dyn Evaluator> {
+impl EvaluatorKind {
+    fn make(self) -> Arc<dyn Evaluator> {
         match self {
-            Judge::Uniform => Arc::new(nn::evaluator::fake::Uniform),
-            Judge::Quick => Arc::new(nn::evaluator::fake::Quick),
-            Judge::Hashed => Arc::new(nn::evaluator::fake::Hashed::default()),
+            EvaluatorKind::Uniform => Arc::new(nn::evaluator::fake::Uniform),
+            EvaluatorKind::Quick => Arc::new(nn::evaluator::fake::Quick),
+            EvaluatorKind::Hashed => Arc::new(nn::evaluator::fake::Hashed::default()),
         }
     }
 }
@@ -124,14 +124,14 @@ impl TreeBench {
             games.len(),
             self.nodes,
             self.batch,
-            self.judge
+            self.evaluator
         ));
         say(format!(
             "{:>7} {:>12} {:>12} {:>7} {:>6} {:>11} {:>11}",
             "threads", "playouts/s", "at the end", "times", "depth", "collisions", "bytes/pos."
         ));
         let settings = Settings::default();
-        let world = rules_world(self.judge.evaluator(), &settings);
+        let world = rules_world(self.evaluator.make(), &settings);
         let params = search_params(&settings, self.batch);
         let mut searcher = Searcher::new(params, mb << 20);
         // Not counted: the first touch of the tree's memory is the system's work, not the search's.
@@ -230,11 +230,11 @@ mod tests {
             nodes: 2000,
             threads: vec![1, 2],
             batch: 4,
-            judge: Judge::Quick,
+            evaluator: EvaluatorKind::Quick,
             fens: Vec::new(),
             plot: None,
         };
-        let world = rules_world(bench.judge.evaluator(), &Settings::default());
+        let world = rules_world(bench.evaluator.make(), &Settings::default());
         let mut searcher = Searcher::new(search_params(&Settings::default(), 4), 4 << 20);
         let rows: Vec<Row> = [1, 2]
             .into_iter()

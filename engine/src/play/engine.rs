@@ -16,10 +16,10 @@ use super::settings::Settings;
 use super::signal::Signal;
 use crate::chess::game::{Game, GameError};
 use crate::measure::perft;
-use crate::random::SplitMix64;
 use crate::syzygy::Tables;
 use crate::uci::options::{self, Effect, Shown};
 use crate::uci::output::Output;
+use nn::rng::Rng;
 use shakmaty::Chess;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -88,7 +88,7 @@ pub struct Engine {
     session: SearchSession,
     running: Option<Running>,
     /// Seeds each search; see the option `Seed`.
-    random: SplitMix64,
+    random: Rng,
 }
 
 struct Running {
@@ -363,8 +363,8 @@ impl Engine {
 
 /// Random numbers that repeat for a seed; for 0 others each time, seeded by what the standard library gets
 /// from the system.
-fn seeded(seed: u64) -> SplitMix64 {
-    SplitMix64::new(if seed == 0 { RandomState::new().hash_one(seed) } else { seed })
+fn seeded(seed: u64) -> Rng {
+    Rng::from_state(if seed == 0 { RandomState::new().hash_one(seed) } else { seed })
 }
 
 impl Drop for Engine {

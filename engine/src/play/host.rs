@@ -1,6 +1,6 @@
 //! What this machine has: requests for threads and memory are granted up to its limits.
 
-use std::num::NonZero;
+use crate::workers::cores;
 
 /// Memory left to everything else when a request for hash is cut, in MB.
 const SPARE_MB: usize = 256;
@@ -9,8 +9,7 @@ const SPARE_MB: usize = 256;
 /// slow each other down, take memory, and each hold a minibatch back when the search must stop.
 #[must_use]
 pub fn threads(wanted: usize) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    wanted.clamp(1, cores.max(2))
+    wanted.clamp(1, cores().max(2))
 }
 
 /// MB of tree to reserve if `wanted` are asked for, `held` of which are ours already.

@@ -57,12 +57,6 @@ impl Limits {
         };
         (limits, notes)
     }
-
-    /// True when nothing but the GUI ends this search.
-    #[must_use]
-    pub fn is_open_ended(&self) -> bool {
-        self.nodes.is_none() && self.depth.is_none() && self.mate.is_none() && self.budget.is_none()
-    }
 }
 
 fn budget(go: &Go, mover: Color, settings: TimeSettings) -> Option<Budget> {
@@ -117,7 +111,6 @@ mod tests {
     fn a_mate_in_no_moves_is_not_looked_for() {
         let limits = limits(Go { mate: Some(0), ..Go::default() });
         assert_eq!((limits.nodes, limits.mate), (Some(1), None));
-        assert!(!limits.is_open_ended());
     }
 
     #[test]
@@ -126,7 +119,8 @@ mod tests {
         let own = limits(Go { wtime: Some(60_000), ..Go::default() });
         assert_eq!(borrowed.budget, own.budget);
         assert!(limits(Go { winc: Some(1_000), ..Go::default() }).budget.is_some());
-        assert!(limits(Go::default()).is_open_ended());
+        let open = limits(Go::default());
+        assert_eq!((open.nodes, open.depth, open.mate, open.budget), (None, None, None, None));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
 use nn::evaluator::cpu::CpuEvaluator;
-use nn::writer::{DecoderWeights, WriterFileError};
+use nn::writer::DecoderWeights;
 use nn::{EvalError, Evaluator};
 use std::fmt;
 use std::fs::File;
@@ -25,8 +25,8 @@ static BUNDLED_WRITER: &[u8] = include_bytes!("../../../assets/writer.safetensor
 ///
 /// # Errors
 /// It is damaged.
-pub fn writer() -> Result<Arc<DecoderWeights>, &'static WriterFileError> {
-    static WRITER: OnceLock<Result<Arc<DecoderWeights>, WriterFileError>> = OnceLock::new();
+pub fn writer() -> Result<Arc<DecoderWeights>, &'static CheckpointError> {
+    static WRITER: OnceLock<Result<Arc<DecoderWeights>, CheckpointError>> = OnceLock::new();
     let read = || DecoderWeights::from_bytes(BUNDLED_WRITER).map(Arc::new);
     WRITER.get_or_init(read).as_ref().map(Clone::clone)
 }
@@ -34,6 +34,7 @@ pub fn writer() -> Result<Arc<DecoderWeights>, &'static WriterFileError> {
 /// A network ready to answer.
 #[derive(Clone)]
 pub struct Network {
+    /// What answers; shared by all threads of a search.
     pub evaluator: Arc<dyn Evaluator>,
     /// For humans: name, size, device.
     pub name: String,
@@ -45,9 +46,19 @@ pub struct Network {
 #[derive(Debug)]
 pub enum NetworkError {
     /// The file is no network: missing, cut short, of another kind.
-    File { path: PathBuf, why: CheckpointError },
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: CheckpointError,
+    },
     /// The file begins as a regressor's and goes on otherwise.
-    Regressor { path: PathBuf, why: BadModel },
+    Regressor {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: BadModel,
+    },
     /// The built-in network is damaged.
     Bundled(CheckpointError),
     /// The device that was asked for is not there or does not compute; what computes instead.

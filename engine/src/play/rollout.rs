@@ -6,10 +6,10 @@
 //! [`world`] and [`params`] join it to [`RulesWorld`] and `mcts`. No code of its own searches.
 
 use crate::chess::ending;
-use crate::random::SplitMix64;
 use crate::world::RulesWorld;
 use crate::world::rules::Scoring;
 use mcts::Params;
+use nn::rng::Rng;
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, Color, Position};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Rollouts {
         if moves == 0 {
             return Err(EvalError::NoMoves);
         }
-        let mut random = SplitMix64::new(self.seed ^ ending::key(query.position));
+        let mut random = Rng::from_state(self.seed ^ ending::key(query.position));
         let mover = query.position.turn();
         let (wdl, value) = match random_game(query.position.clone(), &mut random) {
             Some(winner) if winner == mover => ([1.0, 0.0, 0.0], 1.0),
@@ -67,7 +67,7 @@ impl Evaluator for Rollouts {
 }
 
 /// Plays random moves until the game ends; the winner, None for a draw.
-pub fn random_game(mut position: Chess, random: &mut SplitMix64) -> Option<Color> {
+pub fn random_game(mut position: Chess, random: &mut Rng) -> Option<Color> {
     for _ in 0..LONGEST {
         let legal = position.legal_moves();
         if let Some(ending) = ending::by_board(&position, legal.len()) {

@@ -270,7 +270,7 @@ impl Job {
             self.output.note(format_args!("the search ended early: {error}"));
         }
         if let Some(world) = world.learned() {
-            self.output.note(format_args!("learned world: {}", world.tally()));
+            self.output.note(format_args!("learned world: {}", world.predictions()));
         }
         let lines = &outcome.snapshot.lines;
         let drawn = match self.strength() {

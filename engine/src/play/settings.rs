@@ -164,7 +164,7 @@ pub struct Settings {
     pub seed: u64,
     /// Folders of endgame tables; empty = none.
     pub syzygy_path: String,
-    /// Most men of a position that is looked up; 0 = none is.
+    /// Most pieces of a position that is looked up; 0 = none is.
     pub syzygy_probe_limit: usize,
     /// Empty = no log file.
     pub log_file: String,

@@ -5,11 +5,6 @@
 use crate::play::settings::Settings;
 use mcts::Line;
 
-/// The weakest rating on offer.
-pub const LEAST_ELO: u32 = 1000;
-/// The strongest.
-pub const MOST_ELO: u32 = 2800;
-
 /// What a rating plays with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Strength {
@@ -61,6 +56,7 @@ fn level(elo: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::uci::options::Kind;
 
     #[test]
     fn higher_ratings_see_more_and_give_away_less() {
@@ -68,11 +64,13 @@ mod tests {
             let settings = Settings { limit_strength: true, elo, ..Settings::default() };
             Strength::of(&settings).unwrap()
         };
-        for elo in (LEAST_ELO..MOST_ELO).step_by(100) {
+        let option = crate::uci::options::find("UCI_Elo").unwrap();
+        let Kind::Spin { min, max, .. } = option.kind else { panic!("a rating is a number") };
+        for elo in (min..max).step_by(100) {
             let (weak, strong) = (at(elo), at(elo + 100));
             assert!(weak.nodes <= strong.nodes && weak.generosity > strong.generosity, "{elo}");
         }
-        assert!(at(LEAST_ELO).nodes >= 1 && at(MOST_ELO).nodes > 100);
+        assert!(at(min).nodes >= 1 && at(max).nodes > 100);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! caller says what is drawn from; this file decides when, and draws.
 
 use crate::play::settings::Settings;
-use crate::random::SplitMix64;
+use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 
 /// The temperature for the move to be played here; None where the best one is.
@@ -27,7 +27,7 @@ pub fn draw(logits: &[f32], temperature: f32, seed: u64) -> Option<usize> {
     let weight = |logit: &f32| (f64::from(logit - top) / f64::from(temperature)).exp();
     let weights: Vec<f64> = logits.iter().map(weight).collect();
     // 53 random bits: every one of them counts in an f64.
-    let point = (SplitMix64::new(seed).bits() >> 11) as f64 / (1u64 << 53) as f64;
+    let point = Rng::from_state(seed).unit();
     let mut left = point * weights.iter().sum::<f64>();
     let hit = weights.iter().position(|weight| {
         left -= weight;

@@ -15,7 +15,7 @@ use super::temperature;
 use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::internal::boards::{Boards, NodeValue};
+use crate::internal::boards::Boards;
 use crate::internal::page::centre;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
@@ -64,12 +64,8 @@ impl Thinker<'_> {
     /// # Errors
     /// The network failed, or cannot be asked what follows a move.
     pub fn decide(&self, evaluator: &dyn Evaluator) -> Result<Option<Decision>, EvalError> {
-        let value = NodeValue {
-            state_share: self.settings.state_value_share,
-            action_value: self.settings.leaf_action_value,
-        };
         let blind = || EvalError::Device("this network imagines no positions".to_owned());
-        let mut boards = Boards::new(evaluator, value).ok_or_else(blind)?;
+        let mut boards = Boards::new(evaluator, self.settings.into()).ok_or_else(blind)?;
         let all = self.allowed.len() == self.game.legal_actions().len();
         boards.set_root(self.game, if all { &[] } else { self.allowed })?;
         let mut writer = self.writer();

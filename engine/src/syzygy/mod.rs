@@ -1,4 +1,4 @@
-//! Endgame tables after Ronald de Man: the result of every position with few men, and how far the next
+//! Endgame tables after Ronald de Man: the result of every position with few pieces, and how far the next
 //! capture or pawn move is. The files are read by the crate `shakmaty-syzygy`.
 //!
 //! [`root`] chooses among the moves of a game; the search asks [`Tables::wdl`] below the root. A folder or
@@ -19,8 +19,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct Tables {
     files: Arc<Files>,
-    /// Positions with more men are not looked up.
-    most_men: usize,
+    /// Positions with more pieces are not looked up.
+    most_pieces: usize,
 }
 
 struct Files {
@@ -46,15 +46,15 @@ impl Tables {
         for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
             files.add_folder(&folder);
         }
-        let most_men = files.base.max_pieces();
-        Tables { files: Arc::new(files), most_men }
+        let most_pieces = files.base.max_pieces();
+        Tables { files: Arc::new(files), most_pieces }
     }
 
-    /// The same for positions of at most so many men. None if no table has so few.
+    /// The same for positions of at most so many pieces. None if no table has so few.
     #[must_use]
-    pub fn up_to(&self, men: usize) -> Option<Tables> {
-        let most_men = self.most_men.min(men);
-        (most_men > 0).then(|| Tables { files: self.files.clone(), most_men })
+    pub fn up_to(&self, pieces: usize) -> Option<Tables> {
+        let most_pieces = self.most_pieces.min(pieces);
+        (most_pieces > 0).then(|| Tables { files: self.files.clone(), most_pieces })
     }
 
     /// What has gone wrong, the first time that somebody asks.
@@ -65,10 +65,10 @@ impl Tables {
         (!self.files.told.swap(true, Ordering::Relaxed)).then_some(trouble)
     }
 
-    /// Whether tables may have a position: few men, and nobody may castle.
+    /// Whether tables may have a position: few pieces, and nobody may castle.
     #[must_use]
     pub fn covers(&self, position: &Chess) -> bool {
-        position.board().occupied().count() <= self.most_men && position.castles().is_empty()
+        position.board().occupied().count() <= self.most_pieces && position.castles().is_empty()
     }
 
     /// The result for the side to move just after a capture or a pawn move. A win or a loss that the
@@ -97,7 +97,7 @@ impl fmt::Display for Tables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.files.count {
             0 => f.write_str("no Syzygy tables found"),
-            count => write!(f, "{count} Syzygy tables found, for up to {} men", self.most_men),
+            count => write!(f, "{count} Syzygy tables found, for up to {} men", self.most_pieces),
         }
     }
 }

@@ -25,6 +25,7 @@ struct Sink {
 }
 
 impl Output {
+    /// Lines go to `writer`, with the time of `clock` to the log; `hangup` hears once of a reader that is gone.
     #[must_use]
     pub fn new(writer: Box<dyn Write + Send>, clock: Arc<dyn Clock>, hangup: Sender<()>) -> Output {
         let sink = Sink { writer, log: None, hangup };

@@ -93,7 +93,7 @@ fn key(state: &Chess) -> u64 {
 
 /// What happened in an imagined world.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct Predictions {
     /// States asked for.
     asked: AtomicU64,
     /// Moves called legal that begin on an empty square.
@@ -104,7 +104,7 @@ pub struct Tally {
     refused: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-impl Tally {
+impl Predictions {
     /// States asked for, and those refused.
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
@@ -127,7 +127,7 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for Predictions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (asked, refused) = self.counts();
         write!(f, "{asked} states imagined, {} ends of the game", self.ends.load(Relaxed))?;
@@ -146,7 +146,7 @@ pub struct LearnedWorld {
     /// Evaluates the root.
     rules: RulesWorld,
     memory: Arc<Memory>,
-    tally: Tally,
+    predictions: Predictions,
     twice: bool,
 }
 
@@ -160,7 +160,13 @@ impl LearnedWorld {
         memory: Arc<Memory>,
     ) -> Option<LearnedWorld> {
         evaluator.transition()?;
-        Some(LearnedWorld { evaluator, rules, memory, tally: Tally::default(), twice: false })
+        Some(LearnedWorld {
+            evaluator,
+            rules,
+            memory,
+            predictions: Predictions::default(),
+            twice: false,
+        })
     }
 
     /// The same world, with a second look at each imagined state ([`nn::evaluator::Transition::refine`]):
@@ -176,9 +182,10 @@ impl LearnedWorld {
         &self.rules
     }
 
+    /// What happened in it so far.
     #[must_use]
-    pub fn tally(&self) -> &Tally {
-        &self.tally
+    pub fn predictions(&self) -> &Predictions {
+        &self.predictions
     }
 
     /// Whether what was imagined along `path`, from the last position of `from`, is just what is true now:
@@ -213,7 +220,7 @@ impl LearnedWorld {
         if self.twice {
             network.refine(&mut answers)?;
         }
-        answers.iter().for_each(|answer| self.tally.take_in(answer));
+        answers.iter().for_each(|answer| self.predictions.take_in(answer));
         Ok(answers)
     }
 
@@ -244,7 +251,7 @@ impl LearnedWorld {
             return Ok(None);
         }
         if let Some(end) = end {
-            self.tally.ends.fetch_add(1, Relaxed);
+            self.predictions.ends.fetch_add(1, Relaxed);
             return Ok(Some(Leaf::Over(end)));
         }
         let Some(evaluation) = &imagined.evaluation else { return Ok(Some(Leaf::Refused)) };

@@ -6,6 +6,7 @@
 //! are held for a look-up each and never during a call of the network; `mcts` itself has none.
 
 use crate::chess::action::Action;
+use nn::rng::split_mix;
 use shakmaty::Chess;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -26,7 +27,7 @@ pub struct Seen {
 /// A number that two sets of moves share only if they are the same set, whatever their order.
 #[must_use]
 pub fn fingerprint(moves: impl Iterator<Item = Action>) -> u64 {
-    moves.fold(0, |sum, action| sum.wrapping_add(scramble(u64::from(u16::from(action)))))
+    moves.fold(0, |sum, action| sum.wrapping_add(split_mix(u64::from(u16::from(action)))))
 }
 
 /// Bytes that one state takes, with its places in the maps: 144 of them the position.
@@ -93,20 +94,12 @@ impl Memory {
     }
 
     fn shard(&self, (key, action): Place) -> Option<&RwLock<Shard>> {
-        self.shards.get((scramble(key ^ u64::from(action)) % SHARDS as u64) as usize)
+        self.shards.get((split_mix(key ^ u64::from(action)) % SHARDS as u64) as usize)
     }
 }
 
 fn place(key: u64, clock: u32, action: Action) -> Place {
-    (key ^ scramble(u64::from(clock)), action.into())
-}
-
-/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn scramble(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    (key ^ split_mix(u64::from(clock)), action.into())
 }
 
 #[cfg(test)]

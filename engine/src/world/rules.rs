@@ -75,6 +75,7 @@ impl State {
         State { position: game.position().clone(), game: game.keys().into(), path: Vec::new() }
     }
 
+    /// The position reached.
     #[must_use]
     pub fn position(&self) -> &Chess {
         &self.position

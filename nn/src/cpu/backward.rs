@@ -13,7 +13,8 @@ use super::weights::Weights;
 use super::{dynamic_bias, multihead, ops};
 use crate::encode::Item;
 use crate::net::TOKENS;
-use crate::net::layout::{Block, Layout, Norm};
+use crate::net::layout::{Block, Layout};
+use crate::net::params::Norm;
 use crate::precision::Arithmetic;
 use std::ops::Range;
 

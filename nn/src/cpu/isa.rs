@@ -159,14 +159,34 @@ impl fmt::Display for Isa {
 
 /// A name as [`fmt::Display`] writes it, of a set that this CPU has.
 impl FromStr for Isa {
-    type Err = String;
+    type Err = IsaError;
 
-    fn from_str(text: &str) -> Result<Isa, String> {
+    fn from_str(text: &str) -> Result<Isa, IsaError> {
         let known = Isa::ALL.into_iter().find(|isa| isa.to_string() == text);
-        let isa = known.ok_or_else(|| "expected portable, avx2 or avx512".to_owned())?;
-        (isa <= Isa::found()).then_some(isa).ok_or_else(|| format!("this CPU has no {isa}"))
+        let isa = known.ok_or(IsaError::Unknown)?;
+        (isa <= Isa::found()).then_some(isa).ok_or(IsaError::Absent(isa))
     }
 }
+
+/// Why a word names no set that can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IsaError {
+    /// No set of that name.
+    Unknown,
+    /// This CPU does not have it.
+    Absent(Isa),
+}
+
+impl fmt::Display for IsaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IsaError::Unknown => f.write_str("expected portable, avx2 or avx512"),
+            IsaError::Absent(isa) => write!(f, "this CPU has no {isa}"),
+        }
+    }
+}
+
+impl std::error::Error for IsaError {}
 
 #[cfg(test)]
 mod tests {
@@ -175,7 +195,7 @@ mod tests {
     #[test]
     fn names_are_read_back_if_the_cpu_has_them() {
         for isa in Isa::ALL {
-            let read: Result<Isa, String> = isa.to_string().parse();
+            let read: Result<Isa, IsaError> = isa.to_string().parse();
             assert_eq!(read.is_ok(), isa <= Isa::found(), "{isa}");
             assert!(read.is_err() || read == Ok(isa));
         }

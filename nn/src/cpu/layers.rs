@@ -4,7 +4,7 @@ use super::activations::size;
 use super::matmul::{Into, Mat, Operand, matmul, multiply_turned};
 use super::weights::Weights;
 use super::{ops, rows};
-use crate::net::layout::{Linear, Norm};
+use crate::net::params::{Linear, Norm};
 
 /// Rows that go together from one pass over them to the next: they stay in the first-level cache.
 const FEW: usize = 8;

@@ -9,9 +9,9 @@ mod activations;
 mod arithmetic;
 #[cfg(target_arch = "x86_64")]
 mod attention;
-pub mod backward;
+pub(crate) mod backward;
 mod dynamic_bias;
-pub mod forward;
+pub(crate) mod forward;
 pub mod int8;
 mod isa;
 mod layers;
@@ -27,8 +27,8 @@ mod vector;
 mod weights;
 mod weights8;
 
-pub use activations::{Activations, HeadGradients, Heads, Scratch};
-pub use backward::backward;
-pub use forward::{forward, move_heads};
+pub(crate) use activations::{Activations, HeadGradients, Heads, Scratch};
+pub(crate) use backward::backward;
+pub(crate) use forward::{forward, move_heads};
 pub use isa::Isa;
-pub use weights::Weights;
+pub(crate) use weights::Weights;

@@ -12,7 +12,8 @@ use super::stages::{Stage, Stages};
 use super::weights::Weights;
 use super::weights8::Weights8;
 use crate::net::TOKENS;
-use crate::net::layout::{Layout, Norm};
+use crate::net::layout::Layout;
+use crate::net::params::Norm;
 
 /// Rows of the feed-forward part that go through it together: few enough to stay near the core.
 const FEW: usize = 64;

@@ -1,7 +1,8 @@
 //! The weights of products over all tokens in 8 bits, made when a network is loaded.
 
 use super::int8::{Kernel, Linear8, Sign};
-use crate::net::layout::{Layout, Linear, Param};
+use crate::net::layout::Layout;
+use crate::net::params::{Linear, Param};
 
 /// The weights of every product over all tokens.
 pub(super) struct Weights8 {

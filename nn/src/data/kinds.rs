@@ -36,7 +36,7 @@ pub struct Kinds {
     /// waste nothing win from scores that are no more than promising: 0.1 doubles the error above.
     pub result_share: f64,
     /// Weight of an MAVG1 position in which the second move is as good as the best; one in which it is
-    /// [`SHARP`] worse weighs 1. In 45 % of the self-played positions the two are equal, and which of them
+    /// 0.04 worse weighs 1. In 45 % of the self-played positions the two are equal, and which of them
     /// the search named best teaches little.
     pub quiet_weight: f64,
     /// Weight of a Chess960 game's positions where a standard game's weigh 1; 0 = none of them.

@@ -77,8 +77,8 @@ fn arranged<T: Copy>(values: &[T], order: &[usize]) -> Vec<T> {
 mod tests {
     use super::*;
     use crate::data::build::{Label, Values, of_action, of_state};
+    use crate::data::example::{Outcome, Source};
     use crate::data::testing::{position, random_game};
-    use crate::data::{Outcome, Source};
     use crate::encode::canonical_moves;
     use crate::rng::Rng;
     use shakmaty::{Color, Move};

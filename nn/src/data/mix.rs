@@ -36,7 +36,7 @@ pub struct MixConfig {
     pub buffer: usize,
     /// Of every draw.
     pub seed: u64,
-    /// Every so-many-th game of each file is held out for [`super::validation()`]; 0 = none.
+    /// Every so-many-th game of each file is held out for [`super::HeldOut`]; 0 = none.
     pub validation_every: u64,
     /// A pass over a file takes one position in `stride` of each game.
     pub stride: u64,

@@ -8,28 +8,30 @@
 
 pub mod boards;
 mod build;
-pub mod error;
-pub mod example;
-pub mod filter;
-pub mod kinds;
+pub(crate) mod error;
+pub(crate) mod example;
+pub(crate) mod filter;
+pub(crate) mod kinds;
 pub mod label;
 mod mirror;
 pub mod mix;
 mod random_positions;
-pub mod read;
+pub(crate) mod read;
 pub mod record;
-pub mod sample;
+pub(crate) mod sample;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod validation;
 pub mod write;
 
 pub use error::DataError;
-pub use example::{Example, Outcome, Source, Terminal};
-pub use filter::{KeySet, exclude_from_files, position_key};
+pub use example::{Example, Source, Terminal};
+pub(crate) use filter::KeySet;
+pub use filter::{exclude_from_files, position_key};
 pub use kinds::Kinds;
-pub use mix::{MixConfig, MixSource, Mixer, spawn};
-pub use read::{FileReader, GameReader};
+pub(crate) use mix::spawn;
+pub use mix::{MixConfig, MixSource, Mixer};
+pub use read::FileReader;
 pub use record::{Format, Game, GameResult};
-pub use validation::{Ask, HeldOut, Labelled, Variant, validation};
+pub use validation::{Ask, HeldOut, Labelled, Variant};
 pub use write::GameWriter;

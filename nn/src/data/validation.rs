@@ -229,20 +229,6 @@ impl HeldOut {
     }
 }
 
-/// At most `limit` examples of the held-out games of `path`: [`HeldOut::read`] and
-/// [`HeldOut::examples`] in one.
-///
-/// # Errors
-/// If the file is damaged, no game is held out, or variations are asked of action-value games.
-pub fn validation(
-    path: &Path,
-    limit: usize,
-    ask: Ask,
-    config: &MixConfig,
-) -> Result<Vec<Example>, DataError> {
-    HeldOut::read(path, config)?.examples(limit, ask, Variant::Any)
-}
-
 /// True for `limit` numbers evenly spread over `0..total`, or for all of them if `limit` is larger.
 fn takes(number: usize, limit: usize, total: usize) -> bool {
     let before = |number: usize| number as u128 * limit as u128 / total.max(1) as u128;
@@ -256,6 +242,15 @@ mod tests {
     use crate::data::{GameWriter, MixSource, Mixer, Source};
     use shakmaty::Position;
     use std::collections::HashSet;
+
+    fn validation(
+        path: &Path,
+        limit: usize,
+        ask: Ask,
+        config: &MixConfig,
+    ) -> Result<Vec<Example>, DataError> {
+        HeldOut::read(path, config)?.examples(limit, ask, Variant::Any)
+    }
 
     #[test]
     fn as_many_are_taken_as_asked() {

@@ -28,8 +28,6 @@ pub const FLAG_TO: u16 = 1 << 4;
 pub const FLAG_PROMOTION: u16 = 1 << 5;
 /// How many flag bits there are.
 pub const FLAG_BITS: usize = 9;
-/// The bits that mark an action.
-pub const ACTION_FLAG_BITS: u16 = 0b1_1111_1000;
 
 /// The network's input. Token `t` is square `t` for White to move, `t ^ 56` for Black.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +46,7 @@ pub struct Features {
 /// side that moves the marked action).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextBoard {
-    /// Piece classes, numbered as in [`Features::pieces`].
+    /// Piece classes, 0 empty; 1..=6 own pawn, knight, bishop, rook, queen, king; 7..=12 theirs.
     pub pieces: [u8; 64],
     /// Bits `FLAG_OUR_CASTLING_ROOK`, `FLAG_THEIR_CASTLING_ROOK`, `FLAG_EN_PASSANT` alone.
     pub flags: [u8; 64],
@@ -218,7 +216,7 @@ mod tests {
         assert_eq!(features.flags[48], FLAG_FROM);
         assert_eq!(features.flags[56], FLAG_TO | FLAG_PROMOTION << 3);
         let mut plain = features.clone();
-        plain.flags.iter_mut().for_each(|bits| *bits &= !ACTION_FLAG_BITS);
+        plain.flags.iter_mut().for_each(|bits| *bits &= FLAG_FROM - 1);
         plain.has_action = false;
         assert_eq!(plain, Features::of(&state));
     }

@@ -1,13 +1,14 @@
 //! Positions and moves as the network sees them: always from the side to move (ranks are flipped
 //! when Black moves, files never are, so that Chess960 castling keeps its files).
 
-pub mod board;
-pub mod decode;
-pub mod item;
+pub(crate) mod board;
+pub(crate) mod decode;
+pub(crate) mod item;
 pub mod moves;
-pub mod relations;
+pub(crate) mod relations;
 
-pub use board::{ACTION_FLAG_BITS, Features, NextBoard};
-pub use decode::DecodeError;
-pub use item::{Encoded, Item};
+pub(crate) use board::Features;
+pub use board::NextBoard;
+pub(crate) use decode::DecodeError;
+pub(crate) use item::{Encoded, Item};
 pub use moves::{MoveCode, canonical_moves};

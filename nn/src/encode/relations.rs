@@ -1,11 +1,11 @@
-//! Which man attacks which square: what a block may add to its attention for each such pair of squares.
-//! Geometry of the men on the board alone: pins, checks and whose move it is are the network's business,
+//! Which piece attacks which square: what a block may add to its attention for each such pair of squares.
+//! Geometry of the pieces on the board alone: pins, checks and whose move it is are the network's business,
 //! and so any board has relations, imagined ones too.
 
 use super::board::Features;
 use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
-/// Kinds of attack: by each of the twelve classes of men (`class - 1`), then through one man, by a slider of ours and of theirs.
+/// Kinds of attack: by each of the twelve classes of pieces (`class - 1`), then through one piece, by a slider of ours and of theirs.
 pub const ATTACKS: usize = 14;
 /// Kinds of relation: the attack seen from the attacker's square, then from the attacked one.
 pub const RELATIONS: usize = 2 * ATTACKS;
@@ -13,7 +13,7 @@ pub const RELATIONS: usize = 2 * ATTACKS;
 const OUR_X_RAY: u8 = 12;
 const THEIR_X_RAY: u8 = 13;
 
-/// One man's attack on one square.
+/// One piece's attack on one square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attack {
     /// Token of the attacker.
@@ -47,7 +47,7 @@ impl Features {
         for (token, &class) in self.pieces.iter().enumerate() {
             let ours = class <= 6;
             let Ok(role) = Role::try_from(if ours { class } else { class - 6 }) else { continue };
-            // The mover's men go up the board in this frame, whichever colour he has.
+            // The mover's pieces go up the board in this frame, whichever colour he has.
             let piece = Piece { color: Color::from_white(ours), role };
             let from = Square::new(token as u32);
             let direct = attacks::attacks(from, piece, occupied);

@@ -18,7 +18,7 @@ mod outputs;
 mod query;
 pub mod self_check;
 mod transition;
-pub mod world_model;
+pub(crate) mod world_model;
 
 pub use error::EvalError;
 pub use insight::Insight;

@@ -11,9 +11,10 @@ mod scores;
 mod sums;
 
 pub use interval::{Z95, wilson};
-pub use leaf_fit::{Estimates, LeafFit};
-pub use scores::{kendall_tau_b, mean_error, rank_of, regret};
-pub use sums::{BINS, Calibration, Counts, Mean};
+pub(crate) use leaf_fit::{Estimates, LeafFit};
+pub(crate) use scores::{kendall_tau_b, mean_error, rank_of, regret};
+pub use sums::Calibration;
+pub(crate) use sums::{Counts, Mean};
 
 use crate::data::{Example, Terminal};
 use crate::encode::{MoveCode, NextBoard};

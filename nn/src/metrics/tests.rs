@@ -1,7 +1,8 @@
 //! Every metric against a case worked out by hand.
 
 use super::*;
-use crate::data::{Outcome, Source};
+use crate::data::Source;
+use crate::data::example::Outcome;
 use crate::encode::Features;
 use crate::numeric::argmax;
 use shakmaty::Chess;

@@ -35,7 +35,7 @@ pub struct NetConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dynamic_bias: Option<DynamicBiasConfig>,
     /// Attention knows who attacks whom: a number per block, head and kind of attack
-    /// ([`crate::encode::relations`]).
+    /// (`encode/relations.rs`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relations: bool,
     /// The action-value head reads what the policy multiplies too, channel by channel; then `policy_dim` is

@@ -2,7 +2,8 @@
 //! 2): every channel is there several times, and whoever reads a channel shares its weight among the
 //! copies. The shares are random, so that the copies learn different things.
 
-use super::layout::{Layout, Param};
+use super::layout::Layout;
+use super::params::Param;
 use crate::rng::Rng;
 
 /// What the places along one side of a parameter stand for.

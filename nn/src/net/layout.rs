@@ -4,9 +4,9 @@
 //! Weights of linear maps are stored `[in, out]`, row-major, as burn's `Linear` does.
 
 use super::config::{BUCKETS, NetConfig, TOKENS};
+use super::params::{Builder, Init, Linear, Norm, Param, fan_in, initial_values};
 use crate::encode::board::EMBEDDING_ROWS;
 use crate::encode::relations::RELATIONS;
-use crate::rng::Rng;
 use std::ops::Range;
 
 /// Per-token outputs of the transition head: 13 piece classes, our castling rook, theirs, en passant.
@@ -15,50 +15,6 @@ pub const TRANSITION_OUTPUTS: usize = 16;
 pub const RESULTS: usize = 3;
 /// Outputs of the terminal head: ongoing, lost, drawn.
 pub const TERMINALS: usize = 3;
-
-/// One named parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Param {
-    /// As in checkpoint files.
-    pub name: String,
-    /// Row-major.
-    pub shape: Vec<usize>,
-    /// Its place in the flat vector.
-    pub range: Range<usize>,
-    /// How it starts out.
-    pub init: Init,
-}
-
-/// Initial values of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Init {
-    /// All 0.
-    Zero,
-    /// All 1.
-    One,
-    /// All this number.
-    Constant(f32),
-    /// Normal with this standard deviation.
-    Normal(f32),
-}
-
-/// Places of a linear map's weight and bias.
-#[derive(Clone, Debug)]
-pub struct Linear {
-    /// `[in, out]`.
-    pub weight: Range<usize>,
-    /// `[out]`.
-    pub bias: Range<usize>,
-}
-
-/// Places of a layer normalisation's scale and shift.
-#[derive(Clone, Debug)]
-pub struct Norm {
-    /// The scale, `[width]`.
-    pub gamma: Range<usize>,
-    /// The shift, `[width]`.
-    pub beta: Range<usize>,
-}
 
 /// Places of one transformer block's parameters.
 #[derive(Clone, Debug)]
@@ -204,50 +160,12 @@ pub struct Layout {
     pub len: usize,
 }
 
-struct Builder {
-    params: Vec<Param>,
-    len: usize,
-}
-
-impl Builder {
-    fn param(&mut self, name: &str, shape: &[usize], init: Init) -> Range<usize> {
-        let range = self.len..self.len + shape.iter().product::<usize>();
-        self.len = range.end;
-        self.params.push(Param {
-            name: name.into(),
-            shape: shape.into(),
-            range: range.clone(),
-            init,
-        });
-        range
-    }
-
-    fn linear(&mut self, name: &str, inputs: usize, outputs: usize, init: Init) -> Linear {
-        Linear {
-            weight: self.param(&format!("{name}.weight"), &[inputs, outputs], init),
-            bias: self.param(&format!("{name}.bias"), &[outputs], Init::Zero),
-        }
-    }
-
-    fn norm(&mut self, name: &str, width: usize) -> Norm {
-        Norm {
-            gamma: self.param(&format!("{name}.gamma"), &[width], Init::One),
-            beta: self.param(&format!("{name}.beta"), &[width], Init::Zero),
-        }
-    }
-}
-
-/// Standard deviation that keeps the size of a map's output that of its input.
-fn fan_in(inputs: usize) -> Init {
-    Init::Normal(1.0 / (inputs as f32).sqrt())
-}
-
 impl Layout {
     /// Lays out a configuration that passed [`NetConfig::check`].
     #[must_use]
     pub fn new(config: &NetConfig) -> Layout {
         let c = config;
-        let mut b = Builder { params: Vec::new(), len: 0 };
+        let mut b = Builder::default();
         let embed = b.param("embed.rows", &[EMBEDDING_ROWS, c.width], Init::Normal(0.5));
         let position = b.param("embed.position", &[TOKENS, c.width], Init::Normal(0.5));
         // Zero: the dynamic bias starts as none at all.
@@ -332,37 +250,7 @@ impl Layout {
     /// Initial values, the same for the same seed.
     #[must_use]
     pub fn init(&self, seed: u64) -> Vec<f32> {
-        let mut random = Normal { rng: Rng::from_state(seed), spare: None };
-        let mut values = vec![0.0; self.len];
-        for param in &self.params {
-            for value in &mut values[param.range.clone()] {
-                *value = match param.init {
-                    Init::Zero => 0.0,
-                    Init::One => 1.0,
-                    Init::Constant(c) => c,
-                    Init::Normal(deviation) => deviation * random.next(),
-                };
-            }
-        }
-        values
-    }
-}
-
-/// Normal numbers by Box and Muller.
-struct Normal {
-    rng: Rng,
-    spare: Option<f32>,
-}
-
-impl Normal {
-    fn next(&mut self) -> f32 {
-        if let Some(spare) = self.spare.take() {
-            return spare;
-        }
-        let radius = (-2.0 * (1.0 - self.rng.unit()).ln()).sqrt();
-        let angle = std::f64::consts::TAU * self.rng.unit();
-        self.spare = Some((radius * angle.sin()) as f32);
-        (radius * angle.cos()) as f32
+        initial_values(&self.params, seed)
     }
 }
 

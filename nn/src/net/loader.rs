@@ -1,6 +1,6 @@
 //! Loads the parameters of the flat vector into burn's layers, on the device.
 
-use super::layout;
+use super::params;
 use burn::module::Param;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -28,7 +28,7 @@ impl Loader {
         Param::from_tensor(self.values.clone().slice(range.clone()).reshape(shape))
     }
 
-    pub(super) fn linear(&self, places: &layout::Linear) -> Linear {
+    pub(super) fn linear(&self, places: &params::Linear) -> Linear {
         let outputs = places.bias.len();
         Linear {
             weight: self.param(&places.weight, [places.weight.len() / outputs, outputs]),
@@ -36,7 +36,7 @@ impl Loader {
         }
     }
 
-    pub(super) fn norm(&self, places: &layout::Norm) -> LayerNorm {
+    pub(super) fn norm(&self, places: &params::Norm) -> LayerNorm {
         let width = places.gamma.len();
         // burn's default epsilon, 1e-5, is that of `cpu::ops`.
         let mut norm = LayerNormConfig::new(width).init(&self.device);

@@ -1,16 +1,17 @@
-//! The network's shape: sizes (`config`), the place of every parameter in one flat vector (`layout`), and the
-//! burn module built from them (`module`, its parts in `trunk` and `heads`). `grow` widens a trained network.
+//! The network's shape: sizes (`config`), named parameters in one flat vector (`params`), those of the network
+//! (`layout`), and the burn module built from them (`module`, its parts in `trunk` and `heads`). `grow` widens a trained network.
 
-pub mod config;
+pub(crate) mod config;
 pub(crate) mod grow;
-pub mod heads;
-pub mod inputs;
-pub mod layout;
+pub(crate) mod heads;
+pub(crate) mod inputs;
+pub(crate) mod layout;
 mod loader;
-pub mod module;
-pub mod trunk;
+pub(crate) mod module;
+pub(crate) mod params;
+pub(crate) mod trunk;
 
-pub use config::{BUCKETS, DynamicBiasConfig, NetConfig, TOKENS};
-pub use inputs::Inputs;
+pub use config::{BUCKETS, NetConfig, TOKENS};
+pub(crate) use inputs::Inputs;
 pub use layout::Layout;
-pub use module::Net;
+pub(crate) use module::Net;

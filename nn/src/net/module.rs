@@ -17,8 +17,8 @@ use burn::nn::Linear;
 use burn::tensor::{Device, Gradients, Tensor};
 use std::fmt;
 
-/// Trunk and heads. The fields stand in the order of the flat vector: [`Net::to_values`] and
-/// [`Net::gradients`] rely on it.
+/// Trunk and heads. The fields stand in the order of the flat vector: [`Net::gradients`] relies
+/// on it.
 #[derive(Module, Debug)]
 pub struct Net {
     trunk: Trunk,
@@ -106,19 +106,11 @@ impl Net {
         self
     }
 
-    /// The flat vector, `[layout.len]`, still on the device.
-    #[must_use]
-    pub fn to_values(&self) -> Tensor<1> {
-        let mut flat = Flat { of: |param: &dyn Leaf| param.value(), parts: Vec::new() };
-        self.visit(&mut flat);
-        Tensor::cat(flat.parts, 0)
-    }
-
     /// The parameters' gradients as a flat vector, `[layout.len]`, still on the device; zero for a
     /// parameter the loss does not depend on.
     #[must_use]
     pub fn gradients(&self, gradients: &mut Gradients) -> Tensor<1> {
-        let mut flat = Flat { of: |param: &dyn Leaf| param.gradient(gradients), parts: Vec::new() };
+        let mut flat = Flat { gradients, parts: Vec::new() };
         self.visit(&mut flat);
         Tensor::cat(flat.parts, 0)
     }
@@ -178,35 +170,19 @@ impl Net {
     }
 }
 
-/// A parameter of any rank, flattened.
-trait Leaf {
-    fn value(&self) -> Tensor<1>;
-    fn gradient(&self, gradients: &mut Gradients) -> Tensor<1>;
-}
-
-impl<const D: usize> Leaf for Param<Tensor<D>> {
-    fn value(&self) -> Tensor<1> {
-        self.val().inner().reshape([-1])
-    }
-
-    fn gradient(&self, gradients: &mut Gradients) -> Tensor<1> {
-        let value = self.val();
-        match value.grad_remove(gradients) {
-            Some(gradient) => gradient.reshape([-1]),
-            None => value.inner().zeros_like().reshape([-1]),
-        }
-    }
-}
-
-/// Walks the parameters in the order of the fields.
-struct Flat<F> {
-    of: F,
+/// Walks the parameters in the order of the fields and collects their gradients.
+struct Flat<'a> {
+    gradients: &'a mut Gradients,
     parts: Vec<Tensor<1>>,
 }
 
-impl<F: FnMut(&dyn Leaf) -> Tensor<1>> ModuleVisitor for Flat<F> {
+impl ModuleVisitor for Flat<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.parts.push((self.of)(param));
+        let value = param.val();
+        self.parts.push(match value.grad_remove(self.gradients) {
+            Some(gradient) => gradient.reshape([-1]),
+            None => value.inner().zeros_like().reshape([-1]),
+        });
     }
 }
 

@@ -5,6 +5,7 @@ use super::config::RunConfig;
 use super::error::TrainError;
 use super::loss::Loss;
 use super::watch::Progress;
+use crate::files::write_whole;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,10 +34,7 @@ impl LossCsv {
         let text = std::fs::read_to_string(path).map_err(io)?;
         let kept = rows_until(&text, step);
         if kept != text {
-            // Beside it first: a kill leaves the old file or the new one.
-            let beside = path.with_extension("part");
-            std::fs::write(&beside, kept).map_err(io)?;
-            std::fs::rename(&beside, path).map_err(io)?;
+            write_whole(path, kept).map_err(io)?;
         }
         let file = OpenOptions::new().append(true).open(path).map_err(io)?;
         Ok(LossCsv { path: path.to_owned(), file })

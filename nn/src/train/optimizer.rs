@@ -3,7 +3,8 @@
 
 use super::muon::{Muon, MuonStep, Slices};
 use crate::cpu::ops;
-use crate::net::layout::{Layout, Param};
+use crate::net::layout::Layout;
+use crate::net::params::Param;
 use crate::precision::Arithmetic;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSlice;

@@ -99,8 +99,6 @@ impl Batch {
 /// All names in random order.
 fn deal(rng: &mut Rng) -> Vec<usize> {
     let mut names: Vec<usize> = (0..NAMES).collect();
-    for end in (1..NAMES).rev() {
-        names.swap(end, rng.below(end + 1));
-    }
+    rng.shuffle(&mut names);
     names
 }

@@ -8,7 +8,7 @@ use super::word::{BUCKETS, Kind, NAMES, Step, Word};
 use super::{Allowed, Trace, Writer};
 use crate::cpu::ops::{add_scaled, dot, layer_norm};
 use crate::evaluator::EvalError;
-use crate::net::layout::{Linear, Norm};
+use crate::net::params::{Linear, Norm};
 use crate::numeric::{argmax, softmax};
 use std::sync::Arc;
 

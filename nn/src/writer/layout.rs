@@ -1,8 +1,7 @@
 //! Sizes and parameters of the decoder, in one flat vector; and which rows of the embedding make up a word.
 
 use super::word::{BUCKETS, ITEMS, Kind, NAMES, Shape, Word};
-use crate::net::layout::{Init, Linear, Norm, Param};
-use crate::rng::Rng;
+use crate::net::params::{Builder, Init, Linear, Norm, Param, fan_in, initial_values};
 use std::ops::Range;
 
 /// Of every word's vector.
@@ -117,85 +116,45 @@ pub(super) struct Layout {
     pub len: usize,
 }
 
-struct Builder {
-    params: Vec<Param>,
-    len: usize,
-}
-
-impl Builder {
-    fn param(&mut self, name: &str, shape: &[usize], init: Init) -> Range<usize> {
-        let range = self.len..self.len + shape.iter().product::<usize>();
-        self.len = range.end;
-        let (name, shape) = (name.to_owned(), shape.to_vec());
-        self.params.push(Param { name, shape, range: range.clone(), init });
-        range
-    }
-
-    fn linear(&mut self, name: &str, inputs: usize, outputs: usize, size: f32) -> Linear {
-        let init = Init::Normal(size / (inputs as f32).sqrt());
-        Linear {
-            weight: self.param(&format!("{name}.weight"), &[inputs, outputs], init),
-            bias: self.param(&format!("{name}.bias"), &[outputs], Init::Zero),
-        }
-    }
-
-    fn norm(&mut self, name: &str) -> Norm {
-        Norm {
-            gamma: self.param(&format!("{name}.gamma"), &[WIDTH], Init::One),
-            beta: self.param(&format!("{name}.beta"), &[WIDTH], Init::Zero),
-        }
-    }
+/// Normal values whose standard deviation is `size` times what keeps a map's output as large as its input.
+fn scaled(size: f32, inputs: usize) -> Init {
+    Init::Normal(size / (inputs as f32).sqrt())
 }
 
 impl Layout {
     pub fn new() -> Layout {
-        let mut b = Builder { params: Vec::new(), len: 0 };
-        let map = Init::Normal(1.0 / (NAME as f32).sqrt());
+        let mut b = Builder::default();
         Layout {
             facts: b.param("embed.facts", &[FACTS, WIDTH], Init::Normal(0.5)),
             // Minimax has no use for them: small, so that they are no noise at first.
             moves: b.param("embed.moves", &[MOVES, WIDTH], Init::Normal(0.02)),
             names: b.param("embed.names", &[NAMES, NAME], Init::Normal(1.0)),
-            own: b.param("embed.own", &[NAME, WIDTH], map),
-            parent: b.param("embed.parent", &[NAME, WIDTH], map),
+            own: b.param("embed.own", &[NAME, WIDTH], fan_in(NAME)),
+            parent: b.param("embed.parent", &[NAME, WIDTH], fan_in(NAME)),
             blocks: (0..LAYERS)
                 .map(|i| Block {
-                    norm1: b.norm(&format!("block{i}.norm1")),
-                    qkv: b.linear(&format!("block{i}.qkv"), WIDTH, 3 * WIDTH, 1.0),
-                    out: b.linear(&format!("block{i}.out"), WIDTH, WIDTH, 0.5),
-                    norm2: b.norm(&format!("block{i}.norm2")),
-                    up: b.linear(&format!("block{i}.up"), WIDTH, FFN, 1.0),
-                    down: b.linear(&format!("block{i}.down"), FFN, WIDTH, 0.5),
+                    norm1: b.norm(&format!("block{i}.norm1"), WIDTH),
+                    qkv: b.linear(&format!("block{i}.qkv"), WIDTH, 3 * WIDTH, fan_in(WIDTH)),
+                    out: b.linear(&format!("block{i}.out"), WIDTH, WIDTH, scaled(0.5, WIDTH)),
+                    norm2: b.norm(&format!("block{i}.norm2"), WIDTH),
+                    up: b.linear(&format!("block{i}.up"), WIDTH, FFN, fan_in(WIDTH)),
+                    down: b.linear(&format!("block{i}.down"), FFN, WIDTH, scaled(0.5, FFN)),
                 })
                 .collect(),
-            norm: b.norm("norm"),
-            kind: b.linear("kind", WIDTH, Kind::WRITTEN, 0.5),
-            bucket: b.linear("bucket", WIDTH, usize::from(BUCKETS), 0.5),
-            query: b.linear("query", WIDTH, POINTER, 1.0),
-            key: b.linear("key", WIDTH, POINTER, 1.0),
-            gain: b.linear("gain", WIDTH, 1, 0.1),
+            norm: b.norm("norm", WIDTH),
+            kind: b.linear("kind", WIDTH, Kind::WRITTEN, scaled(0.5, WIDTH)),
+            bucket: b.linear("bucket", WIDTH, usize::from(BUCKETS), scaled(0.5, WIDTH)),
+            query: b.linear("query", WIDTH, POINTER, fan_in(WIDTH)),
+            key: b.linear("key", WIDTH, POINTER, fan_in(WIDTH)),
+            gain: b.linear("gain", WIDTH, 1, scaled(0.1, WIDTH)),
             len: b.len,
             params: b.params,
         }
     }
 
-    /// Initial values.
+    /// Initial values, the same for the same seed.
     pub fn init(&self, seed: u64) -> Vec<f32> {
-        let mut rng = Rng::new(seed);
-        // Twelve uniform numbers have variance 1 and are nearly normal.
-        let mut normal = || (0..12).map(|_| rng.unit()).sum::<f64>() as f32 - 6.0;
-        let mut values = vec![0.0; self.len];
-        for param in &self.params {
-            values[param.range.clone()].iter_mut().for_each(|value| {
-                *value = match param.init {
-                    Init::Zero => 0.0,
-                    Init::One => 1.0,
-                    Init::Constant(constant) => constant,
-                    Init::Normal(deviation) => deviation * normal(),
-                };
-            });
-        }
-        values
+        initial_values(&self.params, seed)
     }
 }
 

@@ -10,17 +10,16 @@
 //! through burn.
 
 mod batch;
-pub mod decoder;
-pub mod file;
+pub(crate) mod decoder;
+mod file;
 mod layout;
-pub mod trace;
+pub(crate) mod trace;
 pub mod train;
 mod twin;
 pub mod word;
 
 pub use decoder::{Decoder, DecoderWeights};
-pub use file::WriterFileError;
-pub use trace::{Fault, Trace};
+pub use trace::Trace;
 pub use word::{Kind, Shape, Step, Word};
 
 use crate::evaluator::EvalError;

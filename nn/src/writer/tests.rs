@@ -146,6 +146,6 @@ fn a_file_is_read_back_and_damage_is_named() {
     assert!(DecoderWeights::from_bytes(b"").is_err());
     let network = include_bytes!("../../../assets/mavka.safetensors");
     let error = DecoderWeights::from_bytes(network).unwrap_err().to_string();
-    assert!(error.contains("format mavka-network, expected mavka-writer"), "{error}");
+    assert!(error.contains("format \"mavka-network\", expected \"mavka-writer\""), "{error}");
     assert!(DecoderWeights::new(vec![0.0; 3]).is_none());
 }

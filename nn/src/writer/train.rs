@@ -60,23 +60,26 @@ impl Lessons {
     pub fn step(&mut self, groups: &[Vec<Trace>]) -> Result<WriterSums, StepError> {
         let batches: Vec<Batch> =
             groups.iter().map(|group| Batch::new(group, &mut self.rng)).collect();
-        let sum = |of: fn(&Batch) -> usize| batches.iter().map(of).sum::<usize>();
-        let counts = (sum(|batch| batch.written), sum(|batch| batch.valued));
+        let counts = WriterSums {
+            written: batches.iter().map(|batch| batch.written).sum(),
+            valued: batches.iter().map(|batch| batch.valued).sum(),
+            ..WriterSums::default()
+        };
         let mut grads = vec![0.0; self.weights.layout.len];
         let (weights, device) = (&self.weights, &self.device);
         let work = || {
             let twin = Twin::new(&weights.layout, weights.values(), device);
             let mut total = WriterSums::default();
             for batch in &batches {
-                let sums = twin.gradient(batch, counts, &mut grads)?;
+                let sums = twin.gradient(batch, &counts, &mut grads)?;
                 total.add(&sums);
             }
-            Ok::<WriterSums, String>(total)
+            Ok::<WriterSums, StepError>(total)
         };
         // Inside the pool, or every operation would hand its work over and sleep.
         let mut done = Ok(Ok(WriterSums::default()));
         rayon::scope(|_| done = guarded(work));
-        let sums = done.map_err(|error| StepError(error.0))?.map_err(StepError)?;
+        let sums = done.map_err(|error| StepError(error.0))??;
         if !sums.losses.iter().all(|loss| loss.is_finite()) {
             return Err(StepError("the loss is no number".to_owned()));
         }

@@ -3,7 +3,8 @@
 use super::batch::Batch;
 use super::layout::{Block, HEADS, Layout, NAME, POINTER, ROWS, WIDTH};
 use super::word::{BUCKETS, Kind, NAMES};
-use crate::net::layout::{Linear, Norm};
+use crate::net::params::{Linear, Norm};
+use crate::train::StepError;
 use burn::tensor::module::linear;
 use burn::tensor::{Device, Gradients, Tensor, TensorData, activation};
 use std::ops::Range;
@@ -149,23 +150,24 @@ impl Twin {
         Tensor::cat(sums, 0)
     }
 
-    /// The loss of `batch`, its gradient added to `grads`: the three means weigh the same, over `written` and
-    /// `valued` words of the whole step.
+    /// The loss of `batch`, its gradient added to `grads`: the three means weigh the same, over the words of the whole
+    /// `step`, whose losses are not read.
     ///
     /// # Errors
     /// The device's answer cannot be read.
     pub fn gradient(
         &self,
         batch: &Batch,
-        (written, valued): (usize, usize),
+        step: &WriterSums,
         grads: &mut [f32],
-    ) -> Result<WriterSums, String> {
+    ) -> Result<WriterSums, StepError> {
         let share = |count: usize| 1.0 / count.max(1) as f32;
-        let weights = [share(written), share(written), share(valued)];
+        let weights = [share(step.written), share(step.written), share(step.valued)];
         let losses = self.losses(batch);
         let mut gradients: Gradients = (losses.clone() * self.on(&weights, [3])).sum().backward();
-        let read =
-            |tensor: Tensor<1>| tensor.try_into_vec_as::<f32>().map_err(|error| error.to_string());
+        let read = |tensor: Tensor<1>| {
+            tensor.try_into_vec_as::<f32>().map_err(|error| StepError(error.to_string()))
+        };
         for (leaf, param) in self.leaves.iter().zip(&self.layout.params) {
             let Some(gradient) = leaf.grad_remove(&mut gradients) else { continue };
             crate::cpu::ops::add_scaled(&mut grads[param.range.clone()], 1.0, &read(gradient)?);

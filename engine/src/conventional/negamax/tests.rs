@@ -1,7 +1,7 @@
 //! Alpha-beta finds what minimax finds, and both what is there to be found.
 
 use super::*;
-use crate::random::SplitMix64;
+use nn::rng::Rng;
 
 /// Lets the search look at so many nodes.
 struct Budget {
@@ -28,7 +28,7 @@ fn run(game: &Game, pruning: Pruning, depth: Option<u32>, nodes: u64) -> (Found,
 }
 
 /// A game of random moves that is not over.
-fn random_game(random: &mut SplitMix64) -> Game {
+fn random_game(random: &mut Rng) -> Game {
     let mut game = Game::default();
     for _ in 0..6 + random.below(60) {
         let moves = game.legal_actions();
@@ -69,7 +69,7 @@ fn oracle(tree: &mut Tree<'_, '_>, position: &Chess, depth: i32, ply: usize) -> 
 
 #[test]
 fn alpha_beta_has_minimax_value_on_random_positions() {
-    let mut random = SplitMix64::new(11);
+    let mut random = Rng::from_state(11);
     let (mut pruned, mut full) = (0, 0);
     for number in 0..30 {
         let game = random_game(&mut random);
@@ -138,7 +138,7 @@ fn a_perpetual_saves_a_lost_position() {
 
 #[test]
 fn lines_are_legal_and_deepening_goes_on_until_it_is_stopped() {
-    let mut random = SplitMix64::new(4);
+    let mut random = Rng::from_state(4);
     for _ in 0..20 {
         let game = random_game(&mut random);
         let (found, heard) = run(&game, Pruning::AlphaBeta, None, 4000);

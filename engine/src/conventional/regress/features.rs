@@ -3,32 +3,32 @@
 use shakmaty::{Chess, Color, Position};
 
 /// At most so many pieces stand on a board of chess.
-pub const MEN: usize = 32;
+pub const PIECES: usize = 32;
 /// No piece.
 const NOBODY: u16 = u16::MAX;
 
 /// Pieces and their squares: `64 * (role + 6 if it is the enemy's) + square`, none repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Board([u16; MEN]);
+pub struct Board([u16; PIECES]);
 
 impl Board {
     /// The pieces of a position.
     #[must_use]
     pub fn new(position: &Chess) -> Board {
-        let mut men = [NOBODY; MEN];
+        let mut pieces = [NOBODY; PIECES];
         let mover = position.turn();
-        for (slot, (square, piece)) in men.iter_mut().zip(position.board().iter()) {
+        for (slot, (square, piece)) in pieces.iter_mut().zip(position.board().iter()) {
             let seen = if mover == Color::White { square } else { square.flip_vertical() };
             let kind = piece.role as u16 - 1 + if piece.color == mover { 0 } else { 6 };
             *slot = 64 * kind + u16::from(seen);
         }
-        Board(men)
+        Board(pieces)
     }
 
     /// Kind (0 to 11, the mover's pieces first) and square of each piece.
-    fn men(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let there = self.0.iter().filter(|man| **man != NOBODY);
-        there.map(|man| (usize::from(man / 64), usize::from(man % 64)))
+    fn pieces(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let there = self.0.iter().filter(|piece| **piece != NOBODY);
+        there.map(|piece| (usize::from(piece / 64), usize::from(piece % 64)))
     }
 }
 
@@ -65,7 +65,7 @@ impl Features {
     pub fn width(self) -> usize {
         match self {
             Features::OneHot => 12 * 64,
-            Features::Positional => 3 * MEN,
+            Features::Positional => 3 * PIECES,
         }
     }
 
@@ -82,7 +82,7 @@ impl Features {
     pub fn write(self, board: &Board, row: &mut [f32]) {
         match self {
             Features::OneHot => {
-                board.men().for_each(|(kind, square)| row[64 * kind + square] = 1.0)
+                board.pieces().for_each(|(kind, square)| row[64 * kind + square] = 1.0)
             }
             Features::Positional => write_positions(board, row),
         }
@@ -103,11 +103,11 @@ fn places(kind: usize) -> (usize, usize) {
 }
 
 fn write_positions(board: &Board, row: &mut [f32]) {
-    let mut taken = [false; MEN];
+    let mut taken = [false; PIECES];
     // Pawns first: promoted pieces get what they leave.
-    let mut men: Vec<(usize, usize)> = board.men().collect();
-    men.sort_by_key(|(kind, square)| (kind / 6, kind % 6 != 0, *kind, *square));
-    for (kind, square) in men {
+    let mut pieces: Vec<(usize, usize)> = board.pieces().collect();
+    pieces.sort_by_key(|(kind, square)| (kind / 6, kind % 6 != 0, *kind, *square));
+    for (kind, square) in pieces {
         let side = 16 * (kind / 6);
         let (first, count) = places(kind);
         let own = side + first..side + first + count;

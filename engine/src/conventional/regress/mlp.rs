@@ -1,9 +1,9 @@
 //! A small dense network and its training: rectified layers, one sigmoid at the end, squared error, Adam (as in
 //! paper 002). Products are [`nn::cpu::matmul`]'s.
 
-use crate::random::SplitMix64;
 use nn::cpu::matmul::{Into, Mat, matmul};
 use nn::precision::Arithmetic;
+use nn::rng::Rng;
 
 /// Adam's constants (Kingma and Ba, 2014).
 const BETA1: f32 = 0.9;
@@ -46,7 +46,7 @@ impl Mlp {
     /// Random weights for layers of these widths, input first; He's initialisation.
     #[must_use]
     pub fn new(widths: &[usize], seed: u64) -> Mlp {
-        let mut random = SplitMix64::new(seed);
+        let mut random = Rng::from_state(seed);
         let mut uniform = || (random.bits() >> 40) as f32 / (1u64 << 24) as f32 * 2.0 - 1.0;
         let layers = widths
             .windows(2)
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     fn inputs(rows: usize, width: usize, seed: u64) -> Vec<f32> {
-        let mut random = SplitMix64::new(seed);
+        let mut random = Rng::from_state(seed);
         (0..rows * width).map(|_| random.below(1000) as f32 / 500.0 - 1.0).collect()
     }
 

@@ -1,4 +1,4 @@
-//! A trained regressor: as a file, and as an evaluator that judges every successor of a position and so has a
+//! A trained regressor: as a file, and as an evaluator that values every successor of a position and so has a
 //! value for every move. It has no policy: all moves are alike to it.
 
 use super::features::{Board, Features};
@@ -20,12 +20,27 @@ struct Header {
 }
 
 /// Why a file is no regressor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadModel(String);
+#[derive(Debug)]
+pub enum BadModel {
+    /// It ends within the header.
+    Cut,
+    /// The header does not read.
+    Header(serde_json::Error),
+    /// The header names features that there are not.
+    Features(String),
+    /// Too few or too many numbers for the layers, or one that is none.
+    Numbers,
+}
 
 impl fmt::Display for BadModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no regressor: {}", self.0)
+        f.write_str("no regressor: ")?;
+        match self {
+            BadModel::Cut => f.write_str("its header has no end"),
+            BadModel::Header(why) => why.fmt(f),
+            BadModel::Features(name) => write!(f, "unknown features `{name}`"),
+            BadModel::Numbers => f.write_str("its numbers do not fit its layers"),
+        }
     }
 }
 
@@ -58,14 +73,14 @@ impl Regressor {
     /// The file begins as a regressor and goes on otherwise.
     pub fn from_bytes(bytes: &[u8]) -> Option<Result<Regressor, BadModel>> {
         let rest = bytes.strip_prefix(MAGIC)?;
-        Some(Regressor::read(rest).map_err(BadModel))
+        Some(Regressor::read(rest))
     }
 
-    fn read(rest: &[u8]) -> Result<Regressor, String> {
-        let end = rest.iter().position(|byte| *byte == b'\n').ok_or("its header has no end")?;
-        let header: Header = serde_json::from_slice(&rest[..end]).map_err(|why| why.to_string())?;
+    fn read(rest: &[u8]) -> Result<Regressor, BadModel> {
+        let end = rest.iter().position(|byte| *byte == b'\n').ok_or(BadModel::Cut)?;
+        let header: Header = serde_json::from_slice(&rest[..end]).map_err(BadModel::Header)?;
         let features = Features::named(&header.features)
-            .ok_or_else(|| format!("unknown features `{}`", header.features))?;
+            .ok_or_else(|| BadModel::Features(header.features.clone()))?;
         let (chunks, odd) = rest[end + 1..].as_chunks::<4>();
         let values: Vec<f32> = chunks.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
         let sound = odd.is_empty()
@@ -73,13 +88,13 @@ impl Regressor {
             && header.widths.last() == Some(&1)
             && values.iter().all(|value| value.is_finite());
         let network = Mlp::from_values(&header.widths, &values).filter(|_| sound);
-        let network = network.ok_or("its numbers do not fit its layers")?;
+        let network = network.ok_or(BadModel::Numbers)?;
         Ok(Regressor { features, network })
     }
 
     /// Win probability of the side to move of each board.
     #[must_use]
-    pub fn judge(&self, boards: &[Board]) -> Vec<f32> {
+    pub fn win_probabilities(&self, boards: &[Board]) -> Vec<f32> {
         let width = self.features.width();
         let mut rows = vec![0.0; boards.len() * width];
         for (row, board) in rows.chunks_exact_mut(width).zip(boards) {
@@ -102,7 +117,7 @@ impl Regressor {
             ends.push(end.map(|end| if end.winner().is_some() { 1.0 } else { 0.5 }));
             boards.push(Board::new(&next));
         }
-        let guesses = self.judge(&boards);
+        let guesses = self.win_probabilities(&boards);
         let values: Vec<f32> =
             ends.into_iter().zip(guesses).map(|(end, guess)| end.unwrap_or(1.0 - guess)).collect();
         let value = values.iter().copied().fold(0.0, f32::max);
@@ -161,7 +176,7 @@ mod tests {
         for (action, value) in legal.iter().zip(&answer.action_values) {
             let mut next = game.position().clone();
             next.play_unchecked(*action);
-            let guess = 1.0 - model.judge(&[Board::new(&next)])[0];
+            let guess = 1.0 - model.win_probabilities(&[Board::new(&next)])[0];
             assert!(next.is_checkmate() || (guess - value).abs() < 1e-5);
         }
         assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-5);

@@ -4,7 +4,7 @@ use super::features::Features;
 use super::mlp::{Adam, Mlp};
 use super::model::Regressor;
 use super::samples::Samples;
-use crate::random::SplitMix64;
+use nn::rng::Rng;
 
 /// Boards of one step.
 const BATCH: usize = 512;
@@ -51,15 +51,21 @@ pub struct Epoch {
     pub validation: Errors,
 }
 
-/// Trains on `training` until `validation` gets no better, or for `epochs`. `heard` is told of every step's
-/// boards and of each epoch.
-pub fn train(
-    features: Features,
-    training: &Samples,
-    validation: &Samples,
-    (epochs, seed): (usize, u64),
-    heard: &mut dyn FnMut(usize, Option<Epoch>),
-) -> Regressor {
+/// What is trained, and on what.
+pub struct Study<'a> {
+    pub features: Features,
+    pub training: &'a Samples,
+    pub validation: &'a Samples,
+    /// At most.
+    pub epochs: usize,
+    /// Of the first values and of the order of the boards.
+    pub seed: u64,
+}
+
+/// Trains until the validation gets no better, or for all epochs. `heard` is told of every step's boards and of each
+/// epoch.
+pub fn train(study: &Study<'_>, heard: &mut dyn FnMut(usize, Option<Epoch>)) -> Regressor {
+    let Study { features, training, validation, epochs, seed } = *study;
     let [a, b, c] = features.hidden();
     let width = features.width();
     let network = Mlp::new(&[width, a, b, c, 1], seed);
@@ -67,7 +73,7 @@ pub fn train(
     let mut model = Regressor { features, network };
     let (mut best, mut least) = (model.clone(), f64::INFINITY);
     let mut order: Vec<usize> = (0..training.boards.len()).collect();
-    let mut random = SplitMix64::new(seed);
+    let mut random = Rng::from_state(seed);
     let (mut rate, mut cuts) = (RATE, 0);
     let mut rows = Vec::new();
     for number in 1..=epochs {
@@ -104,7 +110,7 @@ pub fn train(
 #[must_use]
 pub fn errors(model: &Regressor, samples: &Samples) -> Errors {
     let predicted: Vec<f32> =
-        samples.boards.chunks(4096).flat_map(|boards| model.judge(boards)).collect();
+        samples.boards.chunks(4096).flat_map(|boards| model.win_probabilities(boards)).collect();
     Errors::of(&predicted, &samples.wins)
 }
 
@@ -124,8 +130,8 @@ mod tests {
 
     #[test]
     fn material_is_learned_from_boards() {
-        // Random games, labelled by who has more men.
-        let mut random = SplitMix64::new(3);
+        // Random games, labelled by who has more pieces.
+        let mut random = Rng::from_state(3);
         let mut samples = Samples::default();
         while samples.boards.len() < 8000 {
             let mut position = Chess::default();
@@ -142,9 +148,16 @@ mod tests {
                 samples.wins.push(1.0 / (1.0 + (-lead / 2.0).exp()));
             }
         }
-        let (features, epochs) = (Features::Positional, 20);
+        let epochs = 20;
+        let study = Study {
+            features: Features::Positional,
+            training: &samples,
+            validation: &samples,
+            epochs,
+            seed: 1,
+        };
         let mut heard = Vec::new();
-        let model = train(features, &samples, &samples, (epochs, 1), &mut |_, epoch| {
+        let model = train(&study, &mut |_, epoch| {
             heard.extend(epoch.map(|epoch| epoch.training));
         });
         let errors = errors(&model, &samples);

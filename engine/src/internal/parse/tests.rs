@@ -6,7 +6,7 @@ use super::super::teacher::{Teacher, step};
 use super::*;
 use crate::chess::game::Game;
 use crate::internal::grammar::Grammar;
-use crate::random::SplitMix64;
+use nn::rng::Rng;
 use nn::writer::Writer;
 use shakmaty::Position;
 
@@ -118,7 +118,7 @@ const BOARDS: [&str; 6] = [
 
 /// A tree of nonsense, written by the teacher.
 fn made_up(seed: u64) -> Thought {
-    let mut random = SplitMix64::new(seed);
+    let mut random = Rng::from_state(seed);
     let shape = Shape { breadth: 1 + random.below(5) as u8, depth: random.below(4) as u8 };
     let mut thought = Thought { trace: Trace::new(shape), pages: Vec::new(), end: End::Stopped };
     let mut grammar = Grammar::new(shape);

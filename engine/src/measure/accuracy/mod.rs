@@ -11,6 +11,7 @@ use super::puzzles::open::open;
 use crate::measure::MeasureError;
 use crate::measure::puzzles::score::Comparison;
 use crate::progress::progress;
+use crate::workers::cores;
 use nn::assess::assess;
 use nn::data::boards::{random_actions, random_boards, unlabelled};
 use nn::data::{Ask, Example, HeldOut, MixConfig, Variant};
@@ -21,7 +22,6 @@ use nn::{EvalError, Evaluator};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::available_parallelism;
 use table::{CSV_HEAD, Column, NOTE, Table};
 
 /// What to measure. Without files, boards and puzzles there is nothing to measure.
@@ -84,7 +84,7 @@ impl Accuracy {
 fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
     let network = crate::play::network::load(args.weights.as_deref())?;
     say(format!("network {}", network.hash));
-    let threads = args.threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+    let threads = args.threads.unwrap_or_else(cores);
     let bench =
         Bench { evaluator: Arc::new(CpuEvaluator::new(&network, args.arithmetic)), threads };
     let mut csv = CSV_HEAD.to_owned();

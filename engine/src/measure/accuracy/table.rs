@@ -1,5 +1,6 @@
 //! Measured sets side by side: as text of at most 100 columns for people, as CSV for programs.
 
+use crate::files::csv_field;
 use nn::metrics::{Metrics, Row, Unit};
 use std::fmt;
 use std::fmt::Write as _;
@@ -115,10 +116,10 @@ pub(super) fn csv_line(
     interval: Option<(f64, f64)>,
     count: u64,
 ) -> String {
-    let set = set.replace('"', "\"\"");
+    let set = csv_field(set);
     let (low, high) = interval
         .map_or_else(Default::default, |(low, high)| (format!("{low:.6}"), format!("{high:.6}")));
-    format!("\"{set}\",{metric},{value:.6},{low},{high},{count}\n")
+    format!("{set},{metric},{value:.6},{low},{high},{count}\n")
 }
 
 impl Table {

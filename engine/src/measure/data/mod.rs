@@ -1,14 +1,14 @@
 //! The stream of training examples: what is in it, and how fast one thread delivers it. Trains nothing.
 
+pub mod counts;
 pub mod plot;
-pub mod tally;
 
 use super::MeasureError;
+use counts::{ExampleCounts, percent};
 use nn::data::mix::SourceReport;
 use nn::data::{MixConfig, Mixer};
 use std::fmt;
 use std::time::{Duration, Instant};
-use tally::{Tally, percent};
 
 /// Examples taken at once, as many as a step of training takes.
 const BATCH: usize = 256;
@@ -20,12 +20,12 @@ const BATCH: usize = 256;
 pub fn read(config: MixConfig, length: Duration) -> Result<Report, MeasureError> {
     let started = Instant::now();
     let mut mixer = Mixer::new(config)?;
-    let mut tally = Tally::default();
+    let mut counts = ExampleCounts::default();
     loop {
-        mixer.next_batch(BATCH)?.iter().for_each(|example| tally.add(example));
+        mixer.next_batch(BATCH)?.iter().for_each(|example| counts.add(example));
         let elapsed = started.elapsed();
         if elapsed >= length {
-            return Ok(Report { sources: mixer.report(), tally, elapsed });
+            return Ok(Report { sources: mixer.report(), counts, elapsed });
         }
     }
 }
@@ -35,7 +35,7 @@ pub struct Report {
     /// By file.
     pub sources: Vec<SourceReport>,
     /// What the examples are made of.
-    pub tally: Tally,
+    pub counts: ExampleCounts,
     /// How long it took.
     pub elapsed: Duration,
 }
@@ -71,6 +71,6 @@ impl fmt::Display for Report {
                 percent(counts.mirrored, counts.examples),
             )?;
         }
-        write!(f, "\n{}", self.tally)
+        write!(f, "\n{}", self.counts)
     }
 }

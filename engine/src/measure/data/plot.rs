@@ -1,6 +1,6 @@
 //! Draws the histogram of win probabilities, one line for each source, as SVG.
 
-use super::tally::{BINS, SOURCES, Tally};
+use super::counts::{BINS, ExampleCounts, SOURCES};
 use crate::measure::error::PlotError;
 use plotters::prelude::*;
 use std::path::Path;
@@ -9,11 +9,11 @@ use std::path::Path;
 ///
 /// # Errors
 /// No win probability is known, or the file cannot be written.
-pub fn draw(tally: &Tally, path: &Path) -> Result<(), PlotError> {
+pub fn draw(counts: &ExampleCounts, path: &Path) -> Result<(), PlotError> {
     let lines: Vec<_> = SOURCES
         .iter()
         .enumerate()
-        .filter_map(|(source, name)| Some((source, *name, tally.shares(source)?)))
+        .filter_map(|(source, name)| Some((source, *name, counts.shares(source)?)))
         .collect();
     let Some(highest) = lines.iter().flat_map(|(.., shares)| *shares).reduce(f64::max) else {
         return Err(PlotError::Empty("no win probability is known: nothing to plot"));

@@ -15,7 +15,7 @@ use crate::chess::action::Action;
 use crate::chess::game::Game;
 use shakmaty::Position;
 
-pub use read::{Collection, read};
+pub use read::read;
 pub use score::Score;
 pub use solve::{solve_all, spread};
 

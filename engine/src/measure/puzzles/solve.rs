@@ -1,8 +1,7 @@
 //! Tries many puzzles at once, each worker with a solver of its own.
 
 use super::{Attempt, Puzzle, Solver, attempt};
-use crossbeam::channel::{bounded, unbounded};
-use std::thread;
+use crate::workers::deal;
 
 /// At most `limit` of them at equal distances: files are often sorted by theme or rating.
 #[must_use]
@@ -24,39 +23,12 @@ pub fn solve_all<S: Solver<Error: Send>>(
     start: impl Fn() -> Result<S, S::Error> + Sync,
     mut listen: impl FnMut(&Puzzle, Attempt),
 ) -> Result<(), S::Error> {
-    let (jobs, queue) = unbounded();
-    for puzzle in puzzles {
-        // The queue is held below, so this cannot fail.
-        let _ = jobs.send(puzzle);
-    }
-    drop(jobs);
-    let (results, finished) = bounded(0);
-    thread::scope(|scope| {
-        for _ in 0..workers.clamp(1, puzzles.len().max(1)) {
-            let (queue, results, start) = (queue.clone(), results.clone(), &start);
-            scope.spawn(move || {
-                let mut solver = match start() {
-                    Ok(solver) => solver,
-                    Err(error) => {
-                        let _ = results.send(Err(error));
-                        return;
-                    }
-                };
-                for puzzle in queue {
-                    let tried = attempt(puzzle, &mut solver).map(|tried| (puzzle, tried));
-                    let broken = tried.is_err();
-                    // Nobody listens any more after an error elsewhere.
-                    if results.send(tried).is_err() || broken {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(results);
-        for result in finished {
-            let (puzzle, tried) = result?;
-            listen(puzzle, tried);
-        }
+    let start = || {
+        let mut solver = start()?;
+        Ok(move |puzzle: &Puzzle| attempt(puzzle, &mut solver))
+    };
+    deal(puzzles, workers, start, |puzzle, tried| {
+        listen(puzzle, tried);
         Ok(())
     })
 }
@@ -96,17 +68,6 @@ mod tests {
         .unwrap();
         ids.sort_unstable();
         assert_eq!(ids, (0..50).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn broken_solvers_end_it() {
-        let all = puzzles(50);
-        let broken = || Ok::<_, String>(answer("e2e5"));
-        assert_eq!(solve_all(&all, 2, broken, |_, _| ()), Err("no move".to_owned()));
-        let absent = || {
-            if all.is_empty() { Ok(answer("e2e4")) } else { Err("absent".to_owned()) }
-        };
-        assert_eq!(solve_all(&all, 2, absent, |_, _| ()), Err("absent".to_owned()));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! figure.
 
 use super::trial::Choice;
+use crate::files::csv_field;
 use nn::metrics::Z95;
 use std::fmt::{self, Write as _};
 
@@ -165,8 +166,8 @@ pub fn csv(rows: &[Row]) -> String {
             let Some(Figure { own, difference }) = figure else { continue };
             let _ = writeln!(
                 out,
-                "\"{}\",{},{name},{:.6},{:.6},{:.6},{:.6}",
-                row.setting.replace('"', "\"\""),
+                "{},{},{name},{:.6},{:.6},{:.6},{:.6}",
+                csv_field(&row.setting),
                 row.nodes,
                 own.mean,
                 own.margin,

@@ -7,15 +7,14 @@ use super::labels::{self, LabelledPosition, LabelsError, Recipe};
 use crate::league::{Patience, Player, Process};
 use crate::measure::puzzles::spread;
 use crate::progress::progress;
-use crate::random::SplitMix64;
-use crossbeam::channel::{bounded, unbounded};
+use crate::workers::{cores, deal};
 use nn::data::{DataError, HeldOut, MixConfig};
+use nn::rng::Rng;
 use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 /// For one move.
@@ -122,7 +121,12 @@ impl Labelling {
             tasks.into_iter().filter(|task| !done.contains(&task.game.fen())).collect();
         let bar = progress(all);
         bar.set_position((all - left.len()) as u64);
-        let result = self.label_all(&left, |label| {
+        let start = || {
+            let mut engine = self.start_engine()?;
+            Ok(move |task: &Task| Ok(task.label(&mut engine, self.effort)?))
+        };
+        let count = self.concurrency.unwrap_or_else(cores);
+        let result = deal(&left, count, start, |_, label: LabelledPosition| {
             // One write: a line cut in two by the end of the process is no label.
             let line = format!("{}\n", label.to_line());
             out.write_all(line.as_bytes())
@@ -152,46 +156,8 @@ impl Labelling {
             let tasks = tasks.filter(|task| seen.insert(task.game.fen())).collect();
             all.extend(spread(tasks, self.limit));
         }
-        SplitMix64::new(0).shuffle(&mut all);
+        Rng::from_state(0).shuffle(&mut all);
         Ok(all)
-    }
-
-    /// `listen` hears of each label on the calling thread. The first error ends it.
-    fn label_all(
-        &self,
-        tasks: &[Task],
-        mut listen: impl FnMut(LabelledPosition) -> Result<(), LabellingError>,
-    ) -> Result<(), LabellingError> {
-        let (jobs, queue) = unbounded();
-        for task in tasks {
-            // The queue is held below, so this cannot fail.
-            let _ = jobs.send(task);
-        }
-        drop(jobs);
-        let (results, finished) = bounded(0);
-        let cores = || thread::available_parallelism().map_or(1, usize::from);
-        let workers = self.concurrency.unwrap_or_else(cores).min(tasks.len());
-        thread::scope(|scope| {
-            for _ in 0..workers {
-                let (queue, results) = (queue.clone(), results.clone());
-                scope.spawn(move || {
-                    let mut engine = match self.start_engine() {
-                        Ok(engine) => engine,
-                        Err(why) => return drop(results.send(Err(why))),
-                    };
-                    for task in queue {
-                        let label =
-                            task.label(&mut engine, self.effort).map_err(LabellingError::from);
-                        let broken = label.is_err();
-                        if results.send(label).is_err() || broken {
-                            return;
-                        }
-                    }
-                });
-            }
-            drop(results);
-            finished.into_iter().try_for_each(|label| listen(label?))
-        })
     }
 }
 

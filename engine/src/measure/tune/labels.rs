@@ -3,7 +3,7 @@
 //! compressed with zstd it is read as well.
 
 use crate::chess::action::Action;
-use crate::chess::game::Game;
+use crate::chess::game::{Game, GameError};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::fs::File;
@@ -53,9 +53,50 @@ pub enum LabelsError {
         /// From 1.
         line: usize,
         /// What is wrong with it.
-        why: String,
+        why: LabelFault,
     },
 }
+
+/// What is wrong with a line.
+#[derive(Debug)]
+pub enum LabelFault {
+    /// There is no first line.
+    Empty,
+    /// No JSON.
+    Json(serde_json::Error),
+    /// Another version of the format, or another format.
+    Version,
+    /// The first line does not say how the labels were made.
+    Recipe,
+    /// A field is missing.
+    Missing(&'static str),
+    /// The position is refused.
+    Game(GameError),
+    /// A move is not legal in the position.
+    Move(String),
+    /// This move has no win probability.
+    Value(String),
+    /// The best move was not searched deeply.
+    ShallowBest,
+}
+
+impl fmt::Display for LabelFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LabelFault::Empty => f.write_str("the file is empty"),
+            LabelFault::Json(why) => why.fmt(f),
+            LabelFault::Version => write!(f, "expected `\"mavka-labels\":{VERSION}`"),
+            LabelFault::Recipe => f.write_str("expected engine, best_nodes, move_nodes and margin"),
+            LabelFault::Missing(field) => write!(f, "expected `{field}`"),
+            LabelFault::Game(why) => why.fmt(f),
+            LabelFault::Move(word) => write!(f, "`{word}` is not legal"),
+            LabelFault::Value(word) => write!(f, "`{word}` needs a win probability"),
+            LabelFault::ShallowBest => f.write_str("the best move has no deep value"),
+        }
+    }
+}
+
+impl std::error::Error for LabelFault {}
 
 impl fmt::Display for LabelsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,11 +125,11 @@ impl Recipe {
         .to_string()
     }
 
-    fn from_line(line: &str) -> Result<Recipe, String> {
-        let value: Value = serde_json::from_str(line).map_err(|why| why.to_string())?;
+    fn from_line(line: &str) -> Result<Recipe, LabelFault> {
+        let value: Value = serde_json::from_str(line).map_err(LabelFault::Json)?;
         let version = value.get("mavka-labels").and_then(Value::as_u64);
         if version != Some(VERSION) {
-            return Err(format!("expected `\"mavka-labels\":{VERSION}`"));
+            return Err(LabelFault::Version);
         }
         let count = |name: &str| value.get(name).and_then(Value::as_u64);
         let recipe = || {
@@ -99,7 +140,7 @@ impl Recipe {
                 margin: value.get("margin")?.as_f64()? as f32,
             })
         };
-        recipe().ok_or_else(|| "expected engine, best_nodes, move_nodes and margin".to_owned())
+        recipe().ok_or(LabelFault::Recipe)
     }
 }
 
@@ -134,29 +175,29 @@ impl LabelledPosition {
         .to_string()
     }
 
-    fn from_line(line: &str) -> Result<LabelledPosition, String> {
-        let value: Value = serde_json::from_str(line).map_err(|why| why.to_string())?;
-        let text = |name: &str| value.get(name).and_then(Value::as_str);
+    fn from_line(line: &str) -> Result<LabelledPosition, LabelFault> {
+        let value: Value = serde_json::from_str(line).map_err(LabelFault::Json)?;
+        let text = |name| value.get(name).and_then(Value::as_str).ok_or(LabelFault::Missing(name));
         let chess960 = value.get("chess960").and_then(Value::as_bool).unwrap_or(false);
-        let game = Game::from_fen(text("fen").ok_or("expected a fen")?, chess960)
-            .map_err(|why| why.to_string())?;
+        let game = Game::from_fen(text("fen")?, chess960).map_err(LabelFault::Game)?;
         let read = |word: &str| {
-            Action::from_uci(word, game.position()).ok_or_else(|| format!("`{word}` is not legal"))
+            let action = Action::from_uci(word, game.position());
+            action.ok_or_else(|| LabelFault::Move(word.to_owned()))
         };
-        let values = |name: &str| -> Result<Vec<(Action, f32)>, String> {
+        let values = |name| -> Result<Vec<(Action, f32)>, LabelFault> {
             let moves = value.get(name).and_then(Value::as_object);
-            let moves = moves.ok_or_else(|| format!("expected the values `{name}`"))?;
+            let moves = moves.ok_or(LabelFault::Missing(name))?;
             let pair = |(word, value): (&String, &Value)| {
                 let value = value.as_f64().filter(|value| (0.0..=1.0).contains(value));
-                let value = value.ok_or_else(|| format!("`{word}` needs a win probability"))?;
+                let value = value.ok_or_else(|| LabelFault::Value(word.clone()))?;
                 Ok((read(word)?, value as f32))
             };
             moves.iter().map(pair).collect()
         };
-        let best = read(text("best").ok_or("expected a best move")?)?;
+        let best = read(text("best")?)?;
         let (deep, shallow) = (values("deep")?, values("shallow")?);
         if deep.iter().all(|(action, _)| *action != best) {
-            return Err("the best move has no deep value".to_owned());
+            return Err(LabelFault::ShallowBest);
         }
         Ok(LabelledPosition { game, best, deep, shallow })
     }
@@ -182,7 +223,7 @@ pub fn read(path: &Path) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError>
     let lines: Vec<String> = input.lines().collect::<Result<_, _>>().map_err(of_file)?;
     let wrong = |line: usize, why| LabelsError::Line { path: path.to_owned(), line, why };
     let Some((first, others)) = lines.split_first() else {
-        return Err(wrong(1, "the file is empty".to_owned()));
+        return Err(wrong(1, LabelFault::Empty));
     };
     let recipe = Recipe::from_line(first).map_err(|why| wrong(1, why))?;
     let mut positions = Vec::with_capacity(others.len());
@@ -228,7 +269,7 @@ mod tests {
             move_nodes: 60_000,
             margin: 0.15,
         };
-        assert_eq!(Recipe::from_line(&recipe.to_line()), Ok(recipe));
+        assert_eq!(Recipe::from_line(&recipe.to_line()).unwrap(), recipe);
         let line = sample().to_line();
         assert_eq!(LabelledPosition::from_line(&line).unwrap().to_line(), line);
         assert!(line.contains("\"e1g1\":0.5123"), "{line}");

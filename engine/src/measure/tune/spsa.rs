@@ -6,8 +6,8 @@
 //! neither the scale of the regret nor that of a number has to be known.
 
 use super::compare::Mean;
-use crate::random::SplitMix64;
 use nn::metrics::Z95;
+use nn::rng::Rng;
 
 /// One number to optimise.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub struct Spsa {
     /// In steps from the start.
     at: Vec<f64>,
     signs: Vec<f64>,
-    random: SplitMix64,
+    random: Rng,
     done: u32,
     /// Steps in all: a tenth of it steadies the first ones.
     planned: u32,
@@ -57,7 +57,7 @@ impl Spsa {
     #[must_use]
     pub fn new(dimensions: Vec<Dimension>, planned: u32, seed: u64) -> Spsa {
         let at = vec![0.0; dimensions.len()];
-        Spsa { signs: at.clone(), at, dimensions, random: SplitMix64::new(seed), done: 0, planned }
+        Spsa { signs: at.clone(), at, dimensions, random: Rng::from_state(seed), done: 0, planned }
     }
 
     /// The values found so far.
@@ -111,7 +111,7 @@ mod tests {
         let dimensions = ["A=0:0.5", "B=10:2"].map(|text| Dimension::read(text).unwrap());
         let mut spsa = Spsa::new(dimensions.into(), 200, 7);
         let bowl = |at: &[f64]| (at[0] - 2.0).powi(2) + ((at[1] - 4.0) / 4.0).powi(2);
-        let mut random = SplitMix64::new(1);
+        let mut random = Rng::from_state(1);
         for _ in 0..200 {
             let [plus, minus] = spsa.pair();
             let noise = random.below(1000) as f64 / 1000.0 - 0.5;

@@ -9,7 +9,7 @@ use crate::measure::MeasureError;
 use crate::measure::puzzles::open::open;
 use crate::play::engine::Setup;
 use crate::progress::progress;
-use crate::random::SplitMix64;
+use nn::rng::Rng;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -145,7 +145,7 @@ impl Optimisation {
         positions: &[LabelledPosition],
     ) -> Result<Setting, TrialError> {
         let mut spsa = Spsa::new(self.dimensions.clone(), self.steps, self.seed);
-        let mut random = SplitMix64::new(self.seed);
+        let mut random = Rng::from_state(self.seed);
         let mut order: Vec<&LabelledPosition> = positions.iter().collect();
         let bar = progress(self.steps as usize);
         for _ in 0..self.steps {

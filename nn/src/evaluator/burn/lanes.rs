@@ -5,8 +5,8 @@
 //! and a tensor used on another thread than the one that made it waits there for its maker's queue to run.
 
 use crate::evaluator::error::EvalError;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use std::sync::Arc;
 use std::thread;
 
 /// Asked with a `Q`, they answer with an `A`. Dropping it lets the threads end, each after its answer.
@@ -23,16 +23,19 @@ impl<Q: Send + 'static, A: Send + 'static> Lanes<Q, A> {
         count: usize,
         make: impl Fn() -> Result<W, EvalError> + Send + Sync + 'static,
     ) -> Result<Lanes<Q, A>, EvalError> {
-        let (questions, waiting) = channel::<(Q, Sender<A>)>();
-        let (waiting, make) = (Arc::new(Mutex::new(waiting)), Arc::new(make));
-        let (ready, made) = channel();
+        let (questions, waiting) = unbounded::<(Q, Sender<A>)>();
+        let (ready, made) = unbounded();
+        let make = Arc::new(make);
         for _ in 0..count {
             let (waiting, make, ready) = (waiting.clone(), make.clone(), ready.clone());
             let lane = move || match make() {
-                Ok(work) => {
+                Ok(mut work) => {
                     let _ = ready.send(Ok(()));
                     drop(ready);
-                    answer(&waiting, work);
+                    for (question, to) in waiting {
+                        // Who asked may have gone.
+                        let _ = to.send(work(question));
+                    }
                 }
                 Err(error) => {
                     let _ = ready.send(Err(error));
@@ -52,7 +55,7 @@ impl<Q: Send + 'static, A: Send + 'static> Lanes<Q, A> {
 
     /// Hands the question to the next free thread and does not wait; [`wait`] does.
     pub fn ask(&self, question: Q) -> Receiver<A> {
-        let (to, answer) = channel();
+        let (to, answer) = bounded(1);
         // Without a thread the sender is dropped here, which the receiver notices.
         let _ = self.questions.send((question, to));
         answer
@@ -69,16 +72,6 @@ pub fn wait<A>(answer: &Receiver<A>) -> Result<A, EvalError> {
 
 fn gone() -> EvalError {
     EvalError::Device("its thread has ended".to_owned())
-}
-
-/// Answers until nobody can ask any more.
-fn answer<Q, A>(waiting: &Mutex<Receiver<(Q, Sender<A>)>>, mut work: impl FnMut(Q) -> A) {
-    // The lock is held while waiting for a question, never while answering one.
-    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-    while let Ok((question, to)) = next() {
-        // Who asked may have gone.
-        let _ = to.send(work(question));
-    }
 }
 
 #[cfg(test)]

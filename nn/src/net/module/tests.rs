@@ -140,11 +140,9 @@ fn compare_by(layout: &Layout, values: &[f32], weights: &Weights, bound: impl Fn
 }
 
 #[test]
-fn values_go_in_and_come_out_in_the_layouts_order() {
+fn too_few_values_are_refused() {
     let layout = Layout::new(&NetConfig::default());
     let values = opened(&layout);
-    let net = Net::from_values(&layout, &values, &Device::flex().autodiff()).unwrap();
-    assert_eq!(host(net.to_values()), values);
     let short = Net::from_values(&layout, &values[1..], &Device::flex());
     assert!(short.unwrap_err().to_string().contains("expected"));
 }

@@ -1,9 +1,9 @@
 //! Gradients against the slope of the loss, and the two arithmetics against each other.
 
 use super::*;
-use crate::data::{Outcome, Source, Terminal};
+use crate::data::example::{Outcome, Source, Terminal};
 use crate::encode::{Features, MoveCode, NextBoard, canonical_moves};
-use crate::net::{DynamicBiasConfig, NetConfig};
+use crate::net::config::{DynamicBiasConfig, NetConfig};
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 
 /// A handful of examples with every kind of label.

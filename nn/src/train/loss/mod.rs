@@ -12,7 +12,7 @@ pub mod values;
 pub mod world_model;
 
 pub use buckets::Buckets;
-pub use sums::{LOSSES, Loss, LossConfig, LossSums, Sum};
+pub use sums::{LOSSES, Loss, LossConfig, LossSums};
 
 use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;

@@ -54,10 +54,10 @@ impl Default for LossConfig {
     }
 }
 
-/// The losses, as indices of [`LossSums::parts`].
+/// The losses, as indices of `LossSums::parts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// See [`super::policy`].
+    /// Cross-entropy with the moves that are best, or nearly so (`policy.rs`).
     Policy,
     /// What the policy's choice gives away.
     Regret,

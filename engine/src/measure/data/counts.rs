@@ -11,7 +11,7 @@ const WIDEST_BAR: f64 = 40.0;
 
 /// Counts of examples by source and by what is known of them.
 #[derive(Default)]
-pub struct Tally {
+pub struct ExampleCounts {
     all: u64,
     /// By source, without and with an action.
     kinds: [[u64; 2]; SOURCES.len()],
@@ -32,7 +32,7 @@ fn number(source: Source) -> usize {
     named.iter().position(|&other| other == source).unwrap_or(named.len())
 }
 
-impl Tally {
+impl ExampleCounts {
     pub fn add(&mut self, example: &Example) {
         let source = number(example.source);
         self.all += 1;
@@ -61,7 +61,7 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for ExampleCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = |part| percent(part, self.all);
         writeln!(f, "| of {} examples | MAV(s) | MAV(s, a) |\n|---|---|---|", self.all)?;

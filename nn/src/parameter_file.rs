@@ -1,0 +1,202 @@
+//! Files of parameters: safetensors whose metadata carry a format, a version and whatever facts their writer adds.
+//! Written whole or not at all. `checkpoint` keeps networks in them, `writer::file` decoders.
+
+use crate::files::write_whole;
+use crate::net::params::Param;
+use half::f16;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+
+/// Nothing we write comes near; a larger file is refused before it is read.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// How numbers are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// 16 bits a number.
+    Half,
+    /// 32 bits a number.
+    Full,
+}
+
+/// What is wrong with a file.
+#[derive(Debug)]
+pub enum CheckpointError {
+    /// The file cannot be read or written.
+    Io(std::io::Error),
+    /// Not a file of ours, or damaged: what was found and what was expected.
+    Format(String),
+}
+
+impl fmt::Display for CheckpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckpointError::Io(error) => write!(f, "{error}"),
+            CheckpointError::Format(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for CheckpointError {}
+
+impl From<std::io::Error> for CheckpointError {
+    fn from(error: std::io::Error) -> Self {
+        CheckpointError::Io(error)
+    }
+}
+
+pub(crate) fn format_error(what: impl fmt::Display) -> CheckpointError {
+    CheckpointError::Format(what.to_string())
+}
+
+/// A file's facts by name.
+pub(crate) type Facts = HashMap<String, String>;
+
+/// What a file says it is: the name of its format and the newest version that this code writes and reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Format {
+    pub name: &'static str,
+    pub version: u32,
+}
+
+impl Format {
+    /// The tensors and the facts in a file's bytes.
+    ///
+    /// # Errors
+    /// Not safetensors, another format, or a newer version.
+    pub fn open(self, bytes: &[u8]) -> Result<(SafeTensors<'_>, Facts), CheckpointError> {
+        let damaged = |e| format_error(format!("not a whole safetensors file ({e})"));
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+        let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
+        let facts = header.metadata().clone().unwrap_or_default();
+        let fact = |name: &str| facts.get(name).map(String::as_str).unwrap_or_default();
+        let (name, found) = (self.name, fact("format"));
+        if found != name {
+            return Err(format_error(format!("format \"{found}\", expected \"{name}\"")));
+        }
+        let (newest, found) = (self.version, fact("version"));
+        match found.parse::<u32>() {
+            Ok(version) if (1..=newest).contains(&version) => Ok((tensors, facts)),
+            _ => {
+                let what = format!("format version \"{found}\", expected 1 to {newest}");
+                Err(format_error(what))
+            }
+        }
+    }
+
+    /// The bytes of a file with these tensors, and `facts` beside format and version.
+    ///
+    /// # Errors
+    /// A tensor's shape does not fit its numbers.
+    pub fn to_bytes(
+        self,
+        tensors: &[Tensor],
+        mut facts: Facts,
+    ) -> Result<Vec<u8>, CheckpointError> {
+        facts.insert("format".into(), self.name.into());
+        facts.insert("version".into(), self.version.to_string());
+        let views: Vec<(&str, TensorView<'_>)> = tensors
+            .iter()
+            .map(|tensor| {
+                let view = TensorView::new(tensor.dtype, tensor.shape.clone(), &tensor.bytes);
+                Ok((tensor.name.as_str(), view.map_err(format_error)?))
+            })
+            .collect::<Result<_, CheckpointError>>()?;
+        safetensors::serialize(views, Some(facts)).map_err(format_error)
+    }
+}
+
+/// A tensor as it is stored.
+pub(crate) struct Tensor {
+    name: String,
+    dtype: Dtype,
+    shape: Vec<usize>,
+    /// Its numbers, row-major, in the order of little-endian machines.
+    pub bytes: Vec<u8>,
+}
+
+impl Tensor {
+    pub fn new(name: String, shape: &[usize], values: &[f32], precision: Precision) -> Tensor {
+        let (dtype, bytes) = match precision {
+            Precision::Full => (Dtype::F32, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+            Precision::Half => {
+                let half = values.iter().flat_map(|v| f16::from_f32(*v).to_le_bytes());
+                (Dtype::F16, half.collect())
+            }
+        };
+        Tensor { name, dtype, shape: shape.to_vec(), bytes }
+    }
+
+    /// A parameter of the flat vector `values`.
+    pub fn of(param: &Param, values: &[f32], precision: Precision) -> Tensor {
+        Tensor::new(param.name.clone(), &param.shape, &values[param.range.clone()], precision)
+    }
+}
+
+/// The flat vector of the parameters among `tensors`. `each` is handed every parameter's bytes, in order.
+///
+/// # Errors
+/// Names a parameter that is missing or misshapen, or holds numbers that are none.
+pub(crate) fn parameters(
+    params: &[Param],
+    tensors: &SafeTensors<'_>,
+    mut each: impl FnMut(&[u8]),
+) -> Result<Vec<f32>, CheckpointError> {
+    let mut values = Vec::with_capacity(params.last().map_or(0, |param| param.range.end));
+    for Param { name, shape, .. } in params {
+        let view =
+            tensors.tensor(name).map_err(|_| format_error(format!("no tensor \"{name}\"")))?;
+        if view.shape() != shape {
+            let found = view.shape();
+            let what = format!("\"{name}\" has shape {found:?}, expected {shape:?}");
+            return Err(format_error(what));
+        }
+        let numbers = floats(&view)?;
+        if !numbers.iter().all(|number| number.is_finite()) {
+            return Err(format_error(format!("\"{name}\" holds NaN or infinity")));
+        }
+        each(view.data());
+        values.extend(numbers);
+    }
+    Ok(values)
+}
+
+/// A tensor's numbers.
+///
+/// # Errors
+/// They are neither of 16 nor of 32 bits.
+pub(crate) fn floats(view: &TensorView<'_>) -> Result<Vec<f32>, CheckpointError> {
+    let data = view.data();
+    match view.dtype() {
+        Dtype::F32 => Ok(data.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()),
+        Dtype::F16 => {
+            Ok(data.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect())
+        }
+        other => Err(format_error(format!("numbers of type {other:?}, expected F16 or F32"))),
+    }
+}
+
+/// A file's bytes.
+///
+/// # Errors
+/// It cannot be read, or is larger than any of ours.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CheckpointError> {
+    let size = std::fs::metadata(path)?.len();
+    if size > MAX_BYTES {
+        return Err(format_error(format!("{size} bytes, expected at most {MAX_BYTES}")));
+    }
+    Ok(std::fs::read(path)?)
+}
+
+/// Writes a file, and its folder if need be.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder)?;
+    }
+    Ok(write_whole(path, bytes)?)
+}
