@@ -17,7 +17,8 @@
 //! 32-bit indices. A node is one cell, its edges are a block of cells, a child exists once it is visited.
 //! A chess position takes about 320 bytes. Workers append. When the memory is full they stop, compact the
 //! tree in place (`compact`), keeping what was visited most, and go on. So a search may last for ever in
-//! any memory. Re-rooting is one assignment; what it cuts off is freed by the next compaction.
+//! any memory. Re-rooting cuts off what the next compaction frees, and forgets ends that hung on the longer path
+//! (`path_ends`).
 //!
 //! **Lock-free** means: selection, expansion and backup hold no lock and wait for no flag. The state of a
 //! node only moves forward: Fresh, Claimed, then Expanded, Terminal, Refused or OutOfMemory. A descent
@@ -32,7 +33,7 @@
 //! | files | about |
 //! |---|---|
 //! | `value`, `world`, `params`, `rng` | values, what a game must offer, all constants, seeded dice |
-//! | `node`, `tree`, `compact`, `audit` | one node's words, the arena, room in it, its books |
+//! | `node`, `tree`, `compact`, `path_ends`, `audit` | one node's words, the arena, room in it, ends that hang on the path, its books |
 //! | `puct`, `root`, `stats`, `control`, `job`, `select`, `backup` | formulas; the root's moves and lines; counters; what passes between search and caller; what workers share; the ways down and up |
 //! | `worker`, `pool`, `search` | one thread's minibatches, the threads, the [`Searcher`] |
 //! | `toy` | games for tests |
@@ -56,6 +57,7 @@ mod control;
 mod job;
 mod node;
 mod params;
+mod path_ends;
 mod pool;
 mod puct;
 mod rng;

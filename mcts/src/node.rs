@@ -90,6 +90,8 @@ impl Proof {
 pub struct Meta(pub u64);
 
 const MAX_PLIES: u32 = (1 << 11) - 1;
+/// In place of a fresh node's edges: see [`Meta::ends_on_path`].
+const ENDS_ON_PATH: u32 = 1;
 
 impl Meta {
     #[inline]
@@ -123,6 +125,13 @@ impl Meta {
     #[inline]
     pub fn with_edges(self, edges: u32) -> Meta {
         Meta(self.0 & !0xFFFF_FFFF | u64::from(edges))
+    }
+
+    /// Whether playouts ended at this fresh node because of their path. A fresh node has no edges, so the flag
+    /// lies in their place.
+    #[inline]
+    pub fn ends_on_path(self) -> bool {
+        self.state() == NodeState::Fresh && self.edges() == ENDS_ON_PATH
     }
 
     /// The model's action value of the edge that led here, for the side to move at the parent.
@@ -209,6 +218,19 @@ impl VisitSum {
         self.score += value.score;
         self.draw += value.draw;
         self.counts += VISIT - u64::from(count);
+    }
+
+    /// Of a sum without virtual counts.
+    #[inline]
+    pub fn visits(&self) -> u64 {
+        self.counts >> VIRTUAL_BITS
+    }
+
+    /// Adds the visits of a child, which has no virtual counts in its sum, as its parent sees them.
+    pub fn add_flipped(&mut self, child: &VisitSum) {
+        self.score += child.visits() * ONE - child.score;
+        self.draw += child.draw;
+        self.counts += child.counts;
     }
 }
 
@@ -309,6 +331,37 @@ impl Node<'_> {
         score.fetch_add(sum.score, Relaxed);
         draw.fetch_add(sum.draw, Relaxed);
         counts.fetch_add(sum.counts, Relaxed);
+    }
+
+    /// Takes such visits back. Exclusive access only: no worker runs.
+    pub fn remove_visits(self, sum: &VisitSum) {
+        let [counts, score, draw, _] = &self.0.0;
+        score.fetch_sub(sum.score, Relaxed);
+        draw.fetch_sub(sum.draw, Relaxed);
+        counts.fetch_sub(sum.counts, Relaxed);
+    }
+
+    /// Makes a node at which playouts ended on their path as it was before them, and returns their visits.
+    /// Exclusive access only: no worker runs, and nothing is in flight.
+    pub fn forget_path_ends(self) -> VisitSum {
+        let [counts, score, draw, meta] = &self.0.0;
+        meta.store(self.meta().with_edges(0).0, Relaxed);
+        VisitSum {
+            score: score.swap(0, Relaxed),
+            draw: draw.swap(0, Relaxed),
+            counts: counts.swap(0, Relaxed),
+        }
+    }
+
+    /// A playout ends at this node because of its path. Relaxed: read between runs alone.
+    #[inline]
+    pub fn end_on_path(self) {
+        let meta = self.meta();
+        if meta.state() == NodeState::Fresh && !meta.ends_on_path() {
+            let ended = meta.with_edges(ENDS_ON_PATH);
+            // If it fails, another worker came here by the same path and did the same.
+            let _ = self.0.0[3].compare_exchange(meta.0, ended.0, Relaxed, Relaxed);
+        }
     }
 
     /// Acquire: pairs with the Release of [`Node::publish`], so that a reader who sees Expanded also

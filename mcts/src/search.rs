@@ -143,6 +143,9 @@ impl<W: World> Searcher<W> {
         };
         // The rest of the tree stays as garbage until a compaction.
         self.tree.root = root;
+        if !path.is_empty() {
+            self.tree.forget_path_ends();
+        }
         self.tree.root().stats().visits
     }
 

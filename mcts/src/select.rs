@@ -109,6 +109,7 @@ impl<W: World> Selector<'_, W> {
             path.push(child);
             let action = W::Action::from(edges.get(choice).action());
             if let Some(end) = self.job.world.step(state, action) {
+                tree.node(child).end_on_path();
                 return Descent::End(end);
             }
             at = child;

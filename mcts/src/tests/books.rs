@@ -1,8 +1,9 @@
 //! Accounts: exact playouts, the law of visits, nothing in flight, repetition, reuse, memory.
 
 use super::*;
-use crate::Race;
 use crate::toy::{Board, Nim, TicTacToe, Wide};
+use crate::{Edge, Leaf, Race, Wdl};
+use std::convert::Infallible;
 
 #[test]
 fn playouts_are_exact_and_the_law_of_visits_holds() {
@@ -223,4 +224,49 @@ fn the_golden_tree_grows_again() {
     assert_eq!(top, [(14, 1021), (13, 684), (30, 460), (6, 441)]);
     assert_eq!((outcome.snapshot.depth, outcome.snapshot.seldepth), (3, 6));
     assert_eq!(searcher.audit().nodes, 5000);
+}
+
+/// Action 0 leads to a draw at the second ply after the root, because of the path. Whoever moves at even plies of
+/// the game stands at 0.75.
+struct Returning;
+
+impl World for Returning {
+    /// Plies of the game, and after the root.
+    type State = (u32, u32);
+    type Action = u16;
+    type Error = Infallible;
+
+    fn step(&self, (game, tree): &mut (u32, u32), action: u16) -> Option<Wdl> {
+        (*game, *tree) = (*game + 1, *tree + 1);
+        (action == 0 && *tree == 2).then_some(Wdl::DRAW)
+    }
+
+    fn evaluate(&self, leaves: &[&(u32, u32)]) -> Result<Vec<Leaf<u16>>, Infallible> {
+        let leaf = |&&(game, _): &&(u32, u32)| {
+            let value = Wdl { win: 0.75, draw: 0.0, loss: 0.25 };
+            let value = if game % 2 == 0 { value } else { value.flip() };
+            let edge = |action| Edge { action, policy: 1.0 / 3.0, q: value.q() };
+            Leaf::Open { value, edges: (0..3).map(edge).collect() }
+        };
+        Ok(leaves.iter().map(leaf).collect())
+    }
+}
+
+#[test]
+fn draws_of_the_path_are_forgotten_when_the_root_has_moved_past_their_cause() {
+    for threads in [1, 2] {
+        let (mut searcher, _) = search(&Returning, (0, 0), Params::default(), threads, 2000);
+        let kept = searcher.reroot((1, 0), Ancestor::Root, &[1]);
+        let audit = searcher.audit();
+        assert_eq!((audit.below_law, audit.above_law, audit.in_flight), (0, 0, 0));
+        let value = |searcher: &mut Searcher<_>, playouts| {
+            let snapshot = searcher.run(&Returning, 1, Some(playouts), &Patient).snapshot;
+            assert_eq!(snapshot.nodes, snapshot.playouts + kept);
+            searcher.tree().root().stats().mean().unwrap().q()
+        };
+        // Not one draw is left in the sums of the moved root.
+        assert_eq!(value(&mut searcher, 0), 0.25);
+        assert!(value(&mut searcher, 500) > 0.25, "and new ones are found two plies further on");
+        assert_eq!(searcher.audit().below_law, 0);
+    }
 }
