@@ -23,3 +23,17 @@ pub fn raised_by_ctrl_c() -> io::Result<Arc<AtomicBool>> {
     }
     Ok(raised)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn a_request_to_end_raises_the_flag() {
+        let raised = raised_by_ctrl_c().unwrap();
+        assert!(!raised.load(Relaxed));
+        signal_hook::low_level::raise(SIGTERM).unwrap();
+        assert!(raised.load(Relaxed));
+    }
+}

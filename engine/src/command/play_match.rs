@@ -3,6 +3,7 @@
 
 use super::output::{Failure, Sink};
 use super::words::{Program, limits, read_milliseconds, read_openings, read_option};
+use crate::interrupt::raised_by_ctrl_c;
 use crate::league::pgn::{self, Tags};
 use crate::league::rules::{DrawRule, ResignRule, Rules};
 use crate::league::runner::Report;
@@ -270,6 +271,7 @@ fn plan(args: &PlayMatch, limits: [Limit; 2]) -> Result<Match, Failure> {
         limits,
         rules: Rules { margin: args.margin, max_plies: args.max_plies, draw, resign },
         sprt,
+        stop: raised_by_ctrl_c()?,
     })
 }
 

@@ -1,6 +1,7 @@
 //! `mavka train`: trains a network on labelled positions, and goes on where an earlier call stopped.
 
 use super::output::{Failure, Sink};
+use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::loss_curve;
 use crate::measure::training::TrainingTimes;
 use crate::workers::cores;
@@ -12,6 +13,8 @@ use nn::net::Layout;
 use nn::precision::Arithmetic;
 use nn::train::{BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, Watcher};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Train a network; run again with the same folder to go on.
@@ -72,10 +75,11 @@ pub struct Train {
     plot: Option<PathBuf>,
 }
 
-/// Shows a bar on stderr and watches the clock.
+/// Shows a bar on stderr, watches the clock and hears Ctrl-C, after which the state is saved.
 struct Bar {
     bar: ProgressBar,
     deadline: Option<Instant>,
+    raised: Arc<AtomicBool>,
     folder: PathBuf,
 }
 
@@ -88,7 +92,9 @@ impl Watcher for Bar {
             progress.sums.part(Loss::Policy).mean(),
             progress.sums.part(Loss::Actions).mean()
         ));
-        self.deadline.is_none_or(|deadline| Instant::now() < deadline)
+        // Relaxed: the flag is all there is to know.
+        !self.raised.load(Ordering::Relaxed)
+            && self.deadline.is_none_or(|deadline| Instant::now() < deadline)
     }
 
     fn checkpoint(&mut self, progress: &Progress, _network: &Network) {
@@ -152,7 +158,7 @@ fn work(args: &Train) -> Result<(), Failure> {
     let deadline =
         args.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
     let mut step = step(args, &config);
-    let mut bar = Bar { bar, deadline, folder: args.folder.clone() };
+    let mut bar = Bar { bar, deadline, raised: raised_by_ctrl_c()?, folder: args.folder.clone() };
     let network = nn::train::run(&config, &session, step.as_mut(), &mut bar)?;
     eprintln!(
         "{} parameters in {}",

@@ -3,6 +3,7 @@
 use super::output::{Failure, Sink};
 use crate::internal::exam::exam;
 use crate::internal::lessons::{group, shape};
+use crate::interrupt::raised_by_ctrl_c;
 use crate::progress::progress;
 use clap::Args;
 use nn::rng::Rng;
@@ -11,12 +12,13 @@ use nn::writer::train::{Lessons, WriterSums};
 use nn::writer::{DecoderWeights, Trace};
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Teach the decoder of the internal search, by traces over made-up lists: no data is needed.
 #[derive(Args, Debug)]
 pub struct TrainWriter {
-    /// The decoder's file: written every few minutes and at the end
+    /// The decoder's file: written every few minutes, on Ctrl-C and at the end
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Begin with this decoder
@@ -70,7 +72,9 @@ impl TrainWriter {
         let bar = progress(usize::try_from(self.traces).unwrap_or(usize::MAX));
         let mut csv = "traces,kind,source,bucket\n".to_owned();
         let (mut saved, mut recent, mut steps) = (Instant::now(), WriterSums::default(), 0);
-        while lessons.seen() < self.traces {
+        let raised = raised_by_ctrl_c()?;
+        // Relaxed: the flag is all there is to know.
+        while lessons.seen() < self.traces && !raised.load(Ordering::Relaxed) {
             let sums = lessons.step(&self.groups(lessons.progress(), &mut random))?;
             recent.add(&sums);
             steps += 1;
@@ -89,6 +93,11 @@ impl TrainWriter {
         bar.finish_and_clear();
         self.save(&lessons, &csv)?;
         let mut out = Sink::default();
+        if raised.load(Ordering::Relaxed) {
+            let path = self.out.display();
+            out.say(format_args!("{path} has learnt from {} traces", lessons.seen()));
+            return out.end();
+        }
         out.say(exam(lessons.weights(), 400, self.seed ^ 0xE8A)?);
         out.end()
     }

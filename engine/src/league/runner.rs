@@ -9,6 +9,8 @@ use super::stage::{Job, Schedule, Stage};
 use super::tally::Tally;
 use super::transport::Transport;
 use shakmaty::ByColor;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Everything about a match but the engines.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct Match {
     pub rules: Rules,
     /// Ends the match early.
     pub sprt: Option<Sprt>,
+    /// Raised from outside, ends it at once: a game that breaks off then is not counted.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// A finished game on its way back.
@@ -84,9 +88,16 @@ struct Count<'a, L> {
     verdict: Option<Verdict>,
 }
 
+impl<L> Count<'_, L> {
+    fn stopped(&self) -> bool {
+        // Relaxed: the flag is all there is to know.
+        self.plan.stop.load(Ordering::Relaxed)
+    }
+}
+
 impl<L: FnMut(Report<'_>) -> bool> Schedule for Count<'_, L> {
     fn next(&mut self) -> Option<Job> {
-        if self.over || self.number >= self.plan.games {
+        if self.over || self.stopped() || self.number >= self.plan.games {
             return None;
         }
         let (pair, game) = (self.number / 2, self.number % 2);
@@ -105,6 +116,9 @@ impl<L: FnMut(Report<'_>) -> bool> Schedule for Count<'_, L> {
     }
 
     fn finished(&mut self, job: Job, played: Played) {
+        if self.stopped() && played.ending.termination() == "abandoned" {
+            return;
+        }
         let white = SEATS[job.agents.white];
         self.tally.book(job.pair, white, &played);
         let go_on = (self.listen)(Report {
@@ -126,7 +140,7 @@ mod tests {
     use super::super::openings;
     use super::super::sprt::Unit;
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     fn a_match(games: usize) -> Match {
         Match {
@@ -136,7 +150,22 @@ mod tests {
             limits: [Limit::Nodes(1), Limit::Nodes(2)],
             rules: Rules { max_plies: 6, ..Rules::default() },
             sprt: None,
+            stop: Arc::default(),
         }
+    }
+
+    #[test]
+    fn a_raised_flag_ends_the_match() {
+        let games = Match { concurrency: 1, ..a_match(10) };
+        let end = games.run(
+            |_| first_mover(None),
+            |report| {
+                games.stop.store(report.pair == 1, Ordering::Relaxed);
+                true
+            },
+        );
+        assert!(end.fault.is_none());
+        assert_eq!(end.tally.games(), 3);
     }
 
     #[test]
