@@ -327,6 +327,33 @@ mod tests {
     }
 
     #[test]
+    fn ratings_are_those_of_an_independent_program() {
+        let all = [
+            (0, 1, 41, 30, 9),
+            (0, 2, 12, 5, 3),
+            (1, 2, 20, 44, 16),
+            (1, 3, 33, 20, 7),
+            (2, 3, 25, 10, 25),
+            (3, 4, 30, 8, 2),
+            (2, 4, 18, 1, 1),
+            (4, 5, 10, 11, 9),
+            (3, 5, 37, 2, 1),
+            (0, 5, 20, 0, 0),
+            (1, 4, 9, 1, 0),
+        ]
+        .map(|(first, second, wins, draws, losses)| {
+            (first, second, tally(wins, draws, losses, [0; 5]))
+        });
+        // choix 0.4.1, `opt_pairwise` and `mm_pairwise` without regularisation: two comparisons for a win, one each
+        // way for a draw; times 400 / ln 10, about their mean.
+        let choix = [315.172, 170.307, 118.217, 63.81, -308.847, -358.658];
+        let ratings = rate(6, &meetings(&all), None);
+        for (ours, theirs) in ratings.elo.iter().zip(choix) {
+            assert!(close(*ours, theirs, 0.001), "{ratings:?}");
+        }
+    }
+
+    #[test]
     fn at_the_maximum_everybody_scores_as_expected() {
         let all = [
             (0, 1, tally(30, 20, 10, [2, 5, 10, 10, 3])),
