@@ -53,25 +53,38 @@ def moves(path, most):
                     yield node.parent.board(), node.move, glyph
 
 
+def measure(args, lost):
+    """Appends glyph and loss of every move."""
+    known = {}
+    # No timeout: the machine may be busy with something else.
+    with chess.engine.SimpleEngine.popen_uci(args.engine, timeout=None) as engine:
+        engine.configure({"Threads": 1})
+        print(f"{engine.id['name']}, {args.nodes} nodes for each position", flush=True)
+        for board, move, glyph in moves(args.games, args.moves):
+            if args.only and glyph not in args.only:
+                continue
+            before = value(engine, board, args.nodes, known)
+            number, san = board.fullmove_number, board.san(move)
+            board.push(move)
+            loss = before - (100.0 - value(engine, board, args.nodes, known))
+            lost.append((glyph, loss))
+            if (glyph == "??" and loss < 20) or (not glyph and loss >= 15):
+                print(f"  {len(lost)}: {number}. {san}{glyph} lost {loss:.0f}; {board.fen()}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("games", help="what `mavka analyse` wrote")
     parser.add_argument("--engine", default="stockfish")
     parser.add_argument("--nodes", type=int, default=250_000, help="for each position")
     parser.add_argument("--moves", type=int, default=500, help="at most")
+    parser.add_argument("--only", nargs="+", metavar="GLYPH", help="values only moves with these glyphs")
     args = parser.parse_args()
-    lost, known = [], {}
-    with chess.engine.SimpleEngine.popen_uci(args.engine) as engine:
-        engine.configure({"Threads": 1})
-        print(f"{engine.id['name']}, {args.nodes} nodes for each position")
-        for board, move, glyph in moves(args.games, args.moves):
-            before = value(engine, board, args.nodes, known)
-            number, san = board.fullmove_number, board.san(move)
-            board.push(move)
-            loss = before - (100.0 - value(engine, board, args.nodes, known))
-            lost.append((glyph, loss))
-            if glyph == "??" and loss < 20 or not glyph and loss >= 15:
-                print(f"  {number}. {san}{glyph} lost {loss:.0f}; {board.fen()}")
+    lost = []
+    try:
+        measure(args, lost)
+    except KeyboardInterrupt:
+        print("stopped; so far:")
     print(f"{len(lost)} moves\n\nglyph  moves  mean loss  " + "  ".join(f"lost >= {bar:2}" for bar in BARS))
     for glyph in ("??", "?", "?!", ""):
         own = [loss for other, loss in lost if other == glyph]

@@ -97,8 +97,12 @@ fn game(out: &mut String, review: &Review<'_>, eyes: Eyes<'_>) {
     plot(out, review);
     let plies = moments::find(review);
     if !plies.is_empty() {
-        *out += "<h3>Turning points</h3>\n<p class='soft'>Below each move: how likely the network alone finds each win \
-                 probability after it, from 0 % at the left to 100 %; the line is the mean.</p>\n<div class='moments'>\n";
+        *out += "<h3>Turning points</h3>\n";
+        if plies.first().is_some_and(|ply| !eyes(&review.positions[*ply]).is_empty()) {
+            *out += "<p class='soft'>Below each move: how likely the network alone finds each win probability after \
+                     it, from 0 % at the left to 100 %; the line is the mean.</p>\n";
+        }
+        *out += "<div class='moments'>\n";
         plies.iter().for_each(|ply| moment(out, review, *ply, eyes));
         *out += "</div>\n";
     }
