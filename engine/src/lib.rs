@@ -3,7 +3,7 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | `files`, `workers`, `progress`, `interrupt`, `stderr_log` | files that outlive a kill, threads, bars, Ctrl-C, the log |
+//! | `errors`, `files`, `workers`, `progress`, `interrupt`, `stderr_log` | what errors share, files that outlive a kill, threads, bars, Ctrl-C, the log |
 //! | [`chess`] | moves, games, endings |
 //! | [`syzygy`] | endgame tables |
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
@@ -18,7 +18,7 @@
 //! | [`command`] | the command line; nothing imports it |
 //!
 //! Who embeds the engine talks UCI to an [`Engine`] or a [`run_with`], or asks a [`play::analyst::Analyst`] for lines.
-//! The rooms without a link serve the command line alone.
+//! The rooms without a link are nobody else's business.
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +27,7 @@ pub mod chess;
 pub mod command;
 mod conventional;
 pub mod doctor;
+mod errors;
 mod files;
 mod internal;
 mod interrupt;

@@ -1,5 +1,6 @@
 //! Where log messages go: to standard error, since standard output belongs to UCI. `MAVKA_LOG` sets the
-//! level (off, error, warn, info, debug, trace); warnings and errors are shown without it.
+//! level (off, error, warn, info, debug, trace); warnings and errors are shown without it. Ten lines that a logging
+//! crate would not shorten: its own filters and formats would have to be switched off.
 
 use log::{LevelFilter, Log, Metadata, Record};
 use std::io::Write;

@@ -5,6 +5,7 @@
 //! dropped; a file that is no such journal is never written to.
 
 use super::found::Found;
+use crate::errors::FileError;
 use crate::files::{append_line, is_cut_journal};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -55,7 +56,7 @@ pub struct Journal {
 #[derive(Debug)]
 pub enum JournalError {
     /// The file cannot be read or written.
-    File(PathBuf, io::Error),
+    File(FileError),
     /// It is something else.
     NoJournal(PathBuf),
     /// It is of another search.
@@ -72,7 +73,7 @@ pub enum JournalError {
 impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            JournalError::File(path, why) => write!(f, "{}: {why}", path.display()),
+            JournalError::File(why) => why.fmt(f),
             JournalError::NoJournal(path) => {
                 write!(f, "{} is no journal of an analysis; choose another --out", path.display())
             }
@@ -101,7 +102,7 @@ impl Journal {
     /// # Errors
     /// The file cannot be used, or is of something else.
     pub fn open(path: &Path, origin: &Origin) -> Result<Journal, JournalError> {
-        let failed = |why| JournalError::File(path.to_owned(), why);
+        let failed = |why| JournalError::File(FileError::of(path)(why));
         let text = match fs::read_to_string(path) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => String::new(),
             text => text.map_err(failed)?,
@@ -129,7 +130,7 @@ impl Journal {
     pub fn add(&mut self, position: u64, found: Found) -> Result<(), JournalError> {
         let entry = Entry { position, found };
         append_line(&mut self.file, &entry)
-            .map_err(|why| JournalError::File(self.path.clone(), why))?;
+            .map_err(|why| JournalError::File(FileError::of(&self.path)(why)))?;
         self.known.insert(position, entry.found);
         Ok(())
     }
@@ -140,7 +141,7 @@ impl Journal {
     /// The system does not.
     pub fn delete(self) -> Result<(), JournalError> {
         drop(self.file);
-        fs::remove_file(&self.path).map_err(|why| JournalError::File(self.path, why))
+        fs::remove_file(&self.path).map_err(FileError::of(&self.path)).map_err(JournalError::File)
     }
 }
 

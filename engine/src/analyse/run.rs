@@ -5,6 +5,7 @@ use super::game::{Damage, PgnGame};
 use super::journal::{Journal, JournalError, Origin};
 use super::review::Review;
 use super::{annotate, read, split};
+use crate::errors::{FileError, wraps};
 use crate::files::write_whole;
 use crate::play::analyst::{Analyst, Effort};
 use crate::progress::progress;
@@ -12,7 +13,6 @@ use nn::EvalError;
 use std::collections::HashSet;
 use std::fmt;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// What is to be done.
@@ -61,7 +61,7 @@ impl Collection {
     /// # Errors
     /// The file cannot be read.
     pub fn add_file(&mut self, path: &Path) -> Result<(), AnalyseError> {
-        let bytes = fs::read(path).map_err(|why| AnalyseError::File(path.to_owned(), why))?;
+        let bytes = fs::read(path).map_err(FileError::of(path))?;
         self.add(&split::decode(&bytes));
         Ok(())
     }
@@ -101,7 +101,7 @@ pub fn run(
     for game in games {
         text += &annotate::write(&Review::new(game, &journal, task.lines), &annotator);
     }
-    write_whole(task.out, &text).map_err(|why| AnalyseError::File(task.out.to_owned(), why))?;
+    write_whole(task.out, &text).map_err(FileError::of(task.out))?;
     Ok((done, journal))
 }
 
@@ -152,7 +152,7 @@ pub fn journal_path(out: &Path) -> PathBuf {
 #[derive(Debug)]
 pub enum AnalyseError {
     /// A file cannot be read or written.
-    File(PathBuf, io::Error),
+    File(FileError),
     /// The journal cannot be used.
     Journal(JournalError),
     /// The network failed.
@@ -162,7 +162,7 @@ pub enum AnalyseError {
 impl fmt::Display for AnalyseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AnalyseError::File(path, why) => write!(f, "{}: {why}", path.display()),
+            AnalyseError::File(why) => why.fmt(f),
             AnalyseError::Journal(why) => why.fmt(f),
             AnalyseError::Network(why) => why.fmt(f),
         }
@@ -171,14 +171,4 @@ impl fmt::Display for AnalyseError {
 
 impl std::error::Error for AnalyseError {}
 
-impl From<JournalError> for AnalyseError {
-    fn from(why: JournalError) -> AnalyseError {
-        AnalyseError::Journal(why)
-    }
-}
-
-impl From<EvalError> for AnalyseError {
-    fn from(why: EvalError) -> AnalyseError {
-        AnalyseError::Network(why)
-    }
-}
+wraps! { AnalyseError: File(FileError), Journal(JournalError), Network(EvalError) }

@@ -4,9 +4,10 @@ use super::output::{Failure, Sink};
 use super::words::{read_milliseconds, read_option, read_settings};
 use crate::analyse::html::{Title, page};
 use crate::analyse::review::Review;
-use crate::analyse::run::{AnalyseError, journal_path};
+use crate::analyse::run::journal_path;
 use crate::analyse::{Collection, Task, run};
 use crate::chess::game::Game;
+use crate::errors::FileError;
 use crate::files::write_whole;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::sight::look;
@@ -113,8 +114,7 @@ impl Analyse {
             let sees = |game: &Game| {
                 eyes.as_ref().and_then(|eyes| look::moves(game, eyes).ok()).unwrap_or_default()
             };
-            write_whole(path, page(&title, &reviews, &sees))
-                .map_err(|why| AnalyseError::File(path.clone(), why))?;
+            write_whole(path, page(&title, &reviews, &sees)).map_err(FileError::of(path))?;
             sink.say(format_args!("the page is {}", path.display()));
         }
         if done.is_complete() {

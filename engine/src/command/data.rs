@@ -2,6 +2,7 @@
 
 use super::output::{Failure, Sink};
 use super::words::read_share;
+use crate::errors::FileError;
 use crate::measure::data::{self, Report, plot};
 use clap::Args;
 use nn::data::{Kinds, MixConfig, MixSource, exclude_from_files};
@@ -62,10 +63,9 @@ impl Data {
     }
 }
 
-fn read_kinds(path: &Path) -> Result<Kinds, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
-    text.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
-        .map_err(|error| format!("{}: {error}", path.display()))
+fn read_kinds(path: &Path) -> Result<Kinds, Failure> {
+    let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+    Ok(serde_json::from_str(&text).map_err(FileError::of(path))?)
 }
 
 #[cfg(test)]

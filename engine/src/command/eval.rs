@@ -2,8 +2,8 @@
 
 use super::output::{Failure, Sink};
 use super::words::read_position;
+use crate::errors::FileError;
 use crate::files::write_whole;
-use crate::measure::MeasureError;
 use crate::measure::eval::{board, table};
 use crate::measure::sight::{draw::draw, look::Sight};
 use crate::play::engine::Setup;
@@ -44,7 +44,7 @@ impl Eval {
         if let Some(path) = &self.plot {
             let sight = Sight::new(&game, &CpuEvaluator::fastest(&load(self.weights.as_deref())?))?;
             out.say(format_args!("\n{}", sight.legality()));
-            write_whole(path, draw(&sight, &network.name)).map_err(MeasureError::of_file(path))?;
+            write_whole(path, draw(&sight, &network.name)).map_err(FileError::of(path))?;
             out.say(format_args!("the picture is {}", path.display()));
         }
         out.end()

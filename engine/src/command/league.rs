@@ -3,6 +3,7 @@
 
 use super::output::{Failure, Sink};
 use super::words::{Program, read_openings, settings_of};
+use crate::errors::FileError;
 use crate::files::write_whole;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::league::book::{Book, Entry};
@@ -65,9 +66,8 @@ impl League {
     /// # Errors
     /// A file cannot be read or written, the configuration makes no sense, or an engine does not start.
     pub fn run(self) -> Result<(), Failure> {
-        let named = |error: &dyn std::fmt::Display| format!("{}: {error}", self.config.display());
-        let text = fs::read_to_string(&self.config).map_err(|error| named(&error))?;
-        let mut plan = Plan::read(&text).map_err(|error| named(&error))?;
+        let text = fs::read_to_string(&self.config).map_err(FileError::of(&self.config))?;
+        let mut plan = Plan::read(&text).map_err(FileError::of(&self.config))?;
         plan.games = self.games.map_or(plan.games, |games| games.next_multiple_of(2));
         plan.concurrency = self.concurrency.unwrap_or(plan.concurrency).max(1);
         let out = self.out.clone().unwrap_or_else(|| self.config.with_extension(""));
@@ -101,8 +101,7 @@ impl League {
             .iter()
             .map(|agent| Program::new(agent.command.as_deref(), agent.options.clone()))
             .collect::<Result<_, _>>()?;
-        fs::create_dir_all(&files.folder)
-            .map_err(|why| format!("{}: {why}", files.folder.display()))?;
+        fs::create_dir_all(&files.folder).map_err(FileError::of(&files.folder))?;
         let (journal, games) = Journal::open(&files.journal(), plan, &identities)?;
         let bar = bar(plan.games, games.len());
         let mut watch = Watch {
@@ -202,7 +201,7 @@ impl Files {
 
     fn replace(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.folder.join(name);
-        write_whole(&path, text).map_err(|why| format!("{}: {why}", path.display()).into())
+        Ok(write_whole(&path, text).map_err(FileError::of(&path))?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `mavka man`: the manual pages of this command line.
 
 use super::output::{Failure, Sink};
+use crate::errors::FileError;
 use clap::Args;
 use clap_mangen::{Man, generate_to};
 use std::fs::create_dir_all;
@@ -23,9 +24,8 @@ impl Manual {
         let mut out = Sink::default();
         match &self.out {
             Some(folder) => {
-                let failed = |why| format!("{}: {why}", folder.display());
-                create_dir_all(folder).map_err(failed)?;
-                generate_to(command, folder).map_err(failed)?;
+                create_dir_all(folder).map_err(FileError::of(folder))?;
+                generate_to(command, folder).map_err(FileError::of(folder))?;
                 out.say(format_args!("the pages are in {}", folder.display()));
             }
             None => {

@@ -3,6 +3,7 @@
 
 use super::output::{Failure, Sink};
 use super::words::{Program, limits, read_milliseconds, read_openings, read_option};
+use crate::errors::FileError;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::league::pgn::{self, Tags};
 use crate::league::rules::{DrawRule, ResignRule, Rules};
@@ -324,7 +325,7 @@ fn show(bar: &ProgressBar, names: &[String; 2], sprt: Option<Sprt>, report: &Rep
 
 fn append(path: &Path) -> Result<File, Failure> {
     let file = OpenOptions::new().create(true).append(true).open(path);
-    file.map_err(|error| format!("{}: {error}", path.display()).into())
+    Ok(file.map_err(FileError::of(path))?)
 }
 
 /// One write for the whole game: an interrupt leaves whole games behind, never half a one.

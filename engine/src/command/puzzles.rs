@@ -4,9 +4,9 @@
 
 use super::output::{Failure, Sink};
 use super::words::{command_line, limits, read_option};
+use crate::errors::FileError;
 use crate::files::csv_field;
 use crate::league::{Fault, Limit, Process};
-use crate::measure::MeasureError;
 use crate::measure::puzzles::open::open;
 use crate::measure::puzzles::uci_solver::UciSolver;
 use crate::measure::puzzles::{Attempt, Puzzle, Score, plot, solve_all};
@@ -96,7 +96,7 @@ impl Puzzles {
             plot::draw(&score, &format!("{name}, {limit}"), path)?;
         }
         if let Some(path) = &self.failures {
-            fs::write(path, failures).map_err(MeasureError::of_file(path))?;
+            fs::write(path, failures).map_err(FileError::of(path))?;
         }
         out.end()
     }

@@ -4,6 +4,7 @@ use super::output::{Failure, Sink};
 use crate::conventional::regress::features::Features;
 use crate::conventional::regress::samples::{Parts, Samples, Sizes, read};
 use crate::conventional::regress::study::{Epoch, Errors, Study, errors, train};
+use crate::errors::FileError;
 use crate::play::network::{Installed, Networks};
 use crate::progress::progress;
 use clap::Args;
@@ -69,8 +70,7 @@ impl Regress {
         if [training, validation, test].iter().any(|part| part.boards.is_empty()) {
             return Err("the files hold too few games to train on, validate and test".into());
         }
-        fs::create_dir_all(&self.folder)
-            .map_err(|why| format!("{}: {why}", self.folder.display()))?;
+        fs::create_dir_all(&self.folder).map_err(FileError::of(&self.folder))?;
         let mut out = Sink::default();
         out.say(format_args!(
             "{} boards to train on, {} to validate, {} to test\n",
@@ -120,7 +120,7 @@ impl Regress {
         bar.finish_and_clear();
         let took = begun.elapsed();
         let path = self.folder.join(format!("{}.regressor", features.name()));
-        fs::write(&path, model.to_bytes()?).map_err(|why| format!("{}: {why}", path.display()))?;
+        fs::write(&path, model.to_bytes()?).map_err(FileError::of(&path))?;
         let asked = Instant::now();
         let found = errors(&model, &parts.test);
         let speed = parts.test.boards.len() as f64 / asked.elapsed().as_secs_f64();

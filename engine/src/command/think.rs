@@ -3,6 +3,7 @@
 use super::output::{Failure, Sink};
 use super::words::read_position;
 use crate::chess::game::Game;
+use crate::errors::FileError;
 use crate::internal::boards::Boards;
 use crate::internal::check::check;
 use crate::internal::parse::parse;
@@ -11,7 +12,6 @@ use crate::internal::survey::Survey;
 use crate::internal::svg;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
-use crate::measure::MeasureError;
 use crate::play::engine::Setup;
 use crate::play::network::{self, Network, NetworkError};
 use crate::play::settings::Settings;
@@ -87,8 +87,8 @@ impl Think {
         }
         let thought = match &self.read {
             Some(path) => {
-                let text = std::fs::read_to_string(path).map_err(MeasureError::of_file(path))?;
-                parse(&text).map_err(|why| format!("{}, {why}", path.display()))?
+                let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+                parse(&text).map_err(FileError::of(path))?
             }
             None => self.think(&game)?,
         };
@@ -104,7 +104,7 @@ impl Think {
         }
         if let Some(path) = &self.svg {
             let drawn = svg::draw(&thought, marks);
-            std::fs::write(path, drawn).map_err(MeasureError::of_file(path))?;
+            std::fs::write(path, drawn).map_err(FileError::of(path))?;
         }
         Ok(())
     }
@@ -152,10 +152,7 @@ impl Think {
             return Ok(Box::new(Teacher::default()));
         }
         let weights = match &self.writer {
-            Some(path) => {
-                let read = DecoderWeights::load(path);
-                Arc::new(read.map_err(|why| format!("{}: {why}", path.display()))?)
-            }
+            Some(path) => Arc::new(DecoderWeights::load(path).map_err(FileError::of(path))?),
             None => network::writer().map_err(ToString::to_string)?,
         };
         Ok(Box::new(Decoder::new(weights)))

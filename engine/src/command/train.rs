@@ -1,6 +1,7 @@
 //! `mavka train`: trains a network on labelled positions, and goes on where an earlier call stopped.
 
 use super::output::{Failure, Sink};
+use crate::errors::FileError;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::loss_curve;
 use crate::measure::training::TrainingTimes;
@@ -201,9 +202,8 @@ fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
 }
 
 fn load_config(path: &Path) -> Result<RunConfig, Failure> {
-    let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
-    Ok(serde_json::from_str(&text).map_err(|error| fault(&error))?)
+    let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+    Ok(serde_json::from_str(&text).map_err(FileError::of(path))?)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `mavka train-writer`: teaches the decoder that writes the trees of the internal search.
 
 use super::output::{Failure, Sink};
+use crate::errors::FileError;
 use crate::internal::exam::exam;
 use crate::internal::lessons::{group, shape};
 use crate::interrupt::raised_by_ctrl_c;
@@ -56,9 +57,7 @@ impl TrainWriter {
     /// A file cannot be used, or the loss is no number any more.
     pub fn run(self) -> Result<(), Failure> {
         let weights = match &self.init {
-            Some(path) => {
-                DecoderWeights::load(path).map_err(|why| format!("{}: {why}", path.display()))?
-            }
+            Some(path) => DecoderWeights::load(path).map_err(FileError::of(path))?,
             None => DecoderWeights::untrained(self.seed),
         };
         let schedule = Schedule {
@@ -113,11 +112,9 @@ impl TrainWriter {
     }
 
     fn save(&self, lessons: &Lessons, csv: &str) -> Result<(), Failure> {
-        let named =
-            |why: &dyn std::fmt::Display, path: &PathBuf| format!("{}: {why}", path.display());
-        lessons.weights().save(&self.out).map_err(|why| named(&why, &self.out))?;
+        lessons.weights().save(&self.out).map_err(FileError::of(&self.out))?;
         if let Some(path) = &self.csv {
-            std::fs::write(path, csv).map_err(|why| named(&why, path))?;
+            std::fs::write(path, csv).map_err(FileError::of(path))?;
         }
         Ok(())
     }

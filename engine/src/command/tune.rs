@@ -1,7 +1,7 @@
 //! `mavka tune`: arguments and output of [`crate::measure::tune`].
 
 use super::output::{Failure, Sink};
-use crate::measure::MeasureError;
+use crate::errors::FileError;
 use crate::measure::chart::{Curve, Picture};
 use crate::measure::tune::compare::{self, Row, Table};
 use crate::measure::tune::spsa::Dimension;
@@ -101,7 +101,7 @@ impl Tune {
         let rows = pool.install(|| tuning.run(&mut |line| out.say(line)))?;
         out.say(Table(&rows));
         if let Some(path) = &self.csv {
-            fs::write(path, compare::csv(&rows)).map_err(MeasureError::of_file(path))?;
+            fs::write(path, compare::csv(&rows)).map_err(FileError::of(path))?;
         }
         if let Some(path) = &self.plot {
             picture(&rows).draw(path)?;

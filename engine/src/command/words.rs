@@ -3,6 +3,7 @@
 use super::output::Failure;
 use super::uci::SHOW_HIDDEN;
 use crate::chess::game::{Game, GameError};
+use crate::errors::FileError;
 use crate::league::{Fault, Limit, Opening, Patience, Player, Process, openings};
 use crate::play::settings::Settings;
 use crate::uci::options::{self, OptionError, OutOfRange};
@@ -162,11 +163,10 @@ impl Program {
 
 /// The positions of a file, at least one.
 pub(super) fn read_openings(path: &Path, chess960: bool) -> Result<Vec<Opening>, Failure> {
-    let named = |error: Failure| format!("{}: {error}", path.display());
-    let text = fs::read_to_string(path).map_err(|error| named(error.into()))?;
-    let openings = openings::read(&text, chess960).map_err(|error| named(error.into()))?;
+    let text = fs::read_to_string(path).map_err(FileError::of(path))?;
+    let openings = openings::read(&text, chess960).map_err(FileError::of(path))?;
     if openings.is_empty() {
-        return Err(named("no openings".into()).into());
+        return Err(format!("{}: no openings", path.display()).into());
     }
     Ok(openings)
 }

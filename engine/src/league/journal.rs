@@ -9,6 +9,7 @@ use super::config::{Agent, League};
 use super::openings::Opening;
 use super::rules::{Ending, Played, Ply, Warnings};
 use crate::chess::game::Game;
+use crate::errors::FileError;
 use crate::files::{append_line, is_cut_journal};
 use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
@@ -104,7 +105,7 @@ struct GameLine {
 #[derive(Debug)]
 pub enum JournalError {
     /// The file cannot be read or written.
-    File(PathBuf, io::Error),
+    File(FileError),
     /// It is something else.
     NoJournal(PathBuf),
     /// It is of a league of another name or seed.
@@ -130,7 +131,7 @@ impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let advice = "give it another name, or choose another --out";
         match self {
-            JournalError::File(path, why) => write!(f, "{}: {why}", path.display()),
+            JournalError::File(why) => why.fmt(f),
             JournalError::NoJournal(path) => {
                 write!(f, "{} is no journal of a league; choose another --out", path.display())
             }
@@ -172,7 +173,7 @@ impl Journal {
         league: &League,
         identities: &[String],
     ) -> Result<(Journal, Vec<Entry>), JournalError> {
-        let failed = |why| JournalError::File(path.to_owned(), why);
+        let failed = |why| JournalError::File(FileError::of(path)(why));
         let text = match fs::read_to_string(path) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => String::new(),
             text => text.map_err(failed)?,
@@ -213,7 +214,7 @@ impl Journal {
     /// # Errors
     /// The file cannot be read, or is of something else.
     pub fn look(path: &Path, league: &League) -> Result<Vec<Entry>, JournalError> {
-        let failed = |why| JournalError::File(path.to_owned(), why);
+        let failed = |why| JournalError::File(FileError::of(path)(why));
         let text = fs::read_to_string(path).map_err(failed)?;
         let names: Vec<String> = league.agents.iter().map(|agent| agent.name.clone()).collect();
         Ok(Read::new(path, &text, league, &names, None)?.games)
@@ -225,7 +226,8 @@ impl Journal {
     /// The file cannot be written.
     pub fn add(&mut self, entry: &Entry) -> Result<(), JournalError> {
         let line = Line::Game(Box::new(self.line(entry)));
-        append_line(&mut self.file, &line).map_err(|why| JournalError::File(self.path.clone(), why))
+        let written = append_line(&mut self.file, &line).map_err(FileError::of(&self.path));
+        written.map_err(JournalError::File)
     }
 
     fn line(&self, entry: &Entry) -> GameLine {

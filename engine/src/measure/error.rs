@@ -1,6 +1,7 @@
 //! What keeps a measurement from its figures: each error names the file, position or device it is about.
 
 use crate::chess::game::GameError;
+use crate::errors::{FileError, wraps};
 use crate::play::network::NetworkError;
 use nn::EvalError;
 use nn::data::DataError;
@@ -8,7 +9,7 @@ use plotters::drawing::DrawingAreaErrorKind;
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Why nothing, or no more, was measured.
 #[derive(Debug)]
@@ -22,24 +23,11 @@ pub enum MeasureError {
     /// The data cannot be used.
     Data(DataError),
     /// A file cannot be read or written.
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        why: io::Error,
-    },
+    File(FileError),
     /// The picture cannot be drawn.
     Plot(PlotError),
     /// What was asked for cannot be measured, in words.
     Refused(String),
-}
-
-impl MeasureError {
-    /// Of this file.
-    pub fn of_file(path: &Path) -> impl FnOnce(io::Error) -> MeasureError {
-        let path = path.to_owned();
-        |why| MeasureError::File { path, why }
-    }
 }
 
 impl fmt::Display for MeasureError {
@@ -49,7 +37,7 @@ impl fmt::Display for MeasureError {
             MeasureError::Network(why) => why.fmt(f),
             MeasureError::Evaluation(why) => why.fmt(f),
             MeasureError::Data(why) => why.fmt(f),
-            MeasureError::File { path, why } => write!(f, "{}: {why}", path.display()),
+            MeasureError::File(why) => why.fmt(f),
             MeasureError::Plot(why) => why.fmt(f),
             MeasureError::Refused(why) => f.write_str(why),
         }
@@ -58,34 +46,14 @@ impl fmt::Display for MeasureError {
 
 impl Error for MeasureError {}
 
-impl From<GameError> for MeasureError {
-    fn from(why: GameError) -> MeasureError {
-        MeasureError::Game(why)
-    }
-}
-
-impl From<NetworkError> for MeasureError {
-    fn from(why: NetworkError) -> MeasureError {
-        MeasureError::Network(why)
-    }
-}
-
-impl From<EvalError> for MeasureError {
-    fn from(why: EvalError) -> MeasureError {
-        MeasureError::Evaluation(why)
-    }
-}
-
-impl From<DataError> for MeasureError {
-    fn from(why: DataError) -> MeasureError {
-        MeasureError::Data(why)
-    }
-}
-
-impl From<PlotError> for MeasureError {
-    fn from(why: PlotError) -> MeasureError {
-        MeasureError::Plot(why)
-    }
+wraps! {
+    MeasureError:
+    Game(GameError),
+    Network(NetworkError),
+    Evaluation(EvalError),
+    Data(DataError),
+    File(FileError),
+    Plot(PlotError),
 }
 
 /// Why there is no picture.
@@ -94,26 +62,16 @@ pub enum PlotError {
     /// There is nothing to draw.
     Empty(&'static str),
     /// The figures to draw cannot be read from their file.
-    Figures {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: FiguresError,
-    },
+    Figures(FileError<FiguresError>),
     /// The file of the picture cannot be written.
-    File {
-        /// The picture.
-        path: PathBuf,
-        /// What the system says.
-        why: DrawingAreaErrorKind<io::Error>,
-    },
+    File(FileError<DrawingAreaErrorKind<io::Error>>),
 }
 
 impl PlotError {
     /// Of this picture.
     pub fn of_file(path: &Path) -> impl Fn(DrawingAreaErrorKind<io::Error>) -> PlotError {
-        let path = path.to_owned();
-        move |why| PlotError::File { path: path.clone(), why }
+        let named = FileError::of(path);
+        move |why| PlotError::File(named(why))
     }
 }
 
@@ -121,8 +79,8 @@ impl fmt::Display for PlotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PlotError::Empty(what) => f.write_str(what),
-            PlotError::Figures { path, why } => write!(f, "{}: {why}", path.display()),
-            PlotError::File { path, why } => write!(f, "{}: {why}", path.display()),
+            PlotError::Figures(why) => why.fmt(f),
+            PlotError::File(why) => why.fmt(f),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Draws the losses of a run over its examples, as SVG.
 
 use super::error::{FiguresError, PlotError};
+use crate::errors::FileError;
 use nn::train::Loss;
 use plotters::prelude::*;
 use std::path::Path;
@@ -17,7 +18,7 @@ pub fn draw(csv: &Path, picture: &Path) -> Result<(), PlotError> {
     let text = std::fs::read_to_string(csv).map_err(FiguresError::Io);
     let rows = text
         .and_then(|text| rows(&text))
-        .map_err(|why| PlotError::Figures { path: csv.to_owned(), why })?;
+        .map_err(|why| PlotError::Figures(FileError::of(csv)(why)))?;
     let curves = curves(&rows);
     let failed = PlotError::of_file(picture);
     let last = rows.last().map_or(0.0, |row| row.examples);

@@ -8,6 +8,7 @@ mod puzzles;
 mod table;
 
 use super::puzzles::open::open;
+use crate::errors::FileError;
 use crate::measure::MeasureError;
 use crate::measure::puzzles::score::Comparison;
 use crate::progress::progress;
@@ -136,7 +137,7 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         plot::draw(&sets, path)?;
     }
     if let Some(path) = &args.csv {
-        fs::write(path, csv).map_err(MeasureError::of_file(path))?;
+        fs::write(path, csv).map_err(FileError::of(path))?;
     }
     Ok(())
 }

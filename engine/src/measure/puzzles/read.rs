@@ -5,6 +5,7 @@ use super::{Puzzle, Task};
 use crate::chess::action::Action;
 use crate::chess::epd;
 use crate::chess::game::{Game, GameError};
+use crate::errors::wraps;
 use shakmaty::san::SanPlus;
 use std::fmt;
 
@@ -69,11 +70,7 @@ impl fmt::Display for PuzzleError {
 
 impl std::error::Error for PuzzleError {}
 
-impl From<GameError> for PuzzleError {
-    fn from(why: GameError) -> PuzzleError {
-        PuzzleError::Game(why)
-    }
-}
+wraps! { PuzzleError: Game(GameError) }
 
 /// Reads a file's text. CSV is known by its first line, which names the columns: `fen`, `moves`, and if
 /// there are any `rating` and `id`. In Lichess's own files (`PuzzleId,FEN,Moves,…`) the first move is

@@ -4,6 +4,7 @@ use super::Solver;
 use crate::chess::action::Action;
 use crate::chess::epd;
 use crate::chess::game::Game;
+use crate::errors::wraps;
 use crate::league::limit::Clock;
 use crate::league::{Fault, Limit, Patience, Player, Transport};
 use shakmaty::Position;
@@ -28,11 +29,7 @@ pub enum Broken {
     },
 }
 
-impl From<Fault> for Broken {
-    fn from(fault: Fault) -> Broken {
-        Broken::Fault(fault)
-    }
-}
+wraps! { Broken: Fault(Fault) }
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,6 +4,7 @@
 use super::labels::LabelledPosition;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::errors::wraps;
 use crate::league::{Fault, Player, Transport};
 use nn::data::Labelled;
 use nn::data::label::win_probability;
@@ -119,11 +120,7 @@ pub enum LabelError {
     },
 }
 
-impl From<Fault> for LabelError {
-    fn from(fault: Fault) -> LabelError {
-        LabelError::Fault(fault)
-    }
-}
+wraps! { LabelError: Fault(Fault) }
 
 impl fmt::Display for LabelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,6 +4,7 @@
 
 use super::label::{Effort, LabelError, Task};
 use super::labels::{self, LabelledPosition, LabelsError, Recipe};
+use crate::errors::{FileError, wraps};
 use crate::league::{Patience, Player, Process};
 use crate::measure::puzzles::spread;
 use crate::progress::progress;
@@ -13,7 +14,7 @@ use nn::rng::Rng;
 use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,10 +56,8 @@ pub enum LabellingError {
     Data(DataError),
     /// The file of labels holds something else.
     Labels(LabelsError),
-    /// The file of labels cannot be written.
-    Io(PathBuf, io::Error),
-    /// The engine cannot be started.
-    Engine(PathBuf, io::Error),
+    /// The file of labels cannot be written, or the engine cannot be started.
+    File(FileError),
     /// The engine failed.
     Label(LabelError),
     /// The file of labels was begun with another engine or effort.
@@ -77,8 +76,7 @@ impl fmt::Display for LabellingError {
         match self {
             LabellingError::Data(why) => why.fmt(f),
             LabellingError::Labels(why) => why.fmt(f),
-            LabellingError::Io(path, why) => write!(f, "{}: {why}", path.display()),
-            LabellingError::Engine(path, why) => write!(f, "{}: {why}", path.display()),
+            LabellingError::File(why) => why.fmt(f),
             LabellingError::Label(why) => why.fmt(f),
             LabellingError::Recipe { path, found, asked } => {
                 let path = path.display();
@@ -90,17 +88,7 @@ impl fmt::Display for LabellingError {
 
 impl std::error::Error for LabellingError {}
 
-impl From<DataError> for LabellingError {
-    fn from(why: DataError) -> LabellingError {
-        LabellingError::Data(why)
-    }
-}
-
-impl From<LabelError> for LabellingError {
-    fn from(why: LabelError) -> LabellingError {
-        LabellingError::Label(why)
-    }
-}
+wraps! { LabellingError: Data(DataError), File(FileError), Label(LabelError) }
 
 impl Labelling {
     /// Labels what is not labelled yet. Blocks; a bar on stderr tells how far it is.
@@ -129,8 +117,7 @@ impl Labelling {
         let result = deal(&left, count, start, |_, label: LabelledPosition| {
             // One write: a line cut in two by the end of the process is no label.
             let line = format!("{}\n", label.to_line());
-            out.write_all(line.as_bytes())
-                .map_err(|why| LabellingError::Io(self.out.clone(), why))?;
+            out.write_all(line.as_bytes()).map_err(FileError::of(&self.out))?;
             bar.inc(1);
             Ok(())
         });
@@ -140,8 +127,7 @@ impl Labelling {
 
     fn start_engine(&self) -> Result<Player<Process>, LabellingError> {
         let Engine { program, words, options } = &self.engine;
-        let process = Process::spawn(program, words)
-            .map_err(|why| LabellingError::Engine(program.clone(), why))?;
+        let process = Process::spawn(program, words).map_err(FileError::of(program))?;
         let patience = Patience { think: PATIENCE, ..Patience::default() };
         Ok(Player::greet(process, options, patience).map_err(LabelError::from)?)
     }
@@ -163,7 +149,7 @@ impl Labelling {
 
 /// The file to add to, and the positions it has already. A last line that was cut short is cut off.
 fn open(path: &Path, recipe: &Recipe) -> Result<(File, HashSet<String>), LabellingError> {
-    let of_file = |why| LabellingError::Io(path.to_owned(), why);
+    let of_file = FileError::of(path);
     let mut done = HashSet::new();
     let mut begun = false;
     if fs::metadata(path).is_ok_and(|file| file.len() > 0) {
@@ -174,14 +160,14 @@ fn open(path: &Path, recipe: &Recipe) -> Result<(File, HashSet<String>), Labelli
         }
         done.extend(positions.iter().map(|position| position.game.fen()));
         begun = true;
-        let text = fs::read(path).map_err(of_file)?;
+        let text = fs::read(path).map_err(&of_file)?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let file = OpenOptions::new().write(true).open(path).map_err(of_file)?;
-        file.set_len(whole as u64).map_err(of_file)?;
+        let file = OpenOptions::new().write(true).open(path).map_err(&of_file)?;
+        file.set_len(whole as u64).map_err(&of_file)?;
     }
-    let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(of_file)?;
+    let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(&of_file)?;
     if !begun {
-        writeln!(file, "{}", recipe.to_line()).map_err(of_file)?;
+        writeln!(file, "{}", recipe.to_line()).map_err(&of_file)?;
     }
     Ok((file, done))
 }

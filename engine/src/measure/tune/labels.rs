@@ -4,10 +4,11 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
+use crate::errors::FileError;
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Of the file format; the first line has it.
@@ -44,8 +45,8 @@ pub struct LabelledPosition {
 /// Why labels cannot be read.
 #[derive(Debug)]
 pub enum LabelsError {
-    /// The file cannot be read or written.
-    Io(PathBuf, io::Error),
+    /// The file cannot be read.
+    File(FileError),
     /// A line that is no label.
     Line {
         /// The file.
@@ -101,7 +102,7 @@ impl std::error::Error for LabelFault {}
 impl fmt::Display for LabelsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LabelsError::Io(path, why) => write!(f, "{}: {why}", path.display()),
+            LabelsError::File(why) => why.fmt(f),
             LabelsError::Line { path, line, why } => {
                 write!(f, "{}, line {line}: {why}", path.display())
             }
@@ -213,7 +214,7 @@ fn rounded(value: f32) -> f64 {
 /// # Errors
 /// Names the file, and the line that is no label.
 pub fn read(path: &Path) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError> {
-    let of_file = |why| LabelsError::Io(path.to_owned(), why);
+    let of_file = |why| LabelsError::File(FileError::of(path)(why));
     let file = File::open(path).map_err(of_file)?;
     let input: Box<dyn BufRead> = if path.extension().is_some_and(|end| end == "zst") {
         Box::new(BufReader::new(zstd::Decoder::new(file).map_err(of_file)?))

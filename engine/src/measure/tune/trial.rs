@@ -6,6 +6,7 @@
 use super::labels::LabelledPosition;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::errors::wraps;
 use crate::measure::puzzles::{self, Puzzle};
 use crate::play::network::Network;
 use crate::play::params;
@@ -66,11 +67,7 @@ impl fmt::Display for TrialError {
 
 impl std::error::Error for TrialError {}
 
-impl From<EvalError> for TrialError {
-    fn from(why: EvalError) -> TrialError {
-        TrialError::Network(why)
-    }
-}
+wraps! { TrialError: Network(EvalError) }
 
 impl Setting {
     /// Reads `NAME=VALUE,NAME=VALUE`; the empty text is the defaults.

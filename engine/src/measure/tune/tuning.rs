@@ -5,6 +5,7 @@ use super::compare::{self, Mean, Row};
 use super::labels::{self, LabelledPosition, LabelsError};
 use super::spsa::{Dimension, Spsa};
 use super::trial::{Bench, Choice, Setting, TrialError, set_near};
+use crate::errors::wraps;
 use crate::measure::MeasureError;
 use crate::measure::puzzles::open::open;
 use crate::play::engine::Setup;
@@ -71,23 +72,7 @@ impl fmt::Display for TuningError {
 
 impl std::error::Error for TuningError {}
 
-impl From<LabelsError> for TuningError {
-    fn from(why: LabelsError) -> TuningError {
-        TuningError::Labels(why)
-    }
-}
-
-impl From<MeasureError> for TuningError {
-    fn from(why: MeasureError) -> TuningError {
-        TuningError::Measure(why)
-    }
-}
-
-impl From<TrialError> for TuningError {
-    fn from(why: TrialError) -> TuningError {
-        TuningError::Trial(why)
-    }
-}
+wraps! { TuningError: Labels(LabelsError), Measure(MeasureError), Trial(TrialError) }
 
 impl Tuning {
     /// Tries everything. `say` hears first what it is tried on; a bar on stderr tells how far it is.
