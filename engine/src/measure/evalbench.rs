@@ -4,7 +4,7 @@
 use super::chart::{Curve, Picture};
 use super::error::MeasureError;
 use super::stages::{Budget, Peaks};
-use super::timing::{product_of_512, rate};
+use super::timing::{Load, product_of_512, rate};
 use crate::workers::cores;
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::Isa;
@@ -76,7 +76,8 @@ impl EvalBench {
         }
         let gpu = !is_cpu(&device);
         let threads = self.threads.unwrap_or_else(|| if gpu { 2 } else { cores() }).max(1);
-        let seconds = Duration::from_secs_f64(self.seconds.clamp(0.1, 600.0));
+        let time = Duration::from_secs_f64(self.seconds.clamp(0.1, 600.0));
+        let load = Load { threads, time };
         let c = &network.layout.config;
         let flops = c.flops();
         say(format!(
@@ -89,11 +90,11 @@ impl EvalBench {
             flops / 1e6
         ));
         let peak = match gpu {
-            true => sgemm_peak(&device, seconds).map_err(refused)?,
-            false => rate(threads, seconds, product_of_512),
+            true => sgemm_peak(&device, time).map_err(refused)?,
+            false => rate(load, product_of_512),
         };
         if self.stages {
-            return self.stages(&network, (threads, seconds), say);
+            return self.stages(&network, load, say);
         }
         say(format!("sgemm peak of {threads} threads: {:.0} GFLOP/s", peak / 1e9));
         say(format!(
@@ -110,7 +111,7 @@ impl EvalBench {
                 // An error cannot first appear here: the same queries have just been answered.
                 let ask =
                     || evaluator.evaluate(&queries).map_or(0.0, |answers| answers.len() as f64);
-                let speed = rate(threads, seconds, ask);
+                let speed = rate(load, ask);
                 say(format!(
                     "{name:<8} {batch:>6} {speed:>12.0} {:>10.0} {:>7.1}%",
                     speed * flops / 1e9,
@@ -133,21 +134,21 @@ impl EvalBench {
     fn stages(
         &self,
         network: &Network,
-        (threads, seconds): (usize, Duration),
+        load: Load,
         say: &mut dyn FnMut(String),
     ) -> Result<(), MeasureError> {
         if self.flex || !is_cpu(&pick(self.device).0) {
             return Err(refused("stages are those of the hand-written kernels"));
         }
-        let peaks = Peaks::measure(threads, seconds);
+        let peaks = Peaks::measure(load);
         let positions = sample_positions();
         let batch = self.batch.first().map_or(4, |batch| (*batch).max(1));
         let queries = queries(&positions, batch);
         let mut drawn = None;
         for arithmetic in self.arithmetics(|way| way.available()) {
-            let way = (network, arithmetic);
-            let budget = Budget::measure(way, &queries, (threads, seconds), peaks)?;
-            let title = format!("{arithmetic}, {}, {threads} threads, batch {batch}", Isa::used());
+            let budget = Budget::measure((network, arithmetic), &queries, load, peaks)?;
+            let (isa, threads) = (Isa::used(), load.threads);
+            let title = format!("{arithmetic}, {isa}, {threads} threads, batch {batch}");
             say(format!("\n{title}"));
             budget.lines().into_iter().for_each(&mut *say);
             drawn = Some((title, budget));

@@ -4,7 +4,7 @@
 
 use super::bars::Bars;
 use super::error::MeasureError;
-use super::timing::{product_of_512, rate};
+use super::timing::{Load, product_of_512, rate};
 use nn::checkpoint::Network;
 use nn::cpu::int8::{Finish, Kernel, Linear8, Rows, Sign};
 use nn::cpu::stages::Stage;
@@ -28,9 +28,9 @@ pub(super) struct Peaks {
 }
 
 impl Peaks {
-    /// Measures each for `time` on `threads` at once.
-    pub(super) fn measure(threads: usize, time: Duration) -> Peaks {
-        let each = |work: fn() -> f64| rate(threads, time, work) / threads as f64;
+    /// Measures each.
+    pub(super) fn measure(load: Load) -> Peaks {
+        let each = |work: fn() -> f64| rate(load, work) / load.threads as f64;
         Peaks { single: each(product_of_512), int8: each(product_of_bytes), bytes: each(copy) }
     }
 }
@@ -141,20 +141,20 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Asks the network for `time` on every thread at once.
+    /// Asks the network on every thread at once.
     ///
     /// # Errors
     /// The network's answer is no number.
     pub(super) fn measure(
         (network, arithmetic): (&Network, Arithmetic),
         queries: &[Query<'_>],
-        (threads, time): (usize, Duration),
+        load: Load,
         peaks: Peaks,
     ) -> Result<Budget, MeasureError> {
         let evaluator = &CpuEvaluator::new(network, arithmetic);
         let parts: Vec<Result<_, EvalError>> = std::thread::scope(|scope| {
-            let ask = || evaluator.measure(queries, time);
-            let running: Vec<_> = (0..threads).map(|_| scope.spawn(ask)).collect();
+            let ask = || evaluator.measure(queries, load.time);
+            let running: Vec<_> = (0..load.threads).map(|_| scope.spawn(ask)).collect();
             running.into_iter().filter_map(|thread| thread.join().ok()).collect()
         });
         let parts: Vec<_> = parts.into_iter().collect::<Result<_, _>>()?;

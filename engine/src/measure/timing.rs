@@ -5,8 +5,17 @@ use nn::precision::Arithmetic;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
+/// How much is done for one figure.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    /// At once, each doing the same.
+    pub(super) threads: usize,
+    /// How long each works.
+    pub(super) time: Duration,
+}
+
 /// Runs `work` on every thread for a while; the sum of what it returns, per second.
-pub(super) fn rate(threads: usize, time: Duration, work: impl Fn() -> f64 + Sync) -> f64 {
+pub(super) fn rate(Load { threads, time }: Load, work: impl Fn() -> f64 + Sync) -> f64 {
     let work = &work;
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads.max(1))
