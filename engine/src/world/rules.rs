@@ -176,6 +176,7 @@ pub struct RulesWorld {
     state_share: f32,
     leaf_action_value: LeafActionValue,
     tables: Option<Tables>,
+    sees_mates: bool,
 }
 
 impl RulesWorld {
@@ -188,7 +189,14 @@ impl RulesWorld {
             state_share: state_share.clamp(0.0, 1.0),
             leaf_action_value: LeafActionValue::Best,
             tables: None,
+            sees_mates: true,
         }
+    }
+
+    /// The same without a look for mates in one: what an evaluation says is the network's word alone.
+    #[must_use]
+    pub fn without_mates(self) -> RulesWorld {
+        RulesWorld { sees_mates: false, ..self }
     }
 
     /// The same with endgame tables.
@@ -233,6 +241,26 @@ impl RulesWorld {
             .collect();
         Ok(Leaf::Open { value: Wdl::from_score_and_draw(value, answer.wdl[1]), edges })
     }
+}
+
+/// The place of a move that mates at once.
+fn mating_move(position: &Chess, legal: &MoveList) -> Option<usize> {
+    legal.iter().position(|m| {
+        let mut after = position.clone();
+        after.play_unchecked(*m);
+        after.is_checkmate()
+    })
+}
+
+/// The same leaf with its move `at` as one that wins: visited next, it proves the win. The network sees a mate in
+/// one as likely, not as certain.
+fn won_by(leaf: Leaf<Action>, at: usize) -> Leaf<Action> {
+    let Leaf::Open { mut edges, .. } = leaf else { return leaf };
+    if let Some(mating) = edges.get_mut(at) {
+        // More than all others together.
+        (mating.q, mating.policy) = (1.0, 1.0);
+    }
+    Leaf::Open { value: Wdl::WIN, edges }
 }
 
 /// The action values that `scoring` asks for.
@@ -324,8 +352,12 @@ impl World for RulesWorld {
             out.push(match leaf {
                 Some(leaf) => leaf,
                 None => match answered.next() {
-                    Some(((_, legal), answer)) => {
-                        self.leaf(legal.iter().map(|m| Action::new(*m)), answer)?
+                    Some(((position, legal), answer)) => {
+                        let leaf = self.leaf(legal.iter().map(|m| Action::new(*m)), answer)?;
+                        match self.sees_mates.then(|| mating_move(position, legal)).flatten() {
+                            Some(at) => won_by(leaf, at),
+                            None => leaf,
+                        }
                     }
                     None => return Err(EvalError::NoMoves),
                 },
@@ -338,6 +370,24 @@ impl World for RulesWorld {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nn::evaluator::fake::Hashed;
+
+    #[test]
+    fn a_mate_in_one_is_seen_before_it_is_visited() {
+        let world = RulesWorld::new(Arc::new(Hashed::default()), Scoring::Mean, 0.5);
+        for (fen, mate) in [
+            ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", Some("h5f7")),
+            ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 4 4", None),
+        ] {
+            let game = Game::from_fen(fen, false).unwrap();
+            let leaf = world.evaluate(&[&State::root(&game)]).unwrap().pop();
+            let Some(Leaf::Open { value, edges }) = leaf else { panic!("{fen} is open") };
+            assert_eq!(value == Wdl::WIN, mate.is_some());
+            let sure = edges.iter().filter(|edge| edge.q == 1.0 && edge.policy == 1.0);
+            let sure: Vec<String> = sure.map(|edge| game.uci(edge.action)).collect();
+            assert_eq!(sure, mate.map(str::to_owned).into_iter().collect::<Vec<_>>(), "{fen}");
+        }
+    }
 
     #[test]
     fn a_leafs_action_value_is_the_best_or_the_mean_by_the_policy() {
