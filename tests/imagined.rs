@@ -27,9 +27,8 @@ const STARTS: [(&str, bool); 5] = [
     ("8/8/8/8/8/4k1p1/8/5K2 b - - 96 80", false),
 ];
 
-/// Without the look for mates in one, which an imagined world has not.
 fn rules_world(evaluator: Arc<dyn Evaluator>) -> RulesWorld {
-    RulesWorld::new(evaluator, Scoring::Mean, 0.5).without_mates()
+    RulesWorld::new(evaluator, Scoring::Mean, 0.5)
 }
 
 fn learned_world(evaluator: impl Evaluator + 'static, bytes: usize) -> LearnedWorld {

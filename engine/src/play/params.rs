@@ -51,6 +51,7 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
 #[must_use]
 pub fn rules_world(evaluator: Arc<dyn Evaluator>, settings: &Settings) -> RulesWorld {
     RulesWorld::new(evaluator, settings.scoring, settings.state_value_share)
+        .with_mates()
         .with_leaf_action_value(settings.leaf_action_value)
 }
 

@@ -189,14 +189,14 @@ impl RulesWorld {
             state_share: state_share.clamp(0.0, 1.0),
             leaf_action_value: LeafActionValue::Best,
             tables: None,
-            sees_mates: true,
+            sees_mates: false,
         }
     }
 
-    /// The same without a look for mates in one: what an evaluation says is the network's word alone.
+    /// The same with a look for mates in one, which the network takes for likely and not for certain.
     #[must_use]
-    pub fn without_mates(self) -> RulesWorld {
-        RulesWorld { sees_mates: false, ..self }
+    pub fn with_mates(self) -> RulesWorld {
+        RulesWorld { sees_mates: true, ..self }
     }
 
     /// The same with endgame tables.
@@ -252,8 +252,7 @@ fn mating_move(position: &Chess, legal: &MoveList) -> Option<usize> {
     })
 }
 
-/// The same leaf with its move `at` as one that wins: visited next, it proves the win. The network sees a mate in
-/// one as likely, not as certain.
+/// The same leaf with its move `at` as one that wins: visited next, it proves the win.
 fn won_by(leaf: Leaf<Action>, at: usize) -> Leaf<Action> {
     let Leaf::Open { mut edges, .. } = leaf else { return leaf };
     if let Some(mating) = edges.get_mut(at) {
@@ -374,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_mate_in_one_is_seen_before_it_is_visited() {
-        let world = RulesWorld::new(Arc::new(Hashed::default()), Scoring::Mean, 0.5);
+        let world = RulesWorld::new(Arc::new(Hashed::default()), Scoring::Mean, 0.5).with_mates();
         for (fen, mate) in [
             ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", Some("h5f7")),
             ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 4 4", None),
