@@ -2,7 +2,6 @@
 //! shown, and the [`Snapshot`] it may take.
 
 use crate::{
-    node::Proof,
     params::Params,
     puct,
     root::{self, Candidate, Line, Race, RootPolicy},
@@ -121,12 +120,7 @@ impl<'a, W: World> View<'a, W> {
     /// True when the root's result is proven, draws included: more search finds nothing but shorter
     /// mates.
     pub fn proven(&self) -> bool {
-        let candidates = self.candidates();
-        match candidates.first().and_then(|best| best.proof) {
-            Some(Proof::Win(_)) => true,
-            Some(_) => candidates.iter().all(|candidate| candidate.proof.is_some()),
-            None => false,
-        }
+        root::proven(self.tree, self.root_policy)
     }
 
     /// The best `multipv` lines and the counters.

@@ -175,20 +175,42 @@ pub fn candidates(
     root_policy: &RootPolicy,
     rule: FinalMove,
 ) -> Vec<Candidate> {
-    let meta = node.meta();
-    if meta.state() != NodeState::Expanded {
-        return Vec::new();
-    }
-    let draw = node.stats().mean().map_or(0.0, |mean| mean.draw);
-    let mut moves: Vec<Candidate> = tree
-        .edges(meta.edges())
-        .iter()
-        .enumerate()
-        .filter(|&(at, _)| root_policy.allows(at))
-        .map(|(at, edge)| Candidate::new(tree, edge, root_policy.prior(at, edge.prior()), draw))
-        .collect();
+    let mut moves: Vec<Candidate> = unordered(tree, node, root_policy).collect();
     moves.sort_by(|a, b| a.order(b, rule));
     moves
+}
+
+/// The same as the tree has them.
+fn unordered<'a>(
+    tree: &'a Tree,
+    node: Node<'a>,
+    root_policy: &'a RootPolicy,
+) -> impl Iterator<Item = Candidate> + 'a {
+    let meta = node.meta();
+    let expanded = meta.state() == NodeState::Expanded;
+    let draw = node.stats().mean().map_or(0.0, |mean| mean.draw);
+    expanded
+        .then(|| tree.edges(meta.edges()).iter())
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter(|&(at, _)| root_policy.allows(at))
+        .map(move |(at, edge)| {
+            Candidate::new(tree, edge, root_policy.prior(at, edge.prior()), draw)
+        })
+}
+
+/// One of the root's moves is proven to win, or all of them are proven. Asked after every minibatch.
+pub fn proven(tree: &Tree, root_policy: &RootPolicy) -> bool {
+    let (mut moves, mut all) = (0, true);
+    for candidate in unordered(tree, tree.root(), root_policy) {
+        moves += 1;
+        match candidate.proof {
+            Some(Proof::Win(_)) if !candidate.refused => return true,
+            proof => all &= proof.is_some(),
+        }
+    }
+    moves > 0 && all
 }
 
 /// The best `multipv` lines of the root.

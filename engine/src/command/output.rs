@@ -22,8 +22,9 @@ impl Sink {
         }
     }
 
-    /// The first failure, if there was one.
+    /// The first failure, if there was one. A reader that has seen enough, as `head` has, is none.
     pub(super) fn end(self) -> Result<(), Failure> {
-        self.failed.map_or(Ok(()), |why| Err(why.into()))
+        let failed = self.failed.filter(|why| why.kind() != io::ErrorKind::BrokenPipe);
+        failed.map_or(Ok(()), |why| Err(why.into()))
     }
 }

@@ -5,21 +5,33 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// A program's name, and how it is told of an engine whose path is put in for `{}`.
-const GUIS: [(&str, &str); 7] = [
+const GUIS: [(&str, &str); 9] = [
+    ("Arena", "Engines, Install New Engine: `{}`, type UCI"),
     ("cutechess", "Tools, Settings, Engines, +: command `{}`, protocol UCI"),
     ("cutechess-cli", "cutechess-cli -engine name=Mavka cmd={} proto=uci …"),
     ("fastchess", "fastchess -engine name=Mavka cmd={} …"),
     ("xboard", "xboard -fcp {} -fUCI"),
     ("pychess", "Edit, Engines, New: `{}`"),
     ("en-croissant", "Engines, Add new, Local: `{}`"),
+    ("org.encroissant.app", "En Croissant: Engines, Add new, Local: `{}`"),
     ("nibbler", "Engine, Choose engine…: `{}`"),
 ];
 
-/// One finding for each GUI on the search path; how to add the engine elsewhere if there is none.
+/// Where packages put programs of this kind, on the search path or not: Debian, Flatpak, Arena's installer.
+const FOLDERS: [&str; 4] = [
+    "/usr/games",
+    "/usr/local/games",
+    "/var/lib/flatpak/exports/bin",
+    r"C:\Program Files (x86)\Arena",
+];
+
+/// One finding for each GUI on the search path and where packages put them; how to add the engine elsewhere
+/// if there is none.
 pub(super) fn found() -> Vec<Finding> {
     let engine = env::current_exe().unwrap_or_else(|_| PathBuf::from("mavka"));
-    let folders: Vec<PathBuf> =
+    let mut folders: Vec<PathBuf> =
         env::var_os("PATH").map_or_else(Vec::new, |path| env::split_paths(&path).collect());
+    folders.extend(FOLDERS.map(PathBuf::from));
     in_folders(&folders, &engine)
 }
 
@@ -38,8 +50,7 @@ fn in_folders(folders: &[PathBuf], engine: &Path) -> Vec<Finding> {
         })
         .collect();
     if findings.is_empty() {
-        let text =
-            format!("none found on the search path; add `{engine}` to yours as a UCI engine");
+        let text = format!("none found; add `{engine}` to yours as a UCI engine");
         findings.push(Finding::new("GUI", Verdict::Fine, text));
     }
     findings

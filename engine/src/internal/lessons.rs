@@ -25,7 +25,7 @@ struct Style {
 pub fn lesson(shape: Shape, random: &mut Rng) -> Trace {
     let pick = |random: &mut Rng, from: &[usize]| from[random.below(from.len())];
     let style = Style {
-        noise: pick(random, &[0, 1, 3, 8, 24, 64]),
+        noise: pick(random, &[0, 1, 1, 2, 4, 8, 24, 64]),
         few: [&[][..], &[], &[], &[0, 1, 62, 63], &[0, 63, 31, 32], &[63]][random.below(6)],
         short: pick(random, &[0, 0, 20, 60]),
         over: pick(random, &[0, 0, 4, 30]),
@@ -66,7 +66,8 @@ fn give(trace: &mut Trace, style: &Style, random: &mut Rng) {
         true => 1 + random.below(usize::from(Shape::MOST_BREADTH)),
         false => ITEMS,
     };
-    let spread = 1 + random.below(12);
+    // Good moves of a game are worth nearly the same, and there a choice goes wrong.
+    let spread = [1, 2, 2, 3, 4, 12][random.below(6)];
     let list: Vec<(MoveCode, u8)> = (0..length)
         .map(|at| {
             let below = if at == 0 { 0 } else { random.below(spread) as u8 };

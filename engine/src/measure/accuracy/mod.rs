@@ -5,6 +5,7 @@
 
 mod plot;
 mod puzzles;
+mod siblings;
 mod table;
 
 use super::puzzles::open::open;
@@ -42,6 +43,8 @@ pub struct Accuracy {
     pub puzzles: Option<PathBuf>,
     /// Try only this many puzzles, spread evenly over the file
     pub puzzle_limit: Option<usize>,
+    /// Labels written by `mavka label`: also how well values tell their good moves apart
+    pub siblings: Option<PathBuf>,
     /// Draw predicted win probabilities against labels and results into this SVG
     pub plot: Option<PathBuf>,
     /// Write every number with its 95 % interval into this CSV
@@ -74,8 +77,9 @@ impl Accuracy {
     /// # Errors
     /// There is nothing to measure, or the network or a file cannot be used.
     pub fn run(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
-        if self.files.is_empty() && self.boards.is_none() && self.puzzles.is_none() {
-            let why = "nothing to measure: name data files, --boards or --puzzles";
+        let others = [self.boards.is_some(), self.puzzles.is_some(), self.siblings.is_some()];
+        if self.files.is_empty() && !others.contains(&true) {
+            let why = "nothing to measure: name data files, --boards, --puzzles or --siblings";
             return Err(MeasureError::Refused(why.to_owned()));
         }
         work(self, say)
@@ -123,6 +127,11 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
     if !rules.columns.is_empty() {
         say(format!("\n{rules}"));
         csv += &rules.csv();
+    }
+    if let Some(path) = &args.siblings {
+        let found = siblings::measure(&*bench.evaluator, path, threads)?;
+        say(format!("\n{found}"));
+        csv += &found.csv();
     }
     say(NOTE.to_owned());
     if let Some(file) = &args.puzzles {
