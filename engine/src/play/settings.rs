@@ -104,7 +104,7 @@ pub struct Settings {
     pub depth: u8,
     /// Words that do not fit a tree's shape cannot be written.
     pub trace_mask: bool,
-    /// The tree is written by the teacher.
+    /// The tree is written by the teacher, not by the decoder.
     pub trace_by_hand: bool,
     /// Random games for each leaf of `Search` `uct`.
     pub rollouts: usize,
@@ -200,7 +200,7 @@ impl Default for Settings {
             depth: 2,
             trace_mask: true,
             // Until the bundled decoder decides as well: assets/internal.md.
-            trace_by_hand: true,
+            trace_by_hand: false,
             rollouts: 100,
             world_model: WorldModel::Rules,
             minibatch_size: 0,
