@@ -199,7 +199,6 @@ impl Default for Settings {
             breadth: 4,
             depth: 2,
             trace_mask: true,
-            // Until the bundled decoder decides as well: assets/internal.md.
             trace_by_hand: false,
             rollouts: 100,
             world_model: WorldModel::Rules,

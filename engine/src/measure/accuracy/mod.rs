@@ -1,7 +1,7 @@
 //! How good the network is without search, in the tables of papers 000 and 001. On
 //! held-out games: choice of the move, values, knowledge of the rules; standard chess and Chess960, game
 //! positions and variations apart. On boards of random pieces: the rules alone. On puzzles: the rules, and
-//! the whole solutions.
+//! the whole solutions. On deeply labelled positions: how well the good moves are told apart.
 
 mod plot;
 mod puzzles;

@@ -9,7 +9,7 @@ use crate::measure::tune::labels::{self, LabelledPosition};
 use crate::progress::progress;
 use crate::workers::deal;
 use nn::{EvalError, Evaluator, Query};
-use shakmaty::{Chess, Position};
+use shakmaty::{Chess, MoveList, Position};
 use std::fmt;
 use std::path::Path;
 
@@ -79,28 +79,28 @@ fn judge(
 ) -> Result<Vec<[f32; 4]>, EvalError> {
     let position = labelled.game.position();
     let legal = position.legal_moves();
-    let mut after: Vec<(usize, f32, Chess)> = Vec::new();
+    let mut after: Vec<(usize, f32, Chess, MoveList)> = Vec::new();
     for (at, m) in legal.iter().enumerate() {
         let action = Action::new(*m);
-        let deep = labelled.deep.iter().find(|(deep, _)| *deep == action);
+        let Some((_, value)) = labelled.deep.iter().find(|(deep, _)| *deep == action) else {
+            continue;
+        };
         let mut next = position.clone();
         next.play_unchecked(*m);
-        if let Some((_, value)) = deep.filter(|_| !next.legal_moves().is_empty()) {
-            after.push((at, *value, next));
+        let replies = next.legal_moves();
+        if !replies.is_empty() {
+            after.push((at, *value, next, replies));
         }
     }
-    let replies: Vec<_> = after.iter().map(|(_, _, next)| next.legal_moves()).collect();
     let mut queries = vec![Query { position, legal: &legal }];
-    queries.extend(
-        after.iter().zip(&replies).map(|((_, _, position), legal)| Query { position, legal }),
-    );
+    queries.extend(after.iter().map(|(_, _, position, legal)| Query { position, legal }));
     let answers = evaluator.evaluate(&queries)?;
     let Some((root, children)) = answers.split_first() else { return Ok(Vec::new()) };
-    let row = |((at, label, _), child): (&(usize, f32, Chess), &nn::Evaluation)| {
+    let rows = after.iter().zip(children).map(|((at, label, ..), child)| {
         let policy = root.policy[*at].max(1e-6).ln();
         [*label, 1.0 - child.value, root.action_values[*at], policy]
-    };
-    Ok(after.iter().zip(children).map(row).collect())
+    });
+    Ok(rows.collect())
 }
 
 /// Deviations from the position's means, summed.
