@@ -8,17 +8,19 @@ use crate::internal::boards::Boards;
 use crate::internal::check::check;
 use crate::internal::parse::parse;
 use crate::internal::print::{Marks, print};
+use crate::internal::regret::Trial;
 use crate::internal::survey::Survey;
 use crate::internal::svg;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
+use crate::measure::tune::labels;
 use crate::play::engine::Setup;
 use crate::play::network::{self, Network, NetworkError};
 use crate::play::settings::Settings;
 use crate::progress::progress;
 use clap::Args;
-use nn::writer::{Decoder, DecoderWeights, Shape, Writer};
-use std::path::PathBuf;
+use nn::writer::{Backup, Decoder, DecoderWeights, Shape, Writer};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Arguments of `mavka think`.
@@ -28,7 +30,7 @@ use std::sync::Arc;
 #[derive(Args, Debug)]
 pub struct Think {
     /// The position, in quotes; `startpos` for the initial one
-    #[arg(required_unless_present = "measure")]
+    #[arg(required_unless_present_any = ["measure", "regret"])]
     fen: Option<String>,
     /// Moves expanded at each inner node
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=5))]
@@ -36,6 +38,9 @@ pub struct Think {
     /// Plies below the root
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     depth: u8,
+    /// Back values up as the decoder has learnt to weigh them, not by minimax
+    #[arg(long, conflicts_with = "by_hand")]
+    weigh: bool,
     /// Have the tree written by exact minimax over the network's answers
     #[arg(long)]
     by_hand: bool,
@@ -54,6 +59,9 @@ pub struct Think {
     /// Positions of each file and kind of chess
     #[arg(long, default_value_t = 500, value_name = "N", requires = "measure")]
     positions: usize,
+    /// Say instead what the trees' moves give away, on the positions of this file of `mavka label`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fen", "measure"])]
+    regret: Option<PathBuf>,
     /// Put wrong boards, illegal moves and inconsistent decisions in brackets, and count them
     #[arg(long)]
     check: bool,
@@ -80,6 +88,9 @@ impl Think {
     }
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
+        if let Some(path) = &self.regret {
+            return self.regret(path, say);
+        }
         let Some(fen) = &self.fen else { return self.survey(say) };
         let game = read_position(fen, self.chess960)?;
         if game.legal_actions().is_empty() {
@@ -118,6 +129,7 @@ impl Think {
             files,
             positions,
             shape: self.shape(),
+            backup: self.backup(),
             mask: self.mask,
             value: (&Settings::default()).into(),
         };
@@ -135,8 +147,25 @@ impl Think {
         let mut boards =
             Boards::new(&*network.evaluator, (&Settings::default()).into()).ok_or_else(blind)?;
         boards.set_root(game, &[])?;
-        let task = Task { shape: self.shape(), mask: self.mask, stop: &|| false };
+        let (shape, backup) = (self.shape(), self.backup());
+        let task = Task { shape, backup, mask: self.mask, stop: &|| false };
         Ok(think(&mut boards, &mut *self.writer()?, &task)?)
+    }
+
+    fn regret(&self, path: &Path, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
+        let (_, positions) = labels::read(path)?;
+        let network = self.network()?;
+        let trial = Trial { shape: self.shape(), backup: self.backup(), mask: self.mask };
+        let writer = || self.writer().map_err(|why| why.to_string());
+        let bar = progress(positions.len());
+        let found = trial.run(&*network.evaluator, &positions, &writer, &|| bar.inc(1));
+        bar.finish_and_clear();
+        say(found?.to_string());
+        Ok(())
+    }
+
+    fn backup(&self) -> Backup {
+        if self.weigh { Backup::Weigh } else { Backup::Minimax }
     }
 
     fn shape(&self) -> Shape {

@@ -2,21 +2,33 @@
 
 use super::output::{Failure, Sink};
 use crate::errors::FileError;
+use crate::internal::boards::Boards;
 use crate::internal::exam::exam;
 use crate::internal::lessons::{group, shape};
+use crate::internal::roots::{Root, Roots};
+use crate::internal::weigh;
 use crate::interrupt::raised_by_ctrl_c;
+use crate::play::engine::Setup;
+use crate::play::network::Network;
+use crate::play::settings::Settings;
 use crate::progress::progress;
 use clap::Args;
+use nn::EvalError;
 use nn::rng::Rng;
 use nn::train::Schedule;
 use nn::writer::train::{Lessons, WriterSums};
-use nn::writer::{DecoderWeights, Trace};
+use nn::writer::{Decoder, DecoderWeights, Example, Shape};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Teach the decoder of the internal search, by traces over made-up lists: no data is needed.
+/// Teach the decoder of the internal search.
+///
+/// Minimax is taught by traces over made-up lists and needs no data. To weigh (`--weigh`), the decoder writes trees about
+/// positions of labelled games, three quarters of each step, and learns the annotator's values in place of its own.
 #[derive(Args, Debug)]
 pub struct TrainWriter {
     /// The decoder's file: written every few minutes, on Ctrl-C and at the end
@@ -40,9 +52,64 @@ pub struct TrainWriter {
     /// Seed of weights and traces
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Teach to weigh as well, with these data files (MAVG1); every 50th game of each is held out
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    weigh: Vec<PathBuf>,
+    /// Network file that answers the boards to weigh; the built-in network without it
+    #[arg(long, value_name = "FILE", requires = "weigh")]
+    weights: Option<PathBuf>,
     /// Write the losses into this CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+}
+
+/// Where trees to weigh come from.
+struct Weighed {
+    roots: Roots,
+    network: Network,
+}
+
+impl Weighed {
+    /// None without files.
+    fn open(files: &[PathBuf], weights: Option<&Path>, seed: u64) -> Result<Option<Self>, Failure> {
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let roots = Roots::open(files, seed)?;
+        let network = Setup::default().networks.open_anywhere(weights)?;
+        Ok(Some(Weighed { roots, network }))
+    }
+
+    /// Examples of one shape, of about so many words, written with `weights` on all cores.
+    fn group(
+        &mut self,
+        weights: &DecoderWeights,
+        words: usize,
+        random: &mut Rng,
+    ) -> Result<Vec<Example>, Failure> {
+        let shape = weigh::shape(random);
+        let drawn = (0..(words / words_of(shape)).max(1)).map(|_| self.roots.draw());
+        let roots: Vec<Root> = drawn.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let weights = Arc::new(weights.clone());
+        let blind = || EvalError::Device("this network imagines no positions".to_owned());
+        let write = |root: &Root| {
+            let value = (&Settings::default()).into();
+            let mut boards = Boards::new(&*self.network.evaluator, value).ok_or_else(blind)?;
+            weigh::example(&mut boards, &mut Decoder::new(weights.clone()), root, shape)
+        };
+        let written: Vec<Option<Example>> =
+            roots.par_iter().map(write).collect::<Result<_, EvalError>>()?;
+        let group: Vec<Example> = written.into_iter().flatten().collect();
+        match group.is_empty() {
+            true => Err("the files to weigh hold no position with a choice of moves".into()),
+            false => Ok(group),
+        }
+    }
+}
+
+/// Words of a tree of this shape, about.
+fn words_of(shape: Shape) -> usize {
+    12 * shape.nodes()
 }
 
 /// Between two files.
@@ -68,13 +135,23 @@ impl TrainWriter {
         };
         let mut lessons = Lessons::new(weights, schedule, self.seed);
         let mut random = Rng::from_state(self.seed);
+        let mut weighed = Weighed::open(&self.weigh, self.weights.as_deref(), self.seed)?;
         let bar = progress(usize::try_from(self.traces).unwrap_or(usize::MAX));
         let mut csv = "traces,kind,source,bucket\n".to_owned();
         let (mut saved, mut recent, mut steps) = (Instant::now(), WriterSums::default(), 0);
         let raised = raised_by_ctrl_c()?;
         // Relaxed: the flag is all there is to know.
         while lessons.seen() < self.traces && !raised.load(Ordering::Relaxed) {
-            let sums = lessons.step(&self.groups(lessons.progress(), &mut random))?;
+            let (done, quarter) = (lessons.progress(), self.words / 4);
+            let groups = match &mut weighed {
+                // Minimax is known, and only to be kept.
+                Some(weighed) => vec![
+                    self.group(done, quarter, &mut random),
+                    weighed.group(lessons.weights(), 3 * quarter, &mut random)?,
+                ],
+                None => [(); 2].map(|()| self.group(done, 2 * quarter, &mut random)).into(),
+            };
+            let sums = lessons.step(&groups)?;
             recent.add(&sums);
             steps += 1;
             if steps % ROW == 0 {
@@ -101,14 +178,10 @@ impl TrainWriter {
         out.end()
     }
 
-    /// The traces of one step: two groups, so that a step is never of one shape alone.
-    fn groups(&self, done: f64, random: &mut Rng) -> Vec<Vec<Trace>> {
-        let done = done.max(self.progress);
-        let mut of = || {
-            let shape = shape(done, random);
-            group(shape, self.words / 2, random)
-        };
-        vec![of(), of()]
+    /// Lessons of about so many words, of one shape: a step is never of one alone.
+    fn group(&self, done: f64, words: usize, random: &mut Rng) -> Vec<Example> {
+        let shape = shape(done.max(self.progress), random);
+        group(shape, words, random).into_iter().map(Example::from).collect()
     }
 
     fn save(&self, lessons: &Lessons, csv: &str) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use nn::evaluator::is_true;
 use nn::writer::word::complement;
-use nn::writer::{Kind, Word};
+use nn::writer::{Backup, Kind, Word};
 use shakmaty::{Chess, Position};
 use std::fmt;
 
@@ -56,7 +56,7 @@ pub struct Report {
     pub listed: Right,
     /// Nodes whose outcome, or that there is none, is true.
     pub ends: Right,
-    /// Nodes whose decision is the minimax of what stands below.
+    /// Nodes whose decision is the minimax of what stands below; none where the prompt asks to weigh.
     pub decisions: Right,
     /// Where to point.
     pub marks: Marks,
@@ -117,7 +117,9 @@ pub fn check(thought: &Thought, game: &Game) -> Report {
         };
         report.ends.add(end == true_end(&truth));
     }
-    decisions(thought, &mut report);
+    if thought.trace.backup() == Backup::Minimax {
+        decisions(thought, &mut report);
+    }
     report
 }
 

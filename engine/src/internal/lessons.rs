@@ -7,7 +7,7 @@ use super::teacher::step;
 use nn::encode::MoveCode;
 use nn::rng::Rng;
 use nn::writer::word::{BUCKETS, ITEMS, complement};
-use nn::writer::{Kind, Shape, Trace};
+use nn::writer::{Backup, Kind, Shape, Trace};
 
 /// How the lists of one trace are made.
 struct Style {
@@ -30,7 +30,7 @@ pub fn lesson(shape: Shape, random: &mut Rng) -> Trace {
         short: pick(random, &[0, 0, 20, 60]),
         over: pick(random, &[0, 0, 4, 30]),
     };
-    let mut trace = Trace::new(shape);
+    let mut trace = Trace::new(shape, Backup::Minimax);
     let mut grammar = Grammar::new(shape);
     // Following what the trace itself holds cannot fail.
     while grammar.follow(&trace).is_ok() {

@@ -6,9 +6,9 @@
 //! [`page`] is what is known of a node, [`boards`] has the network answer it, [`think`] is the loop between
 //! boards and writer. [`grammar`] knows the shape that a trace should have, [`teacher`] writes one by hand.
 //! [`print`](mod@print) and [`parse`] turn a thought into the paper's text and back, [`check`] compares it with the rules of
-//! chess, [`svg`] draws it. [`lessons`] are the
-//! traces that teach a decoder, [`exam`] says how well it has learnt and
-//! [`survey`] how well it writes about positions of games.
+//! chess, [`svg`] draws it. [`lessons`] are the traces that teach a decoder minimax, [`weigh`] has those that teach it
+//! to judge, from the labelled positions of [`roots`]. [`exam`] says how well it has learnt, [`survey`] how well it
+//! writes about positions of games and [`regret`] what its choices give away.
 
 pub mod boards;
 pub mod check;
@@ -18,7 +18,10 @@ pub mod lessons;
 pub mod page;
 pub mod parse;
 pub mod print;
+pub mod regret;
+pub mod roots;
 pub mod survey;
 pub mod svg;
 pub mod teacher;
 pub mod think;
+pub mod weigh;

@@ -2,6 +2,7 @@
 
 use crate::chess::action::Action;
 use nn::writer::word::{BUCKETS, complement};
+use nn::writer::{Summary, Trace};
 use shakmaty::{Chess, Color, Position};
 
 /// How a game ended, as the network sees it.
@@ -22,6 +23,17 @@ pub struct Page {
     pub state: Option<Chess>,
     /// What follows from it.
     pub answer: Answer,
+    /// What the heads say beside the list; nothing of a page read from text.
+    pub heads: Heads,
+}
+
+/// What the network's heads say of a node and of the moves of its list, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heads {
+    /// Of the node.
+    pub node: Summary,
+    /// Of its moves; none where they are not known.
+    pub moves: Vec<Summary>,
 }
 
 /// Moves or an end.
@@ -38,7 +50,13 @@ impl Page {
     /// A board that is none.
     #[must_use]
     pub fn refused() -> Page {
-        Page { state: None, answer: Answer::Over(Outcome::NoState) }
+        Page::over(None, Outcome::NoState)
+    }
+
+    /// A game that is over.
+    #[must_use]
+    pub fn over(state: Option<Chess>, outcome: Outcome) -> Page {
+        Page { state, answer: Answer::Over(outcome), heads: Heads::default() }
     }
 
     /// The list; empty where the game is over.
@@ -47,6 +65,19 @@ impl Page {
         match &self.answer {
             Answer::List(list) => list,
             Answer::Over(_) => &[],
+        }
+    }
+
+    /// Gives the list, or the end, to a trace that asks for it.
+    pub fn give(&self, trace: &mut Trace) {
+        let list: Vec<_> =
+            self.list().iter().map(|(action, bucket)| (action.to_code(false), *bucket)).collect();
+        match self.end() {
+            None => {
+                trace.give_list(&list);
+                trace.give_summaries(self.heads.node, &self.heads.moves);
+            }
+            Some(bucket) => trace.give_over(bucket),
         }
     }
 

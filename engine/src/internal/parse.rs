@@ -1,12 +1,12 @@
 //! The paper's text read back into a thought: the inverse of [`super::print`](mod@super::print) for traces that
 //! keep to the grammar. A trace that is cut after a whole step is read as a thought that was stopped.
 
-use super::page::{Answer, Outcome, Page};
+use super::page::{Answer, Heads, Outcome, Page};
 use super::print::{CHILD_HEADER, INVALID, PLAIN, ROOT_HEADER, name, outcome_text, state_text};
 use super::think::{End, Thought};
 use crate::chess::action::Action;
 use nn::writer::word::BUCKETS;
-use nn::writer::{Kind, Shape, Step, Trace, Word};
+use nn::writer::{Backup, Kind, Shape, Step, Trace, Word};
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Color, FromSetup, PositionError};
@@ -40,8 +40,9 @@ pub fn parse(text: &str) -> Result<Thought, ParseError> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     let lines: Vec<(usize, &str)> = lines.filter(|(_, line)| !line.is_empty()).collect();
     let mut reader = Reader { lines: &lines, last: (1, "") };
-    let shape = reader.shape()?;
-    let thought = Thought { trace: Trace::new(shape), pages: Vec::new(), end: End::Stopped };
+    let (shape, backup) = reader.prompt()?;
+    let thought =
+        Thought { trace: Trace::new(shape, backup), pages: Vec::new(), end: End::Stopped };
     Parser { reader, thought, decided: None }.run()
 }
 
@@ -85,12 +86,16 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn shape(&mut self) -> Result<Shape, ParseError> {
-        let words = self.between("Minimax breadth=", "")?;
-        let numbers = words.split_once(" depth=").and_then(|(breadth, depth)| {
-            Some(Shape { breadth: breadth.parse().ok()?, depth: depth.parse().ok()? })
-        });
-        numbers.ok_or_else(|| self.wrong("Minimax breadth=NUMBER depth=NUMBER"))
+    fn prompt(&mut self) -> Result<(Shape, Backup), ParseError> {
+        let line = self.between("", "")?;
+        let read = |backup: Backup| {
+            let numbers = line.strip_prefix(backup.name())?.strip_prefix(" breadth=")?;
+            let (breadth, depth) = numbers.split_once(" depth=")?;
+            let shape = Shape { breadth: breadth.parse().ok()?, depth: depth.parse().ok()? };
+            Some((shape, backup))
+        };
+        let found = [Backup::Minimax, Backup::Weigh].into_iter().find_map(read);
+        found.ok_or_else(|| self.wrong("Minimax or Weigh, breadth=NUMBER depth=NUMBER"))
     }
 
     fn action(&self, text: &str) -> Result<Action, ParseError> {
@@ -214,13 +219,7 @@ impl Parser<'_> {
             return Err(self.reader.wrong("a node not evaluated yet"));
         }
         let page = self.page()?;
-        let trace = &mut self.thought.trace;
-        let list: Vec<_> =
-            page.list().iter().map(|(a, bucket)| (a.to_code(false), *bucket)).collect();
-        match page.end() {
-            None => trace.give_list(&list),
-            Some(bucket) => trace.give_over(bucket),
-        }
+        page.give(&mut self.thought.trace);
         let place = usize::from(node);
         let pages = &mut self.thought.pages;
         pages.resize(pages.len().max(place + 1), None);
@@ -234,7 +233,7 @@ impl Parser<'_> {
         if self.reader.peek().is_some_and(|line| line.starts_with("[%top_1 ")) {
             let text = self.reader.between(&format!("[%top_1 {INVALID} : \""), "\"]")?;
             let outcome = read_outcome(text).ok_or_else(|| self.reader.wrong("a result"))?;
-            return Ok(Page { state, answer: Answer::Over(outcome) });
+            return Ok(Page::over(state, outcome));
         }
         let mut list = Vec::new();
         for word in self.reader.between("[%top_all ", "]")?.split(' ') {
@@ -245,7 +244,7 @@ impl Parser<'_> {
         if list.first().map(|(action, _)| *action) != Some(self.reader.action(best)?) {
             return Err(self.reader.wrong("the first move of the list"));
         }
-        Ok(Page { state, answer: Answer::List(list) })
+        Ok(Page { state, answer: Answer::List(list), heads: Heads::default() })
     }
 
     fn expand(&mut self) -> Result<(), ParseError> {

@@ -110,8 +110,8 @@ impl Printer<'_> {
         let marked = word.node.is_some_and(|node| self.marks.decisions.contains(&node));
         let text = match word.kind {
             Kind::Prompt => {
-                let shape = self.thought.trace.shape();
-                format!("Minimax breadth={} depth={}\n", shape.breadth, shape.depth)
+                let (shape, backup) = (self.thought.trace.shape(), self.thought.trace.backup());
+                format!("{} breadth={} depth={}\n", backup.name(), shape.breadth, shape.depth)
             }
             Kind::Eval => self.evaluation(word, &name),
             Kind::Expand => format!("\nExpand from node {name}:\n"),

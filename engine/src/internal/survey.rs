@@ -8,7 +8,7 @@ use crate::measure::MeasureError;
 use nn::Evaluator;
 use nn::data::MixConfig;
 use nn::data::validation::HeldOut;
-use nn::writer::{Shape, Writer};
+use nn::writer::{Backup, Shape, Writer};
 use shakmaty::{CastlingMode, Chess, Position, Rank, Role};
 use std::fmt;
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ pub struct Survey {
     pub positions: usize,
     /// Of the trees.
     pub shape: Shape,
+    /// How values are to be backed up.
+    pub backup: Backup,
     /// Words that do not fit the shape cannot be written.
     pub mask: bool,
     /// What a node is worth.
@@ -125,7 +127,8 @@ impl Survey {
         };
         for game in self.games()? {
             boards.set_root(&game, &[])?;
-            let task = Task { shape: self.shape, mask: self.mask, stop: &|| false };
+            let Survey { shape, backup, mask, .. } = *self;
+            let task = Task { shape, backup, mask, stop: &|| false };
             let thought = think(&mut boards, writer, &task)?;
             if let End::Broken(why) = &thought.end
                 && found.faults.len() < TOLD

@@ -6,12 +6,14 @@ use super::grammar::Grammar;
 use super::page::Page;
 use crate::chess::action::Action;
 use nn::EvalError;
-use nn::writer::{Kind, Shape, Trace, Writer};
+use nn::writer::{Backup, Kind, Shape, Trace, Writer};
 
 /// What is thought about, and how.
 pub struct Task<'a> {
     /// Breadth and depth.
     pub shape: Shape,
+    /// How values are to be backed up.
+    pub backup: Backup,
     /// Words that do not fit the shape cannot be written.
     pub mask: bool,
     /// Asked before each word; true ends the thought.
@@ -110,7 +112,7 @@ pub fn think(
     writer: &mut dyn Writer,
     task: &Task<'_>,
 ) -> Result<Thought, EvalError> {
-    let trace = Trace::new(task.shape);
+    let trace = Trace::new(task.shape, task.backup);
     let mut thought = Thought { trace, pages: Vec::new(), end: End::Stopped };
     let mut grammar = Grammar::new(task.shape);
     while !grammar.is_done() {
@@ -120,15 +122,7 @@ pub fn think(
         let trace = &mut thought.trace;
         if let Some(node) = trace.asks_for() {
             let page = boards.page(trace, node)?;
-            let list: Vec<_> = page
-                .list()
-                .iter()
-                .map(|(action, bucket)| (action.to_code(false), *bucket))
-                .collect();
-            match page.end() {
-                None => trace.give_list(&list),
-                Some(bucket) => trace.give_over(bucket),
-            }
+            page.give(trace);
             let place = usize::from(node);
             thought.pages.resize(thought.pages.len().max(place + 1), None);
             thought.pages[place] = Some(page);

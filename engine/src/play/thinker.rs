@@ -22,7 +22,7 @@ use crate::internal::think::{End, Task, Thought, think};
 use crate::uci::output::Output;
 use crate::world::rules::State;
 use mcts::{Line, Snapshot, Wdl};
-use nn::writer::{Decoder, Shape, Writer};
+use nn::writer::{Backup, Decoder, Shape, Writer};
 use nn::{EvalError, Evaluator};
 use std::time::Duration;
 
@@ -84,7 +84,8 @@ impl Thinker<'_> {
         if found.is_none() {
             // Stopped in the first tree: the root's list is there.
             let least = Shape { breadth: 1, depth: 0 };
-            let task = Task { shape: least, mask: true, stop: &|| false };
+            let backup = Backup::Minimax;
+            let task = Task { shape: least, backup, mask: true, stop: &|| false };
             let thought = think(&mut boards, &mut Teacher::default(), &task)?;
             found = self.read(&thought, boards.asked());
         }
@@ -112,8 +113,8 @@ impl Thinker<'_> {
         writer: &mut dyn Writer,
         shape: Shape,
     ) -> Result<Option<Decision>, EvalError> {
-        let mask = self.settings.trace_mask;
-        let task = Task { shape, mask, stop: &|| self.signal.is_over() };
+        let (backup, mask) = (Backup::Minimax, self.settings.trace_mask);
+        let task = Task { shape, backup, mask, stop: &|| self.signal.is_over() };
         let thought = think(boards, writer, &task)?;
         if thought.end == End::Stopped {
             return Ok(None);

@@ -34,4 +34,4 @@ pub use mix::{MixConfig, MixSource, Mixer};
 pub use read::FileReader;
 pub use record::{Format, Game, GameResult};
 pub use validation::{Ask, HeldOut, Labelled, Variant};
-pub use write::GameWriter;
+pub use write::{FileWriter, GameWriter};

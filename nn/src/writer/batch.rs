@@ -1,6 +1,7 @@
 //! Traces as a decoder is taught them: inputs and targets of a few, padded to the longest.
 
 use super::Trace;
+use super::example::{Correction, Example};
 use super::layout::{ROWS, number, rows, seen_until};
 use super::word::{BUCKETS, Kind, NAMES};
 use crate::rng::Rng;
@@ -33,14 +34,14 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Names are dealt anew in each trace: what they are called must not matter.
-    pub fn new(traces: &[Trace], rng: &mut Rng) -> Batch {
-        Batch::named(traces, || deal(rng))
+    pub fn new(examples: &[Example], rng: &mut Rng) -> Batch {
+        Batch::named(examples, || deal(rng))
     }
 
     /// The same with names as `deal` gives them to each trace.
-    pub fn named(traces: &[Trace], mut deal: impl FnMut() -> Vec<usize>) -> Batch {
-        let n = traces.len();
-        let l = traces.iter().map(|trace| trace.words().len()).max().unwrap_or(0);
+    pub fn named(examples: &[Example], mut deal: impl FnMut() -> Vec<usize>) -> Batch {
+        let n = examples.len();
+        let l = examples.iter().map(|example| example.trace.words().len()).max().unwrap_or(0);
         let mut batch = Batch {
             n,
             l,
@@ -55,8 +56,11 @@ impl Batch {
             written: 0,
             valued: 0,
         };
-        for (p, trace) in traces.iter().enumerate() {
-            batch.add(p, trace, &deal());
+        for (p, example) in examples.iter().enumerate() {
+            batch.add(p, &example.trace, &deal());
+            for correction in &example.corrections {
+                batch.correct(p, correction);
+            }
         }
         batch
     }
@@ -66,7 +70,7 @@ impl Batch {
         let until = seen_until(words);
         for (i, word) in words.iter().enumerate() {
             let at = p * l + i;
-            rows(word, trace.shape(), |row, factor| self.rows[at * ROWS + row] = factor);
+            rows(trace, i, |row, factor| self.rows[at * ROWS + row] = factor);
             for (name, place) in [(word.node, &mut self.own), (word.parent, &mut self.parent)] {
                 if let Some(name) = name.and_then(|name| names.get(usize::from(name))) {
                     place[at * NAMES + name] = 1.0;
@@ -92,6 +96,23 @@ impl Batch {
         for i in words.len()..l {
             // A row that sees nothing would be no distribution.
             self.mask[(p * l + i) * l + i] = 0.0;
+        }
+    }
+
+    /// Changes what is to be written.
+    fn correct(&mut self, p: usize, correction: &Correction) {
+        // What a word says is asked of the word before it.
+        let Some(at) = correction.place.checked_sub(1).map(|before| p * self.l + before) else {
+            return;
+        };
+        if let Some(source) = correction.source {
+            self.sources[at * self.l..][..self.l].fill(0.0);
+            self.sources[at * self.l + source] = 1.0;
+        }
+        if let Some(bucket) = correction.bucket {
+            let row = &mut self.buckets[at * usize::from(BUCKETS)..][..usize::from(BUCKETS)];
+            row.fill(0.0);
+            row[usize::from(bucket)] = 1.0;
         }
     }
 }

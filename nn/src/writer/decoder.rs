@@ -4,7 +4,7 @@
 //! `twin` computes the same with burn, for training; a test holds the two together.
 
 use super::layout::{HEADS, Layout, POINTER, ROWS, WIDTH, number, rows, seen_until};
-use super::word::{BUCKETS, Kind, NAMES, Step, Word};
+use super::word::{BUCKETS, Kind, NAMES, Step};
 use super::{Allowed, Trace, Writer};
 use crate::cpu::ops::{add_scaled, dot, layer_norm};
 use crate::evaluator::EvalError;
@@ -97,7 +97,7 @@ struct Memory {
 #[derive(Clone, Debug)]
 pub struct Decoder {
     weights: Arc<DecoderWeights>,
-    read: Vec<Word>,
+    read: Option<Trace>,
     memory: Vec<Memory>,
     /// `[words, POINTER]`: how each word answers to being pointed at.
     pointed: Vec<f32>,
@@ -110,11 +110,11 @@ impl Decoder {
     #[must_use]
     pub fn new(weights: Arc<DecoderWeights>) -> Decoder {
         let memory = vec![Memory::default(); weights.layout.blocks.len()];
-        Decoder { weights, read: Vec::new(), memory, pointed: Vec::new(), last: Vec::new() }
+        Decoder { weights, read: None, memory, pointed: Vec::new(), last: Vec::new() }
     }
 
     fn forget(&mut self) {
-        self.read.clear();
+        self.read = None;
         self.pointed.clear();
         self.memory.iter_mut().for_each(|memory| *memory = Memory::default());
     }
@@ -122,10 +122,10 @@ impl Decoder {
     /// Reads the words of `trace` not read yet.
     fn read(&mut self, trace: &Trace) {
         let words = trace.words();
-        if !words.starts_with(&self.read) {
+        if self.read.as_ref().is_some_and(|read| !trace.begins_with(read)) {
             self.forget();
         }
-        let first = self.read.len();
+        let first = self.read.as_ref().map_or(0, |read| read.words().len());
         if first == words.len() {
             return;
         }
@@ -151,7 +151,7 @@ impl Decoder {
         let x = w.norm(&w.layout.norm, &x);
         self.pointed.extend(w.linear(&w.layout.key, &x));
         self.last = x[x.len() - WIDTH..].to_vec();
-        self.read = words.to_vec();
+        self.read = Some(trace.clone());
     }
 
     /// Logits of the word after the last one of `trace`: its kind, its source among all words (minus infinity
@@ -163,11 +163,12 @@ impl Decoder {
         let query = w.linear(&w.layout.query, last);
         let gain = w.linear(&w.layout.gain, last).first().copied().unwrap_or(0.0);
         let scale = (POINTER as f32).sqrt().recip();
-        let until = seen_until(&self.read);
-        let words = self.read.iter().zip(self.pointed.chunks_exact(POINTER));
-        let source = words
+        let words = trace.words();
+        let until = seen_until(words);
+        let pointed = words.iter().zip(self.pointed.chunks_exact(POINTER));
+        let source = pointed
             .zip(until)
-            .map(|((word, key), until)| match self.read.len() <= until {
+            .map(|((word, key), until)| match words.len() <= until {
                 true => dot(&query, key) * scale + gain * number(word),
                 false => f32::NEG_INFINITY,
             })
@@ -210,21 +211,29 @@ impl Writer for Decoder {
             }
             None => argmax(&logits.source),
         };
-        let bucket = if kind.has_bucket() { argmax(&logits.bucket).unwrap_or(0) } else { 0 };
-        let bucket = u8::try_from(bucket).unwrap_or(BUCKETS - 1);
+        let bucket = if kind.has_bucket() { expected(&logits.bucket) } else { 0 };
         Ok(Step { kind, source: source.unwrap_or(0), bucket })
     }
 }
 
+/// The bucket nearest to the mean of a distribution. Where the decoder is sure, it is the likeliest; where it weighs, the
+/// best move is the one of the best mean, not of the best mode.
+fn expected(logits: &[f32]) -> u8 {
+    let shares = softmax(logits);
+    let mean: f32 = (0u8..).zip(&shares).map(|(bucket, share)| f32::from(bucket) * share).sum();
+    (mean.round() as u8).min(BUCKETS - 1)
+}
+
 /// The vectors of the words from `first` on, `[words, WIDTH]`.
 fn embed(w: &DecoderWeights, trace: &Trace, first: usize) -> Vec<f32> {
-    let table = &w.values[w.layout.facts.start..w.layout.moves.end];
+    let table = &w.values[w.layout.facts.start..w.layout.weighed.end];
     debug_assert_eq!(table.len(), ROWS * WIDTH);
     let mut out = vec![0.0; (trace.words().len() - first) * WIDTH];
-    for (word, out) in trace.words()[first..].iter().zip(out.chunks_exact_mut(WIDTH)) {
-        rows(word, trace.shape(), |row, factor| {
+    for (place, out) in (first..).zip(out.chunks_exact_mut(WIDTH)) {
+        rows(trace, place, |row, factor| {
             add_scaled(out, factor, &table[row * WIDTH..][..WIDTH]);
         });
+        let word = &trace.words()[place];
         for (name, names) in [(word.node, &w.own), (word.parent, &w.parent)] {
             if let Some(row) = name.and_then(|name| names.chunks_exact(WIDTH).nth(name.into())) {
                 add_scaled(out, 1.0, row);

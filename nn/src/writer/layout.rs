@@ -1,6 +1,7 @@
 //! Sizes and parameters of the decoder, in one flat vector; and which rows of the embedding make up a word.
 
-use super::word::{BUCKETS, ITEMS, Kind, NAMES, Shape, Word};
+use super::Trace;
+use super::word::{BUCKETS, Backup, ITEMS, Kind, NAMES, Shape, Summary, Word};
 use crate::net::params::{Builder, Init, Linear, Norm, Param, fan_in, initial_values};
 use std::ops::Range;
 
@@ -16,8 +17,8 @@ pub const FFN: usize = 256;
 pub const NAME: usize = 32;
 /// Of the vectors by which a word points at its source.
 pub const POINTER: usize = 64;
-/// Rows of the embedding: those of facts, then those of moves.
-pub const ROWS: usize = FACTS + MOVES;
+/// Rows of the embedding: those of facts, of moves, and of what a decoder that weighs reads.
+pub const ROWS: usize = FACTS + MOVES + WEIGHED;
 
 const LEVEL: usize = Kind::ALL.len();
 const SLOT: usize = LEVEL + Shape::MOST_DEPTH as usize + 2;
@@ -27,9 +28,12 @@ const BREADTH: usize = RAMP + 1;
 const DEPTH: usize = BREADTH + Shape::MOST_BREADTH as usize + 1;
 const FACTS: usize = DEPTH + Shape::MOST_DEPTH as usize + 1;
 const MOVES: usize = 64 + 64 + 5;
+/// One for the prompt, one for each number.
+const WEIGHED: usize = 1 + Summary::LEN;
 
-/// The rows of the embedding that make up `word` of a trace of `shape`, each with its factor. Names come on top.
-pub(super) fn rows(word: &Word, shape: Shape, mut each: impl FnMut(usize, f32)) {
+/// The rows of the embedding that make up the word of `trace` at `place`, each with its factor. Names come on top.
+pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)) {
+    let (word, shape) = (&trace.words()[place], trace.shape());
     each(word.kind.index(), 1.0);
     each(LEVEL + usize::from(word.level.min(Shape::MOST_DEPTH + 1)), 1.0);
     each(SLOT + word.slot.map_or(ITEMS, |slot| usize::from(slot).min(ITEMS - 1)), 1.0);
@@ -44,6 +48,11 @@ pub(super) fn rows(word: &Word, shape: Shape, mut each: impl FnMut(usize, f32)) 
         each(FACTS + usize::from(action.from & 63), 1.0);
         each(FACTS + 64 + usize::from(action.to & 63), 1.0);
         each(FACTS + 128 + usize::from(action.promotion.min(4)), 1.0);
+    }
+    if trace.backup() == Backup::Weigh {
+        each(FACTS + MOVES, 1.0);
+        let numbers = trace.summaries()[place].numbers().iter();
+        numbers.enumerate().for_each(|(at, number)| each(FACTS + MOVES + 1 + at, *number));
     }
 }
 
@@ -92,8 +101,10 @@ pub(super) struct Layout {
     pub params: Vec<Param>,
     /// `[FACTS, WIDTH]`.
     pub facts: Range<usize>,
-    /// `[MOVES, WIDTH]`, behind the facts: together `[ROWS, WIDTH]`.
+    /// `[MOVES, WIDTH]`, behind the facts.
     pub moves: Range<usize>,
+    /// `[WEIGHED, WIDTH]`, behind the moves: together `[ROWS, WIDTH]`.
+    pub weighed: Range<usize>,
     /// `[NAMES, NAME]`.
     pub names: Range<usize>,
     /// `[NAME, WIDTH]`: a name as that of the word's node.
@@ -128,6 +139,7 @@ impl Layout {
             facts: b.param("embed.facts", &[FACTS, WIDTH], Init::Normal(0.5)),
             // Minimax has no use for them: small, so that they are no noise at first.
             moves: b.param("embed.moves", &[MOVES, WIDTH], Init::Normal(0.02)),
+            weighed: b.param("embed.weighed", &[WEIGHED, WIDTH], Init::Normal(0.1)),
             names: b.param("embed.names", &[NAMES, NAME], Init::Normal(1.0)),
             own: b.param("embed.own", &[NAME, WIDTH], fan_in(NAME)),
             parent: b.param("embed.parent", &[NAME, WIDTH], fan_in(NAME)),
@@ -165,29 +177,26 @@ mod tests {
 
     #[test]
     fn rows_of_different_facts_are_different() {
-        let action = Some(MoveCode { from: 63, to: 63, promotion: 4 });
-        let word = Word {
-            kind: Kind::Over,
-            source: None,
-            node: Some(1),
-            parent: Some(0),
-            level: 4,
-            slot: None,
-            action,
-            bucket: Some(63),
-            shape: None,
+        let action = MoveCode { from: 63, to: 63, promotion: 4 };
+        let mut trace = Trace::new(Shape { breadth: 5, depth: 3 }, Backup::Weigh);
+        trace.give_list(&[(action, 63)]);
+        trace.give_summaries(Summary::default(), &[Summary::of_move(0.9, 0.5)]);
+        let of = |place: usize| {
+            let mut found = Vec::new();
+            rows(&trace, place, |row, _| found.push(row));
+            found
         };
-        let mut found = Vec::new();
-        rows(&word, Shape { breadth: 5, depth: 3 }, |row, _| found.push(row));
-        let mut sorted = found.clone();
+        let (prompt, item) = (of(0), of(2));
+        let mut sorted = item.clone();
         sorted.sort_unstable();
         sorted.dedup();
-        assert_eq!(sorted.len(), found.len());
+        assert_eq!(sorted.len(), item.len());
         assert_eq!(sorted.last(), Some(&(ROWS - 1)));
         // Each is the last row of its kind: the next one is the first of the next.
-        for next in [LEVEL, SLOT, BUCKET, RAMP, FACTS, FACTS + 64, FACTS + 128] {
-            assert!(found.contains(&(next - 1)), "{next}");
+        for next in [RAMP, FACTS, FACTS + 64, FACTS + 128, FACTS + MOVES] {
+            assert!(item.contains(&(next - 1)), "{next}");
         }
+        assert!(prompt.contains(&(BUCKET - 1)) && prompt.contains(&(FACTS - 1)));
     }
 
     #[test]

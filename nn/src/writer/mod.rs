@@ -11,6 +11,7 @@
 
 mod batch;
 pub(crate) mod decoder;
+mod example;
 mod file;
 mod layout;
 pub(crate) mod trace;
@@ -19,8 +20,9 @@ mod twin;
 pub mod word;
 
 pub use decoder::{Decoder, DecoderWeights};
+pub use example::{Correction, Example};
 pub use trace::Trace;
-pub use word::{Kind, Shape, Step, Word};
+pub use word::{Backup, Kind, Shape, Step, Summary, Word};
 
 use crate::evaluator::EvalError;
 

@@ -5,7 +5,7 @@ use super::decoder::{Decoder, DecoderWeights, Logits};
 use super::layout::Layout;
 use super::twin::Twin;
 use super::word::NAMES;
-use super::{Allowed, Kind, Shape, Step, Trace, Writer};
+use super::{Allowed, Backup, Correction, Example, Kind, Shape, Step, Summary, Trace, Writer};
 use crate::encode::MoveCode;
 use crate::rng::Rng;
 use burn::tensor::Device;
@@ -19,9 +19,13 @@ fn grow(seed: u64, mut each: impl FnMut(&Trace)) -> Trace {
         let code = |from, to| MoveCode { from, to, promotion: 0 };
         (0..length).map(|_| (code(number(64), number(64)), number(64))).collect()
     };
-    let mut trace = Trace::new(Shape { breadth: 2, depth: 1 });
+    let backup = if seed % 2 == 0 { Backup::Weigh } else { Backup::Minimax };
+    let mut trace = Trace::new(Shape { breadth: 2, depth: 1 }, backup);
     let first = list(2 + seed as usize % 5);
     trace.give_list(&first);
+    let moves: Vec<Summary> =
+        first.iter().map(|(_, bucket)| Summary::of_move(f32::from(*bucket) / 64.0, 0.1)).collect();
+    trace.give_summaries(Summary::of_node(0.6, 0.7, 0.5, 0.2), &moves);
     let items = 2..2 + first.len();
     let mut write = |trace: &mut Trace, kind, source, bucket| {
         each(trace);
@@ -66,7 +70,8 @@ fn the_decoder_by_hand_answers_as_its_twin() {
             trace
         })
         .collect();
-    let batch = Batch::named(&traces, || (0..NAMES).collect());
+    let examples: Vec<Example> = traces.iter().cloned().map(Example::from).collect();
+    let batch = Batch::named(&examples, || (0..NAMES).collect());
     assert!(traces.iter().any(|trace| trace.words().len() < batch.l), "nothing is padded");
     let twin = Twin::new(&Layout::new(), weights.values(), &Device::flex().autodiff());
     let logits = twin.forward(&batch);
@@ -93,12 +98,34 @@ fn the_decoder_by_hand_answers_as_its_twin() {
 
 #[test]
 fn names_are_dealt_without_changing_what_is_asked() {
-    let traces = [sample(1), sample(4)];
+    let traces = [sample(1), sample(4)].map(Example::from);
     let mut rng = Rng::new(1);
     let [one, two] = [(); 2].map(|()| Batch::new(&traces, &mut rng));
     assert_ne!(one.own, two.own);
     assert_eq!((one.kinds, one.sources, one.mask), (two.kinds, two.sources, two.mask));
     assert_eq!(one.written, two.written);
+}
+
+#[test]
+fn a_correction_changes_what_is_to_be_written_and_nothing_read() {
+    let plain: Example = sample(1).into();
+    let place = plain.trace.words().iter().rposition(|word| word.kind == Kind::Select).unwrap();
+    let (was, source) = (plain.trace.words()[place], place - 2);
+    let corrections = vec![Correction { place, source: Some(source), bucket: Some(7) }];
+    let corrected = Example { corrections, ..plain.clone() };
+    let [plain, corrected] =
+        [plain, corrected].map(|example| Batch::named(&[example], || (0..NAMES).collect()));
+    assert_eq!((&plain.rows, &plain.kinds), (&corrected.rows, &corrected.kinds));
+    let asked = |batch: &Batch| {
+        let (source, bucket) = ((place - 1) * batch.l, (place - 1) * 64);
+        let one = |row: &[f32]| {
+            assert_eq!(row.iter().sum::<f32>(), 1.0);
+            row.iter().position(|x| *x == 1.0)
+        };
+        (one(&batch.sources[source..][..batch.l]), one(&batch.buckets[bucket..][..64]))
+    };
+    assert_eq!(asked(&plain), (was.source, was.bucket.map(usize::from)));
+    assert_eq!(asked(&corrected), (Some(source), Some(7)));
 }
 
 #[test]
@@ -116,7 +143,7 @@ fn reading_at_once_or_word_by_word_is_the_same() {
 #[test]
 fn a_mask_leaves_no_other_word() {
     let mut decoder = Decoder::new(Arc::new(DecoderWeights::untrained(1)));
-    let mut trace = Trace::new(Shape { breadth: 2, depth: 1 });
+    let mut trace = Trace::new(Shape { breadth: 2, depth: 1 }, Backup::Minimax);
     trace.give_list(&[(MoveCode { from: 1, to: 2, promotion: 0 }, 3)]);
     for kind in [Kind::Expand, Kind::Decide] {
         let allowed = Allowed { kind, sources: vec![3] };
@@ -124,7 +151,7 @@ fn a_mask_leaves_no_other_word() {
         assert_eq!(step, Step { kind, source: 3, bucket: 0 });
     }
     // Another trace is read anew, and NaN is told.
-    let other = Trace::new(Shape { breadth: 3, depth: 1 });
+    let other = Trace::new(Shape { breadth: 3, depth: 1 }, Backup::Minimax);
     assert_eq!(decoder.logits(&other).source.len(), 2);
     let broken = vec![f32::NAN; Layout::new().len];
     let mut broken = Decoder::new(Arc::new(DecoderWeights::new(broken).unwrap()));

@@ -1,14 +1,17 @@
 //! A search as a sequence of words. Appending a word follows its source: the node it names, its level, its move.
 //! No order is enforced here but that each word has a source of a suitable kind.
 
-use super::word::{ITEMS, Kind, NAMES, Shape, Step, Word};
+use super::word::{Backup, ITEMS, Kind, NAMES, Shape, Step, Summary, Word};
 use crate::encode::MoveCode;
 use std::fmt;
 
 /// Words so far, the prompt first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
+    backup: Backup,
     words: Vec<Word>,
+    /// By place; each follows its word's source, as the word does.
+    summaries: Vec<Summary>,
     /// Nodes named.
     names: usize,
     /// By node, the place of the word that had it evaluated.
@@ -56,7 +59,7 @@ impl std::error::Error for Fault {}
 impl Trace {
     /// The prompt, and the root's evaluation asked for.
     #[must_use]
-    pub fn new(shape: Shape) -> Trace {
+    pub fn new(shape: Shape, backup: Backup) -> Trace {
         let blank = Word {
             kind: Kind::Prompt,
             source: None,
@@ -69,7 +72,25 @@ impl Trace {
             shape: Some(shape),
         };
         let root = Word { kind: Kind::Eval, node: Some(0), shape: None, ..blank };
-        Trace { words: vec![blank, root], names: 1, evals: vec![Some(1)] }
+        Trace {
+            backup,
+            words: vec![blank, root],
+            summaries: vec![Summary::default(); 2],
+            names: 1,
+            evals: vec![Some(1)],
+        }
+    }
+
+    /// How the prompt wants values backed up.
+    #[must_use]
+    pub fn backup(&self) -> Backup {
+        self.backup
+    }
+
+    /// What the network's heads say beside each word.
+    #[must_use]
+    pub fn summaries(&self) -> &[Summary] {
+        &self.summaries
     }
 
     /// All words.
@@ -90,14 +111,22 @@ impl Trace {
         self.names
     }
 
+    /// The first words are all of `other`'s.
+    pub(super) fn begins_with(&self, other: &Trace) -> bool {
+        self.backup == other.backup
+            && self.words.starts_with(&other.words)
+            && self.summaries.starts_with(&other.summaries)
+    }
+
     /// The same trace after its first `length` words; the prompt and the root's evaluation always stay.
     #[must_use]
     pub fn cut(&self, length: usize) -> Trace {
-        let words = self.words[..length.clamp(2, self.words.len())].to_vec();
+        let length = length.clamp(2, self.words.len());
+        let words = self.words[..length].to_vec();
         let names = 1 + words.iter().filter(|word| word.kind == Kind::Child).count();
         let mut evals = self.evals[..names].to_vec();
         evals.iter_mut().for_each(|eval| *eval = eval.filter(|place| *place < words.len()));
-        Trace { words, names, evals }
+        Trace { words, names, evals, summaries: self.summaries[..length].to_vec(), ..*self }
     }
 
     /// The node whose board is to be given next: the last word evaluates it.
@@ -116,8 +145,9 @@ impl Trace {
     /// where nothing is asked for or the list is empty.
     pub fn give_list(&mut self, list: &[(MoveCode, u8)]) {
         let (Some(eval), Some(&(action, bucket))) = (self.asking(), list.first()) else { return };
+        let led = self.last_summary();
         for (slot, (action, bucket)) in (0..).zip(list.iter().take(ITEMS)) {
-            self.words.push(Word {
+            let item = Word {
                 kind: Kind::Item,
                 node: None,
                 parent: eval.node,
@@ -126,21 +156,42 @@ impl Trace {
                 action: Some(*action),
                 bucket: Some(*bucket),
                 ..eval
-            });
+            };
+            self.push(item, Summary::default());
         }
-        self.words.push(Word {
-            kind: Kind::Best,
-            action: Some(action),
-            bucket: Some(bucket),
-            ..eval
-        });
+        let best = Word { kind: Kind::Best, action: Some(action), bucket: Some(bucket), ..eval };
+        self.push(best, led);
+    }
+
+    /// Says what the heads have of the list just given: of its node, and of its moves in order. Does nothing where
+    /// the last word is no list's.
+    pub fn give_summaries(&mut self, node: Summary, moves: &[Summary]) {
+        let Some(best) = self.words.len().checked_sub(1) else { return };
+        if self.words[best].kind != Kind::Best {
+            return;
+        }
+        let items = self.words[..best].iter().rev().take_while(|word| word.kind == Kind::Item);
+        let first = best - items.count();
+        self.summaries[best] = node.after(self.summaries[best]);
+        for (own, summary) in self.summaries[first..best].iter_mut().zip(moves) {
+            *own = *summary;
+        }
     }
 
     /// Says instead that the game is over, and what that is worth to the side to move.
     pub fn give_over(&mut self, bucket: u8) {
         if let Some(eval) = self.asking() {
-            self.words.push(Word { kind: Kind::Over, bucket: Some(bucket), ..eval });
+            self.push(Word { kind: Kind::Over, bucket: Some(bucket), ..eval }, self.last_summary());
         }
+    }
+
+    fn push(&mut self, word: Word, summary: Summary) {
+        self.words.push(word);
+        self.summaries.push(summary);
+    }
+
+    fn last_summary(&self) -> Summary {
+        self.summaries.last().copied().unwrap_or_default()
     }
 
     /// The last word, if it asks for a board, as a given word.
@@ -169,7 +220,17 @@ impl Trace {
             }
             _ => {}
         }
-        self.words.push(word);
+        // A node's decision is about the node, not about the move that won.
+        let head = |at: &usize| {
+            let other = &self.words[*at];
+            matches!(other.kind, Kind::Best | Kind::Over) && other.node == word.node
+        };
+        let about = match word.kind {
+            Kind::Select => (0..self.words.len()).rev().find(head),
+            _ => Some(step.source),
+        };
+        let summary = about.and_then(|place| self.summaries.get(place)).copied();
+        self.push(word, summary.unwrap_or_default());
         Ok(())
     }
 
@@ -224,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_word_carries_what_its_source_carries() {
-        let mut trace = Trace::new(Shape { breadth: 2, depth: 1 });
+        let mut trace = Trace::new(Shape { breadth: 2, depth: 1 }, Backup::Minimax);
         assert_eq!(trace.asks_for(), Some(0));
         trace.give_list(&[(code(12, 28), 34), (code(11, 27), 33)]);
         assert_eq!(trace.words().len(), 5);
@@ -249,7 +310,7 @@ mod tests {
 
     #[test]
     fn unsuitable_words_are_refused_by_name() {
-        let mut trace = Trace::new(Shape { breadth: 2, depth: 1 });
+        let mut trace = Trace::new(Shape { breadth: 2, depth: 1 }, Backup::Minimax);
         let fault = |trace: &mut Trace, step| trace.write(step).unwrap_err().to_string();
         assert!(fault(&mut trace, step(Kind::Child, 1, 0)).contains("expected item"));
         assert!(fault(&mut trace, step(Kind::Play, 99, 0)).contains("no word"));

@@ -1,6 +1,6 @@
 //! Teaches a decoder: batches of traces, one optimiser step each, on the burn twin.
 
-use super::Trace;
+use super::Example;
 use super::batch::Batch;
 use super::decoder::DecoderWeights;
 use super::twin::Twin;
@@ -53,11 +53,11 @@ impl Lessons {
         self.seen as f64 / self.schedule.examples.max(1) as f64
     }
 
-    /// One step of the optimiser over groups of traces; those of a group are padded to one length.
+    /// One step of the optimiser over groups of examples; those of a group are padded to one length.
     ///
     /// # Errors
     /// The device failed, or the loss is no number; the weights stay what they were.
-    pub fn step(&mut self, groups: &[Vec<Trace>]) -> Result<WriterSums, StepError> {
+    pub fn step(&mut self, groups: &[Vec<Example>]) -> Result<WriterSums, StepError> {
         let batches: Vec<Batch> =
             groups.iter().map(|group| Batch::new(group, &mut self.rng)).collect();
         let counts = WriterSums {
@@ -105,7 +105,7 @@ mod tests {
     fn the_loss_falls_on_one_trace() {
         let schedule = Schedule { rate: 2e-3, warmup: 0, examples: 1_000, ..Schedule::default() };
         let mut lessons = Lessons::new(DecoderWeights::untrained(1), schedule, 1);
-        let group = vec![vec![sample(1), sample(2)]];
+        let group = vec![vec![sample(1).into(), sample(2).into()]];
         let mean = |sums: WriterSums| sums.means().iter().sum::<f64>();
         let first = mean(lessons.step(&group).unwrap());
         for _ in 0..25 {

@@ -129,6 +129,72 @@ impl Shape {
     }
 }
 
+/// How a prompt wants values backed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backup {
+    /// Exact minimax over the buckets.
+    #[default]
+    Minimax,
+    /// As the decoder has learnt to weigh all that the network says.
+    Weigh,
+}
+
+impl Backup {
+    /// As the text has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Backup::Minimax => "Minimax",
+            Backup::Weigh => "Weigh",
+        }
+    }
+}
+
+/// What the network's heads say of a move or a node beside its bucket, each number of order one: first the move's
+/// action value and the logarithm of its policy, then the node's state value, best and expected action value, and
+/// draw. Zero where a number is not given. A decoder that weighs reads it; no text shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Summary([f32; Summary::LEN]);
+
+impl Summary {
+    /// How many numbers.
+    pub const LEN: usize = 6;
+    /// Numbers of a move.
+    const MOVE: usize = 2;
+
+    /// Of a move in a list: win probability after it and its share of the policy, both in [0, 1].
+    #[must_use]
+    pub fn of_move(action_value: f32, policy: f32) -> Summary {
+        let logarithm = 0.5 * policy.max(1e-4).ln() + 1.0;
+        Summary([centred(action_value), logarithm, 0.0, 0.0, 0.0, 0.0])
+    }
+
+    /// Of a node: win probabilities by the state's own head, of the best move and as the policy expects, and how
+    /// likely a draw is; all in [0, 1].
+    #[must_use]
+    pub fn of_node(value: f32, best: f32, expected: f32, draw: f32) -> Summary {
+        Summary([0.0, 0.0, centred(value), centred(best), centred(expected), centred(draw)])
+    }
+
+    /// The numbers.
+    #[must_use]
+    pub fn numbers(&self) -> &[f32; Summary::LEN] {
+        &self.0
+    }
+
+    /// A node's numbers beside those of the move that leads to it.
+    pub(super) fn after(self, the_move: Summary) -> Summary {
+        let mut both = self.0;
+        both[..Summary::MOVE].copy_from_slice(&the_move.0[..Summary::MOVE]);
+        Summary(both)
+    }
+}
+
+/// From [0, 1] to [-2, 2]: good moves of a position lie close together.
+fn centred(share: f32) -> f32 {
+    4.0 * share - 2.0
+}
+
 /// What a writer decides: everything else about a word follows from its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {

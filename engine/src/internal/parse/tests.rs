@@ -88,7 +88,7 @@ fn what_is_wrong_stands_in_brackets() {
 #[test]
 fn a_line_that_does_not_read_is_named() {
     for (from, to, expected) in [
-        ("breadth=2", "breadth=x", "line 1: expected Minimax breadth=NUMBER"),
+        ("breadth=2", "breadth=x", "line 1: expected Minimax or Weigh, breadth=NUMBER"),
         ("<ctrl34>", "<ctrl64>", "<ctrl0> to <ctrl63>"),
         ("[%best_action g3d6]", "[%best_action g3g6]", "the first move of the list"),
         ("[%prev_action g3d6]", "[%prev_action g3g6]", "[%prev_action g3d6]"),
@@ -120,7 +120,9 @@ const BOARDS: [&str; 6] = [
 fn made_up(seed: u64) -> Thought {
     let mut random = Rng::from_state(seed);
     let shape = Shape { breadth: 1 + random.below(5) as u8, depth: random.below(4) as u8 };
-    let mut thought = Thought { trace: Trace::new(shape), pages: Vec::new(), end: End::Stopped };
+    let backup = [Backup::Minimax, Backup::Weigh][seed as usize % 2];
+    let trace = Trace::new(shape, backup);
+    let mut thought = Thought { trace, pages: Vec::new(), end: End::Stopped };
     let mut grammar = Grammar::new(shape);
     let mut teacher = Teacher::default();
     while !grammar.is_done() {
@@ -143,21 +145,18 @@ fn made_up(seed: u64) -> Thought {
                 }
             }
             let page = match random.below(6) {
-                0 if node > 0 => Page {
-                    answer: Answer::Over(
-                        [Outcome::Won(!state.turn()), Outcome::Drawn][random.below(2)],
-                    ),
-                    state: Some(state),
-                },
+                0 if node > 0 => {
+                    let outcome = [Outcome::Won(!state.turn()), Outcome::Drawn][random.below(2)];
+                    Page::over(Some(state), outcome)
+                }
                 1 if node > 0 => Page::refused(),
                 _ if list.is_empty() => continue,
-                _ => Page { state: Some(state), answer: Answer::List(list) },
+                _ => {
+                    let answer = Answer::List(list);
+                    Page { state: Some(state), answer, heads: Heads::default() }
+                }
             };
-            let words: Vec<_> = page.list().iter().map(|(a, b)| (a.to_code(false), *b)).collect();
-            match page.end() {
-                None => trace.give_list(&words),
-                Some(bucket) => trace.give_over(bucket),
-            }
+            page.give(trace);
             let place = usize::from(node);
             thought.pages.resize(thought.pages.len().max(place + 1), None);
             thought.pages[place] = Some(page);

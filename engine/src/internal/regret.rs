@@ -1,0 +1,119 @@
+//! What the moves of internal searches give away, on positions with deep labels: the network's own first move, exact
+//! minimax over the same boards, and whoever writes.
+
+use super::boards::Boards;
+use super::teacher::Teacher;
+use super::think::{Task, think};
+use crate::chess::action::Action;
+use crate::measure::MeasureError;
+use crate::measure::tune::compare::{Row, Table, rows};
+use crate::measure::tune::labels::LabelledPosition;
+use crate::measure::tune::trial::Choice;
+use crate::play::settings::Settings;
+use nn::writer::{Backup, Shape, Writer};
+use nn::{EvalError, Evaluator};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use std::fmt;
+
+/// A greater regret counts as this: one game thrown away decides no comparison (as in `mavka tune`).
+const CAP: f32 = 0.25;
+
+/// How trees are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// Of the trees.
+    pub shape: Shape,
+    /// How the writer is to back values up.
+    pub backup: Backup,
+    /// Words that do not fit the shape cannot be written.
+    pub mask: bool,
+}
+
+/// The table: differences are from exact minimax, position by position.
+pub struct Found(Vec<Row>);
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Table(&self.0).fmt(f)
+    }
+}
+
+impl Trial {
+    /// Writes the trees, on all cores; `listen` hears of each position.
+    ///
+    /// # Errors
+    /// There is no writer, or the network fails.
+    pub fn run(
+        &self,
+        evaluator: &dyn Evaluator,
+        positions: &[LabelledPosition],
+        writer: &(dyn Fn() -> Result<Box<dyn Writer>, String> + Sync),
+        listen: &(dyn Fn() + Sync),
+    ) -> Result<Found, MeasureError> {
+        let choose = |position: &LabelledPosition| {
+            let blind = || EvalError::Device("this network imagines no positions".to_owned());
+            let value = (&Settings::default()).into();
+            let mut boards = Boards::new(evaluator, value).ok_or_else(blind)?;
+            boards.set_root(&position.game, &[])?;
+            let mut own = writer().map_err(MeasureError::Refused)?;
+            let mut by = |writer: &mut dyn Writer, shape: Shape, backup: Backup| {
+                let task = Task { shape, backup, mask: self.mask, stop: &|| false };
+                let thought = think(&mut boards, writer, &task)?;
+                let best = thought.ranked().first().map(|(action, _)| *action);
+                Ok::<Action, EvalError>(best.unwrap_or(position.best))
+            };
+            let list = Shape { breadth: 1, depth: 0 };
+            let moves = [
+                by(&mut Teacher::default(), self.shape, Backup::Minimax)?,
+                by(&mut Teacher::default(), list, Backup::Minimax)?,
+                by(&mut *own, self.shape, self.backup)?,
+            ];
+            listen();
+            Ok(moves.map(|action| Choice {
+                regret: position.regret(action).min(CAP),
+                best: action == position.best,
+            }))
+        };
+        let choices: Result<Vec<[Choice; 3]>, MeasureError> =
+            positions.par_iter().map(choose).collect();
+        let choices: Vec<Vec<Choice>> = choices?.into_iter().map(Vec::from).collect();
+        let names = ["exact minimax", "first of the list", "as written"].map(str::to_owned);
+        Ok(Found(rows(&names, self.shape.nodes() as u64, &choices, &[])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::teacher::Teacher;
+    use super::*;
+    use crate::chess::game::Game;
+    use crate::play::network::{Installed, Networks};
+    use nn::device::Backend;
+
+    #[test]
+    fn minimax_by_hand_differs_in_nothing_from_exact_minimax() {
+        let network = Installed.open(None, Backend::Cpu).unwrap();
+        let position = |fen: &str| {
+            let game = Game::from_fen(fen, false).unwrap();
+            // Every move has another value.
+            let values = game.legal_actions().into_iter().zip((0u8..).map(f32::from));
+            let deep: Vec<_> = values.map(|(m, i)| (m, 0.6 - 0.01 * i)).collect();
+            LabelledPosition { best: deep[0].0, game, deep, shallow: Vec::new() }
+        };
+        let positions = [
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+        ]
+        .map(position);
+        let shape = Shape { breadth: 3, depth: 1 };
+        let trial = Trial { shape, backup: Backup::Minimax, mask: false };
+        let by_hand = || Ok(Box::new(Teacher::default()) as Box<dyn Writer>);
+        let found = trial.run(&*network.evaluator, &positions, &by_hand, &|| ()).unwrap();
+        let [exact, list, written] = found.0.as_slice() else { panic!("three rows") };
+        assert_eq!(exact.regret, written.regret);
+        assert_eq!((written.regret.difference.mean, written.nodes), (0.0, 4));
+        assert!(list.regret.own.mean > 0.0);
+        let none = || Err("no writer".to_owned());
+        assert!(trial.run(&*network.evaluator, &positions, &none, &|| ()).is_err());
+    }
+}
