@@ -19,7 +19,7 @@ fn grow(seed: u64, mut each: impl FnMut(&Trace)) -> Trace {
         let code = |from, to| MoveCode { from, to, promotion: 0 };
         (0..length).map(|_| (code(number(64), number(64)), number(64))).collect()
     };
-    let backup = if seed % 2 == 0 { Backup::Weigh } else { Backup::Minimax };
+    let backup = if seed.is_multiple_of(2) { Backup::Weigh } else { Backup::Minimax };
     let mut trace = Trace::new(Shape { breadth: 2, depth: 1 }, backup);
     let first = list(2 + seed as usize % 5);
     trace.give_list(&first);
