@@ -130,10 +130,9 @@ impl Shape {
 }
 
 /// How a prompt wants values backed up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backup {
     /// Exact minimax over the buckets.
-    #[default]
     Minimax,
     /// As the decoder has learnt to weigh all that the network says.
     Weigh,
