@@ -38,8 +38,8 @@ pub struct Think {
     /// Plies below the root
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     depth: u8,
-    /// Back values up as the decoder has learnt to weigh them, not by minimax
-    #[arg(long, conflicts_with = "by_hand")]
+    /// Back values up as this decoder has learnt to weigh them (`train-writer --weigh`), not by minimax
+    #[arg(long, requires = "writer")]
     weigh: bool,
     /// Have the tree written by exact minimax over the network's answers
     #[arg(long)]

@@ -71,7 +71,10 @@ impl fmt::Display for Report {
         writeln!(f, "moves expanded      {} legal", self.expanded)?;
         writeln!(f, "moves listed        {} legal", self.listed)?;
         writeln!(f, "ends of the game    {} right", self.ends)?;
-        write!(f, "decisions           {} consistent", self.decisions)
+        match self.decisions.of {
+            0 => write!(f, "decisions           weighed: nothing to compare with"),
+            _ => write!(f, "decisions           {} consistent", self.decisions),
+        }
     }
 }
 
