@@ -3,13 +3,12 @@
 use super::boards::path_of;
 use super::page::{Answer, Outcome};
 use super::print::Marks;
-use super::teacher::choice;
+use super::teacher::{minimax, scores};
 use super::think::Thought;
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use nn::evaluator::is_true;
-use nn::writer::word::complement;
 use nn::writer::{Backup, Kind, Word};
 use shakmaty::{Chess, Position};
 use std::fmt;
@@ -151,18 +150,12 @@ fn true_end(position: &Chess) -> Option<Outcome> {
 /// Each decision against the words it should follow from.
 fn decisions(thought: &Thought, report: &mut Report) {
     let words = thought.trace.words();
-    let bucket = |place: Option<usize>| words.get(place?).and_then(|word| word.bucket);
+    let follows = |place: usize| {
+        let word = &words[place];
+        minimax(&thought.trace, place) == word.source.zip(word.bucket)
+    };
     for (place, select) in words.iter().enumerate().filter(|(_, word)| word.kind == Kind::Select) {
-        let own = |word: &Word| word.kind == Kind::Score && word.parent == select.node;
-        let scores: Vec<usize> = (0..place).filter(|at| own(&words[*at])).collect();
-        let of_child = |score: &Word| {
-            let own = |word: &Word| word.kind == Kind::Select && word.node == score.node;
-            bucket(words[..place].iter().position(own)).map(complement)
-        };
-        let chosen = scores.is_empty() || choice(&thought.trace, &scores) == select.source;
-        let right = chosen
-            && bucket(select.source) == select.bucket
-            && scores.iter().all(|at| of_child(&words[*at]) == words[*at].bucket);
+        let right = follows(place) && scores(&words[..place], select).into_iter().all(follows);
         report.decisions.add(right);
         if let Some(node) = select.node.filter(|_| !right) {
             report.marks.decisions.insert(node);

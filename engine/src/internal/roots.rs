@@ -2,6 +2,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::measure::tune::label::OPEN;
 use nn::data::label::{action_value, win_probability};
 use nn::data::record::MavgGame;
 use nn::data::{self, DataError, FileReader};
@@ -15,8 +16,6 @@ use std::path::PathBuf;
 const HELD_OUT: u64 = 50;
 /// Positions taken of each game, on average; they resemble each other.
 const OF_GAME: usize = 3;
-/// Where a game is decided, all moves are alike: the mover's win probability is so far from 0 and 1.
-const OPEN: f32 = 0.04;
 
 /// A position with the annotator's value of every legal move, for its mover.
 #[derive(Clone, Debug)]

@@ -45,6 +45,27 @@ pub fn step(grammar: &Grammar, trace: &Trace) -> Option<Step> {
     Some(Step { kind, source, bucket })
 }
 
+/// What exact minimax has at the place of a `score` or a `select`, from the words before it: its source and its bucket.
+/// None where those words do not say.
+#[must_use]
+pub fn minimax(trace: &Trace, place: usize) -> Option<(usize, u8)> {
+    let (before, rest) = trace.words().split_at_checked(place)?;
+    let word = rest.first()?;
+    if word.kind == Kind::Score {
+        let select = |other: &&Word| other.kind == Kind::Select && other.node == word.node;
+        return Some((word.source?, complement(before.iter().find(select)?.bucket?)));
+    }
+    let source = choice(trace, &scores(before, word)).or(word.source)?;
+    Some((source, before.get(source)?.bucket?))
+}
+
+/// The places among `words` of the scores that `select` chooses from; none at a leaf.
+#[must_use]
+pub fn scores(words: &[Word], select: &Word) -> Vec<usize> {
+    let own = |at: &usize| words[*at].kind == Kind::Score && words[*at].parent == select.node;
+    (0..words.len()).filter(own).collect()
+}
+
 /// The best of `sources`: words with a bucket, in the order of the list.
 #[must_use]
 pub fn choice(trace: &Trace, sources: &[usize]) -> Option<usize> {

@@ -8,12 +8,12 @@
 
 use super::boards::Boards;
 use super::roots::Root;
-use super::teacher::choice;
+use super::teacher::minimax;
 use super::think::{End, Task, think};
 use crate::chess::action::Action;
 use nn::EvalError;
 use nn::rng::Rng;
-use nn::writer::word::{bucket_of, complement};
+use nn::writer::word::bucket_of;
 use nn::writer::{Backup, Correction, Example, Kind, Shape, Trace, Word, Writer};
 
 /// A tree of `shape` about `root`, as `writer` weighs now, and what it should have written. None if the trace broke.
@@ -38,23 +38,15 @@ fn corrections(trace: &Trace, root: &Root) -> Vec<Correction> {
     let words = trace.words();
     let mut found = Vec::new();
     for (place, word) in words.iter().enumerate() {
-        let correction = match word.kind {
-            Kind::Score => {
-                let select = |other: &&Word| other.kind == Kind::Select && other.node == word.node;
-                let minimax = || words[..place].iter().find(select)?.bucket.map(complement);
-                let labelled = if word.level == 1 { label(word, root) } else { None };
-                Correction { place, source: None, bucket: labelled.or_else(minimax) }
-            }
-            Kind::Select => {
-                let own =
-                    |at: &usize| words[*at].kind == Kind::Score && words[*at].parent == word.node;
-                let scores: Vec<usize> = (0..place).filter(own).collect();
-                let source = choice(trace, &scores).or(word.source);
-                Correction { place, source, bucket: source.and_then(|at| words[at].bucket) }
-            }
-            _ => continue,
+        if !word.kind.has_bucket() {
+            continue;
+        }
+        let (source, bucket) = minimax(trace, place).unzip();
+        let labelled = match (word.kind, word.level) {
+            (Kind::Score, 1) => label(word, root),
+            _ => None,
         };
-        found.push(correction);
+        found.push(Correction { place, source, bucket: labelled.or(bucket) });
     }
     found
 }

@@ -34,7 +34,7 @@ pub struct Task {
 
 /// Positions whose winner is no longer in question teach nothing about the choice of moves: the mover's
 /// win probability must be this far from 0 and 1.
-const OPEN: f32 = 0.04;
+pub const OPEN: f32 = 0.04;
 
 impl Task {
     /// None where there is no choice: one legal move, or a game that is decided.
