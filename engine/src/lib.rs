@@ -25,7 +25,7 @@
 mod analyse;
 pub mod chess;
 pub mod command;
-mod conventional;
+pub mod conventional;
 pub mod doctor;
 mod errors;
 mod files;

@@ -1,10 +1,14 @@
 //! `mavka regress`: trains the regressors of paper 002, and prints its table of errors beside theirs.
 
 use super::output::{Failure, Sink};
+use crate::conventional::regress::average::{Average, List, Named, opening};
 use crate::conventional::regress::features::Features;
+use crate::conventional::regress::model::Regressor;
 use crate::conventional::regress::samples::{Parts, Samples, Sizes, read};
-use crate::conventional::regress::study::{Epoch, Errors, Study, errors, train};
+use crate::conventional::regress::study::{Epoch, Errors, Study, guesses, train};
+use crate::conventional::regress::successors::BoardValue;
 use crate::errors::FileError;
+use crate::measure::confusion::Confusion;
 use crate::play::network::{Installed, Networks};
 use crate::progress::progress;
 use clap::Args;
@@ -16,11 +20,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Their errors (paper 002): mean squared, mean absolute.
-fn of_paper(features: Features) -> (f64, f64) {
+/// A model's name in the table, and what the paper has there: errors mean squared and mean absolute.
+fn of_paper(features: Features) -> (&'static str, &'static str) {
     match features {
-        Features::OneHot => (0.0323, 0.1183),
-        Features::Positional => (0.0557, 0.1829),
+        Features::OneHot => ("one-hot MLP", "0.0323 | 0.1183"),
+        Features::Planes => ("CNN", "0.0440 | 0.1490"),
+        Features::Giraffe => ("Giraffe-like", "0.0496 | 0.1709"),
+        Features::Positional => ("positional MLP", "0.0557 | 0.1829"),
     }
 }
 
@@ -28,7 +34,8 @@ fn of_paper(features: Features) -> (f64, f64) {
 ///
 /// Boards are balanced over 21 bins of win probability; every 50th game of each file is held out for the test.
 /// A trained one is a network file: `WeightsFile FOLDER/one-hot.regressor` with `Search action-value` is the
-/// paper's player without lookahead.
+/// paper's player without lookahead. FOLDER/average.toml lists those of the folder as one player, weighted by
+/// how well each does early and late in the game; the pictures show what each called the boards of every bin.
 #[derive(Args, Clone, Debug)]
 pub struct Regress {
     /// Data files with a value for every position (MAVG1)
@@ -37,7 +44,7 @@ pub struct Regress {
     /// Folder of the trained models
     #[arg(long, value_name = "FOLDER")]
     folder: PathBuf,
-    /// Only this one: one-hot or positional; may be repeated
+    /// Only this one: one-hot, cnn, giraffe or positional; may be repeated
     #[arg(long = "model", value_name = "NAME", value_parser = read_features)]
     models: Vec<Features>,
     /// Boards to train on, at most
@@ -52,8 +59,8 @@ pub struct Regress {
 }
 
 fn read_features(text: &str) -> Result<Features, String> {
-    let names = Features::ALL.map(Features::name).join(" or ");
-    Features::named(text).ok_or_else(|| format!("expected {names}"))
+    let names = Features::ALL.map(Features::name).join(", ");
+    Features::named(text).ok_or_else(|| format!("expected one of {names}"))
 }
 
 impl Regress {
@@ -78,19 +85,19 @@ impl Regress {
             validation.boards.len(),
             test.boards.len()
         ));
-        out.say("| model | MSE | MAE | R² | theirs: MSE | MAE | epochs | seconds | positions/s |");
-        out.say("|---|---|---|---|---|---|---|---|---|");
+        out.say("| model | MSE | MAE | R² | near | theirs: MSE | MAE | epochs | seconds | positions/s |");
+        out.say("|---|---|---|---|---|---|---|---|---|---|");
         let mean = test.wins.iter().sum::<f32>() / test.wins.len() as f32;
-        let guess = Errors::of(&vec![mean; test.wins.len()], &test.wins);
-        out.say(row("the mean", guess, ".0833 | .25", "| |"));
+        out.say(row("the mean", &vec![mean; test.wins.len()], &test.wins, ".0833 | .25", "| |"));
         let (network, name, took) = of_network(test)?;
         let speed = test.boards.len() as f64 / took.as_secs_f64();
-        out.say(row(&name, network, "|", &format!("| | {speed:.0}")));
+        out.say(row(&name, &network, &test.wins, "|", &format!("| | {speed:.0}")));
         let models =
             if self.models.is_empty() { Features::ALL.to_vec() } else { self.models.clone() };
         for features in models {
             self.one(features, &parts, &mut out)?;
         }
+        self.average(&parts, &mut out)?;
         out.end()
     }
 
@@ -121,19 +128,69 @@ impl Regress {
         let took = begun.elapsed();
         let path = self.folder.join(format!("{}.regressor", features.name()));
         fs::write(&path, model.to_bytes()?).map_err(FileError::of(&path))?;
+        let (name, theirs) = of_paper(features);
+        let rest = format!("{epochs} | {:.0}", took.as_secs_f64());
+        self.judge(&model, (name, features.name()), &parts.test, (theirs, &rest), out)
+    }
+
+    /// The folder's models as one, where there are several.
+    fn average(&self, parts: &Parts, out: &mut Sink) -> Result<(), Failure> {
+        let mut list = List::default();
+        let mut members = Vec::new();
+        for features in Features::ALL {
+            let file = PathBuf::from(format!("{}.regressor", features.name()));
+            let Ok(bytes) = fs::read(self.folder.join(&file)) else { continue };
+            let Some(Ok(model)) = Regressor::from_bytes(&bytes) else { continue };
+            let [opening, endgame] = weights(&model, &parts.validation);
+            list.model.push(Named { file, opening, endgame });
+            members.push((model, [opening, endgame]));
+        }
+        if members.len() < 2 {
+            return Ok(());
+        }
+        let average = Average::new(members).ok_or("the folder's models have no weights")?;
+        let path = self.folder.join("average.toml");
+        let text = toml::to_string(&list).map_err(|why| why.to_string())?;
+        fs::write(&path, text).map_err(FileError::of(&path))?;
+        self.judge(&average, ("their average", "average"), &parts.test, ("|", "|"), out)
+    }
+
+    /// A row of the table, and the picture.
+    fn judge(
+        &self,
+        model: &dyn BoardValue,
+        (name, file): (&str, &str),
+        test: &Samples,
+        (theirs, rest): (&str, &str),
+        out: &mut Sink,
+    ) -> Result<(), Failure> {
         let asked = Instant::now();
-        let found = errors(&model, &parts.test);
-        let speed = parts.test.boards.len() as f64 / asked.elapsed().as_secs_f64();
-        let (mse, mae) = of_paper(features);
-        let rest = format!("{epochs} | {:.0} | {speed:.0}", took.as_secs_f64());
-        let name = format!("{} MLP", features.name());
-        out.say(row(&name, found, &format!("{mse:.4} | {mae:.4}"), &rest));
+        let found = guesses(model, &test.boards);
+        let speed = test.boards.len() as f64 / asked.elapsed().as_secs_f64();
+        out.say(row(name, &found, &test.wins, theirs, &format!("{rest} | {speed:.0}")));
+        let path = self.folder.join(format!("{file}.svg"));
+        Confusion::of(&found, &test.wins).draw(name, &path)?;
         Ok(())
     }
 }
 
-/// What the built-in network's value is off by on the same boards.
-fn of_network(test: &Samples) -> Result<(Errors, String, Duration), Failure> {
+/// A model's weights in the opening and in the endgame: the better it does there on these boards, the more.
+fn weights(model: &Regressor, samples: &Samples) -> [f32; 2] {
+    let mut errors = [(0.0, 0.0); 2];
+    let found = guesses(model, &samples.boards);
+    for ((board, label), guess) in samples.boards.iter().zip(&samples.wins).zip(found) {
+        let early = opening(board);
+        for ((sum, count), share) in errors.iter_mut().zip([early, 1.0 - early]) {
+            *sum += share * (guess - label).powi(2);
+            *count += share;
+        }
+    }
+    // Thousandths are enough for a file that people read.
+    errors.map(|(sum, count)| (1000.0 * count / (1000.0 * sum).max(f32::EPSILON)).round() / 1000.0)
+}
+
+/// What the built-in network's value says of the same boards.
+fn of_network(test: &Samples) -> Result<(Vec<f32>, String, Duration), Failure> {
     let network = Installed.open(None, Backend::Cpu)?;
     let bar = progress(test.positions.len());
     let begun = Instant::now();
@@ -147,12 +204,13 @@ fn of_network(test: &Samples) -> Result<(Errors, String, Duration), Failure> {
         bar.inc(chunk.len() as u64);
     }
     bar.finish_and_clear();
-    Ok((Errors::of(&predicted, &test.wins), network.name, begun.elapsed()))
+    Ok((predicted, network.name, begun.elapsed()))
 }
 
-fn row(name: &str, errors: Errors, theirs: &str, rest: &str) -> String {
-    let Errors { mse, mae, r2 } = errors;
-    format!("| {name} | {mse:.4} | {mae:.4} | {r2:.3} | {theirs} | {rest} |")
+fn row(name: &str, guesses: &[f32], labels: &[f32], theirs: &str, rest: &str) -> String {
+    let Errors { mse, mae, r2 } = Errors::of(guesses, labels);
+    let near = 100.0 * Confusion::of(guesses, labels).near();
+    format!("| {name} | {mse:.4} | {mae:.4} | {r2:.3} | {near:.1} % | {theirs} | {rest} |")
 }
 
 #[cfg(test)]
@@ -161,10 +219,11 @@ mod tests {
 
     #[test]
     fn rows_have_the_columns_of_their_head() {
-        let errors = Errors { mse: 0.05, mae: 0.2, r2: 0.4 };
         for (theirs, rest) in [(".0833 | .25", "| |"), ("|", "| | 5"), ("1 | 2", "3 | 4 | 5")] {
-            assert_eq!(row("a", errors, theirs, rest).matches('|').count(), 10);
+            let row = row("a", &[0.2, 0.7], &[0.2, 0.8], theirs, rest);
+            assert_eq!(row.matches('|').count(), 11, "{row}");
+            assert!(row.starts_with("| a | 0.0050 | 0.0500 | 0.944 | 50.0 % |"), "{row}");
         }
-        assert!(read_features("giraffe").unwrap_err().contains("one-hot or positional"));
+        assert!(read_features("eyes").unwrap_err().contains("one-hot, cnn, giraffe, positional"));
     }
 }

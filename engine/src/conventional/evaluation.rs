@@ -29,8 +29,7 @@ const FULL: i32 = 24;
 #[must_use]
 pub fn evaluate(position: &Chess) -> i32 {
     let board = position.board();
-    let phase: i32 = board.iter().map(|(_, piece)| weight(piece.role)).sum();
-    let phase = phase.min(FULL);
+    let phase = pieces(board.iter().map(|(_, piece)| piece.role));
     let mut score = 0;
     for (square, piece) in board.iter() {
         let own = board.by_color(piece.color);
@@ -49,6 +48,17 @@ pub fn evaluate(position: &Chess) -> i32 {
 #[must_use]
 pub fn win(centipawns: i32) -> f32 {
     1.0 / (1.0 + (-0.003_682_08 * centipawns as f32).exp())
+}
+
+/// How much of an opening a board with these pieces is: 1 with all of them, 0 with kings and pawns alone.
+#[must_use]
+pub fn phase(roles: impl Iterator<Item = Role>) -> f32 {
+    pieces(roles) as f32 / FULL as f32
+}
+
+/// The same, from 0 to `FULL`.
+fn pieces(roles: impl Iterator<Item = Role>) -> i32 {
+    roles.map(weight).sum::<i32>().min(FULL)
 }
 
 fn weight(role: Role) -> i32 {

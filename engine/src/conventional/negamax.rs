@@ -39,6 +39,7 @@ pub struct Question<'a> {
     pub game: &'a Game,
     /// The root's moves, all legal.
     pub allowed: &'a [Action],
+    /// Which lines are left out.
     pub pruning: Pruning,
     /// Last depth of the deepening; None for as deep as it goes.
     pub depth: Option<u32>,

@@ -36,6 +36,7 @@ pub struct Question<'a> {
     pub game: &'a Game,
     /// The root's moves, all legal.
     pub allowed: &'a [Action],
+    /// How a leaf is valued.
     pub leaf: LeafValue,
     /// Equal seeds play equal games.
     pub seed: u64,

@@ -5,6 +5,7 @@ pub(crate) mod accuracy;
 mod bars;
 pub mod bench;
 pub(crate) mod chart;
+pub(crate) mod confusion;
 pub(crate) mod data;
 pub(crate) mod error;
 pub(crate) mod eval;

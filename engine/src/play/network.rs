@@ -1,7 +1,9 @@
 //! Which network answers: the file the user named, or the one built in. The only file that knows how a
 //! network is opened; everything else sees `Arc<dyn Evaluator>`.
 
+use crate::conventional::regress::average::{Average, BadList};
 use crate::conventional::regress::model::{BadModel, MAGIC, Regressor};
+use crate::conventional::regress::successors::Successors;
 use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
@@ -59,6 +61,13 @@ pub enum NetworkError {
         /// What is wrong with it.
         why: BadModel,
     },
+    /// The file's name ends in .toml, and it lists no regressors that could be averaged.
+    Average {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: BadList,
+    },
     /// The built-in network is damaged.
     Bundled(CheckpointError),
     /// The device that was asked for is not there or does not compute; what computes instead.
@@ -84,6 +93,9 @@ impl fmt::Display for NetworkError {
                 write!(f, "cannot use network `{}`: {why}", path.display())
             }
             NetworkError::Regressor { path, why } => {
+                write!(f, "cannot use network `{}`: {why}", path.display())
+            }
+            NetworkError::Average { path, why } => {
                 write!(f, "cannot use network `{}`: {why}", path.display())
             }
             NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
@@ -126,8 +138,8 @@ pub struct Installed;
 
 impl Networks for Installed {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
-        if let Some((regressor, name)) = file.map_or(Ok(None), regressor)? {
-            return Ok(Network { evaluator: Arc::new(regressor), name, on_gpu: false });
+        if let Some((evaluator, name)) = file.map_or(Ok(None), regressor)? {
+            return Ok(Network { evaluator, name, on_gpu: false });
         }
         let network = load(file)?;
         let (device, note) = pick(backend);
@@ -162,8 +174,17 @@ pub fn load(file: Option<&Path>) -> Result<checkpoint::Network, NetworkError> {
     }
 }
 
-/// The regressor in `file`, with its name; None if the file is something else, or not there.
-fn regressor(file: &Path) -> Result<Option<(Regressor, String)>, NetworkError> {
+/// An evaluator and its name.
+type NamedEvaluator = (Arc<dyn Evaluator>, String);
+
+/// The regressor in `file`, or those that it lists; None if the file is something else, or not there.
+fn regressor(file: &Path) -> Result<Option<NamedEvaluator>, NetworkError> {
+    if file.extension().is_some_and(|extension| extension == "toml") {
+        let average = Average::open(file)
+            .map_err(|why| NetworkError::Average { path: file.to_owned(), why })?;
+        let name = format!("{} (average of regressors)", file.display());
+        return Ok(Some((Arc::new(Successors(average)), name)));
+    }
     let Some(bytes) = regressor_bytes(file).ok().flatten() else { return Ok(None) };
     let failed = |why| NetworkError::Regressor { path: file.to_owned(), why };
     let Some(regressor) = Regressor::from_bytes(&bytes).transpose().map_err(failed)? else {
@@ -173,7 +194,7 @@ fn regressor(file: &Path) -> Result<Option<(Regressor, String)>, NetworkError> {
     bytes.hash(&mut hasher);
     let (features, hash) = (regressor.features.name(), hasher.finish());
     let name = format!("{} ({features} regressor, {hash:016x})", file.display());
-    Ok(Some((regressor, name)))
+    Ok(Some((Arc::new(Successors(regressor)), name)))
 }
 
 /// The whole file if it begins as a regressor does.

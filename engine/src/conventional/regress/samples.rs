@@ -2,7 +2,7 @@
 //! width over the win probability, none fuller than its share; each board once. Games are kept apart: one
 //! in fifty is for the test (the games that our networks do not see either), one for choosing when to stop.
 
-use super::features::Board;
+use super::board::Board;
 use nn::data::label::win_probability;
 use nn::data::{DataError, FileReader, Game, position_key};
 use nn::encode::moves::canonical_move;
@@ -18,7 +18,9 @@ const HELD_OUT: u64 = 50;
 /// Boards with the win probability of their side to move.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
+    /// As the regressors see them.
     pub boards: Vec<Board>,
+    /// Win probability of each board's side to move.
     pub wins: Vec<f32>,
     /// The same boards whole, where asked for: other players may want them.
     pub positions: Vec<Chess>,
@@ -50,16 +52,22 @@ pub fn bin(win: f32) -> usize {
 /// What is read of the files, at most.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
+    /// Boards to train on.
     pub training: usize,
+    /// Boards that say when to stop.
     pub validation: usize,
+    /// Boards of games that no training sees.
     pub test: usize,
 }
 
 /// The three parts.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
+    /// To train on.
     pub training: Samples,
+    /// To say when to stop.
     pub validation: Samples,
+    /// Of games that no training sees.
     pub test: Samples,
 }
 

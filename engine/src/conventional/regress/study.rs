@@ -1,10 +1,13 @@
 //! The study of paper 002: train a regressor, and say how far it is off on boards it has not seen.
 
+use super::board::Board;
 use super::features::Features;
-use super::mlp::{Adam, Mlp};
 use super::model::Regressor;
+use super::network::Adam;
 use super::samples::Samples;
+use super::successors::BoardValue;
 use nn::rng::Rng;
+use rayon::prelude::*;
 
 /// Boards of one step.
 const BATCH: usize = 512;
@@ -45,16 +48,21 @@ impl Errors {
 pub struct Epoch {
     /// From 1.
     pub number: usize,
+    /// Adam's rate.
     pub rate: f32,
     /// Mean squared error on the way.
     pub training: f64,
+    /// On the boards that say when to stop.
     pub validation: Errors,
 }
 
 /// What is trained, and on what.
 pub struct Study<'a> {
+    /// How the model sees a board.
     pub features: Features,
+    /// What it learns from.
     pub training: &'a Samples,
+    /// What says when to stop.
     pub validation: &'a Samples,
     /// At most.
     pub epochs: usize,
@@ -66,25 +74,17 @@ pub struct Study<'a> {
 /// epoch.
 pub fn train(study: &Study<'_>, heard: &mut dyn FnMut(usize, Option<Epoch>)) -> Regressor {
     let Study { features, training, validation, epochs, seed } = *study;
-    let [a, b, c] = features.hidden();
-    let width = features.width();
-    let network = Mlp::new(&[width, a, b, c, 1], seed);
-    let mut adam = Adam::new(&network);
-    let mut model = Regressor { features, network };
+    let mut model = Regressor::new(features, seed);
+    let mut adam = Adam::new(&model.network);
     let (mut best, mut least) = (model.clone(), f64::INFINITY);
     let mut order: Vec<usize> = (0..training.boards.len()).collect();
     let mut random = Rng::from_state(seed);
     let (mut rate, mut cuts) = (RATE, 0);
-    let mut rows = Vec::new();
     for number in 1..=epochs {
         random.shuffle(&mut order);
         let mut sum = 0.0;
         for chosen in order.chunks(BATCH) {
-            rows.clear();
-            rows.resize(chosen.len() * width, 0.0);
-            for (row, index) in rows.chunks_exact_mut(width).zip(chosen) {
-                features.write(&training.boards[*index], row);
-            }
+            let rows = model.inputs(chosen.iter().map(|index| &training.boards[*index]));
             let targets: Vec<f32> = chosen.iter().map(|index| training.wins[*index]).collect();
             let error = model.network.learn(&rows, &targets, rate, &mut adam);
             sum += f64::from(error) * chosen.len() as f64;
@@ -106,17 +106,20 @@ pub fn train(study: &Study<'_>, heard: &mut dyn FnMut(usize, Option<Epoch>)) -> 
     best
 }
 
+/// What the model guesses of the boards.
+#[must_use]
+pub fn guesses(model: &dyn BoardValue, boards: &[Board]) -> Vec<f32> {
+    boards.par_chunks(256).flat_map_iter(|boards| model.win_probabilities(boards)).collect()
+}
+
 /// How far the model is off.
 #[must_use]
-pub fn errors(model: &Regressor, samples: &Samples) -> Errors {
-    let predicted: Vec<f32> =
-        samples.boards.chunks(4096).flat_map(|boards| model.win_probabilities(boards)).collect();
-    Errors::of(&predicted, &samples.wins)
+pub fn errors(model: &dyn BoardValue, samples: &Samples) -> Errors {
+    Errors::of(&guesses(model, &samples.boards), &samples.wins)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::features::Board;
     use super::*;
     use shakmaty::{Chess, Color, Position};
 
