@@ -60,6 +60,15 @@ pub enum Bound {
     Upper,
 }
 
+/// A move of the root; prints `currmove … currmovenumber …`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CurrentMove {
+    /// The move.
+    pub action: String,
+    /// Its rank, from 1.
+    pub number: u32,
+}
+
 /// What a search has found so far; prints `info …` with what is set and, when nothing is, just `info`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Info {
@@ -69,6 +78,8 @@ pub struct Info {
     pub seldepth: Option<u32>,
     /// Rank of this line among several, from 1.
     pub multipv: Option<u32>,
+    /// The root's move that is looked at.
+    pub current: Option<CurrentMove>,
     /// What this line is worth.
     pub score: Option<Score>,
     /// Set where the score is only a bound; printed behind the score, and only with one.
@@ -170,6 +181,9 @@ impl fmt::Display for Info {
         field(f, "depth", self.depth)?;
         field(f, "seldepth", self.seldepth)?;
         field(f, "multipv", self.multipv)?;
+        if let Some(CurrentMove { action, number }) = &self.current {
+            write!(f, " currmove {} currmovenumber {number}", OneLine(action))?;
+        }
         field(f, "score", self.score)?;
         if let (Some(_), Some(bound)) = (self.score, self.bound) {
             write!(f, " {bound}")?;
@@ -214,6 +228,7 @@ mod tests {
             depth: Some(12),
             seldepth: Some(30),
             multipv: Some(1),
+            current: None,
             score: Some(Score::Centipawns(-35)),
             bound: None,
             wdl: Some([250, 500, 250]),
@@ -250,6 +265,13 @@ mod tests {
         let info = Info { score, bound, ..Info::default() };
         assert_eq!(info.to_string(), "info score cp 20 lowerbound");
         assert_eq!(Info { bound, ..Info::default() }.to_string(), "info");
+    }
+
+    #[test]
+    fn the_move_looked_at_is_told_with_its_rank() {
+        let current = Some(CurrentMove { action: "e2e4".to_owned(), number: 3 });
+        let info = Info { depth: Some(9), current, ..Info::default() };
+        assert_eq!(info.to_string(), "info depth 9 currmove e2e4 currmovenumber 3");
     }
 
     #[test]
@@ -297,6 +319,8 @@ mod tests {
         let lines = [
             Info::text(nasty()).to_string(),
             Info { pv: vec![nasty(), nasty()], ..full() }.to_string(),
+            Info { current: Some(CurrentMove { action: nasty(), number: 1 }), ..full() }
+                .to_string(),
             BestMove { best: Some(nasty()), ponder: Some(nasty()) }.to_string(),
             IdLine::Name(nasty()).to_string(),
             IdLine::Author(nasty()).to_string(),

@@ -35,7 +35,7 @@ mod line;
 pub mod option;
 mod parse;
 
-pub use answer::{Answer, BestMove, Bound, IdLine, Info, READYOK, Score, UCIOK};
+pub use answer::{Answer, BestMove, Bound, CurrentMove, IdLine, Info, READYOK, Score, UCIOK};
 pub use command::{Command, ENGINE_WORDS, Go, SetOption, StartPosition};
 pub use option::{OptionKind, OptionSpec};
 pub use parse::answer::parse_answer;

@@ -6,6 +6,7 @@
 pub mod analyst;
 pub(crate) mod classic;
 pub mod clock;
+pub(crate) mod current_move;
 pub mod engine;
 pub(crate) mod fallback_move;
 pub(crate) mod head_player;

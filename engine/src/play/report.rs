@@ -12,7 +12,7 @@ use mcts::{Line, Snapshot, Wdl};
 
 use shakmaty::{CastlingMode, Chess, Position};
 use std::time::Duration;
-use uci::{Info, Score};
+use uci::{CurrentMove, Info, Score};
 
 /// Slope of the win probability in centipawns (paper 000, footnote to section 2).
 const SLOPE: f64 = 0.003_682_08;
@@ -30,6 +30,8 @@ pub struct Reporter {
     /// Positions looked up for the root; None without tables.
     root_hits: Option<u64>,
     live_stats: bool,
+    /// Each line tells its own visits.
+    line_counters: bool,
 }
 
 impl Reporter {
@@ -43,6 +45,7 @@ impl Reporter {
             known: None,
             root_hits: None,
             live_stats: false,
+            line_counters: false,
         }
     }
 
@@ -58,6 +61,12 @@ impl Reporter {
     #[must_use]
     pub fn with_live_stats(self, live_stats: bool) -> Reporter {
         Reporter { live_stats, ..self }
+    }
+
+    /// The same, telling each line's own visits as its nodes.
+    #[must_use]
+    pub fn with_line_counters(self, line_counters: bool) -> Reporter {
+        Reporter { line_counters, ..self }
     }
 
     /// How many lines a snapshot needs.
@@ -80,6 +89,14 @@ impl Reporter {
         move_stats::lines(snapshot, self.root.position(), self.mode)
     }
 
+    /// The move that is looked at, and its rank from 1.
+    #[must_use]
+    pub fn current(&self, depth: u32, (action, number): (Action, u32)) -> Info {
+        let action = action.to_uci(self.root.position(), self.mode);
+        let current = Some(CurrentMove { action, number });
+        Info { depth: Some(depth.max(1)), current, ..Info::default() }
+    }
+
     /// One line per principal variation, best first.
     #[must_use]
     pub fn infos(&self, snapshot: &Snapshot<Action>, elapsed: Duration) -> Vec<Info> {
@@ -93,7 +110,7 @@ impl Reporter {
                 multipv: (self.multipv > 1).then(|| u32::try_from(index + 1).unwrap_or(u32::MAX)),
                 score: Some(line.mate_plies.map_or_else(|| centipawns(value.q()), mate)),
                 wdl: self.show_wdl.then(|| permille(value)),
-                nodes: Some(snapshot.playouts),
+                nodes: Some(if self.line_counters { line.visits } else { snapshot.playouts }),
                 nps: Some(per_second(snapshot.playouts, elapsed)),
                 hashfull: Some(snapshot.hashfull.min(1000)),
                 tbhits: self.root_hits.map(|hits| hits + snapshot.known),
@@ -179,6 +196,29 @@ mod tests {
         }
         assert_eq!(centipawns(1.0), Score::Centipawns(12_800));
         assert_eq!(centipawns(0.0), Score::Centipawns(-12_800));
+    }
+
+    #[test]
+    fn lines_tell_all_nodes_or_their_own_visits() {
+        let game = Game::from_fen("7k/8/8/8/8/8/6PP/7K w - - 0 1", false).unwrap();
+        let moves = game.position().legal_moves();
+        let line = |place: usize, visits| Line {
+            moves: vec![Action::new(moves[place])],
+            visits,
+            value: Wdl::from_score_and_draw(0.5, 0.0),
+            mate_plies: None,
+            prior: 0.5,
+            q: 0.5,
+        };
+        let lines = vec![line(0, 200), line(1, 100)];
+        let snapshot = Snapshot { playouts: 300, lines, ..Snapshot::default() };
+        let told = |reporter: Reporter| -> Vec<Option<u64>> {
+            let infos = reporter.infos(&snapshot, Duration::from_secs(1));
+            infos.into_iter().map(|info| info.nodes).collect()
+        };
+        assert_eq!(told(Reporter::new(&game, 2, false)), [Some(300), Some(300)]);
+        let own = Reporter::new(&game, 2, false).with_line_counters(true);
+        assert_eq!(told(own), [Some(200), Some(100)]);
     }
 
     #[test]

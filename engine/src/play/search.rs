@@ -107,7 +107,8 @@ impl Job {
         let allowed = known.as_ref().map_or(allowed, |known| known.moves.clone());
         let lines = self.settings.multipv.min(allowed.len());
         let mut reporter = Reporter::new(game, lines, self.settings.shows_wdl())
-            .with_live_stats(self.settings.log_live_stats);
+            .with_live_stats(self.settings.log_live_stats)
+            .with_line_counters(self.settings.per_pv_counters);
         if self.tables.is_some() {
             reporter = reporter.with_tables(known.as_ref());
         }

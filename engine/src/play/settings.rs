@@ -84,6 +84,8 @@ pub struct Settings {
     pub verbose_move_stats: bool,
     /// The same while it runs.
     pub log_live_stats: bool,
+    /// Each of several lines tells its own visits as its nodes.
+    pub per_pv_counters: bool,
     /// Moves are for study: best play, whatever strength or randomness is set.
     pub analyse_mode: bool,
     /// Plays as strongly as `elo` says.
@@ -189,6 +191,7 @@ impl Default for Settings {
             show_wdl: false,
             verbose_move_stats: false,
             log_live_stats: false,
+            per_pv_counters: false,
             analyse_mode: false,
             limit_strength: false,
             elo: 1500,

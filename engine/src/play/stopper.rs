@@ -6,6 +6,7 @@
 
 use crate::chess::action::Action;
 use crate::play::clock::Budget;
+use crate::play::current_move::CurrentMove;
 use crate::play::limits::Limits;
 use crate::play::report::Reporter;
 use crate::play::signal::Signal;
@@ -65,6 +66,7 @@ struct Memory {
     /// When the best move last changed.
     changed: Duration,
     mate_plies: Option<i32>,
+    current: CurrentMove,
 }
 
 /// When to walk the lines, which costs microseconds: geometric in playouts, and at least once in a
@@ -102,7 +104,9 @@ impl<'a> Stopper<'a> {
         if !memory.looks.is_due(playouts, elapsed) {
             return;
         }
-        let snapshot = view.snapshot(self.search.reporter.lines());
+        let all = memory.current.is_due(elapsed);
+        let lines = if all { usize::MAX } else { self.search.reporter.lines() };
+        let snapshot = view.snapshot(lines);
         let Some(first) = snapshot.lines.first() else { return };
         let best = first.moves.first().copied();
         // News that comes too soon after a report waits for its turn.
@@ -118,12 +122,14 @@ impl<'a> Stopper<'a> {
         let due = memory.last_report.is_none()
             || silent >= REPORT_DUE
             || memory.news && silent >= REPORT_GAP;
+        let Watched { reporter, output, signal, .. } = self.search;
         if due {
             memory.last_report = Some(elapsed);
             memory.news = false;
-            self.search
-                .output
-                .block(&self.search.reporter.live(&snapshot, self.search.signal.since_go()));
+            output.block(&reporter.live(&snapshot, signal.since_go()));
+        }
+        if all && let Some(current) = memory.current.look(&snapshot.lines, elapsed) {
+            output.line(reporter.current(snapshot.depth, current));
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::words::{Words, clean};
 use super::{fence, option};
-use crate::answer::{Answer, BestMove, Bound, Info, Score};
+use crate::answer::{Answer, BestMove, Bound, CurrentMove, Info, Score};
 
 /// Reads one line, with or without its end. None for a blank line.
 ///
@@ -48,11 +48,14 @@ fn info(mut words: Words) -> Info {
     }
 
     let mut info = Info::default();
+    let (mut action, mut rank) = (None, None);
     while let Some(word) = words.next() {
         match word {
             "depth" => info.depth = number(&mut words),
             "seldepth" => info.seldepth = number(&mut words),
             "multipv" => info.multipv = number(&mut words),
+            "currmove" => action = words.next().map(str::to_owned),
+            "currmovenumber" => rank = number(&mut words),
             "score" => info.score = score(&mut words),
             "lowerbound" => info.bound = Some(Bound::Lower),
             "upperbound" => info.bound = Some(Bound::Upper),
@@ -75,6 +78,9 @@ fn info(mut words: Words) -> Info {
             }
             _ => {}
         }
+    }
+    if let (Some(action), Some(number)) = (action, rank) {
+        info.current = Some(CurrentMove { action, number });
     }
     info
 }
@@ -101,12 +107,13 @@ mod tests {
 
     #[test]
     fn a_full_info_is_read_and_unknown_words_are_skipped() {
-        let line = "info depth 300 seldepth 20 multipv 2 currmove e2e4 score cp -31 upperbound \
+        let line = "info depth 300 seldepth 20 multipv 2 currmove e2e4 currmovenumber 1 score cp -31 upperbound \
                     wdl 1 2 997 nodes 4242 nps 10 hashfull 3 ebf 1.7 tbhits 4 time 7 pv e2e4 e7e5";
         let expected = Info {
             depth: Some(300),
             seldepth: Some(20),
             multipv: Some(2),
+            current: Some(CurrentMove { action: "e2e4".to_owned(), number: 1 }),
             score: Some(Score::Centipawns(-31)),
             bound: Some(Bound::Upper),
             wdl: Some([1, 2, 997]),

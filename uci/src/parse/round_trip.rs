@@ -3,7 +3,7 @@
 use super::answer::parse_answer;
 use super::fuzz::Random;
 use super::parse;
-use crate::answer::{Answer, BestMove, Bound, IdLine, Info, Score};
+use crate::answer::{Answer, BestMove, Bound, CurrentMove, IdLine, Info, Score};
 use crate::command::{Command, Go, SetOption, StartPosition};
 use crate::option::{OptionKind, OptionSpec};
 
@@ -132,6 +132,10 @@ impl Random {
                     depth: self.maybe(Random::count),
                     seldepth: self.maybe(Random::count),
                     multipv: self.maybe(Random::count),
+                    current: self.maybe(|random| CurrentMove {
+                        action: "a7a8q".to_owned(),
+                        number: random.count(),
+                    }),
                     score,
                     bound,
                     wdl: self.maybe(|random| [0; 3].map(|_| random.count())),

@@ -216,6 +216,12 @@ pub static EVERYDAY: &[Entry] = &[
         help: "Prints the same statistics with every report during a search.",
     },
     Entry {
+        name: "PerPVCounters",
+        kind: check!(per_pv_counters),
+        effect: Effect::None,
+        help: "With `MultiPV`, `nodes` is each line's own visits, as in lc0, in place of all of them.",
+    },
+    Entry {
         name: "Log File",
         kind: text!(log_file),
         effect: Effect::OpenLog,
