@@ -2,6 +2,7 @@
 
 use super::output::Failure;
 use super::words::{command_line, read_option};
+use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::tune::label::Effort;
 use crate::measure::tune::labelling::{Engine, Labelling};
 use clap::Args;
@@ -58,7 +59,11 @@ impl Label {
                 margin: self.margin,
             },
             concurrency: self.concurrency.map(usize::from),
+            stop: raised_by_ctrl_c()?,
         };
-        Ok(labelling.run()?)
+        let (labelled, all) = labelling.run()?;
+        let out = labelling.out.display();
+        eprintln!("{labelled} of {all} positions are labelled in {out}");
+        Ok(())
     }
 }

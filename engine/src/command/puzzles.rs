@@ -6,11 +6,13 @@ use super::output::{Failure, Sink};
 use super::words::{command_line, limits, read_option};
 use crate::errors::FileError;
 use crate::files::csv_field;
+use crate::interrupt::raised_by_ctrl_c;
 use crate::league::{Fault, Limit, Process};
 use crate::measure::puzzles::open::open;
 use crate::measure::puzzles::uci_solver::UciSolver;
 use crate::measure::puzzles::{Attempt, Puzzle, Score, plot, solve_all};
 use crate::progress::progress;
+use crate::workers::Crew;
 use clap::Args;
 use std::fmt::Write as _;
 use std::fs;
@@ -77,7 +79,9 @@ impl Puzzles {
         let bar = progress(puzzles.len());
         let mut score = Score::default();
         let mut failures = "id,rating,fen,played\n".to_owned();
-        let done = solve_all(&puzzles, self.concurrency, start, |puzzle, tried| {
+        let stop = raised_by_ctrl_c()?;
+        let crew = Crew { count: self.concurrency, stop: &stop };
+        let done = solve_all(&puzzles, crew, start, |puzzle, tried| {
             score.add(puzzle, &tried);
             if !tried.solved {
                 note_failure(&mut failures, puzzle, &tried);
@@ -90,6 +94,10 @@ impl Puzzles {
 
         let mut out = Sink::default();
         out.say(format_args!("{}, {limit}", self.file.display()));
+        let (tried, all) = (score.all.tried, puzzles.len());
+        if tried < all as u64 {
+            out.say(format_args!("stopped after {tried} of {all} puzzles"));
+        }
         out.say(&score);
         if let Some(path) = &self.plot {
             let name = self.file.file_name().unwrap_or_default().to_string_lossy();

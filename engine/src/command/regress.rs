@@ -8,6 +8,7 @@ use crate::conventional::regress::samples::{Parts, Samples, Sizes, read};
 use crate::conventional::regress::study::{Epoch, Errors, Study, guesses, train};
 use crate::conventional::regress::successors::BoardValue;
 use crate::errors::FileError;
+use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::confusion::Confusion;
 use crate::play::network::{Installed, Networks};
 use crate::progress::progress;
@@ -18,6 +19,7 @@ use nn::device::Backend;
 use shakmaty::Position;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A model's name in the table, and what the paper has there: errors mean squared and mean absolute.
@@ -94,14 +96,25 @@ impl Regress {
         out.say(row(&name, &network, &test.wins, "|", &format!("| | {speed:.0}")));
         let models =
             if self.models.is_empty() { Features::ALL.to_vec() } else { self.models.clone() };
+        let stop = raised_by_ctrl_c()?;
         for features in models {
-            self.one(features, &parts, &mut out)?;
+            self.one(features, &parts, &stop, &mut out)?;
+            if stop.load(Ordering::Relaxed) {
+                out.say("stopped: the last model is the best that it was");
+                return out.end();
+            }
         }
         self.average(&parts, &mut out)?;
         out.end()
     }
 
-    fn one(&self, features: Features, parts: &Parts, out: &mut Sink) -> Result<(), Failure> {
+    fn one(
+        &self,
+        features: Features,
+        parts: &Parts,
+        stop: &AtomicBool,
+        out: &mut Sink,
+    ) -> Result<(), Failure> {
         let begun = Instant::now();
         let bar = progress(self.epochs * parts.training.boards.len());
         let mut epochs = 0;
@@ -122,6 +135,7 @@ impl Regress {
             validation: &parts.validation,
             epochs: self.epochs,
             seed: self.seed,
+            stop,
         };
         let model = train(&study, &mut heard);
         bar.finish_and_clear();

@@ -66,12 +66,10 @@ impl Process {
         P: AsRef<OsStr>,
         A: AsRef<OsStr>,
     {
-        let mut child = Command::new(program)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        keep_from_ctrl_c(&mut command);
+        let mut child = command.spawn()?;
         let missing = || io::Error::other("the engine's pipes were not opened");
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
@@ -116,6 +114,19 @@ fn keep_last(stderr: impl io::Read, kept: &Mutex<VecDeque<String>>) {
         kept.push_back(line);
         true
     });
+}
+
+/// A terminal sends Ctrl-C to all processes of its group. Ours decides what becomes of the engines: games under way
+/// are ended, not lost by a crash.
+fn keep_from_ctrl_c(command: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    #[cfg(windows)]
+    {
+        /// `CREATE_NEW_PROCESS_GROUP` of the Windows API.
+        const NEW_GROUP: u32 = 0x200;
+        std::os::windows::process::CommandExt::creation_flags(command, NEW_GROUP);
+    }
 }
 
 impl Transport for Process {
@@ -171,5 +182,22 @@ impl Drop for Process {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_is_out_of_the_terminals_reach() {
+        // Field 5 is the group, which the process leads itself.
+        let asked = "cut -d' ' -f5 /proc/$$/stat; echo $$";
+        let mut process = Process::spawn("sh", ["-c", asked]).unwrap();
+        let mut heard = || match process.receive(Duration::from_secs(60)) {
+            Heard::Line { text, .. } => text,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(heard(), heard());
     }
 }

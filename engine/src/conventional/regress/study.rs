@@ -8,6 +8,7 @@ use super::samples::Samples;
 use super::successors::BoardValue;
 use nn::rng::Rng;
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Boards of one step.
 const BATCH: usize = 512;
@@ -68,12 +69,14 @@ pub struct Study<'a> {
     pub epochs: usize,
     /// Of the first values and of the order of the boards.
     pub seed: u64,
+    /// Once it is raised, the training ends with the best that it has.
+    pub stop: &'a AtomicBool,
 }
 
 /// Trains until the validation gets no better, or for all epochs. `heard` is told of every step's boards and of each
 /// epoch.
 pub fn train(study: &Study<'_>, heard: &mut dyn FnMut(usize, Option<Epoch>)) -> Regressor {
-    let Study { features, training, validation, epochs, seed } = *study;
+    let Study { features, training, validation, epochs, seed, stop } = *study;
     let mut model = Regressor::new(features, seed);
     let mut adam = Adam::new(&model.network);
     let (mut best, mut least) = (model.clone(), f64::INFINITY);
@@ -84,6 +87,9 @@ pub fn train(study: &Study<'_>, heard: &mut dyn FnMut(usize, Option<Epoch>)) -> 
         random.shuffle(&mut order);
         let mut sum = 0.0;
         for chosen in order.chunks(BATCH) {
+            if stop.load(Ordering::Relaxed) {
+                return best;
+            }
             let rows = model.inputs(chosen.iter().map(|index| &training.boards[*index]));
             let targets: Vec<f32> = chosen.iter().map(|index| training.wins[*index]).collect();
             let error = model.network.learn(&rows, &targets, rate, &mut adam);
@@ -121,6 +127,7 @@ pub fn errors(model: &dyn BoardValue, samples: &Samples) -> Errors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workers::NEVER;
     use shakmaty::{Chess, Color, Position};
 
     #[test]
@@ -158,6 +165,7 @@ mod tests {
             validation: &samples,
             epochs,
             seed: 1,
+            stop: &NEVER,
         };
         let mut heard = Vec::new();
         let model = train(&study, &mut |_, epoch| {

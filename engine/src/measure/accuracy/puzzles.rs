@@ -8,6 +8,7 @@ use crate::measure::puzzles::{Puzzle, Score, Task, solve_all};
 use crate::play::head_player::{Head, Question};
 use crate::play::settings::Settings;
 use crate::progress::progress;
+use crate::workers::{Crew, NEVER};
 use crate::world::rules::State;
 use nn::data::Example;
 use nn::data::boards::{unlabelled, unlabelled_action};
@@ -34,7 +35,7 @@ pub(super) fn solve(
         bar.set_message(name);
         let start = || Ok(solver(head, evaluator.clone()));
         let mut score = Score::default();
-        solve_all(puzzles, threads, start, |puzzle, tried| {
+        solve_all(puzzles, Crew { count: threads, stop: &NEVER }, start, |puzzle, tried| {
             score.add(puzzle, &tried);
             bar.inc(1);
         })?;

@@ -7,7 +7,7 @@ use crate::chess::action::Action;
 use crate::measure::MeasureError;
 use crate::measure::tune::labels::{self, LabelledPosition};
 use crate::progress::progress;
-use crate::workers::deal;
+use crate::workers::{Crew, NEVER, deal};
 use nn::{EvalError, Evaluator, Query};
 use shakmaty::{Chess, MoveList, Position};
 use std::fmt;
@@ -59,7 +59,7 @@ pub(super) fn measure(
     let bar = progress(positions.len());
     let mut found = Siblings { title: path.display().to_string(), moves: 0, positions: Vec::new() };
     let start = || Ok(|position: &LabelledPosition| judge(evaluator, position));
-    deal(&positions, threads, start, |_, rows: Vec<[f32; 4]>| {
+    deal(&positions, Crew { count: threads, stop: &NEVER }, start, |_, rows: Vec<[f32; 4]>| {
         bar.inc(1);
         // One move alone tells nothing.
         if rows.len() > 1 {

@@ -1,7 +1,7 @@
 //! Tries many puzzles at once, each worker with a solver of its own.
 
 use super::{Attempt, Puzzle, Solver, attempt};
-use crate::workers::deal;
+use crate::workers::{Crew, deal};
 
 /// At most `limit` of them at equal distances: files are often sorted by theme or rating.
 #[must_use]
@@ -12,14 +12,14 @@ pub fn spread<T>(things: Vec<T>, limit: usize) -> Vec<T> {
     chosen.filter(|&(index, _)| limit >= count || wanted(index)).map(|(_, thing)| thing).collect()
 }
 
-/// Tries all puzzles with `workers` solvers; `listen` hears of each attempt on the calling thread, in the
+/// Tries all puzzles with a crew of solvers; `listen` hears of each attempt on the calling thread, in the
 /// order of completion. The first error ends it.
 ///
 /// # Errors
 /// A solver could not be started, or failed.
 pub fn solve_all<S: Solver<Error: Send>>(
     puzzles: &[Puzzle],
-    workers: usize,
+    crew: Crew<'_>,
     start: impl Fn() -> Result<S, S::Error> + Sync,
     mut listen: impl FnMut(&Puzzle, Attempt),
 ) -> Result<(), S::Error> {
@@ -27,7 +27,7 @@ pub fn solve_all<S: Solver<Error: Send>>(
         let mut solver = start()?;
         Ok(move |puzzle: &Puzzle| attempt(puzzle, &mut solver))
     };
-    deal(puzzles, workers, start, |puzzle, tried| {
+    deal(puzzles, crew, start, |puzzle, tried| {
         listen(puzzle, tried);
         Ok(())
     })
@@ -39,6 +39,7 @@ mod tests {
     use crate::chess::action::Action;
     use crate::chess::game::Game;
     use crate::measure::puzzles::Task;
+    use crate::workers::NEVER;
 
     fn puzzles(count: usize) -> Vec<Puzzle> {
         let game = Game::default();
@@ -61,7 +62,7 @@ mod tests {
         let all = puzzles(50);
         let mut ids = Vec::new();
         let start = || Ok::<_, String>(answer("e2e4"));
-        solve_all(&all, 3, start, |puzzle, tried| {
+        solve_all(&all, Crew { count: 3, stop: &NEVER }, start, |puzzle, tried| {
             assert!(tried.solved);
             ids.push(puzzle.id.parse::<usize>().unwrap());
         })

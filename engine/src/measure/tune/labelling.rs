@@ -8,7 +8,7 @@ use crate::errors::{FileError, wraps};
 use crate::league::{Patience, Player, Process};
 use crate::measure::puzzles::spread;
 use crate::progress::progress;
-use crate::workers::{cores, deal};
+use crate::workers::{Crew, cores, deal};
 use nn::data::{DataError, HeldOut, MixConfig};
 use nn::rng::Rng;
 use std::collections::HashSet;
@@ -16,6 +16,8 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// For one move.
@@ -47,6 +49,8 @@ pub struct Labelling {
     pub effort: Effort,
     /// Engines at work; None = one for each core.
     pub concurrency: Option<usize>,
+    /// Once it is raised, no further position is begun.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Why nothing more is labelled.
@@ -91,11 +95,12 @@ impl std::error::Error for LabellingError {}
 wraps! { LabellingError: Data(DataError), File(FileError), Label(LabelError) }
 
 impl Labelling {
-    /// Labels what is not labelled yet. Blocks; a bar on stderr tells how far it is.
+    /// Labels what is not labelled yet. Blocks; a bar on stderr tells how far it is. Answers how many positions are
+    /// labelled by then, and of how many.
     ///
     /// # Errors
     /// A file cannot be read or written, or the engine fails.
-    pub fn run(&self) -> Result<(), LabellingError> {
+    pub fn run(&self) -> Result<(usize, usize), LabellingError> {
         let recipe = Recipe {
             engine: self.start_engine()?.name().to_owned(),
             best_nodes: self.effort.best_nodes,
@@ -114,15 +119,18 @@ impl Labelling {
             Ok(move |task: &Task| Ok(task.label(&mut engine, self.effort)?))
         };
         let count = self.concurrency.unwrap_or_else(cores);
-        let result = deal(&left, count, start, |_, label: LabelledPosition| {
+        let mut labelled = all - left.len();
+        let crew = Crew { count, stop: &self.stop };
+        let result = deal(&left, crew, start, |_, label: LabelledPosition| {
             // One write: a line cut in two by the end of the process is no label.
             let line = format!("{}\n", label.to_line());
             out.write_all(line.as_bytes()).map_err(FileError::of(&self.out))?;
             bar.inc(1);
+            labelled += 1;
             Ok(())
         });
         bar.finish_and_clear();
-        result
+        result.map(|()| (labelled, all))
     }
 
     fn start_engine(&self) -> Result<Player<Process>, LabellingError> {
