@@ -13,7 +13,7 @@ use crate::play::host;
 use crate::play::network::{Installed, load};
 use crate::play::settings::Settings;
 use crate::syzygy::Tables;
-use nn::device::{is_cpu, pick};
+use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::self_check::{Checked, self_check};
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -87,7 +87,13 @@ fn device(settings: &Settings) -> Vec<Finding> {
     let finding = match note {
         Some(note) => Finding::new("device", Verdict::Warning, note),
         None if is_cpu(&device) => {
-            Finding::new("device", Verdict::Fine, "the CPU, by hand-written kernels")
+            let why = match settings.backend {
+                Backend::Cpu => "as `Backend` says",
+                _ if cfg!(feature = "cuda") => "no CUDA device answers",
+                _ => "this build has no CUDA",
+            };
+            let text = format!("the CPU, by hand-written kernels: {why}");
+            Finding::new("device", Verdict::Fine, text)
         }
         None => Finding::new("device", Verdict::Fine, "a GPU, by CUDA"),
     };

@@ -199,6 +199,20 @@ mod tests {
     }
 
     #[test]
+    fn score_and_chances_never_contradict_each_other() {
+        for q in (0..=1000).map(|q| q as f32 / 1000.0) {
+            for draw in [0.0, 0.3, 0.9] {
+                let value = Wdl::from_score_and_draw(q, draw);
+                let Score::Centipawns(cp) = centipawns(value.q()) else { panic!("{value:?}") };
+                let [win, _, loss] = permille(value);
+                // A centipawn is about a permille, and either is rounded.
+                let lead = i64::from(win) - i64::from(loss);
+                assert!(lead.abs() <= 2 || (lead > 0) == (cp > 0), "{value:?}: {cp}, {lead}");
+            }
+        }
+    }
+
+    #[test]
     fn lines_tell_all_nodes_or_their_own_visits() {
         let game = Game::from_fen("7k/8/8/8/8/8/6PP/7K w - - 0 1", false).unwrap();
         let moves = game.position().legal_moves();
