@@ -5,7 +5,7 @@ use super::activations::{Activations, HeadGradients, LayerActivations, Scratch, 
 use super::layers::{
     linear_backward, project_backward, put_gradient, relu_backward, take_gradient,
 };
-use super::matmul::{Into, Mat, matmul, multiply_turned};
+use super::matmul::{Into, Mat, matmul, multiply_transposed};
 use super::relations::Relations;
 use super::rows::{self, Normed};
 use super::stages::Stage;
@@ -19,7 +19,7 @@ use crate::precision::Arithmetic;
 use std::ops::Range;
 
 /// Adds dL/d(parameters) for one forward pass that kept its layers and computed all heads; `w` is
-/// [`Weights::turned`], here and below.
+/// [`Weights::transposed`], here and below.
 pub fn backward(
     layout: &Layout,
     w: &Weights,
@@ -94,7 +94,7 @@ fn block(
         put_gradient(grads, &places.up, dwide, (&mut s.dwide, first));
     }
     s.stages.begin(Stage::Down);
-    multiply_turned(&mut grads[places.down.weight.clone()], &layer.squared, &s.dout);
+    multiply_transposed(&mut grads[places.down.weight.clone()], &layer.squared, &s.dout);
     s.stages.begin(Stage::Up);
     let operands = (&layer.normed2, &s.dwide);
     project_backward((w, grads), &places.up, operands, (&mut s.dnormed, Into::Replace));

@@ -1,7 +1,7 @@
 //! The layers that a network is made of, and their gradients: linear maps, normalisation, ReLU.
 
 use super::activations::size;
-use super::matmul::{Into, Mat, Operand, matmul, multiply_turned};
+use super::matmul::{Into, Mat, Operand, matmul, multiply_transposed};
 use super::weights::Weights;
 use super::{ops, rows};
 use crate::net::params::{Linear, Norm};
@@ -29,7 +29,7 @@ pub(super) fn project(w: &Weights, places: &Linear, x: &Operand, out: &mut Vec<f
 }
 
 /// Gradient of [`linear`]: weight and bias into `grads`; `dx` is added to, or replaced. Here and below `w` is
-/// [`Weights::turned`].
+/// [`Weights::transposed`].
 pub(super) fn linear_backward(
     (w, grads): (&Weights, &mut [f32]),
     places: &Linear,
@@ -59,7 +59,7 @@ pub(super) fn project_backward(
     (x, dout): (&Operand, &Operand),
     (dx, into): (&mut [f32], Into<'_>),
 ) {
-    multiply_turned(&mut grads[places.weight.clone()], x, dout);
+    multiply_transposed(&mut grads[places.weight.clone()], x, dout);
     w.product_of_rows(dx, x.cols(), into, (dout, 0..dout.rows()), &places.weight);
 }
 

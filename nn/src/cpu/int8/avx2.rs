@@ -1,6 +1,6 @@
 //! Rounding and products of bytes by AVX2.
 //!
-//! Of the activations it broadcasts four bytes at a time, of the weights it reads vectors of 8 columns. Four
+//! It broadcasts four bytes of the activations at a time, and reads vectors of 8 columns of the weights. Four
 //! results of 16 bits are added up before they are widened: the weights were scaled so that they fit.
 #![allow(unsafe_code)]
 

@@ -1,6 +1,6 @@
 //! Rounding and products of bytes by AVX-512 with VNNI.
 //!
-//! Of the activations it broadcasts four bytes at a time, of the weights it reads vectors of 16 columns.
+//! It broadcasts four bytes of the activations at a time, and reads vectors of 16 columns of the weights.
 #![allow(unsafe_code)]
 
 use super::rounding;

@@ -161,12 +161,12 @@ pub fn multiply_rows(
 ///
 /// # Panics
 /// If the operands differ in rows or arithmetic, or `out` is too small: a fault of the caller.
-pub fn multiply_turned(out: &mut [f32], a: &Operand, b: &Operand) {
+pub fn multiply_transposed(out: &mut [f32], a: &Operand, b: &Operand) {
     assert!(a.rows() == b.rows() && a.arithmetic() == b.arithmetic(), "operands of two passes");
     #[cfg(target_arch = "x86_64")]
     if a.arithmetic() == Arithmetic::Bf16 {
         return BUFFERS.with_borrow_mut(|[first, second]| {
-            let (left, right) = (a.turned(first), b.right(second));
+            let (left, right) = (a.transposed(first), b.right(second));
             kernel::multiply(out, b.cols(), Into::Add, 1.0, (Isa::used(), left, right));
         });
     }
@@ -311,7 +311,7 @@ mod tests {
 
                 let (mut got, mut want) =
                     (vec![0.5; inputs * outputs], vec![0.5; inputs * outputs]);
-                multiply_turned(&mut got, a, b);
+                multiply_transposed(&mut got, a, b);
                 let left = Mat::new(x, rows, inputs, inputs).t();
                 let right = Mat::new(dout, rows, outputs, outputs);
                 twin(&mut want, outputs, Into::Add, 1.0, left, right);
@@ -331,13 +331,13 @@ mod tests {
 
     /// Compares a product, and the same with the right operand packed, with the plain loops.
     #[cfg(target_arch = "x86_64")]
-    fn check((m, n, k, pad): (usize, usize, usize, usize), turned: (bool, bool), data: &[f32]) {
-        let a = if turned.0 {
+    fn check((m, n, k, pad): (usize, usize, usize, usize), transposed: (bool, bool), data: &[f32]) {
+        let a = if transposed.0 {
             Mat::new(data, k, m, m + pad).t()
         } else {
             Mat::new(data, m, k, k + pad)
         };
-        let b = if turned.1 {
+        let b = if transposed.1 {
             Mat::new(&data[7..], n, k, k + pad).t()
         } else {
             Mat::new(&data[7..], k, n, n + pad)
@@ -350,7 +350,7 @@ mod tests {
                 by_kernel((isa, arithmetic), &mut got, n + pad, into, 0.5, a, b);
                 twin(&mut want, n + pad, into, 0.5, a, b);
                 let near = |x: f32, y: f32| (x - y).abs() < error * (k as f32).sqrt();
-                let shown = format!("{m}x{n}x{k} {arithmetic:?} {isa} {turned:?}");
+                let shown = format!("{m}x{n}x{k} {arithmetic:?} {isa} {transposed:?}");
                 for (x, y) in got.iter().zip(&want) {
                     assert!(near(*x, *y), "{shown}: {x} against {y}");
                 }
@@ -384,8 +384,8 @@ mod tests {
             (80, 33, 46, 2),
         ];
         for size in sizes {
-            for turned in [(false, false), (false, true), (true, false), (true, true)] {
-                check(size, turned, &data);
+            for transposed in [(false, false), (false, true), (true, false), (true, true)] {
+                check(size, transposed, &data);
             }
         }
     }
