@@ -167,7 +167,7 @@ impl Weights {
         matmul_packed(out, cols, into, a, &self.packed[&place.start], cols);
     }
 
-    /// The same for rows of an operand of [`Weights::arithmetic`].
+    /// The same for the rows `rows` of an operand of [`Weights::arithmetic`].
     ///
     /// # Panics
     /// As [`Weights::product`].
@@ -176,9 +176,10 @@ impl Weights {
         out: &mut [f32],
         cols: usize,
         into: Into<'_>,
-        rows: (&Operand, Range<usize>),
+        a: &Operand,
+        rows: Range<usize>,
         place: &Range<usize>,
     ) {
-        multiply_rows(out, cols, into, rows, &self.packed[&place.start], cols);
+        multiply_rows(out, cols, into, a, rows, &self.packed[&place.start], cols);
     }
 }

@@ -119,7 +119,7 @@ impl Operand {
     #[cfg(target_arch = "x86_64")]
     fn pairs(&self) -> Halves<'_> {
         assert!(self.halves, "no halves");
-        Halves::new(self.lanes.lanes(), (self.rows, self.cols), self.stride())
+        Halves::new(self.lanes.lanes(), self.rows, self.cols, self.stride())
     }
 
     /// The transpose as a left operand, by way of `buffer`.

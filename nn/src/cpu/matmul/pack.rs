@@ -11,6 +11,15 @@ use crate::cpu::isa::{self, Isa};
 use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
 
+/// What multiplies, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Method {
+    /// The instructions.
+    pub isa: Isa,
+    /// What the lanes hold.
+    pub arithmetic: Arithmetic,
+}
+
 /// The left operand: lane `p` of row `i` is `data[i * row + p * step]`.
 #[derive(Clone, Copy)]
 pub(super) struct Left<'a> {
@@ -158,11 +167,8 @@ impl<'a> Right<'a> {
     ///
     /// # Panics
     /// If the CPU lacks the arithmetic or `isa`: a fault of the caller.
-    pub(super) fn packed(
-        b: Mat<'_>,
-        (isa, arithmetic): (Isa, Arithmetic),
-        buffer: &'a mut Buffer,
-    ) -> Right<'a> {
+    pub(super) fn packed(b: Mat<'_>, method: Method, buffer: &'a mut Buffer) -> Right<'a> {
+        let Method { isa, arithmetic } = method;
         let halves = arithmetic == Arithmetic::Bf16;
         assert!(isa <= Isa::found() && (!halves || isa::bf16()), "no {arithmetic} by {isa}");
         let depth = depth(arithmetic, b.rows);
@@ -176,7 +182,7 @@ impl<'a> Right<'a> {
                 _ => pack_right_plain(b, depth, out),
             }
         }
-        Right::of(buffer.lanes(), (b.cols, b.cols), b.rows, arithmetic)
+        Right::of(buffer.lanes(), b.cols, b.cols, b.rows, arithmetic)
     }
 
     /// Rows of halves as the rows of the operand, packed into `buffer`.
@@ -190,13 +196,14 @@ impl<'a> Right<'a> {
         let out = buffer.hold(depth * width(cols) * cols.div_ceil(PANEL));
         // SAFETY: the CPU has the features, as was checked; the buffer holds all panels.
         unsafe { pack_panels(b, out) };
-        Right::of(buffer.lanes(), (cols, cols), rows, Arithmetic::Bf16)
+        Right::of(buffer.lanes(), cols, cols, rows, Arithmetic::Bf16)
     }
 
     /// The first `cols` of the `all` columns that [`Right::packed`] left in `data`; `k` rows before packing.
     pub(super) fn of(
         data: &'a [u32],
-        (all, cols): (usize, usize),
+        all: usize,
+        cols: usize,
         k: usize,
         arithmetic: Arithmetic,
     ) -> Right<'a> {

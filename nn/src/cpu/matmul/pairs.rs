@@ -125,7 +125,7 @@ pub(super) struct Halves<'a> {
 impl<'a> Halves<'a> {
     /// # Panics
     /// If the rows are no whole vectors, too short or too few: a fault of the caller.
-    pub(super) fn new(data: &'a [u32], (rows, cols): (usize, usize), stride: usize) -> Halves<'a> {
+    pub(super) fn new(data: &'a [u32], rows: usize, cols: usize, stride: usize) -> Halves<'a> {
         let whole = stride.is_multiple_of(LANES) && cols <= 2 * stride;
         assert!(whole && rows * stride <= data.len(), "{rows} rows of {stride} in {}", data.len());
         Halves { data, sizes: (rows, cols), stride }

@@ -201,12 +201,7 @@ impl Task<'_> {
     /// # Safety
     /// The task has that row and the mask's columns from `col` on; as [`Format`].
     #[inline(always)]
-    pub(super) unsafe fn store<F: Format>(
-        &self,
-        sums: F::Sums,
-        (row, col): (usize, usize),
-        mask: u16,
-    ) {
+    pub(super) unsafe fn store<F: Format>(&self, sums: F::Sums, row: usize, col: usize, mask: u16) {
         // SAFETY: by this function's contract.
         unsafe {
             let base = match self.base.is_null() {

@@ -116,7 +116,7 @@ unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) {
                 };
                 block.multiply(lanes);
                 if !direct {
-                    finish(task, &sums, (row, col), (rows - row).min(BLOCK));
+                    finish(task, &sums, row, col, (rows - row).min(BLOCK));
                 }
             }
         }
@@ -133,12 +133,7 @@ struct Sums([f32; BLOCK * BLOCK]);
 /// # Safety
 /// The task has `rows` rows from `first_row` on and columns from `first_col` on; the CPU has AVX-512F.
 #[target_feature(enable = "avx512f")]
-unsafe fn finish(
-    task: &Task<'_>,
-    sums: &Sums,
-    (first_row, first_col): (usize, usize),
-    rows: usize,
-) {
+unsafe fn finish(task: &Task<'_>, sums: &Sums, first_row: usize, first_col: usize, rows: usize) {
     let cols = (task.right.cols - first_col).min(BLOCK);
     for i in 0..rows {
         for j in (0..cols).step_by(LANES) {
@@ -147,7 +142,7 @@ unsafe fn finish(
             // SAFETY: the mask ends at the task's last column; the rest is this function's contract.
             unsafe {
                 let sum = _mm512_load_ps(sums.0.as_ptr().add(i * BLOCK + j));
-                task.store::<Half>(sum, (row, col), mask);
+                task.store::<Half>(sum, row, col, mask);
             }
         }
     }
