@@ -97,6 +97,7 @@ fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
 /// What all blocks share.
 #[derive(Clone, Copy)]
 struct Trunk<'a> {
+    /// Where parameters lie.
     layout: &'a Layout,
     w: &'a Weights,
     /// Whether attention weights are kept for the gradient.

@@ -21,8 +21,11 @@ const FEW: usize = 64;
 /// What all blocks share.
 #[derive(Clone, Copy)]
 pub(super) struct Trunk8<'a> {
+    /// Where parameters lie.
     pub layout: &'a Layout,
+    /// What stays in single precision.
     pub w: &'a Weights,
+    /// What is multiplied in bytes.
     pub maps: &'a Weights8,
 }
 

@@ -160,11 +160,13 @@ fn piece_of(class: u8, viewer: Color) -> Result<Option<Piece>, ()> {
 
 /// One token of a board.
 struct Token {
+    /// Its place among the 64.
     number: usize,
     /// The square it stands for.
     square: Square,
     /// The class of its piece.
     class: u8,
+    /// Castling rights and en passant.
     flags: u8,
 }
 
