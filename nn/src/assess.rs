@@ -1,15 +1,17 @@
 //! Holds a network against labelled examples.
 
-use crate::cpu::{Activations, Heads, Weights, forward};
+use crate::cpu::{Activations, Heads, forward};
 use crate::data::Example;
+use crate::device::guarded;
 use crate::encode::{Features, Item, MoveCode};
 use crate::evaluator::EvalError;
 use crate::evaluator::cpu::{CpuEvaluator, evaluation_at};
 use crate::evaluator::world_model::{self, legal_moves};
 use crate::metrics::{Answer, Metrics};
-use crate::net::Layout;
 use crate::numeric::argmax;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{ParallelBridge, ParallelIterator};
+use std::fmt::Display;
 
 /// Examples a thread takes at a time.
 const GROUP: usize = 4;
@@ -17,43 +19,38 @@ const GROUP: usize = 4;
 /// Judges all examples with `threads` threads, calling `done` with the number of each finished group.
 ///
 /// # Errors
-/// A head answered something that is no number, or a thread broke down.
+/// A head answered something that is no number, or a thread broke down or could not be started.
 pub fn assess(
     evaluator: &CpuEvaluator,
     examples: &[Example],
     threads: usize,
     done: &(dyn Fn(usize) + Sync),
 ) -> Result<Metrics, EvalError> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut assessor = Assessor {
-            evaluator,
-            activations: Activations::default(),
-            again: Activations::default(),
-            metrics: Metrics::default(),
-        };
-        loop {
-            // Relaxed: only the number is shared.
-            let first = next.fetch_add(GROUP, Ordering::Relaxed);
-            let group = examples.get(first..examples.len().min(first + GROUP)).unwrap_or_default();
-            if group.is_empty() {
-                return Ok(assessor.metrics);
-            }
-            assessor.group(group)?;
-            done(group.len());
-        }
+    let broken = |error: &dyn Display| {
+        EvalError::Device(format!("a thread of the assessment broke down: {error}"))
     };
-    let parts: Vec<Result<Metrics, EvalError>> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        // A part that is missing would make all numbers wrong without a word.
-        let broken = |_| Err(EvalError::Device("a thread of the assessment broke down".to_owned()));
-        running.into_iter().map(|thread| thread.join().unwrap_or_else(broken)).collect()
-    });
-    let mut metrics = Metrics::default();
-    for part in parts {
-        metrics.merge(&part?);
-    }
-    Ok(metrics)
+    let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+    let pool = pool.map_err(|error| broken(&error))?;
+    let work = || {
+        // A bridge deals groups out as threads ask for them: one thread takes them in order, so that its sums
+        // repeat to the bit.
+        let groups = examples.chunks(GROUP).par_bridge();
+        let parts = groups.try_fold(
+            || Assessor::new(evaluator),
+            |mut assessor, group| {
+                assessor.group(group)?;
+                done(group.len());
+                Ok(assessor)
+            },
+        );
+        let parts = parts.map(|part: Result<_, EvalError>| part.map(|part| part.metrics));
+        parts.try_reduce(Metrics::default, |mut sum, part| {
+            sum.merge(&part);
+            Ok(sum)
+        })
+    };
+    // A part that is missing would make all numbers wrong without a word.
+    guarded(|| pool.install(work)).map_err(|error| broken(&error))?
 }
 
 /// One thread's.
@@ -65,7 +62,16 @@ struct Assessor<'a> {
     metrics: Metrics,
 }
 
-impl Assessor<'_> {
+impl<'a> Assessor<'a> {
+    fn new(evaluator: &'a CpuEvaluator) -> Assessor<'a> {
+        Assessor {
+            evaluator,
+            activations: Activations::default(),
+            again: Activations::default(),
+            metrics: Metrics::default(),
+        }
+    }
+
     fn group(&mut self, group: &[Example]) -> Result<(), EvalError> {
         let items: Vec<Item<'_>> =
             group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
@@ -81,8 +87,8 @@ impl Assessor<'_> {
 
     /// Takes in position `p` of the last pass, whose moves begin at `start`.
     fn example(&mut self, p: usize, start: usize, example: &Example) -> Result<(), EvalError> {
-        let (CpuEvaluator { layout, weights }, activations) = (self.evaluator, &self.activations);
-        let logits = (layout, activations);
+        let activations = &self.activations;
+        let logits = (&self.evaluator.layout, activations);
         let legal = legal_moves(&logits, p);
         let next = example.next.as_ref().map(|_| world_model::next_board(&logits, p));
         let mut judged = Answer {
@@ -98,9 +104,8 @@ impl Assessor<'_> {
         let moves = start..start + example.moves.len();
         let policy = &activations.policy[moves.clone()];
         let evaluation = evaluation_at(activations, moves.clone(), p)?;
-        let known = (example.moves.as_slice(), policy);
-        judged.choice =
-            choice((layout, weights), &example.features, &legal, known, &mut self.again);
+        let known = Known { moves: &example.moves, policy };
+        judged.choice = choice(self.evaluator, &example.features, &legal, known, &mut self.again);
         judged.policy = &evaluation.policy;
         judged.action_values = &evaluation.action_values;
         judged.value = Some(evaluation.value);
@@ -109,21 +114,30 @@ impl Assessor<'_> {
     }
 }
 
+/// Moves that the network was asked about already.
+struct Known<'a> {
+    moves: &'a [MoveCode],
+    /// Its policy over them, as logits.
+    policy: &'a [f32],
+}
+
 /// The move that the policy prefers among `found`, the moves found legal by [`legal_moves`]: the
-/// network's choice if nobody tells it the rules. None if it found none. `known` are moves whose
-/// `policy` was asked already; the network is asked again only if `found` has others.
+/// network's choice if nobody tells it the rules. None if it found none. The network is asked again only if
+/// `found` has moves that are not `known`.
 fn choice(
-    (layout, weights): (&Layout, &Weights),
+    evaluator: &CpuEvaluator,
     features: &Features,
     found: &[MoveCode],
-    (known, policy): (&[MoveCode], &[f32]),
+    known: Known<'_>,
     scratch: &mut Activations,
 ) -> Option<MoveCode> {
-    let of = |m: &MoveCode| known.iter().position(|other| other == m).and_then(|i| policy.get(i));
+    let of = |m: &MoveCode| {
+        known.moves.iter().position(|other| other == m).and_then(|i| known.policy.get(i))
+    };
     let scores: Option<Vec<f32>> = found.iter().map(|m| of(m).copied()).collect();
     let scores = scores.unwrap_or_else(|| {
         let item = Item { features, moves: found };
-        forward(layout, weights, &[item], Heads::Play, false, scratch);
+        forward(&evaluator.layout, &evaluator.weights, &[item], Heads::Play, false, scratch);
         scratch.policy.clone()
     });
     found.get(argmax(&scores)?).copied()
@@ -138,6 +152,7 @@ mod tests {
     use crate::encode::canonical_moves;
     use crate::net::NetConfig;
     use crate::precision::Arithmetic;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn evaluator(network: &Network) -> CpuEvaluator {
         CpuEvaluator::new(network, Arithmetic::Single)
@@ -191,12 +206,13 @@ mod tests {
             canonical_moves(&state).iter().filter_map(|&m| MoveCode::new(m, false)).collect();
         let mut activations = Activations::default();
         let item = Item { features: &features, moves: &legal };
-        let weights = network.weights(Arithmetic::Single);
-        forward(&network.layout, &weights, &[item], Heads::All, false, &mut activations);
+        let evaluator = evaluator(&network);
+        let CpuEvaluator { layout, weights } = &evaluator;
+        forward(layout, weights, &[item], Heads::All, false, &mut activations);
         let policy = activations.policy.clone();
         let best = argmax(&policy).map(|index| legal[index]);
         let mut pick = |found: &[MoveCode], known: &[MoveCode], policy: &[f32]| {
-            choice((&network.layout, &weights), &features, found, (known, policy), &mut activations)
+            choice(&evaluator, &features, found, Known { moves: known, policy }, &mut activations)
         };
         assert_eq!(pick(&legal, &legal, &policy), best);
         assert_eq!(pick(&legal, &[], &[]), best, "the same without any known move");

@@ -53,7 +53,7 @@ pub(super) fn attend(head: &Head<'_>, keys: &mut Keys, out: &mut [f32], row: usi
     keys.0.resize(head.dim, Line([0.0; TOKENS]));
     // SAFETY: the CPU has what is used, and lengths are as the functions ask, as was checked.
     unsafe {
-        turn(head, keys.0.as_mut_ptr().cast());
+        transpose(head, keys.0.as_mut_ptr().cast());
         match isa {
             Isa::Avx512 => wide(head, &keys.0, out, row),
             _ => narrow(head, &keys.0, out, row),
@@ -73,11 +73,11 @@ unsafe fn narrow(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
     unsafe { rows::<__m256, 2, 2>(head, keys, out, row) }
 }
 
-/// Turns the keys, `[dim, 64]`, four by four.
+/// Transposes the keys to `[dim, 64]`, four by four.
 ///
 /// # Safety
 /// There are 64 rows of keys, a multiple of 4 long, and room for as many floats at `out`.
-unsafe fn turn(head: &Head<'_>, out: *mut f32) {
+unsafe fn transpose(head: &Head<'_>, out: *mut f32) {
     let keys = head.qkv[1].as_ptr();
     for j in (0..TOKENS).step_by(4) {
         for d in (0..head.dim).step_by(4) {
@@ -97,7 +97,7 @@ unsafe fn turn(head: &Head<'_>, out: *mut f32) {
 /// All 64 rows: six at a time, then four.
 ///
 /// # Safety
-/// As [`Vector`]; lengths are as [`attend`] checks them, `keys` are turned, and `dim` is a multiple of `N`
+/// As [`Vector`]; lengths are as [`attend`] checks them, `keys` are transposed, and `dim` is a multiple of `N`
 /// vectors, 64 of `M`.
 #[inline(always)]
 unsafe fn rows<V: Vector, const M: usize, const N: usize>(

@@ -3,9 +3,10 @@
 
 use super::activations::{Activations, HeadGradients, LayerActivations, Scratch, size, zeroed};
 use super::layers::{
-    linear_backward, project_backward, put_gradient, relu_backward, take_gradient,
+    Gradient, InputGradient, linear_backward, project_backward, put_gradient, relu_backward,
+    take_gradient,
 };
-use super::matmul::{Into, Mat, matmul, multiply_turned};
+use super::matmul::{Into, Mat, matmul, multiply_transposed};
 use super::relations::Relations;
 use super::rows::{self, Normed};
 use super::stages::Stage;
@@ -15,11 +16,10 @@ use crate::encode::Item;
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout};
 use crate::net::params::Norm;
-use crate::precision::Arithmetic;
 use std::ops::Range;
 
 /// Adds dL/d(parameters) for one forward pass that kept its layers and computed all heads; `w` is
-/// [`Weights::turned`], here and below.
+/// [`Weights::transposed`].
 pub fn backward(
     layout: &Layout,
     w: &Weights,
@@ -34,44 +34,40 @@ pub fn backward(
     s.stages.begin(Stage::Heads);
     zeroed(&mut s.dtokens, rows * activations.columns);
     zeroed(&mut s.dboard, n * layout.config.value_hidden);
-    move_heads(layout, (w, grads), items, activations, heads, s);
-    board_heads(layout, (w, grads), n, activations, heads, s);
-    token_heads(layout, (w.arithmetic(), grads), n, activations, heads, s);
+    let g = &mut Gradient { w, grads };
+    move_heads(layout, g, items, activations, heads, s);
+    board_heads(layout, g, n, activations, heads, s);
+    token_heads(layout, g, n, activations, heads, s);
 
     s.stages.begin(Stage::Tokens);
     size(&mut s.dnormed, rows * width);
-    take_gradient((w, grads), &layout.heads, &s.dtokens, &mut s.dout);
-    let operands = (&activations.normed, &s.dout);
-    project_backward((w, grads), &layout.heads, operands, (&mut s.dnormed, Into::Replace));
+    take_gradient(g, &layout.heads, &s.dtokens, &mut s.dout);
+    let to = InputGradient { dx: &mut s.dnormed, into: Into::Replace };
+    project_backward(g, &layout.heads, &activations.normed, &s.dout, to);
     s.stages.begin(Stage::Norm);
     zeroed(&mut s.dx, rows * width);
-    norm((w, grads), &layout.norm, (&activations.unit, &activations.scale), s);
+    norm(g, &layout.norm, &activations.unit, &activations.scale, s);
     for (places, layer) in layout.blocks.iter().zip(&activations.layers).rev() {
-        block(layout, (w, grads), places, &activations.relations, layer, s);
+        block(layout, g, places, &activations.relations, layer, s);
     }
     s.stages.begin(Stage::Embedding);
-    embed(layout, items, &s.dx, grads);
+    embed(layout, items, &s.dx, g.grads);
     s.stages.begin(Stage::Outside);
 }
 
 /// Gradient through a normalisation: from `s.dnormed`, added to `s.dx`.
-fn norm(
-    (w, grads): (&Weights, &mut [f32]),
-    places: &Norm,
-    (unit, scale): (&[f32], &[f32]),
-    s: &mut Scratch,
-) {
-    let normed = Normed { gamma: &w[places.gamma.clone()], unit, scale };
+fn norm(g: &mut Gradient<'_>, places: &Norm, unit: &[f32], scale: &[f32], s: &mut Scratch) {
+    let normed = Normed { gamma: &g.w[places.gamma.clone()], unit, scale };
     zeroed(&mut s.dgamma, places.gamma.len());
     zeroed(&mut s.dbeta, places.beta.len());
     rows::layer_norm_backward(&s.dnormed, normed, &mut s.dx, &mut s.dgamma, &mut s.dbeta);
-    ops::add_rows(&s.dgamma, &mut grads[places.gamma.clone()]);
-    ops::add_rows(&s.dbeta, &mut grads[places.beta.clone()]);
+    ops::add_rows(&s.dgamma, &mut g.grads[places.gamma.clone()]);
+    ops::add_rows(&s.dbeta, &mut g.grads[places.beta.clone()]);
 }
 
 fn block(
     layout: &Layout,
-    (w, grads): (&Weights, &mut [f32]),
+    g: &mut Gradient<'_>,
     places: &Block,
     relations: &Relations,
     layer: &LayerActivations,
@@ -79,47 +75,47 @@ fn block(
 ) {
     let (width, ffn) = (layout.config.width, places.up.bias.len());
     s.stages.begin(Stage::Down);
-    take_gradient((w, grads), &places.down, &s.dx, &mut s.dout);
-    s.dwide.shape(w.arithmetic(), s.dout.rows(), ffn);
+    take_gradient(g, &places.down, &s.dx, &mut s.dout);
+    s.dwide.shape(g.w.arithmetic(), s.dout.rows(), ffn);
     let [dwide, squared] = &mut s.few;
     size(dwide, TOKENS * ffn);
     size(squared, TOKENS * ffn);
     for first in (0..s.dout.rows()).step_by(TOKENS) {
         s.stages.begin(Stage::Down);
-        let dout = (&s.dout, first..first + TOKENS);
-        w.product_of_rows(dwide, ffn, Into::Replace, dout, &places.down.weight);
+        let rows = first..first + TOKENS;
+        g.w.product_of_rows(dwide, ffn, Into::Replace, &s.dout, rows, &places.down.weight);
         s.stages.begin(Stage::Activation);
         layer.squared.get(first, squared);
         ops::square_positive_backward(dwide, squared);
-        put_gradient(grads, &places.up, dwide, (&mut s.dwide, first));
+        put_gradient(g.grads, &places.up, dwide, &mut s.dwide, first);
     }
     s.stages.begin(Stage::Down);
-    multiply_turned(&mut grads[places.down.weight.clone()], &layer.squared, &s.dout);
+    multiply_transposed(&mut g.grads[places.down.weight.clone()], &layer.squared, &s.dout);
     s.stages.begin(Stage::Up);
-    let operands = (&layer.normed2, &s.dwide);
-    project_backward((w, grads), &places.up, operands, (&mut s.dnormed, Into::Replace));
+    let to = InputGradient { dx: &mut s.dnormed, into: Into::Replace };
+    project_backward(g, &places.up, &layer.normed2, &s.dwide, to);
     s.stages.begin(Stage::Norm);
-    norm((w, grads), &places.norm2, (&layer.unit2, &layer.scale2), s);
+    norm(g, &places.norm2, &layer.unit2, &layer.scale2, s);
 
     s.stages.begin(Stage::Output);
-    take_gradient((w, grads), &places.out, &s.dx, &mut s.dout);
+    take_gradient(g, &places.out, &s.dx, &mut s.dout);
     size(&mut s.dmixed, s.dout.rows() * width);
-    let operands = (&layer.mixed, &s.dout);
-    project_backward((w, grads), &places.out, operands, (&mut s.dmixed, Into::Replace));
+    let to = InputGradient { dx: &mut s.dmixed, into: Into::Replace };
+    project_backward(g, &places.out, &layer.mixed, &s.dout, to);
     s.stages.begin(Stage::Attention);
-    multihead::backward(layout, (w, grads), places, layer, s);
+    multihead::backward(layout, g, places, layer, s);
     s.stages.begin(Stage::Qkv);
-    let operands = (&layer.normed1, &s.dout);
-    project_backward((w, grads), &places.qkv, operands, (&mut s.dnormed, Into::Replace));
+    let to = InputGradient { dx: &mut s.dnormed, into: Into::Replace };
+    project_backward(g, &places.qkv, &layer.normed1, &s.dout, to);
     s.stages.begin(Stage::Bias);
     if let Some(bias) = &places.dynamic_bias {
-        dynamic_bias::backward(layout, (w, grads), bias, layer, s);
+        dynamic_bias::backward(layout, g, bias, layer, s);
     }
     if let Some(table) = &places.relations {
-        relations.backward(&s.dscores, &mut grads[table.clone()]);
+        relations.backward(&s.dscores, &mut g.grads[table.clone()]);
     }
     s.stages.begin(Stage::Norm);
-    norm((w, grads), &places.norm1, (&layer.unit1, &layer.scale1), s);
+    norm(g, &places.norm1, &layer.unit1, &layer.scale1, s);
 }
 
 fn embed(layout: &Layout, items: &[Item<'_>], dx: &[f32], grads: &mut [f32]) {
@@ -138,7 +134,7 @@ fn embed(layout: &Layout, items: &[Item<'_>], dx: &[f32], grads: &mut [f32]) {
 /// Policy and action values, down to `dtokens`, `dcontext` and, through it, `dboard`.
 fn move_heads(
     layout: &Layout,
-    (w, grads): (&Weights, &mut [f32]),
+    g: &mut Gradient<'_>,
     items: &[Item<'_>],
     activations: &Activations,
     heads: &HeadGradients,
@@ -146,18 +142,13 @@ fn move_heads(
 ) {
     let (c, dim) = (&layout.columns, layout.config.action_dim);
     size(&mut s.dhidden, activations.hidden.len());
-    let dhidden = Some((&mut s.dhidden[..], Into::Replace));
-    linear_backward(
-        (w, grads),
-        &layout.action_buckets,
-        &activations.hidden,
-        &heads.actions,
-        dhidden,
-    );
+    let to = InputGradient { dx: &mut s.dhidden, into: Into::Replace };
+    linear_backward(g, &layout.action_buckets, &activations.hidden, &heads.actions, to);
     relu_backward(&mut s.dhidden, &activations.hidden);
     zeroed(&mut s.dcontext, activations.context.len());
     let scale = (layout.config.policy_dim as f32).sqrt().recip();
     let mut rows = s.dhidden.chunks_exact(dim).zip(&heads.policy);
+    let (w, grads) = (g.w, &mut *g.grads);
     for (p, item) in items.iter().enumerate() {
         let dcontext = &mut s.dcontext[p * dim..][..dim];
         for m in item.moves {
@@ -194,14 +185,14 @@ fn move_heads(
             }
         }
     }
-    let dboard = Some((&mut s.dboard[..], Into::Add));
-    linear_backward((w, grads), &layout.action_context, &activations.board, &s.dcontext, dboard);
+    let to = InputGradient { dx: &mut s.dboard, into: Into::Add };
+    linear_backward(g, &layout.action_context, &activations.board, &s.dcontext, to);
 }
 
 /// Value, result and terminal, and what the moves asked of the board, down to `dtokens`.
 fn board_heads(
     layout: &Layout,
-    (w, grads): (&Weights, &mut [f32]),
+    g: &mut Gradient<'_>,
     n: usize,
     activations: &Activations,
     heads: &HeadGradients,
@@ -212,19 +203,14 @@ fn board_heads(
         (&layout.value_result, &heads.result),
         (&layout.value_terminal, &heads.terminal),
     ] {
-        linear_backward(
-            (w, grads),
-            places,
-            &activations.board,
-            dout,
-            Some((&mut s.dboard, Into::Add)),
-        );
+        let to = InputGradient { dx: &mut s.dboard, into: Into::Add };
+        linear_backward(g, places, &activations.board, dout, to);
     }
     relu_backward(&mut s.dboard, &activations.board);
     let channels = layout.config.value_channels;
     size(&mut s.dflat, n * TOKENS * channels);
-    let dflat = Some((&mut s.dflat[..], Into::Replace));
-    linear_backward((w, grads), &layout.value_hidden, &activations.flat, &s.dboard, dflat);
+    let to = InputGradient { dx: &mut s.dflat, into: Into::Replace };
+    linear_backward(g, &layout.value_hidden, &activations.flat, &s.dboard, to);
     relu_backward(&mut s.dflat, &activations.flat);
     let rows = s.dtokens.chunks_exact_mut(activations.columns);
     for (row, dflat) in rows.zip(s.dflat.chunks_exact(channels)) {
@@ -235,7 +221,7 @@ fn board_heads(
 /// Legality and transition, down to `dtokens`.
 fn token_heads(
     layout: &Layout,
-    (arithmetic, grads): (Arithmetic, &mut [f32]),
+    g: &mut Gradient<'_>,
     n: usize,
     activations: &Activations,
     heads: &HeadGradients,
@@ -243,7 +229,8 @@ fn token_heads(
 ) {
     let (c, dim) = (&layout.columns, layout.config.legality_dim);
     let square = TOKENS * TOKENS;
-    ops::add_rows(&heads.legality, &mut grads[layout.legality_bias.clone()]);
+    let arithmetic = g.w.arithmetic();
+    ops::add_rows(&heads.legality, &mut g.grads[layout.legality_bias.clone()]);
     let scale = (dim as f32).sqrt().recip();
     for p in 0..n {
         let start = p * TOKENS * activations.columns;

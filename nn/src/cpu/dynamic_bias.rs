@@ -2,7 +2,8 @@
 
 use super::activations::{LayerActivations, Scratch, size};
 use super::layers::{
-    linear, linear_backward, project, project_backward, relu, relu_backward, take_gradient,
+    Gradient, InputGradient, linear, linear_backward, project, project_backward, relu,
+    relu_backward, take_gradient,
 };
 use super::matmul::{Into, Mat, matmul};
 use super::weights::Weights;
@@ -44,7 +45,7 @@ pub(super) fn mix(
 /// From `s.dscores`, `[positions, heads, 64, 64]`, down to the parameters and, added, to `s.dnormed`.
 pub(super) fn backward(
     layout: &Layout,
-    (w, grads): (&Weights, &mut [f32]),
+    g: &mut Gradient<'_>,
     places: &DynamicBias,
     layer: &LayerActivations,
     s: &mut Scratch,
@@ -53,19 +54,19 @@ pub(super) fn backward(
     let rank = layer.bias_mix.len() / rows;
     let dscores = Mat::new(&s.dscores, rows, SQUARE, SQUARE);
     let mix = Mat::new(&layer.bias_mix, rows, rank, rank);
-    let dbasis = &mut grads[layout.bias_basis.clone()];
-    matmul(w.arithmetic(), dbasis, SQUARE, Into::Add, 1.0, mix.t(), dscores);
+    let dbasis = &mut g.grads[layout.bias_basis.clone()];
+    matmul(g.w.arithmetic(), dbasis, SQUARE, Into::Add, 1.0, mix.t(), dscores);
     size(&mut s.dbias_mix, rows * rank);
-    w.product(&mut s.dbias_mix, rank, Into::Replace, dscores, &layout.bias_basis);
+    g.w.product(&mut s.dbias_mix, rank, Into::Replace, dscores, &layout.bias_basis);
 
     size(&mut s.dbias_hidden, layer.bias_hidden.len());
-    let dhidden = Some((&mut s.dbias_hidden[..], Into::Replace));
-    linear_backward((w, grads), &places.mix, &layer.bias_hidden, &s.dbias_mix, dhidden);
+    let to = InputGradient { dx: &mut s.dbias_hidden, into: Into::Replace };
+    linear_backward(g, &places.mix, &layer.bias_hidden, &s.dbias_mix, to);
     relu_backward(&mut s.dbias_hidden, &layer.bias_hidden);
     size(&mut s.dbias_tokens, layer.bias_tokens.len());
-    let dtokens = Some((&mut s.dbias_tokens[..], Into::Replace));
-    linear_backward((w, grads), &places.hidden, &layer.bias_tokens, &s.dbias_hidden, dtokens);
-    take_gradient((w, grads), &places.compress, &s.dbias_tokens, &mut s.dout);
-    let operands = (&layer.normed1, &s.dout);
-    project_backward((w, grads), &places.compress, operands, (&mut s.dnormed, Into::Add));
+    let to = InputGradient { dx: &mut s.dbias_tokens, into: Into::Replace };
+    linear_backward(g, &places.hidden, &layer.bias_tokens, &s.dbias_hidden, to);
+    take_gradient(g, &places.compress, &s.dbias_tokens, &mut s.dout);
+    let to = InputGradient { dx: &mut s.dnormed, into: Into::Add };
+    project_backward(g, &places.compress, &layer.normed1, &s.dout, to);
 }

@@ -11,7 +11,7 @@ use super::multihead::{attend, relate, weigh};
 use super::ops;
 use super::relations::Relations;
 use super::stages::{Stage, Stages};
-use super::trunk8;
+use super::trunk8::{self, Trunk8};
 use super::weights::Weights;
 use crate::encode::Item;
 use crate::net::layout::{Layout, RESULTS, TERMINALS};
@@ -42,16 +42,20 @@ pub fn forward(
         let layer = &mut activations.layers[if keep_layers { i } else { 0 }];
         let (x, relations) = (&mut activations.x, &activations.relations);
         match w.weights8() {
-            Some(maps) => trunk8::block((layout, w, maps), i, x, relations, layer, &mut stages),
-            None => block((layout, w, keep_layers), i, x, relations, layer, &mut stages),
+            Some(maps) => {
+                trunk8::block(Trunk8 { layout, w, maps }, i, x, relations, layer, &mut stages)
+            }
+            None => {
+                block(Trunk { layout, w, keep: keep_layers }, i, x, relations, layer, &mut stages)
+            }
         }
     }
     activations.columns = heads.columns(layout);
     match w.weights8() {
         Some(maps) => {
-            let bytes = &mut activations.layers[0].bytes;
-            let to = (bytes, &mut activations.tokens);
-            trunk8::tokens((layout, w, maps), &activations.x, to, heads, &mut stages);
+            let Activations { layers, x, tokens, .. } = activations;
+            let (trunk, bytes) = (Trunk8 { layout, w, maps }, &mut layers[0].bytes);
+            trunk8::tokens(trunk, x, bytes, tokens, heads, &mut stages);
         }
         None => tokens(layout, w, activations, &mut stages),
     }
@@ -69,11 +73,11 @@ pub fn forward(
 fn tokens(layout: &Layout, w: &Weights, activations: &mut Activations, stages: &mut Stages) {
     let Activations { x, unit, scale, normed, few, tokens, columns, .. } = activations;
     stages.begin(Stage::Norm);
-    norm(w, &layout.norm, x, Unit { unit, scale }, (normed, few));
+    norm(w, &layout.norm, x, Unit { unit, scale }, normed, few);
     stages.begin(Stage::Tokens);
     size(tokens, normed.rows() * *columns);
     let bias = Into::Bias(&w[layout.heads.bias.clone()]);
-    w.product_of_rows(tokens, *columns, bias, (normed, 0..normed.rows()), &layout.heads.weight);
+    w.product_of_rows(tokens, *columns, bias, normed, 0..normed.rows(), &layout.heads.weight);
 }
 
 fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
@@ -90,19 +94,30 @@ fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
     }
 }
 
+/// What all blocks share.
+#[derive(Clone, Copy)]
+struct Trunk<'a> {
+    /// Where parameters lie.
+    layout: &'a Layout,
+    w: &'a Weights,
+    /// Whether attention weights are kept for the gradient.
+    keep: bool,
+}
+
 fn block(
-    (layout, w, keep): (&Layout, &Weights, bool),
+    trunk: Trunk<'_>,
     i: usize,
     x: &mut [f32],
     relations: &Relations,
     layer: &mut LayerActivations,
     stages: &mut Stages,
 ) {
+    let Trunk { layout, w, keep } = trunk;
     let (places, width) = (&layout.blocks[i], layout.config.width);
     let rows = x.len() / width;
     stages.begin(Stage::Norm);
     let unit = Unit { unit: &mut layer.unit1, scale: &mut layer.scale1 };
-    norm(w, &places.norm1, x, unit, (&mut layer.normed1, &mut layer.few));
+    norm(w, &places.norm1, x, unit, &mut layer.normed1, &mut layer.few);
     stages.begin(Stage::Qkv);
     project(w, &places.qkv, &layer.normed1, &mut layer.qkv);
     if let Some(bias) = &places.dynamic_bias {
@@ -118,18 +133,18 @@ fn block(
     layer.mixed.shape(w.arithmetic(), rows, width);
     for p in 0..rows / TOKENS {
         if keep {
-            weigh(layout, w, places, layer, (p, &mut few));
+            weigh(layout, w, places, layer, p, &mut few);
         } else {
-            attend(layout, w, places, layer, (p, &mut few));
+            attend(layout, w, places, layer, p, &mut few);
         }
         layer.mixed.put(p * TOKENS, &few);
     }
     stages.begin(Stage::Output);
     ops::add_bias(&w[places.out.bias.clone()], x);
-    w.product_of_rows(x, width, Into::Add, (&layer.mixed, 0..rows), &places.out.weight);
+    w.product_of_rows(x, width, Into::Add, &layer.mixed, 0..rows, &places.out.weight);
     stages.begin(Stage::Norm);
     let unit = Unit { unit: &mut layer.unit2, scale: &mut layer.scale2 };
-    norm(w, &places.norm2, x, unit, (&mut layer.normed2, &mut few));
+    norm(w, &places.norm2, x, unit, &mut layer.normed2, &mut few);
 
     let ffn = places.up.bias.len();
     layer.squared.shape(w.arithmetic(), rows, ffn);
@@ -138,13 +153,13 @@ fn block(
         let rows = p * TOKENS..(p + 1) * TOKENS;
         stages.begin(Stage::Up);
         let bias = Into::Bias(&w[places.up.bias.clone()]);
-        let normed = (&layer.normed2, rows.clone());
-        w.product_of_rows(&mut few, ffn, bias, normed, &places.up.weight);
+        let normed = &layer.normed2;
+        w.product_of_rows(&mut few, ffn, bias, normed, rows.clone(), &places.up.weight);
         stages.begin(Stage::Activation);
-        squared_relu(&mut few, (&mut layer.squared, rows.start));
+        squared_relu(&mut few, &mut layer.squared, rows.start);
         stages.begin(Stage::Down);
         ops::add_bias(&w[places.down.bias.clone()], x);
-        w.product_of_rows(x, width, Into::Add, (&layer.squared, rows), &places.down.weight);
+        w.product_of_rows(x, width, Into::Add, &layer.squared, rows, &places.down.weight);
     }
     layer.few = few;
 }

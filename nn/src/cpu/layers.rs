@@ -1,13 +1,29 @@
 //! The layers that a network is made of, and their gradients: linear maps, normalisation, ReLU.
 
 use super::activations::size;
-use super::matmul::{Into, Mat, Operand, matmul, multiply_turned};
+use super::matmul::{Into, Mat, Operand, matmul, multiply_transposed};
 use super::weights::Weights;
 use super::{ops, rows};
 use crate::net::params::{Linear, Norm};
 
 /// Rows that go together from one pass over them to the next: they stay in the first-level cache.
 const FEW: usize = 8;
+
+/// What a gradient goes back through, and where it is summed up.
+pub(super) struct Gradient<'a> {
+    /// As [`Weights::transposed`] packs them.
+    pub w: &'a Weights,
+    /// dL/d(parameters), laid out as they are.
+    pub grads: &'a mut [f32],
+}
+
+/// Where the gradient of a map's input goes.
+pub(super) struct InputGradient<'a> {
+    /// `[rows, inputs]`.
+    pub dx: &'a mut [f32],
+    /// What it is added to.
+    pub into: Into<'a>,
+}
 
 /// `out = x * weight + bias`, `[rows, in] -> [rows, out]`.
 pub(super) fn linear(w: &Weights, places: &Linear, x: &[f32], rows: usize, out: &mut Vec<f32>) {
@@ -25,17 +41,16 @@ pub(super) fn project(w: &Weights, places: &Linear, x: &Operand, out: &mut Vec<f
     let outputs = places.bias.len();
     size(out, x.rows() * outputs);
     let bias = Into::Bias(&w[places.bias.clone()]);
-    w.product_of_rows(out, outputs, bias, (x, 0..x.rows()), &places.weight);
+    w.product_of_rows(out, outputs, bias, x, 0..x.rows(), &places.weight);
 }
 
-/// Gradient of [`linear`]: weight and bias into `grads`; `dx` is added to, or replaced. Here and below `w` is
-/// [`Weights::turned`].
+/// Gradient of [`linear`], down to `x`.
 pub(super) fn linear_backward(
-    (w, grads): (&Weights, &mut [f32]),
+    g: &mut Gradient<'_>,
     places: &Linear,
     x: &[f32],
     dout: &[f32],
-    dx: Option<(&mut [f32], Into<'_>)>,
+    to: InputGradient<'_>,
 ) {
     let outputs = places.bias.len();
     let (inputs, rows) = (places.weight.len() / outputs, dout.len() / outputs);
@@ -43,36 +58,30 @@ pub(super) fn linear_backward(
         return;
     }
     let dout_view = Mat::new(dout, rows, outputs, outputs);
-    ops::add_rows(dout, &mut grads[places.bias.clone()]);
+    ops::add_rows(dout, &mut g.grads[places.bias.clone()]);
     let x = Mat::new(x, rows, inputs, inputs).t();
-    let dweight = &mut grads[places.weight.clone()];
-    matmul(w.arithmetic(), dweight, outputs, Into::Add, 1.0, x, dout_view);
-    if let Some((dx, into)) = dx {
-        w.product(dx, inputs, into, dout_view, &places.weight);
-    }
+    let dweight = &mut g.grads[places.weight.clone()];
+    matmul(g.w.arithmetic(), dweight, outputs, Into::Add, 1.0, x, dout_view);
+    g.w.product(to.dx, inputs, to.into, dout_view, &places.weight);
 }
 
 /// Gradient of [`project`], whose bias has been dealt with by whoever made `dout`.
 pub(super) fn project_backward(
-    (w, grads): (&Weights, &mut [f32]),
+    g: &mut Gradient<'_>,
     places: &Linear,
-    (x, dout): (&Operand, &Operand),
-    (dx, into): (&mut [f32], Into<'_>),
+    x: &Operand,
+    dout: &Operand,
+    to: InputGradient<'_>,
 ) {
-    multiply_turned(&mut grads[places.weight.clone()], x, dout);
-    w.product_of_rows(dx, x.cols(), into, (dout, 0..dout.rows()), &places.weight);
+    multiply_transposed(&mut g.grads[places.weight.clone()], x, dout);
+    g.w.product_of_rows(to.dx, x.cols(), to.into, dout, 0..dout.rows(), &places.weight);
 }
 
 /// Makes `dout`, `[rows, outputs]`, an operand, and adds its rows to the bias's gradient.
-pub(super) fn take_gradient(
-    (w, grads): (&Weights, &mut [f32]),
-    places: &Linear,
-    dout: &[f32],
-    to: &mut Operand,
-) {
+pub(super) fn take_gradient(g: &mut Gradient<'_>, places: &Linear, dout: &[f32], to: &mut Operand) {
     let outputs = places.bias.len();
-    to.shape(w.arithmetic(), dout.len() / outputs, outputs);
-    put_gradient(grads, places, dout, (to, 0));
+    to.shape(g.w.arithmetic(), dout.len() / outputs, outputs);
+    put_gradient(g.grads, places, dout, to, 0);
 }
 
 /// The same for rows from `first` on of an operand that has its shape.
@@ -80,7 +89,8 @@ pub(super) fn put_gradient(
     grads: &mut [f32],
     places: &Linear,
     dout: &[f32],
-    (to, first): (&mut Operand, usize),
+    to: &mut Operand,
+    first: usize,
 ) {
     for (i, dout) in dout.chunks(FEW * places.bias.len()).enumerate() {
         ops::add_rows(dout, &mut grads[places.bias.clone()]);
@@ -100,7 +110,8 @@ pub(super) fn norm(
     places: &Norm,
     x: &[f32],
     kept: Unit<'_>,
-    (out, few): (&mut Operand, &mut Vec<f32>),
+    out: &mut Operand,
+    few: &mut Vec<f32>,
 ) {
     let (gamma, beta) = (&w[places.gamma.clone()], &w[places.beta.clone()]);
     let width = gamma.len();
@@ -117,7 +128,7 @@ pub(super) fn norm(
 }
 
 /// Squared ReLU of rows of `x`, in place and into rows of an operand from row `first` on.
-pub(super) fn squared_relu(x: &mut [f32], (out, first): (&mut Operand, usize)) {
+pub(super) fn squared_relu(x: &mut [f32], out: &mut Operand, first: usize) {
     for (i, x) in x.chunks_mut(FEW * out.cols()).enumerate() {
         ops::square_positive(x);
         out.put(first + i * FEW, x);

@@ -4,7 +4,7 @@
 use super::activations::{LayerActivations, Scratch, size};
 #[cfg(target_arch = "x86_64")]
 use super::attention;
-use super::layers::put_gradient;
+use super::layers::{Gradient, put_gradient};
 use super::matmul::{Into, Mat, matmul};
 use super::relations::Relations;
 use super::weights::Weights;
@@ -43,7 +43,8 @@ pub(super) fn weigh(
     w: &Weights,
     places: &Block,
     layer: &mut LayerActivations,
-    (p, mixed): (usize, &mut [f32]),
+    p: usize,
+    mixed: &mut [f32],
 ) {
     let bias = &w[places.attention_bias.clone()];
     let into = if places.has_position_bias() { Into::Add } else { Into::Replace };
@@ -68,7 +69,8 @@ pub(super) fn attend(
     w: &Weights,
     places: &Block,
     layer: &mut LayerActivations,
-    (p, mixed): (usize, &mut [f32]),
+    p: usize,
+    mixed: &mut [f32],
 ) {
     let (width, heads) = (layout.config.width, layout.config.heads);
     #[cfg(target_arch = "x86_64")]
@@ -90,19 +92,19 @@ pub(super) fn attend(
         return;
     }
     size(&mut layer.attention, layer.qkv.len() / (TOKENS * 3 * width) * heads * SQUARE);
-    weigh(layout, w, places, layer, (p, mixed));
+    weigh(layout, w, places, layer, p, mixed);
 }
 
 /// Gradient of [`weigh`]: from `s.dmixed`, `[rows, width]`, to `s.dout`, `[rows, 3 * width]`, the biases and
 /// `s.dscores`.
 pub(super) fn backward(
     layout: &Layout,
-    (w, grads): (&Weights, &mut [f32]),
+    g: &mut Gradient<'_>,
     places: &Block,
     layer: &LayerActivations,
     s: &mut Scratch,
 ) {
-    let (width, heads, arithmetic) = (layout.config.width, layout.config.heads, w.arithmetic());
+    let (width, heads, arithmetic) = (layout.config.width, layout.config.heads, g.w.arithmetic());
     let (dim, stride) = (width / heads, 3 * width);
     let scale = (dim as f32).sqrt().recip();
     let positions = s.dmixed.len() / (TOKENS * width);
@@ -125,11 +127,11 @@ pub(super) fn backward(
             multiply(&mut s.dqkv[at(2)..], 1.0, square(weights).t(), dmixed);
             matmul(arithmetic, dscores, TOKENS, Into::Replace, 1.0, dmixed, part(2).t());
             ops::softmax64_backward(dscores, weights);
-            let dbias = &mut grads[places.attention_bias.clone()][h * SQUARE..][..SQUARE];
+            let dbias = &mut g.grads[places.attention_bias.clone()][h * SQUARE..][..SQUARE];
             ops::add_scaled(dbias, 1.0, dscores);
             multiply(&mut s.dqkv[at(0)..], scale, square(dscores), part(1));
             multiply(&mut s.dqkv[at(1)..], scale, square(dscores).t(), part(0));
         }
-        put_gradient(grads, &places.qkv, &s.dqkv, (&mut s.dout, p * TOKENS));
+        put_gradient(g.grads, &places.qkv, &s.dqkv, &mut s.dout, p * TOKENS);
     }
 }

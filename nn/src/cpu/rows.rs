@@ -120,15 +120,14 @@ pub fn layer_norm_backward(
         assert!(dgamma.len() == width && dbeta.len() == width, "rows of another width");
         let len = rows * width;
         assert!(unit.len() >= len && dx.len() >= len && scale.len() >= rows, "{len} floats");
-        let mut sums = (dgamma, dbeta);
         let whole = rows / AT_ONCE * AT_ONCE;
         // SAFETY: the CPU has AVX-512F; all slices hold `rows` rows of whole vectors.
         unsafe {
             for row in (0..whole).step_by(AT_ONCE) {
-                norm_rows_backward::<AT_ONCE>(row, dout, normed, dx, &mut sums);
+                norm_rows_backward::<AT_ONCE>(row, dout, normed, dx, dgamma, dbeta);
             }
             for row in whole..rows {
-                norm_rows_backward::<1>(row, dout, normed, dx, &mut sums);
+                norm_rows_backward::<1>(row, dout, normed, dx, dgamma, dbeta);
             }
         }
         return;
@@ -148,7 +147,8 @@ unsafe fn norm_rows_backward<const R: usize>(
     dout: &[f32],
     normed: Normed<'_>,
     dx: &mut [f32],
-    (dgamma, dbeta): &mut (&mut [f32], &mut [f32]),
+    dgamma: &mut [f32],
+    dbeta: &mut [f32],
 ) {
     let width = normed.gamma.len();
     let share = (width as f32).recip();
@@ -227,11 +227,7 @@ pub(super) const FEW: usize = 16;
 /// long as those, and `out` as long as `x`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) unsafe fn normalise<V: Vector>(
-    x: &[f32],
-    (gamma, beta): (&[f32], &[f32]),
-    out: &mut [f32],
-) {
+pub(super) unsafe fn normalise<V: Vector>(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut [f32]) {
     let (width, share) = (gamma.len(), (gamma.len() as f32).recip());
     let (mut means, mut scales) = ([0.0; FEW], [0.0; FEW]);
     // SAFETY: this function's contract.

@@ -18,15 +18,27 @@ use crate::net::params::Norm;
 /// Rows of the feed-forward part that go through it together: few enough to stay near the core.
 const FEW: usize = 64;
 
+/// What all blocks share.
+#[derive(Clone, Copy)]
+pub(super) struct Trunk8<'a> {
+    /// Where parameters lie.
+    pub layout: &'a Layout,
+    /// What stays in single precision.
+    pub w: &'a Weights,
+    /// What is multiplied in bytes.
+    pub maps: &'a Weights8,
+}
+
 /// Block `i`, `x` `[rows, width]` in place.
 pub(super) fn block(
-    (layout, w, maps): (&Layout, &Weights, &Weights8),
+    trunk: Trunk8<'_>,
     i: usize,
     x: &mut [f32],
     relations: &Relations,
     layer: &mut LayerActivations,
     stages: &mut Stages,
 ) {
+    let Trunk8 { layout, w, maps } = trunk;
     let (places, width) = (&layout.blocks[i], layout.config.width);
     let (kernel, maps) = (maps.kernel, &maps.blocks[i]);
     let rows = x.len() / width;
@@ -49,7 +61,7 @@ pub(super) fn block(
     let mut few = std::mem::take(&mut layer.few);
     size(&mut few, rows * width);
     for (p, mixed) in few.chunks_exact_mut(TOKENS * width).enumerate() {
-        attend(layout, w, places, layer, (p, mixed));
+        attend(layout, w, places, layer, p, mixed);
     }
     stages.begin(Stage::Output);
     bytes.round(kernel, Sign::Either, &few, width);
@@ -77,12 +89,14 @@ fn norm(kernel: Kernel, w: &Weights, places: &Norm, x: &[f32], bytes: &mut Rows)
 
 /// The projection of every token for the heads, `columns` wide.
 pub(super) fn tokens(
-    (layout, w, maps): (&Layout, &Weights, &Weights8),
+    trunk: Trunk8<'_>,
     x: &[f32],
-    (bytes, tokens): (&mut Rows, &mut Vec<f32>),
+    bytes: &mut Rows,
+    tokens: &mut Vec<f32>,
     heads: Heads,
     stages: &mut Stages,
 ) {
+    let Trunk8 { layout, w, maps } = trunk;
     stages.begin(Stage::Norm);
     norm(maps.kernel, w, &layout.norm, x, bytes);
     stages.begin(Stage::Tokens);

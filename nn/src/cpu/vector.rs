@@ -8,8 +8,8 @@ use std::arch::x86_64::*;
 /// Floats side by side.
 ///
 /// # Safety
-/// Of all its functions: the caller is compiled for, and runs on, a CPU with the instructions of this type;
-/// pointers lead to `LEN` floats.
+/// The caller of any function is compiled for, and runs on, a CPU with the instructions of this type. Pointers
+/// lead to `LEN` floats.
 pub(super) trait Vector: Copy {
     const LEN: usize;
     unsafe fn all(x: f32) -> Self;

@@ -19,7 +19,7 @@ pub struct Weights {
     arithmetic: Arithmetic,
     attention: Arithmetic,
     /// Whether matrices are packed transposed.
-    turned: bool,
+    transposed: bool,
     /// By the start of the parameter's range.
     packed: BTreeMap<usize, Packed>,
     /// What is multiplied in bytes instead.
@@ -70,14 +70,14 @@ impl Weights {
 
     /// For the gradient, which goes through every matrix transposed; int8 is single there.
     #[must_use]
-    pub fn turned(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
+    pub fn transposed(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
         Weights::of(layout, values, arithmetic, true)
     }
 
-    /// For both ways through a training step: as [`Weights::new`], but int8 is single, and [`Weights::turned`].
+    /// For both ways through a training step: as [`Weights::new`], but int8 is single, and [`Weights::transposed`].
     #[must_use]
     pub fn both(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> [Weights; 2] {
-        [false, true].map(|turned| Weights::of(layout, values, arithmetic, turned))
+        [false, true].map(|transposed| Weights::of(layout, values, arithmetic, transposed))
     }
 
     /// Takes other values for the same layout and packs them where the old ones lie, on all threads of the
@@ -87,11 +87,11 @@ impl Weights {
     /// If the number of values differs or weights are in bytes: a fault of the caller.
     pub fn refresh(&mut self, values: &[f32]) {
         assert!(self.weights8.is_none() && values.len() == self.values.len(), "{}", values.len());
-        let Weights { values: old, packed, turned, .. } = self;
+        let Weights { values: old, packed, transposed, .. } = self;
         let places = old.par_chunks_mut(1 << 16).zip(values.par_chunks(1 << 16));
         let pack = |(start, packed): (&usize, &mut Packed)| {
             let (rows, cols) = packed.sizes();
-            let mat = match turned {
+            let mat = match transposed {
                 true => Mat::new(&values[*start..], cols, rows, rows).t(),
                 false => Mat::new(&values[*start..], rows, cols, cols),
             };
@@ -103,10 +103,10 @@ impl Weights {
         );
     }
 
-    fn of(layout: &Layout, values: &[f32], arithmetic: Arithmetic, turned: bool) -> Weights {
+    fn of(layout: &Layout, values: &[f32], arithmetic: Arithmetic, transposed: bool) -> Weights {
         let halves = arithmetic == Arithmetic::Bf16 && arithmetic.available();
         let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
-        Weights::some(layout, values, arithmetic, turned, |_| true)
+        Weights::some(layout, values, arithmetic, transposed, |_| true)
     }
 
     /// With the matrices packed that `wanted` says.
@@ -114,17 +114,20 @@ impl Weights {
         layout: &Layout,
         values: &[f32],
         arithmetic: Arithmetic,
-        turned: bool,
+        transposed: bool,
         wanted: impl Fn(&Param) -> bool,
     ) -> Weights {
         let pack = |param: &Param| {
             let (rows, cols) = sizes(param).filter(|_| wanted(param))?;
             let mat = Mat::new(&values[param.range.clone()], rows, cols, cols);
-            Some((param.range.start, Packed::new(if turned { mat.t() } else { mat }, arithmetic)))
+            Some((
+                param.range.start,
+                Packed::new(if transposed { mat.t() } else { mat }, arithmetic),
+            ))
         };
         let packed = layout.params.iter().filter_map(pack).collect();
         let (values, attention) = (values.to_vec(), arithmetic);
-        Weights { values, arithmetic, attention, turned, packed, weights8: None }
+        Weights { values, arithmetic, attention, transposed, packed, weights8: None }
     }
 
     /// What is multiplied in bytes; None: nothing.
@@ -132,19 +135,19 @@ impl Weights {
         self.weights8.as_ref()
     }
 
-    /// Of products of weights over all tokens.
+    /// The arithmetic of products of weights over all tokens.
     #[must_use]
     pub fn trunk_arithmetic(&self) -> Arithmetic {
         if self.weights8.is_some() { Arithmetic::Int8 } else { self.arithmetic }
     }
 
-    /// Of products of two activations.
+    /// The arithmetic of products of two activations.
     #[must_use]
     pub fn arithmetic(&self) -> Arithmetic {
         self.arithmetic
     }
 
-    /// Of attention's products: beside weights of 8 bits, whatever is fastest.
+    /// The arithmetic of attention's products: beside weights of 8 bits, whatever is fastest.
     pub(super) fn attention(&self) -> Arithmetic {
         self.attention
     }
@@ -164,7 +167,7 @@ impl Weights {
         matmul_packed(out, cols, into, a, &self.packed[&place.start], cols);
     }
 
-    /// The same for rows of an operand of [`Weights::arithmetic`].
+    /// The same for the rows `rows` of an operand of [`Weights::arithmetic`].
     ///
     /// # Panics
     /// As [`Weights::product`].
@@ -173,9 +176,10 @@ impl Weights {
         out: &mut [f32],
         cols: usize,
         into: Into<'_>,
-        rows: (&Operand, Range<usize>),
+        a: &Operand,
+        rows: Range<usize>,
         place: &Range<usize>,
     ) {
-        multiply_rows(out, cols, into, rows, &self.packed[&place.start], cols);
+        multiply_rows(out, cols, into, a, rows, &self.packed[&place.start], cols);
     }
 }

@@ -118,7 +118,9 @@ mod tests {
         let (value, result) =
             (rng.unit() as f32, Some([Outcome::Lost, Outcome::Drawn, Outcome::Won][rng.below(3)]));
         fn build(
-            (state, m, asked): (&Chess, Option<Move>, &Chess),
+            state: &Chess,
+            m: Option<Move>,
+            asked: &Chess,
             label: Label<'_>,
         ) -> Option<Example> {
             let legal = canonical_moves(asked);
@@ -137,8 +139,8 @@ mod tests {
         let one = if all { Values::All(&values) } else { Values::Best };
         let two = if all { Values::All(&turned) } else { Values::Best };
         [
-            build((state, m, &asked), label(best, one)).expect("a chess move"),
-            build((&image, twin, &asked_image), label(best_image, two)).expect("a chess move"),
+            build(state, m, &asked, label(best, one)).expect("a chess move"),
+            build(&image, twin, &asked_image, label(best_image, two)).expect("a chess move"),
         ]
     }
 

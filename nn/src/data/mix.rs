@@ -11,10 +11,10 @@ use super::read::FileReader;
 use super::record::Game;
 use super::sample::{Counts, Pass, Sampler, candidates, kept};
 use crate::rng::{Rng, scramble};
+use crossbeam::channel::{Receiver, bounded};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
 
 /// A file and its share of the examples.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct MixConfig {
     pub kinds: Kinds,
     /// Examples among which the next one is drawn; about 600 bytes each.
     pub buffer: usize,
-    /// Of every draw.
+    /// The seed of every draw.
     pub seed: u64,
     /// Every so-many-th game of each file is held out for [`super::HeldOut`]; 0 = none.
     pub validation_every: u64,
@@ -322,7 +322,7 @@ pub fn spawn(
     batch: usize,
     queue: usize,
 ) -> Receiver<Result<Vec<Example>, DataError>> {
-    let (sender, receiver) = sync_channel(queue);
+    let (sender, receiver) = bounded(queue);
     std::thread::spawn(move || {
         let mut mixer = match Mixer::new(config) {
             Ok(mixer) => mixer,

@@ -292,9 +292,9 @@ impl PvgrGame {
 /// A game of either format.
 #[derive(Clone, Debug)]
 pub enum Game {
-    /// Of MAVG1.
+    /// A game in the format MAVG1.
     Mavg(MavgGame),
-    /// Of PVGR1.
+    /// A game in the format PVGR1.
     Pvgr(PvgrGame),
 }
 

@@ -30,7 +30,7 @@ pub enum Ask {
 /// Which games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// Of both kinds.
+    /// Games of both kinds.
     Any,
     /// Standard chess alone.
     Standard,

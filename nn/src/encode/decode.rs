@@ -128,7 +128,7 @@ impl NextBoard {
                 }
                 setup.board.set_piece_at(square, piece);
             }
-            flags_of(&mut setup, (token, square), (class, bits))?;
+            flags_of(&mut setup, Token { number: token, square, class, flags: bits })?;
         }
         for color in Color::ALL {
             match setup.board.by_piece(color.king()).count() {
@@ -158,9 +158,21 @@ fn piece_of(class: u8, viewer: Color) -> Result<Option<Piece>, ()> {
     Role::try_from(role).map(|role| Some(Piece { color, role })).map_err(drop)
 }
 
+/// One token of a board.
+struct Token {
+    /// Its place among the 64.
+    number: usize,
+    /// The square it stands for.
+    square: Square,
+    /// The class of its piece.
+    class: u8,
+    /// Castling rights and en passant.
+    flags: u8,
+}
+
 /// Takes the flags of one token over into `setup`.
-fn flags_of(setup: &mut Setup, place: (usize, Square), token: (u8, u8)) -> Result<(), DecodeError> {
-    let ((number, square), (class, bits)) = (place, token);
+fn flags_of(setup: &mut Setup, token: Token) -> Result<(), DecodeError> {
+    let Token { number, square, class, flags: bits } = token;
     let has = |flag: u16| u16::from(bits) & flag != 0;
     if u16::from(bits) & !(FLAG_OUR_CASTLING_ROOK | FLAG_THEIR_CASTLING_ROOK | FLAG_EN_PASSANT) != 0
     {

@@ -4,6 +4,9 @@ use shakmaty::{Chess, Move, MoveList, Position, Role};
 
 /// A move in the frame of the network's tokens. `promotion` 0 = none, 1..=4 = knight, bishop, rook,
 /// queen. Castling is king takes own rook, in standard chess too.
+///
+/// The engine packs its moves in a type of its own; these are canonical, in the mover's view, three small numbers
+/// that the encoder indexes its tables with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MoveCode {
     /// Token of the origin.

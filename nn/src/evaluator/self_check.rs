@@ -17,7 +17,7 @@ const ROUNDING: f32 = 1e-3;
 pub struct Checked {
     /// Instructions used.
     pub isa: Isa,
-    /// Of the products.
+    /// The arithmetic of the products.
     pub arithmetic: Arithmetic,
     /// What it answers, against plain loops in single precision.
     pub result: Result<Agreement, EvalError>,

@@ -33,12 +33,12 @@ pub struct Imagined {
     pub end: [f32; 3],
     /// Its legal moves, in the frame of the state that was asked about; none where the game is over.
     pub legal: Vec<MoveCode>,
-    /// Of each, the probability that it is legal.
+    /// The probability that each is legal.
     pub certainty: Vec<f32>,
     /// How many moves predicted as legal were rejected: they begin at no piece of the mover's, or end at
     /// another one.
     pub rejected: usize,
-    /// Of the new state, over `legal`; None without a legal move.
+    /// The evaluation of the new state, over `legal`; None without a legal move.
     pub evaluation: Option<Evaluation>,
 }
 

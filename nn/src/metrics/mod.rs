@@ -65,7 +65,7 @@ pub struct Metrics {
     /// The choice among the moves found legal is legal: paper 000's "best action legal". Like the lists
     /// of moves, only where the game goes on.
     pub best_legal: Mean,
-    /// Of the list of moves found legal.
+    /// Precision of the list of moves found legal.
     pub precision: Mean,
     /// Recall of the same list.
     pub recall: Mean,

@@ -59,7 +59,7 @@ impl Mean {
         Some(wilson(share, trials * self.count as f64))
     }
 
-    /// Of the numbers, with Bessel's correction.
+    /// The variance of the numbers, with Bessel's correction.
     fn variance(&self) -> Option<f64> {
         let count = self.count as f64;
         let squares = self.squares - self.sum * self.sum / count;
@@ -126,7 +126,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of two sets of moves.
+    /// Compares two sets of moves.
     #[must_use]
     pub fn of(predicted: &[MoveCode], legal: &[MoveCode]) -> Counts {
         let (predicted, legal): (HashSet<_>, HashSet<_>) =

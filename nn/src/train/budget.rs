@@ -4,7 +4,7 @@ use super::config::RunConfig;
 use super::cpu::{CpuStep, StepTimes};
 use super::error::TrainError;
 use super::run::batches;
-use super::state::State;
+use super::state::TrainingState;
 use super::step::Step;
 use crate::data::exclude_from_files;
 use crate::net::Layout;
@@ -42,7 +42,7 @@ pub fn measure(
     time: Duration,
 ) -> Result<Budget, TrainError> {
     let excluded = exclude_from_files(&config.exclude)?;
-    let mut state = State::new(config, &excluded)?;
+    let mut state = TrainingState::new(config, &excluded)?;
     let batches = batches(config, excluded, 0);
     let layout = Layout::new(&config.network);
     let mut grads = vec![0.0; layout.len];

@@ -34,7 +34,7 @@ pub struct RunConfig {
     pub loss: LossConfig,
     /// Decay of the weights' moving average per step.
     pub average: f32,
-    /// Of initial weights and data order.
+    /// The seed of the initial weights and of the order of the data.
     pub seed: u64,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct MuonStep {
     pub shrink: f32,
     /// Learning rate.
     pub rate: f32,
-    /// Of the products of Newton-Schulz.
+    /// The arithmetic of the products of Newton-Schulz.
     pub arithmetic: Arithmetic,
 }
 

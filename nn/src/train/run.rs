@@ -5,21 +5,21 @@ use super::config::RunConfig;
 use super::error::TrainError;
 use super::loss::LossSums;
 use super::loss_csv::LossCsv;
-use super::state::State;
+use super::state::TrainingState;
 use super::step::Step;
 use super::watch::Watcher;
 use crate::checkpoint::Network;
 use crate::data::{DataError, Example, KeySet, MixConfig, MixSource, exclude_from_files, spawn};
+use crossbeam::channel::Receiver;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 /// How a session of a run goes about it: nothing here changes what is learnt.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Of configuration, losses, state and network.
+    /// Where configuration, losses, state and network lie.
     pub folder: PathBuf,
     /// Time between two checkpoints.
     pub checkpoint_every: Duration,
@@ -41,7 +41,7 @@ pub fn run(
         .map_err(|error| TrainError::Io(session.folder.clone(), error))?;
     let _held = hold(&session.folder)?;
     let excluded = exclude_from_files(&config.exclude)?;
-    let state = State::load_or_new(config, &excluded, &session.folder)?;
+    let state = TrainingState::load_or_new(config, &excluded, &session.folder)?;
     save_config(config, &session.folder)?;
     let csv = LossCsv::open(&session.folder.join("losses.csv"), state.step)?;
     let batches = batches(config, excluded, state.seen);
@@ -52,7 +52,7 @@ pub fn run(
 struct Training<'a> {
     config: &'a RunConfig,
     session: &'a Session,
-    state: State,
+    state: TrainingState,
     csv: LossCsv,
 }
 

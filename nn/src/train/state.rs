@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Everything that a run goes on from.
-pub(super) struct State {
+pub(super) struct TrainingState {
     /// With the weights of the last step.
     pub network: Network,
     /// Moving average of the weights, `[layout.len]`.
@@ -24,7 +24,7 @@ pub(super) struct State {
     pub step: u64,
     /// Examples so far.
     pub seen: u64,
-    /// Of the positions never to train on.
+    /// The fingerprint of the positions never to train on.
     excluded: String,
 }
 
@@ -35,12 +35,12 @@ fn fingerprint(keys: &KeySet) -> String {
     format!("{}-{sum:016x}", keys.len())
 }
 
-impl State {
+impl TrainingState {
     /// The first state of a new run.
     ///
     /// # Errors
     /// The network to begin with cannot be read.
-    pub fn new(config: &RunConfig, excluded: &KeySet) -> Result<State, TrainError> {
+    pub fn new(config: &RunConfig, excluded: &KeySet) -> Result<TrainingState, TrainError> {
         let mut network = Network::new(&config.network, config.seed);
         if let Some(init) = &config.init {
             let fault = |error| TrainError::Checkpoint(init.clone(), error);
@@ -48,7 +48,7 @@ impl State {
             log::info!("{}: not there, start fresh: {}", init.display(), left.join(" "));
         }
         let optimizer = Optimizer::new(&network.layout, config.optimizer.clone());
-        Ok(State {
+        Ok(TrainingState {
             average: network.values.clone(),
             network,
             optimizer,
@@ -66,10 +66,10 @@ impl State {
         config: &RunConfig,
         excluded: &KeySet,
         folder: &Path,
-    ) -> Result<State, TrainError> {
+    ) -> Result<TrainingState, TrainError> {
         let path = folder.join("state.safetensors");
         if !path.exists() {
-            return State::new(config, excluded);
+            return TrainingState::new(config, excluded);
         }
         let fault = |error| TrainError::Checkpoint(path.clone(), error);
         let (network, extras, facts) = checkpoint::load_training(&path).map_err(fault)?;
@@ -100,7 +100,7 @@ impl State {
         if facts.get("excluded").is_some_and(|kept| *kept != fingerprint) {
             return Err(TrainError::OtherExclusion(path));
         }
-        Ok(State { network, average, optimizer, step, seen, excluded: fingerprint })
+        Ok(TrainingState { network, average, optimizer, step, seen, excluded: fingerprint })
     }
 
     /// One optimiser step, by the gradient of `examples` examples. Returns the gradient's length.

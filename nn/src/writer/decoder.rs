@@ -12,7 +12,7 @@ use crate::net::params::{Linear, Norm};
 use crate::numeric::{argmax, softmax};
 use std::sync::Arc;
 
-/// Of one head.
+/// Channels of one head.
 const DIM: usize = WIDTH / HEADS;
 
 /// The decoder's parameters.

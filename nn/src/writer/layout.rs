@@ -5,7 +5,7 @@ use super::word::{BUCKETS, Backup, ITEMS, Kind, NAMES, Shape, Summary, Word};
 use crate::net::params::{Builder, Init, Linear, Norm, Param, fan_in, initial_values};
 use std::ops::Range;
 
-/// Of every word's vector.
+/// Channels of every word's vector.
 pub const WIDTH: usize = 128;
 /// Attention heads.
 pub const HEADS: usize = 4;
@@ -13,9 +13,9 @@ pub const HEADS: usize = 4;
 pub const LAYERS: usize = 3;
 /// Channels of the feed-forward part.
 pub const FFN: usize = 256;
-/// Of a node's name, before it is mapped to the width.
+/// Channels of a node's name, before it is mapped to the width.
 pub const NAME: usize = 32;
-/// Of the vectors by which a word points at its source.
+/// Channels of the vectors by which a word points at its source.
 pub const POINTER: usize = 64;
 /// Rows of the embedding: those of facts, of moves, and of what a decoder that weighs reads.
 pub const ROWS: usize = FACTS + MOVES + WEIGHED;

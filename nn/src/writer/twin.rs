@@ -20,7 +20,7 @@ pub(super) struct Twin {
     leaves: Vec<Tensor<1>>,
 }
 
-/// Of every word of a batch, what the next may be.
+/// What the next word may be, after every word of a batch.
 pub(super) struct BatchLogits {
     /// `[n, l, Kind::WRITTEN]`.
     pub kinds: Tensor<3>,

@@ -161,14 +161,14 @@ impl Summary {
     /// Numbers of a move.
     const MOVE: usize = 2;
 
-    /// Of a move in a list: win probability after it and its share of the policy, both in [0, 1].
+    /// A move in a list: win probability after it and its share of the policy, both in [0, 1].
     #[must_use]
     pub fn of_move(action_value: f32, policy: f32) -> Summary {
         let logarithm = 0.5 * policy.max(1e-4).ln() + 1.0;
         Summary([centred(action_value), logarithm, 0.0, 0.0, 0.0, 0.0])
     }
 
-    /// Of a node: win probabilities by the state's own head, of the best move and as the policy expects, and how
+    /// A node: win probabilities by the state's own head, of the best move and as the policy expects, and how
     /// likely a draw is; all in [0, 1].
     #[must_use]
     pub fn of_node(value: f32, best: f32, expected: f32, draw: f32) -> Summary {
@@ -224,7 +224,7 @@ pub struct Word {
     pub action: Option<MoveCode>,
     /// Win probability of the side that chooses the move, in [`BUCKETS`].
     pub bucket: Option<u8>,
-    /// Of the prompt alone.
+    /// The shape; the prompt alone has one.
     pub shape: Option<Shape>,
 }
 

@@ -1,6 +1,6 @@
 //! Rounding and products of bytes by AVX2.
 //!
-//! Of the activations it broadcasts four bytes at a time, of the weights it reads vectors of 8 columns. Four
+//! It broadcasts four bytes of the activations at a time, and reads vectors of 8 columns of the weights. Four
 //! results of 16 bits are added up before they are widened: the weights were scaled so that they fit.
 #![allow(unsafe_code)]
 
@@ -17,13 +17,15 @@ pub(super) const LANES: usize = 8;
 /// The CPU has AVX2 and FMA; the rest as there.
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn round(
-    x: (&[f32], usize),
+    x: &[f32],
+    depth: usize,
     levels: Levels,
-    bytes: (&mut [u8], usize),
+    bytes: &mut [u8],
+    stride: usize,
     scales: &mut [f32],
 ) {
     // SAFETY: this function's contract.
-    unsafe { rounding::round::<__m256>(x, levels, bytes, scales) }
+    unsafe { rounding::round::<__m256>(x, depth, levels, bytes, stride, scales) }
 }
 
 /// [`rows::normalise`].
@@ -31,9 +33,9 @@ pub(super) unsafe fn round(
 /// # Safety
 /// The CPU has AVX2 and FMA; the rest as there.
 #[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn normalise(x: &[f32], shape: (&[f32], &[f32]), out: &mut [f32]) {
+pub(super) unsafe fn normalise(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut [f32]) {
     // SAFETY: this function's contract.
-    unsafe { rows::normalise::<__m256>(x, shape, out) }
+    unsafe { rows::normalise::<__m256>(x, gamma, beta, out) }
 }
 
 /// All rows and columns.

@@ -1,6 +1,6 @@
 //! Rounding and products of bytes by AVX-512 with VNNI.
 //!
-//! Of the activations it broadcasts four bytes at a time, of the weights it reads vectors of 16 columns.
+//! It broadcasts four bytes of the activations at a time, and reads vectors of 16 columns of the weights.
 #![allow(unsafe_code)]
 
 use super::rounding;
@@ -22,13 +22,15 @@ fn first(len: usize) -> __mmask16 {
 /// The CPU has AVX-512 F, BW, VL and DQ; the rest as there.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
 pub(super) unsafe fn round(
-    x: (&[f32], usize),
+    x: &[f32],
+    depth: usize,
     levels: Levels,
-    bytes: (&mut [u8], usize),
+    bytes: &mut [u8],
+    stride: usize,
     scales: &mut [f32],
 ) {
     // SAFETY: this function's contract.
-    unsafe { rounding::round::<__m512>(x, levels, bytes, scales) }
+    unsafe { rounding::round::<__m512>(x, depth, levels, bytes, stride, scales) }
 }
 
 /// [`rows::normalise`].
@@ -36,9 +38,9 @@ pub(super) unsafe fn round(
 /// # Safety
 /// The CPU has AVX-512 F, BW, VL and DQ; the rest as there.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-pub(super) unsafe fn normalise(x: &[f32], shape: (&[f32], &[f32]), out: &mut [f32]) {
+pub(super) unsafe fn normalise(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut [f32]) {
     // SAFETY: this function's contract.
-    unsafe { rows::normalise::<__m512>(x, shape, out) }
+    unsafe { rows::normalise::<__m512>(x, gamma, beta, out) }
 }
 
 /// All rows and columns.

@@ -59,7 +59,7 @@ impl Rows {
         let rows = self.bytes.chunks_mut(rows::FEW * self.stride);
         for ((bytes, scales), x) in rows.zip(self.scales.chunks_mut(rows::FEW)).zip(x.chunks(few)) {
             let block = &mut self.block[..x.len()];
-            let places = (bytes, self.stride);
+            let stride = self.stride;
             // SAFETY: the CPU has the instructions, as was checked; `x` and `block` are as many rows of the
             // width as there are scales, at most `FEW`; `bytes` has been made for them; 16 is a multiple of
             // the vectors' lengths.
@@ -71,13 +71,13 @@ impl Rows {
                         let unit = &mut self.unit[..x.len()];
                         ops::layer_norm(x, gamma, beta, unit, &mut [0.0; rows::FEW], block);
                     }
-                    Kernel::Vnni => avx512::normalise(x, (gamma, beta), block),
-                    Kernel::Avx2 | Kernel::AvxVnni => avx2::normalise(x, (gamma, beta), block),
+                    Kernel::Vnni => avx512::normalise(x, gamma, beta, block),
+                    Kernel::Avx2 | Kernel::AvxVnni => avx2::normalise(x, gamma, beta, block),
                 }
                 match kernel {
-                    Kernel::Vnni => avx512::round((block, width), levels, places, scales),
+                    Kernel::Vnni => avx512::round(block, width, levels, bytes, stride, scales),
                     Kernel::Avx2 | Kernel::AvxVnni => {
-                        avx2::round((block, width), levels, places, scales)
+                        avx2::round(block, width, levels, bytes, stride, scales)
                     }
                 }
             }
@@ -96,15 +96,15 @@ impl Rows {
         let rows = self.bytes.chunks_mut(rows::FEW * self.stride);
         let x = x.chunks(rows::FEW * depth);
         for ((bytes, scales), x) in rows.zip(self.scales.chunks_mut(rows::FEW)).zip(x) {
-            let places = (bytes, self.stride);
+            let stride = self.stride;
             // SAFETY: the CPU has the instructions, as was checked; there are as many rows of floats and of
             // bytes as scales.
             #[cfg(target_arch = "x86_64")]
             unsafe {
                 match kernel {
-                    Kernel::Vnni => avx512::round((x, depth), levels, places, scales),
+                    Kernel::Vnni => avx512::round(x, depth, levels, bytes, stride, scales),
                     Kernel::Avx2 | Kernel::AvxVnni => {
-                        avx2::round((x, depth), levels, places, scales)
+                        avx2::round(x, depth, levels, bytes, stride, scales)
                     }
                 }
             }

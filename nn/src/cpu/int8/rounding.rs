@@ -12,9 +12,11 @@ use crate::cpu::vector::Vector;
 /// least `depth`.
 #[inline(always)]
 pub(super) unsafe fn round<V: Vector>(
-    (x, depth): (&[f32], usize),
+    x: &[f32],
+    depth: usize,
     levels: Levels,
-    (bytes, stride): (&mut [u8], usize),
+    bytes: &mut [u8],
+    stride: usize,
     scales: &mut [f32],
 ) {
     // The highest of all rows first: one after another, rows would wait for their own.

@@ -21,7 +21,7 @@ fn numbers(count: usize, seed: u64) -> Vec<f32> {
 }
 
 /// What [`Linear8::apply`] shall do, number by number; `weights` as they were rounded.
-fn twin(map: &Linear8, x: &Rows, out: &mut [f32], (stride, cols): (usize, usize), finish: Finish) {
+fn twin(map: &Linear8, x: &Rows, out: &mut [f32], stride: usize, cols: usize, finish: Finish) {
     for (i, (bytes, scale)) in x.bytes.chunks_exact(x.stride).zip(&x.scales).enumerate() {
         for j in 0..cols {
             let weight = |at: usize| map.lines[at / 64].0[at % 64];
@@ -69,7 +69,7 @@ fn every_kernel_equals_its_twin_to_the_bit() {
                 let mut got = numbers(rows * stride, 4);
                 let mut want = got.clone();
                 map.apply(&rounded, &mut got, stride, cols, finish);
-                twin(&map, &rounded, &mut want, (stride, cols), finish);
+                twin(&map, &rounded, &mut want, stride, cols, finish);
                 assert_eq!(got, want, "{kernel:?} {rows}x{inputs}x{outputs} {sign:?} {finish:?}");
             }
         }

@@ -1,7 +1,7 @@
 //! Products of bytes by AVX-VNNI: what processors without AVX-512 have since Alder Lake and Zen 5. Rounding is
 //! AVX2's.
 //!
-//! Of the activations it broadcasts four bytes at a time, of the weights it reads vectors of 8 columns.
+//! It broadcasts four bytes of the activations at a time, and reads vectors of 8 columns of the weights.
 #![allow(unsafe_code)]
 
 use super::avx2::{LANES, finish};

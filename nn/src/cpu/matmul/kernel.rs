@@ -21,7 +21,8 @@ use crate::precision::Arithmetic;
 #[inline(always)]
 unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
     task: &Task<'_>,
-    (first_row, first_col): (usize, usize),
+    first_row: usize,
+    first_col: usize,
     mut b: *const u32,
     mask: u16,
 ) {
@@ -51,8 +52,7 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
         for (i, sums) in sums.iter().enumerate() {
             for (j, sum) in sums.iter().enumerate() {
                 let mask = if j + 1 == NR { mask } else { !0 };
-                let (i, j) = (first_row + i, first_col + j * LANES);
-                task.store::<F>(*sum, (i, j), mask);
+                task.store::<F>(*sum, first_row + i, first_col + j * LANES, mask);
             }
         }
     }
@@ -73,15 +73,15 @@ unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
     // SAFETY: `i` stays below `rows`; the rest is the caller's contract.
     unsafe {
         while i + MR <= rows {
-            tile::<F, MR, NR>(task, (i, col), b, mask);
+            tile::<F, MR, NR>(task, i, col, b, mask);
             i += MR;
         }
         while i + 4 <= rows {
-            tile::<F, 4, NR>(task, (i, col), b, mask);
+            tile::<F, 4, NR>(task, i, col, b, mask);
             i += 4;
         }
         while i < rows {
-            tile::<F, 1, NR>(task, (i, col), b, mask);
+            tile::<F, 1, NR>(task, i, col, b, mask);
             i += 1;
         }
     }
@@ -156,7 +156,9 @@ pub(super) fn multiply(
     stride: usize,
     into: Into<'_>,
     scale: f32,
-    (isa, left, right): (Isa, Left<'_>, Right<'_>),
+    isa: Isa,
+    left: Left<'_>,
+    right: Right<'_>,
 ) {
     let (rows, cols) = (left.rows, right.cols);
     assert!(left.depth == right.depth, "depths {} and {}", left.depth, right.depth);

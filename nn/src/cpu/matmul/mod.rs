@@ -17,6 +17,7 @@ mod view;
 
 use super::isa::{self, Isa};
 use crate::precision::Arithmetic;
+use std::ops::Range;
 #[cfg(any(test, not(target_arch = "x86_64")))]
 use view::fits;
 
@@ -38,7 +39,7 @@ pub fn matmul(
 ) {
     assert_eq!(a.cols, b.rows, "inner sizes differ");
     #[cfg(target_arch = "x86_64")]
-    by_kernel((Isa::used(), arithmetic), out, stride, into, scale, a, b);
+    by_kernel(pack::Method { isa: Isa::used(), arithmetic }, out, stride, into, scale, a, b);
     #[cfg(not(target_arch = "x86_64"))]
     {
         let _ = arithmetic;
@@ -48,9 +49,12 @@ pub fn matmul(
 
 /// A right operand, packed once for many products.
 pub struct Packed {
-    /// What the lanes are for, and the lanes as the kernel wants them.
+    /// What the lanes are for.
     #[cfg(target_arch = "x86_64")]
-    lanes: (Isa, Arithmetic, pack::Buffer),
+    method: pack::Method,
+    /// The lanes as the kernel wants them.
+    #[cfg(target_arch = "x86_64")]
+    lanes: pack::Buffer,
     /// Plain rows: all that the `gemm` crate wants.
     #[cfg(not(target_arch = "x86_64"))]
     values: Vec<f32>,
@@ -79,8 +83,7 @@ impl Packed {
         assert_eq!((b.rows, b.cols), self.sizes(), "another operand's sizes");
         #[cfg(target_arch = "x86_64")]
         {
-            let (isa, arithmetic, lanes) = &mut self.lanes;
-            let _ = pack::Right::packed(b, (*isa, *arithmetic), lanes);
+            let _ = pack::Right::packed(b, self.method, &mut self.lanes);
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
@@ -92,9 +95,16 @@ impl Packed {
     fn by(isa: Isa, b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
         let halves = arithmetic == Arithmetic::Bf16 && isa::bf16();
         let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
-        let mut lanes = pack::Buffer::default();
-        let _ = pack::Right::packed(b, (isa, arithmetic), &mut lanes);
-        Packed { lanes: (isa, arithmetic, lanes), rows: b.rows, cols: b.cols }
+        let (method, mut lanes) = (pack::Method { isa, arithmetic }, pack::Buffer::default());
+        let _ = pack::Right::packed(b, method, &mut lanes);
+        Packed { method, lanes, rows: b.rows, cols: b.cols }
+    }
+
+    /// The first `cols` columns.
+    #[cfg(target_arch = "x86_64")]
+    fn right(&self, cols: usize) -> pack::Right<'_> {
+        let lanes = self.lanes.lanes();
+        pack::Right::of(lanes, self.cols, cols, self.rows, self.method.arithmetic)
     }
 
     #[cfg(not(target_arch = "x86_64"))]
@@ -120,13 +130,11 @@ pub fn matmul_packed(
     assert!(a.cols == b.rows && cols <= b.cols, "{} in {}x{}", a.cols, b.rows, b.cols);
     #[cfg(target_arch = "x86_64")]
     BUFFERS.with_borrow_mut(|[first, _]| {
-        let (isa, arithmetic, lanes) = &b.lanes;
-        let right = pack::Right::of(lanes.lanes(), (b.cols, cols), b.rows, *arithmetic);
-        let left = match arithmetic {
+        let left = match b.method.arithmetic {
             Arithmetic::Bf16 => pack::Left::halves(a, first),
             _ => pack::Left::plain(a),
         };
-        kernel::multiply(out, stride, into, 1.0, (*isa, left, right));
+        kernel::multiply(out, stride, into, 1.0, b.method.isa, left, b.right(cols));
     });
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -143,16 +151,15 @@ pub fn multiply_rows(
     out: &mut [f32],
     stride: usize,
     into: Into<'_>,
-    (a, rows): (&Operand, std::ops::Range<usize>),
+    a: &Operand,
+    rows: Range<usize>,
     b: &Packed,
     cols: usize,
 ) {
     #[cfg(target_arch = "x86_64")]
     if let Some(left) = a.left(rows.clone()) {
-        let (isa, arithmetic, lanes) = &b.lanes;
         assert!(a.cols() == b.rows && cols <= b.cols, "{} in {}x{}", a.cols(), b.rows, b.cols);
-        let right = pack::Right::of(lanes.lanes(), (b.cols, cols), b.rows, *arithmetic);
-        return kernel::multiply(out, stride, into, 1.0, (*isa, left, right));
+        return kernel::multiply(out, stride, into, 1.0, b.method.isa, left, b.right(cols));
     }
     matmul_packed(out, stride, into, a.floats(rows), b, cols);
 }
@@ -161,13 +168,13 @@ pub fn multiply_rows(
 ///
 /// # Panics
 /// If the operands differ in rows or arithmetic, or `out` is too small: a fault of the caller.
-pub fn multiply_turned(out: &mut [f32], a: &Operand, b: &Operand) {
+pub fn multiply_transposed(out: &mut [f32], a: &Operand, b: &Operand) {
     assert!(a.rows() == b.rows() && a.arithmetic() == b.arithmetic(), "operands of two passes");
     #[cfg(target_arch = "x86_64")]
     if a.arithmetic() == Arithmetic::Bf16 {
         return BUFFERS.with_borrow_mut(|[first, second]| {
-            let (left, right) = (a.turned(first), b.right(second));
-            kernel::multiply(out, b.cols(), Into::Add, 1.0, (Isa::used(), left, right));
+            let (left, right) = (a.transposed(first), b.right(second));
+            kernel::multiply(out, b.cols(), Into::Add, 1.0, Isa::used(), left, right);
         });
     }
     let all = 0..a.rows();
@@ -187,7 +194,7 @@ const WORTH_PACKING: usize = 8;
 
 #[cfg(target_arch = "x86_64")]
 fn by_kernel(
-    (isa, arithmetic): (Isa, Arithmetic),
+    method: pack::Method,
     out: &mut [f32],
     stride: usize,
     into: Into<'_>,
@@ -195,19 +202,20 @@ fn by_kernel(
     a: Mat<'_>,
     b: Mat<'_>,
 ) {
-    use pack::{Left, Right};
+    use pack::{Left, Method, Right};
+    let Method { isa, arithmetic } = method;
     BUFFERS.with_borrow_mut(|[first, second]| {
         let small = a.rows < WORTH_PACKING || a.cols < WORTH_PACKING;
         if arithmetic == Arithmetic::Bf16 && arithmetic.available() && !small {
-            let right = Right::packed(b, (isa, arithmetic), second);
+            let right = Right::packed(b, method, second);
             let left = Left::halves(a, first);
-            return kernel::multiply(out, stride, into, scale, (isa, left, right));
+            return kernel::multiply(out, stride, into, scale, isa, left, right);
         }
         let right = match Right::plain(b) {
             Some(right) => right,
-            None => Right::packed(b, (isa, Arithmetic::Single), second),
+            None => Right::packed(b, Method { isa, arithmetic: Arithmetic::Single }, second),
         };
-        kernel::multiply(out, stride, into, scale, (isa, Left::plain(a), right));
+        kernel::multiply(out, stride, into, scale, isa, Left::plain(a), right);
     });
 }
 
@@ -304,14 +312,14 @@ mod tests {
                 let packed = Packed::new(weight, arithmetic);
                 let len = (rows - half) * outputs;
                 let (mut got, mut want) = (vec![0.5; len], vec![0.5; len]);
-                multiply_rows(&mut got, outputs, Into::Add, (a, half..rows), &packed, outputs);
+                multiply_rows(&mut got, outputs, Into::Add, a, half..rows, &packed, outputs);
                 let rest = Mat::new(&x[half * inputs..], rows - half, inputs, inputs);
                 twin(&mut want, outputs, Into::Add, 1.0, rest, weight);
                 near(&got, &want);
 
                 let (mut got, mut want) =
                     (vec![0.5; inputs * outputs], vec![0.5; inputs * outputs]);
-                multiply_turned(&mut got, a, b);
+                multiply_transposed(&mut got, a, b);
                 let left = Mat::new(x, rows, inputs, inputs).t();
                 let right = Mat::new(dout, rows, outputs, outputs);
                 twin(&mut want, outputs, Into::Add, 1.0, left, right);
@@ -331,13 +339,13 @@ mod tests {
 
     /// Compares a product, and the same with the right operand packed, with the plain loops.
     #[cfg(target_arch = "x86_64")]
-    fn check((m, n, k, pad): (usize, usize, usize, usize), turned: (bool, bool), data: &[f32]) {
-        let a = if turned.0 {
+    fn check((m, n, k, pad): (usize, usize, usize, usize), transposed: (bool, bool), data: &[f32]) {
+        let a = if transposed.0 {
             Mat::new(data, k, m, m + pad).t()
         } else {
             Mat::new(data, m, k, k + pad)
         };
-        let b = if turned.1 {
+        let b = if transposed.1 {
             Mat::new(&data[7..], n, k, k + pad).t()
         } else {
             Mat::new(&data[7..], k, n, n + pad)
@@ -347,10 +355,11 @@ mod tests {
             for into in [Into::Replace, Into::Add, Into::Bias(&bias)] {
                 let start = vec![0.25; m * (n + pad)];
                 let (mut got, mut packed, mut want) = (start.clone(), start.clone(), start);
-                by_kernel((isa, arithmetic), &mut got, n + pad, into, 0.5, a, b);
+                let method = pack::Method { isa, arithmetic };
+                by_kernel(method, &mut got, n + pad, into, 0.5, a, b);
                 twin(&mut want, n + pad, into, 0.5, a, b);
                 let near = |x: f32, y: f32| (x - y).abs() < error * (k as f32).sqrt();
-                let shown = format!("{m}x{n}x{k} {arithmetic:?} {isa} {turned:?}");
+                let shown = format!("{m}x{n}x{k} {arithmetic:?} {isa} {transposed:?}");
                 for (x, y) in got.iter().zip(&want) {
                     assert!(near(*x, *y), "{shown}: {x} against {y}");
                 }
@@ -384,8 +393,8 @@ mod tests {
             (80, 33, 46, 2),
         ];
         for size in sizes {
-            for turned in [(false, false), (false, true), (true, false), (true, true)] {
-                check(size, turned, &data);
+            for transposed in [(false, false), (false, true), (true, false), (true, true)] {
+                check(size, transposed, &data);
             }
         }
     }

@@ -50,7 +50,7 @@ impl Operand {
         self.cols
     }
 
-    /// Of its products.
+    /// The arithmetic of its products.
     #[must_use]
     pub fn arithmetic(&self) -> Arithmetic {
         if self.halves { Arithmetic::Bf16 } else { Arithmetic::Single }
@@ -119,13 +119,13 @@ impl Operand {
     #[cfg(target_arch = "x86_64")]
     fn pairs(&self) -> Halves<'_> {
         assert!(self.halves, "no halves");
-        Halves::new(self.lanes.lanes(), (self.rows, self.cols), self.stride())
+        Halves::new(self.lanes.lanes(), self.rows, self.cols, self.stride())
     }
 
     /// The transpose as a left operand, by way of `buffer`.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn turned<'a>(&self, buffer: &'a mut Buffer) -> Left<'a> {
-        Left::turned(self.pairs(), buffer)
+    pub(super) fn transposed<'a>(&self, buffer: &'a mut Buffer) -> Left<'a> {
+        Left::transposed(self.pairs(), buffer)
     }
 
     /// All rows as a right operand, by way of `buffer`.

@@ -11,6 +11,15 @@ use crate::cpu::isa::{self, Isa};
 use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
 
+/// What multiplies, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Method {
+    /// The instructions.
+    pub isa: Isa,
+    /// What the lanes hold.
+    pub arithmetic: Arithmetic,
+}
+
 /// The left operand: lane `p` of row `i` is `data[i * row + p * step]`.
 #[derive(Clone, Copy)]
 pub(super) struct Left<'a> {
@@ -91,10 +100,10 @@ impl<'a> Left<'a> {
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
     pub(super) fn halves(a: Mat<'_>, buffer: &'a mut Buffer) -> Left<'a> {
-        assert!(isa::bf16(), "no bf16 on this CPU");
         if a.col_stride != 1 {
             return Left::columns(Floats::of(a), buffer);
         }
+        assert!(isa::bf16(), "no bf16 on this CPU");
         let depth = depth(Arithmetic::Bf16, a.cols);
         let row = depth.next_multiple_of(LANES);
         let out = buffer.hold(a.rows.next_multiple_of(LANES) * row);
@@ -114,23 +123,25 @@ impl<'a> Left<'a> {
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    pub(super) fn turned(a: Halves<'_>, buffer: &'a mut Buffer) -> Left<'a> {
-        assert!(isa::bf16(), "no bf16 on this CPU");
+    pub(super) fn transposed(a: Halves<'_>, buffer: &'a mut Buffer) -> Left<'a> {
         Left::columns(a, buffer)
     }
 
     /// The columns of `a` as rows.
+    ///
+    /// # Panics
+    /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
     fn columns(a: impl Pairs, buffer: &'a mut Buffer) -> Left<'a> {
+        assert!(isa::bf16(), "no bf16 on this CPU");
         let (inner, rows) = a.sizes();
         let depth = depth(Arithmetic::Bf16, inner);
         let whole = |n: usize| n.next_multiple_of(LANES);
         // Tiles take rows; the AVX-512 kernel takes columns as they come.
         let (row, step) = if isa::amx() { (whole(depth), 1) } else { (1, whole(rows)) };
-        // SAFETY: the callers have checked that the CPU has the features; the buffer holds every vector that
-        // is written.
+        // SAFETY: the CPU has the features, as was checked; the buffer holds every vector that is written.
         unsafe {
             if step == 1 {
-                turn_columns(a, row, buffer.hold(whole(rows) * row));
+                transpose_columns(a, row, buffer.hold(whole(rows) * row));
             } else {
                 pack_columns(a, step, buffer.hold(depth * step));
             }
@@ -156,11 +167,8 @@ impl<'a> Right<'a> {
     ///
     /// # Panics
     /// If the CPU lacks the arithmetic or `isa`: a fault of the caller.
-    pub(super) fn packed(
-        b: Mat<'_>,
-        (isa, arithmetic): (Isa, Arithmetic),
-        buffer: &'a mut Buffer,
-    ) -> Right<'a> {
+    pub(super) fn packed(b: Mat<'_>, method: Method, buffer: &'a mut Buffer) -> Right<'a> {
+        let Method { isa, arithmetic } = method;
         let halves = arithmetic == Arithmetic::Bf16;
         assert!(isa <= Isa::found() && (!halves || isa::bf16()), "no {arithmetic} by {isa}");
         let depth = depth(arithmetic, b.rows);
@@ -169,12 +177,12 @@ impl<'a> Right<'a> {
         unsafe {
             match arithmetic {
                 Arithmetic::Bf16 if b.col_stride == 1 => pack_panels(Floats::of(b), out),
-                Arithmetic::Bf16 => turn_panels_half(b, depth, out),
+                Arithmetic::Bf16 => transpose_panels_half(b, depth, out),
                 _ if isa == Isa::Avx512 => pack_right_single(b, depth, out),
                 _ => pack_right_plain(b, depth, out),
             }
         }
-        Right::of(buffer.lanes(), (b.cols, b.cols), b.rows, arithmetic)
+        Right::of(buffer.lanes(), b.cols, b.cols, b.rows, arithmetic)
     }
 
     /// Rows of halves as the rows of the operand, packed into `buffer`.
@@ -188,13 +196,14 @@ impl<'a> Right<'a> {
         let out = buffer.hold(depth * width(cols) * cols.div_ceil(PANEL));
         // SAFETY: the CPU has the features, as was checked; the buffer holds all panels.
         unsafe { pack_panels(b, out) };
-        Right::of(buffer.lanes(), (cols, cols), rows, Arithmetic::Bf16)
+        Right::of(buffer.lanes(), cols, cols, rows, Arithmetic::Bf16)
     }
 
     /// The first `cols` of the `all` columns that [`Right::packed`] left in `data`; `k` rows before packing.
     pub(super) fn of(
         data: &'a [u32],
-        (all, cols): (usize, usize),
+        all: usize,
+        cols: usize,
         k: usize,
         arithmetic: Arithmetic,
     ) -> Right<'a> {
@@ -295,7 +304,7 @@ unsafe fn pack_columns<P: Pairs>(a: P, step: usize, out: *mut u32) {
 /// # Safety
 /// As [`pack_columns`]; `out` has room for whole blocks of 16 rows.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn turn_columns<P: Pairs>(a: P, row: usize, out: *mut u32) {
+unsafe fn transpose_columns<P: Pairs>(a: P, row: usize, out: *mut u32) {
     let (rows, cols) = a.sizes();
     let depth = rows.div_ceil(2);
     for at in (0..cols).step_by(2 * LANES) {
@@ -345,9 +354,9 @@ unsafe fn pack_panels<P: Pairs>(b: P, out: *mut u32) {
 /// # Safety
 /// As [`pack_panels`].
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn turn_panels_half(b: Mat<'_>, depth: usize, out: *mut u32) {
+unsafe fn transpose_panels_half(b: Mat<'_>, depth: usize, out: *mut u32) {
     // SAFETY: the caller's contract.
-    unsafe { turn_panels::<true>(b, depth, out) }
+    unsafe { transpose_panels::<true>(b, depth, out) }
 }
 
 /// Panels of floats.
@@ -358,7 +367,7 @@ unsafe fn turn_panels_half(b: Mat<'_>, depth: usize, out: *mut u32) {
 unsafe fn pack_right_single(b: Mat<'_>, depth: usize, out: *mut u32) {
     if b.col_stride != 1 {
         // SAFETY: the caller's contract.
-        return unsafe { turn_panels::<false>(b, depth, out) };
+        return unsafe { transpose_panels::<false>(b, depth, out) };
     }
     let step = width(b.cols);
     for column in (0..b.cols).step_by(LANES) {
@@ -378,7 +387,7 @@ unsafe fn pack_right_single(b: Mat<'_>, depth: usize, out: *mut u32) {
 /// # Safety
 /// As [`pack_panels`], or [`pack_right_single`] for floats.
 #[inline(always)]
-unsafe fn turn_panels<const HALF: bool>(b: Mat<'_>, depth: usize, out: *mut u32) {
+unsafe fn transpose_panels<const HALF: bool>(b: Mat<'_>, depth: usize, out: *mut u32) {
     let (data, step) = (b.data.as_ptr(), width(b.cols));
     for column in (0..b.cols).step_by(LANES) {
         let start = column / PANEL * depth * PANEL + column % PANEL;
@@ -427,9 +436,9 @@ unsafe fn pack_right_plain(b: Mat<'_>, depth: usize, out: *mut u32) {
 mod tests {
     use super::*;
 
-    /// What AMX reads, made by whatever has bf16: the same lanes as those of the AVX-512 kernel, turned.
+    /// What AMX reads, made by whatever has bf16: the same lanes as those of the AVX-512 kernel, transposed.
     #[test]
-    fn columns_are_turned_into_the_same_lanes() {
+    fn columns_are_transposed_into_the_same_lanes() {
         if !isa::bf16() {
             return;
         }
@@ -438,15 +447,15 @@ mod tests {
             let floats = Floats::of(Mat::new(&data, rows, cols, cols + 2));
             let (depth, whole) = (rows.div_ceil(2), cols.next_multiple_of(LANES));
             let row = depth.next_multiple_of(LANES);
-            let (mut straight, mut turned) = (Buffer::default(), Buffer::default());
+            let (mut straight, mut transposed) = (Buffer::default(), Buffer::default());
             // SAFETY: the CPU has bf16; the buffers hold every vector that is written.
             unsafe {
                 pack_columns(floats, whole, straight.hold(depth * whole));
-                turn_columns(floats, row, turned.hold(whole * row));
+                transpose_columns(floats, row, transposed.hold(whole * row));
             }
             for (p, column) in (0..depth).flat_map(|p| (0..cols).map(move |column| (p, column))) {
                 let lanes =
-                    (straight.lanes()[p * whole + column], turned.lanes()[column * row + p]);
+                    (straight.lanes()[p * whole + column], transposed.lanes()[column * row + p]);
                 assert_eq!(lanes.0, lanes.1, "{rows}x{cols}: {p}, {column}");
             }
         }

@@ -41,7 +41,8 @@ pub(super) unsafe fn along<const HALF: bool>(row: *const f32, len: usize, at: us
 /// A matrix whose rows are taken in pairs, one above the other: two bf16 make a lane.
 ///
 /// # Safety
-/// Of its functions: the CPU has AVX-512 BW and AVX512_BF16, `2 p` is a row, `at` a multiple of 32 columns inside it.
+/// All functions ask that the CPU has AVX-512 BW and AVX512_BF16, `2 p` is a row, and `at` a
+/// multiple of 32 columns inside it.
 pub(super) trait Pairs: Copy {
     /// Rows and columns.
     fn sizes(self) -> (usize, usize);
@@ -124,7 +125,7 @@ pub(super) struct Halves<'a> {
 impl<'a> Halves<'a> {
     /// # Panics
     /// If the rows are no whole vectors, too short or too few: a fault of the caller.
-    pub(super) fn new(data: &'a [u32], (rows, cols): (usize, usize), stride: usize) -> Halves<'a> {
+    pub(super) fn new(data: &'a [u32], rows: usize, cols: usize, stride: usize) -> Halves<'a> {
         let whole = stride.is_multiple_of(LANES) && cols <= 2 * stride;
         assert!(whole && rows * stride <= data.len(), "{rows} rows of {stride} in {}", data.len());
         Halves { data, sizes: (rows, cols), stride }
@@ -165,7 +166,7 @@ pub(super) fn fetch(place: *const f32) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) }
 }
 
-/// Turns a block of 16 x 16 lanes: four times, blocks of 8, 4, 2 and 1 change places across the diagonal.
+/// Transposes a block of 16 x 16 lanes: four times, blocks of 8, 4, 2 and 1 change places across the diagonal.
 ///
 /// # Safety
 /// The CPU has AVX-512F.

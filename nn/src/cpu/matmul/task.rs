@@ -8,8 +8,8 @@ use std::arch::x86_64::*;
 /// How the kernel holds and multiplies 16 lanes.
 ///
 /// # Safety
-/// Of all its functions: the caller is compiled for, and runs on, a CPU with the features of this format;
-/// pointers lead to 16 lanes, those with a mask to the lanes of the mask.
+/// The caller of any function is compiled for, and runs on, a CPU with the features of this format. Pointers
+/// lead to 16 lanes, those with a mask to the lanes of the mask.
 pub(super) trait Format {
     type Lanes: Copy;
     type Sums: Copy;
@@ -201,12 +201,7 @@ impl Task<'_> {
     /// # Safety
     /// The task has that row and the mask's columns from `col` on; as [`Format`].
     #[inline(always)]
-    pub(super) unsafe fn store<F: Format>(
-        &self,
-        sums: F::Sums,
-        (row, col): (usize, usize),
-        mask: u16,
-    ) {
+    pub(super) unsafe fn store<F: Format>(&self, sums: F::Sums, row: usize, col: usize, mask: u16) {
         // SAFETY: by this function's contract.
         unsafe {
             let base = match self.base.is_null() {

@@ -77,9 +77,15 @@ unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) {
     let lanes = Steps { a_row: left.row, b_row: right.step, lanes, count: steps };
     // SAFETY: the configuration is valid and outlives its use; every tile's rows lie in the operands:
     // whole tiles of rows in `left`, columns in whole vectors of `right`, lanes inside the depth. A block's
-    // missing second tile is a copy of its first, and then only `sums` is written. The tiles' configuration
-    // stays from the first block of assembly to the last, though no operand can name it: the compiler's own
-    // code touches it only where AMX is enabled, which it is nowhere here, and nobody else's code is called.
+    // missing second tile is a copy of its first, and then only `sums` is written.
+    //
+    // The tiles' configuration stays from the first block of assembly to the last. The Rust Reference ("Rules for
+    // inline assembly", asm.rules.reg-not-output) asks a block to leave as they were the registers that an
+    // operand can name and does not; other registers follow the rules of the target. No operand can name the
+    // configuration, and the Reference has no rule of x86-64 for it. asm.rules.not-successive lets the compiler
+    // put code of its own between the blocks. That code would touch the configuration only if AMX were enabled,
+    // which it is nowhere here, and nobody else's code is called. For the same reason the compiler keeps nothing
+    // in the tile registers, which the first and the last block clear.
     unsafe {
         asm!("ldtilecfg [{}]", in(reg) &raw const config, options(nostack, readonly));
         for col in (0..right.cols).step_by(BLOCK) {
@@ -110,7 +116,7 @@ unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) {
                 };
                 block.multiply(lanes);
                 if !direct {
-                    finish(task, &sums, (row, col), (rows - row).min(BLOCK));
+                    finish(task, &sums, row, col, (rows - row).min(BLOCK));
                 }
             }
         }
@@ -127,12 +133,7 @@ struct Sums([f32; BLOCK * BLOCK]);
 /// # Safety
 /// The task has `rows` rows from `first_row` on and columns from `first_col` on; the CPU has AVX-512F.
 #[target_feature(enable = "avx512f")]
-unsafe fn finish(
-    task: &Task<'_>,
-    sums: &Sums,
-    (first_row, first_col): (usize, usize),
-    rows: usize,
-) {
+unsafe fn finish(task: &Task<'_>, sums: &Sums, first_row: usize, first_col: usize, rows: usize) {
     let cols = (task.right.cols - first_col).min(BLOCK);
     for i in 0..rows {
         for j in (0..cols).step_by(LANES) {
@@ -141,7 +142,7 @@ unsafe fn finish(
             // SAFETY: the mask ends at the task's last column; the rest is this function's contract.
             unsafe {
                 let sum = _mm512_load_ps(sums.0.as_ptr().add(i * BLOCK + j));
-                task.store::<Half>(sum, (row, col), mask);
+                task.store::<Half>(sum, row, col, mask);
             }
         }
     }
@@ -170,7 +171,7 @@ struct Steps {
     /// Lanes from row to row of the left operand, of the right one.
     a_row: usize,
     b_row: usize,
-    /// Of the depth, in a tile.
+    /// Lanes of the depth in a tile.
     lanes: usize,
     count: usize,
 }

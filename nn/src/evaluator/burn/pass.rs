@@ -30,7 +30,7 @@ impl Shapes {
     /// For a CPU, which has no kernels to make.
     pub const ANY: Shapes = Shapes { sizes: &[], moves: 0 };
 
-    /// Of `left` rows, how many the next pass takes, and to how many it pads them.
+    /// How many of `left` rows the next pass takes, and to how many it pads them.
     pub fn next(self, left: usize) -> (usize, usize) {
         let fits = self.sizes.iter().rev().find(|&&size| size <= left);
         let holds = self.sizes.iter().find(|&&size| size >= left);

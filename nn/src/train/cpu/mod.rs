@@ -23,11 +23,11 @@ const CHUNK: usize = 1 << 15;
 /// Where the time of steps goes.
 #[derive(Clone, Debug, Default)]
 pub struct StepTimes {
-    /// Of all threads together, in the passes.
+    /// The time of all threads together in the forward passes.
     pub forward: Stages,
-    /// The same of the gradient.
+    /// Their time in the gradient.
     pub backward: Stages,
-    /// Of all threads together: losses and their gradients by the logits.
+    /// Their time in the losses and in the losses' gradients by the logits.
     pub losses: Duration,
     /// On the clock: packing the weights.
     pub packing: Duration,
@@ -40,7 +40,7 @@ struct Worker {
     activations: Activations,
     heads: HeadGradients,
     scratch: Scratch,
-    /// Of this batch, if `took`.
+    /// The gradient of this batch, if `took`.
     grads: Vec<f32>,
     /// Whether there was something to take of this batch.
     took: bool,
@@ -117,15 +117,15 @@ impl Step for CpuStep {
         let CpuStep { layout, loss, buckets, weights, workers, packing, sums } = self;
         let work = || {
             let started = Instant::now();
-            let [forward, turned] = weights;
-            rayon::join(|| forward.refresh(params), || turned.refresh(params));
+            let [forward, transposed] = weights;
+            rayon::join(|| forward.refresh(params), || transposed.refresh(params));
             *packing += started.elapsed();
             let task = &Task {
                 layout,
                 loss,
                 buckets,
                 weights: forward,
-                turned,
+                transposed,
                 batch,
                 threads: workers.len(),
                 next: &AtomicUsize::new(0),
@@ -155,7 +155,7 @@ struct Task<'a> {
     loss: &'a LossConfig,
     buckets: &'a Buckets,
     weights: &'a Weights,
-    turned: &'a Weights,
+    transposed: &'a Weights,
     batch: &'a [Example],
     threads: usize,
     /// The first example nobody has taken.
@@ -197,7 +197,7 @@ impl Worker {
             sums.add(&losses.of(group, activations, heads));
             self.losses += started.elapsed();
             let scratch = &mut self.scratch;
-            backward(layout, task.turned, &items, activations, heads, scratch, &mut self.grads);
+            backward(layout, task.transposed, &items, activations, heads, scratch, &mut self.grads);
         }
         sums
     }

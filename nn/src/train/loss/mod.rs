@@ -21,7 +21,7 @@ use place::Place;
 
 /// Computes the losses of a batch, group by group.
 pub struct Losses<'a> {
-    /// Of the network.
+    /// The network's layout.
     pub layout: &'a Layout,
     /// Weights of the losses.
     pub config: &'a LossConfig,

@@ -34,8 +34,8 @@ impl Place {
         run(config, &self.session, &mut step, watch)
     }
 
-    fn state(&self, config: &RunConfig) -> Result<State, TrainError> {
-        State::load_or_new(config, &KeySet::default(), &self.session.folder)
+    fn state(&self, config: &RunConfig) -> Result<TrainingState, TrainError> {
+        TrainingState::load_or_new(config, &KeySet::default(), &self.session.folder)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -120,7 +120,7 @@ fn a_dead_mixer_is_no_end_of_the_data() {
     let csv = LossCsv::open(&place.path("losses.csv"), 0).unwrap();
     let training = Training { config: &config, session: &place.session, state, csv };
     // Closed, as a thread that panicked leaves it.
-    let (_, batches) = std::sync::mpsc::channel();
+    let (_, batches) = crossbeam::channel::unbounded();
     let mut step =
         CpuStep::new(Layout::new(&config.network), config.loss.clone(), Arithmetic::Single, 1);
     let ended = training.run(&batches, &mut step, &mut Steps { most: 100, ..Steps::default() });
