@@ -53,7 +53,7 @@ pub struct Regress {
     /// Times each board is seen, at most
     #[arg(long, default_value_t = 20, value_name = "N")]
     epochs: usize,
-    /// Of first weights and order
+    /// Seed of the first weights and of the order of the boards
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 }

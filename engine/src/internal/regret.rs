@@ -21,7 +21,7 @@ const CAP: f32 = 0.25;
 /// How trees are written.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
-    /// Of the trees.
+    /// Breadth and depth of the trees.
     pub shape: Shape,
     /// How the writer is to back values up.
     pub backup: Backup,

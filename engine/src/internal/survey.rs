@@ -19,7 +19,7 @@ pub struct Survey {
     pub files: Vec<PathBuf>,
     /// Positions of each file and kind of chess.
     pub positions: usize,
-    /// Of the trees.
+    /// Breadth and depth of the trees.
     pub shape: Shape,
     /// How values are to be backed up.
     pub backup: Backup,

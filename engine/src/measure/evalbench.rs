@@ -38,7 +38,7 @@ pub struct EvalBench {
     pub device: Backend,
     /// Threads, each with its own batch; default: all cores, two on a GPU.
     pub threads: Option<usize>,
-    /// Of the products: auto, single, bf16 or int8; default: all the device has.
+    /// Arithmetic of the products: auto, single, bf16 or int8; default: all the device has.
     pub arithmetic: Vec<Arithmetic>,
     /// Instructions to do with: portable, avx2 or avx512; default: the widest this CPU has.
     pub isa: Option<Isa>,

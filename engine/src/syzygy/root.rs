@@ -43,8 +43,8 @@ enum Rank {
 const RULE: u32 = 100;
 
 impl Rank {
-    /// Of a move that is no capture and no pawn's, `dtz` being the mover's before it, `clock` plies after
-    /// the last one. A rounded value may be a ply short.
+    /// The rank of a move that is no capture and no pawn's. `dtz` is the mover's before it; the last capture or
+    /// pawn move was `clock` plies ago. A rounded value may be a ply short.
     fn of_quiet(dtz: MaybeRounded<Dtz>, clock: u32) -> Rank {
         let rounded = matches!(dtz, MaybeRounded::Rounded(_));
         let plies = dtz.ignore_rounding().0.unsigned_abs();
@@ -61,7 +61,7 @@ impl Rank {
         }
     }
 
-    /// Of a move after which, with the clock at zero, the *opponent* has this result.
+    /// The rank of a move after which, with the clock at zero, the *opponent* has this result.
     fn of_opponents(wdl: shakmaty_syzygy::Wdl) -> Rank {
         match wdl {
             shakmaty_syzygy::Wdl::Win => Rank::Loss(0),
@@ -93,8 +93,8 @@ enum Look {
 }
 
 impl RootTables {
-    /// Of the moves `allowed`, those that keep the result. None if the tables do not have the position, or
-    /// fail for one of the moves.
+    /// Picks those of the moves `allowed` that keep the result. None if the tables do not have the position,
+    /// or fail for one of the moves.
     #[must_use]
     pub fn new(tables: &Tables, game: &Game, allowed: &[Action]) -> Option<RootTables> {
         if !tables.covers(game.position()) {

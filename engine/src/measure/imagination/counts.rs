@@ -97,7 +97,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// Of one depth.
+/// The counts of one depth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Depth {
     pub state: Share,
