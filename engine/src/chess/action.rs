@@ -11,6 +11,9 @@ use shakmaty::{CastlingMode, CastlingSide, Chess, Move, Position, Role, Square};
 use std::fmt;
 
 /// Origin (6 bits), target (6 bits), promotion (3 bits: 0 none, then knight, bishop, rook, queen).
+///
+/// The network's [`MoveCode`] is another type: an edge of the tree has 16 bits, and a tree is of one colour's
+/// view throughout, while codes are the mover's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Action(u16);
 
