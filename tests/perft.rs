@@ -2,7 +2,7 @@
 //! The counts in `data/perft` are capped at 400,000 leaves each.
 
 use engine::Game;
-use engine::measure::perft::count;
+use engine::chess::perft::count;
 use std::fs;
 use std::path::Path;
 

@@ -2,15 +2,16 @@
 //! with diagrams, and a table of all moves. Light or dark as the reader's system is; no script.
 
 use super::annotate::san;
-use super::board_svg::{Arrow, BOARD_STYLE, diagram, pieces, side};
 use super::curve::{self, Mark, class};
 use super::found::Choice;
 use super::judge::{Glyph, Judgement};
 use super::moments::{self, Row};
 use super::review::Review;
-use super::words::{escape, line, number, percent, score, sign};
+use super::words::{line, number, percent, score, sign};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::markup::board::{Arrow, BOARD_STYLE, diagram, pieces, side};
+use crate::markup::{PAGE_STYLE, escape};
 use crate::measure::sight::draw::distribution;
 use crate::measure::sight::look::Seen;
 use crate::play::analyst::Effort;
@@ -53,9 +54,8 @@ pub fn page(title: &Title, reviews: &[Review<'_>], eyes: Eyes<'_>) -> String {
     let mut out = format!(
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
-         <title>{heading}</title>\n<style>\n{}{BOARD_STYLE}</style></head><body>\n{}\
+         <title>{heading}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}</style></head><body>\n{}\
          <h1>{heading}</h1>\n<p class='soft'>{by}</p>\n",
-        include_str!("page.css"),
         pieces()
     );
     if reviews.len() > 1 {

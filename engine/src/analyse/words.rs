@@ -5,6 +5,7 @@ use super::curve::class;
 use super::found::Choice;
 use super::judge::Glyph;
 use super::review::{Review, for_white};
+use crate::markup::escape;
 use shakmaty::{Color, Position};
 use uci::Score;
 
@@ -63,34 +64,9 @@ pub fn percent(share: f32) -> String {
     }
 }
 
-/// Text as HTML shows it.
-#[must_use]
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\'' => out += "&#39;",
-            letter => out.push(letter),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nothing_of_a_file_can_become_markup() {
-        assert_eq!(
-            escape("<a href=\"x\">O'K & co"),
-            "&lt;a href=&quot;x&quot;&gt;O&#39;K &amp; co"
-        );
-    }
 
     #[test]
     fn shares_and_scores() {

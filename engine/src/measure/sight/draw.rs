@@ -2,8 +2,8 @@
 //! best, the value's distribution, the imagined line; beside them every legal move.
 
 use super::look::{Glimpse, Seen, Sight};
-use crate::analyse::board_svg::{Arrow, BOARD_STYLE, diagram, frames, pieces, side};
-use crate::analyse::words::escape;
+use crate::markup::board::{Arrow, BOARD_STYLE, diagram, frames, pieces, side};
+use crate::markup::escape;
 use shakmaty::Position;
 use std::fmt::Write as _;
 
