@@ -12,7 +12,7 @@ use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::markup::board::{Arrow, BOARD_STYLE, diagram, pieces, side};
 use crate::markup::{PAGE_STYLE, escape};
-use crate::measure::sight::draw::distribution;
+use crate::measure::sight::draw::Distribution;
 use crate::measure::sight::look::Seen;
 use crate::play::analyst::Effort;
 use shakmaty::{Color, Position};
@@ -248,7 +248,8 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, eyes: Eyes<'_>) {
             share(win)
         );
         if let Some(seen) = sees.iter().find(|seen| seen.action == action) {
-            let bars = distribution(&seen.chances, seen.value, (320.0, 20.0));
+            let (chances, mean) = (seen.chances.as_slice(), seen.value);
+            let bars = Distribution { chances, mean, wide: 320.0, high: 20.0 }.svg();
             let _ = writeln!(
                 out,
                 "<tr><td colspan='4'><svg class='sees' viewBox='0 -20 320 20' preserveAspectRatio='none' \

@@ -140,17 +140,24 @@ pub(super) struct Budget {
     shares: Vec<Share>,
 }
 
+/// What is asked on every thread.
+pub(super) struct Asked<'a> {
+    pub(super) network: &'a Network,
+    pub(super) arithmetic: Arithmetic,
+    pub(super) queries: &'a [Query<'a>],
+}
+
 impl Budget {
     /// Asks the network on every thread at once.
     ///
     /// # Errors
     /// The network's answer is no number.
     pub(super) fn measure(
-        (network, arithmetic): (&Network, Arithmetic),
-        queries: &[Query<'_>],
+        asked: &Asked<'_>,
         load: Load,
         peaks: Peaks,
     ) -> Result<Budget, MeasureError> {
+        let Asked { network, arithmetic, queries } = *asked;
         let evaluator = CpuEvaluator::new(network, arithmetic);
         let parts = on_threads(load.threads, || evaluator.measure(queries, load.time));
         let parts: Vec<_> = parts.into_iter().collect::<Result<_, EvalError>>()?;

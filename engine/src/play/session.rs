@@ -109,7 +109,7 @@ impl SearchSession {
         let memory = self.imagined.get_or_insert_with(|| Arc::new(Memory::new(bytes))).clone();
         match LearnedWorld::new(evaluator.clone(), rules(), memory) {
             Some(world) if settings.world_model == WorldModel::LearnedTwice => {
-                AnyWorld::Learned(world.looking_twice())
+                AnyWorld::Learned(world.with_refinement())
             }
             Some(world) => AnyWorld::Learned(world),
             None => AnyWorld::Rules(rules()),
