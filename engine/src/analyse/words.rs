@@ -1,6 +1,5 @@
 //! Moves, scores and shares as the page writes them.
 
-use super::annotate::san;
 use super::curve::class;
 use super::found::Choice;
 use super::judge::Glyph;
@@ -26,7 +25,7 @@ pub fn line(review: &Review<'_>, ply: usize, choice: &Choice) -> String {
         if index > 0 && position.turn() == Color::White {
             words.push(format!("{}.", position.fullmoves()));
         }
-        let san = escape(&san(&game, *action));
+        let san = escape(&game.san(*action));
         if game.play(*action).is_err() {
             break;
         }

@@ -6,6 +6,7 @@
 
 use nn::encode::MoveCode;
 use serde::{Deserialize, Serialize};
+use shakmaty::san::SanPlus;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, CastlingSide, Chess, Move, Position, Role, Square};
 use std::fmt;
@@ -94,6 +95,13 @@ impl Action {
             Some(m) => m.to_uci(mode).to_string(),
             None => "0000".to_owned(),
         }
+    }
+
+    /// The move in standard algebraic notation, for humans; empty where [`Action::to_move`] is None.
+    #[must_use]
+    pub fn to_san(self, position: &Chess) -> String {
+        let san = |m| SanPlus::from_move(position.clone(), m).to_string();
+        self.to_move(position).map_or_else(String::new, san)
     }
 
     /// Reads a move of either castling notation. None unless it is legal in `position`.

@@ -139,7 +139,7 @@ impl Counts {
         self.depths.len()
     }
 
-    /// Takes one state of a depth in; the last depth has all that are deeper, too.
+    /// Adds one state of a depth; the last depth has all that are deeper, too.
     pub fn add(&mut self, depth: usize, one: &Comparison<'_>) {
         let last = self.depths.len().saturating_sub(1);
         let Some(row) = self.depths.get_mut(depth.min(last)) else { return };

@@ -18,7 +18,7 @@ struct Walker<'a> {
     right: bool,
 }
 
-/// Takes all stretches in, to the depth that `counts` has.
+/// Adds all stretches to `counts`, to the depth that it has.
 ///
 /// # Errors
 /// The network failed.
