@@ -187,6 +187,7 @@ mod tests {
         assert_eq!(Action::from_uci("e1h1", &position), Some(short));
         assert_eq!(short.to_uci(&position, CastlingMode::Standard), "e1g1");
         assert_eq!(short.to_uci(&position, CastlingMode::Chess960), "e1h1");
+        assert_eq!(short.to_san(&position), "O-O");
         let long = Action::from_uci("E1C1", &position).unwrap();
         assert_eq!(Action::from_uci("e1a1", &position), Some(long));
     }
