@@ -1,6 +1,8 @@
 //! The arrows between the crates, read from their manifests, and those between the files of a crate: a
 //! new one between crates, or a circle of files, fails here first.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 mod imports;
 
 use std::collections::BTreeSet;

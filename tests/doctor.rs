@@ -1,6 +1,8 @@
 //! The doctor, on a sound engine and on faults put in on purpose. One test, because it limits the instructions
 //! of the whole process while it compares them.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use engine::doctor::{Finding, Verdict, examine};
 use engine::play::settings::Settings;
 use std::fs;

@@ -1,6 +1,8 @@
 //! One suite that every evaluator must pass: order kept, batch size without influence, shapes and
 //! ranges as promised, nothing asked without moves.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use nn::checkpoint::Network;
 use nn::device::{Backend, pick};
 use nn::encode::canonical_moves;

@@ -1,6 +1,8 @@
 //! The imagined world: a perfect network's is the rules' world, and whatever a network says, the search
 //! survives it, plays a legal move and tells what happened.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use engine::world::memory::Memory;
 use engine::world::rules::{self, Scoring};
 use engine::world::{LearnedWorld, RulesWorld, learned};
@@ -47,7 +49,7 @@ fn a_perfect_imagination_searches_as_the_rules_do() {
     for (fen, chess960) in STARTS {
         let mut game = Game::from_fen(fen, chess960).unwrap();
         // There and back again: the root was on the board before, and repetitions count.
-        let mut dice = Dice(3);
+        let mut dice = Dice::new(3);
         for _ in 0..4 {
             let legal = game.legal_actions();
             game.play(*dice.pick(&legal)).unwrap();
@@ -71,7 +73,7 @@ fn a_perfect_imagination_searches_as_the_rules_do() {
 #[test]
 fn whole_games_are_imagined_state_by_state() {
     for seed in 0..30 {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let (fen, chess960) = *dice.pick(&STARTS);
         let root = Game::from_fen(fen, chess960).unwrap();
         let world = learned_world(Perfect(Uniform), 1 << 22);
@@ -127,7 +129,7 @@ fn what_is_forgotten_is_imagined_again() {
     let world = learned_world(Perfect(Hashed::default()), 1 << 22);
     let mut game = Game::default();
     let mut way = learned::State::root(&game);
-    let mut dice = Dice(1);
+    let mut dice = Dice::new(1);
     let mut known = None;
     for _ in 0..20 {
         let legal = game.legal_actions();
@@ -327,7 +329,7 @@ fn play(evaluator: impl Evaluator + 'static, chess960: bool, world: &str) -> Vec
 
 #[test]
 fn garbage_networks_play_legal_moves_and_say_what_happened() {
-    let mut dice = Dice(11);
+    let mut dice = Dice::new(11);
     let noise: Vec<f32> = (0..700_000).map(|_| dice.below(2_001) as f32 / 1_000.0 - 1.0).collect();
     let loud = noise.clone();
     let networks: Vec<(&str, Make)> = vec![

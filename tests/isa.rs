@@ -5,15 +5,23 @@ use nn::cpu::matmul::{Into, Mat, matmul};
 use nn::cpu::{Isa, ops};
 use nn::precision::Arithmetic;
 
-/// What two kernels make of the same numbers: a product and a softmax.
-fn answers() -> [Vec<f32>; 2] {
-    let numbers: Vec<f32> = (0..64 * 64).map(|i| (i * 37 % 101) as f32 / 17.0 - 3.0).collect();
-    let square = Mat::new(&numbers, 64, 64, 64);
-    let mut product = vec![0.0; 64 * 64];
-    matmul(Arithmetic::Single, &mut product, 64, Into::Replace, 0.1, square, square);
+const SIDE: usize = 64;
+
+/// What the kernels make of the same numbers: a product, a softmax and a layer norm.
+fn answers() -> [Vec<f32>; 3] {
+    let numbers: Vec<f32> = (0..SIDE * SIDE).map(|i| (i * 37 % 101) as f32 / 17.0 - 3.0).collect();
+    let square = Mat::new(&numbers, SIDE, SIDE, SIDE);
+    let mut product = vec![0.0; SIDE * SIDE];
+    matmul(Arithmetic::Single, &mut product, SIDE, Into::Replace, 0.1, square, square);
     let mut rows = numbers.clone();
     ops::softmax64(&mut rows);
-    [product, rows]
+    let gamma: Vec<f32> = (0..SIDE).map(|i| 0.7 + i as f32 / 90.0).collect();
+    let beta: Vec<f32> = (0..SIDE).map(|i| i as f32 / 70.0 - 0.4).collect();
+    let mut unit = vec![0.0; SIDE * SIDE];
+    let mut scale = vec![0.0; SIDE];
+    let mut normed = vec![0.0; SIDE * SIDE];
+    ops::layer_norm(&numbers, &gamma, &beta, &mut unit, &mut scale, &mut normed);
+    [product, rows, normed]
 }
 
 /// Fused multiply-add rounds once, a product and a sum twice: the last bits tell which was used.
@@ -21,15 +29,20 @@ fn answers() -> [Vec<f32>; 2] {
 #[test]
 fn a_limit_reaches_products_and_loops_alike() {
     assert_eq!(Isa::used(), Isa::found());
-    let wide = answers();
+    let unlimited = answers();
     Isa::Portable.limit();
     assert_eq!(Isa::used(), Isa::Portable);
     let portable = answers();
     if Isa::found() > Isa::Portable {
-        for (wide, portable) in wide.iter().zip(&portable) {
-            assert!(wide != portable, "the same to the last bit");
-            let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
-            assert!(wide.iter().zip(portable).all(near));
+        Isa::Avx2.limit();
+        assert_eq!(Isa::used(), Isa::Avx2);
+        let avx2 = answers();
+        for fused in [unlimited, avx2] {
+            for (fused, portable) in fused.iter().zip(&portable) {
+                assert!(fused != portable, "the same to the last bit");
+                let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
+                assert!(fused.iter().zip(portable).all(near));
+            }
         }
     }
 }

@@ -4,9 +4,12 @@
 //! A session fails loudly when an answer does not come. That is a guard against hanging, not a
 //! measurement: no test here passes or fails by how long something took.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use engine::play::network::{Network, Only};
 use engine::{Setup, run_with};
 use nn::Evaluator;
+use nn::rng::Rng;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -37,6 +40,7 @@ pub struct Session {
 }
 
 impl Session {
+    /// Starts the engine on a thread of its own.
     pub fn start(setup: Setup) -> Session {
         let (to_engine, input) = channel();
         let (output, from_engine) = channel();
@@ -161,6 +165,7 @@ impl Session {
         std::mem::take(&mut self.record)
     }
 
+    /// The last lines said, both ways.
     pub fn transcript(&self) -> String {
         let from = self.record.len().saturating_sub(60);
         self.record[from..].join("\n")
@@ -223,23 +228,26 @@ impl Write for Lines {
     }
 }
 
-/// splitmix64: seeded dice, the same on every machine.
-pub struct Dice(pub u64);
+/// Seeded dice, the same on every machine: [`Rng`] from the very state that the seed names.
+pub struct Dice(Rng);
 
 impl Dice {
-    pub fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+    /// Dice that fall alike for the same seed.
+    pub fn new(seed: u64) -> Dice {
+        Dice(Rng::from_state(seed))
     }
 
-    /// A number below `end`, which is not 0.
+    /// The next 64 random bits.
+    pub fn roll(&mut self) -> u64 {
+        self.0.bits()
+    }
+
+    /// A number below `end`, which is not 0. A remainder, so that a test's seed keeps its games.
     pub fn below(&mut self, end: usize) -> usize {
         (self.roll() % end as u64) as usize
     }
 
+    /// One of `from`, which is not empty.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }

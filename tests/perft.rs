@@ -1,8 +1,10 @@
 //! Reference counts of the move tree, through the game's FEN reader and the packed moves of the search.
 //! The counts in `data/perft` are capped at 400,000 leaves each.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use engine::Game;
-use engine::measure::perft::count;
+use engine::chess::perft::count;
 use std::fs;
 use std::path::Path;
 

@@ -1,6 +1,8 @@
 //! What must hold in every game: checked along seeded random ones, standard and Chess960. A failure
 //! prints its seed.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use engine::world::RulesWorld;
 use engine::world::rules::{Scoring, State};
 use engine::{Action, Game};
@@ -18,7 +20,7 @@ const CASTLING: &str = "r3k2r/pppq1ppp/2npbn2/2b1p3/2B1P3/2NPBN2/PPPQ1PPP/R3K2R 
 /// Plays random games and shows every position to `look`.
 fn along_random_games(games: u64, mut look: impl FnMut(u64, &Game)) {
     for seed in 0..games {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let mut game = match seed % 3 {
             0 => Game::default(),
             1 => Game::from_fen(CHESS960, true).unwrap(),
@@ -62,7 +64,7 @@ fn moves_and_actions_are_a_bijection() {
 #[test]
 fn states_follow_the_game_key_by_key() {
     for seed in 0..40 {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let root =
             if seed % 2 == 0 { Game::default() } else { Game::from_fen(CHESS960, true).unwrap() };
         let mut game = root.clone();
@@ -118,7 +120,7 @@ fn leaves_are_probabilities() {
 
 #[test]
 fn flipping_twice_changes_nothing() {
-    let mut dice = Dice(7);
+    let mut dice = Dice::new(7);
     for _ in 0..1_000 {
         let share = |dice: &mut Dice| dice.below(1_001) as f32 / 1_000.0;
         let wdl = Wdl::from_score_and_draw(share(&mut dice), share(&mut dice));

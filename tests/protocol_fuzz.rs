@@ -72,7 +72,7 @@ const LINES: &[&str] = &[
 ];
 
 fn talk(seed: u64, lines: usize, mut session: Session) {
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     for count in 0..lines {
         match dice.below(12) {
             0 => {

@@ -1,6 +1,8 @@
 //! Endgame tables in play: what they know, that the engine obeys them, and that bad files cost nothing.
 //! The tables are in `syzygy/`.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use engine::chess::game::Game;
 use engine::syzygy::Tables;
 use engine::syzygy::root::RootTables;
@@ -71,7 +73,7 @@ fn three_men_are_known() {
     ] {
         assert_eq!(tables.wdl(game(fen).position()), Some(wdl), "{fen}");
     }
-    assert!(!tables.covers(Game::default().position()), "more men than any table has");
+    assert!(!tables.covers(Game::default().position()), "more pieces than any table has");
     let castling = game("4k3/8/8/8/8/8/8/4K2R w K - 0 1");
     assert!(!tables.covers(castling.position()), "tables know no castling");
     assert!(
@@ -107,7 +109,7 @@ fn the_root_keeps_the_moves_that_keep_the_result() {
 
 #[test]
 fn the_fifty_move_rule_is_kept_in_sight() {
-    let mut dice = Dice(1);
+    let mut dice = Dice::new(1);
     for _ in 0..40 {
         let won = random_rook_ending(&mut dice);
         let distance = distance(won.position());
@@ -155,7 +157,7 @@ fn convert(session: &mut Session, mut game: Game, go: &str) -> usize {
 
 #[test]
 fn a_won_game_is_won_with_and_without_search() {
-    let mut dice = Dice(7);
+    let mut dice = Dice::new(7);
     let mut session = Session::start(setup(Hashed::default()));
     session.send(&format!("setoption name SyzygyPath value {}", folder().display()));
     for search in ["mcts", "policy", "action-value", "state-value"] {
@@ -207,7 +209,7 @@ fn hits_are_counted_at_the_root_and_below() {
     assert!(tbhits(four, &["setoption name Threads value 2"]).is_some_and(|hits| hits > 0));
     let moves = game(three).legal_actions().len() as u64;
     assert!(tbhits(three, &[]).is_some_and(|hits| hits >= moves));
-    assert_eq!(tbhits(Game::default().fen().as_str(), &[]), Some(0), "too many men");
+    assert_eq!(tbhits(Game::default().fen().as_str(), &[]), Some(0), "too many pieces");
     assert_eq!(tbhits(four, &["setoption name SyzygyProbeLimit value 0"]), None, "no tables");
     assert_eq!(tbhits(four, &["setoption name SyzygyProbeLimit value 2"]), Some(0));
     let learned = ["setoption name WorldModel value learned"];
@@ -261,7 +263,7 @@ fn bad_tables_are_told_of_once_and_the_game_goes_on() {
         damage(&copy);
         let mut session = Session::start(setup(Hashed::default()));
         session.send(&format!("setoption name SyzygyPath value {}", copy.0.display()));
-        // With the rook, without it, and with four men: none of it is in danger.
+        // With the rook, without it, and with four pieces: none of it is in danger.
         for fen in [
             "8/8/8/8/3k4/8/1K6/2R5 w - - 0 1",
             "8/8/8/8/3k4/8/1K6/2R5 w - - 4 3",
@@ -283,7 +285,7 @@ fn bad_tables_are_told_of_once_and_the_game_goes_on() {
 
 #[test]
 fn no_byte_of_a_table_can_break_the_engine() {
-    let mut dice = Dice(3);
+    let mut dice = Dice::new(3);
     let positions: Vec<Game> = (0..20).map(|_| random_rook_ending(&mut dice)).collect();
     let copy = Copy::new("syzygy-bytes");
     let whole = ["KRvK.rtbw", "KRvK.rtbz"].map(|name| (name, fs::read(copy.0.join(name)).unwrap()));

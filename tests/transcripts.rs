@@ -6,6 +6,8 @@
 //! `\r` and `\t` in a sent line are those characters. At the end the input closes, and every `go` must
 //! have had exactly one `bestmove`, led by an `info` with score and pv.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use engine::Setup;
 use engine::measure::bench;
 use engine::play::network::{Network, NetworkError, Networks};

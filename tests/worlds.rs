@@ -1,6 +1,8 @@
 //! The rules world as the search sees it: draws by repetition and by the fifty-move rule, ends without
 //! the network, and answers of the network that are refused.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use engine::world::RulesWorld;
 use engine::world::rules::{Scoring, State};
 use engine::{Action, Game};

@@ -13,7 +13,7 @@ pub struct FileError<E = io::Error> {
 }
 
 impl<E> FileError<E> {
-    /// Of this file.
+    /// Names this file in an error.
     pub fn of(path: &Path) -> impl Fn(E) -> FileError<E> + use<E> {
         let path = path.to_owned();
         move |why| FileError { path: path.clone(), why }

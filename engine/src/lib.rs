@@ -3,8 +3,9 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | `errors`, `files`, `workers`, `progress`, `interrupt`, `stderr_log` | what errors share, files that outlive a kill, threads, bars, Ctrl-C, the log |
-//! | [`chess`] | moves, games, endings |
+//! | `errors`, `files`, `fnv`, `workers`, `progress`, `interrupt`, `stderr_log` | what errors share, files that outlive a kill, a hash, threads, bars, Ctrl-C, the log |
+//! | `markup` | boards and text as pages and pictures show them |
+//! | [`chess`] | moves, games, endings, perft |
 //! | [`syzygy`] | endgame tables |
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
 //! | `conventional` | players without a network: minimax, alpha-beta, UCT |
@@ -29,9 +30,11 @@ pub mod conventional;
 pub mod doctor;
 mod errors;
 mod files;
+mod fnv;
 mod internal;
 mod interrupt;
 mod league;
+mod markup;
 pub mod measure;
 pub mod play;
 mod progress;

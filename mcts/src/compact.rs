@@ -91,6 +91,8 @@ impl Tree {
             // The largest first, so that the last to be begun are small.
             parts = heap.into_sorted_vec().into_iter().rev().map(|(_, at)| at).collect();
         }
+        // The engine's `workers::deal` cannot serve: this crate does not know the engine, and a thread has one
+        // result for all its parts here.
         // Relaxed, both: the scope's end orders what the threads have written.
         let (next, halted) = (AtomicUsize::new(0), AtomicBool::new(false));
         let work = |mut own: T| {

@@ -220,7 +220,7 @@ impl VisitSum {
         self.counts += VISIT - u64::from(count);
     }
 
-    /// Of a sum without virtual counts.
+    /// Visits of a sum without virtual counts.
     #[inline]
     pub fn visits(&self) -> u64 {
         self.counts >> VIRTUAL_BITS

@@ -1,5 +1,6 @@
 //! Seeded randomness: SplitMix64 and the few distributions the search draws from. Own code, because
-//! a run must repeat bit for bit whatever version of a random-number crate is in the lock file.
+//! a run must repeat bit for bit whatever version of a random-number crate is in the lock file. The
+//! network's crate has a SplitMix64 too; this crate may not import that one.
 
 /// SplitMix64 (Steele, Lea, Flood 2014): one word of state, passes BigCrush.
 #[derive(Clone, Debug)]

@@ -63,7 +63,8 @@ pub trait World: Send + Sync {
     /// Evaluates one minibatch, in order. Blocks. The answer has one leaf per state.
     ///
     /// An answer that is not finite, has no edges, or has the wrong length is taken as
-    /// [`Leaf::Refused`].
+    /// [`Leaf::Refused`]. The search checks this itself, whatever a world has checked before: a world may be
+    /// anybody's, and one number that is not finite would spoil every value above it.
     ///
     /// # Errors
     /// The device failed; the search drains, reports what it has, and ends.

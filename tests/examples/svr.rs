@@ -26,7 +26,7 @@ struct Arguments {
     /// Boards to test on
     #[arg(long, default_value_t = 5_000)]
     test: usize,
-    /// Of the kernel exp(-gamma |x - y|²)
+    /// Gamma of the kernel exp(-gamma |x - y|²)
     #[arg(long, default_value_t = 0.02)]
     gamma: f64,
     /// How much a miss costs

@@ -1,7 +1,7 @@
 //! How accurately the two sides played, in percent, by the formulas of lichess
 //! (<https://lichess.org/page/accuracy>; `lila`, `modules/analyse/src/main/AccuracyPercent.scala`).
 //!
-//! Of a move: an exponential of the win probability it lost. Of a game: half the mean of its moves' accuracies,
+//! A move's: an exponential of the win probability it lost. A game's: half the mean of its moves' accuracies,
 //! weighted by how much was at stake around them, half their harmonic mean, which bad moves pull down.
 
 use shakmaty::{ByColor, Color};

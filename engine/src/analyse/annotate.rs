@@ -8,10 +8,8 @@ use super::found::Choice;
 use super::game::{Line, PgnGame, PgnMove};
 use super::judge::Glyph;
 use super::review::{Review, for_white};
-use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::league::pgn::tag_pair;
-use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, Position};
 use uci::Score;
 
@@ -74,7 +72,7 @@ fn judge(review: &Review<'_>, ply: usize, made: &mut PgnMove) -> Option<String> 
         }
         let best = judgement.better.first().and_then(better).and_then(Choice::action);
         let words = match best.filter(|_| glyph != Glyph::Good) {
-            Some(best) => format!("{}. {} was best.", glyph.word(), san(position, best)),
+            Some(best) => format!("{}. {} was best.", glyph.word(), position.san(best)),
             None => format!("{}.", glyph.word()),
         };
         // They may be there from an earlier analysis.
@@ -95,21 +93,12 @@ fn judge(review: &Review<'_>, ply: usize, made: &mut PgnMove) -> Option<String> 
     said
 }
 
-/// A move in standard notation.
-#[must_use]
-pub fn san(position: &Game, action: Action) -> String {
-    let full = action.to_move(position.position());
-    full.map_or_else(String::new, |m| {
-        SanPlus::from_move(position.position().clone(), m).to_string()
-    })
-}
-
 /// A line of the search with its score; it ends where the game would.
 fn variation(position: &Game, choice: &Choice) -> Line {
     let mut line = Line::default();
     let mut game = position.clone();
     for action in &choice.line {
-        let san = san(&game, *action);
+        let san = game.san(*action);
         let Some(played) = action.to_move(game.position()) else { break };
         if game.play(*action).is_err() {
             break;

@@ -4,6 +4,7 @@
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
+use crate::fnv::Fnv;
 use crate::play::analyst::{Analyst, Effort};
 use mcts::Line;
 use nn::EvalError;
@@ -137,10 +138,8 @@ pub fn over(game: &Game) -> Option<Ending> {
 /// alike are searched once for as long as they do.
 #[must_use]
 pub fn identity(game: &Game) -> u64 {
-    // FNV-1a over words.
-    const PRIME: u64 = 0x0100_0000_01b3;
-    let begun = 0xcbf2_9ce4_8422_2325 ^ u64::from(game.start().halfmoves());
-    game.keys().iter().fold(begun, |hash, key| (hash ^ key).wrapping_mul(PRIME).rotate_left(29))
+    let begun = Fnv::seeded(u64::from(game.start().halfmoves()));
+    game.keys().iter().fold(begun, |hash, key| hash.with_word(*key)).get()
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! The analysis as one page of HTML that needs no other file: for each game its curve, its turning points
 //! with diagrams, and a table of all moves. Light or dark as the reader's system is; no script.
 
-use super::annotate::san;
-use super::board_svg::{Arrow, BOARD_STYLE, diagram, pieces, side};
 use super::curve::{self, Mark, class};
 use super::found::Choice;
 use super::judge::{Glyph, Judgement};
 use super::moments::{self, Row};
 use super::review::Review;
-use super::words::{escape, line, number, percent, score, sign};
+use super::words::{line, number, percent, score, sign};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::measure::sight::draw::distribution;
+use crate::markup::board::{Arrow, BOARD_STYLE, diagram, pieces, side};
+use crate::markup::{PAGE_STYLE, escape};
+use crate::measure::sight::draw::Distribution;
 use crate::measure::sight::look::Seen;
 use crate::play::analyst::Effort;
 use shakmaty::{Color, Position};
@@ -53,9 +53,8 @@ pub fn page(title: &Title, reviews: &[Review<'_>], eyes: Eyes<'_>) -> String {
     let mut out = format!(
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
-         <title>{heading}</title>\n<style>\n{}{BOARD_STYLE}</style></head><body>\n{}\
+         <title>{heading}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}</style></head><body>\n{}\
          <h1>{heading}</h1>\n<p class='soft'>{by}</p>\n",
-        include_str!("page.css"),
         pieces()
     );
     if reviews.len() > 1 {
@@ -200,7 +199,7 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, eyes: Eyes<'_>) {
     let mut arrows: Vec<Arrow> = best.map(|best| arrow(best, "better")).into_iter().collect();
     let praised = judged.glyph == Some(Glyph::Good);
     arrows.push(arrow(played, if praised { "better" } else { "played" }));
-    let name = format!("{} {}", number(review, ply), escape(&san(position, played)));
+    let name = format!("{} {}", number(review, ply), escape(&position.san(played)));
     let words = format!("Position before {name}");
     let _ = writeln!(
         out,
@@ -223,7 +222,7 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, eyes: Eyes<'_>) {
         let _ = writeln!(out, "<p class='line'><span class='key better'>Better:</span> {line}</p>");
     }
     if let Some((favourite, share)) = review.found(ply).and_then(|found| found.policy.first()) {
-        let san = escape(&san(position, *favourite));
+        let san = escape(&position.san(*favourite));
         let _ = writeln!(
             out,
             "<p>Before any search the network expected {san}, with {}.</p>",
@@ -233,7 +232,7 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, eyes: Eyes<'_>) {
     *out += "<table><tr><th>Move</th><th>Network</th><th>Search</th><th>Wins</th></tr>\n";
     let sees = eyes(position);
     for Row { action, expected, visited, win, played } in moments::rows(review, ply) {
-        let san = escape(&san(position, action));
+        let san = escape(&position.san(action));
         let key = match (played, Some(action) == best) {
             (true, _) => " <span class='soft'>played</span>",
             (_, true) => " <span class='soft'>best</span>",
@@ -248,7 +247,8 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, eyes: Eyes<'_>) {
             share(win)
         );
         if let Some(seen) = sees.iter().find(|seen| seen.action == action) {
-            let bars = distribution(&seen.chances, seen.value, (320.0, 20.0));
+            let (chances, mean) = (seen.chances.as_slice(), seen.value);
+            let bars = Distribution { chances, mean, wide: 320.0, high: 20.0 }.svg();
             let _ = writeln!(
                 out,
                 "<tr><td colspan='4'><svg class='sees' viewBox='0 -20 320 20' preserveAspectRatio='none' \
@@ -273,7 +273,7 @@ fn moves(out: &mut String, review: &Review<'_>) {
     for (ply, judged) in review.judgements.iter().enumerate() {
         let (Some(judged), Some(played)) = (judged, review.played(ply)) else { continue };
         let position = &review.positions[ply];
-        let text = |action: Action| escape(&san(position, action));
+        let text = |action: Action| escape(&position.san(action));
         let mut name = format!("{} {}{}", number(review, ply), text(played), sign(judged.glyph));
         if turning.contains(&ply) {
             name = format!("<a href='#g{}p{ply}'>{name}</a>", review.game.number);

@@ -14,7 +14,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Of the file's format.
+/// Version of the file's format.
 const VERSION: u32 = 1;
 /// How every journal begins.
 const BEGINNING: &str = "{\"mavka analyse journal\":";

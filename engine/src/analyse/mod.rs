@@ -4,14 +4,13 @@
 //! From the ground up: [`game`] is a game as its file tells it, [`mod@split`] and [`mod@read`] make it from text.
 //! [`found`] is what search and network say of one position, [`journal`] keeps it, [`judge`] weighs a move,
 //! [`accuracy`] a side. [`review`] is a game with all that; [`annotate`] writes it as PGN, [`html`] as a page
-//! ([`moments`] picks the turning points, [`curve`] and [`board_svg`] draw). [`mod@run`] is the way through a
+//! ([`moments`] picks the turning points, [`curve`] and [`crate::markup`] draw). [`mod@run`] is the way through a
 //! collection.
 //!
 //! The search is [`crate::play::analyst`]'s; the protocol has no part in this.
 
 pub mod accuracy;
 pub mod annotate;
-pub mod board_svg;
 pub mod curve;
 pub mod found;
 pub mod game;

@@ -32,9 +32,6 @@ pub fn read(number: usize, chunk: &Chunk) -> Result<PgnGame, Damage> {
     if empty { Err(Damage::Nothing) } else { Ok(game) }
 }
 
-/// The visitor's hand on the reader: go on, or end with what is wrong.
-type Flow<T = ()> = ControlFlow<Result<PgnGame, Damage>, T>;
-
 struct Builder {
     number: usize,
 }
@@ -127,17 +124,22 @@ impl Visitor for Builder {
     type Movetext = Draft;
     type Output = Result<PgnGame, Damage>;
 
-    fn begin_tags(&mut self) -> Flow<Self::Tags> {
+    fn begin_tags(&mut self) -> ControlFlow<Self::Output, Self::Tags> {
         ControlFlow::Continue(Vec::new())
     }
 
-    fn tag(&mut self, tags: &mut Self::Tags, name: &[u8], value: RawTag<'_>) -> Flow {
+    fn tag(
+        &mut self,
+        tags: &mut Self::Tags,
+        name: &[u8],
+        value: RawTag<'_>,
+    ) -> ControlFlow<Self::Output> {
         let name = String::from_utf8_lossy(name).trim().to_owned();
         tags.push((name, value.decode_utf8_lossy().into_owned()));
         ControlFlow::Continue(())
     }
 
-    fn begin_movetext(&mut self, tags: Self::Tags) -> Flow<Draft> {
+    fn begin_movetext(&mut self, tags: Self::Tags) -> ControlFlow<Self::Output, Draft> {
         let start = match start(&tags) {
             Ok(start) => start,
             Err(damage) => return ControlFlow::Break(Err(damage)),
@@ -148,7 +150,7 @@ impl Visitor for Builder {
         ControlFlow::Continue(Draft { game, open })
     }
 
-    fn san(&mut self, draft: &mut Draft, read: SanPlus) -> Flow {
+    fn san(&mut self, draft: &mut Draft, read: SanPlus) -> ControlFlow<Self::Output> {
         let inside = draft.open.len() > 1;
         let top = draft.top();
         if top.cut || top.play(read.san, inside) {
@@ -165,7 +167,7 @@ impl Visitor for Builder {
         ControlFlow::Continue(())
     }
 
-    fn nag(&mut self, draft: &mut Draft, nag: Nag) -> Flow {
+    fn nag(&mut self, draft: &mut Draft, nag: Nag) -> ControlFlow<Self::Output> {
         let top = draft.top();
         if let Some(made) = top.line.moves.last_mut().filter(|_| !top.cut)
             && !made.nags.contains(&nag.0)
@@ -175,7 +177,7 @@ impl Visitor for Builder {
         ControlFlow::Continue(())
     }
 
-    fn comment(&mut self, draft: &mut Draft, comment: RawComment<'_>) -> Flow {
+    fn comment(&mut self, draft: &mut Draft, comment: RawComment<'_>) -> ControlFlow<Self::Output> {
         let text = String::from_utf8_lossy(comment.as_bytes()).trim().to_owned();
         let line = &mut draft.top().line;
         if !text.is_empty() {
@@ -184,7 +186,7 @@ impl Visitor for Builder {
         ControlFlow::Continue(())
     }
 
-    fn begin_variation(&mut self, draft: &mut Draft) -> Flow<Skip> {
+    fn begin_variation(&mut self, draft: &mut Draft) -> ControlFlow<Self::Output, Skip> {
         if draft.open.len() > DEEPEST {
             return ControlFlow::Break(Err(Damage::Nesting));
         }
@@ -195,12 +197,12 @@ impl Visitor for Builder {
         ControlFlow::Continue(Skip(false))
     }
 
-    fn end_variation(&mut self, draft: &mut Draft) -> Flow {
+    fn end_variation(&mut self, draft: &mut Draft) -> ControlFlow<Self::Output> {
         draft.close_variation();
         ControlFlow::Continue(())
     }
 
-    fn outcome(&mut self, draft: &mut Draft, outcome: Outcome) -> Flow {
+    fn outcome(&mut self, draft: &mut Draft, outcome: Outcome) -> ControlFlow<Self::Output> {
         if draft.open.len() == 1 {
             draft.game.result = outcome.to_string();
         }

@@ -19,7 +19,7 @@ pub struct Review<'a> {
     pub positions: Vec<Game>,
     /// What is known of each.
     pub known: Vec<Known<'a>>,
-    /// Of each move; None where a search is missing.
+    /// One for each move; None where a search is missing.
     pub judgements: Vec<Option<Judgement>>,
 }
 

@@ -1,10 +1,10 @@
 //! Moves, scores and shares as the page writes them.
 
-use super::annotate::san;
 use super::curve::class;
 use super::found::Choice;
 use super::judge::Glyph;
 use super::review::{Review, for_white};
+use crate::markup::escape;
 use shakmaty::{Color, Position};
 use uci::Score;
 
@@ -25,7 +25,7 @@ pub fn line(review: &Review<'_>, ply: usize, choice: &Choice) -> String {
         if index > 0 && position.turn() == Color::White {
             words.push(format!("{}.", position.fullmoves()));
         }
-        let san = escape(&san(&game, *action));
+        let san = escape(&game.san(*action));
         if game.play(*action).is_err() {
             break;
         }
@@ -63,34 +63,9 @@ pub fn percent(share: f32) -> String {
     }
 }
 
-/// Text as HTML shows it.
-#[must_use]
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\'' => out += "&#39;",
-            letter => out.push(letter),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nothing_of_a_file_can_become_markup() {
-        assert_eq!(
-            escape("<a href=\"x\">O'K & co"),
-            "&lt;a href=&quot;x&quot;&gt;O&#39;K &amp; co"
-        );
-    }
 
     #[test]
     fn shares_and_scores() {

@@ -6,11 +6,15 @@
 
 use nn::encode::MoveCode;
 use serde::{Deserialize, Serialize};
+use shakmaty::san::SanPlus;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, CastlingSide, Chess, Move, Position, Role, Square};
 use std::fmt;
 
 /// Origin (6 bits), target (6 bits), promotion (3 bits: 0 none, then knight, bishop, rook, queen).
+///
+/// The network's [`MoveCode`] is another type: an edge of the tree has 16 bits, and a tree is of one colour's
+/// view throughout, while codes are the mover's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Action(u16);
 
@@ -91,6 +95,13 @@ impl Action {
             Some(m) => m.to_uci(mode).to_string(),
             None => "0000".to_owned(),
         }
+    }
+
+    /// The move in standard algebraic notation, for humans; empty where [`Action::to_move`] is None.
+    #[must_use]
+    pub fn to_san(self, position: &Chess) -> String {
+        let san = |m| SanPlus::from_move(position.clone(), m).to_string();
+        self.to_move(position).map_or_else(String::new, san)
     }
 
     /// Reads a move of either castling notation. None unless it is legal in `position`.
@@ -176,6 +187,7 @@ mod tests {
         assert_eq!(Action::from_uci("e1h1", &position), Some(short));
         assert_eq!(short.to_uci(&position, CastlingMode::Standard), "e1g1");
         assert_eq!(short.to_uci(&position, CastlingMode::Chess960), "e1h1");
+        assert_eq!(short.to_san(&position), "O-O");
         let long = Action::from_uci("E1C1", &position).unwrap();
         assert_eq!(Action::from_uci("e1a1", &position), Some(long));
     }

@@ -3,7 +3,7 @@
 //! Played games, the search's paths and the referee of matches all ask here.
 
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, Color, EnPassantMode, Position};
+use shakmaty::{Chess, Color, EnPassantMode, Move, Position};
 
 /// How a game ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +86,15 @@ pub fn recurrences(
     past.filter(move |(_, key)| Some(*key) == now).map(|(plies, _)| plies)
 }
 
+/// Plays a legal move and answers the [`key`] after it. `key` is the one before: as a rule the new one is made
+/// from it, which is quicker than making it from the board.
+#[must_use]
+pub fn play_keyed(position: &mut Chess, key: u64, m: Move) -> u64 {
+    let quick = position.update_zobrist_hash(Zobrist64(key), m, EnPassantMode::Legal);
+    position.play_unchecked(m);
+    quick.map_or_else(|| self::key(position), |key| key.0)
+}
+
 /// The key that repetition is counted by: board, mover, castling rights, and the en-passant square
 /// where a capture there is legal.
 #[must_use]
@@ -127,6 +136,20 @@ mod tests {
         let fen = "7k/8/5KQ1/8/8/8/8/8 w - - 99 80";
         assert_eq!(after(fen, &["g6g7"]), Some(Ending::Checkmate { winner: Color::White }));
         assert_eq!(after(fen, &["g6g1"]), Some(Ending::FiftyMoves));
+    }
+
+    #[test]
+    fn keys_made_from_the_one_before_are_those_of_the_board() {
+        let mut game = Game::default();
+        let (mut position, mut last) = (Chess::default(), key(&Chess::default()));
+        // En passant, castling and a promotion.
+        let moves = "e2e4 a7a6 e4e5 d7d5 e5d6 g8f6 g1f3 g7g6 f1e2 f8g7 e1g1 e8g8 d6c7 a6a5 c7b8q";
+        for text in moves.split(' ') {
+            let action = game.play_uci(text).unwrap();
+            let m = action.to_move(&position).unwrap();
+            last = play_keyed(&mut position, last, m);
+            assert_eq!((&position, last), (game.position(), key(game.position())), "{text}");
+        }
     }
 
     #[test]

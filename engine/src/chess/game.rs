@@ -214,6 +214,12 @@ impl Game {
         action.to_uci(&self.position, self.mode)
     }
 
+    /// `action` in standard algebraic notation.
+    #[must_use]
+    pub fn san(&self, action: Action) -> String {
+        action.to_san(&self.position)
+    }
+
     /// How the game ended, if it has. Mate comes first: it beats the fifty-move rule.
     #[must_use]
     pub fn ending(&self) -> Option<Ending> {

@@ -40,7 +40,7 @@ pub struct Accuracy {
     /// Write every number with its 95 % interval into this CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Of the network's products: auto (the fastest of floats this CPU has), single, bf16 or int8
+    /// Arithmetic of the network's products: auto (the fastest of floats this CPU has), single, bf16 or int8
     #[arg(long, default_value = "auto")]
     arithmetic: Arithmetic,
     /// Instructions to do with: portable, avx2 or avx512 [default: the widest this CPU has]

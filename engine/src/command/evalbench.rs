@@ -31,7 +31,7 @@ pub struct EvalBench {
     /// Threads, each with its own batch; default: all cores, two on a GPU.
     #[arg(long)]
     threads: Option<usize>,
-    /// Of the products: auto, single, bf16 or int8; default: all the device has.
+    /// Arithmetic of the products: auto, single, bf16 or int8; default: all the device has.
     #[arg(long, value_delimiter = ',')]
     arithmetic: Vec<Arithmetic>,
     /// Instructions to do with: portable, avx2 or avx512; default: the widest this CPU has.

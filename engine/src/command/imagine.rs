@@ -41,7 +41,7 @@ pub struct Imagine {
     /// Network file; the built-in network without it
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
-    /// Of the network's products: auto (the fastest this CPU has), single or bf16
+    /// Arithmetic of the network's products: auto (the fastest this CPU has), single or bf16
     #[arg(long, default_value = "auto")]
     arithmetic: Arithmetic,
     /// Castling as king takes rook

@@ -1,8 +1,8 @@
-//! `mavka perft`: arguments and output of [`crate::measure::perft`].
+//! `mavka perft`: arguments and output of [`crate::chess::perft`].
 
 use super::output::{Failure, Sink};
 use super::words::read_position;
-use crate::measure::perft::divide;
+use crate::chess::perft::divide;
 use clap::Args;
 
 /// Arguments of `mavka perft`.

@@ -2,7 +2,7 @@
 //! the progress and writes the files; the play itself is [`crate::league`]'s.
 
 use super::output::{Failure, Sink};
-use super::words::{Program, limits, read_milliseconds, read_openings, read_option};
+use super::words::{Program, WordError, limits, read_milliseconds, read_openings, read_option};
 use crate::errors::FileError;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::league::pgn::{self, Tags};
@@ -221,11 +221,11 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
 /// Largest Elo difference to test for: far below those that no pairs of games could have.
 const MOST_ELO: f64 = 200.0;
 
-fn read_unit(text: &str) -> Result<Unit, String> {
+fn read_unit(text: &str) -> Result<Unit, WordError> {
     match text {
         "normalised" | "normalized" => Ok(Unit::Normalised),
         "logistic" => Ok(Unit::Logistic),
-        _ => Err("write normalised or logistic".to_owned()),
+        _ => Err(WordError::Form("normalised or logistic")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `mavka regress`: trains the regressors of paper 002, and prints its table of errors beside theirs.
 
 use super::output::{Failure, Sink};
+use super::words::WordError;
 use crate::conventional::regress::average::{Average, List, Named, opening};
 use crate::conventional::regress::features::Features;
 use crate::conventional::regress::model::Regressor;
@@ -55,14 +56,24 @@ pub struct Regress {
     /// Times each board is seen, at most
     #[arg(long, default_value_t = 20, value_name = "N")]
     epochs: usize,
-    /// Of first weights and order
+    /// Seed of the first weights and of the order of the boards
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 }
 
-fn read_features(text: &str) -> Result<Features, String> {
-    let names = Features::ALL.map(Features::name).join(", ");
-    Features::named(text).ok_or_else(|| format!("expected one of {names}"))
+fn read_features(text: &str) -> Result<Features, WordError> {
+    Features::named(text).ok_or(WordError::Features)
+}
+
+/// What the table says of a model beside its errors, and where its picture goes.
+struct Entry<'a> {
+    name: &'a str,
+    /// Name of the picture, without its ending.
+    file: &'a str,
+    /// The paper's errors.
+    theirs: &'a str,
+    /// Columns behind them, but for the speed.
+    rest: &'a str,
 }
 
 impl Regress {
@@ -144,7 +155,8 @@ impl Regress {
         fs::write(&path, model.to_bytes()?).map_err(FileError::of(&path))?;
         let (name, theirs) = of_paper(features);
         let rest = format!("{epochs} | {:.0}", took.as_secs_f64());
-        self.judge(&model, (name, features.name()), &parts.test, (theirs, &rest), out)
+        let entry = Entry { name, file: features.name(), theirs, rest: &rest };
+        self.judge(&model, &entry, &parts.test, out)
     }
 
     /// The folder's models as one, where there are several.
@@ -166,18 +178,19 @@ impl Regress {
         let path = self.folder.join("average.toml");
         let text = toml::to_string(&list).map_err(|why| why.to_string())?;
         fs::write(&path, text).map_err(FileError::of(&path))?;
-        self.judge(&average, ("their average", "average"), &parts.test, ("|", "|"), out)
+        let entry = Entry { name: "their average", file: "average", theirs: "|", rest: "|" };
+        self.judge(&average, &entry, &parts.test, out)
     }
 
     /// A row of the table, and the picture.
     fn judge(
         &self,
         model: &dyn BoardValue,
-        (name, file): (&str, &str),
+        entry: &Entry<'_>,
         test: &Samples,
-        (theirs, rest): (&str, &str),
         out: &mut Sink,
     ) -> Result<(), Failure> {
+        let Entry { name, file, theirs, rest } = *entry;
         let asked = Instant::now();
         let found = guesses(model, &test.boards);
         let speed = test.boards.len() as f64 / asked.elapsed().as_secs_f64();
@@ -238,6 +251,7 @@ mod tests {
             assert_eq!(row.matches('|').count(), 11, "{row}");
             assert!(row.starts_with("| a | 0.0050 | 0.0500 | 0.944 | 50.0 % |"), "{row}");
         }
-        assert!(read_features("eyes").unwrap_err().contains("one-hot, cnn, giraffe, positional"));
+        let error = read_features("eyes").unwrap_err().to_string();
+        assert!(error.contains("one-hot, cnn, giraffe, positional"));
     }
 }

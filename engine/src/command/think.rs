@@ -13,6 +13,7 @@ use crate::internal::survey::Survey;
 use crate::internal::svg;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
+use crate::measure::MeasureError;
 use crate::measure::tune::labels;
 use crate::play::engine::Setup;
 use crate::play::network::{self, Network, NetworkError};
@@ -156,7 +157,7 @@ impl Think {
         let (_, positions) = labels::read(path)?;
         let network = self.network()?;
         let trial = Trial { shape: self.shape(), backup: self.backup(), mask: self.mask };
-        let writer = || self.writer().map_err(|why| why.to_string());
+        let writer = || self.writer().map_err(|why| MeasureError::Refused(why.to_string()));
         let bar = progress(positions.len());
         let found = trial.run(&*network.evaluator, &positions, &writer, &|| bar.inc(1));
         bar.finish_and_clear();

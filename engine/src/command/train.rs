@@ -59,7 +59,7 @@ pub struct Train {
     /// Threads of the hand-written CPU kernels; default: all cores.
     #[arg(long)]
     threads: Option<usize>,
-    /// Of the hand-written CPU kernels' products: auto (the fastest this CPU has), single or bf16
+    /// Arithmetic of the hand-written CPU kernels' products: auto (the fastest this CPU has), single or bf16
     #[arg(long, default_value = "auto")]
     arithmetic: Arithmetic,
     /// `cpu` trains on hand-written kernels, `cuda` through burn on a GPU.

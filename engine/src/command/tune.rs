@@ -1,6 +1,7 @@
 //! `mavka tune`: arguments and output of [`crate::measure::tune`].
 
 use super::output::{Failure, Sink};
+use super::words::WordError;
 use crate::errors::FileError;
 use crate::measure::chart::{Curve, Picture};
 use crate::measure::tune::compare::{self, Row, Table};
@@ -69,8 +70,8 @@ pub struct Tune {
     plot: Option<PathBuf>,
 }
 
-fn read_dimension(text: &str) -> Result<Dimension, String> {
-    Dimension::read(text).ok_or_else(|| "write NAME=START:STEP".to_owned())
+fn read_dimension(text: &str) -> Result<Dimension, WordError> {
+    Dimension::read(text).ok_or(WordError::Form("NAME=START:STEP"))
 }
 
 impl Tune {

@@ -3,11 +3,14 @@
 use super::output::Failure;
 use super::uci::SHOW_HIDDEN;
 use crate::chess::game::{Game, GameError};
+use crate::conventional::regress::features::Features;
 use crate::errors::FileError;
 use crate::league::{Fault, Limit, Opening, Patience, Player, Process, openings};
 use crate::play::settings::Settings;
 use crate::uci::options::{self, OptionError, OutOfRange};
 use std::env;
+use std::error::Error;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,13 +66,38 @@ pub(super) mod limits {
     limits!(Second, "second-", "the second player");
 }
 
+/// Why a word of the command line is not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum WordError {
+    /// It has not this form.
+    Form(&'static str),
+    /// This share is no number.
+    Share(String),
+    /// It names no features of regressors.
+    Features,
+}
+
+impl fmt::Display for WordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WordError::Form(form) => write!(f, "write {form}"),
+            WordError::Share(share) => write!(f, "share \"{share}\" is no number"),
+            WordError::Features => {
+                write!(f, "expected one of {}", Features::ALL.map(Features::name).join(", "))
+            }
+        }
+    }
+}
+
+impl Error for WordError {}
+
 /// `NAME=VALUE`.
-pub(super) fn read_option(text: &str) -> Result<(String, String), String> {
+pub(super) fn read_option(text: &str) -> Result<(String, String), WordError> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         }
-        _ => Err("write NAME=VALUE".to_owned()),
+        _ => Err(WordError::Form("NAME=VALUE")),
     }
 }
 
@@ -102,11 +130,11 @@ pub(super) fn read_position(text: &str, chess960: bool) -> Result<Game, GameErro
 }
 
 /// `FILE` or `FILE=SHARE`.
-pub(super) fn read_share(text: &str) -> Result<(PathBuf, f64), String> {
+pub(super) fn read_share(text: &str) -> Result<(PathBuf, f64), WordError> {
     match text.rsplit_once('=') {
         None => Ok((text.into(), 1.0)),
         Some((path, share)) => {
-            let share = share.parse().map_err(|_| format!("share \"{share}\" is no number"))?;
+            let share = share.parse().map_err(|_| WordError::Share(share.to_owned()))?;
             Ok((path.into(), share))
         }
     }
@@ -177,7 +205,7 @@ mod tests {
 
     #[test]
     fn shares_stand_behind_the_last_sign() {
-        assert!(read_share("file=much").unwrap_err().contains("much"));
+        assert!(read_share("file=much").unwrap_err().to_string().contains("much"));
         assert_eq!(read_share("a=b=0.5"), Ok(("a=b".into(), 0.5)));
         assert_eq!(read_share("a"), Ok(("a".into(), 1.0)));
     }

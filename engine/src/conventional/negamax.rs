@@ -8,8 +8,7 @@ use super::{Found, Watch};
 use crate::chess::action::Action;
 use crate::chess::ending::{self, by_fifty_moves, key_before, recurrences};
 use crate::chess::game::Game;
-use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, EnPassantMode, Move, MoveList, Position};
+use shakmaty::{Chess, Move, MoveList, Position};
 
 /// Beyond every evaluation; a mate in so many plies is that much less.
 const MATE: i32 = 30_000;
@@ -87,7 +86,7 @@ struct Tree<'a, 'b> {
     nodes: u64,
     seldepth: usize,
     over: bool,
-    /// Of the game and of the line being looked at.
+    /// One for each position of the game and of the line being looked at.
     keys: Vec<u64>,
     /// Empty without pruning.
     table: Vec<Slot>,
@@ -185,10 +184,8 @@ impl<'a, 'b> Tree<'a, 'b> {
         ply: usize,
     ) -> i32 {
         let key = self.keys.last().copied().unwrap_or_default();
-        let quick = position.update_zobrist_hash(Zobrist64(key), m, EnPassantMode::Legal);
         let mut next = position.clone();
-        next.play_unchecked(m);
-        self.keys.push(quick.map_or_else(|| ending::key(&next), |key| key.0));
+        self.keys.push(ending::play_keyed(&mut next, key, m));
         let score = self.negamax(&next, depth, alpha, beta, ply + 1);
         self.keys.pop();
         score

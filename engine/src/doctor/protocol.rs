@@ -5,11 +5,23 @@ use crate::play::settings::Settings;
 use crate::uci::run::run;
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex, PoisonError};
+use uci::Answer;
 
-/// What a GUI says, and how each answer must begin.
+/// What a GUI says.
 const CONVERSATION: &str =
     "uci\nisready\nucinewgame\nposition startpos moves e2e4 e7e5\ngo nodes 20\nisready\nquit\n";
-const ANSWERS: [&str; 3] = ["uciok", "readyok", "bestmove "];
+
+/// An answer that must come: its first word, and how it is told from others.
+struct Expected {
+    word: &'static str,
+    is: fn(&Answer) -> bool,
+}
+
+const EXPECTED: [Expected; 3] = [
+    Expected { word: uci::UCIOK, is: |answer| matches!(answer, Answer::UciOk) },
+    Expected { word: uci::READYOK, is: |answer| matches!(answer, Answer::ReadyOk) },
+    Expected { word: "bestmove", is: |answer| matches!(answer, Answer::BestMove(_)) },
+];
 
 /// Everything the engine writes.
 #[derive(Clone, Default)]
@@ -32,9 +44,11 @@ pub(super) fn check(_: &Settings) -> Vec<Finding> {
     run(Cursor::new(CONVERSATION), transcript.clone());
     let bytes = transcript.0.lock().unwrap_or_else(PoisonError::into_inner);
     let text = String::from_utf8_lossy(&bytes);
-    let missing: Vec<&str> = ANSWERS
-        .into_iter()
-        .filter(|answer| !text.lines().any(|line| line.starts_with(answer)))
+    let answers: Vec<Answer> = text.lines().filter_map(uci::parse_answer).collect();
+    let missing: Vec<&str> = EXPECTED
+        .iter()
+        .filter(|expected| !answers.iter().any(expected.is))
+        .map(|expected| expected.word)
         .collect();
     let finding = if missing.is_empty() {
         Finding::new("UCI", Verdict::Fine, "the engine introduces itself, is ready and moves")

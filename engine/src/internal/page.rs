@@ -30,9 +30,9 @@ pub struct Page {
 /// What the network's heads say of a node and of the moves of its list, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heads {
-    /// Of the node.
+    /// What they say of the node.
     pub node: Summary,
-    /// Of its moves; none where they are not known.
+    /// What they say of its moves; none where they are not known.
     pub moves: Vec<Summary>,
 }
 

@@ -21,7 +21,7 @@ const CAP: f32 = 0.25;
 /// How trees are written.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
-    /// Of the trees.
+    /// Breadth and depth of the trees.
     pub shape: Shape,
     /// How the writer is to back values up.
     pub backup: Backup,
@@ -47,7 +47,7 @@ impl Trial {
         &self,
         evaluator: &dyn Evaluator,
         positions: &[LabelledPosition],
-        writer: &(dyn Fn() -> Result<Box<dyn Writer>, String> + Sync),
+        writer: &(dyn Fn() -> Result<Box<dyn Writer>, MeasureError> + Sync),
         listen: &(dyn Fn() + Sync),
     ) -> Result<Found, MeasureError> {
         let choose = |position: &LabelledPosition| {
@@ -55,7 +55,7 @@ impl Trial {
             let value = (&Settings::default()).into();
             let mut boards = Boards::new(evaluator, value).ok_or_else(blind)?;
             boards.set_root(&position.game, &[])?;
-            let mut own = writer().map_err(MeasureError::Refused)?;
+            let mut own = writer()?;
             let mut by = |writer: &mut dyn Writer, shape: Shape, backup: Backup| {
                 let task = Task { shape, backup, mask: self.mask, stop: &|| false };
                 let thought = think(&mut boards, writer, &task)?;
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(exact.regret, written.regret);
         assert_eq!((written.regret.difference.mean, written.nodes), (0.0, 4));
         assert!(list.regret.own.mean > 0.0);
-        let none = || Err("no writer".to_owned());
+        let none = || Err(MeasureError::Refused("no writer".to_owned()));
         assert!(trial.run(&*network.evaluator, &positions, &none, &|| ()).is_err());
     }
 }

@@ -31,7 +31,7 @@ pub struct Roots {
     files: Vec<PathBuf>,
     readers: Vec<FileReader>,
     turn: usize,
-    /// Of the last game, in reverse.
+    /// Roots of the last game, in reverse.
     ready: Vec<Root>,
     random: Rng,
 }

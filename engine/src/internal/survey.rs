@@ -19,7 +19,7 @@ pub struct Survey {
     pub files: Vec<PathBuf>,
     /// Positions of each file and kind of chess.
     pub positions: usize,
-    /// Of the trees.
+    /// Breadth and depth of the trees.
     pub shape: Shape,
     /// How values are to be backed up.
     pub backup: Backup,
@@ -38,7 +38,7 @@ const CATEGORIES: [(&str, Category); 7] = [
     ("Chess960", |game| game.mode() == CastlingMode::Chess960),
     ("in check", |game| game.position().is_check()),
     ("at most 4 moves", |game| game.legal_actions().len() <= 4),
-    ("at most 10 men", |game| game.position().board().occupied().count() <= 10),
+    ("at most 10 pieces", |game| game.position().board().occupied().count() <= 10),
     ("a pawn before promotion", |game| near_promotion(game.position())),
     ("a mate in one", |game| mates(game.position())),
 ];

@@ -8,7 +8,7 @@ use crate::chess::action::Action;
 use nn::writer::{Kind, Word};
 use std::fmt::Write as _;
 
-/// Of a box, in pixels.
+/// Sides of a box, in pixels.
 const WIDTH: u32 = 96;
 const HEIGHT: u32 = 20;
 /// Between two levels, and between two leaves.

@@ -1,5 +1,6 @@
-//! What a score is worth: Elo difference, its error bar, the likelihood of superiority. The two games of a pair share an opening and so are not independent; the variance
-//! is taken over pairs (pentanomial), never over games, as soon as there are pairs.
+//! What a score is worth: Elo difference, its error bar, the likelihood of superiority. The two games of a
+//! pair share an opening and so are not independent. The variance is taken over pairs (pentanomial), never
+//! over games, as soon as there are pairs.
 
 use std::fmt;
 
@@ -75,7 +76,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Of values in equal steps from 0 to 1, each so many times.
+    /// The moments of values in equal steps from 0 to 1, each so many times.
     pub(super) fn of_points(times: &[f64]) -> Moments {
         let step = 1.0 / (times.len() - 1) as f64;
         let count: f64 = times.iter().sum();
@@ -98,18 +99,9 @@ impl Moments {
     }
 }
 
+/// Probability that a standard normal number is at most `z`.
 pub(super) fn normal_cdf(z: f64) -> f64 {
-    0.5 * (1.0 + erf(z / std::f64::consts::SQRT_2))
-}
-
-/// Abramowitz and Stegun, formula 7.1.26; error below 1.5e-7.
-fn erf(x: f64) -> f64 {
-    let t = 1.0 / (1.0 + 0.327_591_1 * x.abs());
-    let polynomial = t
-        * (0.254_829_592
-            + t * (-0.284_496_736
-                + t * (1.421_413_741 + t * (-1.453_152_027 + t * 1.061_405_429))));
-    (1.0 - polynomial * (-x * x).exp()).copysign(x)
+    0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }
 
 #[cfg(test)]

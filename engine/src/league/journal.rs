@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uci::Score;
 
-/// Of the file's format.
+/// Version of the file's format.
 const VERSION: u32 = 1;
 /// How every journal begins.
 const BEGINNING: &str = "{\"mavka league journal\":";

@@ -66,7 +66,7 @@ pub struct Meeting<'a> {
 pub struct Ratings {
     /// In Elo; their average is 0, or one of them is what it was fixed to.
     pub elo: Vec<f64>,
-    /// Of the ratings about their average, in square Elo.
+    /// Covariance of the ratings about their average, in square Elo.
     covariance: Vec<Vec<f64>>,
 }
 
@@ -245,7 +245,7 @@ fn add_difference(matrix: &mut [Vec<f64>], a: usize, b: usize, weight: f64) {
     matrix[b][a] -= weight;
 }
 
-/// Of a positive definite matrix, by Gauss and Jordan; such a matrix needs no pivoting.
+/// The inverse of a positive definite matrix, by Gauss and Jordan. Such a matrix needs no pivoting.
 fn inverse(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let size = matrix.len();
     let mut left = matrix.to_vec();

@@ -20,7 +20,7 @@ pub struct Match {
     /// Each pair is one opening, played with both colours.
     pub games: usize,
     pub concurrency: usize,
-    /// Of the first and the second player.
+    /// What the first and the second player may spend.
     pub limits: [Limit; 2],
     pub rules: Rules,
     /// Ends the match early.
@@ -81,7 +81,7 @@ impl Match {
 struct Count<'a, L> {
     plan: &'a Match,
     listen: L,
-    /// Of the next game.
+    /// Number of the next game.
     number: usize,
     over: bool,
     tally: Tally,

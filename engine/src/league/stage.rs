@@ -1,6 +1,7 @@
 //! The stage: games handed to workers, each worker with engines of its own. Which game comes next is a
 //! [`Schedule`]'s to say, one game at a time, so that a choice can rest on the results before it; results
-//! come back to the calling thread, which alone counts and writes.
+//! come back to the calling thread, which alone counts and writes. `workers::deal` cannot serve here: it
+//! wants all tasks at the beginning, and the next game may depend on the results so far.
 
 use super::game::{self, Start};
 use super::limit::Limit;

@@ -58,7 +58,7 @@ impl Row {
 /// the agents whose external rating is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// Of internal rating 0.
+    /// External Elo of internal rating 0.
     pub offset: f64,
     /// External Elo in one internal.
     pub slope: f64,

@@ -4,6 +4,7 @@
 use crate::chess::action::Action;
 use crate::chess::epd;
 use crate::chess::game::{Game, GameError};
+use crate::fnv::Fnv;
 use crate::play::engine::Setup;
 use crate::play::network::{self, Network, NetworkError};
 use crate::play::params::search_params;
@@ -134,11 +135,13 @@ fn run_with(
         }
         let snapshot = &outcome.snapshot;
         nodes += snapshot.playouts;
-        signature.add(u64::from(outcome.best.map_or(0, u16::from)));
-        signature.add(u64::from(snapshot.depth) << 32 | u64::from(snapshot.seldepth));
+        signature = signature
+            .with_bytes(u64::from(outcome.best.map_or(0, u16::from)))
+            .with_bytes(u64::from(snapshot.depth) << 32 | u64::from(snapshot.seldepth));
         for line in &snapshot.lines {
-            signature.add(line.visits);
-            line.moves.iter().for_each(|action| signature.add(u64::from(u16::from(*action))));
+            let visits = signature.with_bytes(line.visits);
+            let codes = line.moves.iter().map(|action| u64::from(u16::from(*action)));
+            signature = codes.fold(visits, Fnv::with_bytes);
         }
         let best = outcome.best.map_or_else(|| "(none)".to_owned(), |best: Action| game.uci(best));
         say(format!(
@@ -150,7 +153,7 @@ fn run_with(
             snapshot.playouts,
         ));
     }
-    let total = Total { nodes, elapsed: start.elapsed(), signature: signature.short() };
+    let total = Total { nodes, elapsed: start.elapsed(), signature: short(signature) };
     say(format!("\nNodes searched: {}", total.nodes));
     say(format!("Nodes/second: {}", per_second(total.nodes, total.elapsed)));
     say(format!("Evaluator: {}", network.name));
@@ -158,26 +161,9 @@ fn run_with(
     Ok(total)
 }
 
-/// 64-bit FNV-1a: small, and the same on every machine.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Fnv {
-        Fnv(0xCBF2_9CE4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn add(&mut self, number: u64) {
-        for byte in number.to_le_bytes() {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
-        }
-    }
-
-    /// Short enough for a commit message.
-    fn short(&self) -> u32 {
-        (self.0 ^ self.0 >> 32) as u32
-    }
+/// Short enough for a commit message.
+fn short(hash: Fnv) -> u32 {
+    (hash.get() ^ hash.get() >> 32) as u32
 }
 
 #[cfg(test)]

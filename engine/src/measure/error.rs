@@ -68,7 +68,7 @@ pub enum PlotError {
 }
 
 impl PlotError {
-    /// Of this picture.
+    /// Names the file of a picture in an error.
     pub fn of_file(path: &Path) -> impl Fn(DrawingAreaErrorKind<io::Error>) -> PlotError {
         let named = FileError::of(path);
         move |why| PlotError::File(named(why))

@@ -1,5 +1,6 @@
 //! `mavka eval` and the UCI words `eval` and `d`: what the network sees, for human eyes.
 
+use crate::chess::action::Action;
 use crate::chess::ending;
 use crate::chess::game::Game;
 use crate::play::network::Network;
@@ -8,8 +9,7 @@ use crate::play::settings::Settings;
 use crate::world::rules::action_scores;
 use mcts::Wdl;
 use nn::Query;
-use shakmaty::san::SanPlus;
-use shakmaty::{Chess, Position, Square};
+use shakmaty::{Position, Square};
 use std::fmt::Write as _;
 
 /// Rows of the move table.
@@ -72,7 +72,7 @@ pub fn table(game: &Game, network: &Network, settings: &Settings) -> String {
     for row in rows.iter().take(ROWS) {
         let m = legal[*row];
         let uci = m.to_uci(game.mode()).to_string();
-        let san = san(position, m);
+        let san = game.san(Action::new(m));
         let _ = writeln!(
             out,
             "{san:<8} {uci:<7} {:>5.1} % {:>11.1} %",
@@ -85,8 +85,4 @@ pub fn table(game: &Game, network: &Network, settings: &Settings) -> String {
     }
     out.truncate(out.trim_end().len());
     out
-}
-
-fn san(position: &Chess, m: shakmaty::Move) -> String {
-    SanPlus::from_move(position.clone(), m).to_string()
 }

@@ -3,7 +3,7 @@
 
 use super::chart::{Curve, Picture};
 use super::error::MeasureError;
-use super::stages::{Budget, Peaks};
+use super::stages::{Asked, Budget, Peaks};
 use super::timing::{Load, product_of_512, rate};
 use crate::workers::cores;
 use nn::checkpoint::{Network, Precision};
@@ -38,7 +38,7 @@ pub struct EvalBench {
     pub device: Backend,
     /// Threads, each with its own batch; default: all cores, two on a GPU.
     pub threads: Option<usize>,
-    /// Of the products: auto, single, bf16 or int8; default: all the device has.
+    /// Arithmetic of the products: auto, single, bf16 or int8; default: all the device has.
     pub arithmetic: Vec<Arithmetic>,
     /// Instructions to do with: portable, avx2 or avx512; default: the widest this CPU has.
     pub isa: Option<Isa>,
@@ -146,7 +146,8 @@ impl EvalBench {
         let queries = queries(&positions, batch);
         let mut drawn = None;
         for arithmetic in self.arithmetics(|way| way.available()) {
-            let budget = Budget::measure((network, arithmetic), &queries, load, peaks)?;
+            let budget =
+                Budget::measure(&Asked { network, arithmetic, queries: &queries }, load, peaks)?;
             let (isa, threads) = (Isa::used(), load.threads);
             let title = format!("{arithmetic}, {isa}, {threads} threads, batch {batch}");
             say(format!("\n{title}"));

@@ -1,4 +1,4 @@
-//! What measures: move counts, speeds, signatures, puzzles, the network's accuracy and imagination, the
+//! What measures: speeds, signatures, puzzles, the network's accuracy and imagination, the
 //! stream of training data. Each file returns or prints figures; none of them plays for a GUI.
 
 pub(crate) mod accuracy;
@@ -12,7 +12,6 @@ pub(crate) mod eval;
 pub(crate) mod evalbench;
 pub(crate) mod imagination;
 pub(crate) mod loss_curve;
-pub mod perft;
 pub(crate) mod puzzles;
 pub(crate) mod sight;
 mod stages;

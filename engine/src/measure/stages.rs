@@ -4,7 +4,7 @@
 
 use super::bars::Bars;
 use super::error::MeasureError;
-use super::timing::{Load, product_of_512, rate};
+use super::timing::{Load, on_threads, product_of_512, rate};
 use nn::checkpoint::Network;
 use nn::cpu::int8::{Finish, Kernel, Linear8, Rows, Sign};
 use nn::cpu::stages::Stage;
@@ -140,24 +140,27 @@ pub(super) struct Budget {
     shares: Vec<Share>,
 }
 
+/// What is asked on every thread.
+pub(super) struct Asked<'a> {
+    pub(super) network: &'a Network,
+    pub(super) arithmetic: Arithmetic,
+    pub(super) queries: &'a [Query<'a>],
+}
+
 impl Budget {
     /// Asks the network on every thread at once.
     ///
     /// # Errors
     /// The network's answer is no number.
     pub(super) fn measure(
-        (network, arithmetic): (&Network, Arithmetic),
-        queries: &[Query<'_>],
+        asked: &Asked<'_>,
         load: Load,
         peaks: Peaks,
     ) -> Result<Budget, MeasureError> {
-        let evaluator = &CpuEvaluator::new(network, arithmetic);
-        let parts: Vec<Result<_, EvalError>> = std::thread::scope(|scope| {
-            let ask = || evaluator.measure(queries, load.time);
-            let running: Vec<_> = (0..load.threads).map(|_| scope.spawn(ask)).collect();
-            running.into_iter().filter_map(|thread| thread.join().ok()).collect()
-        });
-        let parts: Vec<_> = parts.into_iter().collect::<Result<_, _>>()?;
+        let Asked { network, arithmetic, queries } = *asked;
+        let evaluator = CpuEvaluator::new(network, arithmetic);
+        let parts = on_threads(load.threads, || evaluator.measure(queries, load.time));
+        let parts: Vec<_> = parts.into_iter().collect::<Result<_, EvalError>>()?;
         let done: usize = parts.iter().map(|(done, _)| done).sum();
         let share = |stage: Stage| {
             let spent: Duration = parts.iter().map(|(_, stages)| stages.spent(stage)).sum();

@@ -14,29 +14,31 @@ pub(super) struct Load {
     pub(super) time: Duration,
 }
 
-/// Runs `work` on every thread for a while; the sum of what it returns, per second.
-pub(super) fn rate(Load { threads, time }: Load, work: impl Fn() -> f64 + Sync) -> f64 {
+/// Does the same `work` on so many threads at once; at least one. A thread that panics has no answer.
+pub(super) fn on_threads<R: Send>(threads: usize, work: impl Fn() -> R + Sync) -> Vec<R> {
     let work = &work;
     std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads.max(1))
-            .map(|_| {
-                scope.spawn(move || {
-                    let run = || {
-                        let start = Instant::now();
-                        let mut done = 0.0;
-                        while start.elapsed() < time {
-                            done += work();
-                        }
-                        done / start.elapsed().as_secs_f64()
-                    };
-                    // Burn's operations go to the rayon pool they are called in: each thread its own.
-                    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-                    pool.map_or_else(|_| run(), |pool| pool.install(run))
-                })
-            })
-            .collect();
-        running.into_iter().filter_map(|thread| thread.join().ok()).sum()
+        let running: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        running.into_iter().filter_map(|thread| thread.join().ok()).collect()
     })
+}
+
+/// Runs `work` on every thread for a while; the sum of what it returns, per second.
+pub(super) fn rate(Load { threads, time }: Load, work: impl Fn() -> f64 + Sync) -> f64 {
+    let run = || {
+        let start = Instant::now();
+        let mut done = 0.0;
+        while start.elapsed() < time {
+            done += work();
+        }
+        done / start.elapsed().as_secs_f64()
+    };
+    let rates = on_threads(threads, || {
+        // Burn's operations go to the rayon pool they are called in: each thread its own.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        pool.map_or_else(|_| run(), |pool| pool.install(run))
+    });
+    rates.into_iter().sum()
 }
 
 /// One 512 x 512 x 512 product; returns its floating-point operations.

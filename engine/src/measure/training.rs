@@ -18,7 +18,7 @@ pub struct TrainingTimes {
 }
 
 impl TrainingTimes {
-    /// Of steps on `threads` threads.
+    /// The times of steps on `threads` threads.
     #[must_use]
     pub fn new(budget: &Budget, threads: usize) -> TrainingTimes {
         let examples = budget.examples.max(1) as f64;

@@ -22,7 +22,7 @@ const POSITIONS: [&str; 3] = [
     "rq3rk1/ppp2ppp/1bnpb3/3N2B1/3NP3/7P/PPPQ1PP1/2KR3R w - - 7 14",
     "r4rk1/1b2ppbp/pq4pn/2pp1PB1/1p2P3/1P1P1NN1/1PP3PP/R2Q1RK1 w - - 0 13",
 ];
-/// Of tree memory for each playout, garbage included: ample, so that no tree is ever full.
+/// Tree memory for each playout, garbage included: ample, so that no tree is ever full.
 const BYTES_PER_PLAYOUT: u64 = 640;
 /// Stretches of the search that are timed apart; the last one tells the speed at full size.
 const STRETCHES: u64 = 10;
@@ -89,7 +89,7 @@ impl Row {
         self.playouts as f64 / self.times.iter().sum::<Duration>().as_secs_f64()
     }
 
-    /// Of one stretch.
+    /// Playouts a second in one stretch.
     fn speed(&self, stretch: usize) -> f64 {
         self.playouts as f64 / STRETCHES as f64 / self.times[stretch].as_secs_f64()
     }

@@ -42,7 +42,7 @@ pub struct ClassicSearch<'a> {
     pub signal: &'a Signal,
     pub reporter: &'a Reporter,
     pub output: &'a Output,
-    /// Of random games.
+    /// Seed of random games.
     pub seed: u64,
 }
 

@@ -15,7 +15,7 @@ use super::session::SearchSession;
 use super::settings::Settings;
 use super::signal::Signal;
 use crate::chess::game::{Game, GameError};
-use crate::measure::perft;
+use crate::chess::perft;
 use crate::syzygy::Tables;
 use crate::uci::options::{self, Effect, Shown};
 use crate::uci::output::Output;
@@ -285,7 +285,9 @@ impl Engine {
         let session = std::mem::take(&mut self.session);
         let (stop, output) = (signal.clone(), self.output.clone());
         self.start(signal, move || {
-            perft::divide(&game, depth, &|| stop.is_stopped(), &mut |line| output.line(line));
+            if !perft::divide(&game, depth, &|| stop.is_stopped(), &mut |line| output.line(line)) {
+                output.note("perft was stopped");
+            }
             session
         });
     }

@@ -152,7 +152,7 @@ impl Networks for Installed {
             let name = format!("{name}, GPU, {}", evaluator.arithmetic());
             return Ok(Network { evaluator: Arc::new(evaluator), name, on_gpu: true });
         }
-        // The CPU stands in only for who knows of it: the caller says so and asks again.
+        // The CPU replaces the GPU only where the caller knows of it: the caller says so and asks again.
         if let Some(note) = note {
             return Err(NetworkError::Backend(note));
         }

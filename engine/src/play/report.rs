@@ -91,7 +91,7 @@ impl Reporter {
 
     /// The move that is looked at, and its rank from 1.
     #[must_use]
-    pub fn current(&self, depth: u32, (action, number): (Action, u32)) -> Info {
+    pub fn current(&self, depth: u32, action: Action, number: u32) -> Info {
         let action = action.to_uci(self.root.position(), self.mode);
         let current = Some(CurrentMove { action, number });
         Info { depth: Some(depth.max(1)), current, ..Info::default() }

@@ -75,7 +75,12 @@ impl SearchSession {
         if self.hash_mb == wanted_mb {
             return None;
         }
-        let mb = host::hash_mb(wanted_mb, self.hash_mb);
+        self.reserve_of(wanted_mb, host::available_mb())
+    }
+
+    /// The same on a machine with `free_mb`; None where it does not say.
+    fn reserve_of(&mut self, wanted_mb: usize, free_mb: Option<usize>) -> Option<HashShortage> {
+        let mb = host::granted_mb(wanted_mb, self.hash_mb, free_mb);
         self.clear();
         self.hash_mb = wanted_mb;
         self.searcher.resize(mb << 20);
@@ -104,7 +109,7 @@ impl SearchSession {
         let memory = self.imagined.get_or_insert_with(|| Arc::new(Memory::new(bytes))).clone();
         match LearnedWorld::new(evaluator.clone(), rules(), memory) {
             Some(world) if settings.world_model == WorldModel::LearnedTwice => {
-                AnyWorld::Learned(world.looking_twice())
+                AnyWorld::Learned(world.with_refinement())
             }
             Some(world) => AnyWorld::Learned(world),
             None => AnyWorld::Rules(rules()),
@@ -185,4 +190,24 @@ pub struct Plan<'a> {
     pub threads: usize,
     /// Exact; None = until the control stops it.
     pub playouts: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_beyond_the_machine_is_told_once_and_cut() {
+        let mut session = SearchSession::default();
+        // 256 MB are left to others, so a tree of 2 MB is reserved.
+        let shortage = session.reserve_of(1_048_576, Some(258)).unwrap();
+        assert!((1..=2).contains(&shortage.got_mb), "{shortage}");
+        let got = shortage.got_mb;
+        assert_eq!(
+            shortage.to_string(),
+            format!("Hash 1048576 MB is more than this machine has free; using {got} MB")
+        );
+        assert_eq!(session.reserve(1_048_576), None, "asked for already");
+        assert_eq!(session.reserve_of(1, Some(1000)), None);
+    }
 }

@@ -128,8 +128,8 @@ impl<'a> Stopper<'a> {
             memory.news = false;
             output.block(&reporter.live(&snapshot, signal.since_go()));
         }
-        if all && let Some(current) = memory.current.look(&snapshot.lines, elapsed) {
-            output.line(reporter.current(snapshot.depth, current));
+        if all && let Some((action, number)) = memory.current.look(&snapshot.lines, elapsed) {
+            output.line(reporter.current(snapshot.depth, action, number));
         }
     }
 

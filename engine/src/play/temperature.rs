@@ -1,4 +1,4 @@
-//! Moves drawn at random, better ones more often: variety in the first moves of a game, so that two
+//! Moves drawn at random, better ones more often. The first moves of a game can be drawn so: then two
 //! deterministic engines do not play the same game over and over.
 //!
 //! Paper 001, section 4 ("Metrics"), plays its first five full moves by a softmax of low temperature:

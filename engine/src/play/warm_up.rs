@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    fn pace(call: u64, position: u64) -> EvalTiming {
+    fn timing_of(call: u64, position: u64) -> EvalTiming {
         let clock = Arc::new(ManualClock::default());
         let [call, position] = [call, position].map(Duration::from_micros);
         let device = Device { clock: clock.clone(), call, position };
@@ -132,14 +132,17 @@ mod tests {
 
     #[test]
     fn the_batch_follows_the_device() {
-        assert_eq!(pace(0, 100), EvalTiming { single: Duration::from_micros(100), batch: 1 });
+        assert_eq!(timing_of(0, 100), EvalTiming { single: Duration::from_micros(100), batch: 1 });
         // A call costs as much as ten positions: the more at once the better.
-        assert_eq!(pace(1000, 100), EvalTiming { single: Duration::from_micros(1100), batch: 32 });
+        assert_eq!(
+            timing_of(1000, 100),
+            EvalTiming { single: Duration::from_micros(1100), batch: 32 }
+        );
         // As much as a tenth of one: two at once reach 97.6 % of the speed of four, one 93.2 %.
-        assert_eq!(pace(10, 100).batch, 2);
+        assert_eq!(timing_of(10, 100).batch, 2);
         // 40 ms for one: two would keep the search from its clock.
-        assert_eq!(pace(30_000, 10_000).batch, 2);
-        assert_eq!(pace(60_000, 60_000).batch, 1);
+        assert_eq!(timing_of(30_000, 10_000).batch, 2);
+        assert_eq!(timing_of(60_000, 60_000).batch, 1);
     }
 
     #[test]

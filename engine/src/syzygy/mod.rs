@@ -97,7 +97,9 @@ impl fmt::Display for Tables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.files.count {
             0 => f.write_str("no Syzygy tables found"),
-            count => write!(f, "{count} Syzygy tables found, for up to {} men", self.most_pieces),
+            count => {
+                write!(f, "{count} Syzygy tables found, for up to {} pieces", self.most_pieces)
+            }
         }
     }
 }

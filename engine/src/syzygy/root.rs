@@ -43,8 +43,8 @@ enum Rank {
 const RULE: u32 = 100;
 
 impl Rank {
-    /// Of a move that is no capture and no pawn's, `dtz` being the mover's before it, `clock` plies after
-    /// the last one. A rounded value may be a ply short.
+    /// The rank of a move that is no capture and no pawn's. `dtz` is the mover's before it; the last capture or
+    /// pawn move was `clock` plies ago. A rounded value may be a ply short.
     fn of_quiet(dtz: MaybeRounded<Dtz>, clock: u32) -> Rank {
         let rounded = matches!(dtz, MaybeRounded::Rounded(_));
         let plies = dtz.ignore_rounding().0.unsigned_abs();
@@ -61,7 +61,7 @@ impl Rank {
         }
     }
 
-    /// Of a move after which, with the clock at zero, the *opponent* has this result.
+    /// The rank of a move after which, with the clock at zero, the *opponent* has this result.
     fn of_opponents(wdl: shakmaty_syzygy::Wdl) -> Rank {
         match wdl {
             shakmaty_syzygy::Wdl::Win => Rank::Loss(0),
@@ -85,7 +85,7 @@ impl Rank {
 
 /// How closely a move is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum Probe {
     /// By the distance to the next capture or pawn move.
     Distance,
     /// By the result alone, where the tables for distances are missing: as if the clock stood at zero.
@@ -93,23 +93,23 @@ enum Look {
 }
 
 impl RootTables {
-    /// Of the moves `allowed`, those that keep the result. None if the tables do not have the position, or
-    /// fail for one of the moves.
+    /// Picks those of the moves `allowed` that keep the result. None if the tables do not have the position,
+    /// or fail for one of the moves.
     #[must_use]
     pub fn new(tables: &Tables, game: &Game, allowed: &[Action]) -> Option<RootTables> {
         if !tables.covers(game.position()) {
             return None;
         }
-        let ranks = |look| -> Option<Vec<Rank>> {
-            allowed.iter().map(|action| rank(tables, game, *action, look)).collect()
+        let ranks = |probe| -> Option<Vec<Rank>> {
+            allowed.iter().map(|action| rank(tables, game, *action, probe)).collect()
         };
-        let (ranks, look) = match ranks(Look::Distance) {
-            Some(ranks) => (ranks, Look::Distance),
-            None => (ranks(Look::Result)?, Look::Result),
+        let (ranks, probe) = match ranks(Probe::Distance) {
+            Some(ranks) => (ranks, Probe::Distance),
+            None => (ranks(Probe::Result)?, Probe::Result),
         };
         let best = ranks.iter().copied().max()?;
         let kept = allowed.iter().zip(&ranks).filter(|(_, rank)| **rank == best);
-        let certain = look == Look::Distance
+        let certain = probe == Probe::Distance
             || matches!(best, Rank::Mate | Rank::Draw)
             || game.position().halfmoves() == 0;
         Some(RootTables {
@@ -121,7 +121,7 @@ impl RootTables {
 }
 
 /// What a legal move is worth. None if a table fails.
-fn rank(tables: &Tables, game: &Game, action: Action, look: Look) -> Option<Rank> {
+fn rank(tables: &Tables, game: &Game, action: Action, probe: Probe) -> Option<Rank> {
     let clock = game.position().halfmoves();
     let mut after = game.clone();
     after.play(action).ok()?;
@@ -131,7 +131,7 @@ fn rank(tables: &Tables, game: &Game, action: Action, look: Look) -> Option<Rank
         None => {}
     }
     let position = after.position();
-    if look == Look::Result || position.halfmoves() == 0 {
+    if probe == Probe::Result || position.halfmoves() == 0 {
         return tables.raw_wdl(position).map(Rank::of_opponents);
     }
     let dtz = tables.dtz(position)?;

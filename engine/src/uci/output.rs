@@ -39,8 +39,7 @@ impl Output {
 
     /// Sends `info string …`; line ends inside the text become blanks.
     pub fn note(&self, text: impl Display) {
-        let text = text.to_string().replace(['\r', '\n'], " ");
-        self.line(format_args!("info string {text}"));
+        self.line(uci::Info::text(text.to_string()));
     }
 
     /// Sends several lines with nothing between them.

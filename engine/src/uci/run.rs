@@ -10,7 +10,7 @@ use crate::uci::output::Output;
 use crossbeam::channel::{self, Sender, select};
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
-use uci::{Command, IdLine};
+use uci::{Command, IdLine, Info};
 
 /// Longest line taken in, in bytes: a game of ten thousand plies fits several times over.
 const LONGEST_LINE: usize = 1 << 20;
@@ -158,9 +158,16 @@ fn own_words(engine: &mut Engine, output: &Output, words: &str) {
             }
         }
         "help" => output.block(&[
-            "info string UCI commands: uci isready setoption ucinewgame position go stop ponderhit quit",
-            "info string own words: d (board), eval (the network's view), bench (speed), go perft N",
+            Info::text(
+                "UCI commands: uci isready setoption ucinewgame position go stop ponderhit quit",
+            ),
+            Info::text(
+                "own words: d (board), eval (the network's view), bench (speed), go perft N",
+            ),
         ]),
-        other => output.note(format_args!("unknown command `{}`; try `help`", other.chars().take(40).collect::<String>())),
+        other => output.note(format_args!(
+            "unknown command `{}`; try `help`",
+            other.chars().take(40).collect::<String>()
+        )),
     }
 }

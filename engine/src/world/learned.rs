@@ -9,7 +9,7 @@
 //!
 //! An answer that makes no state is [`Leaf::Refused`]: minus infinity to the search, never chosen again.
 
-use super::memory::{Memory, Seen, fingerprint};
+use super::memory::{Memory, Seen, StateKey, fingerprint};
 use super::rules::{self, RulesWorld};
 use crate::chess::action::Action;
 use crate::chess::ending::by_fifty_moves;
@@ -65,8 +65,8 @@ impl State {
     }
 
     /// Where the known state is kept.
-    fn place(&self) -> (u64, u32) {
-        (self.known.key(), self.known.position().halfmoves())
+    fn state_key(&self) -> StateKey {
+        StateKey { key: self.known.key(), clock: self.known.position().halfmoves() }
     }
 
     fn enter(&mut self, action: Action, seen: &Seen) {
@@ -172,7 +172,7 @@ impl LearnedWorld {
     /// The same world, with a second look at each imagined state ([`nn::evaluator::Transition::refine`]):
     /// its moves and values are told better by `MAV(s')` than by `MAV(s, a)`, for a second call.
     #[must_use]
-    pub fn looking_twice(self) -> LearnedWorld {
+    pub fn with_refinement(self) -> LearnedWorld {
         LearnedWorld { twice: true, ..self }
     }
 
@@ -194,7 +194,7 @@ impl LearnedWorld {
     pub fn came_true(&self, from: &Game, path: &[Action], now: &Game) -> bool {
         let mut state = State::root(from);
         for action in path {
-            let Some(seen) = self.memory.get(state.place(), *action) else { return false };
+            let Some(seen) = self.memory.get(state.state_key(), *action) else { return false };
             state.enter(*action, &seen);
         }
         let truth = State::root(now);
@@ -244,7 +244,7 @@ impl LearnedWorld {
                 mated: end.is_some_and(|end| end.loss > 0.5),
                 legal: fingerprint(legal.iter().copied()),
             });
-            self.memory.put(state.place(), action, seen.clone());
+            self.memory.put(state.state_key(), action, seen.clone());
             state.enter(action, &seen);
         }
         if !state.pending.is_empty() {
@@ -285,7 +285,7 @@ impl World for LearnedWorld {
             state.pending.push(action);
             return None;
         }
-        match self.memory.get(state.place(), action) {
+        match self.memory.get(state.state_key(), action) {
             Some(seen) => state.enter(action, &seen),
             None => state.pending.push(action),
         }
@@ -303,7 +303,7 @@ impl World for LearnedWorld {
                 }
                 // What others have imagined meanwhile need not be asked again, but for the leaf itself.
                 while let [action, _, ..] = state.pending[..]
-                    && let Some(seen) = self.memory.get(state.place(), action)
+                    && let Some(seen) = self.memory.get(state.state_key(), action)
                 {
                     state.pending.remove(0);
                     state.enter(action, &seen);

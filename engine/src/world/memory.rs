@@ -35,8 +35,21 @@ const BYTES: usize = 320;
 /// So many threads seldom meet in one shard.
 const SHARDS: usize = 32;
 
-/// A state is its key and its clock, which the network sees too.
-type Place = (u64, u16);
+/// What a state is known by.
+#[derive(Clone, Copy, Debug)]
+pub struct StateKey {
+    /// Its key.
+    pub key: u64,
+    /// Its fifty-move counter, which the network sees too.
+    pub clock: u32,
+}
+
+/// What the next state is kept under: a state, key and clock in one number, and the action.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Place {
+    from: u64,
+    action: u16,
+}
 
 #[derive(Default)]
 struct Shard {
@@ -59,10 +72,10 @@ impl Memory {
         Memory { shards, room: (bytes / BYTES / SHARDS / 2).max(1) }
     }
 
-    /// The state that `action` leads to from the one with `key` and `clock`.
+    /// The state that `action` leads to from `state`.
     #[must_use]
-    pub fn get(&self, (key, clock): (u64, u32), action: Action) -> Option<Arc<Seen>> {
-        let place = place(key, clock, action);
+    pub fn get(&self, state: StateKey, action: Action) -> Option<Arc<Seen>> {
+        let place = place(state, action);
         let shard = self.shard(place)?;
         {
             let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
@@ -77,9 +90,9 @@ impl Memory {
         Some(seen)
     }
 
-    /// Keeps a state.
-    pub fn put(&self, (key, clock): (u64, u32), action: Action, seen: Arc<Seen>) {
-        let place = place(key, clock, action);
+    /// Keeps what `action` leads to from `state`.
+    pub fn put(&self, state: StateKey, action: Action, seen: Arc<Seen>) {
+        let place = place(state, action);
         if let Some(shard) = self.shard(place) {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
             self.keep(&mut shard, place, seen);
@@ -93,13 +106,13 @@ impl Memory {
         shard.young.insert(place, seen);
     }
 
-    fn shard(&self, (key, action): Place) -> Option<&RwLock<Shard>> {
-        self.shards.get((split_mix(key ^ u64::from(action)) % SHARDS as u64) as usize)
+    fn shard(&self, Place { from, action }: Place) -> Option<&RwLock<Shard>> {
+        self.shards.get((split_mix(from ^ u64::from(action)) % SHARDS as u64) as usize)
     }
 }
 
-fn place(key: u64, clock: u32, action: Action) -> Place {
-    (key ^ split_mix(u64::from(clock)), action.into())
+fn place(state: StateKey, action: Action) -> Place {
+    Place { from: state.key ^ split_mix(u64::from(state.clock)), action: action.into() }
 }
 
 #[cfg(test)]
@@ -110,25 +123,29 @@ mod tests {
         Arc::new(Seen { state: Chess::default(), key, mated: false, legal: 0 })
     }
 
+    fn state(key: u64, clock: u32) -> StateKey {
+        StateKey { key, clock }
+    }
+
     #[test]
     fn clock_and_action_tell_states_apart() {
         let memory = Memory::new(1 << 20);
         let (one, two) = (Action::from(1), Action::from(2));
-        memory.put((7, 0), one, seen(1));
-        memory.put((7, 3), one, seen(2));
+        memory.put(state(7, 0), one, seen(1));
+        memory.put(state(7, 3), one, seen(2));
         let key = |from, action| memory.get(from, action).map(|seen| seen.key);
-        assert_eq!((key((7, 0), one), key((7, 3), one)), (Some(1), Some(2)));
-        assert_eq!((key((7, 0), two), key((8, 0), one)), (None, None));
+        assert_eq!((key(state(7, 0), one), key(state(7, 3), one)), (Some(1), Some(2)));
+        assert_eq!((key(state(7, 0), two), key(state(8, 0), one)), (None, None));
     }
 
     #[test]
     fn memory_is_bounded_and_keeps_what_is_asked_for() {
         let memory = Memory::new(BYTES * SHARDS * 2 * 10);
         let favourite = Action::from(1);
-        memory.put((0, 0), favourite, seen(42));
+        memory.put(state(0, 0), favourite, seen(42));
         for key in 1..20_000 {
-            memory.put((key, 0), favourite, seen(key));
-            assert_eq!(memory.get((0, 0), favourite).map(|seen| seen.key), Some(42), "{key}");
+            memory.put(state(key, 0), favourite, seen(key));
+            assert_eq!(memory.get(state(0, 0), favourite).map(|seen| seen.key), Some(42), "{key}");
         }
         let held: usize = memory
             .shards
@@ -136,7 +153,7 @@ mod tests {
             .map(|shard| shard.read().map_or(0, |shard| shard.young.len() + shard.old.len()))
             .sum();
         assert!(held <= SHARDS * 2 * 10, "{held}");
-        assert!(memory.get((1, 0), favourite).is_none(), "nobody asked for it");
+        assert!(memory.get(state(1, 0), favourite).is_none(), "nobody asked for it");
     }
 
     #[test]

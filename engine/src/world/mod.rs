@@ -34,9 +34,9 @@ pub enum AnyWorld {
 /// A state of it.
 #[derive(Debug)]
 pub enum AnyState {
-    /// Of a [`RulesWorld`].
+    /// A state of a [`RulesWorld`].
     Rules(rules::State),
-    /// Of a [`LearnedWorld`].
+    /// A state of a [`LearnedWorld`].
     Learned(learned::State),
 }
 

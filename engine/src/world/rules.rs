@@ -10,8 +10,7 @@ use crate::chess::game::Game;
 use crate::syzygy::Tables;
 use mcts::{Edge, Leaf, Wdl, World};
 use nn::{EvalError, Evaluation, Evaluator, Query};
-use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, EnPassantMode, MoveList, Position};
+use shakmaty::{Chess, MoveList, Position};
 use std::sync::Arc;
 
 /// Which summary of a head's distribution over win probabilities counts (paper 000, section 2).
@@ -33,7 +32,7 @@ pub enum LeafActionValue {
 }
 
 impl LeafActionValue {
-    /// Of the moves' action values and policy.
+    /// The value, from the moves' action values and policy.
     pub(crate) fn of(self, scores: &[f32], policy: &[f32]) -> f32 {
         match self {
             LeafActionValue::Best => scores.iter().copied().fold(0.0, f32::max),
@@ -160,10 +159,9 @@ impl State {
     /// Plays a move taken from a list of legal ones. False if not even the board allows it.
     fn play(&mut self, action: Action) -> bool {
         let Some(m) = action.to_move(&self.position) else { return false };
-        let quick =
-            self.position.update_zobrist_hash(Zobrist64(self.key()), m, EnPassantMode::Legal);
-        self.position.play_unchecked(m);
-        self.path.push(quick.map_or_else(|| ending::key(&self.position), |key| key.0));
+        let last = self.key();
+        let key = ending::play_keyed(&mut self.position, last, m);
+        self.path.push(key);
         true
     }
 }

@@ -6,6 +6,7 @@
 
 use super::words::{Skipped, Words, as_move, quote};
 use crate::command::Go;
+use std::ops::RangeInclusive;
 
 /// Where the value of a keyword belongs.
 enum Slot<'a> {
@@ -48,9 +49,9 @@ pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Go {
         match slot(&mut go, word) {
             None => skipped.push(word),
             Some(Slot::Flag(flag)) => *flag = true,
-            Some(Slot::Time(time)) => set(time, (i64::MIN, i64::MAX), word, &mut words, notes),
-            Some(Slot::Count(count)) => set(count, (0, u32::MAX), word, &mut words, notes),
-            Some(Slot::Nodes(nodes)) => set(nodes, (0, u64::MAX), word, &mut words, notes),
+            Some(Slot::Time(time)) => set(time, i64::MIN..=i64::MAX, word, &mut words, notes),
+            Some(Slot::Count(count)) => set(count, 0..=u32::MAX, word, &mut words, notes),
+            Some(Slot::Nodes(nodes)) => set(nodes, 0..=u64::MAX, word, &mut words, notes),
             Some(Slot::Moves(moves)) => {
                 while let Some(word) = words.peek().filter(|next| !is_keyword(next)) {
                     match as_move(word) {
@@ -69,10 +70,11 @@ pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Go {
     go
 }
 
-/// Takes the next word as the number of `keyword`, unless it is a keyword itself.
+/// Takes the next word as the number of `keyword`, unless it is a keyword itself. A number outside `range`
+/// becomes the nearer end of it.
 fn set<T: TryFrom<i128> + Copy + std::fmt::Display>(
     limit: &mut Option<T>,
-    (least, most): (T, T),
+    range: RangeInclusive<T>,
     keyword: &str,
     words: &mut Words,
     notes: &mut Vec<String>,
@@ -89,7 +91,7 @@ fn set<T: TryFrom<i128> + Copy + std::fmt::Display>(
         return;
     };
     *limit = Some(T::try_from(number).unwrap_or_else(|_| {
-        let bound = if number < 0 { least } else { most };
+        let bound = *if number < 0 { range.start() } else { range.end() };
         let word = quote(word);
         notes.push(format!("go: {keyword} cannot be {word}; taken as {bound}"));
         bound

@@ -73,7 +73,7 @@ pub struct Average {
 }
 
 impl Average {
-    /// Of models with their weights in the opening and in the endgame; None as [`BadList::Weights`] says.
+    /// Averages models, each with its weights in the opening and in the endgame. None as [`BadList::Weights`] says.
     #[must_use]
     pub fn new(members: Vec<(Regressor, [f32; 2])>) -> Option<Average> {
         let sound = |side: usize| {

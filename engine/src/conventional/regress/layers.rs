@@ -81,15 +81,15 @@ impl Shape {
 pub struct Layer {
     /// What it computes.
     pub shape: Shape,
-    /// Of each product the weights `[inputs, outputs]`, row after row, and then `[outputs]` of bias.
+    /// Each product's weights `[inputs, outputs]`, row after row, and then its `[outputs]` of bias.
     pub values: Vec<f32>,
 }
 
 /// What flows back through a layer.
 pub struct Gradients {
-    /// Of the layer's numbers, in their order.
+    /// One for each of the layer's numbers, in their order.
     pub values: Vec<f32>,
-    /// Of its inputs, `[rows, inputs]`; empty where nobody asked.
+    /// One for each of its inputs, `[rows, inputs]`; empty where nobody asked.
     pub inputs: Vec<f32>,
 }
 

@@ -67,7 +67,7 @@ pub struct Parts {
     pub training: Samples,
     /// To say when to stop.
     pub validation: Samples,
-    /// Of games that no training sees.
+    /// Samples from games that no training sees.
     pub test: Samples,
 }
 

@@ -30,7 +30,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Of these predictions.
+    /// The errors of these predictions.
     #[must_use]
     pub fn of(predicted: &[f32], labels: &[f32]) -> Errors {
         let count = labels.len().max(1) as f64;
@@ -67,7 +67,7 @@ pub struct Study<'a> {
     pub validation: &'a Samples,
     /// At most.
     pub epochs: usize,
-    /// Of the first values and of the order of the boards.
+    /// Seed of the first values and of the order of the boards.
     pub seed: u64,
     /// Once it is raised, the training ends with the best that it has.
     pub stop: &'a AtomicBool,

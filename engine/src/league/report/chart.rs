@@ -1,7 +1,7 @@
 //! A plot of Elo over something on a logarithmic axis, as HTML that stretches with the page: dots and words
 //! keep their size, whatever its width.
 
-use crate::analyse::words::escape;
+use crate::markup::escape;
 use std::fmt::Write as _;
 
 /// One agent.

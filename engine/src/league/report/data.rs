@@ -21,7 +21,7 @@ struct Game {
     round: String,
     result: &'static str,
     ending: String,
-    /// Of the first position.
+    /// The first position.
     fen: String,
     /// Moves, divided by spaces: as the board wants them and as people read them.
     uci: String,

@@ -9,8 +9,8 @@ use super::config::{Agent, League};
 use super::limit::Limit;
 use super::pgn::{self, Tags};
 use super::standings::{Row, Standings};
-use crate::analyse::board_svg::{BOARD_STYLE, pieces};
-use crate::analyse::words::escape;
+use crate::markup::board::{BOARD_STYLE, pieces};
+use crate::markup::{PAGE_STYLE, escape};
 use chart::{Chart, Line, Point};
 use std::fmt::{self, Write as _};
 
@@ -21,9 +21,8 @@ pub fn page(league: &League, book: &Book, standings: &Standings, about: &str) ->
     let mut out = format!(
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
-         <title>{name}</title>\n<style>\n{}{BOARD_STYLE}{}</style></head><body>\n{}\
+         <title>{name}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}{}</style></head><body>\n{}\
          <h1>{name}</h1>\n<p class='soft'>{} games of {}. {}</p>\n",
-        include_str!("../../analyse/page.css"),
         include_str!("page.css"),
         pieces(),
         book.games().len(),

@@ -49,7 +49,7 @@ pub struct Accuracy {
     pub plot: Option<PathBuf>,
     /// Write every number with its 95 % interval into this CSV
     pub csv: Option<PathBuf>,
-    /// Of the network's products: auto (the fastest this CPU has), single or bf16
+    /// Arithmetic of the network's products: auto (the fastest this CPU has), single or bf16
     pub arithmetic: Arithmetic,
     /// Threads [default: one a core]
     pub threads: Option<usize>,

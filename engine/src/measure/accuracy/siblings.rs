@@ -72,7 +72,7 @@ pub(super) fn measure(
     Ok(found)
 }
 
-/// Of each deeply searched move that does not end the game: its label, then what each judge says.
+/// For each deeply searched move that does not end the game: its label, then what each judge says.
 fn judge(
     evaluator: &dyn Evaluator,
     labelled: &LabelledPosition,

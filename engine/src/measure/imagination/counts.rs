@@ -15,7 +15,7 @@ const PHASES: [(&str, usize); 3] =
 
 /// One imagined state, held against the truth.
 #[derive(Debug, Clone)]
-pub(super) struct Look<'a> {
+pub(super) struct Comparison<'a> {
     pub truth: Option<&'a Chess>,
     /// The state it was imagined from was right.
     pub from_truth: bool,
@@ -29,12 +29,12 @@ pub(super) struct Look<'a> {
     pub true_end: bool,
 }
 
-impl<'a> Look<'a> {
+impl<'a> Comparison<'a> {
     /// Nothing right. `truth` is None of a move that is not legal.
-    pub fn lost(truth: impl Into<Option<&'a Chess>>) -> Look<'a> {
+    pub fn all_wrong(truth: impl Into<Option<&'a Chess>>) -> Comparison<'a> {
         let truth = truth.into();
         let over = |truth: &Chess| terminal(truth, truth.legal_moves().len()) != Terminal::Ongoing;
-        Look {
+        Comparison {
             truth,
             from_truth: false,
             refused: false,
@@ -46,7 +46,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    pub fn judge_moves(&mut self, mut legal: Vec<Action>, truth: &Chess) {
+    pub fn compare_moves(&mut self, mut legal: Vec<Action>, truth: &Chess) {
         let mut true_moves: Vec<Action> =
             truth.legal_moves().into_iter().map(Action::new).collect();
         legal.sort_unstable();
@@ -54,7 +54,7 @@ impl<'a> Look<'a> {
         self.legal = legal == true_moves;
     }
 
-    pub fn judge_end(&mut self, imagined: Option<Wdl>, truth: Terminal) {
+    pub fn compare_end(&mut self, imagined: Option<Wdl>, truth: Terminal) {
         self.imagined_end = imagined.is_some();
         self.end = match (imagined, truth) {
             (None, Terminal::Ongoing) => true,
@@ -97,7 +97,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// Of one depth.
+/// The counts of one depth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Depth {
     pub state: Share,
@@ -139,30 +139,30 @@ impl Counts {
         self.depths.len()
     }
 
-    /// Takes one state of a depth in; the last depth has all that are deeper, too.
-    pub fn take_in(&mut self, depth: usize, look: &Look<'_>) {
+    /// Adds one state of a depth; the last depth has all that are deeper, too.
+    pub fn add(&mut self, depth: usize, one: &Comparison<'_>) {
         let last = self.depths.len().saturating_sub(1);
         let Some(row) = self.depths.get_mut(depth.min(last)) else { return };
-        self.invented.add(look.truth.is_none());
-        row.refused.add(look.refused);
+        self.invented.add(one.truth.is_none());
+        row.refused.add(one.refused);
         // What follows a move that is not legal has no truth to be held against.
-        let Some(truth) = look.truth else { return };
-        row.state.add(look.state);
-        row.legal.add(look.legal);
-        row.end.add(look.end);
-        if look.from_truth {
-            row.transition.add(look.state);
+        let Some(truth) = one.truth else { return };
+        row.state.add(one.state);
+        row.legal.add(one.legal);
+        row.end.add(one.end);
+        if one.from_truth {
+            row.transition.add(one.state);
             let pieces = truth.board().occupied().count();
             let phase = PHASES.iter().position(|(_, least)| pieces >= *least).unwrap_or(2);
-            self.phases[phase].add(!look.state);
-            if look.true_end {
-                self.ends_seen.add(look.imagined_end);
+            self.phases[phase].add(!one.state);
+            if one.true_end {
+                self.ends_seen.add(one.imagined_end);
             }
-            if look.refused {
-                self.ends_refused.add(look.true_end);
+            if one.refused {
+                self.ends_refused.add(one.true_end);
             }
-            if look.imagined_end {
-                self.ends_true.add(look.true_end);
+            if one.imagined_end {
+                self.ends_true.add(one.true_end);
             }
         }
     }
@@ -208,16 +208,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looks_are_counted_where_they_belong() {
+    fn comparisons_are_counted_where_they_belong() {
         let truth = Chess::default();
         let mut counts = Counts::new(2);
-        let right =
-            Look { from_truth: true, state: true, legal: true, end: true, ..Look::lost(&truth) };
-        counts.take_in(0, &right);
-        counts.take_in(0, &Look { state: false, ..right.clone() });
+        let right = Comparison {
+            from_truth: true,
+            state: true,
+            legal: true,
+            end: true,
+            ..Comparison::all_wrong(&truth)
+        };
+        counts.add(0, &right);
+        counts.add(0, &Comparison { state: false, ..right.clone() });
         // Deeper than there are rows; from a wrong state; by an illegal move.
-        counts.take_in(7, &Look { refused: true, ..Look::lost(&truth) });
-        counts.take_in(1, &Look::lost(None));
+        counts.add(7, &Comparison { refused: true, ..Comparison::all_wrong(&truth) });
+        counts.add(1, &Comparison::all_wrong(None));
         assert_eq!(counts.depths[0].state, Share { right: 1, of: 2 });
         assert_eq!(counts.depths[1].state, Share { right: 0, of: 1 });
         assert_eq!(counts.depths[1].refused, Share { right: 1, of: 2 });
@@ -231,9 +236,9 @@ mod tests {
     fn ends_must_be_the_right_ones() {
         let truth = Chess::default();
         let judged = |imagined, terminal| {
-            let mut look = Look::lost(&truth);
-            look.judge_end(imagined, terminal);
-            look.end
+            let mut one = Comparison::all_wrong(&truth);
+            one.compare_end(imagined, terminal);
+            one.end
         };
         assert!(judged(None, Terminal::Ongoing) && judged(Some(Wdl::LOSS), Terminal::Lost));
         assert!(judged(Some(Wdl::DRAW), Terminal::Drawn));

@@ -1,7 +1,7 @@
 //! Imagination along a stretch of a game: each state from the one imagined before, the first from the
 //! true one, with the game's moves.
 
-use super::counts::{Counts, Look};
+use super::counts::{Comparison, Counts};
 use crate::chess::action::Action;
 use nn::data::validation::Stretch;
 use nn::evaluator::{Imagined, Refusal, Step, Transition, grounded, is_true};
@@ -18,7 +18,7 @@ struct Walker<'a> {
     right: bool,
 }
 
-/// Takes all stretches in, to the depth that `counts` has.
+/// Adds all stretches to `counts`, to the depth that it has.
 ///
 /// # Errors
 /// The network failed.
@@ -45,7 +45,7 @@ pub(super) fn walk(
             match walker.imagined.take() {
                 Some(state) => asked.push((walker, state, action)),
                 // What was lost stays lost: nothing after a refusal is right.
-                None => counts.take_in(depth, &Look::lost(&walker.truth)),
+                None => counts.add(depth, &Comparison::all_wrong(&walker.truth)),
             }
         }
         for group in asked.chunks_mut(64) {
@@ -53,7 +53,7 @@ pub(super) fn walk(
                 group.iter().map(|(_, state, action)| Step { state, action: *action }).collect();
             let answers = network.imagine(&steps)?;
             for ((walker, state, _), answer) in group.iter_mut().zip(answers) {
-                counts.take_in(depth, &look(walker, &answer));
+                counts.add(depth, &compare(walker, &answer));
                 if let Ok(imagined) = answer {
                     *state = imagined.state;
                     walker.right = is_true(state, &walker.truth);
@@ -65,20 +65,20 @@ pub(super) fn walk(
     Ok(())
 }
 
-fn look<'a>(walker: &'a Walker<'_>, answer: &Result<Imagined, Refusal>) -> Look<'a> {
+fn compare<'a>(walker: &'a Walker<'_>, answer: &Result<Imagined, Refusal>) -> Comparison<'a> {
     let truth = &walker.truth;
-    let mut look = Look { from_truth: walker.right, ..Look::lost(truth) };
+    let mut found = Comparison { from_truth: walker.right, ..Comparison::all_wrong(truth) };
     match answer {
-        Err(_) => look.refused = true,
+        Err(_) => found.refused = true,
         Ok(imagined) => {
             let mover = !truth.turn();
             let legal = imagined.legal.iter();
             let legal = legal.map(|code| Action::from_code(*code, mover.is_black())).collect();
-            look.state = is_true(&imagined.state, truth);
-            look.judge_moves(legal, truth);
+            found.state = is_true(&imagined.state, truth);
+            found.compare_moves(legal, truth);
             let end = crate::world::learned::ending(imagined);
-            look.judge_end(end, terminal(truth, truth.legal_moves().len()));
+            found.compare_end(end, terminal(truth, truth.legal_moves().len()));
         }
     }
-    look
+    found
 }

@@ -1,7 +1,7 @@
 //! Imagination inside searches: a world that answers as the learned one does, plays the same moves by the
 //! rules beside it, and counts which of the imagined states are true. The search does not notice.
 
-use super::counts::{Counts, Look};
+use super::counts::{Comparison, Counts};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::play::params::{rules_world, search_params};
@@ -47,26 +47,28 @@ struct LastMove {
 impl ProbedWorld {
     fn count(&self, state: &State, leaf: &Leaf<Action>) {
         let Some(LastMove { before, action, from_truth }) = &state.last else { return };
-        let mut look = Look { from_truth: *from_truth, ..Look::lost(state.truth.as_ref()) };
-        look.refused = matches!(leaf, Leaf::Refused);
+        let mut found =
+            Comparison { from_truth: *from_truth, ..Comparison::all_wrong(state.truth.as_ref()) };
+        found.refused = matches!(leaf, Leaf::Refused);
         // What was asked just now is remembered, so that one step leads there.
         let mut after = (**before).clone();
         self.world.step(&mut after, *action);
-        if let (Some(truth), Some(position), false) = (&state.truth, after.position(), look.refused)
+        if let (Some(truth), Some(position), false) =
+            (&state.truth, after.position(), found.refused)
         {
-            look.state = is_true(position, truth);
+            found.state = is_true(position, truth);
             let (legal, end) = match leaf {
                 Leaf::Open { edges, .. } => (edges.iter().map(|e| e.action).collect(), None),
                 Leaf::Over(end) | Leaf::Known(end) => (Vec::new(), Some(*end)),
                 Leaf::Refused => (Vec::new(), None),
             };
-            look.judge_moves(legal, truth);
-            look.judge_end(end, terminal(truth, truth.legal_moves().len()));
+            found.compare_moves(legal, truth);
+            found.compare_end(end, terminal(truth, truth.legal_moves().len()));
             // At an end nobody asks for moves.
-            look.legal |= end.is_some() && look.end;
+            found.legal |= end.is_some() && found.end;
         }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.take_in(state.depth - 1, &look);
+        counts.add(state.depth - 1, &found);
     }
 }
 

@@ -5,7 +5,6 @@ use crate::chess::game::Game;
 use crate::measure::MeasureError;
 use nn::evaluator::{Imagined, Step, Transition, grounded, is_true};
 use shakmaty::fen::Fen;
-use shakmaty::san::SanPlus;
 use shakmaty::{Chess, EnPassantMode, Piece, Position, Square};
 use std::fmt::Write as _;
 
@@ -58,9 +57,7 @@ pub fn line(
 fn heading(before: &Chess, action: Action) -> String {
     let number = before.fullmoves();
     let dots = if before.turn().is_white() { "." } else { "..." };
-    let san = action
-        .to_move(before)
-        .map_or_else(String::new, |m| SanPlus::from_move(before.clone(), m).to_string());
+    let san = action.to_san(before);
     format!("{number}{dots} {san}")
 }
 

@@ -15,7 +15,7 @@ pub struct Count {
     pub tried: u64,
     pub solved: u64,
     pub first: u64,
-    /// Of `tried`.
+    /// Points won, `tried` at most.
     pub points: f64,
 }
 

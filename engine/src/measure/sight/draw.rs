@@ -2,10 +2,11 @@
 //! best, the value's distribution, the imagined line; beside them every legal move.
 
 use super::look::{Glimpse, Seen, Sight};
-use crate::analyse::board_svg::{Arrow, BOARD_STYLE, diagram, frames, pieces, side};
-use crate::analyse::words::escape;
+use crate::markup::board::{Arrow, BOARD_STYLE, diagram, frames, pieces, side};
+use crate::markup::escape;
 use shakmaty::Position;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 const MARGIN: u32 = 24;
 /// Side of the board.
@@ -73,24 +74,37 @@ fn percent(share: f32) -> String {
     }
 }
 
-/// A distribution over win probability as bars from 0 to 1, the highest of them as high as there is room, and a
-/// line at its mean. Stands on y = 0, from x = 0 on.
-#[must_use]
-pub fn distribution(chances: &[f32], mean: f32, (wide, high): (f32, f32)) -> String {
-    let top = chances.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-    let step = wide / chances.len().max(1) as f32;
-    let mut path = String::new();
-    for (bucket, share) in chances.iter().enumerate() {
-        let tall = high * share / top;
-        if tall >= 0.2 {
-            let left = step * bucket as f32;
-            let _ = write!(path, "M{left:.1} 0v-{tall:.1}h{:.1}v{tall:.1}z", 0.9 * step);
+/// A distribution over win probability, as it is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Distribution<'a> {
+    /// The buckets' chances, from a lost game to a won one.
+    pub chances: &'a [f32],
+    /// Its mean.
+    pub mean: f32,
+    /// Width of all bars together.
+    pub wide: f32,
+    /// Height of the highest one.
+    pub high: f32,
+}
+
+impl Distribution<'_> {
+    /// Bars from 0 to 1, and a line at the mean. Stands on y = 0, from x = 0 on.
+    #[must_use]
+    pub fn svg(self) -> String {
+        let Distribution { chances, mean, wide, high } = self;
+        let top = chances.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let step = wide / chances.len().max(1) as f32;
+        let mut path = String::new();
+        for (bucket, share) in chances.iter().enumerate() {
+            let tall = high * share / top;
+            if tall >= 0.2 {
+                let left = step * bucket as f32;
+                let _ = write!(path, "M{left:.1} 0v-{tall:.1}h{:.1}v{tall:.1}z", 0.9 * step);
+            }
         }
+        let mean = wide * mean;
+        format!("<path class='shape' d='{path}'/><path class='mean' d='M{mean:.1} 0v-{high}'/>")
     }
-    format!(
-        "<path class='shape' d='{path}'/><path class='mean' d='M{:.1} 0v-{high}'/>",
-        wide * mean
-    )
 }
 
 #[derive(Default)]
@@ -112,14 +126,16 @@ impl Page {
         );
     }
 
-    /// [`distribution`] with its lower left corner at `(x, y)`.
-    fn shape(&mut self, (x, y): (u32, u32), size: (f32, f32), (chances, mean): (&[f32], f32)) {
-        let inside = distribution(chances, mean, size);
+    /// A distribution with its lower left corner at `(x, y)`.
+    fn shape(&mut self, (x, y): (u32, u32), shape: Distribution<'_>) {
+        let inside = shape.svg();
         let _ = writeln!(self.out, "<g transform='translate({x} {y})'>{inside}</g>");
     }
 
-    /// Lines at every quarter of win probability, and what they stand for.
-    fn grid(&mut self, x: u32, wide: f32, (top, bottom): (u32, u32), labels: u32) {
+    /// Lines at every quarter of win probability, from the top to the bottom of `rows`; what they stand for is
+    /// written at `labels`.
+    fn grid(&mut self, x: u32, wide: f32, rows: Range<u32>, labels: u32) {
+        let Range { start: top, end: bottom } = rows;
         for quarter in 0..=4u32 {
             let at = x + (wide * quarter as f32 / 4.0) as u32;
             let _ = writeln!(self.out, "<path class='grid' d='M{at} {top}V{bottom}'/>");
@@ -178,8 +194,9 @@ impl Page {
         }
         y += 110;
         let wide = BOARD as f32;
-        self.grid(MARGIN, wide, (y - 70, y), y + 16);
-        self.shape((MARGIN, y), (wide, 66.0), (&sight.chances, sight.value));
+        self.grid(MARGIN, wide, y - 70..y, y + 16);
+        let shape = Distribution { chances: &sight.chances, mean: sight.value, wide, high: 66.0 };
+        self.shape((MARGIN, y), shape);
         y += 44;
         self.text(MARGIN, y, "head", "Which moves are legal");
         for line in wrap(&sight.legality(), LETTERS) {
@@ -227,7 +244,7 @@ impl Page {
         self.text(TABLE, y, "head", "Move");
         self.text(TABLE + POLICY, y, "head", "Policy");
         self.text(TABLE + VALUE, y, "head number", "Action value");
-        self.grid(TABLE + SHAPE, SHAPE_WIDTH, (y + 8, bottom), y);
+        self.grid(TABLE + SHAPE, SHAPE_WIDTH, y + 8..bottom, y);
         for (place, seen) in sight.moves.iter().enumerate() {
             let base = y + 12 + ROW * (place as u32 + 1) - 4;
             let name = escape(&seen.san);
@@ -243,8 +260,9 @@ impl Page {
             let after = TABLE + POLICY + (POLICY_WIDTH * seen.policy) as u32 + 6;
             self.text(after, base - 4, "soft", &percent(seen.policy));
             self.text(TABLE + VALUE, base - 4, "number", &percent(seen.value));
-            let at = (TABLE + SHAPE, base);
-            self.shape(at, (SHAPE_WIDTH, HIGH), (&seen.chances, seen.value));
+            let (chances, mean) = (seen.chances.as_slice(), seen.value);
+            let shape = Distribution { chances, mean, wide: SHAPE_WIDTH, high: HIGH };
+            self.shape((TABLE + SHAPE, base), shape);
         }
         let note = [
             "Right: the distribution over 64 buckets of win probability after the move, each drawn to the",

@@ -1,7 +1,6 @@
 //! What a network says of one position, side by side with what is true: a distribution and a policy for each move,
 //! the moves it takes for legal, and the boards it imagines along its own best line. No search.
 
-use crate::analyse::annotate::san;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::measure::MeasureError;
@@ -10,7 +9,6 @@ use nn::evaluator::cpu::CpuEvaluator;
 use nn::evaluator::{Imagined, Insight, Step, Transition, grounded, is_true};
 use nn::net::BUCKETS;
 use nn::{EvalError, Query, Refusal};
-use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Position, Square};
 
 /// Plies of the imagined line.
@@ -156,7 +154,7 @@ fn ask(game: &Game, network: &CpuEvaluator) -> Result<(Insight, Vec<Seen>), Meas
         let action = Action::new(*m);
         Seen {
             action,
-            san: san(game, action),
+            san: game.san(action),
             policy: insight.evaluation.policy[place],
             chances: chances.to_vec(),
             value: insight.evaluation.action_values[place],
@@ -238,11 +236,8 @@ fn compare(imagined: Option<&Imagined>, truth: Option<&Chess>) -> (Vec<Square>, 
 /// As `12... Nf6`; a move that is none in `before` in coordinates.
 fn heading(before: &Chess, action: Action, ply: u32) -> String {
     let (number, dots) = (ply / 2, if ply.is_multiple_of(2) { "." } else { "..." });
-    let legal = action.to_move(before).filter(|m| before.is_legal(*m));
-    let name = legal.map_or_else(
-        || format!("{action:?}"),
-        |m| SanPlus::from_move(before.clone(), m).to_string(),
-    );
+    let legal = action.to_move(before).is_some_and(|m| before.is_legal(m));
+    let name = if legal { action.to_san(before) } else { format!("{action:?}") };
     format!("{number}{dots} {name}")
 }
 

@@ -17,7 +17,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Of independent numbers, by the normal distribution.
+    /// The mean of independent numbers. Its margin is that of the normal distribution.
     pub fn of(numbers: impl Iterator<Item = f64>) -> Mean {
         let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
         // Welford's.
@@ -49,7 +49,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Of the number `of` in column `setting` of `rows`.
+    /// Compares the number `of` in column `setting` of `rows` with that in the first column.
     fn new<T>(rows: &[Vec<T>], setting: usize, of: impl Fn(&T) -> f64) -> Figure {
         let at = |row: &Vec<T>, column: usize| row.get(column).map_or(f64::NAN, &of);
         Figure {
@@ -64,7 +64,7 @@ impl Figure {
 pub struct Row {
     /// The setting.
     pub setting: String,
-    /// Of each search.
+    /// Nodes of each search.
     pub nodes: u64,
     /// Win probability given away by the moves played.
     pub regret: Figure,

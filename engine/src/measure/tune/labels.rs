@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Of the file format; the first line has it.
+/// Version of the file format; the first line has it.
 const VERSION: u64 = 1;
 /// Digits kept of a win probability.
 const UNIT: f64 = 1e4;

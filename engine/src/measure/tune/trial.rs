@@ -126,7 +126,7 @@ pub struct Choice {
 pub struct Bench<'a> {
     /// Judges positions.
     pub network: &'a Network,
-    /// Of every search.
+    /// Nodes of every search.
     pub nodes: u64,
     /// A greater regret counts as this: one game thrown away decides no comparison.
     pub cap: f32,

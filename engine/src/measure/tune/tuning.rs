@@ -23,7 +23,7 @@ pub struct Tuning {
     pub limit: Option<usize>,
     /// Settings; all others are compared with the first.
     pub settings: Vec<Setting>,
-    /// Of each search.
+    /// Nodes of each search; all of them are tried.
     pub nodes: Vec<u64>,
     /// See [`Bench::cap`].
     pub cap: f32,
@@ -45,7 +45,7 @@ pub struct Optimisation {
     pub steps: u32,
     /// Positions of each step.
     pub sample: usize,
-    /// Of samples and directions.
+    /// Seed of samples and directions.
     pub seed: u64,
 }
 

@@ -165,7 +165,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "SyzygyProbeLimit",
         kind: spin!(syzygy_probe_limit: usize, 0 to 7),
         effect: Effect::NewTree,
-        help: "Most men on the board, kings included, for which the endgame tables are asked.",
+        help: "Most pieces on the board, kings included, for which the endgame tables are asked.",
     },
     Entry {
         name: "UCI_Chess960",

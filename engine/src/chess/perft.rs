@@ -1,17 +1,22 @@
 //! `mavka perft` and `go perft`: counts leaves of the move tree, through the same packed moves the
 //! search uses, so that the counts vouch for both.
 
-use crate::chess::action::Action;
-use crate::chess::game::Game;
+use super::action::Action;
+use super::game::Game;
 use shakmaty::{Chess, Position};
 
-/// Says the count below each move, then the total. Ends early when `cancelled`.
-pub fn divide(game: &Game, depth: u32, cancelled: &dyn Fn() -> bool, say: &mut dyn FnMut(String)) {
+/// Says the count below each move, then the total. False when `cancelled` ended it early: no total is said then.
+pub fn divide(
+    game: &Game,
+    depth: u32,
+    cancelled: &dyn Fn() -> bool,
+    say: &mut dyn FnMut(String),
+) -> bool {
     let mut total: u64 = u64::from(depth == 0);
     if depth > 0 {
         for action in game.legal_actions() {
             let Some(count) = after(game.position(), action, depth - 1, cancelled) else {
-                return say("info string perft was stopped".to_owned());
+                return false;
             };
             total += count;
             say(format!("{}: {count}", game.uci(action)));
@@ -19,6 +24,7 @@ pub fn divide(game: &Game, depth: u32, cancelled: &dyn Fn() -> bool, say: &mut d
     }
     say(String::new());
     say(format!("Nodes searched: {total}"));
+    true
 }
 
 /// Leaves `depth` plies below `position`; None when cancelled.
