@@ -80,7 +80,7 @@ impl SearchSession {
 
     /// The same on a machine with `free_mb`; None where it does not say.
     fn reserve_of(&mut self, wanted_mb: usize, free_mb: Option<usize>) -> Option<HashShortage> {
-        let mb = host::granted_mb(wanted_mb, self.hash_mb, free_mb);
+        let mb = host::granted_mb(wanted_mb, self.searcher.bytes() >> 20, free_mb);
         self.clear();
         self.hash_mb = wanted_mb;
         self.searcher.resize(mb << 20);
@@ -105,7 +105,7 @@ impl SearchSession {
         if settings.world_model == WorldModel::Rules {
             return AnyWorld::Rules(rules());
         }
-        let bytes = self.hash_mb << 20;
+        let bytes = self.searcher.bytes();
         let memory = self.imagined.get_or_insert_with(|| Arc::new(Memory::new(bytes))).clone();
         match LearnedWorld::new(evaluator.clone(), rules(), memory) {
             Some(world) if settings.world_model == WorldModel::LearnedTwice => {
