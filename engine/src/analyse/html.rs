@@ -39,7 +39,12 @@ impl Title {
             Effort::Time(time) => format!("{:.1} seconds", time.as_secs_f64()),
         };
         let version = env!("CARGO_PKG_VERSION");
-        Title { heading, by: format!("Mavka {version}, {network}, {effort} for each position") }
+        Title {
+            heading,
+            by: format!(
+                "Mavka {version}, {network}, {effort} for each position, more around mistakes"
+            ),
+        }
     }
 }
 

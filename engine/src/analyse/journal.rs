@@ -38,18 +38,39 @@ struct Header {
     origin: Origin,
 }
 
+/// Which of the searches of a position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Look {
+    /// The one that every position gets.
+    #[default]
+    First,
+    /// The longer one, before and after a move that seemed to lose much.
+    Second,
+}
+
+impl Look {
+    fn is_first(&self) -> bool {
+        *self == Look::First
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Entry {
     /// See [`super::found::identity`].
     position: u64,
+    #[serde(default, skip_serializing_if = "Look::is_first")]
+    look: Look,
     found: Found,
 }
+
+type Looks = HashMap<(u64, Look), Found>;
 
 /// The positions known, and the file that remembers them.
 pub struct Journal {
     path: PathBuf,
     file: File,
-    known: HashMap<u64, Found>,
+    known: Looks,
 }
 
 /// Why there is no journal.
@@ -117,21 +138,27 @@ impl Journal {
         Ok(Journal { path: path.to_owned(), file, known })
     }
 
-    /// What is known of a position.
+    /// What a look at a position has found.
     #[must_use]
-    pub fn get(&self, position: u64) -> Option<&Found> {
-        self.known.get(&position)
+    pub fn get(&self, position: u64, look: Look) -> Option<&Found> {
+        self.known.get(&(position, look))
+    }
+
+    /// The best that is known of a position.
+    #[must_use]
+    pub fn best(&self, position: u64) -> Option<&Found> {
+        self.get(position, Look::Second).or_else(|| self.get(position, Look::First))
     }
 
     /// Remembers a position.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, position: u64, found: Found) -> Result<(), JournalError> {
-        let entry = Entry { position, found };
+    pub fn add(&mut self, position: u64, look: Look, found: Found) -> Result<(), JournalError> {
+        let entry = Entry { position, look, found };
         append_line(&mut self.file, &entry)
             .map_err(|why| JournalError::File(FileError::of(&self.path)(why)))?;
-        self.known.insert(position, entry.found);
+        self.known.insert((position, look), entry.found);
         Ok(())
     }
 
@@ -146,11 +173,7 @@ impl Journal {
 }
 
 /// The positions in a journal's text, and how many of its bytes are whole lines.
-fn read(
-    path: &Path,
-    text: &str,
-    origin: &Origin,
-) -> Result<(HashMap<u64, Found>, usize), JournalError> {
+fn read(path: &Path, text: &str, origin: &Origin) -> Result<(Looks, usize), JournalError> {
     let mut known = HashMap::new();
     let mut whole = 0;
     for line in text.split_inclusive('\n').take_while(|line| line.ends_with('\n')) {
@@ -169,7 +192,7 @@ fn read(
         } else {
             // Whatever follows a damaged line is searched again.
             let Ok(entry) = serde_json::from_str::<Entry>(line) else { break };
-            known.insert(entry.position, entry.found);
+            known.insert((entry.position, entry.look), entry.found);
         }
         whole += line.len();
     }
@@ -206,9 +229,15 @@ mod tests {
         let _ = fs::remove_file(&path);
         let values = [0.1, 1.0 / 3.0, f32::MIN_POSITIVE, 0.999_999_94];
         let mut journal = Journal::open(&path, &origin()).unwrap();
+        // Two positions, each looked at twice.
+        let key = |place: usize| {
+            (place as u64 / 2, if place % 2 == 0 { Look::First } else { Look::Second })
+        };
         for (place, value) in values.into_iter().enumerate() {
-            journal.add(place as u64, found(value)).unwrap();
+            let (position, look) = key(place);
+            journal.add(position, look, found(value)).unwrap();
         }
+        assert_eq!(journal.best(0), Some(&found(values[1])));
         drop(journal);
         let text = fs::read(&path).unwrap();
         for length in 0..=text.len() {
@@ -217,11 +246,12 @@ mod tests {
             let mut journal = Journal::open(&path, &origin()).unwrap();
             assert_eq!(journal.known.len(), lines.saturating_sub(1), "cut at {length}");
             for (place, value) in values.into_iter().enumerate().take(journal.known.len()) {
-                assert_eq!(journal.get(place as u64), Some(&found(value)));
+                let (position, look) = key(place);
+                assert_eq!(journal.get(position, look), Some(&found(value)));
             }
-            journal.add(9, found(0.5)).unwrap();
+            journal.add(9, Look::First, found(0.5)).unwrap();
             drop(journal);
-            assert_eq!(Journal::open(&path, &origin()).unwrap().get(9), Some(&found(0.5)));
+            assert_eq!(Journal::open(&path, &origin()).unwrap().best(9), Some(&found(0.5)));
         }
         fs::remove_file(&path).unwrap();
     }

@@ -3,7 +3,7 @@
 use super::accuracy::{self, MoveLoss};
 use super::found::{Found, identity, over};
 use super::game::PgnGame;
-use super::journal::Journal;
+use super::journal::{Journal, Look};
 use super::judge::Judgement;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
@@ -35,10 +35,10 @@ pub enum Known<'a> {
 }
 
 impl Known<'_> {
-    fn of<'a>(position: &Game, journal: &'a Journal) -> Known<'a> {
+    fn of<'a>(position: &Game, journal: impl Fn(u64) -> Option<&'a Found>) -> Known<'a> {
         match over(position) {
             Some(ending) => Known::Over(if ending.winner().is_some() { 0.0 } else { 0.5 }),
-            None => journal.get(identity(position)).map_or(Known::Nothing, Known::Searched),
+            None => journal(identity(position)).map_or(Known::Nothing, Known::Searched),
         }
     }
 
@@ -54,12 +54,35 @@ impl Known<'_> {
 }
 
 impl<'a> Review<'a> {
-    /// Judges each move; `lines` is how many better moves are named.
+    /// Judges each move by the best that is known, and where that has changed by a second look, no harder than the
+    /// first look did: a glyph needs both. `lines` is how many better moves are named.
     #[must_use]
     pub fn new(game: &'a PgnGame, journal: &'a Journal, lines: usize) -> Review<'a> {
-        let positions = game.positions();
-        let known: Vec<Known<'a>> =
-            positions.iter().map(|position| Known::of(position, journal)).collect();
+        let first = Review::at_first(game, journal, lines);
+        let known = |position: &Game| Known::of(position, |identity| journal.best(identity));
+        let review = Review::of(game, first.positions, &known, lines);
+        let milder = |(judged, before): (Option<Judgement>, Option<Judgement>)| {
+            Some(judged?.no_harder_than(before.as_ref()))
+        };
+        let judgements = review.judgements.into_iter().zip(first.judgements).map(milder).collect();
+        Review { judgements, ..review }
+    }
+
+    /// Judges each move by the first look alone.
+    #[must_use]
+    pub fn at_first(game: &'a PgnGame, journal: &'a Journal, lines: usize) -> Review<'a> {
+        let look =
+            |position: &Game| Known::of(position, |identity| journal.get(identity, Look::First));
+        Review::of(game, game.positions(), &look, lines)
+    }
+
+    fn of(
+        game: &'a PgnGame,
+        positions: Vec<Game>,
+        look: &dyn Fn(&Game) -> Known<'a>,
+        lines: usize,
+    ) -> Review<'a> {
+        let known: Vec<Known<'a>> = positions.iter().map(look).collect();
         let judge = |ply: usize| {
             let played = *positions[ply + 1].actions().last()?;
             match (known[ply], known[ply + 1].win()) {

@@ -2,9 +2,11 @@
 
 use super::found::{Found, Question, identity, over};
 use super::game::{Damage, PgnGame};
-use super::journal::{Journal, JournalError, Origin};
+use super::journal::{Journal, JournalError, Look, Origin};
+use super::judge::{Judgement, MISTAKE};
 use super::review::Review;
 use super::{annotate, read, split};
+use crate::chess::game::Game;
 use crate::errors::{FileError, wraps};
 use crate::files::write_whole;
 use crate::play::analyst::{Analyst, Effort};
@@ -14,6 +16,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// How much longer the second look takes, at the positions before and after a move that seems to be a mistake.
+const AGAIN: u32 = 5;
 
 /// What is to be done.
 pub struct Task<'a> {
@@ -78,7 +83,7 @@ impl Collection {
     }
 }
 
-/// Searches what the journal of `task` does not know yet and writes the annotated games, complete or, when
+/// Searches what the journal of `task` does not know yet, what seems to be a mistake twice, and writes the annotated games, complete or, when
 /// it is stopped, as far as it came. Blocks; a bar on stderr tells how long. The journal comes
 /// back; whoever has written everything deletes it.
 ///
@@ -111,33 +116,85 @@ fn search_all(
     task: &Task<'_>,
     journal: &mut Journal,
 ) -> Result<Done, AnalyseError> {
-    let mut seen = HashSet::new();
-    let mut open = Vec::new();
+    let everything = games
+        .iter()
+        .flat_map(|game| game.positions().into_iter().map(|position| (game.number, position)));
+    let first = Looking { look: Look::First, effort: task.effort, task };
+    let done = first.search(everything, analyst, journal)?;
+    if !done.is_complete() {
+        return Ok(done);
+    }
+    let doubtful = doubtful(games, journal, task.lines);
+    let second = Looking { look: Look::Second, effort: task.effort.times(AGAIN), task };
+    let again = second.search(doubtful, analyst, journal)?;
+    let (searched, positions) = (done.searched + again.searched, done.positions + again.positions);
+    Ok(Done { searched, positions })
+}
+
+/// Positions before and after the moves that seem to be mistakes, with their games' numbers.
+fn doubtful(games: &[PgnGame], journal: &Journal, lines: usize) -> Vec<(usize, Game)> {
+    let mut out = Vec::new();
     for game in games {
-        for position in game.positions() {
+        let Review { positions, judgements, .. } = Review::at_first(game, journal, lines);
+        let lost = |judged: &Option<Judgement>| {
+            judged.as_ref().is_some_and(|judged| judged.loss() >= MISTAKE)
+        };
+        let wanted = |place: usize| {
+            judgements.get(place).is_some_and(lost)
+                || place > 0 && judgements.get(place - 1).is_some_and(lost)
+        };
+        let places = positions.into_iter().enumerate().filter(|(place, _)| wanted(*place));
+        out.extend(places.map(|(_, position)| (game.number, position)));
+    }
+    out
+}
+
+/// One way through the positions.
+struct Looking<'a> {
+    look: Look,
+    effort: Effort,
+    task: &'a Task<'a>,
+}
+
+impl Looking<'_> {
+    /// Searches those of the positions that the journal does not know from this look.
+    fn search(
+        &self,
+        positions: impl IntoIterator<Item = (usize, Game)>,
+        analyst: &mut Analyst,
+        journal: &mut Journal,
+    ) -> Result<Done, AnalyseError> {
+        let mut seen = HashSet::new();
+        let mut open = Vec::new();
+        for (number, position) in positions {
             let identity = identity(&position);
-            if over(&position).is_none() && seen.insert(identity) && journal.get(identity).is_none()
-            {
-                open.push((game.number, identity, position));
+            if over(&position).is_none() && seen.insert(identity) {
+                let known = journal.get(identity, self.look).is_some();
+                open.extend((!known).then_some((number, identity, position)));
             }
         }
+        let positions = seen.len();
+        let mut searched = positions - open.len();
+        let bar = progress(positions);
+        bar.set_position(searched as u64);
+        // What an earlier run has done says nothing of this one's speed.
+        bar.reset_eta();
+        let words = match self.look {
+            Look::First => "positions",
+            Look::Second => "looked at again",
+        };
+        for (number, identity, position) in open {
+            bar.set_message(format!("{words}, game {number}"));
+            let question =
+                Question { game: &position, effort: self.effort, lines: self.task.lines };
+            let Some(found) = Found::search(analyst, &question, self.task.stop)? else { break };
+            journal.add(identity, self.look, found)?;
+            searched += 1;
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        Ok(Done { searched, positions })
     }
-    let positions = seen.len();
-    let mut searched = positions - open.len();
-    let bar = progress(positions);
-    bar.set_position(searched as u64);
-    // What an earlier run has done says nothing of this one's speed.
-    bar.reset_eta();
-    for (number, identity, position) in open {
-        bar.set_message(format!("positions, game {number}"));
-        let question = Question { game: &position, effort: task.effort, lines: task.lines };
-        let Some(found) = Found::search(analyst, &question, task.stop)? else { break };
-        journal.add(identity, found)?;
-        searched += 1;
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    Ok(Done { searched, positions })
 }
 
 /// Beside the output.

@@ -116,6 +116,7 @@ impl Regress {
             }
         }
         self.average(&parts, &mut out)?;
+        out.say("\nnear: the guess is in the label's bin of 21 or in the next one");
         out.end()
     }
 

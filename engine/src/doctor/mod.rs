@@ -4,6 +4,7 @@
 mod finding;
 mod guis;
 mod protocol;
+mod stored;
 
 pub use finding::{Finding, Verdict};
 
@@ -64,6 +65,7 @@ fn network(settings: &Settings) -> Vec<Finding> {
             findings.push(Finding::new("network", Verdict::Fault, text));
         }
     }
+    findings.extend(stored::check(&network));
     findings
 }
 

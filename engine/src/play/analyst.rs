@@ -34,6 +34,17 @@ pub enum Effort {
     Time(Duration),
 }
 
+impl Effort {
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, factor: u32) -> Effort {
+        match self {
+            Effort::Nodes(nodes) => Effort::Nodes(nodes.saturating_mul(u64::from(factor))),
+            Effort::Time(time) => Effort::Time(time.saturating_mul(factor)),
+        }
+    }
+}
+
 /// A network and a search tree, ready to look at positions.
 ///
 /// ```

@@ -1,0 +1,124 @@
+//! Answers of the built-in network as they were when it was built in. Ways of computing are held against each other
+//! elsewhere; this finds what they all have in common.
+
+use super::{Finding, Verdict};
+use crate::chess::game::Game;
+use nn::checkpoint::Network;
+use nn::evaluator::cpu::CpuEvaluator;
+use nn::precision::Arithmetic;
+use nn::{Evaluator, Query};
+use serde::{Deserialize, Serialize};
+use shakmaty::Position;
+
+/// The file of answers. The test below prints a new one where the network has changed.
+const STORED: &str = include_str!("../../../assets/answers.json");
+/// Most that a value or a share may be off: single precision sums up in another order elsewhere.
+const TOLERANCE: f32 = 1e-3;
+
+/// Answers and whose they are.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    /// [`Network::hash`].
+    network: String,
+    answers: Vec<Answer>,
+}
+
+/// What the network says of a position.
+#[derive(Clone, Serialize, Deserialize)]
+struct Answer {
+    fen: String,
+    /// Win probability of the side to move.
+    value: f32,
+    /// The policy's first choice, and its share.
+    best: String,
+    policy: f32,
+}
+
+impl Answer {
+    /// What `evaluator` says of `fen`, in words if it says nothing.
+    fn by(evaluator: &CpuEvaluator, fen: &str) -> Result<Answer, String> {
+        let game = Game::from_fen(fen, true).map_err(|why| why.to_string())?;
+        let (position, legal) = (game.position(), game.position().legal_moves());
+        let said = evaluator.evaluate(&[Query { position, legal: &legal }]);
+        let said = said.map_err(|why| why.to_string())?.pop().ok_or("no answer")?;
+        let ranked = game.legal_actions().into_iter().zip(&said.policy);
+        let (best, policy) = ranked.max_by(|a, b| a.1.total_cmp(b.1)).ok_or("no move")?;
+        let (fen, best) = (fen.to_owned(), game.uci(best));
+        Ok(Answer { fen, value: said.value, best, policy: *policy })
+    }
+
+    fn agrees(&self, other: &Answer) -> bool {
+        self.best == other.best
+            && (self.value - other.value).abs() <= TOLERANCE
+            && (self.policy - other.policy).abs() <= TOLERANCE
+    }
+}
+
+/// Holds `network` against the stored answers, if they are its own.
+pub(super) fn check(network: &Network) -> Option<Finding> {
+    let stored: Stored = match serde_json::from_str(STORED) {
+        Ok(stored) => stored,
+        Err(why) => {
+            let text = format!("the stored answers do not read: {why}");
+            return Some(Finding::new("answers", Verdict::Fault, text));
+        }
+    };
+    (stored.network == network.hash).then(|| compare(network, &stored.answers))
+}
+
+fn compare(network: &Network, stored: &[Answer]) -> Finding {
+    let evaluator = CpuEvaluator::new(network, Arithmetic::Single);
+    let wrong = stored.iter().find_map(|answer| match Answer::by(&evaluator, &answer.fen) {
+        Ok(said) if said.agrees(answer) => None,
+        Ok(said) => Some(format!(
+            "{:.4} and {} in `{}`, where it was {:.4} and {}",
+            said.value, said.best, answer.fen, answer.value, answer.best
+        )),
+        Err(why) => Some(format!("`{}`: {why}", answer.fen)),
+    });
+    match wrong {
+        Some(text) => Finding::new("answers", Verdict::Fault, text),
+        None => {
+            let text = format!("{} positions as they were when it was built in", stored.len());
+            Finding::new("answers", Verdict::Fine, text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::play::network::load;
+
+    const POSITIONS: [&str; 6] = [
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+        "r1bqk1nr/pppp1ppp/2n5/2b1p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4",
+        "r1bq1rk1/pp2bppp/2n1pn2/3p4/2PP4/2N2N2/PP2BPPP/R1BQ1RK1 b - - 3 9",
+        "8/5pk1/6p1/3R4/p6P/6P1/r4PK1/8 b - - 1 40",
+        "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1",
+        "nrkbbqrn/pppppppp/8/8/8/8/PPPPPPPP/NRKBBQRN w GBgb - 0 1",
+    ];
+
+    #[test]
+    fn the_built_in_network_answers_as_it_did() {
+        let network = load(None).unwrap();
+        let finding = check(&network).filter(|finding| finding.verdict == Verdict::Fine);
+        let evaluator = CpuEvaluator::new(&network, Arithmetic::Single);
+        let answers = POSITIONS.map(|fen| Answer::by(&evaluator, fen).unwrap()).to_vec();
+        let now = Stored { network: network.hash.clone(), answers };
+        let text = serde_json::to_string_pretty(&now).unwrap();
+        assert!(finding.is_some(), "assets/answers.json would have to be\n{text}");
+    }
+
+    #[test]
+    fn another_answer_is_a_fault() {
+        let network = load(None).unwrap();
+        let mut stored: Stored = serde_json::from_str(STORED).unwrap();
+        stored.answers[1].value += 0.01;
+        let finding = compare(&network, &stored.answers);
+        assert_eq!(finding.verdict, Verdict::Fault);
+        assert!(finding.text.contains("2n5"), "{}", finding.text);
+        // Other networks have answers of their own.
+        assert!(check(&Network { hash: "another".to_owned(), ..network }).is_none());
+    }
+}
