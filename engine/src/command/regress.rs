@@ -19,6 +19,7 @@ use nn::Query;
 use nn::device::Backend;
 use shakmaty::Position;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -50,6 +51,9 @@ pub struct Regress {
     /// Only this one: one-hot, cnn, giraffe or positional; may be repeated
     #[arg(long = "model", value_name = "NAME", value_parser = read_features)]
     models: Vec<Features>,
+    /// Train nothing: the table of the folder's models, and their average
+    #[arg(long)]
+    judge: bool,
     /// Boards to train on, at most
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     positions: usize,
@@ -109,10 +113,18 @@ impl Regress {
             if self.models.is_empty() { Features::ALL.to_vec() } else { self.models.clone() };
         let stop = raised_by_ctrl_c()?;
         for features in models {
-            self.one(features, &parts, &stop, &mut out)?;
+            let (model, rest) = if self.judge {
+                let Some(model) = self.trained(features)? else { continue };
+                (model, "|".to_owned())
+            } else {
+                self.train(features, &parts, &stop)?
+            };
+            let (name, theirs) = of_paper(features);
+            let entry = Entry { name, file: features.name(), theirs, rest: &rest };
+            self.judge(&model, &entry, &parts.test, &mut out)?;
             if stop.load(Ordering::Relaxed) {
                 out.say("stopped: the last model is the best that it was");
-                return out.end();
+                break;
             }
         }
         self.average(&parts, &mut out)?;
@@ -120,13 +132,30 @@ impl Regress {
         out.end()
     }
 
-    fn one(
+    /// The folder's model, if there is one.
+    fn trained(&self, features: Features) -> Result<Option<Regressor>, Failure> {
+        let path = self.path(features);
+        let bytes = match fs::read(&path) {
+            Err(why) if why.kind() == ErrorKind::NotFound => return Ok(None),
+            bytes => bytes.map_err(FileError::of(&path))?,
+        };
+        match Regressor::from_bytes(&bytes) {
+            Some(model) => Ok(Some(model.map_err(|why| format!("{}: {why}", path.display()))?)),
+            None => Err(format!("{} is no regressor", path.display()).into()),
+        }
+    }
+
+    fn path(&self, features: Features) -> PathBuf {
+        self.folder.join(features.file_name())
+    }
+
+    /// A new model, written to the folder; the table's last columns, but for the speed.
+    fn train(
         &self,
         features: Features,
         parts: &Parts,
         stop: &AtomicBool,
-        out: &mut Sink,
-    ) -> Result<(), Failure> {
+    ) -> Result<(Regressor, String), Failure> {
         let begun = Instant::now();
         let bar = progress(self.epochs * parts.training.boards.len());
         let mut epochs = 0;
@@ -152,12 +181,9 @@ impl Regress {
         let model = train(&study, &mut heard);
         bar.finish_and_clear();
         let took = begun.elapsed();
-        let path = self.folder.join(format!("{}.regressor", features.name()));
+        let path = self.path(features);
         fs::write(&path, model.to_bytes()?).map_err(FileError::of(&path))?;
-        let (name, theirs) = of_paper(features);
-        let rest = format!("{epochs} | {:.0}", took.as_secs_f64());
-        let entry = Entry { name, file: features.name(), theirs, rest: &rest };
-        self.judge(&model, &entry, &parts.test, out)
+        Ok((model, format!("{epochs} | {:.0}", took.as_secs_f64())))
     }
 
     /// The folder's models as one, where there are several.
@@ -165,9 +191,8 @@ impl Regress {
         let mut list = List::default();
         let mut members = Vec::new();
         for features in Features::ALL {
-            let file = PathBuf::from(format!("{}.regressor", features.name()));
-            let Ok(bytes) = fs::read(self.folder.join(&file)) else { continue };
-            let Some(Ok(model)) = Regressor::from_bytes(&bytes) else { continue };
+            let Some(model) = self.trained(features)? else { continue };
+            let file = PathBuf::from(features.file_name());
             let [opening, endgame] = weights(&model, &parts.validation);
             list.model.push(Named { file, opening, endgame });
             members.push((model, [opening, endgame]));

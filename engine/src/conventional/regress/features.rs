@@ -33,6 +33,12 @@ impl Features {
         }
     }
 
+    /// Its model's file in a folder of models.
+    #[must_use]
+    pub fn file_name(self) -> String {
+        format!("{}.regressor", self.name())
+    }
+
     /// The one of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Features> {
