@@ -238,8 +238,8 @@ fn weights(model: &Regressor, samples: &Samples) -> [f32; 2] {
             *count += share;
         }
     }
-    // Thousandths are enough for a file that people read.
-    errors.map(|(sum, count)| (1000.0 * count / (1000.0 * sum).max(f32::EPSILON)).round() / 1000.0)
+    // Whole numbers are enough, and none is 0 where the boards are of one phase.
+    errors.map(|(sum, count)| (count / sum.max(f32::EPSILON)).round().max(1.0))
 }
 
 /// What the built-in network's value says of the same boards.
