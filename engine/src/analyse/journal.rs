@@ -230,9 +230,7 @@ mod tests {
         let values = [0.1, 1.0 / 3.0, f32::MIN_POSITIVE, 0.999_999_94];
         let mut journal = Journal::open(&path, &origin()).unwrap();
         // Two positions, each looked at twice.
-        let key = |place: usize| {
-            (place as u64 / 2, if place % 2 == 0 { Look::First } else { Look::Second })
-        };
+        let key = |place: usize| (place as u64 / 2, [Look::First, Look::Second][place % 2]);
         for (place, value) in values.into_iter().enumerate() {
             let (position, look) = key(place);
             journal.add(position, look, found(value)).unwrap();
