@@ -27,7 +27,7 @@ struct Arguments {
     #[arg(long, default_value_t = 5_000)]
     test: usize,
     /// Gamma of the kernel exp(-gamma |x - y|²)
-    #[arg(long, default_value_t = 0.02)]
+    #[arg(long, default_value_t = 0.005)]
     gamma: f64,
     /// How much a miss costs
     #[arg(long, default_value_t = 1.0)]
@@ -54,6 +54,11 @@ fn matrix(samples: &Samples) -> Result<DenseMatrix<f64>, Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Arguments { files, positions, test, gamma, cost, tolerated } = Arguments::parse();
+    // smartcore 0.7 keeps no more numbers of a row than there are rows.
+    let fewest = Features::OneHot.width() + Features::Giraffe.width();
+    if positions < fewest {
+        return Err(format!("{positions} positions are too few: expected {fewest} or more").into());
+    }
     let sizes = Sizes { training: positions, validation: 0, test };
     let parts = read(&files, sizes, &mut || {})?;
     eprintln!(
