@@ -83,9 +83,9 @@ impl Collection {
     }
 }
 
-/// Searches what the journal of `task` does not know yet, what seems to be a mistake twice, and writes the annotated games, complete or, when
-/// it is stopped, as far as it came. Blocks; a bar on stderr tells how long. The journal comes
-/// back; whoever has written everything deletes it.
+/// Searches what the journal of `task` does not know yet, what seems to be a mistake twice, and writes the
+/// annotated games, complete or, when it is stopped, as far as it came. Blocks; a bar on stderr tells how
+/// long. The journal comes back; whoever has written everything deletes it.
 ///
 /// # Errors
 /// A file cannot be read or written, or the network failed; what was searched is in the journal.

@@ -19,7 +19,6 @@ use nn::Query;
 use nn::device::Backend;
 use shakmaty::Position;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -134,14 +133,9 @@ impl Regress {
 
     /// The folder's model, if there is one.
     fn trained(&self, features: Features) -> Result<Option<Regressor>, Failure> {
-        let path = self.path(features);
-        let bytes = match fs::read(&path) {
-            Err(why) if why.kind() == ErrorKind::NotFound => return Ok(None),
-            bytes => bytes.map_err(FileError::of(&path))?,
-        };
-        match Regressor::from_bytes(&bytes) {
-            Some(model) => Ok(Some(model.map_err(|why| format!("{}: {why}", path.display()))?)),
-            None => Err(format!("{} is no regressor", path.display()).into()),
+        match Regressor::open(&self.path(features)) {
+            Err(why) if why.is_absence() => Ok(None),
+            opened => Ok(Some(opened.map_err(|why| why.to_string())?)),
         }
     }
 

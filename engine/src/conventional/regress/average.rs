@@ -2,7 +2,7 @@
 //! phase of the game. The paper weighs by colour too; ours see every board from the mover's side, and have none.
 
 use super::board::Board;
-use super::model::{BadModel, Regressor};
+use super::model::{OpenError, Regressor};
 use super::successors::BoardValue;
 use crate::conventional::evaluation::phase;
 use serde::{Deserialize, Serialize};
@@ -32,8 +32,8 @@ fn one() -> f32 {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    #[serde(default)]
     /// Each `[[model]]`.
+    #[serde(default)]
     pub model: Vec<Named>,
 }
 
@@ -44,10 +44,10 @@ pub enum BadList {
     Toml(toml::de::Error),
     /// It is empty, or at some phase its weights are not above zero together.
     Weights,
-    /// A model's file cannot be read.
+    /// The list itself cannot be read.
     File(PathBuf, io::Error),
-    /// A model's file holds something else.
-    Model(PathBuf, Option<BadModel>),
+    /// A model's file cannot be used.
+    Model(OpenError),
 }
 
 impl fmt::Display for BadList {
@@ -59,8 +59,7 @@ impl fmt::Display for BadList {
                  negative and in both phases one above zero",
             ),
             BadList::File(file, why) => write!(f, "`{}`: {why}", file.display()),
-            BadList::Model(file, Some(why)) => write!(f, "`{}`: {why}", file.display()),
-            BadList::Model(file, None) => write!(f, "`{}` is no regressor", file.display()),
+            BadList::Model(why) => why.fmt(f),
         }
     }
 }
@@ -94,13 +93,8 @@ impl Average {
         let list: List = toml::from_str(&text).map_err(BadList::Toml)?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let member = |named: Named| {
-            let path = folder.join(&named.file);
-            let bytes = fs::read(&path).map_err(|why| BadList::File(path.clone(), why))?;
-            match Regressor::from_bytes(&bytes) {
-                Some(Ok(model)) => Ok((model, [named.opening, named.endgame])),
-                Some(Err(why)) => Err(BadList::Model(path, Some(why))),
-                None => Err(BadList::Model(path, None)),
-            }
+            let model = Regressor::open(&folder.join(&named.file)).map_err(BadList::Model)?;
+            Ok((model, [named.opening, named.endgame]))
         };
         let members = list.model.into_iter().map(member).collect::<Result<_, _>>()?;
         Average::new(members).ok_or(BadList::Weights)
@@ -130,13 +124,9 @@ pub fn opening(board: &Board) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::board::board;
     use super::super::features::Features;
     use super::*;
-    use crate::chess::game::Game;
-
-    fn board(fen: &str) -> Board {
-        Board::new(Game::from_fen(fen, false).unwrap().position())
-    }
 
     #[test]
     fn guesses_are_weighted_by_phase() {

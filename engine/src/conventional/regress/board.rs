@@ -78,14 +78,15 @@ fn places(kind: usize) -> (usize, usize) {
     }
 }
 
+/// The board of a FEN.
+#[cfg(test)]
+pub(super) fn board(fen: &str) -> Board {
+    Board::new(crate::chess::game::Game::from_fen(fen, false).unwrap().position())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chess::game::Game;
-
-    fn board(fen: &str) -> Board {
-        Board::new(Game::from_fen(fen, false).unwrap().position())
-    }
 
     #[test]
     fn both_colours_see_their_own_side_below() {

@@ -102,13 +102,12 @@ impl Features {
 
 #[cfg(test)]
 mod tests {
+    use super::super::board::board;
     use super::*;
-    use crate::chess::game::Game;
 
     fn row(features: Features, fen: &str) -> Vec<f32> {
         let mut row = vec![0.0; features.width()];
-        let game = Game::from_fen(fen, false).unwrap();
-        features.write(&Board::new(game.position()), &mut row);
+        features.write(&board(fen), &mut row);
         row
     }
 

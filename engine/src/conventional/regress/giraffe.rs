@@ -71,13 +71,12 @@ fn cheapness(kind: usize) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::board::board;
     use super::*;
-    use crate::chess::game::Game;
 
     #[test]
     fn the_cheapest_attackers_and_the_pieces_ways_are_told() {
-        let fen = "4k3/8/8/3p4/4P3/8/8/R3K3 w Q - 0 1";
-        let board = Board::new(Game::from_fen(fen, false).unwrap().position());
+        let board = board("4k3/8/8/3p4/4P3/8/8/R3K3 w Q - 0 1");
         let mut row = vec![0.0; GLOBAL + PIECEWISE + SQUAREWISE];
         write(&board, &mut row);
         // Castling to the a side; one pawn of eight, one rook of two; the enemy's pawn.

@@ -6,7 +6,8 @@ use super::layers::Shape;
 use super::network::Network;
 use super::successors::BoardValue;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
 
 /// How every file begins; its version follows, and ends the line.
 pub const MAGIC: &[u8] = b"MAVKA-REGRESSOR-";
@@ -50,6 +51,35 @@ impl fmt::Display for BadModel {
 
 impl std::error::Error for BadModel {}
 
+/// Why a file cannot be opened as a regressor.
+#[derive(Debug)]
+pub enum OpenError {
+    /// It cannot be read.
+    File(PathBuf, io::Error),
+    /// It holds something else, or a damaged regressor.
+    Model(PathBuf, Option<BadModel>),
+}
+
+impl OpenError {
+    /// There is no such file.
+    #[must_use]
+    pub fn is_absence(&self) -> bool {
+        matches!(self, OpenError::File(_, why) if why.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::File(file, why) => write!(f, "`{}`: {why}", file.display()),
+            OpenError::Model(file, Some(why)) => write!(f, "`{}`: {why}", file.display()),
+            OpenError::Model(file, None) => write!(f, "`{}` is no regressor", file.display()),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
 /// A regressor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regressor {
@@ -77,6 +107,18 @@ impl Regressor {
         bytes.push(b'\n');
         bytes.extend(self.network.values().into_iter().flat_map(f32::to_le_bytes));
         Ok(bytes)
+    }
+
+    /// The regressor in `file`.
+    ///
+    /// # Errors
+    /// Names the file and what is wrong with it.
+    pub fn open(file: &Path) -> Result<Regressor, OpenError> {
+        let bytes = fs::read(file).map_err(|why| OpenError::File(file.to_owned(), why))?;
+        match Regressor::from_bytes(&bytes) {
+            Some(model) => model.map_err(|why| OpenError::Model(file.to_owned(), Some(why))),
+            None => Err(OpenError::Model(file.to_owned(), None)),
+        }
     }
 
     /// The regressor of a file; None if the file is something else.
