@@ -13,6 +13,7 @@
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
 //! | [`uci`] | the loop between GUI and engine, the options |
 //! | `league` | matches and leagues of UCI engines |
+//! | `leaves` | training data: leaves of search trees, labelled by another engine |
 //! | [`measure`] | speeds, signatures, puzzles, accuracy, imagination |
 //! | `analyse` | whole games with scores, better lines and glyphs |
 //! | [`doctor`] | tries all that playing rests on |
@@ -34,6 +35,7 @@ mod fnv;
 mod internal;
 mod interrupt;
 mod league;
+mod leaves;
 mod markup;
 pub mod measure;
 pub mod play;

@@ -6,13 +6,14 @@ use super::found::Choice;
 use super::judge::{Glyph, Judgement};
 use super::moments::{self, Row};
 use super::review::Review;
+use super::sees::{self, MOST_GAMES};
 use super::words::{line, number, percent, score, sign};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::markup::board::{Arrow, BOARD_STYLE, diagram, pieces, side};
 use crate::markup::{PAGE_STYLE, escape};
 use crate::measure::sight::draw::Distribution;
-use crate::measure::sight::look::Seen;
+use crate::measure::sight::look::Sight;
 use crate::play::analyst::Effort;
 use shakmaty::{Color, Position};
 use std::fmt::Write as _;
@@ -48,8 +49,16 @@ impl Title {
     }
 }
 
-/// What the network sees of the moves in a position; nothing where that cannot be told.
-pub type Eyes<'a> = &'a dyn Fn(&Game) -> Vec<Seen>;
+/// What the network alone sees in a position; None where that cannot be told.
+pub type Eyes<'a> = &'a dyn Fn(&Game) -> Option<Sight>;
+
+/// How a page is written.
+#[derive(Clone, Copy)]
+struct Style<'a> {
+    eyes: Eyes<'a>,
+    /// What they see is told in full.
+    full: bool,
+}
 
 /// The page.
 #[must_use]
@@ -74,11 +83,12 @@ pub fn page(title: &Title, reviews: &[Review<'_>], eyes: Eyes<'_>) -> String {
         }
         out += "</ol>\n";
     }
-    reviews.iter().for_each(|review| game(&mut out, review, eyes));
+    let style = Style { eyes, full: reviews.len() <= MOST_GAMES };
+    reviews.iter().for_each(|review| game(&mut out, review, style));
     out + "</body></html>\n"
 }
 
-fn game(out: &mut String, review: &Review<'_>, eyes: Eyes<'_>) {
+fn game(out: &mut String, review: &Review<'_>, style: Style<'_>) {
     let number = review.game.number;
     let (names, result) = (names(review), escape(&review.game.result));
     let facts: Vec<String> = ["Event", "Site", "Date", "Opening"]
@@ -102,12 +112,12 @@ fn game(out: &mut String, review: &Review<'_>, eyes: Eyes<'_>) {
     let plies = moments::find(review);
     if !plies.is_empty() {
         *out += "<h3>Turning points</h3>\n";
-        if plies.first().is_some_and(|ply| !eyes(&review.positions[*ply]).is_empty()) {
+        if plies.first().is_some_and(|ply| (style.eyes)(&review.positions[*ply]).is_some()) {
             *out += "<p class='soft'>Below each move: how likely the network alone finds each win probability after \
                      it, from 0 % at the left to 100 %; the line is the mean.</p>\n";
         }
         *out += "<div class='moments'>\n";
-        plies.iter().for_each(|ply| moment(out, review, *ply, eyes));
+        plies.iter().for_each(|ply| moment(out, review, *ply, style));
         *out += "</div>\n";
     }
     moves(out, review);
@@ -192,7 +202,7 @@ fn plot(out: &mut String, review: &Review<'_>) {
 }
 
 /// One turning point: diagram, words, and network beside search.
-fn moment(out: &mut String, review: &Review<'_>, ply: usize, eyes: Eyes<'_>) {
+fn moment(out: &mut String, review: &Review<'_>, ply: usize, style: Style<'_>) {
     let (Some(judged), Some(played)) = (&review.judgements[ply], review.played(ply)) else {
         return;
     };
@@ -235,7 +245,7 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, eyes: Eyes<'_>) {
         );
     }
     *out += "<table><tr><th>Move</th><th>Network</th><th>Search</th><th>Wins</th></tr>\n";
-    let sees = eyes(position);
+    let sight = (style.eyes)(position);
     for Row { action, expected, visited, win, played } in moments::rows(review, ply) {
         let san = escape(&position.san(action));
         let key = match (played, Some(action) == best) {
@@ -251,7 +261,8 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, eyes: Eyes<'_>) {
             share(visited),
             share(win)
         );
-        if let Some(seen) = sees.iter().find(|seen| seen.action == action) {
+        let seen = sight.iter().flat_map(|sight| &sight.moves).find(|seen| seen.action == action);
+        if let Some(seen) = seen {
             let (chances, mean) = (seen.chances.as_slice(), seen.value);
             let bars = Distribution { chances, mean, wide: 320.0, high: 20.0 }.svg();
             let _ = writeln!(
@@ -262,7 +273,11 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, eyes: Eyes<'_>) {
             );
         }
     }
-    *out += "</table></article>\n";
+    *out += "</table>";
+    if let Some(sight) = sight.filter(|_| style.full) {
+        *out += &sees::folded(&sight);
+    }
+    *out += "</article>\n";
 }
 
 fn choices<'a>(review: &Review<'a>, ply: usize, judged: &Judgement) -> Vec<&'a Choice> {

@@ -4,7 +4,8 @@
 //! From the ground up: [`game`] is a game as its file tells it, [`mod@split`] and [`mod@read`] make it from text.
 //! [`found`] is what search and network say of one position, [`journal`] keeps it, [`judge`] weighs a move,
 //! [`accuracy`] a side. [`review`] is a game with all that; [`annotate`] writes it as PGN, [`html`] as a page
-//! ([`moments`] picks the turning points, [`curve`] and [`crate::markup`] draw). [`mod@run`] is the way through a
+//! ([`moments`] picks the turning points, [`sees`] tells what the network alone sees there, [`curve`] and
+//! [`crate::markup`] draw). [`mod@run`] is the way through a
 //! collection.
 //!
 //! The search is [`crate::play::analyst`]'s; the protocol has no part in this.
@@ -21,6 +22,7 @@ pub mod moments;
 pub mod read;
 pub mod review;
 pub mod run;
+pub mod sees;
 pub mod split;
 #[cfg(test)]
 mod tests;

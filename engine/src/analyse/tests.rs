@@ -7,10 +7,11 @@ use super::journal::{Journal, Origin};
 use super::review::Review;
 use super::run::{Collection, Task, journal_path, run};
 use crate::chess::game::Game;
-use crate::measure::sight::look::Seen;
+use crate::measure::sight::look::{Glimpse, Seen, Sight};
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Only, hashed};
 use crate::play::settings::Settings;
+use shakmaty::Square;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -149,12 +150,29 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
             legality: 1.0,
             believed: true,
         };
-        game.legal_actions().into_iter().map(seen).collect()
+        let glimpse = Glimpse {
+            heading: "1. <e4".to_owned(),
+            state: Ok(game.position().clone()),
+            wrong: vec![Square::E4],
+            verdict: "wrong",
+        };
+        Some(Sight {
+            game: game.clone(),
+            chances: vec![0.5, 0.5],
+            value: 0.5,
+            wdl: [0.2, 0.6, 0.2],
+            moves: game.legal_actions().into_iter().map(seen).collect(),
+            believed: 1,
+            invented: vec![("a1h8".to_owned(), 0.7)],
+            line: vec![glimpse],
+        })
     };
     let title = Title::new(&reviews, "no network", Effort::Nodes(40));
     let text = page(&title, &reviews, &sees);
     assert!(text.contains("The network expects 25 %"));
-    assert!(!page(&title, &reviews, &|_| Vec::new()).contains("class='sees'"));
+    assert!(text.contains("It invents a1h8 (70 %)") && text.contains("1. &lt;e4"));
+    let blind = page(&title, &reviews, &|_| None);
+    assert!(!blind.contains("class='sees'") && !blind.contains("class='mind'"));
     journal.delete().unwrap();
     fs::remove_file(out).unwrap();
     for outside in ["http", "src=", "url(", "<link", "<script", "@import", "<b>"] {

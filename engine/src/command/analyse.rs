@@ -10,7 +10,7 @@ use crate::chess::game::Game;
 use crate::errors::FileError;
 use crate::files::write_whole;
 use crate::interrupt::raised_by_ctrl_c;
-use crate::measure::sight::look;
+use crate::measure::sight::look::Sight;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Installed, load};
 use crate::play::settings::Settings;
@@ -51,7 +51,7 @@ pub struct Analyse {
     /// The annotated games [default: beside the first file, `-analysed.pgn`]
     #[arg(long, value_name = "FILE.pgn")]
     out: Option<PathBuf>,
-    /// A page to look at: curves, turning points with diagrams, what the network alone expected
+    /// A page to look at: curves, turning points with diagrams, and what the network alone sees there
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
 }
@@ -111,9 +111,7 @@ impl Analyse {
             let file = (!weights.is_empty()).then(|| Path::new(&weights));
             let network = load(file).ok();
             let eyes = network.map(|network| CpuEvaluator::fastest(&network));
-            let sees = |game: &Game| {
-                eyes.as_ref().and_then(|eyes| look::moves(game, eyes).ok()).unwrap_or_default()
-            };
+            let sees = |game: &Game| eyes.as_ref().and_then(|eyes| Sight::new(game, eyes).ok());
             write_whole(path, page(&title, &reviews, &sees)).map_err(FileError::of(path))?;
             sink.say(format_args!("the page is {}", path.display()));
         }

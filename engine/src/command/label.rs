@@ -3,8 +3,8 @@
 use super::output::Failure;
 use super::words::{command_line, read_option};
 use crate::interrupt::raised_by_ctrl_c;
-use crate::measure::tune::label::Effort;
-use crate::measure::tune::labelling::{Engine, Labelling};
+use crate::measure::tune::label::{Annotator, Effort};
+use crate::measure::tune::labelling::Labelling;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ impl Label {
         let labelling = Labelling {
             files: self.files,
             out: self.out,
-            engine: Engine { program, words, options: self.options },
+            engine: Annotator { program, words, options: self.options },
             limit: self.limit.get(),
             effort: Effort {
                 best_nodes: self.best_nodes,

@@ -12,6 +12,7 @@ mod evalbench;
 mod imagine;
 mod label;
 mod league;
+mod leaves;
 mod man;
 mod options;
 mod output;
@@ -83,6 +84,8 @@ enum Command {
     League(league::League),
     /// Have a strong engine label held-out positions, for tuning
     Label(Box<label::Label>),
+    /// Have a strong engine label leaves of search trees, for training
+    Leaves(Box<leaves::Leaves>),
     /// Compare settings of the search on labelled positions, and look for better ones
     Tune(Box<tune::Tune>),
     /// Count the puzzles of a file that an engine solves
@@ -121,6 +124,7 @@ impl Cli {
             Command::Match(play_match) => play_match.run(),
             Command::League(league) => league.run(),
             Command::Label(label) => label.run(),
+            Command::Leaves(leaves) => leaves.run(),
             Command::Tune(tune) => tune.run(),
             Command::Puzzles(puzzles) => puzzles.run(),
             Command::Completions(completions) => completions.run(Cli::command()),

@@ -3,6 +3,7 @@
 use super::output::{Failure, Sink};
 use super::words::WordError;
 use crate::errors::FileError;
+use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::chart::{Curve, Picture};
 use crate::measure::tune::compare::{self, Row, Table};
 use crate::measure::tune::spsa::Dimension;
@@ -97,6 +98,7 @@ impl Tune {
             puzzles: self.puzzles.map(|file| (file, self.puzzle_limit)),
             weights: self.weights,
             optimisation: (!optimisation.dimensions.is_empty()).then_some(optimisation),
+            stop: raised_by_ctrl_c()?,
         };
         let mut out = Sink::default();
         let rows = pool.install(|| tuning.run(&mut |line| out.say(line)))?;

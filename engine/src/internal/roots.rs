@@ -1,4 +1,5 @@
-//! Positions of labelled games to think about: what a decoder that weighs is taught with.
+//! Positions of labelled games to think about: what a decoder that weighs is taught with, and where the walks to
+//! leaves begin.
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;

@@ -1,6 +1,6 @@
 //! Training data: readers of the two label formats and the stream of mixed, shuffled examples.
 //!
-//! `record` says what a game is, `read` and `write` know its bytes, `sample` draws positions from it,
+//! `record` says what a game is, `read` and `write` know its bytes, `chunks` adds to a file by and by, `sample` draws positions from it,
 //! `build` turns one into an [`Example`] with the labels of `label`, `filter` keeps test suites and
 //! repetitions out, `mix` shuffles the examples of several files and turns some into their `mirror`
 //! images, `validation` takes the held-out games, `random_positions` and `boards` make positions up that no file
@@ -8,6 +8,7 @@
 
 pub mod boards;
 mod build;
+pub mod chunks;
 pub(crate) mod error;
 pub(crate) mod example;
 pub(crate) mod filter;

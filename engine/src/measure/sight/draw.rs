@@ -220,8 +220,7 @@ impl Page {
 
     fn glimpse(&mut self, (x, y): (u32, u32), glimpse: &Glimpse) {
         let Glimpse { heading, state, wrong, verdict } = glimpse;
-        let right = wrong.is_empty() && *verdict == "exactly right";
-        let class = if right { "soft" } else { "soft wrong" };
+        let class = if glimpse.is_right() { "soft" } else { "soft wrong" };
         let heading = format!("{} <tspan class='{class}'>{verdict}</tspan>", escape(heading));
         self.text(x, y + 16, "", &heading);
         match state {

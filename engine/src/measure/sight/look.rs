@@ -11,6 +11,8 @@ use nn::net::BUCKETS;
 use nn::{EvalError, Query, Refusal};
 use shakmaty::{Chess, Position, Square};
 
+/// The verdict on a board that is the true one in everything.
+const RIGHT: &str = "exactly right";
 /// Plies of the imagined line.
 const PLIES: usize = 4;
 
@@ -65,6 +67,14 @@ pub struct Glimpse {
     pub wrong: Vec<Square>,
     /// The verdict in two words.
     pub verdict: &'static str,
+}
+
+impl Glimpse {
+    /// Whether the board is the true one, in all that a board is.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.wrong.is_empty() && self.verdict == RIGHT
+    }
 }
 
 impl Sight {
@@ -128,14 +138,6 @@ impl Sight {
         }
         text
     }
-}
-
-/// The legal moves alone as a network sees them, the policy's favourite first.
-///
-/// # Errors
-/// The game is over, or the network answers no numbers.
-pub fn moves(game: &Game, network: &CpuEvaluator) -> Result<Vec<Seen>, MeasureError> {
-    ask(game, network).map(|(_, moves)| moves)
 }
 
 fn ask(game: &Game, network: &CpuEvaluator) -> Result<(Insight, Vec<Seen>), MeasureError> {
@@ -226,7 +228,7 @@ fn compare(imagined: Option<&Imagined>, truth: Option<&Chess>) -> (Vec<Square>, 
         .filter(|square| piece(&imagined.state, *square) != piece(truth, *square))
         .collect();
     let verdict = match (wrong.is_empty(), is_true(&imagined.state, truth)) {
-        (_, true) => "exactly right",
+        (_, true) => RIGHT,
         (true, false) => "rights differ",
         (false, false) => "wrong",
     };

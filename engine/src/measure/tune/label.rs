@@ -1,16 +1,45 @@
-//! Labelling: a strong engine looks deeply at positions that it, or another, has looked at briefly. First
-//! at the whole position for the best move; then at every other move that a shallow look found close.
+//! Labelling: a strong engine, the annotator, looks deeply at positions that it, or another, has looked at briefly.
+//! First at the whole position for the best move; then at every other move that a shallow look found close.
 
 use super::labels::LabelledPosition;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::errors::wraps;
-use crate::league::{Fault, Player, Transport};
+use crate::errors::{FileError, wraps};
+use crate::league::{Fault, Patience, Player, Process, Transport};
 use nn::data::Labelled;
 use nn::data::label::win_probability;
 use shakmaty::CastlingMode;
 use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
 use uci::{Command, Go, Score, StartPosition};
+
+/// For one move.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Who labels.
+#[derive(Clone, Debug)]
+pub struct Annotator {
+    /// A UCI engine.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub words: Vec<String>,
+    /// Its options, by name and value.
+    pub options: Vec<(String, String)>,
+}
+
+impl Annotator {
+    /// Starts the engine.
+    ///
+    /// # Errors
+    /// It cannot be started, or speaks no UCI.
+    pub fn start(&self) -> Result<Player<Process>, LabelError> {
+        let process =
+            Process::spawn(&self.program, &self.words).map_err(FileError::of(&self.program))?;
+        let patience = Patience { think: PATIENCE, ..Patience::default() };
+        Ok(Player::greet(process, &self.options, patience)?)
+    }
+}
 
 /// How deeply the engine looks.
 #[derive(Clone, Copy, Debug)]
@@ -73,26 +102,38 @@ impl Task {
         Ok(LabelledPosition { game: self.game.clone(), best, deep, shallow })
     }
 
-    /// The best move, or `only` this one, and its value for the mover.
     fn ask<T: Transport>(
         &self,
         engine: &mut Player<T>,
         nodes: u64,
         only: Option<Action>,
     ) -> Result<(Action, f32), LabelError> {
-        let position =
-            Command::Position { start: StartPosition::Fen(self.game.fen()), moves: Vec::new() };
-        let go = Go {
-            nodes: Some(nodes),
-            searchmoves: only.iter().map(|action| self.game.uci(*action)).collect(),
-            ..Go::default()
-        };
-        let thought = engine.think(&position, go, None)?;
-        let odd = || LabelError::NoAnswer { word: thought.best.clone(), fen: self.game.fen() };
-        let best = Action::from_uci(&thought.best, self.game.position()).ok_or_else(odd)?;
-        let score = thought.last.as_ref().and_then(|info| info.score).ok_or_else(odd)?;
+        let (best, score) = ask(engine, &self.game, nodes, only)?;
         Ok((best, win(score)))
     }
+}
+
+/// The best move of a position without its past, or `only` this one, and its score for the mover. Blocks.
+///
+/// # Errors
+/// The engine is lost, plays no legal move, or tells no score.
+pub fn ask<T: Transport>(
+    engine: &mut Player<T>,
+    game: &Game,
+    nodes: u64,
+    only: Option<Action>,
+) -> Result<(Action, Score), LabelError> {
+    let position = Command::Position { start: StartPosition::Fen(game.fen()), moves: Vec::new() };
+    let go = Go {
+        nodes: Some(nodes),
+        searchmoves: only.iter().map(|action| game.uci(*action)).collect(),
+        ..Go::default()
+    };
+    let thought = engine.think(&position, go, None)?;
+    let odd = || LabelError::NoAnswer { word: thought.best.clone(), fen: game.fen() };
+    let best = Action::from_uci(&thought.best, game.position()).ok_or_else(odd)?;
+    let score = thought.last.as_ref().and_then(|info| info.score).ok_or_else(odd)?;
+    Ok((best, score))
 }
 
 /// The win probability that a score stands for.
@@ -109,6 +150,8 @@ fn win(score: Score) -> f32 {
 /// Why a position was not labelled.
 #[derive(Debug)]
 pub enum LabelError {
+    /// The engine cannot be started.
+    Start(FileError),
     /// The engine is lost.
     Fault(Fault),
     /// The engine's answer is no legal move, or has no score.
@@ -120,11 +163,12 @@ pub enum LabelError {
     },
 }
 
-wraps! { LabelError: Fault(Fault) }
+wraps! { LabelError: Start(FileError), Fault(Fault) }
 
 impl fmt::Display for LabelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            LabelError::Start(why) => why.fmt(f),
             LabelError::Fault(fault) => fault.fmt(f),
             LabelError::NoAnswer { word, fen } => {
                 write!(f, "the engine answered `{word}`, or no score, in `{fen}`")

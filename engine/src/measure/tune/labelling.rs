@@ -2,10 +2,9 @@
 //! the file of labels as they are done, so that a run that was ended, by Ctrl-C too, goes on where it
 //! stopped.
 
-use super::label::{Effort, LabelError, Task};
+use super::label::{Annotator, Effort, LabelError, Task};
 use super::labels::{self, LabelledPosition, LabelsError, Recipe};
 use crate::errors::{FileError, wraps};
-use crate::league::{Patience, Player, Process};
 use crate::measure::puzzles::spread;
 use crate::progress::progress;
 use crate::workers::{Crew, cores, deal};
@@ -18,21 +17,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-
-/// For one move.
-const PATIENCE: Duration = Duration::from_secs(600);
-
-/// Who labels.
-#[derive(Clone, Debug)]
-pub struct Engine {
-    /// A UCI engine.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub words: Vec<String>,
-    /// Its options, by name and value.
-    pub options: Vec<(String, String)>,
-}
 
 /// What is to be labelled, and how.
 #[derive(Clone, Debug)]
@@ -42,7 +26,7 @@ pub struct Labelling {
     /// The labels; what is in it already is not done again.
     pub out: PathBuf,
     /// Who labels.
-    pub engine: Engine,
+    pub engine: Annotator,
     /// Positions of each file at most.
     pub limit: usize,
     /// How deeply.
@@ -60,9 +44,9 @@ pub enum LabellingError {
     Data(DataError),
     /// The file of labels holds something else.
     Labels(LabelsError),
-    /// The file of labels cannot be written, or the engine cannot be started.
+    /// The file of labels cannot be written.
     File(FileError),
-    /// The engine failed.
+    /// The engine cannot be started, or failed.
     Label(LabelError),
     /// The file of labels was begun with another engine or effort.
     Recipe {
@@ -102,7 +86,7 @@ impl Labelling {
     /// A file cannot be read or written, or the engine fails.
     pub fn run(&self) -> Result<(usize, usize), LabellingError> {
         let recipe = Recipe {
-            engine: self.start_engine()?.name().to_owned(),
+            engine: self.engine.start()?.name().to_owned(),
             best_nodes: self.effort.best_nodes,
             move_nodes: self.effort.move_nodes,
             margin: self.effort.margin,
@@ -115,7 +99,7 @@ impl Labelling {
         let bar = progress(all);
         bar.set_position((all - left.len()) as u64);
         let start = || {
-            let mut engine = self.start_engine()?;
+            let mut engine = self.engine.start()?;
             Ok(move |task: &Task| Ok(task.label(&mut engine, self.effort)?))
         };
         let count = self.concurrency.unwrap_or_else(cores);
@@ -131,13 +115,6 @@ impl Labelling {
         });
         bar.finish_and_clear();
         result.map(|()| (labelled, all))
-    }
-
-    fn start_engine(&self) -> Result<Player<Process>, LabellingError> {
-        let Engine { program, words, options } = &self.engine;
-        let process = Process::spawn(program, words).map_err(FileError::of(program))?;
-        let patience = Patience { think: PATIENCE, ..Patience::default() };
-        Ok(Player::greet(process, options, patience).map_err(LabelError::from)?)
     }
 
     /// The positions of all files in an order that keeps a part of them a fair sample.

@@ -19,6 +19,7 @@ use nn::evaluator::cached::Cached;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use uci::SetOption;
 
 /// Tree memory of one worker, in MB: ample for a few thousand nodes.
@@ -130,6 +131,8 @@ pub struct Bench<'a> {
     pub nodes: u64,
     /// A greater regret counts as this: one game thrown away decides no comparison.
     pub cap: f32,
+    /// Once it is raised, no further position or puzzle is begun, and those not begun are left out.
+    pub stop: &'a AtomicBool,
 }
 
 impl Bench<'_> {
@@ -154,7 +157,7 @@ impl Bench<'_> {
             done();
             choices
         };
-        positions.par_iter().map_init(|| Worker::new(self), choose).collect()
+        self.each(positions, choose)
     }
 
     /// Whether each of `settings` solves each of `puzzles`, by puzzle and setting.
@@ -176,7 +179,21 @@ impl Bench<'_> {
             done();
             solved
         };
-        puzzles.par_iter().map_init(|| Worker::new(self), solve).collect()
+        self.each(puzzles, solve)
+    }
+
+    /// What `work` makes of all things that are begun, in order.
+    fn each<T: Sync, R: Send>(
+        &self,
+        things: &[T],
+        work: impl Fn(&mut Worker<'_>, &T) -> Result<R, TrialError> + Sync,
+    ) -> Result<Vec<R>, TrialError> {
+        let unless_stopped = |worker: &mut Worker<'_>, thing: &T| {
+            (!self.stop.load(Ordering::Relaxed)).then(|| work(worker, thing)).transpose()
+        };
+        let all = things.par_iter().map_init(|| Worker::new(self), unless_stopped);
+        let all: Vec<Option<R>> = all.collect::<Result<_, _>>()?;
+        Ok(all.into_iter().flatten().collect())
     }
 }
 
@@ -255,7 +272,8 @@ mod tests {
     #[test]
     fn a_setting_plays_the_same_whoever_played_before() {
         let network = network::hashed();
-        let bench = Bench { network: &network, nodes: 60, cap: 0.4 };
+        let stop = AtomicBool::new(false);
+        let bench = Bench { network: &network, nodes: 60, cap: 0.4, stop: &stop };
         let positions: Vec<_> = [
             "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
             "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -273,5 +291,7 @@ mod tests {
             assert_eq!(beside[0], beside[3]);
             assert!((alone[0].regret == 0.0) == alone[0].best && alone[0].regret <= 0.4);
         }
+        stop.store(true, Ordering::Relaxed);
+        assert!(of(&[""]).is_empty(), "what was not begun is left out");
     }
 }

@@ -13,6 +13,8 @@ use crate::progress::progress;
 use nn::rng::Rng;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is to be tried.
 #[derive(Clone, Debug)]
@@ -33,6 +35,8 @@ pub struct Tuning {
     pub weights: Option<PathBuf>,
     /// A search for another setting.
     pub optimisation: Option<Optimisation>,
+    /// Once it is raised, what was found by then is told.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// A search for better values of a few options, beginning at the first setting. Half of the positions teach,
@@ -93,12 +97,14 @@ impl Tuning {
             recipe.best_nodes,
             recipe.move_nodes
         ));
-        let bench = |nodes| Bench { network: &network, nodes, cap: self.cap };
+        let bench = |nodes| Bench { network: &network, nodes, cap: self.cap, stop: &self.stop };
         if let Some(optimisation) = &self.optimisation {
             let judges = positions.split_off(positions.len() / 2);
             let bench = bench(self.nodes.first().copied().unwrap_or(1));
             if let Some(first) = self.settings.first() {
-                self.settings.push(optimisation.run(first, &bench, &positions)?);
+                let found = optimisation.run(first, &bench, &positions)?;
+                say(format!("found {}", found.name));
+                self.settings.push(found);
             }
             positions = judges;
         }
@@ -115,6 +121,15 @@ impl Tuning {
             let choices = bench(nodes).choices(&positions, settings, &done)?;
             let solved = bench(nodes).solved(&puzzles, settings, &done)?;
             bar.finish_and_clear();
+            if self.stop.load(Ordering::Relaxed) {
+                let (tried, solved) = (choices.len(), solved.len());
+                say(format!(
+                    "stopped after {tried} positions and {solved} puzzles at {nodes} nodes"
+                ));
+                if tried + solved == 0 {
+                    break;
+                }
+            }
             rows.extend(compare::rows(&names, nodes, &choices, &solved));
         }
         Ok(rows)
@@ -139,6 +154,10 @@ impl Optimisation {
                 order.iter().take(self.sample).map(|position| (*position).clone()).collect();
             let [plus, minus] = spsa.pair().map(|values| self.setting(first, &values));
             let choices = bench.choices(&sample, &[plus?, minus?], &|| ())?;
+            // A sample cut short would count like a whole one.
+            if bench.stop.load(Ordering::Relaxed) {
+                break;
+            }
             let difference = |row: &Vec<Choice>| match row[..] {
                 [plus, minus] => f64::from(plus.regret - minus.regret),
                 _ => 0.0,

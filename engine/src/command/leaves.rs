@@ -1,0 +1,90 @@
+//! `mavka leaves`: arguments of [`crate::leaves::harvest`].
+
+use super::output::Failure;
+use super::words::{WordError, command_line, read_option};
+use crate::interrupt::raised_by_ctrl_c;
+use crate::leaves::harvest::Harvest;
+use crate::leaves::walk::Walk;
+use crate::measure::tune::label::Annotator;
+use crate::play::network::{Installed, Networks};
+use clap::Args;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Have a strong engine label leaves of search trees, to train on.
+///
+/// From positions of the games some moves are drawn as the network likes them, then several moves that compete there;
+/// the engine searches each of these positions by itself. The file is training data like any other.
+#[derive(Args, Debug)]
+pub struct Leaves {
+    /// Data files with action values (MAVG1); games held out from training are left out
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// File of labels to write or to add to (PVGR1, compressed)
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Labels wanted in all
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    count: u64,
+    /// Command line of the UCI engine that labels
+    #[arg(long, value_name = "COMMAND")]
+    engine: String,
+    /// A UCI option of it; may be repeated
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
+    options: Vec<(String, String)>,
+    /// Nodes of each label
+    #[arg(long, default_value_t = 2_000, value_name = "N")]
+    nodes: u64,
+    /// Moves drawn before those that compete: from none to so many
+    #[arg(long, default_value_t = 6, value_name = "N")]
+    plies: usize,
+    /// Moves that compete
+    #[arg(long, default_value = "4", value_name = "N")]
+    breadth: NonZeroUsize,
+    /// Temperature of the policy that draws them
+    #[arg(long, default_value_t = 1.6, value_name = "T", value_parser = read_temperature)]
+    temperature: f32,
+    /// Network file whose policy draws; the built-in network without it
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Seed of positions and moves
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Engines at work at the same time [default: one for each core]
+    #[arg(long, value_name = "N")]
+    concurrency: Option<NonZeroUsize>,
+}
+
+fn read_temperature(text: &str) -> Result<f32, WordError> {
+    let positive = text.parse().ok().filter(|value: &f32| value.is_finite() && *value > 0.0);
+    positive.ok_or(WordError::Form("a number above 0"))
+}
+
+impl Leaves {
+    /// Labels until there are enough.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or engine or network fail.
+    pub fn run(self) -> Result<(), Failure> {
+        let (program, words) = command_line(Some(&self.engine))?;
+        let harvest = Harvest {
+            files: self.files,
+            out: self.out,
+            count: self.count,
+            walk: Walk {
+                plies: self.plies,
+                breadth: self.breadth.get(),
+                temperature: self.temperature,
+            },
+            evaluator: Installed.open_anywhere(self.weights.as_deref())?.evaluator,
+            annotator: Annotator { program, words, options: self.options },
+            nodes: self.nodes,
+            concurrency: self.concurrency.map(usize::from),
+            seed: self.seed,
+            stop: raised_by_ctrl_c()?,
+        };
+        let held = harvest.run()?;
+        eprintln!("{held} labels are in {}", harvest.out.display());
+        Ok(())
+    }
+}
