@@ -11,19 +11,19 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Have a strong engine label leaves of search trees, to train on.
+/// Have a strong engine label positions of search trees, to train on.
 ///
 /// From positions of the games some moves are drawn as the network likes them, then several moves that compete there;
-/// the engine searches each of these positions by itself. The file is training data like any other.
+/// the engine searches the position after each of them by itself. The file is training data like any other.
 #[derive(Args, Debug)]
 pub struct Leaves {
     /// Data files with action values (MAVG1); games held out from training are left out
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// File of labels to write or to add to (PVGR1, compressed)
+    /// File of labels to write or to add to (MAVG1, compressed)
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Labels wanted in all
+    /// Labelled positions wanted in all
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     count: u64,
     /// Command line of the UCI engine that labels
@@ -32,7 +32,7 @@ pub struct Leaves {
     /// A UCI option of it; may be repeated
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
     options: Vec<(String, String)>,
-    /// Nodes of each label
+    /// Nodes of each search
     #[arg(long, default_value_t = 2_000, value_name = "N")]
     nodes: u64,
     /// Moves drawn before those that compete: from none to so many
@@ -84,7 +84,7 @@ impl Leaves {
             stop: raised_by_ctrl_c()?,
         };
         let held = harvest.run()?;
-        eprintln!("{held} labels are in {}", harvest.out.display());
+        eprintln!("{held} labelled positions are in {}", harvest.out.display());
         Ok(())
     }
 }

@@ -5,12 +5,14 @@ use super::output::{Failure, Sink};
 use super::words::{Program, WordError, limits, read_milliseconds, read_openings, read_option};
 use crate::errors::FileError;
 use crate::interrupt::raised_by_ctrl_c;
+use crate::league::clocks::{Clocks, Left};
 use crate::league::pgn::{self, Tags};
 use crate::league::rules::{DrawRule, ResignRule, Rules};
 use crate::league::runner::Report;
 use crate::league::sprt::{Sprt, Unit};
 use crate::league::{Limit, Match, Patience, Seat};
 use crate::league::{csv, openings};
+use crate::measure::chart::{Curve, Picture};
 use crate::progress::progress;
 use clap::Args;
 use indicatif::ProgressBar;
@@ -128,6 +130,9 @@ pub struct PlayMatch {
     /// Append the result as one line to this file.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     csv: Option<PathBuf>,
+    /// Draw the time left over the moves of all games into this SVG; where clocks run.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    clocks: Option<PathBuf>,
     /// The event in PGN and CSV.
     #[arg(long, default_value = "match", value_name = "NAME", help_heading = "Output")]
     event: String,
@@ -187,8 +192,10 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
     let bar = progress(plan.games);
     bar.enable_steady_tick(Duration::from_secs(1));
     let mut trouble = None;
+    let mut clocks = Clocks::default();
     let end = plan.run(start, |report| {
         show(&bar, &names, plan.sprt, &report);
+        clocks.add(report.played, report.limits, report.white);
         if let Some(file) = &mut games
             && let Err(error) = write_game(file, &args.event, &date, &names, &report)
         {
@@ -210,6 +217,9 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
         csv::Facts { event: &args.event, date: &date, names: [first, second], limits: plan.limits };
     if let (Some(path), Some(line)) = (&args.csv, csv::line(&facts, &end.tally)) {
         write_result(path, &line)?;
+    }
+    if let Some(path) = &args.clocks {
+        picture(&clocks, &names).draw(path)?;
     }
     match (trouble, end.fault) {
         (Some(error), _) => Err(error),
@@ -344,6 +354,28 @@ fn write_game(
     let tags = Tags { event, date, round: (report.pair + 1, game), names, limits: report.limits };
     file.write_all(pgn::write(&tags, report.opening, report.played)?.as_bytes())?;
     Ok(())
+}
+
+/// For each player the game in the middle, and the tenth at either end.
+fn picture(clocks: &Clocks, names: &[String; 2]) -> Picture {
+    let mut curves = Vec::new();
+    for (seat, name) in [Seat::First, Seat::Second].into_iter().zip(names) {
+        let left = clocks.of(seat);
+        for (place, words) in ["least, a tenth", "median", "most, a tenth"].into_iter().enumerate()
+        {
+            let point = |left: &Left| (left.moves as f64, left.quantiles[place]);
+            let points: Vec<_> = left.iter().map(point).collect();
+            if !points.is_empty() {
+                curves.push(Curve { name: format!("{name}: {words}"), points });
+            }
+        }
+    }
+    Picture {
+        title: "Time left on the clock".to_owned(),
+        x: "own moves played".to_owned(),
+        y: "seconds left".to_owned(),
+        curves,
+    }
 }
 
 fn write_result(path: &Path, line: &str) -> Result<(), Failure> {

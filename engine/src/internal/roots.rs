@@ -88,7 +88,7 @@ impl Roots {
     }
 }
 
-/// None where there is no choice: one legal move, or a game that is decided.
+/// None where there is no choice, one legal move or a game that is decided, or where not every move has a value.
 fn root(game: &MavgGame, record: &data::record::MavgPosition, at: Game) -> Option<Root> {
     let best = usize::from(record.best);
     let value = win_probability(record.score);
@@ -102,6 +102,9 @@ fn root(game: &MavgGame, record: &data::record::MavgPosition, at: Game) -> Optio
     // The deeper search's own number, for the move it found.
     values.get_mut(best)?.1 = value;
     values[..=best].rotate_right(1);
+    if values.iter().any(|(_, value)| value.is_nan()) {
+        return None;
+    }
     Some(Root { game: at, values })
 }
 

@@ -3,13 +3,14 @@
 //!
 //! Every game is played on the [`stage`]: [`openings`] has the starts, [`game`] referees between two
 //! [`player`]s, who talk over a [`transport`]. A *match* ([`runner`]) counts two players in a [`tally`],
-//! [`elo`] and [`sprt`] judge, [`pgn`] and [`csv`] remember. A *league* is read by [`config`]; a [`tournament`] asks
+//! [`elo`] and [`sprt`] judge, [`clocks`] watch, [`pgn`] and [`csv`] remember. A *league* is read by [`config`]; a [`tournament`] asks
 //! [`pairing`] who meets whom; [`book`] and [`journal`] remember; [`ratings`] and [`standings`] judge;
 //! [`report`] shows.
 //!
 //! The engines are never trusted: every move is checked by the rules, every clock is kept here.
 
 pub mod book;
+pub mod clocks;
 pub mod config;
 pub mod csv;
 pub mod elo;

@@ -1,7 +1,9 @@
-//! Labels leaves of many trees, several engines at work at the same time. The file grows chunk by chunk, so that a
-//! run that was ended, by Ctrl-C too, goes on where it stopped.
+//! Labels positions of many search trees, several engines at work at the same time: each of some competing moves is
+//! searched by itself, so that the positions after them have a value and a best move, and the position before them
+//! the values of these moves. The file grows chunk by chunk: a run that was ended, by Ctrl-C too, goes on where it
+//! stopped.
 
-use super::walk::Walk;
+use super::walk::{Fork, Walk};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::errors::wraps;
@@ -11,12 +13,13 @@ use crate::measure::tune::label::{Annotator, LabelError, ask};
 use crate::progress::progress;
 use crate::workers::{Crew, cores, deal};
 use nn::data::chunks::ChunkWriter;
-use nn::data::record::{Format, GameResult, Header, PvgrGame};
+use nn::data::label::{stored_value, win_probability};
+use nn::data::record::{Format, GameResult, Header, MavgGame, VALUE_UNKNOWN};
 use nn::data::{self, DataError};
 use nn::encode::canonical_moves;
 use nn::rng::{Rng, split_mix};
 use nn::{EvalError, Evaluator};
-use shakmaty::CastlingMode;
+use shakmaty::{CastlingMode, Position};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,26 +27,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use uci::Score;
 
 /// Positions of games that a chunk starts from: what a kill may cost, some ten seconds of two cores.
-const CHUNK: usize = 1_000;
+const CHUNK: usize = 600;
 /// A mate in n is ±(32000 − n), anything else less than this.
 const MOST_CENTIPAWNS: i32 = 30_000;
-const MATE: i32 = 32_000;
+const MATE: i16 = 32_000;
+const MOST_MOVES: i32 = 999;
 
 /// What is to be labelled, and how.
 pub struct Harvest {
     /// Data files with action values; of each, the games that are not held out.
     pub files: Vec<PathBuf>,
-    /// The labels, in the format PVGR1; what is in it already counts.
+    /// The labels, in the format MAVG1 with unknown values; what is in it already counts.
     pub out: PathBuf,
-    /// Labels wanted in all.
+    /// Labelled positions wanted in all.
     pub count: u64,
-    /// How leaves are drawn.
+    /// How positions are drawn.
     pub walk: Walk,
     /// Whose policy draws them.
     pub evaluator: Arc<dyn Evaluator>,
     /// Who labels.
     pub annotator: Annotator,
-    /// Nodes of each label.
+    /// Nodes of each search.
     pub nodes: u64,
     /// Engines at work; None = one for each core.
     pub concurrency: Option<usize>,
@@ -96,7 +100,7 @@ impl Harvest {
     /// # Errors
     /// A file cannot be read or written, or engine or network fail. What was labelled before is kept.
     pub fn run(&self) -> Result<u64, HarvestError> {
-        let (mut out, mut held) = ChunkWriter::open(&self.out, Format::Pvgr)?;
+        let (mut out, mut held) = ChunkWriter::open(&self.out, Format::Mavg)?;
         // Another stretch of games and other walks than those of the labels there are.
         let mut seeds = Rng::new(split_mix(self.seed ^ split_mix(held)));
         let mut roots = Roots::open(&self.files, seeds.bits())?;
@@ -129,7 +133,7 @@ impl Harvest {
         Ok(held)
     }
 
-    /// The leaves of one walk, each a game of one move. `mode` is the engine's: what it remembers of other positions
+    /// The positions of one walk, each a game of its own. `mode` is the engine's: what it remembers of other positions
     /// does no harm, and to forget it would cost as much as a label.
     fn label<T: Transport>(
         &self,
@@ -138,36 +142,81 @@ impl Harvest {
         mode: &mut Option<CastlingMode>,
     ) -> Result<Vec<data::Game>, HarvestError> {
         let mut rng = Rng::new(task.seed);
-        let leaves = self.walk.leaves(&task.root.game, &*self.evaluator, &mut rng)?;
-        let own = task.root.game.mode();
-        if *mode != Some(own) {
-            engine.new_game(own == CastlingMode::Chess960).map_err(LabelError::from)?;
-            *mode = Some(own);
+        let fork = self.walk.fork(&task.root.game, &*self.evaluator, &mut rng)?;
+        let Some(Fork { game, mut moves }) = fork else { return Ok(Vec::new()) };
+        if *mode != Some(game.mode()) {
+            let chess960 = game.mode() == CastlingMode::Chess960;
+            engine.new_game(chess960).map_err(LabelError::from)?;
+            *mode = Some(game.mode());
+        }
+        let (favourite, _) = ask(engine, &game, self.nodes, None)?;
+        if !moves.contains(&favourite) {
+            moves.push(favourite);
         }
         let mut games = Vec::new();
-        for leaf in &leaves {
-            let (best, score) = ask(engine, leaf, self.nodes, None)?;
-            games.push(data::Game::Pvgr(labelled(leaf, best, score)?));
+        let mut values = Vec::new();
+        for action in moves {
+            let Some(m) = action.to_move(game.position()) else { continue };
+            let mut after = game.position().clone();
+            after.play_unchecked(m);
+            let after = Game::new(after, game.mode());
+            let score = match over(&after) {
+                Some(score) => score,
+                None => {
+                    let (reply, score) = ask(engine, &after, self.nodes, None)?;
+                    let score = stored(score);
+                    games.push(record(&after, &[(reply, score)])?);
+                    score
+                }
+            };
+            values.push((action, before(score)));
         }
-        Ok(games)
+        // The best one first; of equals, the engine's own favourite.
+        values.sort_by_key(|(action, score)| (-i32::from(*score), *action != favourite));
+        games.push(record(&game, &values)?);
+        Ok(games.into_iter().map(data::Game::Mavg).collect())
     }
 }
 
-/// A game of one move: the best one, with its score. Its depth is unknown, which says that it is to be learnt from.
-fn labelled(leaf: &Game, best: Action, score: Score) -> Result<PvgrGame, DataError> {
-    let chess960 = leaf.mode() == CastlingMode::Chess960;
-    let header = Header::new(leaf.position().clone(), chess960, GameResult::Unknown);
-    let moves = canonical_moves(leaf.position());
-    // A legal move, as `ask` has made sure of; a position has 218 at most.
-    let index = moves.iter().position(|m| Action::new(*m) == best).unwrap_or_default();
-    let score = match score {
-        Score::Centipawns(score) => score.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS),
-        Score::Mate(moves) if moves > 0 => MATE - moves.min(999),
-        Score::Mate(moves) => -MATE - moves.max(-999),
-    };
-    let mut game = PvgrGame::new(header);
-    game.push(0, index as u8, Some(score as i16), 0, &[])?;
-    Ok(game)
+/// A game of one position: some of its moves with their scores, the best one first.
+fn record(game: &Game, values: &[(Action, i16)]) -> Result<MavgGame, DataError> {
+    let chess960 = game.mode() == CastlingMode::Chess960;
+    let header = Header::new(game.position().clone(), chess960, GameResult::Unknown);
+    let moves = canonical_moves(game.position());
+    let mut stored = vec![VALUE_UNKNOWN; moves.len()];
+    let mut best = None;
+    for (action, score) in values {
+        if let Some(index) = moves.iter().position(|m| Action::new(*m) == *action) {
+            stored[index] = stored_value(win_probability(*score));
+            best = best.or(Some((index as u8, *score)));
+        }
+    }
+    // Legal moves, as `ask` has made sure of, and never more than 218.
+    let (best, score) = best.unwrap_or_default();
+    let mut record = MavgGame::new(header);
+    record.push(0, (best, best), score, &stored)?;
+    Ok(record)
+}
+
+/// The score of a position in which the game is over, for its side to move.
+fn over(game: &Game) -> Option<i16> {
+    let ending = game.ending()?;
+    // In the files, a mate in n is ±(32000 − n).
+    Some(if ending.winner().is_some() { -MATE } else { 0 })
+}
+
+/// As the files have it.
+fn stored(score: Score) -> i16 {
+    match score {
+        Score::Centipawns(score) => score.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS) as i16,
+        Score::Mate(moves) if moves > 0 => MATE - moves.min(MOST_MOVES) as i16,
+        Score::Mate(moves) => -MATE - moves.max(-MOST_MOVES) as i16,
+    }
+}
+
+/// A score of the position after a move, for the side that made the move: a mate is one move further away.
+fn before(score: i16) -> i16 {
+    if score <= MOST_MOVES as i16 - MATE { -score - 1 } else { -score }
 }
 
 #[cfg(test)]
@@ -175,20 +224,19 @@ mod tests {
     use super::*;
     use crate::league::Patience;
     use crate::league::fake::Fake;
-    use nn::data::label::win_probability;
+    use nn::data::label::action_value;
     use nn::evaluator::fake::Uniform;
 
     /// Five moves; Black may go to g8 after any of them.
     const ROOT: &str = "7k/8/8/8/8/8/6PP/7K w - - 0 1";
 
     #[test]
-    fn each_leaf_is_searched_once_and_an_engine_prepared_once_a_kind_of_chess() {
-        let walk = Walk { plies: 0, breadth: 3, temperature: 1.0 };
+    fn the_competing_moves_and_the_favourite_are_searched_each() {
         let harvest = Harvest {
             files: Vec::new(),
             out: PathBuf::new(),
             count: 0,
-            walk,
+            walk: Walk { plies: 0, breadth: 2, temperature: 1.0 },
             evaluator: Arc::new(Uniform),
             annotator: Annotator { program: PathBuf::new(), words: vec![], options: vec![] },
             nodes: 77,
@@ -196,44 +244,65 @@ mod tests {
             seed: 0,
             stop: Arc::default(),
         };
-        let fake = Fake::polite(|line| match line.starts_with("go") {
-            true => vec![(1, "info depth 5 score cp -310"), (2, "bestmove h8g8")],
-            false => vec![],
+        let mut to_move = 'w';
+        // White's favourite is h2h3; after it White is better by more.
+        let fake = Fake::polite(move |line| {
+            if let Some(fen) = line.strip_prefix("position fen ") {
+                to_move = fen.chars().skip_while(|c| *c != ' ').nth(1).unwrap();
+            }
+            match (line.starts_with("go"), to_move) {
+                (true, 'w') => vec![(1, "info score cp 10"), (2, "bestmove h2h3")],
+                (true, _) => vec![(1, "info score cp -310"), (2, "bestmove h8g8")],
+                _ => vec![],
+            }
         });
         let sent = fake.sent();
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
         let root = Root { game: Game::from_fen(ROOT, false).unwrap(), values: Vec::new() };
-        let (task, mut mode) = (Task { root, seed: 5 }, None);
-        for _ in 0..2 {
-            let games = harvest.label(&task, &mut player, &mut mode).unwrap();
-            assert_eq!(games.len(), 3);
-            for game in &games {
-                let data::Game::Pvgr(game) = game else { panic!("the format of lines") };
-                assert_eq!(game.plies[0].score, Some(-310));
+        let mut mode = None;
+        for seed in 0..4 {
+            let root = root.clone();
+            let games = harvest.label(&Task { root, seed }, &mut player, &mut mode).unwrap();
+            let Some((data::Game::Mavg(parent), leaves)) = games.split_last() else {
+                panic!("a parent")
+            };
+            assert!((2..=3).contains(&leaves.len()));
+            let record = &parent.positions[0];
+            let known: Vec<f32> = parent.values(record).iter().map(|v| action_value(*v)).collect();
+            let known: Vec<&f32> = known.iter().filter(|value| !value.is_nan()).collect();
+            assert_eq!((record.score, known.len()), (310, leaves.len()));
+            let moves = canonical_moves(&parent.header.start);
+            let best = Action::new(moves[usize::from(record.best)]);
+            assert_eq!(root_word(best), "h2h3", "of equals, the favourite");
+            for leaf in leaves {
+                let data::Game::Mavg(leaf) = leaf else { panic!("the format of values") };
+                assert_eq!(leaf.positions[0].score, -310);
             }
         }
         let sent = sent.lock().unwrap();
-        let count = |word: &str| sent.iter().filter(|line| line.contains(word)).count();
-        assert_eq!((count("go nodes 77"), count("ucinewgame")), (6, 1));
+        assert_eq!(sent.iter().filter(|line| *line == "ucinewgame").count(), 1);
+        assert!(sent.iter().filter(|line| line.starts_with("go")).all(|go| go == "go nodes 77"));
+    }
+
+    fn root_word(action: Action) -> String {
+        Game::from_fen(ROOT, false).unwrap().uci(action)
     }
 
     #[test]
-    fn a_label_keeps_move_and_score_as_the_files_have_them() {
-        let leaf = Game::from_fen("7k/8/8/8/8/8/6PP/7K w - - 0 1", false).unwrap();
-        let best = Action::from_uci("g2g4", leaf.position()).unwrap();
-        let of = |score| {
-            let game = labelled(&leaf, best, score).unwrap();
-            let ply = game.plies[0];
-            assert_eq!(
-                Action::new(canonical_moves(leaf.position())[usize::from(ply.played)]),
-                best
-            );
-            assert_eq!((game.plies.len(), ply.depth), (1, 0));
-            ply.score.unwrap()
-        };
-        assert_eq!(of(Score::Centipawns(-73)), -73);
-        assert_eq!(of(Score::Centipawns(40_000)), 30_000);
-        assert_eq!((of(Score::Mate(3)), of(Score::Mate(-2))), (31_997, -31_998));
-        assert_eq!(win_probability(of(Score::Mate(-2))), 0.0);
+    fn scores_are_stored_as_the_files_have_them() {
+        assert_eq!(stored(Score::Centipawns(-73)), -73);
+        assert_eq!(stored(Score::Centipawns(40_000)), 30_000);
+        assert_eq!((stored(Score::Mate(3)), stored(Score::Mate(-2))), (31_997, -31_998));
+        // Who is mated in two was brought there by a mate in three; who mates in three was let.
+        assert_eq!((before(-31_998), before(31_997)), (31_997, -31_997));
+        assert_eq!((before(-45), before(45)), (45, -45));
+    }
+
+    #[test]
+    fn the_end_of_a_game_needs_no_search() {
+        let of = |fen| over(&Game::from_fen(fen, false).unwrap());
+        assert_eq!(of("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1").map(before), Some(31_999));
+        assert_eq!(of("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"), Some(0));
+        assert_eq!(of(ROOT), None);
     }
 }

@@ -1,7 +1,8 @@
-//! The way from a position of a game to leaves of its search tree: some moves drawn as the policy likes them, then
-//! several of the moves that compete there. What a search asks the network about are such positions, and no game
-//! on file holds them.
+//! The way from a position of a game into its search tree: some moves drawn as the policy likes them, and where they
+//! lead, the moves that compete there. What a search asks the network about are such positions, and no game on
+//! file holds them.
 
+use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::measure::tune::label::OPEN;
 use nn::encode::canonical_moves;
@@ -9,51 +10,51 @@ use nn::rng::Rng;
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, MoveList, Position};
 
-/// How leaves are drawn.
+/// How the way is drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Walk {
-    /// Plies from the game's position to the leaves' parent: 0 to so many, all as likely.
+    /// Its length: 0 to so many plies, all as likely.
     pub plies: usize,
-    /// Leaves of one parent, at most.
+    /// Moves that compete at its end, at most.
     pub breadth: usize,
     /// Moves are drawn in proportion to policy^(1 / temperature).
     pub temperature: f32,
 }
 
+/// Where a way ends.
+#[derive(Clone, Debug)]
+pub struct Fork {
+    /// The position, without its past.
+    pub game: Game,
+    /// Different legal moves of it.
+    pub moves: Vec<Action>,
+}
+
 impl Walk {
-    /// Positions after competing moves of a parent that lies some plies past `root`. None of them is the end of a
-    /// game; there are none at all where the game ends on the way, or the network takes the parent for decided.
+    /// Walks from the last position of `root`. None where the game ends on the way, or the network takes the position
+    /// at the end for decided.
     ///
     /// # Errors
     /// The evaluator fails.
-    pub fn leaves(
+    pub fn fork(
         &self,
         root: &Game,
         evaluator: &dyn Evaluator,
         rng: &mut Rng,
-    ) -> Result<Vec<Game>, EvalError> {
-        let mut parent = root.position().clone();
+    ) -> Result<Option<Fork>, EvalError> {
+        let mut position = root.position().clone();
         for _ in 0..rng.below(self.plies + 1) {
-            let Some((legal, answer)) = look(&parent, evaluator)? else { return Ok(Vec::new()) };
-            let Some(&chosen) = self.draw(&answer.policy, 1, rng).first() else {
-                return Ok(Vec::new());
-            };
-            parent.play_unchecked(legal[chosen]);
+            let Some((legal, answer)) = look(&position, evaluator)? else { return Ok(None) };
+            let Some(&chosen) = self.draw(&answer.policy, 1, rng).first() else { return Ok(None) };
+            position.play_unchecked(legal[chosen]);
         }
-        let Some((legal, answer)) = look(&parent, evaluator)? else { return Ok(Vec::new()) };
+        let Some((legal, answer)) = look(&position, evaluator)? else { return Ok(None) };
         if !(OPEN..=1.0 - OPEN).contains(&answer.value) {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let chosen = self.draw(&answer.policy, self.breadth, rng);
-        let after = chosen.into_iter().map(|index| {
-            let mut leaf = parent.clone();
-            leaf.play_unchecked(legal[index]);
-            leaf
-        });
-        Ok(after
-            .filter(|leaf| !leaf.is_game_over())
-            .map(|leaf| Game::new(leaf, root.mode()))
-            .collect())
+        let moves = chosen.into_iter().map(|index| Action::new(legal[index])).collect();
+        Ok(Some(Fork { game: Game::new(position, root.mode()), moves }))
     }
 
     /// So many different moves, each in proportion to its tempered policy among those not drawn yet (the largest of
@@ -96,23 +97,26 @@ mod tests {
     const WALK: Walk = Walk { plies: 4, breadth: 3, temperature: 1.6 };
 
     #[test]
-    fn leaves_of_a_parent_differ_and_can_go_on() {
+    fn a_way_ends_at_different_moves_of_a_position_that_goes_on() {
         let mut rng = Rng::new(1);
         let root = Game::from_fen("8/8/8/3k4/8/3K2Q1/8/8 w - - 0 1", false).unwrap();
-        let mut seen = 0;
+        let (mut seen, mut sides) = (0, HashSet::new());
         for _ in 0..200 {
-            let leaves = WALK.leaves(&root, &Hashed::default(), &mut rng).unwrap();
-            let different: HashSet<String> = leaves.iter().map(Game::fen).collect();
-            assert!(different.len() == leaves.len() && leaves.len() <= 3);
-            assert!(leaves.iter().all(|leaf| leaf.ending().is_none()));
-            let sides: HashSet<bool> =
-                leaves.iter().map(|leaf| leaf.position().turn().is_white()).collect();
-            assert!(sides.len() <= 1, "all after one parent");
-            seen += leaves.len();
+            let Some(fork) = WALK.fork(&root, &Hashed::default(), &mut rng).unwrap() else {
+                continue;
+            };
+            let legal = fork.game.legal_actions();
+            let different: HashSet<Action> = fork.moves.iter().copied().collect();
+            assert!(fork.game.ending().is_none());
+            assert_eq!(fork.moves.len(), legal.len().min(3));
+            assert_eq!(different.len(), fork.moves.len());
+            assert!(fork.moves.iter().all(|action| legal.contains(action)));
+            sides.insert(fork.game.position().turn());
+            seen += 1;
         }
-        assert!(seen > 100, "{seen}");
+        assert!(seen > 50 && sides.len() == 2, "{seen}");
         let mated = Game::from_fen("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", false).unwrap();
-        assert!(WALK.leaves(&mated, &Uniform, &mut rng).unwrap().is_empty());
+        assert!(WALK.fork(&mated, &Uniform, &mut rng).unwrap().is_none());
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(super) enum Values<'a> {
     None,
     /// The best move's alone: it is the state's value.
     Best,
-    /// Win probability × 127 of every legal move in canonical order.
+    /// Win probability × 127 of every legal move in canonical order, or unknown.
     All(&'a [u8]),
 }
 

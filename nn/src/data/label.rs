@@ -2,7 +2,7 @@
 //! the view of the side to move. Pure functions.
 
 use super::example::Terminal;
-use super::record::{NO_SCORE, VALUE_ONE};
+use super::record::{NO_SCORE, VALUE_ONE, VALUE_UNKNOWN};
 use shakmaty::{Chess, Position};
 
 /// Per centipawn (paper 000, spec section 1: `win = 1 / (1 + exp(-0.00368208 * cp))`).
@@ -28,10 +28,20 @@ pub fn along_line(win: f32, plies: usize) -> f32 {
     if plies.is_multiple_of(2) { win } else { 1.0 - win }
 }
 
-/// Win probability of a stored action value for its mover, in [0, 1].
+/// Win probability of a stored action value for its mover, in [0, 1]; NaN where it is unknown.
 #[must_use]
 pub fn action_value(stored: u8) -> f32 {
-    f32::from(stored) / f32::from(VALUE_ONE)
+    match stored {
+        VALUE_UNKNOWN => f32::NAN,
+        known => f32::from(known) / f32::from(VALUE_ONE),
+    }
+}
+
+/// How a win probability is stored as an action value.
+#[must_use]
+pub fn stored_value(win: f32) -> u8 {
+    // A float to an integer keeps within the integer's range.
+    (win.clamp(0.0, 1.0) * f32::from(VALUE_ONE)).round() as u8
 }
 
 /// How `position` stands by the board alone: no clocks, no repetition. `legal` is its number of
@@ -60,6 +70,15 @@ mod tests {
         assert!((win_probability(-100) + win_probability(100) - 1.0).abs() < 1e-6);
         assert_eq!((win_probability(31_999), win_probability(-31_999)), (1.0, 0.0));
         assert!(win_probability(i16::MAX).is_nan());
+    }
+
+    #[test]
+    fn action_values_are_read_as_they_were_stored() {
+        for stored in 0..=VALUE_ONE {
+            assert_eq!(stored_value(action_value(stored)), stored);
+        }
+        assert!(action_value(VALUE_UNKNOWN).is_nan());
+        assert_eq!((stored_value(0.5), stored_value(-1.0), stored_value(2.0)), (64, 0, 127));
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(super) const NO_SCORE: i16 = i16::MAX;
 pub(super) const MATE_IN_ONE: i16 = 31_999;
 /// The action value that stands for win probability 1.
 pub const VALUE_ONE: u8 = 127;
+/// The action value of a move that nobody has searched: our addition to the format.
+pub const VALUE_UNKNOWN: u8 = 255;
 
 /// A reader makes room for so much at once, rather than grow by and by.
 const USUAL_MOVES: usize = 32;
@@ -173,7 +175,7 @@ impl MavgGame {
         self.values.reserve(positions * USUAL_MOVES);
     }
 
-    /// Win probability × 127 of each legal move of `position` in canonical order.
+    /// Win probability × 127 of each legal move of `position` in canonical order, or [`VALUE_UNKNOWN`].
     #[must_use]
     pub fn values(&self, position: &MavgPosition) -> &[u8] {
         let first = position.first as usize;
@@ -183,7 +185,7 @@ impl MavgGame {
     /// Appends a position whose legal moves have `values`. `offset` is where it was read, 0 if it was not.
     ///
     /// # Errors
-    /// If an index is not below `values.len()`, or a value not in `0..=127`; the offset is the byte's.
+    /// If an index is not below `values.len()`, or a value neither in `0..=127` nor unknown; the offset is the byte's.
     pub fn push(
         &mut self,
         offset: u64,
@@ -197,11 +199,12 @@ impl MavgGame {
                 return Err(self.header.bad_index(index, values.len(), offset + byte));
             }
         }
-        if let Some(bad) = values.iter().position(|&value| value > VALUE_ONE) {
+        let fits = |value: u8| value <= VALUE_ONE || value == VALUE_UNKNOWN;
+        if let Some(bad) = values.iter().position(|&value| !fits(value)) {
             let found = values[bad].to_string();
             return Err(self.header.fault(
                 offset + 5 + bad as u64,
-                "a win probability of 0..=127",
+                "a win probability of 0..=127, or 255",
                 found,
             ));
         }

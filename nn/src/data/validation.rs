@@ -162,7 +162,7 @@ impl HeldOut {
         Ok(examples)
     }
 
-    /// Every position of the games, with its action values.
+    /// Every position of the games that has a value for each of its moves.
     ///
     /// # Errors
     /// If a game has no action values, or its moves are not legal.
@@ -176,12 +176,15 @@ impl HeldOut {
             let mut position = game.header.start.clone();
             for record in &game.positions {
                 let values = game.values(record).iter().map(|value| action_value(*value));
-                all.push(Labelled {
+                let labelled = Labelled {
                     position: position.clone(),
                     chess960: game.header.chess960,
                     value: win_probability(record.score),
                     moves: canonical_moves(&position).into_iter().zip(values).collect(),
-                });
+                };
+                all.extend(
+                    labelled.moves.iter().all(|(_, value)| !value.is_nan()).then_some(labelled),
+                );
                 game.header.play(&mut position, record.played, record.offset + 2)?;
             }
         }

@@ -36,7 +36,8 @@ impl Annotator {
     pub fn start(&self) -> Result<Player<Process>, LabelError> {
         let process =
             Process::spawn(&self.program, &self.words).map_err(FileError::of(&self.program))?;
-        let patience = Patience { think: PATIENCE, ..Patience::default() };
+        // A machine that sleeps, or a process that is halted, takes its time.
+        let patience = Patience { think: PATIENCE, ready: PATIENCE, ..Patience::default() };
         Ok(Player::greet(process, &self.options, patience)?)
     }
 }

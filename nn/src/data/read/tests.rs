@@ -73,7 +73,7 @@ fn messages_name_the_byte_and_what_was_expected() {
     };
     assert!(damage(at + 1, 230).starts_with(&say(at + 1, "the index of a legal move")));
     assert!(damage(at + 2, 230).starts_with(&say(at + 2, "the index of a legal move")));
-    assert!(damage(at + 5, 128).starts_with(&say(at + 5, "a win probability of 0..=127")));
+    assert!(damage(at + 5, 128).starts_with(&say(at + 5, "a win probability of 0..=127, or 255")));
     assert!(damage(8, b'x').starts_with(&say(8, "the FEN of a legal position")));
     let result = 8 + usize::from(bytes[7]);
     assert!(damage(result, 4).starts_with(&say(result, "a result of 0..=3")));

@@ -9,14 +9,19 @@ use crate::data::record::{MavgGame, MavgPosition};
 use crate::encode::canonical_moves;
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 
-/// How much win probability the second-best move of the `ply`-th position loses; 0 where there is no choice.
+/// How much win probability the second-best move of the `ply`-th position loses; 0 where there is no choice, None
+/// where no other move's value is known.
 pub(super) fn gap(game: &MavgGame, ply: usize) -> Option<f32> {
     let record = game.positions.get(ply)?;
     let values = game.values(record);
-    let best = values.get(usize::from(record.best))?;
+    let best = action_value(*values.get(usize::from(record.best))?);
+    if values.len() == 1 {
+        return Some(0.0);
+    }
     let others = values.iter().enumerate().filter(|(i, _)| *i != usize::from(record.best));
-    let second = others.map(|(_, value)| value).max().unwrap_or(best);
-    Some((action_value(*best) - action_value(*second)).max(0.0))
+    let known = others.map(|(_, value)| action_value(*value)).filter(|value| !value.is_nan());
+    let second = known.reduce(f32::max)?;
+    (!best.is_nan()).then(|| (best - second).max(0.0))
 }
 
 impl Sampler<'_> {

@@ -1,0 +1,119 @@
+//! How players spend their time: what was left on their clocks after each of their moves, over the games of a match.
+
+use super::limit::{Clock, Limit};
+use super::rules::{Played, Seat};
+use shakmaty::{ByColor, Color};
+
+/// Moves that fewer games than this share of them reached say more of those games than of the player.
+const REACHED: f64 = 0.2;
+
+/// Seconds left, by seat and own move.
+#[derive(Clone, Debug, Default)]
+pub struct Clocks {
+    left: [Vec<Vec<f64>>; 2],
+}
+
+/// Seconds left after a move, over the games that reached it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Left {
+    /// Own moves played, from 1.
+    pub moves: usize,
+    /// What a tenth, a half and nine tenths of the games had no more than.
+    pub quantiles: [f64; 3],
+}
+
+impl Clocks {
+    /// Takes a game in. Players without a clock add nothing.
+    pub fn add(&mut self, played: &Played, limits: ByColor<Limit>, white: Seat) {
+        for color in Color::ALL {
+            if !matches!(limits[color], Limit::Clock { .. }) {
+                continue;
+            }
+            let of_white = usize::from(white == Seat::Second);
+            let seat = &mut self.left[color.fold_wb(of_white, 1 - of_white)];
+            let mut clock = Clock::new(limits[color]);
+            let own = played.plies.iter().filter(|ply| ply.color == color);
+            for (index, ply) in own.enumerate() {
+                // The referee has judged already: with a margin of the move itself no flag falls.
+                clock.spend(ply.elapsed, ply.elapsed);
+                if seat.len() <= index {
+                    seat.push(Vec::new());
+                }
+                seat[index].extend(clock.budget().map(|left| left.as_secs_f64()));
+            }
+        }
+    }
+
+    /// What `seat` had left, move by move.
+    #[must_use]
+    pub fn of(&self, seat: Seat) -> Vec<Left> {
+        let moves = &self.left[usize::from(seat == Seat::Second)];
+        let games = moves.first().map_or(0, Vec::len) as f64;
+        let reached =
+            moves.iter().enumerate().filter(|(_, left)| left.len() as f64 >= games * REACHED);
+        let quantiles = |left: &[f64]| {
+            let mut sorted = left.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            [0.1, 0.5, 0.9]
+                .map(|share| sorted[(share * (sorted.len() - 1) as f64).round() as usize])
+        };
+        reached.map(|(index, left)| Left { moves: index + 1, quantiles: quantiles(left) }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rules::{Ending, Ply, Warnings};
+    use super::*;
+    use shakmaty::{Chess, Position};
+    use std::time::Duration;
+
+    fn played(milliseconds: &[u64]) -> Played {
+        let action = Chess::default().legal_moves()[0];
+        let ply = |(index, time): (usize, &u64)| Ply {
+            color: if index % 2 == 0 { Color::White } else { Color::Black },
+            action,
+            score: None,
+            depth: None,
+            nodes: None,
+            elapsed: Duration::from_millis(*time),
+        };
+        Played {
+            plies: milliseconds.iter().enumerate().map(ply).collect(),
+            winner: None,
+            ending: Ending::MaxPlies,
+            warnings: ByColor::<Warnings>::default(),
+        }
+    }
+
+    #[test]
+    fn a_clock_runs_down_and_gains_its_increment() {
+        let clock: Limit = "1+0.1".parse().unwrap();
+        let limits = ByColor { white: clock, black: Limit::Nodes(5) };
+        let mut clocks = Clocks::default();
+        clocks.add(&played(&[300, 9, 200]), limits, Seat::Second);
+        assert_eq!(clocks.of(Seat::First), []);
+        let left: Vec<(usize, f64)> = clocks
+            .of(Seat::Second)
+            .iter()
+            .map(|left| (left.moves, (left.quantiles[1] * 1e3).round()))
+            .collect();
+        // A second and the first increment, less the move, and the next increment.
+        assert_eq!(left, [(1, 900.0), (2, 800.0)]);
+    }
+
+    #[test]
+    fn quantiles_are_of_the_games_that_came_so_far() {
+        let clock: Limit = "2+0".parse().unwrap();
+        let mut clocks = Clocks::default();
+        for game in 0..11 {
+            let moves = [100 * game, 0, 100];
+            let moves = if game < 2 { &moves[..] } else { &moves[..1] };
+            clocks.add(&played(moves), ByColor { white: clock, black: clock }, Seat::First);
+        }
+        let left = clocks.of(Seat::First);
+        assert_eq!(left.len(), 1, "two of eleven games are too few");
+        let rounded = left[0].quantiles.map(|left| (left * 10.0).round());
+        assert_eq!(rounded, [11.0, 15.0, 19.0]);
+    }
+}
