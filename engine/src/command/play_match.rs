@@ -356,18 +356,16 @@ fn write_game(
     Ok(())
 }
 
-/// For each player the game in the middle, and the tenth at either end.
+/// Two curves for each player that had a clock.
 fn picture(clocks: &Clocks, names: &[String; 2]) -> Picture {
+    let of: [(&str, fn(&Left) -> f64); 2] =
+        [("median", |left| left.median), ("lowest tenth", |left| left.tenth)];
     let mut curves = Vec::new();
     for (seat, name) in [Seat::First, Seat::Second].into_iter().zip(names) {
         let left = clocks.of(seat);
-        for (place, words) in ["least, a tenth", "median", "most, a tenth"].into_iter().enumerate()
-        {
-            let point = |left: &Left| (left.moves as f64, left.quantiles[place]);
-            let points: Vec<_> = left.iter().map(point).collect();
-            if !points.is_empty() {
-                curves.push(Curve { name: format!("{name}: {words}"), points });
-            }
+        for (words, seconds) in of.iter().filter(|_| !left.is_empty()) {
+            let points = left.iter().map(|left| (left.moves as f64, seconds(left))).collect();
+            curves.push(Curve { name: format!("{name}, {words}"), points });
         }
     }
     Picture {

@@ -18,8 +18,10 @@ pub struct Clocks {
 pub struct Left {
     /// Own moves played, from 1.
     pub moves: usize,
-    /// What a tenth, a half and nine tenths of the games had no more than.
-    pub quantiles: [f64; 3],
+    /// What half of the games had no more than.
+    pub median: f64,
+    /// What a tenth of them had no more than.
+    pub tenth: f64,
 }
 
 impl Clocks {
@@ -51,13 +53,14 @@ impl Clocks {
         let games = moves.first().map_or(0, Vec::len) as f64;
         let reached =
             moves.iter().enumerate().filter(|(_, left)| left.len() as f64 >= games * REACHED);
-        let quantiles = |left: &[f64]| {
-            let mut sorted = left.to_vec();
+        let summary = |(index, left): (usize, &Vec<f64>)| {
+            let mut sorted = left.clone();
             sorted.sort_by(f64::total_cmp);
-            [0.1, 0.5, 0.9]
-                .map(|share| sorted[(share * (sorted.len() - 1) as f64).round() as usize])
+            let quantile =
+                |share: f64| sorted[(share * (sorted.len() - 1) as f64).round() as usize];
+            Left { moves: index + 1, median: quantile(0.5), tenth: quantile(0.1) }
         };
-        reached.map(|(index, left)| Left { moves: index + 1, quantiles: quantiles(left) }).collect()
+        reached.map(summary).collect()
     }
 }
 
@@ -96,7 +99,7 @@ mod tests {
         let left: Vec<(usize, f64)> = clocks
             .of(Seat::Second)
             .iter()
-            .map(|left| (left.moves, (left.quantiles[1] * 1e3).round()))
+            .map(|left| (left.moves, (left.median * 1e3).round()))
             .collect();
         // A second and the first increment, less the move, and the next increment.
         assert_eq!(left, [(1, 900.0), (2, 800.0)]);
@@ -113,7 +116,7 @@ mod tests {
         }
         let left = clocks.of(Seat::First);
         assert_eq!(left.len(), 1, "two of eleven games are too few");
-        let rounded = left[0].quantiles.map(|left| (left * 10.0).round());
-        assert_eq!(rounded, [11.0, 15.0, 19.0]);
+        let rounded = [left[0].tenth, left[0].median].map(|left| (left * 10.0).round());
+        assert_eq!(rounded, [11.0, 15.0]);
     }
 }

@@ -60,12 +60,22 @@ impl Picture {
         }
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
+            .position(if self.falls() {
+                SeriesLabelPosition::UpperRight
+            } else {
+                SeriesLabelPosition::LowerRight
+            })
             .background_style(WHITE.mix(0.8))
             .border_style(BLACK)
             .draw()
             .map_err(&failed)?;
         area.present().map_err(&failed)
+    }
+
+    /// Whether the curves end lower than they begin: words in the lower right corner would lie on them.
+    fn falls(&self) -> bool {
+        let fall = |curve: &Curve| Some(curve.points.first()?.1 - curve.points.last()?.1);
+        self.curves.iter().filter_map(fall).sum::<f64>() > 0.0
     }
 }
 
