@@ -252,6 +252,7 @@ impl Engine {
         let timing = self.networks.timing();
         let time = TimeSettings {
             overhead: self.settings.move_overhead,
+            moves_left: self.settings.moves_left,
             ponder: self.settings.ponder,
             time_use: self.session.time_use(),
         };

@@ -3,6 +3,7 @@
 //! Every default is written once: those of the search in [`mcts::Params`], the others here. How an
 //! option is named, read and documented is the table's matter, [`crate::uci::options`].
 
+use crate::play::clock::TimeSettings;
 pub use crate::world::WorldModel;
 use crate::world::rules::{LeafActionValue, Scoring};
 use mcts::{FinalMove, Fpu, Params, VirtualCounts, VirtualValue};
@@ -94,6 +95,8 @@ pub struct Settings {
     pub elo: u32,
     /// Milliseconds.
     pub move_overhead: i64,
+    /// See [`TimeSettings::moves_left`].
+    pub moves_left: i64,
     /// Empty = the network built into the executable.
     pub weights_file: String,
     /// Device that computes the network.
@@ -196,6 +199,7 @@ impl Default for Settings {
             limit_strength: false,
             elo: 1500,
             move_overhead: 50,
+            moves_left: TimeSettings::default().moves_left,
             weights_file: String::new(),
             backend: Backend::Auto,
             search: Search::Mcts,

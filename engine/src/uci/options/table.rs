@@ -328,6 +328,12 @@ pub static HIDDEN: &[Entry] = &[
         help: "The move played: the most visited, or the one with the highest value.",
     },
     Entry {
+        name: "MovesLeft",
+        kind: spin!(moves_left: i64, 5 to 100),
+        effect: Effect::None,
+        help: "Moves that a game is taken to last from here on, where no time control says so; 32 at least without increment.",
+    },
+    Entry {
         name: "MinibatchSize",
         kind: spin!(minibatch_size: usize, 0 to 1024),
         effect: Effect::NewTree,
