@@ -358,12 +358,13 @@ fn write_game(
 
 /// Two curves for each player that had a clock.
 fn picture(clocks: &Clocks, names: &[String; 2]) -> Picture {
-    let of: [(&str, fn(&Left) -> f64); 2] =
+    type Seconds = fn(&Left) -> f64;
+    const OF: [(&str, Seconds); 2] =
         [("median", |left| left.median), ("lowest tenth", |left| left.tenth)];
     let mut curves = Vec::new();
     for (seat, name) in [Seat::First, Seat::Second].into_iter().zip(names) {
         let left = clocks.of(seat);
-        for (words, seconds) in of.iter().filter(|_| !left.is_empty()) {
+        for (words, seconds) in OF.iter().filter(|_| !left.is_empty()) {
             let points = left.iter().map(|left| (left.moves as f64, seconds(left))).collect();
             curves.push(Curve { name: format!("{name}, {words}"), points });
         }
