@@ -61,11 +61,14 @@ impl ChunkWriter {
         Ok((ChunkWriter { file, name, format, begun: whole > 0 }, games))
     }
 
-    /// Adds games as one chunk.
+    /// Adds games as one chunk; none make no chunk.
     ///
     /// # Errors
     /// If a game is of the other format, or the file cannot be written.
     pub fn write(&mut self, games: &[Game]) -> Result<(), DataError> {
+        if games.is_empty() {
+            return Ok(());
+        }
         let mut writer = GameWriter::new(Vec::new(), self.format, &self.name)?;
         games.iter().try_for_each(|game| writer.write(game))?;
         let bytes = writer.into_inner();
@@ -111,6 +114,8 @@ mod tests {
         let _ = fs::remove_file(&path);
         let (mut writer, held) = ChunkWriter::open(&path, Format::Pvgr).expect("open");
         assert_eq!(held, 0);
+        writer.write(&[]).expect("nothing");
+        assert_eq!(fs::metadata(&path).expect("file").len(), 0);
         writer.write(&games(1, 3)).expect("write");
         let first = fs::metadata(&path).expect("file").len();
         writer.write(&games(2, 2)).expect("write");
