@@ -112,12 +112,16 @@ fn game(out: &mut String, review: &Review<'_>, style: Style<'_>) {
     let plies = moments::find(review);
     if !plies.is_empty() {
         *out += "<h3>Turning points</h3>\n";
-        if plies.first().is_some_and(|ply| (style.eyes)(&review.positions[*ply]).is_some()) {
+        let sights: Vec<Option<Sight>> =
+            plies.iter().map(|ply| (style.eyes)(&review.positions[*ply])).collect();
+        if sights.iter().any(Option::is_some) {
             *out += "<p class='soft'>Below each move: how likely the network alone finds each win probability after \
                      it, from 0 % at the left to 100 %; the line is the mean.</p>\n";
         }
         *out += "<div class='moments'>\n";
-        plies.iter().for_each(|ply| moment(out, review, *ply, style));
+        for (ply, sight) in plies.iter().zip(&sights) {
+            moment(out, review, *ply, sight.as_ref(), style.full);
+        }
         *out += "</div>\n";
     }
     moves(out, review);
@@ -202,7 +206,7 @@ fn plot(out: &mut String, review: &Review<'_>) {
 }
 
 /// One turning point: diagram, words, and network beside search.
-fn moment(out: &mut String, review: &Review<'_>, ply: usize, style: Style<'_>) {
+fn moment(out: &mut String, review: &Review<'_>, ply: usize, sight: Option<&Sight>, full: bool) {
     let (Some(judged), Some(played)) = (&review.judgements[ply], review.played(ply)) else {
         return;
     };
@@ -245,7 +249,6 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, style: Style<'_>) {
         );
     }
     *out += "<table><tr><th>Move</th><th>Network</th><th>Search</th><th>Wins</th></tr>\n";
-    let sight = (style.eyes)(position);
     for Row { action, expected, visited, win, played } in moments::rows(review, ply) {
         let san = escape(&position.san(action));
         let key = match (played, Some(action) == best) {
@@ -261,7 +264,8 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, style: Style<'_>) {
             share(visited),
             share(win)
         );
-        let seen = sight.iter().flat_map(|sight| &sight.moves).find(|seen| seen.action == action);
+        let seen =
+            sight.into_iter().flat_map(|sight| &sight.moves).find(|seen| seen.action == action);
         if let Some(seen) = seen {
             let (chances, mean) = (seen.chances.as_slice(), seen.value);
             let bars = Distribution { chances, mean, wide: 320.0, high: 20.0 }.svg();
@@ -274,8 +278,8 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, style: Style<'_>) {
         }
     }
     *out += "</table>";
-    if let Some(sight) = sight.filter(|_| style.full) {
-        *out += &sees::folded(&sight);
+    if let Some(sight) = sight.filter(|_| full) {
+        *out += &sees::folded(sight);
     }
     *out += "</article>\n";
 }
