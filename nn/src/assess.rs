@@ -12,11 +12,13 @@ use crate::numeric::argmax;
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use std::fmt::Display;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Examples a thread takes at a time.
 const GROUP: usize = 4;
 
-/// Judges all examples with `threads` threads, calling `done` with the number of each finished group.
+/// Judges the examples with `threads` threads, calling `done` with the number of each finished group. Once `stop` is
+/// raised no further group is begun: the sums are of those before.
 ///
 /// # Errors
 /// A head answered something that is no number, or a thread broke down or could not be started.
@@ -24,6 +26,7 @@ pub fn assess(
     evaluator: &CpuEvaluator,
     examples: &[Example],
     threads: usize,
+    stop: &AtomicBool,
     done: &(dyn Fn(usize) + Sync),
 ) -> Result<Metrics, EvalError> {
     let broken = |error: &dyn Display| {
@@ -34,7 +37,8 @@ pub fn assess(
     let work = || {
         // A bridge deals groups out as threads ask for them: one thread takes them in order, so that its sums
         // repeat to the bit.
-        let groups = examples.chunks(GROUP).par_bridge();
+        let groups = examples.chunks(GROUP).take_while(|_| !stop.load(Ordering::Relaxed));
+        let groups = groups.par_bridge();
         let parts = groups.try_fold(
             || Assessor::new(evaluator),
             |mut assessor, group| {
@@ -152,7 +156,7 @@ mod tests {
     use crate::encode::canonical_moves;
     use crate::net::NetConfig;
     use crate::precision::Arithmetic;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     fn evaluator(network: &Network) -> CpuEvaluator {
         CpuEvaluator::new(network, Arithmetic::Single)
@@ -174,8 +178,9 @@ mod tests {
         let done = |n| {
             told.fetch_add(n, Ordering::Relaxed);
         };
-        let one = assess(&evaluator(&network), &examples, 1, &done).expect("numbers");
-        let three = assess(&evaluator(&network), &examples, 3, &done).expect("numbers");
+        let go_on = AtomicBool::new(false);
+        let one = assess(&evaluator(&network), &examples, 1, &go_on, &done).expect("numbers");
+        let three = assess(&evaluator(&network), &examples, 3, &go_on, &done).expect("numbers");
         assert_eq!(told.into_inner(), 2 * examples.len());
         for (one, three) in one.rows().iter().zip(three.rows()) {
             assert_eq!(one.count, three.count, "{}", one.name);
@@ -187,12 +192,22 @@ mod tests {
     }
 
     #[test]
+    fn a_flag_ends_it_with_what_it_has() {
+        let network = Network::new(&NetConfig::default(), 1);
+        let stop = AtomicBool::new(false);
+        let done = |_| stop.store(true, Ordering::Relaxed);
+        let some = assess(&evaluator(&network), &examples(), 1, &stop, &done).expect("numbers");
+        let none = assess(&evaluator(&network), &examples(), 1, &stop, &done).expect("numbers");
+        assert_eq!((some.terminal.count(), none.terminal.count()), (GROUP as u64, 0));
+    }
+
+    #[test]
     fn an_answer_that_is_no_number_is_an_error() {
         let mut network = Network::new(&NetConfig::default(), 1);
         let start = network.layout.value_buckets.bias.start;
         network.values[start] = f32::NAN;
         assert_eq!(
-            assess(&evaluator(&network), &examples(), 2, &|_| ()),
+            assess(&evaluator(&network), &examples(), 2, &AtomicBool::new(false), &|_| ()),
             Err(EvalError::NotANumber("value"))
         );
     }

@@ -1,12 +1,14 @@
 //! `mavka accuracy`: arguments and output of [`crate::measure::accuracy`].
 
 use super::output::{Failure, Sink};
+use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::accuracy;
 use clap::Args;
 use nn::cpu::Isa;
 use nn::precision::Arithmetic;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Measure the network without search: held-out games, random boards, puzzles.
 #[derive(Args, Debug)]
@@ -61,7 +63,8 @@ impl Accuracy {
             isa.limit();
         }
         let mut out = Sink::default();
-        self.plan().run(&mut |line| out.say(line))?;
+        let plan = accuracy::Accuracy { stop: raised_by_ctrl_c()?, ..self.plan() };
+        plan.run(&mut |line| out.say(line))?;
         out.end()
     }
 
@@ -79,6 +82,7 @@ impl Accuracy {
             csv: self.csv.clone(),
             arithmetic: self.arithmetic,
             threads: self.threads.map(NonZeroUsize::get),
+            stop: Arc::default(),
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::internal::survey::Survey;
 use crate::internal::svg;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
+use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::MeasureError;
 use crate::measure::tune::labels;
 use crate::play::engine::Setup;
@@ -135,8 +136,9 @@ impl Think {
             value: (&Settings::default()).into(),
         };
         let mut writer = self.writer()?;
+        let stop = raised_by_ctrl_c()?;
         let bar = progress(2 * positions * self.measure.len());
-        let found = survey.run(&*network.evaluator, &mut *writer, &mut || bar.inc(1));
+        let found = survey.run(&*network.evaluator, &mut *writer, &stop, &mut || bar.inc(1));
         bar.finish_and_clear();
         say(found?.to_string());
         Ok(())
@@ -158,8 +160,9 @@ impl Think {
         let network = self.network()?;
         let trial = Trial { shape: self.shape(), backup: self.backup(), mask: self.mask };
         let writer = || self.writer().map_err(|why| MeasureError::Refused(why.to_string()));
+        let stop = raised_by_ctrl_c()?;
         let bar = progress(positions.len());
-        let found = trial.run(&*network.evaluator, &positions, &writer, &|| bar.inc(1));
+        let found = trial.run(&*network.evaluator, &positions, &writer, &stop, &|| bar.inc(1));
         bar.finish_and_clear();
         say(found?.to_string());
         Ok(())

@@ -14,6 +14,7 @@ use nn::writer::{Backup, Shape, Writer};
 use nn::{EvalError, Evaluator};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A greater regret counts as this: one game thrown away decides no comparison (as in `mavka tune`).
 const CAP: f32 = 0.25;
@@ -30,16 +31,21 @@ pub struct Trial {
 }
 
 /// The table: differences are from exact minimax, position by position.
-pub struct Found(Vec<Row>);
+pub struct Found {
+    rows: Vec<Row>,
+    /// Positions in which trees were written.
+    positions: usize,
+}
 
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Table(&self.0).fmt(f)
+        writeln!(f, "{} positions", self.positions)?;
+        Table(&self.rows).fmt(f)
     }
 }
 
 impl Trial {
-    /// Writes the trees, on all cores; `listen` hears of each position.
+    /// Writes the trees, on all cores, until `stop` is raised; `listen` hears of each position.
     ///
     /// # Errors
     /// There is no writer, or the network fails.
@@ -48,6 +54,7 @@ impl Trial {
         evaluator: &dyn Evaluator,
         positions: &[LabelledPosition],
         writer: &(dyn Fn() -> Result<Box<dyn Writer>, MeasureError> + Sync),
+        stop: &AtomicBool,
         listen: &(dyn Fn() + Sync),
     ) -> Result<Found, MeasureError> {
         let choose = |position: &LabelledPosition| {
@@ -74,11 +81,14 @@ impl Trial {
                 best: action == position.best,
             }))
         };
-        let choices: Result<Vec<[Choice; 3]>, MeasureError> =
-            positions.par_iter().map(choose).collect();
-        let choices: Vec<Vec<Choice>> = choices?.into_iter().map(Vec::from).collect();
+        let unless_stopped =
+            |position| (!stop.load(Ordering::Relaxed)).then(|| choose(position)).transpose();
+        let choices: Result<Vec<Option<[Choice; 3]>>, MeasureError> =
+            positions.par_iter().map(unless_stopped).collect();
+        let choices: Vec<Vec<Choice>> = choices?.into_iter().flatten().map(Vec::from).collect();
         let names = ["exact minimax", "first of the list", "as written"].map(str::to_owned);
-        Ok(Found(rows(&names, self.shape.nodes() as u64, &choices, &[])))
+        let rows = rows(&names, self.shape.nodes() as u64, &choices, &[]);
+        Ok(Found { rows, positions: choices.len() })
     }
 }
 
@@ -108,12 +118,18 @@ mod tests {
         let shape = Shape { breadth: 3, depth: 1 };
         let trial = Trial { shape, backup: Backup::Minimax, mask: false };
         let by_hand = || Ok(Box::new(Teacher::default()) as Box<dyn Writer>);
-        let found = trial.run(&*network.evaluator, &positions, &by_hand, &|| ()).unwrap();
-        let [exact, list, written] = found.0.as_slice() else { panic!("three rows") };
+        let stop = AtomicBool::new(false);
+        let run = |by: &(dyn Fn() -> _ + Sync)| {
+            trial.run(&*network.evaluator, &positions, by, &stop, &|| ())
+        };
+        let found = run(&by_hand).unwrap();
+        let [exact, list, written] = found.rows.as_slice() else { panic!("three rows") };
         assert_eq!(exact.regret, written.regret);
         assert_eq!((written.regret.difference.mean, written.nodes), (0.0, 4));
         assert!(list.regret.own.mean > 0.0);
         let none = || Err(MeasureError::Refused("no writer".to_owned()));
-        assert!(trial.run(&*network.evaluator, &positions, &none, &|| ()).is_err());
+        assert!(run(&none).is_err());
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!((found.positions, run(&none).unwrap().positions), (2, 0));
     }
 }

@@ -12,6 +12,7 @@ use nn::writer::{Backup, Shape, Writer};
 use shakmaty::{CastlingMode, Chess, Position, Rank, Role};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What to measure.
 pub struct Survey {
@@ -109,7 +110,7 @@ impl fmt::Display for Found {
 const TOLD: usize = 5;
 
 impl Survey {
-    /// Writes a tree for each position; `listen` hears of each.
+    /// Writes a tree for each position until `stop` is raised; `listen` hears of each.
     ///
     /// # Errors
     /// A file cannot be used, or the network fails.
@@ -117,6 +118,7 @@ impl Survey {
         &self,
         evaluator: &dyn Evaluator,
         writer: &mut dyn Writer,
+        stop: &AtomicBool,
         listen: &mut dyn FnMut(),
     ) -> Result<Found, MeasureError> {
         let blind = || MeasureError::Refused("this network imagines no positions".to_owned());
@@ -126,6 +128,9 @@ impl Survey {
             faults: Vec::new(),
         };
         for game in self.games()? {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
             boards.set_root(&game, &[])?;
             let Survey { shape, backup, mask, .. } = *self;
             let task = Task { shape, backup, mask, stop: &|| false };

@@ -13,7 +13,7 @@ use crate::errors::FileError;
 use crate::measure::MeasureError;
 use crate::measure::puzzles::score::Comparison;
 use crate::progress::progress;
-use crate::workers::cores;
+use crate::workers::{Crew, cores};
 use nn::assess::assess;
 use nn::data::boards::{random_actions, random_boards, unlabelled};
 use nn::data::{Ask, Example, HeldOut, MixConfig, Variant};
@@ -24,6 +24,7 @@ use nn::{EvalError, Evaluator};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use table::{CSV_HEAD, Column, NOTE, Table};
 
 /// What to measure. Without files, boards and puzzles there is nothing to measure.
@@ -53,21 +54,32 @@ pub struct Accuracy {
     pub arithmetic: Arithmetic,
     /// Threads [default: one a core]
     pub threads: Option<usize>,
+    /// Ends it with what it has
+    pub stop: Arc<AtomicBool>,
 }
 
 /// A network and the threads that ask it.
 struct Bench {
     evaluator: Arc<CpuEvaluator>,
     threads: usize,
+    stop: Arc<AtomicBool>,
 }
 
 impl Bench {
     fn measure(&self, examples: &[Example]) -> Result<Metrics, EvalError> {
         let bar = progress(examples.len());
         let done = |count: usize| bar.inc(count as u64);
-        let metrics = assess(&self.evaluator, examples, self.threads, &done)?;
+        let metrics = assess(&self.evaluator, examples, self.threads, &self.stop, &done)?;
         bar.finish_and_clear();
         Ok(metrics)
+    }
+
+    fn ended(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn crew(&self) -> Crew<'_> {
+        Crew { count: self.threads, stop: &self.stop }
     }
 }
 
@@ -89,9 +101,11 @@ impl Accuracy {
 fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
     let network = crate::play::network::load(args.weights.as_deref())?;
     say(format!("network {}", network.hash));
-    let threads = args.threads.unwrap_or_else(cores);
-    let bench =
-        Bench { evaluator: Arc::new(CpuEvaluator::new(&network, args.arithmetic)), threads };
+    let bench = Bench {
+        evaluator: Arc::new(CpuEvaluator::new(&network, args.arithmetic)),
+        threads: args.threads.unwrap_or_else(cores),
+        stop: args.stop.clone(),
+    };
     let mut csv = CSV_HEAD.to_owned();
     let mut sets: Vec<(String, Metrics)> = Vec::new();
     for path in &args.files {
@@ -111,7 +125,9 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
     let mut rules = Table { title: "rules".to_owned(), columns: Vec::new() };
     let mut add = |name: &str, sets: [&[Example]; 2]| -> Result<(), EvalError> {
         for (form, examples) in [STATE, ACTION].into_iter().zip(sets) {
-            rules.columns.push(Column::new(name, form, bench.measure(examples)?));
+            if !bench.ended() {
+                rules.columns.push(Column::new(name, form, bench.measure(examples)?));
+            }
         }
         Ok(())
     };
@@ -128,19 +144,26 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         say(format!("\n{rules}"));
         csv += &rules.csv();
     }
-    if let Some(path) = &args.siblings {
-        let found = siblings::measure(&*bench.evaluator, path, threads)?;
+    if let Some(path) = &args.siblings
+        && !bench.ended()
+    {
+        let found = siblings::measure(&*bench.evaluator, path, bench.crew())?;
         say(format!("\n{found}"));
         csv += &found.csv();
     }
     say(NOTE.to_owned());
-    if let Some(file) = &args.puzzles {
+    if let Some(file) = &args.puzzles
+        && !bench.ended()
+    {
         let evaluator: Arc<dyn Evaluator> = bench.evaluator.clone();
-        let scores = puzzles::solve(&chosen, &evaluator, threads)?;
+        let scores = puzzles::solve(&chosen, &evaluator, bench.crew())?;
         let name = file.display().to_string();
         say(format!("\n{name}: whole solutions, no search, 95 % intervals"));
         say(format!("{}", Comparison(&scores)));
         csv += &puzzles::csv(&name, &scores);
+    }
+    if bench.ended() {
+        say("\nended early: the counts above tell how much was measured".to_owned());
     }
     if let Some(path) = &args.plot {
         plot::draw(&sets, path)?;
@@ -183,7 +206,7 @@ fn held_out(bench: &Bench, path: &Path, limit: usize) -> Result<Table, MeasureEr
         for (bottom, variant) in [("standard", Variant::Standard), ("Chess960", Variant::Chess960)]
         {
             let examples = games.examples(limit, ask, variant)?;
-            if !examples.is_empty() {
+            if !examples.is_empty() && !bench.ended() {
                 columns.push(Column::new(top, bottom, bench.measure(&examples)?));
             }
         }

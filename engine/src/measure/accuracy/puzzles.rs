@@ -8,7 +8,7 @@ use crate::measure::puzzles::{Puzzle, Score, Task, solve_all};
 use crate::play::head_player::{Head, Question};
 use crate::play::settings::Settings;
 use crate::progress::progress;
-use crate::workers::{Crew, NEVER};
+use crate::workers::Crew;
 use crate::world::rules::State;
 use nn::data::Example;
 use nn::data::boards::{unlabelled, unlabelled_action};
@@ -27,7 +27,7 @@ const HEADS: [(&str, Head); 3] = [
 pub(super) fn solve(
     puzzles: &[Puzzle],
     evaluator: &Arc<dyn Evaluator>,
-    threads: usize,
+    crew: Crew<'_>,
 ) -> Result<Vec<(&'static str, Score)>, EvalError> {
     let bar = progress(puzzles.len() * HEADS.len());
     let mut scores = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn solve(
         bar.set_message(name);
         let start = || Ok(solver(head, evaluator.clone()));
         let mut score = Score::default();
-        solve_all(puzzles, Crew { count: threads, stop: &NEVER }, start, |puzzle, tried| {
+        solve_all(puzzles, crew, start, |puzzle, tried| {
             score.add(puzzle, &tried);
             bar.inc(1);
         })?;
@@ -104,6 +104,7 @@ pub(super) fn examples(puzzles: &[Puzzle]) -> [Vec<Example>; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workers::NEVER;
     use nn::evaluator::fake::{Breakdown, Failing};
 
     /// White takes or blocks.
@@ -118,7 +119,7 @@ mod tests {
     fn every_head_tries_every_puzzle() {
         let puzzles: Vec<Puzzle> = (0..5).map(|_| puzzle()).collect();
         let evaluator: Arc<dyn Evaluator> = Arc::new(nn::evaluator::fake::Uniform);
-        let scores = solve(&puzzles, &evaluator, 2).unwrap();
+        let scores = solve(&puzzles, &evaluator, Crew { count: 2, stop: &NEVER }).unwrap();
         assert_eq!(scores.len(), HEADS.len());
         for (name, score) in &scores {
             assert_eq!(score.all.tried, 5, "{name}");
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn a_broken_network_is_an_error() {
         let evaluator: Arc<dyn Evaluator> = Arc::new(Failing::after(0, Breakdown::Error));
-        assert!(solve(&[puzzle()], &evaluator, 1).is_err());
+        assert!(solve(&[puzzle()], &evaluator, Crew { count: 1, stop: &NEVER }).is_err());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::chess::action::Action;
 use crate::measure::MeasureError;
 use crate::measure::tune::labels::{self, LabelledPosition};
 use crate::progress::progress;
-use crate::workers::{Crew, NEVER, deal};
+use crate::workers::{Crew, deal};
 use nn::{EvalError, Evaluator, Query};
 use shakmaty::{Chess, MoveList, Position};
 use std::fmt;
@@ -52,14 +52,14 @@ pub(super) struct Siblings {
 pub(super) fn measure(
     evaluator: &dyn Evaluator,
     path: &Path,
-    threads: usize,
+    crew: Crew<'_>,
 ) -> Result<Siblings, MeasureError> {
     let refused = |why: labels::LabelsError| MeasureError::Refused(why.to_string());
     let (_, positions) = labels::read(path).map_err(refused)?;
     let bar = progress(positions.len());
     let mut found = Siblings { title: path.display().to_string(), moves: 0, positions: Vec::new() };
     let start = || Ok(|position: &LabelledPosition| judge(evaluator, position));
-    deal(&positions, Crew { count: threads, stop: &NEVER }, start, |_, rows: Vec<[f32; 4]>| {
+    deal(&positions, crew, start, |_, rows: Vec<[f32; 4]>| {
         bar.inc(1);
         // One move alone tells nothing.
         if rows.len() > 1 {
