@@ -312,6 +312,7 @@ fn a_wrong_guess_in_pondering_keeps_the_tree() {
     let mut session = Session::start(setup(Hashed::default()));
     session.send("debug on");
     session.send("setoption name Threads value 1");
+    session.send("setoption name SyzygyProbeLimit value 0");
     // White's pawn moves; Black's king has three replies, all of which a long search visits.
     let start = "position fen 7k/8/8/5K2/8/8/P7/8 w - - 0 1";
     let after = |moves: &str| format!("{start} moves a2a3 {moves}");
@@ -345,6 +346,7 @@ fn bench_searches_as_the_engine_plays() {
     let mut session = Session::start(setup(Hashed::default()));
     session.send("setoption name Threads value 1");
     session.send("setoption name MinibatchSize value 8");
+    session.send("setoption name SyzygyProbeLimit value 0");
     let mut positions = 0;
     for line in lines.iter().filter(|line| line.contains("  seldepth ")) {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -138,10 +138,8 @@ const ENDINGS: [&str; 5] = [
 ];
 
 fn tables(settings: &Settings) -> Vec<Finding> {
-    if settings.syzygy_path.is_empty() {
-        return vec![Finding::new("tables", Verdict::Fine, "SyzygyPath is not set")];
-    }
-    let tables = Tables::find(&settings.syzygy_path);
+    let path = &settings.syzygy_path;
+    let tables = if path.is_empty() { Tables::with_bundled(path) } else { Tables::find(path) };
     let mut known = 0;
     for fen in ENDINGS {
         if let Ok(game) = Game::from_fen(fen, false)
@@ -152,6 +150,9 @@ fn tables(settings: &Settings) -> Vec<Finding> {
     }
     let finding = match tables.news() {
         Some(trouble) => Finding::new("tables", Verdict::Warning, format!("{tables}; {trouble}")),
+        None if path.is_empty() && known == ENDINGS.len() => {
+            Finding::new("tables", Verdict::Fine, "up to four pieces, built in")
+        }
         None if known == 0 => Finding::new("tables", Verdict::Warning, tables.to_string()),
         None => Finding::new("tables", Verdict::Fine, tables.to_string()),
     };

@@ -109,7 +109,7 @@ fn run_with(
     say: &mut dyn FnMut(String),
 ) -> Result<Total, BenchError> {
     // The session and the parameters of play, but a batch of its own, so that no device preference enters
-    // the signature.
+    // the signature, and no endgame tables, which would answer some of the positions without a search.
     let settings = Settings::default();
     let mut session = SearchSession::default();
     session.reserve(TREE_MB);

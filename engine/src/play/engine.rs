@@ -12,8 +12,9 @@ use super::loader::NetworkLoader;
 use super::network::{self, Network, Networks};
 use super::search::{self, Job};
 use super::session::SearchSession;
-use super::settings::Settings;
+use super::settings::{Search, Settings};
 use super::signal::Signal;
+use super::strength::Strength;
 use crate::chess::game::{Game, GameError};
 use crate::chess::perft;
 use crate::syzygy::Tables;
@@ -82,8 +83,7 @@ pub struct Engine {
     /// What the last `position` made; why, if that was refused.
     game: Result<Game, GameError>,
     networks: NetworkLoader,
-    /// Endgame tables; None if there are none.
-    tables: Option<Tables>,
+    tables: Tables,
     /// Empty while a search runs: its thread has it.
     session: SearchSession,
     running: Option<Running>,
@@ -110,7 +110,7 @@ impl Engine {
             debug: false,
             game: Ok(Game::default()),
             networks,
-            tables: None,
+            tables: Tables::with_bundled(""),
             session: SearchSession::default(),
             running: None,
             random: seeded(0),
@@ -182,16 +182,23 @@ impl Engine {
     /// Finds the endgame tables that the options ask for, and says in one line how many there are, or what
     /// is wrong with them.
     fn find_tables(&mut self) {
-        self.tables = None;
-        if self.settings.syzygy_path.is_empty() {
-            return;
+        let path = &self.settings.syzygy_path;
+        self.tables = Tables::with_bundled(path);
+        match self.tables.news() {
+            Some(trouble) => self.output.note(format_args!("{}; {trouble}", self.tables)),
+            None if path.is_empty() => {}
+            None => self.output.note(&self.tables),
         }
-        let tables = Tables::find(&self.settings.syzygy_path);
-        match tables.news() {
-            Some(trouble) => self.output.note(format_args!("{tables}; {trouble}")),
-            None => self.output.note(&tables),
-        }
-        self.tables = Some(tables);
+    }
+
+    /// The tables of the next search. The bundled ones serve the tree search by the rules at full strength; to the
+    /// players that are to be the network alone, or weaker, somebody must give tables.
+    fn tables(&self) -> Option<Tables> {
+        let settings = &self.settings;
+        let plain = settings.search == Search::Mcts && !settings.imagines();
+        let plain = plain && Strength::of(settings).is_none();
+        let given = plain || !settings.syzygy_path.is_empty();
+        given.then(|| self.tables.up_to(settings.syzygy_probe_limit)).flatten()
     }
 
     /// Forgets the game and what was searched.
@@ -268,10 +275,7 @@ impl Engine {
             settings: self.settings.clone(),
             network,
             timing,
-            tables: self
-                .tables
-                .as_ref()
-                .and_then(|tables| tables.up_to(self.settings.syzygy_probe_limit)),
+            tables: self.tables(),
             session: std::mem::take(&mut self.session),
             signal: signal.clone(),
             output: self.output.clone(),

@@ -167,7 +167,7 @@ pub struct Settings {
     pub temperature_moves: u32,
     /// 0 = another one each time.
     pub seed: u64,
-    /// Folders of endgame tables; empty = none.
+    /// Folders of endgame tables beside the bundled ones.
     pub syzygy_path: String,
     /// Most pieces of a position that is looked up; 0 = none is.
     pub syzygy_probe_limit: usize,

@@ -1,9 +1,12 @@
 //! Endgame tables after Ronald de Man: the result of every position with few pieces, and how far the next
 //! capture or pawn move is. The files are read by the crate `shakmaty-syzygy`.
 //!
+//! Those of up to four pieces are in the executable; folders may have more.
+//!
 //! [`root`] chooses among the moves of a game; the search asks [`Tables::wdl`] below the root. A folder or
 //! table that is missing, damaged or unreadable is told of once, and play goes on without it.
 
+mod bundled;
 pub mod root;
 
 use mcts::Wdl;
@@ -15,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The tables of some folders. Clones share the files.
+/// The tables of some folders, and the bundled ones if asked for. Clones share the files.
 #[derive(Clone)]
 pub struct Tables {
     files: Arc<Files>,
@@ -25,7 +28,10 @@ pub struct Tables {
 
 struct Files {
     base: Tablebase<Chess>,
+    /// Found in folders.
     count: usize,
+    /// The most pieces that one of those is for.
+    most_pieces: usize,
     /// The first thing that went wrong.
     trouble: OnceLock<String>,
     told: AtomicBool,
@@ -36,12 +42,20 @@ impl Tables {
     /// search path. Files are opened when they are needed.
     #[must_use]
     pub fn find(path: &str) -> Tables {
-        let mut files = Files {
-            base: Tablebase::new(),
-            count: 0,
-            trouble: OnceLock::new(),
-            told: AtomicBool::new(false),
-        };
+        Tables::of(Files::new(), path)
+    }
+
+    /// The bundled tables, and those in the folders of `path`, which go before bundled ones of the same name.
+    #[must_use]
+    pub fn with_bundled(path: &str) -> Tables {
+        let mut files = Files::new();
+        for path in bundled::paths() {
+            files.add_file(&path);
+        }
+        Tables::of(files, path)
+    }
+
+    fn of(mut files: Files, path: &str) -> Tables {
         let folders = path.split(';').flat_map(std::env::split_paths);
         for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
             files.add_folder(&folder);
@@ -98,13 +112,27 @@ impl fmt::Display for Tables {
         match self.files.count {
             0 => f.write_str("no Syzygy tables found"),
             count => {
-                write!(f, "{count} Syzygy tables found, for up to {} pieces", self.most_pieces)
+                write!(
+                    f,
+                    "{count} Syzygy tables found, for up to {} pieces",
+                    self.files.most_pieces
+                )
             }
         }
     }
 }
 
 impl Files {
+    fn new() -> Files {
+        Files {
+            base: Tablebase::with_filesystem(Arc::new(bundled::Bundled::default())),
+            count: 0,
+            most_pieces: 0,
+            trouble: OnceLock::new(),
+            told: AtomicBool::new(false),
+        }
+    }
+
     /// One file at a time: a bad one must not hide those behind it.
     fn add_folder(&mut self, folder: &Path) {
         let entries = match folder.read_dir() {
@@ -114,13 +142,22 @@ impl Files {
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {
-            match self.base.add_file(&path) {
-                Ok(()) => self.count += 1,
-                // No table by its name.
-                Err(why) if why.kind() == std::io::ErrorKind::InvalidInput => {}
-                Err(why) => self.complain(format_args!("{}: {why}", path.display())),
+            if self.add_file(&path) {
+                self.count += 1;
+                self.most_pieces = self.most_pieces.max(pieces(&path));
             }
         }
+    }
+
+    /// Whether it may be a table.
+    fn add_file(&mut self, path: &Path) -> bool {
+        match self.base.add_file(path) {
+            Ok(()) => return true,
+            // No table by its name.
+            Err(why) if why.kind() == std::io::ErrorKind::InvalidInput => {}
+            Err(why) => self.complain(format_args!("{}: {why}", path.display())),
+        }
+        false
     }
 
     /// Looks something up. A table that is not what it should be may make the reader panic.
@@ -139,6 +176,12 @@ impl Files {
     fn complain(&self, trouble: impl fmt::Display) {
         self.trouble.get_or_init(|| format!("Syzygy: {trouble}"));
     }
+}
+
+/// The pieces that a table is for, by its name: `KQvKP.rtbw` is for four.
+fn pieces(path: &Path) -> usize {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    name.bytes().filter(u8::is_ascii_uppercase).count()
 }
 
 /// An error in words for a user, without the places in code that led to it.
@@ -164,5 +207,57 @@ impl fmt::Display for Trouble<'_> {
             }
             other => other.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::game::Game;
+    use nn::rng::Rng;
+
+    /// A position with the pieces of a table's name, none of them on the first or last rank but kings.
+    fn position(material: &str, random: &mut Rng) -> Game {
+        let (white, black) = material.split_once('v').unwrap();
+        let pieces = white.chars().chain(black.chars().map(|piece| piece.to_ascii_lowercase()));
+        loop {
+            let mut board = ['1'; 64];
+            for piece in pieces.clone() {
+                board[8 + (random.bits() % 48) as usize] = piece;
+            }
+            let ranks: Vec<String> = board.chunks(8).map(|rank| rank.iter().collect()).collect();
+            let fen = format!("{} w - - 0 1", ranks.join("/"));
+            if let Ok(game) = Game::from_fen(&fen, false)
+                && game.position().board().occupied().count() == pieces.clone().count()
+            {
+                return game;
+            }
+        }
+    }
+
+    #[test]
+    fn every_bundled_table_answers() {
+        let tables = Tables::with_bundled("");
+        let mut random = Rng::new(1);
+        for path in bundled::paths() {
+            let material = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            assert_eq!(pieces(&path), material.len() - 1, "{material}");
+            for _ in 0..20 {
+                let game = position(&material, &mut random);
+                let (wdl, dtz) = (tables.raw_wdl(game.position()), tables.dtz(game.position()));
+                let sign = dtz.unwrap().signum();
+                assert_eq!(i32::from(wdl.unwrap() as i8).signum(), sign, "{}", game.fen());
+            }
+        }
+        assert_eq!((tables.news(), tables.most_pieces), (None, 4));
+    }
+
+    #[test]
+    fn folders_go_before_what_is_bundled_and_nothing_else_is_lost() {
+        let tables = Tables::with_bundled("/no/such/folder");
+        assert!(tables.news().is_some_and(|news| news.contains("/no/such/folder")));
+        let game = Game::from_fen("8/8/8/3k4/8/8/8/1N2KB2 w - - 0 1", false).unwrap();
+        assert_eq!(tables.wdl(game.position()), Some(Wdl::WIN));
+        assert_eq!(Tables::find("/no/such/folder").wdl(game.position()), None);
     }
 }

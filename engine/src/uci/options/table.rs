@@ -159,7 +159,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "SyzygyPath",
         kind: text!(syzygy_path),
         effect: Effect::FindTables,
-        help: "Folders of Syzygy endgame tables, divided by `;` (or, not on Windows, by `:`).",
+        help: "Folders of Syzygy endgame tables, divided by `;` (or, not on Windows, by `:`); those of up to four pieces are built in.",
     },
     Entry {
         name: "SyzygyProbeLimit",
