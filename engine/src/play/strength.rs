@@ -18,8 +18,14 @@ pub struct Strength {
 
 /// Rating and level; levels in between are interpolated. On the scale of Stockfish's own `UCI_Elo`, measured by games up to
 /// 2300 and guessed beyond: `assets/strength.md`.
-const CALIBRATION: [(f32, f32); 5] =
-    [(1000.0, 0.25), (1500.0, 0.505), (2000.0, 0.76), (2500.0, 1.1), (2800.0, 1.3)];
+const CALIBRATION: [(f32, f32); 6] = [
+    (1000.0, 0.24),
+    (1500.0, 0.475),
+    (1900.0, 0.66),
+    (2300.0, 1.07),
+    (2500.0, 1.25),
+    (2800.0, 1.5),
+];
 
 impl Strength {
     /// What `settings` ask for; None: full strength.
