@@ -216,7 +216,7 @@ mod tests {
     use crate::chess::game::Game;
     use nn::rng::Rng;
 
-    /// A position with the pieces of a table's name, none of them on the first or last rank but kings.
+    /// A position with the pieces of a table's name, none of them on the first or last rank.
     fn position(material: &str, random: &mut Rng) -> Game {
         let (white, black) = material.split_once('v').unwrap();
         let pieces = white.chars().chain(black.chars().map(|piece| piece.to_ascii_lowercase()));
