@@ -71,6 +71,12 @@ impl Tables {
         (most_pieces > 0).then(|| Tables { files: self.files.clone(), most_pieces })
     }
 
+    /// How many tables the folders have.
+    #[must_use]
+    pub fn found(&self) -> usize {
+        self.files.count
+    }
+
     /// What has gone wrong, the first time that somebody asks.
     #[must_use]
     pub fn news(&self) -> Option<&str> {
