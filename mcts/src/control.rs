@@ -109,7 +109,7 @@ impl<'a, W: World> View<'a, W> {
 
     /// How the visits are spread over the root's moves.
     pub fn root_race(&self) -> Race {
-        root::race(self.tree, self.root_policy)
+        root::race(self.tree, self.root_policy, self.params)
     }
 
     /// Mate distance of the best line, as [`Line::mate_plies`].
@@ -132,7 +132,7 @@ impl<'a, W: World> View<'a, W> {
             depth: depth.mean,
             seldepth: depth.max,
             hashfull: self.tree.hashfull(),
-            lines: root::lines(self.tree, self.root_policy, self.params.final_move, multipv),
+            lines: root::lines(self.tree, self.root_policy, self.params, multipv),
             refused: self.stats.refused(),
             known: self.stats.known(),
             collisions: self.stats.collisions(),
@@ -141,7 +141,6 @@ impl<'a, W: World> View<'a, W> {
     }
 
     fn candidates(&self) -> Vec<Candidate> {
-        let root = self.tree.root();
-        root::candidates(self.tree, root, self.root_policy, self.params.final_move)
+        root::candidates(self.tree, self.root_policy, self.params)
     }
 }

@@ -250,17 +250,19 @@ impl NodeStats {
         NodeStats { in_flight: self.in_flight.saturating_sub(u64::from(count)), ..self }
     }
 
-    /// Sum of values as the side to move at the *parent* sees them: the flip of this node's own.
+    /// Sum of [`Wdl::utility`] as the side to move at the *parent* sees it, to whom a draw costs `draw_cost`: the
+    /// flip of this node's own values.
     #[inline]
-    pub fn parents_value(&self) -> f64 {
+    pub fn parents_utility(&self, draw_cost: f32) -> f64 {
         // Signed: the processor converts those in one step, and none comes near the sign.
-        self.visits as i64 as f64 - self.score as i64 as f64 / ONE as f64
+        let (score, draw) = (self.score as i64 as f64, self.draw as i64 as f64);
+        self.visits as i64 as f64 - (score + f64::from(draw_cost) * draw) / ONE as f64
     }
 
-    /// Mean value as the side to move at the parent sees it; NaN before the first visit.
+    /// The mean of the same; NaN before the first visit.
     #[inline]
-    pub fn parents_mean(&self) -> f64 {
-        self.parents_value() / self.visits as i64 as f64
+    pub fn parents_mean(&self, draw_cost: f32) -> f64 {
+        self.parents_utility(draw_cost) / self.visits as i64 as f64
     }
 
     /// Mean value for the node's own side to move; None before the first visit.

@@ -49,6 +49,9 @@ pub struct Params {
     pub virtual_value: VirtualValue,
     /// Final move: most visits (robust child) or best mean value (max child).
     pub final_move: FinalMove,
+    /// How much less than half a point a draw is worth to the player at the root, and how much more to the opponent
+    /// (after lc0's draw score). It steers the search; the values in the tree stay as they are. -0.5..=0.5.
+    pub contempt: f32,
     /// Share of Dirichlet noise in the root's priors, for self-play; 0 = off. AlphaZero: 0.25. 0..=1.
     pub noise_epsilon: f32,
     /// Concentration of that noise per move. AlphaZero, chess: 0.3. 0.001..=100.
@@ -78,6 +81,7 @@ impl Default for Params {
             static_virtual: 10,
             virtual_value: VirtualValue::Loss,
             final_move: FinalMove::Robust,
+            contempt: 0.0,
             noise_epsilon: 0.0,
             noise_alpha: 0.3,
             seed: 0,
@@ -116,9 +120,17 @@ impl Params {
             VirtualCounts { min, max: counts.max.clamp(min, MAX_VIRTUAL) }
         });
         self.static_virtual = self.static_virtual.clamp(1, MAX_VIRTUAL);
+        self.contempt = or(self.contempt, -0.5, 0.5, 0.0);
         self.noise_epsilon = or(self.noise_epsilon, 0.0, 1.0, 0.0);
         self.noise_alpha = or(self.noise_alpha, 0.001, 100.0, d.noise_alpha);
         self
+    }
+
+    /// How much less than half a point a draw is worth to the side to move `plies` below the root.
+    #[inline]
+    #[must_use]
+    pub fn draw_cost(&self, plies: usize) -> f32 {
+        if plies.is_multiple_of(2) { self.contempt } else { -self.contempt }
     }
 }
 

@@ -125,7 +125,7 @@ pub fn exploration(visits: u64, params: &Params) -> f32 {
     c_puct(visits, params) * visits.sqrt()
 }
 
-/// What PUCT needs to know of one edge. `value` is the sum over `visits`, mover's view.
+/// What PUCT needs to know of one edge. `value` is the sum of utilities over `visits`, mover's view.
 #[derive(Clone, Copy, Debug)]
 pub struct EdgeStats {
     pub prior: f32,
@@ -142,7 +142,7 @@ pub fn q(edge: &EdgeStats, kind: VirtualValue) -> f32 {
         VirtualValue::Loss => edge.visits + edge.in_flight,
         VirtualValue::Mean => edge.visits,
     };
-    // Signed: see `NodeStats::parents_value`.
+    // Signed: see `NodeStats::parents_utility`.
     if visits == 0 { edge.fpu } else { (edge.value / visits as i64 as f64) as f32 }
 }
 

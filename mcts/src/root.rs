@@ -151,7 +151,7 @@ impl Candidate {
     /// The final-move rule as an order, best first. Proven wins lead, the shortest foremost; proven
     /// losses trail, the longest foremost; refused states come last. Then the rule itself (paper 000,
     /// App. A.3: most visits, ties by value), and the prior where nothing has been visited.
-    fn order(&self, other: &Candidate, rule: FinalMove) -> Ordering {
+    fn order(&self, other: &Candidate, rule: FinalMove, draw_cost: f32) -> Ordering {
         let class = |c: &Candidate| match c.proof {
             _ if c.refused => (3, 0),
             Some(Proof::Win(plies)) => (0, i64::from(plies)),
@@ -159,7 +159,7 @@ impl Candidate {
             _ => (1, 0),
         };
         let visits = other.visits.cmp(&self.visits);
-        let value = other.value.q().total_cmp(&self.value.q());
+        let value = other.value.utility(draw_cost).total_cmp(&self.value.utility(draw_cost));
         let by_rule = match rule {
             FinalMove::Robust => visits.then(value),
             FinalMove::Max => (self.visits == 0).cmp(&(other.visits == 0)).then(value).then(visits),
@@ -168,15 +168,22 @@ impl Candidate {
     }
 }
 
-/// The moves of an expanded node, best first; empty for any other node.
-pub fn candidates(
+/// The root's moves, best first; none unless it is expanded.
+pub fn candidates(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Vec<Candidate> {
+    ordered(tree, tree.root(), root_policy, params, 0)
+}
+
+/// The moves of an expanded node `plies` below the root, best first; none of any other node.
+fn ordered(
     tree: &Tree,
     node: Node<'_>,
     root_policy: &RootPolicy,
-    rule: FinalMove,
+    params: &Params,
+    plies: usize,
 ) -> Vec<Candidate> {
     let mut moves: Vec<Candidate> = unordered(tree, node, root_policy).collect();
-    moves.sort_by(|a, b| a.order(b, rule));
+    let draw_cost = params.draw_cost(plies);
+    moves.sort_by(|a, b| a.order(b, params.final_move, draw_cost));
     moves
 }
 
@@ -217,16 +224,16 @@ pub fn proven(tree: &Tree, root_policy: &RootPolicy) -> bool {
 pub fn lines<A: From<u16>>(
     tree: &Tree,
     root_policy: &RootPolicy,
-    rule: FinalMove,
+    params: &Params,
     multipv: usize,
 ) -> Vec<Line<A>> {
-    candidates(tree, tree.root(), root_policy, rule)
+    candidates(tree, root_policy, params)
         .iter()
         .take(multipv)
         .map(|first| {
             let mut moves = vec![A::from(first.action)];
             let mut next = first.child;
-            while let Some(best) = next.and_then(|at| best_reply(tree, at, rule)) {
+            while let Some(best) = next.and_then(|at| best_reply(tree, at, params, moves.len())) {
                 moves.push(A::from(best.action));
                 next = best.child;
             }
@@ -242,13 +249,14 @@ pub fn lines<A: From<u16>>(
         .collect()
 }
 
-fn best_reply(tree: &Tree, at: u32, rule: FinalMove) -> Option<Candidate> {
-    let best = *candidates(tree, tree.node(at), &RootPolicy::default(), rule).first()?;
+fn best_reply(tree: &Tree, at: u32, params: &Params, plies: usize) -> Option<Candidate> {
+    let best = *ordered(tree, tree.node(at), &RootPolicy::default(), params, plies).first()?;
     (best.visits > 0 && !best.refused).then_some(best)
 }
 
 /// How the visits are spread over the root's moves.
-pub fn race(tree: &Tree, root_policy: &RootPolicy) -> Race {
+pub fn race(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Race {
+    let draw_cost = params.draw_cost(0);
     let mut race = Race::default();
     let meta = tree.root().meta();
     if meta.state() != NodeState::Expanded {
@@ -271,11 +279,12 @@ pub fn race(tree: &Tree, root_policy: &RootPolicy) -> Race {
         let Some(stats) = child.map(Node::stats).filter(|stats| stats.visits > 0) else { continue };
         race.second = race.second.max(stats.visits.min(race.first));
         if stats.visits > race.first {
-            (race.first, leaders_value) = (stats.visits, stats.parents_mean());
+            (race.first, leaders_value) = (stats.visits, stats.parents_mean(draw_cost));
         }
     }
     race.contested = running().flatten().map(Node::stats).any(|stats| {
-        stats.visits * 3 >= race.first && stats.visits > 0 && stats.parents_mean() > leaders_value
+        let seen = stats.visits * 3 >= race.first && stats.visits > 0;
+        seen && stats.parents_mean(draw_cost) > leaders_value
     });
     race
 }
@@ -294,7 +303,7 @@ mod tests {
     }
 
     fn sorted(mut moves: Vec<Candidate>, rule: FinalMove) -> Vec<(u64, Option<Proof>)> {
-        moves.sort_by(|a, b| a.order(b, rule));
+        moves.sort_by(|a, b| a.order(b, rule, 0.0));
         moves.iter().map(|c| (c.visits, c.proof)).collect()
     }
 
@@ -311,7 +320,7 @@ mod tests {
             let child = tree.node(tree.visit(&edges, at, &mut chunk).unwrap());
             (0..visits).for_each(|_| child.back_up(Fixed::new(Wdl::DRAW), 0));
         }
-        let race = || super::race(&tree, &RootPolicy::default());
+        let race = || super::race(&tree, &RootPolicy::default(), &Params::default());
         assert_eq!(race(), Race { first: 50, second: 20, moves: 5, contested: false });
         let child = |at| tree.node(edges.get(at).child().unwrap());
         // A mate refutes the leader, and the second was no position.
@@ -341,7 +350,7 @@ mod tests {
                 let value = Fixed::new(Wdl::from_score_and_draw(1.0 - q, 0.0));
                 (0..visits).for_each(|_| child.back_up(value, 0));
             }
-            super::race(&tree, &RootPolicy::default()).contested
+            super::race(&tree, &RootPolicy::default(), &Params::default()).contested
         };
         assert!(!contested(&[]));
         assert!(!contested(&[(60, 0.5), (40, 0.45), (19, 0.9)]), "too few visits to tell");
@@ -387,10 +396,15 @@ mod tests {
     #[test]
     fn robust_breaks_ties_by_value_and_max_ignores_the_unvisited() {
         let moves = [candidate(5, 0.4, None), candidate(5, 0.6, None), candidate(7, 0.1, None)];
-        assert_eq!(moves.iter().min_by(|a, b| a.order(b, FinalMove::Robust)).unwrap().visits, 7);
-        let best = moves[..2].iter().min_by(|a, b| a.order(b, FinalMove::Robust)).unwrap();
-        assert_eq!(best.value.q(), 0.6);
+        let best = |moves: &[Candidate], rule, draw_cost| {
+            *moves.iter().min_by(|a, b| a.order(b, rule, draw_cost)).unwrap()
+        };
+        assert_eq!(best(&moves, FinalMove::Robust, 0.0).visits, 7);
+        assert_eq!(best(&moves[..2], FinalMove::Robust, 0.0).value.q(), 0.6);
         let moves = [candidate(0, 0.9, None), candidate(3, 0.6, None), candidate(7, 0.1, None)];
-        assert_eq!(moves.iter().min_by(|a, b| a.order(b, FinalMove::Max)).unwrap().visits, 3);
+        assert_eq!(best(&moves, FinalMove::Max, 0.0).visits, 3);
+        let draw = Candidate { value: Wdl::DRAW, ..moves[1] };
+        let moves = [draw, candidate(4, 0.45, None)];
+        assert_eq!([0.0, 0.1].map(|cost| best(&moves, FinalMove::Max, cost).visits), [3, 4]);
     }
 }

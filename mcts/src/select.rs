@@ -94,7 +94,7 @@ impl<W: World> Selector<'_, W> {
             } else {
                 (node.add_virtual(self.count), self.count)
             };
-            let Some(choice) = self.choose(&edges, stats, is_root) else {
+            let Some(choice) = self.choose(&edges, stats, path.len() - 1) else {
                 node.remove_virtual(count);
                 if is_root {
                     return Descent::NoMove;
@@ -116,10 +116,11 @@ impl<W: World> Selector<'_, W> {
         }
     }
 
-    /// The edge with the highest PUCT score; among equals a random one. Refused children are out of
-    /// the question; proven losses are taken only when there is nothing else.
-    fn choose(&mut self, edges: &Edges<'_>, stats: NodeStats, is_root: bool) -> Option<usize> {
+    /// The edge with the highest PUCT score, `plies` below the root; among equals a random one. Refused children
+    /// are out of the question; proven losses are taken only when there is nothing else.
+    fn choose(&mut self, edges: &Edges<'_>, stats: NodeStats, plies: usize) -> Option<usize> {
         let Job { tree, params, root_policy, .. } = *self.job;
+        let draw_cost = params.draw_cost(plies);
         let exploration = puct::exploration(stats.visits + stats.in_flight, params);
         let parents_q = match params.fpu {
             Fpu::ActionValue => None,
@@ -130,11 +131,15 @@ impl<W: World> Selector<'_, W> {
             let visited = edges.iter().filter(|edge| edge.child().is_some());
             reduction *= visited.map(|edge| edge.prior()).sum::<f32>().sqrt();
         }
+        if draw_cost != 0.0 {
+            // A move that nobody has visited is as likely to draw as its position.
+            reduction += draw_cost * stats.mean().map_or(0.0, |mean| mean.draw);
+        }
         let fpu = |action_value: f32| (parents_q.unwrap_or(action_value) - reduction).max(0.0);
         let (mut open, mut losing) = (Best::default(), Best::default());
         for (at, edge) in edges.iter().enumerate() {
             let mut prior = edge.prior();
-            if is_root {
+            if plies == 0 {
                 if !root_policy.allows(at) {
                     continue;
                 }
@@ -152,12 +157,12 @@ impl<W: World> Selector<'_, W> {
                 fpu: fpu(meta.q()),
                 visits: stats.visits,
                 in_flight: stats.in_flight,
-                value: stats.parents_value(),
+                value: stats.parents_utility(draw_cost),
             };
             let (best, q) = match meta.proof() {
                 _ if meta.state() == NodeState::Refused => continue,
-                Some(proof @ Proof::Win(_)) => (&mut losing, proof.wdl().flip().q()),
-                Some(proof) => (&mut open, proof.wdl().flip().q()),
+                Some(proof @ Proof::Win(_)) => (&mut losing, proof.wdl().flip().utility(draw_cost)),
+                Some(proof) => (&mut open, proof.wdl().flip().utility(draw_cost)),
                 None => (&mut open, puct::q(&edge, params.virtual_value)),
             };
             best.offer(at, puct::score(q, &edge, exploration), self.rng);

@@ -34,6 +34,13 @@ impl Wdl {
         self.win + 0.5 * self.draw
     }
 
+    /// The expected score of a player to whom a draw is worth `draw_cost` less than half a point.
+    #[inline]
+    #[must_use]
+    pub fn utility(self, draw_cost: f32) -> f32 {
+        self.q() - draw_cost * self.draw
+    }
+
     /// Joins a win probability (expected score, [0, 1]) with a draw estimate, keeping the score and
     /// cutting the draw share down to what the score allows.
     #[must_use]

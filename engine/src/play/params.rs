@@ -43,6 +43,7 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
         static_virtual: settings.virtual_static,
         virtual_value: settings.virtual_value,
         final_move: settings.final_move,
+        contempt: if settings.analyse_mode { 0.0 } else { settings.contempt as f32 / 100.0 },
         ..Params::default()
     }
 }

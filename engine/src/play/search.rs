@@ -244,8 +244,14 @@ impl Job {
             0 => self.timing.batch.max(1),
             size => size,
         };
+        let batch = batch_within(&self.limits, preferred, evaluation);
+        let mut params = search_params(settings, batch);
+        if self.limits.infinite {
+            // As with the strength: whoever asks for an endless search wants to know.
+            params.contempt = 0.0;
+        }
         let plan = Plan {
-            params: search_params(settings, batch_within(&self.limits, preferred, evaluation)),
+            params,
             searchmoves: allowed,
             // A GPU wants its next batch gathered while it computes one.
             threads: host::threads(settings.threads).max(self.network.evaluator.in_flight()),

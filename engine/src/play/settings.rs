@@ -161,6 +161,8 @@ pub struct Settings {
     pub final_move: FinalMove,
     /// Which summary of a predicted distribution counts.
     pub scoring: Scoring,
+    /// [`Params::contempt`] in hundredths of a point.
+    pub contempt: i32,
     /// 0 = always the best move.
     pub temperature: f32,
     /// Number of the last move the temperature applies to.
@@ -233,6 +235,7 @@ impl Default for Settings {
             virtual_value: search.virtual_value,
             final_move: search.final_move,
             scoring: Scoring::Mean,
+            contempt: 0,
             temperature: 0.0,
             temperature_moves: 5,
             seed: 0,

@@ -73,6 +73,7 @@ mod tests {
         };
         let option = crate::uci::options::find("UCI_Elo").unwrap();
         let Kind::Spin { min, max, .. } = option.kind else { panic!("a rating is a number") };
+        let (min, max) = (min as u32, max as u32);
         for elo in (min..max).step_by(100) {
             let (weak, strong) = (at(elo), at(elo + 100));
             assert!(weak.nodes <= strong.nodes && weak.generosity > strong.generosity, "{elo}");

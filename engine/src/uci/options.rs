@@ -126,7 +126,7 @@ impl Entry {
                     given.parse().map_err(|_| refused(format!("a whole number from {range}")))?;
                 let near = wide.clamp(i128::from(min), i128::from(max));
                 // Clamped, it fits.
-                let value = u32::try_from(near).unwrap_or(min);
+                let value = i32::try_from(near).unwrap_or(min);
                 set(settings, value);
                 return Ok((near != wide).then(|| self.bent(given, range, value.to_string())));
             }
@@ -150,12 +150,9 @@ impl Entry {
     fn spec(&self, settings: &Settings) -> OptionSpec {
         let kind = match self.kind {
             Kind::Check { get, .. } => OptionKind::Check { default: get(settings) },
-            Kind::Spin { min, max, get, .. } => OptionKind::Spin {
-                // Within a range of 32 bits.
-                default: get(settings) as i64,
-                min: min.into(),
-                max: max.into(),
-            },
+            Kind::Spin { min, max, get, .. } => {
+                OptionKind::Spin { default: get(settings), min: min.into(), max: max.into() }
+            }
             Kind::Real { get, .. } => OptionKind::Text { default: get(settings).to_string() },
             Kind::Combo { names, get, .. } => OptionKind::Combo {
                 default: get(settings).to_owned(),

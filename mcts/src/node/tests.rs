@@ -39,7 +39,7 @@ fn a_backup_takes_off_exactly_the_virtual_counts_it_is_told() {
     let stats = node.stats();
     assert_eq!((stats.visits, stats.in_flight), (1, 0));
     assert_eq!(stats.mean(), Some(Wdl { win: 0.5, draw: 0.25, loss: 0.25 }));
-    assert_eq!(stats.parents_value(), 1.0 - 0.625);
+    assert_eq!(stats.parents_utility(0.0), 1.0 - 0.625);
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::{
-    FinalMove, Fpu, Leaf, VirtualValue, Wdl,
+    Edge, FinalMove, Fpu, Leaf, VirtualValue, Wdl,
     node::{NodeState, Proof},
     toy::{Board, Broken, Nim, TicTacToe, minimax},
 };
+use std::convert::Infallible;
 
 /// Checks every proof in the tree against full search.
 fn check_proofs<W: World>(world: &W, searcher: &Searcher<W>) -> usize {
@@ -130,6 +131,50 @@ fn tic_tac_toe_is_a_draw_with_every_rule_and_option() {
         TicTacToe.step(&mut board, outcome.best.unwrap());
         assert_eq!(minimax(&TicTacToe, &board).0, crate::Wdl::DRAW);
         check_proofs(&TicTacToe, &searcher);
+    }
+}
+
+/// A game without end in which the move `at` plies below the root decides how it goes on: sharp, or drawn.
+struct Temper {
+    at: usize,
+}
+
+impl World for Temper {
+    type State = (usize, Option<u16>);
+    type Action = u16;
+    type Error = Infallible;
+
+    fn step(&self, (plies, decided): &mut Self::State, action: u16) -> Option<Wdl> {
+        if *plies == self.at {
+            *decided = Some(action);
+        }
+        *plies += 1;
+        None
+    }
+
+    fn evaluate(&self, leaves: &[&Self::State]) -> Result<Vec<Leaf<u16>>, Infallible> {
+        let value = |decided| match decided {
+            Some(1) => Wdl::DRAW,
+            _ => Wdl { win: 0.5, draw: 0.0, loss: 0.5 },
+        };
+        let edges = || [0, 1].map(|action| Edge { action, policy: 0.5, q: 0.5 }).into();
+        Ok(leaves
+            .iter()
+            .map(|state| Leaf::Open { value: value(state.1), edges: edges() })
+            .collect())
+    }
+}
+
+#[test]
+fn contempt_steers_both_sides_and_leaves_the_values_alone() {
+    for (at, contempt, choice) in [(0, 0.1, 0), (0, -0.1, 1), (1, 0.1, 1), (1, -0.1, 0)] {
+        for final_move in [FinalMove::Robust, FinalMove::Max] {
+            let params = Params { contempt, final_move, ..Params::default() };
+            let (_, outcome) = search(&Temper { at }, (0, None), params, 1, 2000);
+            let line = &outcome.snapshot.lines[0];
+            assert_eq!(line.moves[at], choice, "{at} {contempt} {final_move:?}");
+            assert!((line.value.q() - 0.5).abs() < 1e-3, "{:?}", line.value);
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub enum Kind {
     /// `true` or `false`.
     Check { get: fn(&Settings) -> bool, set: fn(&mut Settings, bool) },
     /// A whole number from `min` to `max`.
-    Spin { min: u32, max: u32, get: fn(&Settings) -> u64, set: fn(&mut Settings, u32) },
+    Spin { min: i32, max: i32, get: fn(&Settings) -> i64, set: fn(&mut Settings, i32) },
     /// A fraction from `min` to `max`. UCI has no such type: a GUI sees a string.
     Real { min: f32, max: f32, get: fn(&Settings) -> f32, set: fn(&mut Settings, f32) },
     /// One of a few names. `set` answers None, and changes nothing, for any other.

@@ -17,7 +17,7 @@ macro_rules! spin {
         Kind::Spin {
             min: $min,
             max: $max,
-            get: |s| s.$field as u64,
+            get: |s| s.$field as i64,
             set: |s, value| s.$field = value as $type,
         }
     };
@@ -138,6 +138,12 @@ pub static EVERYDAY: &[Entry] = &[
         help: "Temperature of the policy head in the prior: above 1 the search looks at more moves.",
     },
     Entry {
+        name: "Contempt",
+        kind: spin!(contempt: i32, -50 to 50),
+        effect: Effect::NewTree,
+        help: "How much less than half a point a draw is worth to the engine, in hundredths: above 0 it avoids draws, below 0 it seeks them. In the tree search alone; not in an endless one and not with `UCI_AnalyseMode`.",
+    },
+    Entry {
         name: "Temperature",
         kind: real!(temperature, 0.0 to 10.0),
         effect: Effect::None,
@@ -201,7 +207,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "UCI_AnalyseMode",
         kind: check!(analyse_mode),
         effect: Effect::None,
-        help: "The GUI analyses: `UCI_LimitStrength` and `Temperature` have no effect.",
+        help: "The GUI analyses: `UCI_LimitStrength`, `Contempt` and `Temperature` have no effect.",
     },
     Entry {
         name: "VerboseMoveStats",
