@@ -2,7 +2,7 @@
 //!
 //! The thresholds of `?!` and `?` are those of lichess (`lila`, `modules/tree/src/main/Advice.scala`,
 //! `winningChanceJudgements`: 0.1 and 0.2 of winning chances in [-1, 1], which are 5 and 10 points of win probability). `??`
-//! is from 20 points, where lichess has 15: a network's values are less sure than a deep search's, and a reader
+//! is from 25 points, where lichess has 15: a network's values are less sure than a deep search's, and a reader
 //! forgives a missing `??` sooner than a wrong one. Where lichess has a table for mates, here a mate is
 //! simply certainty. Lichess has no `!`; here it is for the only move that holds, where the network at first
 //! sight expected another one.
@@ -15,7 +15,7 @@ pub const INACCURACY: f32 = 0.05;
 /// From which it is `?`.
 pub const MISTAKE: f32 = 0.10;
 /// From which it is `??`.
-pub const BLUNDER: f32 = 0.20;
+pub const BLUNDER: f32 = 0.25;
 /// From which the better line is worth showing. Guess: two searches of the same move differ by about that.
 pub const BETTER: f32 = 0.01;
 /// Share of a search's playouts that an alternative needs, so that its value is more than a first
@@ -145,15 +145,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_thresholds_are_five_ten_and_twenty_points() {
+    fn the_thresholds_are_five_ten_and_twenty_five_points() {
         let cases = [
             (0.0, None),
             (0.0499, None),
             (0.05, Some(Glyph::Inaccuracy)),
             (0.0999, Some(Glyph::Inaccuracy)),
             (0.10, Some(Glyph::Mistake)),
-            (0.1999, Some(Glyph::Mistake)),
-            (0.20, Some(Glyph::Blunder)),
+            (0.2499, Some(Glyph::Mistake)),
+            (0.25, Some(Glyph::Blunder)),
             (1.0, Some(Glyph::Blunder)),
         ];
         for (loss, glyph) in cases {
@@ -183,9 +183,9 @@ mod tests {
     #[test]
     fn a_worse_move_loses_against_the_best_one() {
         let before = found(&[(80, 0.6), (20, 0.4)], 1);
-        let judged = Judgement::new(&before, action(2), 0.39, 1);
+        let judged = Judgement::new(&before, action(2), 0.34, 1);
         assert_eq!((judged.glyph, judged.better.as_slice()), (Some(Glyph::Blunder), &[0][..]));
-        assert!((judged.loss() - 0.21).abs() < 1e-6);
+        assert!((judged.loss() - 0.26).abs() < 1e-6);
         // A move that turns out better than the search had thought loses nothing.
         let judged = Judgement::new(&before, action(2), 0.7, 1);
         assert_eq!((judged.glyph, judged.loss(), judged.better.len()), (None, 0.0, 0));
@@ -209,7 +209,7 @@ mod tests {
             |second: f32, first: f32| judged(second).no_harder_than(Some(&judged(first))).glyph;
         assert_eq!(glyph(0.3, 0.12), Some(Glyph::Mistake));
         assert_eq!(glyph(0.06, 0.3), Some(Glyph::Inaccuracy));
-        assert_eq!(glyph(0.3, 0.21), Some(Glyph::Blunder));
+        assert_eq!(glyph(0.3, 0.26), Some(Glyph::Blunder));
         assert_eq!(glyph(0.3, 0.01), None);
         assert_eq!(judged(0.3).no_harder_than(None), judged(0.3));
     }
