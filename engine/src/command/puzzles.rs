@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 /// Arguments of `mavka puzzles`.
 ///
-/// Reads CSV (`fen,moves,rating,id`, or Lichess's own) and EPD with `bm`, `am` or graded moves.
+/// Reads CSV (`fen,moves,rating,id`, or Lichess's own) and EPD with `bm`, `am`, graded moves or mates (`bm #3`, `dm 3`).
 /// `--nodes 1` measures the network alone, `--policy` its policy head.
 #[derive(Args, Clone, Debug)]
 pub struct Puzzles {

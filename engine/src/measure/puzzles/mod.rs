@@ -38,6 +38,8 @@ pub enum Task {
     Best { best: Vec<Action>, avoid: Vec<Action> },
     /// A share of the points, in [0, 1], for each good move; the best first.
     Graded(Vec<(Action, f32)>),
+    /// To announce a mate: in how many moves at best, negative where the solver is mated.
+    Mate(i32),
 }
 
 /// What a solver made of a puzzle.
@@ -47,7 +49,7 @@ pub struct Attempt {
     pub first: bool,
     /// Everything was right.
     pub solved: bool,
-    /// The share of the points; 1 or 0 where the puzzle has no grades.
+    /// The share of the points; 1 or 0 where the puzzle has no grades. For a mate, 1 is for the shortest.
     pub points: f32,
     /// The solver's moves, up to the first wrong one.
     pub played: Vec<Action>,
@@ -63,6 +65,14 @@ pub trait Solver {
     /// # Errors
     /// The solver is broken; no further puzzle should be tried.
     fn choose(&mut self, game: &Game) -> Result<Action, Self::Error>;
+
+    /// The move, and the mate that comes with it if one is announced: in moves, negative where the solver is mated.
+    ///
+    /// # Errors
+    /// As for `choose`.
+    fn announce(&mut self, game: &Game) -> Result<(Action, Option<i32>), Self::Error> {
+        Ok((self.choose(game)?, None))
+    }
 
     /// A new puzzle begins.
     ///
@@ -99,6 +109,14 @@ pub fn attempt<S: Solver>(puzzle: &Puzzle, solver: &mut S) -> Result<Attempt, S:
             let solved = grades.first().is_some_and(|&(best, _)| best == action);
             let grade = grades.iter().find(|&&(graded, _)| graded == action);
             Ok(Attempt::at_once(action, solved, grade.map_or(0.0, |&(_, points)| points)))
+        }
+        &Task::Mate(moves) => {
+            let (action, announced) = solver.announce(&puzzle.game)?;
+            // A shorter mate than anybody knows is taken for a false one.
+            let solved = announced
+                .is_some_and(|mate| mate.signum() == moves.signum() && mate.abs() >= moves.abs());
+            let shortest = announced == Some(moves);
+            Ok(Attempt::at_once(action, solved, f32::from(u8::from(shortest))))
         }
     }
 }
@@ -176,6 +194,37 @@ mod tests {
         let attempt = try_with(&puzzle, &["a2a8"]);
         assert!(attempt.first && attempt.solved);
         assert!(!try_with(&puzzle, &["a2a7"]).solved);
+    }
+
+    #[test]
+    fn an_announced_mate_is_of_the_right_side_and_no_shorter_than_the_shortest() {
+        struct Announcer(Option<i32>);
+
+        impl Solver for Announcer {
+            type Error = Infallible;
+
+            fn choose(&mut self, game: &Game) -> Result<Action, Infallible> {
+                Ok(game.legal_actions()[0])
+            }
+
+            fn announce(&mut self, game: &Game) -> Result<(Action, Option<i32>), Infallible> {
+                Ok((self.choose(game)?, self.0))
+            }
+        }
+
+        for (known, announced, solved, points) in [
+            (2, Some(2), true, 1.0),
+            (2, Some(3), true, 0.0),
+            (2, Some(1), false, 0.0),
+            (2, Some(-2), false, 0.0),
+            (2, None, false, 0.0),
+            (-2, Some(-2), true, 1.0),
+            (-2, Some(-4), true, 0.0),
+        ] {
+            let puzzle = Puzzle { task: Task::Mate(known), ..puzzle(TWO_ROOKS, "a2a7") };
+            let attempt = attempt(&puzzle, &mut Announcer(announced)).unwrap();
+            assert_eq!((attempt.solved, attempt.points), (solved, points), "{announced:?}");
+        }
     }
 
     #[test]

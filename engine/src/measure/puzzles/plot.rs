@@ -61,7 +61,7 @@ struct Point {
 fn points(score: &Score) -> Vec<Point> {
     let rated = score.groups.iter().filter_map(|(group, count)| match group {
         Group::Band(low) => Some((low + BAND / 2, count)),
-        Group::Theme(_) => None,
+        Group::Mate(_) | Group::Theme(_) => None,
     });
     rated
         .map(|(rating, count)| {

@@ -1,4 +1,4 @@
-//! Reads puzzles from CSV (rated lines) and EPD (`bm`, `am`, graded `c7`/`c8`). Lines that hold no puzzle
+//! Reads puzzles from CSV (rated lines) and EPD (`bm`, `am`, graded `c7`/`c8`, mates as `bm #3` or `dm 3`). Lines that hold no puzzle
 //! are kept with the reason, so that nothing is lost silently.
 
 use super::{Puzzle, Task};
@@ -38,10 +38,12 @@ pub enum PuzzleError {
     NoMoves,
     /// An EPD needs four fields.
     NoFields,
-    /// An EPD without a move to find or avoid.
+    /// An EPD without a move to find or avoid, or a mate.
     NoTask,
     /// No legal move of the position.
     Move(String),
+    /// No number of moves to mate.
+    Mate(String),
     /// No number of points.
     Points(String),
     /// Each graded move has its points.
@@ -60,8 +62,9 @@ impl fmt::Display for PuzzleError {
             PuzzleError::NoColumn => f.write_str("a column is missing"),
             PuzzleError::NoMoves => f.write_str("there are no moves"),
             PuzzleError::NoFields => f.write_str("an EPD begins with four fields"),
-            PuzzleError::NoTask => f.write_str("no move to find or avoid"),
+            PuzzleError::NoTask => f.write_str("no move to find or avoid, and no mate"),
             PuzzleError::Move(word) => write!(f, "`{word}` is no legal move"),
+            PuzzleError::Mate(word) => write!(f, "`{word}` is no number of moves to mate"),
             PuzzleError::Points(word) => write!(f, "`{word}` is no number of points"),
             PuzzleError::Grades { moves, points } => write!(f, "{moves} moves but {points} grades"),
         }
@@ -153,9 +156,12 @@ fn read_epd(line: &str) -> Result<Puzzle, PuzzleError> {
     let mut avoid = Vec::new();
     let mut graded: Option<&str> = None;
     let mut grades: Option<&str> = None;
+    let mut mate = None;
     let mut id = String::new();
     for (name, value) in record.operations() {
         match name {
+            "bm" if value.starts_with('#') => mate = Some(read_mate(&value[1..])?),
+            "dm" => mate = Some(read_mate(value)?),
             "bm" => best = read_moves(&game, value)?,
             "am" => avoid = read_moves(&game, value)?,
             "c7" => graded = Some(value),
@@ -164,14 +170,21 @@ fn read_epd(line: &str) -> Result<Puzzle, PuzzleError> {
             _ => {}
         }
     }
-    let task = match (graded, grades) {
-        (Some(moves), Some(points)) => Task::Graded(read_grades(&game, moves, points)?),
+    let task = match (graded, grades, mate) {
+        (Some(moves), Some(points), _) => Task::Graded(read_grades(&game, moves, points)?),
+        (_, _, Some(moves)) => Task::Mate(moves),
         _ if best.is_empty() && avoid.is_empty() => {
             return Err(PuzzleError::NoTask);
         }
         _ => Task::Best { best, avoid },
     };
     Ok(Puzzle { id, game, task, rating: None })
+}
+
+/// A number of moves; negative where the side to move is mated.
+fn read_mate(word: &str) -> Result<i32, PuzzleError> {
+    let moves = word.parse().ok().filter(|moves| *moves != 0);
+    moves.ok_or_else(|| PuzzleError::Mate(word.to_owned()))
 }
 
 fn read_moves(game: &Game, words: &str) -> Result<Vec<Action>, PuzzleError> {
@@ -282,6 +295,16 @@ mod tests {
     }
 
     #[test]
+    fn epd_with_a_mate() {
+        for (operation, moves) in [("bm #2;", 2), ("bm #-1", -1), ("dm 3;", 3)] {
+            let puzzle = only(&format!("7k/8/6K1/8/8/8/8/1Q6 w - - {operation}"));
+            assert_eq!(puzzle.task, Task::Mate(moves), "{operation}");
+        }
+        let skipped = read("7k/8/6K1/8/8/8/8/1Q6 w - - bm #x;").skipped;
+        assert_eq!(skipped[0].why, PuzzleError::Mate("x".to_owned()));
+    }
+
+    #[test]
     fn counters_in_an_epd_belong_to_the_position() {
         let puzzle = only("4k3/8/8/8/8/8/8/R3K3 w Q - 12 34 bm O-O-O");
         assert_eq!(puzzle.game.position().halfmoves(), 12);
@@ -291,7 +314,7 @@ mod tests {
     fn lines_without_a_puzzle_are_named() {
         let collection = read(
             "# a comment\n\
-             4k3/8/8/8/8/8/8/R3K3 w Q - bm #3;\n\
+             4k3/8/8/8/8/8/8/R3K3 w Q - bm #0;\n\
              4k3/8/8/8/8/8/8/R3K3 w Q - id \"x\";\n\
              nonsense\n\
              4k3/8/8/8/8/8/8/R3K3 w Q - bm Ra8+;\n",

@@ -45,6 +45,8 @@ impl Count {
 pub enum Group {
     /// Its lowest rating.
     Band(u32),
+    /// Moves to mate, whoever is mated.
+    Mate(u32),
     Theme(String),
 }
 
@@ -52,6 +54,7 @@ impl fmt::Display for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Group::Band(low) => write!(f, "{low}-{}", low + BAND - 1),
+            Group::Mate(moves) => write!(f, "mate in {moves}"),
             Group::Theme(name) if name.is_empty() => f.write_str("unnamed"),
             Group::Theme(name) => f.write_str(name),
         }
@@ -71,15 +74,16 @@ impl Score {
     pub fn add(&mut self, puzzle: &Puzzle, attempt: &Attempt) {
         self.all.add(attempt);
         self.groups.entry(group(puzzle)).or_default().add(attempt);
-        self.graded |= matches!(puzzle.task, Task::Graded(_));
+        self.graded |= matches!(puzzle.task, Task::Graded(_) | Task::Mate(_));
     }
 }
 
 fn group(puzzle: &Puzzle) -> Group {
-    match puzzle.rating {
-        Some(rating) => Group::Band(rating / BAND * BAND),
+    match (puzzle.rating, &puzzle.task) {
+        (Some(rating), _) => Group::Band(rating / BAND * BAND),
+        (None, Task::Mate(moves)) => Group::Mate(moves.unsigned_abs()),
         // Suites number their positions: "WAC.001", "STS(v1.0) Undermine.001".
-        None => {
+        (None, _) => {
             let name = puzzle.id.trim_end_matches(|letter: char| letter.is_ascii_digit());
             Group::Theme(name.trim_end_matches(['.', ' ', '-', '_']).to_owned())
         }
@@ -211,6 +215,18 @@ mod tests {
                 "all            11   80.0 (49.0 to 94.3)    45.5 (21.3 to 72.0)",
             ]
         );
+    }
+
+    #[test]
+    fn mates_fall_into_lengths_and_the_shortest_get_the_points() {
+        let mut score = Score::default();
+        for (moves, points) in [(10, 0.0), (-2, 1.0), (2, 0.0)] {
+            let puzzle = Puzzle { task: Task::Mate(moves), ..puzzle("", None) };
+            score.add(&puzzle, &Attempt { points, ..attempt(true, true) });
+        }
+        let groups: Vec<String> = score.groups.keys().map(ToString::to_string).collect();
+        assert_eq!(groups, ["mate in 2", "mate in 10"]);
+        assert!(score.to_string().contains("points"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::league::{Fault, Limit, Patience, Player, Transport};
 use shakmaty::Position;
 use std::fmt;
 use std::time::Duration;
-use uci::{Command, StartPosition};
+use uci::{Command, Score, StartPosition};
 
 /// For one move; a puzzle has no clock.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -71,6 +71,10 @@ impl<T: Transport> Solver for UciSolver<T> {
     }
 
     fn choose(&mut self, game: &Game) -> Result<Action, Broken> {
+        Ok(self.announce(game)?.0)
+    }
+
+    fn announce(&mut self, game: &Game) -> Result<(Action, Option<i32>), Broken> {
         // Each position is the first of a game of its own.
         let clock = Clock::new(self.limit);
         let go = clock.go(&clock, game.position().turn() == shakmaty::Color::White);
@@ -79,8 +83,13 @@ impl<T: Transport> Solver for UciSolver<T> {
             Limit::Clock { .. } | Limit::Nodes(_) | Limit::Depth(_) => None,
         };
         let thought = self.player.think(&command(game), go, time)?;
-        Action::from_uci(&thought.best, game.position())
-            .ok_or_else(|| Broken::Illegal { word: thought.best, fen: game.fen() })
+        let action = Action::from_uci(&thought.best, game.position())
+            .ok_or_else(|| Broken::Illegal { word: thought.best, fen: game.fen() })?;
+        let mate = match thought.last.and_then(|info| info.score) {
+            Some(Score::Mate(moves)) => Some(moves),
+            _ => None,
+        };
+        Ok((action, mate))
     }
 }
 
