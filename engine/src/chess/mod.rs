@@ -6,4 +6,5 @@ pub mod action;
 pub mod ending;
 pub mod epd;
 pub mod game;
+pub mod mate;
 pub mod perft;

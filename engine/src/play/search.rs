@@ -21,6 +21,7 @@ use super::thinker::{Decision, Thinker};
 use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
+use crate::chess::mate::MateSearch;
 use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::uci::output::Output;
@@ -56,6 +57,10 @@ pub struct Job {
     /// For a move drawn at random.
     pub seed: u64,
 }
+
+/// Moves to mate for which everything is tried where no clock runs: four are ruled out in a quarter of a second.
+/// Guess.
+const MATES_TRIED: u32 = 5;
 
 /// What a search or a head found.
 struct Found {
@@ -129,7 +134,10 @@ impl Job {
             (None, None) if self.settings.search == Search::Internal => {
                 self.think_internally(game, &reporter, &allowed)
             }
-            (None, None) => self.search_tree(game, session, &reporter, &allowed),
+            (None, None) => {
+                let mate = self.find_mate(game, &allowed);
+                mate.or_else(|| self.search_tree(game, session, &reporter, &allowed))
+            }
         };
         let found = found.unwrap_or_else(Found::nothing);
         self.report(game, &allowed, &reporter, found)
@@ -214,6 +222,52 @@ impl Job {
                 None
             }
         }
+    }
+
+    /// `go mate`: everything is tried for the first moves, which is surer than a tree search, and rules mates out.
+    /// None if there is none, or half of the time has gone.
+    fn find_mate(&self, game: &Game, allowed: &[Action]) -> Option<Found> {
+        let Limits { mate, budget, .. } = self.limits;
+        let moves = match budget {
+            Some(_) => mate?,
+            None => mate?.min(MATES_TRIED),
+        };
+        let settings = &self.settings;
+        if settings.search != Search::Mcts || settings.imagines() || self.strength().is_some() {
+            return None;
+        }
+        let half = budget.map(|budget| budget.hard / 2);
+        let stop = || {
+            let used = self.signal.used();
+            self.signal.is_over() || half.is_some_and(|half| used.is_some_and(|used| used >= half))
+        };
+        let mut search = MateSearch::new(game, &stop);
+        let Some(mate) = search.run(game.position(), allowed, moves) else {
+            if !search.is_stopped() {
+                self.output.note(format_args!("no mate in {moves} or fewer moves"));
+            }
+            return None;
+        };
+        let answer = Answer { best: mate.line.first().copied(), ponder: mate.line.get(1).copied() };
+        let value = if mate.plies > 0 { Wdl::WIN } else { Wdl::LOSS };
+        let (nodes, plies) = (search.nodes(), mate.plies.unsigned_abs());
+        let line = Line {
+            moves: mate.line,
+            visits: nodes,
+            value,
+            mate_plies: Some(mate.plies),
+            prior: 1.0,
+            q: value.q(),
+        };
+        let snapshot = Snapshot {
+            nodes,
+            playouts: nodes,
+            depth: plies,
+            seldepth: plies,
+            lines: vec![line],
+            ..Snapshot::default()
+        };
+        Some(Found { snapshot, answer })
     }
 
     /// Tree search. None if there is no time left for it.

@@ -67,10 +67,11 @@ pub trait Solver {
     fn choose(&mut self, game: &Game) -> Result<Action, Self::Error>;
 
     /// The move, and the mate that comes with it if one is announced: in moves, negative where the solver is mated.
+    /// The solver is told to look for one of `moves`.
     ///
     /// # Errors
     /// As for `choose`.
-    fn announce(&mut self, game: &Game) -> Result<(Action, Option<i32>), Self::Error> {
+    fn announce(&mut self, game: &Game, _moves: u32) -> Result<(Action, Option<i32>), Self::Error> {
         Ok((self.choose(game)?, None))
     }
 
@@ -111,7 +112,7 @@ pub fn attempt<S: Solver>(puzzle: &Puzzle, solver: &mut S) -> Result<Attempt, S:
             Ok(Attempt::at_once(action, solved, grade.map_or(0.0, |&(_, points)| points)))
         }
         &Task::Mate(moves) => {
-            let (action, announced) = solver.announce(&puzzle.game)?;
+            let (action, announced) = solver.announce(&puzzle.game, moves.unsigned_abs())?;
             // A shorter mate than anybody knows is taken for a false one.
             let solved = announced
                 .is_some_and(|mate| mate.signum() == moves.signum() && mate.abs() >= moves.abs());
@@ -207,7 +208,11 @@ mod tests {
                 Ok(game.legal_actions()[0])
             }
 
-            fn announce(&mut self, game: &Game) -> Result<(Action, Option<i32>), Infallible> {
+            fn announce(
+                &mut self,
+                game: &Game,
+                _: u32,
+            ) -> Result<(Action, Option<i32>), Infallible> {
                 Ok((self.choose(game)?, self.0))
             }
         }

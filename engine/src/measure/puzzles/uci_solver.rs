@@ -6,7 +6,7 @@ use crate::chess::epd;
 use crate::chess::game::Game;
 use crate::errors::wraps;
 use crate::league::limit::Clock;
-use crate::league::{Fault, Limit, Patience, Player, Transport};
+use crate::league::{Fault, Limit, Patience, Player, Thought, Transport};
 use shakmaty::Position;
 use std::fmt;
 use std::time::Duration;
@@ -61,6 +61,23 @@ impl<T: Transport> UciSolver<T> {
         let patience = Patience { think: PATIENCE, ..Patience::default() };
         Ok(UciSolver { player: Player::greet(transport, options, patience)?, limit })
     }
+
+    /// `mate`: the moves of the mate to look for.
+    fn think(&mut self, game: &Game, mate: Option<u32>) -> Result<(Action, Thought), Broken> {
+        // Each position is the first of a game of its own.
+        let clock = Clock::new(self.limit);
+        let mut go = clock.go(&clock, game.position().turn() == shakmaty::Color::White);
+        go.mate = mate;
+        let time = match self.limit {
+            Limit::MoveTime(time) => Some(time + Duration::from_secs(5)),
+            Limit::Clock { .. } | Limit::Nodes(_) | Limit::Depth(_) => None,
+        };
+        let thought = self.player.think(&command(game), go, time)?;
+        match Action::from_uci(&thought.best, game.position()) {
+            Some(action) => Ok((action, thought)),
+            None => Err(Broken::Illegal { word: thought.best, fen: game.fen() }),
+        }
+    }
 }
 
 impl<T: Transport> Solver for UciSolver<T> {
@@ -71,20 +88,11 @@ impl<T: Transport> Solver for UciSolver<T> {
     }
 
     fn choose(&mut self, game: &Game) -> Result<Action, Broken> {
-        Ok(self.announce(game)?.0)
+        Ok(self.think(game, None)?.0)
     }
 
-    fn announce(&mut self, game: &Game) -> Result<(Action, Option<i32>), Broken> {
-        // Each position is the first of a game of its own.
-        let clock = Clock::new(self.limit);
-        let go = clock.go(&clock, game.position().turn() == shakmaty::Color::White);
-        let time = match self.limit {
-            Limit::MoveTime(time) => Some(time + Duration::from_secs(5)),
-            Limit::Clock { .. } | Limit::Nodes(_) | Limit::Depth(_) => None,
-        };
-        let thought = self.player.think(&command(game), go, time)?;
-        let action = Action::from_uci(&thought.best, game.position())
-            .ok_or_else(|| Broken::Illegal { word: thought.best, fen: game.fen() })?;
+    fn announce(&mut self, game: &Game, moves: u32) -> Result<(Action, Option<i32>), Broken> {
+        let (action, thought) = self.think(game, Some(moves))?;
         let mate = match thought.last.and_then(|info| info.score) {
             Some(Score::Mate(moves)) => Some(moves),
             _ => None,
