@@ -15,8 +15,8 @@ pub struct Mate {
     pub line: Vec<Action>,
 }
 
-/// Positions remembered; then all are forgotten. About 100 MB.
-const REMEMBERED: usize = 1 << 22;
+/// Positions remembered, about 50 MB; then all are forgotten.
+const REMEMBERED: usize = 7 << 18;
 /// Positions between two looks at the clock.
 const PATIENCE: u64 = 1024;
 
@@ -114,21 +114,22 @@ impl<'a> MateSearch<'a> {
 
     /// The side to move mates within `plies`, which are odd.
     fn mates(&mut self, position: &Chess, plies: u32) -> bool {
+        // The last move is quicker tried than looked up, and what the fifty-move rule may end hangs on more than
+        // the board.
+        let lasting = plies > 1 && position.halfmoves() + plies < 100;
+        let key = lasting.then(|| (ending::key(position), plies));
+        if let Some(known) = key.and_then(|key| self.known.get(&key)) {
+            return *known;
+        }
         if plies > 1 && self.mates(position, plies - 2) {
             return true;
-        }
-        let key = (ending::key(position), plies);
-        if plies > 1
-            && let Some(known) = self.known.get(&key)
-        {
-            return *known;
         }
         let moves = position.legal_moves();
         let mated = self
             .attacks(position, &moves, plies)
             .iter()
             .any(|(_, after)| self.is_lost(after, plies - 1));
-        if plies > 1 && !self.stopped {
+        if let Some(key) = key.filter(|_| !self.stopped) {
             if self.known.len() >= REMEMBERED {
                 self.known.clear();
             }
@@ -154,6 +155,12 @@ impl<'a> MateSearch<'a> {
         out.into_iter().map(|(_, _, m, after)| (m, after)).collect()
     }
 
+    /// By fifty moves, or because the game has had the position twice before.
+    fn is_drawn(&self, position: &Chess) -> bool {
+        let third = || !self.worn.is_empty() && self.worn.contains(&ending::key(position));
+        ending::by_fifty_moves(position) || third()
+    }
+
     /// The side to move is mated within `plies`, which are even, whatever it does.
     fn is_lost(&mut self, position: &Chess, plies: u32) -> bool {
         self.nodes += 1;
@@ -167,9 +174,7 @@ impl<'a> MateSearch<'a> {
         if replies.is_empty() {
             return position.is_check();
         }
-        let drawn = ending::by_fifty_moves(position)
-            || (!self.worn.is_empty() && self.worn.contains(&ending::key(position)));
-        if plies == 0 || drawn {
+        if plies == 0 || self.is_drawn(position) {
             return false;
         }
         let at = plies as usize;
@@ -182,9 +187,7 @@ impl<'a> MateSearch<'a> {
         for m in replies {
             let mut after = position.clone();
             after.play_unchecked(m);
-            if ending::by_fifty_moves(&after) && !after.is_checkmate()
-                || !self.mates(&after, plies - 1)
-            {
+            if self.is_drawn(&after) || !self.mates(&after, plies - 1) {
                 self.refutations[at] = Some(m);
                 return false;
             }

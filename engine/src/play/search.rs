@@ -61,6 +61,8 @@ pub struct Job {
 /// Moves to mate for which everything is tried where no clock runs: four are ruled out in a quarter of a second.
 /// Guess.
 const MATES_TRIED: u32 = 5;
+/// The same with a clock, which as a rule ends it sooner: each move takes some of the thread's stack.
+const MATES_TRIED_BY_CLOCK: u32 = 20;
 
 /// What a search or a head found.
 struct Found {
@@ -229,7 +231,7 @@ impl Job {
     fn find_mate(&self, game: &Game, allowed: &[Action]) -> Option<Found> {
         let Limits { mate, budget, .. } = self.limits;
         let moves = match budget {
-            Some(_) => mate?,
+            Some(_) => mate?.min(MATES_TRIED_BY_CLOCK),
             None => mate?.min(MATES_TRIED),
         };
         let settings = &self.settings;
