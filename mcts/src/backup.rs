@@ -5,6 +5,7 @@ use crate::{
     node::{Fixed, NodeState, Proof, VisitSum},
     params::VirtualCounts,
     puct::virtual_count,
+    scout::Milestones,
     tree::Tree,
     value::Wdl,
 };
@@ -55,25 +56,50 @@ const NEAR: usize = 2;
 /// Visits on their way to the nodes near the root. Added together, a cache line that many paths and all
 /// workers share comes over from the other threads once and not for each path.
 #[derive(Debug, Default)]
-pub struct BackupBuffer(Vec<(u32, VisitSum)>);
+pub struct BackupBuffer {
+    sums: Vec<(u32, VisitSum)>,
+    milestones: Milestones,
+    /// Nodes that have reached one, and their visits.
+    reached: Vec<(u32, u64)>,
+}
 
 impl BackupBuffer {
+    /// Nothing buffered, and with an eye on these milestones.
+    pub fn new(milestones: Milestones) -> BackupBuffer {
+        BackupBuffer { milestones, ..BackupBuffer::default() }
+    }
+
+    /// Nodes that have reached a milestone since this was last asked.
+    pub fn take_reached(&mut self) -> Vec<(u32, u64)> {
+        std::mem::take(&mut self.reached)
+    }
+
+    fn note(&mut self, at: u32, before: u64, more: u64) {
+        if let Some(visits) = self.milestones.reached(before, before + more) {
+            self.reached.push((at, visits));
+        }
+    }
+
     fn add(&mut self, at: u32, value: Fixed, count: u32) {
-        let known = self.0.iter_mut().find(|(node, _)| *node == at);
+        let known = self.sums.iter_mut().find(|(node, _)| *node == at);
         if let Some((_, sum)) = known {
             sum.add(value, count);
         } else {
             let mut sum = VisitSum::default();
             sum.add(value, count);
-            self.0.push((at, sum));
+            self.sums.push((at, sum));
         }
     }
 
     /// Adds them all to their nodes.
     pub fn flush(&mut self, tree: &Tree) {
-        for (at, sum) in self.0.drain(..) {
-            tree.node(at).add_visits(&sum);
+        let sums = std::mem::take(&mut self.sums);
+        for (at, sum) in &sums {
+            let before = tree.node(*at).add_visits(sum);
+            self.note(*at, before, sum.visits());
         }
+        self.sums = sums;
+        self.sums.clear();
     }
 }
 
@@ -100,7 +126,8 @@ impl Playout<'_> {
             if depth < NEAR.min(leaf) {
                 buffer.add(at, value, count);
             } else {
-                tree.node(at).back_up(value, count);
+                let before = tree.node(at).back_up(value, count);
+                buffer.note(at, before, 1);
             }
             value = value.flip();
         }

@@ -25,6 +25,9 @@
 //! that meets a claimed leaf undoes itself (a collision). A worker that finds nothing to do sleeps until
 //! another has backed something up, a millisecond at most.
 //!
+//! **Second opinions** (`scout`): a node that has gathered many visits is shown to the world once more, which may name a
+//! move that its model overlooks; that move gets more prior ([`World::scout`]).
+//!
 //! **Values** belong to the side to move of their own state; [`Wdl::flip`] is the only change of sign.
 //! Scores are win probabilities in [0, 1].
 //!
@@ -34,7 +37,7 @@
 //! |---|---|
 //! | `value`, `world`, `params`, `rng` | values, what a game must offer, all constants, seeded dice |
 //! | `node`, `tree`, `compact`, `path_ends`, `audit` | one node's words, the arena, room in it, ends that hang on the path, its books |
-//! | `puct`, `root`, `stats`, `control`, `job`, `select`, `backup` | formulas; the root's moves and lines; counters; what passes between search and caller; what workers share; the ways down and up |
+//! | `puct`, `root`, `stats`, `control`, `job`, `select`, `scout`, `backup` | formulas; the root's moves and lines; counters; what passes between search and caller; what workers share; the way down; second opinions; the way up |
 //! | `worker`, `pool`, `search` | one thread's minibatches, the threads, the [`Searcher`] |
 //! | `toy` | games for tests |
 //!
@@ -62,6 +65,7 @@ mod pool;
 mod puct;
 mod rng;
 mod root;
+mod scout;
 mod search;
 mod select;
 mod stats;

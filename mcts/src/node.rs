@@ -220,10 +220,11 @@ impl VisitSum {
         self.counts += VISIT - u64::from(count);
     }
 
-    /// Visits of a sum without virtual counts.
+    /// Visits of the sum.
     #[inline]
     pub fn visits(&self) -> u64 {
-        self.counts >> VIRTUAL_BITS
+        // Rounded up: the virtual counts were taken off.
+        self.counts.div_ceil(VISIT)
     }
 
     /// Adds the visits of a child, which has no virtual counts in its sum, as its parent sees them.
@@ -318,21 +319,22 @@ impl Node<'_> {
         self.0.0[0].fetch_sub(u64::from(count), Relaxed);
     }
 
-    /// One visit worth `value`, in exchange for `count` virtual ones. Relaxed: see [`Node::stats`].
+    /// One visit worth `value`, in exchange for `count` virtual ones. Returns the visits before it. Relaxed: see
+    /// [`Node::stats`].
     #[inline]
-    pub fn back_up(self, value: Fixed, count: u32) {
+    pub fn back_up(self, value: Fixed, count: u32) -> u64 {
         let mut sum = VisitSum::default();
         sum.add(value, count);
-        self.add_visits(&sum);
+        self.add_visits(&sum)
     }
 
-    /// Several visits at once. Relaxed: see [`Node::stats`].
+    /// Several visits at once. Returns the visits before them. Relaxed: see [`Node::stats`].
     #[inline]
-    pub fn add_visits(self, sum: &VisitSum) {
+    pub fn add_visits(self, sum: &VisitSum) -> u64 {
         let [counts, score, draw, _] = &self.0.0;
         score.fetch_add(sum.score, Relaxed);
         draw.fetch_add(sum.draw, Relaxed);
-        counts.fetch_add(sum.counts, Relaxed);
+        counts.fetch_add(sum.counts, Relaxed) >> VIRTUAL_BITS
     }
 
     /// Takes such visits back. Exclusive access only: no worker runs.

@@ -52,6 +52,14 @@ pub struct Params {
     /// How much less than half a point a draw is worth to the player at the root, and how much more to the opponent
     /// (after lc0's draw score). It steers the search; the values in the tree stay as they are. -0.5..=0.5.
     pub contempt: f32,
+    /// Visits at which a node is shown to the world for a second opinion, a power of two (else the one below), and again at
+    /// four times as many: see [`crate::World::scout`]. 0 = never. Tried on labelled positions and `wac.epd`: 32 gives as much
+    /// and costs judgement.
+    pub scout_visits: u64,
+    /// A move that has more than this share of the visits needs no second opinion. Guess. 0..=1.
+    pub scout_share: f32,
+    /// Prior that a move gets, at least, which the second opinion names. Tried likewise: 0.6 is worse. 0..=1.
+    pub scout_prior: f32,
     /// Share of Dirichlet noise in the root's priors, for self-play; 0 = off. AlphaZero: 0.25. 0..=1.
     pub noise_epsilon: f32,
     /// Concentration of that noise per move. AlphaZero, chess: 0.3. 0.001..=100.
@@ -82,6 +90,9 @@ impl Default for Params {
             virtual_value: VirtualValue::Loss,
             final_move: FinalMove::Robust,
             contempt: 0.0,
+            scout_visits: 128,
+            scout_share: 0.05,
+            scout_prior: 0.3,
             noise_epsilon: 0.0,
             noise_alpha: 0.3,
             seed: 0,
@@ -121,6 +132,8 @@ impl Params {
         });
         self.static_virtual = self.static_virtual.clamp(1, MAX_VIRTUAL);
         self.contempt = or(self.contempt, -0.5, 0.5, 0.0);
+        self.scout_share = or(self.scout_share, 0.0, 1.0, d.scout_share);
+        self.scout_prior = or(self.scout_prior, 0.0, 1.0, d.scout_prior);
         self.noise_epsilon = or(self.noise_epsilon, 0.0, 1.0, 0.0);
         self.noise_alpha = or(self.noise_alpha, 0.001, 100.0, d.noise_alpha);
         self

@@ -9,6 +9,7 @@ use crate::{
     value::Wdl,
 };
 use std::cmp::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// One principal variation.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +52,10 @@ pub struct RootPolicy {
     allowed: Vec<bool>,
     /// By edge; empty = those of the tree.
     priors: Vec<f32>,
+    /// By edge, 64 to a word: those that a second opinion has named.
+    named: [AtomicU64; 4],
+    /// What their priors are at least.
+    least: f32,
 }
 
 impl RootPolicy {
@@ -83,7 +88,7 @@ impl RootPolicy {
                 *prior = (1.0 - params.noise_epsilon) * *prior + params.noise_epsilon * noise;
             }
         }
-        RootPolicy { allowed, priors }
+        RootPolicy { allowed, priors, least: params.scout_prior, ..RootPolicy::default() }
     }
 
     #[inline]
@@ -95,7 +100,16 @@ impl RootPolicy {
     /// (AlphaZero), `(1 - epsilon) P + epsilon * Dirichlet`.
     #[inline]
     pub fn prior(&self, at: usize, prior: f32) -> f32 {
-        self.priors.get(at).copied().unwrap_or(prior)
+        let prior = self.priors.get(at).copied().unwrap_or(prior);
+        let word = self.named.get(at / 64).map_or(0, |word| word.load(Relaxed));
+        if word >> (at % 64) & 1 == 1 { prior.max(self.least) } else { prior }
+    }
+
+    /// A second opinion has named this edge. Relaxed: it steers, and publishes nothing.
+    pub fn name(&self, at: usize) {
+        if let Some(word) = self.named.get(at / 64) {
+            word.fetch_or(1 << (at % 64), Relaxed);
+        }
     }
 }
 
@@ -318,7 +332,9 @@ mod tests {
         let edges = tree.edges(block);
         for (at, visits) in [(0, 50), (1, 6), (2, 9), (3, 20)] {
             let child = tree.node(tree.visit(&edges, at, &mut chunk).unwrap());
-            (0..visits).for_each(|_| child.back_up(Fixed::new(Wdl::DRAW), 0));
+            for _ in 0..visits {
+                child.back_up(Fixed::new(Wdl::DRAW), 0);
+            }
         }
         let race = || super::race(&tree, &RootPolicy::default(), &Params::default());
         assert_eq!(race(), Race { first: 50, second: 20, moves: 5, contested: false });
@@ -348,7 +364,9 @@ mod tests {
             for (at, &(visits, q)) in rivals.iter().enumerate() {
                 let child = tree.node(tree.visit(&edges, at, &mut chunk).unwrap());
                 let value = Fixed::new(Wdl::from_score_and_draw(1.0 - q, 0.0));
-                (0..visits).for_each(|_| child.back_up(value, 0));
+                for _ in 0..visits {
+                    child.back_up(value, 0);
+                }
             }
             super::race(&tree, &RootPolicy::default(), &Params::default()).contested
         };

@@ -12,12 +12,14 @@ use crate::{
     params::{Params, VirtualCounts},
     puct::{self, Ranker},
     rng::Rng,
+    scout::{self, Milestones},
     select::{Descent, Selector, Slot},
     stats::{BatchStats, StopReason},
     tree::{ArenaChunk, RankedEdge},
     value::Wdl,
     world::{Leaf, World},
 };
+use std::ops::Range;
 
 /// What is left when a worker ends.
 pub struct Ended<E> {
@@ -80,7 +82,7 @@ impl<'a, W: World> Worker<'a, W> {
             slots: Vec::new(),
             pending: 0,
             evaluated: Vec::new(),
-            buffer: BackupBuffer::default(),
+            buffer: BackupBuffer::new(Milestones::new(job.params)),
             collisions: Vec::new(),
             collided: 0,
             counts: VirtualCounts { min: 1, max: 1 },
@@ -175,6 +177,8 @@ impl<'a, W: World> Worker<'a, W> {
                     backup::propagate(job.tree, &slot.path);
                     self.stats.count_playout(slot.path.len() - 1);
                     ended += 1;
+                    let at = self.pending..self.pending + 1;
+                    self.scout(at);
                     continue;
                 }
                 Descent::Collision => {
@@ -284,9 +288,22 @@ impl<'a, W: World> Worker<'a, W> {
             }
             self.stats.count_playout(path.len() - 1);
         }
-        self.pending = 0;
+        let leaves = 0..std::mem::take(&mut self.pending);
         self.buffer.flush(tree);
         self.undo_collisions();
+        self.scout(leaves);
+    }
+
+    /// Asks for second opinions of the nodes on the paths in these slots that are due for one.
+    fn scout(&mut self, slots: Range<usize>) {
+        for (node, visits) in self.buffer.take_reached() {
+            let to_node = |slot: &Slot<W::State>| {
+                slot.path.iter().position(|at| *at == node).map(|end| slot.path[..=end].to_vec())
+            };
+            if let Some(path) = self.slots[slots.clone()].iter().find_map(to_node) {
+                scout::scout(self.job, &path, visits);
+            }
+        }
     }
 
     /// The counts of leaves and collisions in flight.

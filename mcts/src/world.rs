@@ -69,6 +69,19 @@ pub trait World: Send + Sync {
     /// # Errors
     /// The device failed; the search drains, reports what it has, and ends.
     fn evaluate(&self, leaves: &[&Self::State]) -> Result<Vec<Leaf<Self::Action>>, Self::Error>;
+
+    /// Looks at a state by other means once it has gathered so many `visits`, and names an action that `favourite`, the
+    /// most visited one, is much worse than: it gets more prior ([`crate::Params::scout_prior`]). None if it knows of
+    /// none. Blocks for a fraction of the time that the visits took, and no longer than until `stopped` says so.
+    fn scout(
+        &self,
+        _state: &Self::State,
+        _favourite: Self::Action,
+        _visits: u64,
+        _stopped: &dyn Fn() -> bool,
+    ) -> Option<Self::Action> {
+        None
+    }
 }
 
 /// What a world says about one state.

@@ -15,6 +15,7 @@ use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::world::AnyWorld;
 use crate::world::rules::check;
+use crate::world::scout::Scout;
 use mcts::{Control, Snapshot, View};
 use nn::evaluator::cached::Cached;
 use nn::{EvalError, Evaluation, Query};
@@ -153,7 +154,8 @@ impl Analyst {
             threads: host::threads(settings.threads).max(evaluator.in_flight()),
             playouts,
         };
-        let world = self.session.world(&self.network, settings);
+        let scout = Scout::new(settings.scout_nodes, settings.scout_margin);
+        let world = self.session.world(&self.network, settings).with_scout(scout);
         self.session.reroot(&world, game);
         let time = budget.map(|budget| budget.hard);
         let control = Watched { time, over: AtomicBool::new(false), watch: Mutex::new(watch) };

@@ -43,6 +43,9 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
         static_virtual: settings.virtual_static,
         virtual_value: settings.virtual_value,
         final_move: settings.final_move,
+        scout_visits: if settings.scout_nodes > 0 { settings.scout_visits } else { 0 },
+        scout_share: settings.scout_share,
+        scout_prior: settings.scout_prior,
         contempt: if settings.analyse_mode { 0.0 } else { settings.contempt as f32 / 100.0 },
         ..Params::default()
     }

@@ -26,6 +26,7 @@ use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::uci::output::Output;
 use crate::world::rules::State;
+use crate::world::scout::Scout;
 use mcts::{FinalMove, Line, Snapshot, Wdl};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -284,7 +285,14 @@ impl Job {
         if let Some(shortage) = session.reserve(settings.hash_mb) {
             self.output.note(shortage);
         }
-        let world = session.world(&self.network, settings).with_tables(self.tables.clone());
+        // The nodes of each strength were measured without second opinions, and random games are to play alone.
+        let scouts = settings.search == Search::Mcts && self.strength().is_none();
+        let scout =
+            scouts.then(|| Scout::new(settings.scout_nodes, settings.scout_margin)).flatten();
+        let world = session
+            .world(&self.network, settings)
+            .with_tables(self.tables.clone())
+            .with_scout(scout);
         if settings.imagines() && world.learned().is_none() {
             self.output.note(format_args!(
                 "{} imagines no positions; searching by the rules",

@@ -161,6 +161,16 @@ pub struct Settings {
     pub final_move: FinalMove,
     /// Which summary of a predicted distribution counts.
     pub scoring: Scoring,
+    /// Nodes of alpha-beta for each visit: see [`crate::world::scout`]; 0 = none.
+    pub scout_nodes: u64,
+    /// See [`Params::scout_visits`].
+    pub scout_visits: u64,
+    /// See [`Params::scout_share`].
+    pub scout_share: f32,
+    /// See [`crate::world::scout::Scout`].
+    pub scout_margin: i32,
+    /// See [`Params::scout_prior`].
+    pub scout_prior: f32,
     /// [`Params::contempt`] in hundredths of a point.
     pub contempt: i32,
     /// 0 = always the best move.
@@ -235,6 +245,11 @@ impl Default for Settings {
             virtual_value: search.virtual_value,
             final_move: search.final_move,
             scoring: Scoring::Mean,
+            scout_nodes: 40,
+            scout_visits: search.scout_visits,
+            scout_share: search.scout_share,
+            scout_margin: 80,
+            scout_prior: search.scout_prior,
             contempt: 0,
             temperature: 0.0,
             temperature_moves: 5,

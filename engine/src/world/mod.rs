@@ -3,6 +3,7 @@
 pub mod learned;
 pub mod memory;
 pub mod rules;
+pub mod scout;
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
@@ -11,6 +12,7 @@ pub use learned::LearnedWorld;
 use mcts::{Leaf, Wdl, World};
 use nn::EvalError;
 pub use rules::RulesWorld;
+use scout::Scout;
 
 /// What the search takes to happen after a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +103,15 @@ impl AnyWorld {
         }
     }
 
+    /// The same with second opinions. Where a network imagines there are no rules to try moves on.
+    #[must_use]
+    pub fn with_scout(self, scout: Option<Scout>) -> AnyWorld {
+        match self {
+            AnyWorld::Rules(world) => AnyWorld::Rules(world.with_scout(scout)),
+            AnyWorld::Learned(_) => self,
+        }
+    }
+
     /// The imagined world, if it is one.
     #[must_use]
     pub fn learned(&self) -> Option<&LearnedWorld> {
@@ -137,6 +148,19 @@ impl World for AnyWorld {
                 let states: Vec<_> = leaves.iter().filter_map(|state| state.imagined()).collect();
                 world.evaluate(&states)
             }
+        }
+    }
+
+    fn scout(
+        &self,
+        state: &AnyState,
+        favourite: Action,
+        visits: u64,
+        stopped: &dyn Fn() -> bool,
+    ) -> Option<Action> {
+        match self {
+            AnyWorld::Rules(world) => world.scout(state.by_rules()?, favourite, visits, stopped),
+            AnyWorld::Learned(_) => None,
         }
     }
 }

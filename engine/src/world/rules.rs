@@ -4,6 +4,7 @@
 //! never stored in the tree. Mate, stalemate and dead positions are seen without asking the network, and so
 //! is what endgame tables have.
 
+use super::scout::Scout;
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
@@ -112,6 +113,11 @@ impl State {
         self.path.len()
     }
 
+    /// The keys of the positions so far, this one's last.
+    pub(super) fn keys(&self) -> impl Iterator<Item = u64> + '_ {
+        self.game.iter().chain(&self.path).copied()
+    }
+
     /// How many plies ago this position was on the board, latest first.
     fn earlier(&self) -> impl Iterator<Item = usize> + '_ {
         ending::recurrences(&self.position, |plies| self.key_before(plies))
@@ -175,6 +181,7 @@ pub struct RulesWorld {
     leaf_action_value: LeafActionValue,
     tables: Option<Tables>,
     sees_mates: bool,
+    scout: Option<Scout>,
 }
 
 impl RulesWorld {
@@ -188,6 +195,7 @@ impl RulesWorld {
             leaf_action_value: LeafActionValue::Best,
             tables: None,
             sees_mates: false,
+            scout: None,
         }
     }
 
@@ -195,6 +203,12 @@ impl RulesWorld {
     #[must_use]
     pub fn with_mates(self) -> RulesWorld {
         RulesWorld { sees_mates: true, ..self }
+    }
+
+    /// The same with an alpha-beta search for second opinions.
+    #[must_use]
+    pub fn with_scout(self, scout: Option<Scout>) -> RulesWorld {
+        RulesWorld { scout, ..self }
     }
 
     /// The same with endgame tables.
@@ -361,6 +375,16 @@ impl World for RulesWorld {
             });
         }
         Ok(out)
+    }
+
+    fn scout(
+        &self,
+        state: &State,
+        favourite: Action,
+        visits: u64,
+        stopped: &dyn Fn() -> bool,
+    ) -> Option<Action> {
+        self.scout.as_ref()?.look(&state.position, state.keys(), favourite, visits, stopped)
     }
 }
 

@@ -1,0 +1,97 @@
+//! What a capture wins once both sides have taken back on its square as long as that pays: static exchange
+//! evaluation. Pins are not looked at.
+
+use super::evaluation::value;
+use shakmaty::{Bitboard, Chess, Color, Move, Position, Role, Square};
+
+/// Whether the mover comes out of the exchanges on `m`'s square with `least` centipawns or more, what it captures
+/// included.
+#[must_use]
+pub fn wins(position: &Chess, m: Move, least: i32) -> bool {
+    let board = position.board();
+    let target = m.to();
+    let promoted = m.promotion().map_or(0, |role| value(role) - value(Role::Pawn));
+    // What is won beyond `least` if the piece is not taken back.
+    let surplus = m.capture().map_or(0, value) + promoted - least;
+    if surplus < 0 {
+        return false;
+    }
+    // What the side to take would have won if it took and were not taken in turn.
+    let mut swap = value(m.promotion().unwrap_or(m.role())) - surplus;
+    if swap <= 0 {
+        return true;
+    }
+    let mut occupied = board.occupied().with(target);
+    if let Some(from) = m.from() {
+        occupied.discard(from);
+    }
+    let (mut side, mut won) = (!position.turn(), true);
+    while let Some((from, role)) = least_attacker(position, target, side, occupied) {
+        won = !won;
+        occupied.discard(from);
+        if role == Role::King {
+            // It may not step into an attack.
+            let defended = (board.attacks_to(target, !side, occupied) & occupied).any();
+            return won != defended;
+        }
+        swap = value(role) - swap;
+        if swap < i32::from(won) {
+            break;
+        }
+        side = !side;
+    }
+    won
+}
+
+fn least_attacker(
+    position: &Chess,
+    target: Square,
+    side: Color,
+    occupied: Bitboard,
+) -> Option<(Square, Role)> {
+    let board = position.board();
+    let attackers = board.attacks_to(target, side, occupied) & occupied;
+    Role::ALL
+        .into_iter()
+        .find_map(|role| (attackers & board.by_role(role)).first().map(|from| (from, role)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::action::Action;
+    use crate::chess::game::Game;
+
+    /// The most that `wins` grants, by trying every bar.
+    fn most(fen: &str, m: &str) -> i32 {
+        let game = Game::from_fen(fen, false).unwrap();
+        let named = |action: &Action| game.uci(*action) == m;
+        let action = game.legal_actions().into_iter().find(named).unwrap();
+        let m = action.to_move(game.position()).unwrap();
+        let granted = |least: i32| wins(game.position(), m, least);
+        let most = (-1000..=1000).rev().find(|least| granted(*least)).unwrap();
+        assert!((-1000..=most).all(granted), "what is won with more is won with less");
+        most
+    }
+
+    #[test]
+    fn exchanges_are_counted_to_their_end() {
+        for (fen, m, won) in [
+            // A free pawn, a pawn once defended by a pawn, twice attacked and twice defended.
+            ("4k3/8/8/3p4/8/8/3R4/4K3 w - - 0 1", "d2d5", 100),
+            ("4k3/8/4p3/3p4/8/8/3R4/4K3 w - - 0 1", "d2d5", -400),
+            ("3rk3/8/4p3/3p4/8/2N5/3R4/4K3 w - - 0 1", "c3d5", -200),
+            // The rook behind the rook counts.
+            ("3rk3/8/8/3r4/8/8/3R4/3RK3 w - - 0 1", "d2d5", 500),
+            // A king takes back only what nobody defends.
+            ("8/8/4k3/3p4/8/8/3Q4/4K3 w - - 0 1", "d2d5", -800),
+            ("8/8/4k3/3p4/8/5B2/3Q4/4K3 w - - 0 1", "d2d5", 100),
+            // A quiet move onto an attacked square, and a promotion that is taken.
+            ("4k3/8/4p3/8/8/8/3R4/4K3 w - - 0 1", "d2d5", -500),
+            ("3rk3/2P5/8/8/8/8/8/4K3 w - - 0 1", "c7d8q", 400),
+            ("r3k3/2P5/8/8/8/8/8/4K3 w - - 0 1", "c7c8q", -100),
+        ] {
+            assert_eq!(most(fen, m), won, "{fen} {m}");
+        }
+    }
+}

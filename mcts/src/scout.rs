@@ -1,0 +1,169 @@
+//! Second opinions: a node that has gathered many visits is shown to the world once more ([`World::scout`]), and the
+//! move named there gets a greater prior. So a move that the model overlooks is looked at where it matters.
+
+use crate::{
+    job::Job,
+    node::NodeState,
+    params::Params,
+    tree::{Edges, Tree},
+    world::World,
+};
+
+/// The numbers of visits at which a node is shown: a first one and, from there on, four times as many again and
+/// again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Milestones {
+    /// A power of two's logarithm; None = never.
+    first: Option<u32>,
+}
+
+impl Milestones {
+    /// Those of a search with these parameters.
+    pub fn new(params: &Params) -> Milestones {
+        Milestones { first: params.scout_visits.checked_ilog2() }
+    }
+
+    /// The last milestone passed by a node that had `before` visits and has `after`.
+    #[inline]
+    pub fn reached(self, before: u64, after: u64) -> Option<u64> {
+        let first = self.first?;
+        let passed = |visits: u64| (visits >> first).checked_ilog2().map(|fours| fours / 2);
+        let last = passed(after)?;
+        (passed(before) != Some(last)).then(|| 1 << (first + 2 * last))
+    }
+}
+
+/// Shows the node at the end of `path` to the world, and heeds the answer.
+pub fn scout<W: World>(job: &Job<'_, W>, path: &[u32], visits: u64) {
+    let Some(&at) = path.last() else { return };
+    let meta = job.tree.node(at).meta();
+    if meta.state() != NodeState::Expanded || meta.proof().is_some() {
+        return;
+    }
+    let Some(state) = state_at(job, path) else { return };
+    let edges = job.tree.edges(meta.edges());
+    let Some(favourite) = favourite(job.tree, &edges) else { return };
+    let favourite = W::Action::from(edges.get(favourite).action());
+    let stopped = || job.control.stopped();
+    let Some(better) = job.world.scout(&state, favourite, visits, &stopped) else { return };
+    let better: u16 = better.into();
+    let Some(edge) = edges.iter().position(|edge| edge.action() == better) else { return };
+    let known = edges.get(edge).child().map_or(0, |at| job.tree.node(at).stats().visits);
+    if known as f32 > job.params.scout_share * visits as f32 {
+        return;
+    }
+    edges.raise(edge, job.params.scout_prior);
+    if at == job.tree.root {
+        job.root_policy.name(edge);
+    }
+}
+
+/// The most visited move.
+fn favourite(tree: &Tree, edges: &Edges<'_>) -> Option<usize> {
+    let visits = |edge: usize| edges.get(edge).child().map(|at| tree.node(at).stats().visits);
+    (0..edges.len()).max_by_key(|edge| visits(*edge))
+}
+
+/// The state at the end of a path; None if the game is over before.
+fn state_at<W: World>(job: &Job<'_, W>, path: &[u32]) -> Option<W::State> {
+    let mut state = job.state.clone();
+    for step in path.windows(2) {
+        let edges = job.tree.edges(job.tree.node(step[0]).meta().edges());
+        let edge = edges.iter().find(|edge| edge.child() == Some(step[1]))?;
+        if job.world.step(&mut state, W::Action::from(edge.action())).is_some() {
+            return None;
+        }
+    }
+    Some(state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Edge, Leaf, Patient, Searcher, Wdl};
+    use std::convert::Infallible;
+    use std::sync::Mutex;
+
+    /// Ten plies. Move 1 of the first player wins soon and the model does not see it.
+    #[derive(Default)]
+    struct Blind {
+        /// Names the good move if it is asked.
+        sees: bool,
+        /// What it was asked.
+        asked: Mutex<Vec<(usize, u16, u64)>>,
+    }
+
+    impl World for Blind {
+        type State = Vec<u16>;
+        type Action = u16;
+        type Error = Infallible;
+
+        fn step(&self, state: &mut Vec<u16>, action: u16) -> Option<Wdl> {
+            state.push(action);
+            None
+        }
+
+        fn evaluate(&self, leaves: &[&Vec<u16>]) -> Result<Vec<Leaf<u16>>, Infallible> {
+            let leaf = |played: &&Vec<u16>| {
+                let plies = played.len();
+                if plies == 10 {
+                    return Leaf::Over(Wdl::DRAW);
+                }
+                let good = if plies.is_multiple_of(2) { 0.9 } else { 0.1 };
+                let value = if played.first() == Some(&1) && plies > 2 { good } else { 0.5 };
+                let edge = |action| match (plies, action) {
+                    (0, 1) => Edge { action, policy: 0.0, q: 0.0 },
+                    _ => Edge { action, policy: 0.3, q: value },
+                };
+                let edges = (0..3).map(edge).collect();
+                Leaf::Open { value: Wdl::from_score_and_draw(value, 0.0), edges }
+            };
+            Ok(leaves.iter().map(leaf).collect())
+        }
+
+        fn scout(
+            &self,
+            played: &Vec<u16>,
+            favourite: u16,
+            visits: u64,
+            stopped: &dyn Fn() -> bool,
+        ) -> Option<u16> {
+            assert!(!stopped());
+            self.asked.lock().unwrap().push((played.len(), favourite, visits));
+            (self.sees && played.is_empty()).then_some(1)
+        }
+    }
+
+    #[test]
+    fn a_move_that_the_model_overlooks_is_searched_once_it_is_named() {
+        for (sees, threads) in [(false, 1), (true, 1), (true, 2)] {
+            let world = Blind { sees, ..Blind::default() };
+            let params = Params { policy_share: 1.0, scout_visits: 16, ..Params::default() };
+            let mut searcher = Searcher::new(params, 1 << 20);
+            searcher.set_root(Vec::new());
+            let outcome = searcher.run(&world, threads, Some(300), &Patient);
+            assert_eq!(outcome.best == Some(1), sees);
+            let asked = world.asked.into_inner().unwrap();
+            let of_root = |asked: &&(usize, u16, u64)| asked.0 == 0;
+            let root: Vec<u64> = asked.iter().filter(of_root).map(|asked| asked.2).collect();
+            assert_eq!(root, [16, 64, 256], "each milestone once");
+            assert!(asked.iter().any(|asked| asked.0 > 0), "not the root alone");
+        }
+    }
+
+    #[test]
+    fn every_milestone_is_reached_once_however_many_visits_come_at_once() {
+        let at = |scout_visits| Milestones::new(&Params { scout_visits, ..Params::default() });
+        for step in [1, 3, 10] {
+            let mut reached = Vec::new();
+            let mut before = 0;
+            while before < 2100 {
+                reached.extend(at(32).reached(before, before + step));
+                before += step;
+            }
+            assert_eq!(reached, [32, 128, 512, 2048]);
+        }
+        assert_eq!(at(32).reached(0, 600), Some(512));
+        assert_eq!(at(0).reached(0, 1 << 40), None);
+    }
+}
