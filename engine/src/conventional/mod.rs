@@ -14,6 +14,7 @@ mod exchange;
 pub mod negamax;
 pub mod regress;
 pub mod selective;
+mod table;
 pub mod uct;
 
 use crate::chess::action::Action;

@@ -3,24 +3,20 @@
 //! history of good quiet moves, quiescence, one ply more in check. Nothing is pruned that could change the
 //! value: alpha-beta finds what minimax finds.
 
-use super::evaluation::{evaluate, value, win};
+use super::evaluation::{evaluate, win};
+use super::table::{Bound, INFINITE, Known, MATE, MATES, Refutations, Table};
 use super::{Found, Watch};
 use crate::chess::action::Action;
 use crate::chess::ending::{self, by_fifty_moves, key_before, recurrences};
 use crate::chess::game::Game;
-use shakmaty::{Chess, Move, MoveList, Position};
+use shakmaty::{Chess, Color, Move, MoveList, Position};
 
-/// Beyond every evaluation; a mate in so many plies is that much less.
-const MATE: i32 = 30_000;
-/// Scores from here on are mates.
-const MATES: i32 = 29_000;
-const INFINITE: i32 = 31_000;
 /// Deepest line, in plies.
 const DEEPEST: usize = 100;
 /// Nodes between two looks at the watch.
 const PATIENCE: u64 = 16;
 /// Entries of the transposition table, a power of two: 16 MB.
-const TABLE: usize = 1 << 20;
+const POSITIONS: usize = 1 << 20;
 
 /// How much of the tree is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,41 +85,19 @@ struct Tree<'a, 'b> {
     /// One for each position of the game and of the line being looked at.
     keys: Vec<u64>,
     /// Empty without pruning.
-    table: Vec<Slot>,
-    /// Two quiet moves for each ply that refuted others.
-    killers: Vec<[Option<Move>; 2]>,
-    /// Refutations by origin and target.
-    history: Vec<i32>,
+    table: Table,
+    refutations: Refutations,
     /// Best lines, by ply.
     lines: Vec<Vec<Action>>,
     /// The best line of the last depth, tried first.
     last: Vec<Action>,
 }
 
-/// One position of the table.
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    key: u64,
-    action: Option<Action>,
-    score: i16,
-    depth: i8,
-    bound: Bound,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Bound {
-    #[default]
-    Nothing,
-    Exact,
-    Lower,
-    Upper,
-}
-
 impl<'a, 'b> Tree<'a, 'b> {
     fn new(question: &'a Question<'b>, watch: &'a mut dyn Watch) -> Tree<'a, 'b> {
         let table = match question.pruning {
-            Pruning::None => Vec::new(),
-            Pruning::AlphaBeta => vec![Slot::default(); TABLE],
+            Pruning::None => Table::new(0),
+            Pruning::AlphaBeta => Table::new(POSITIONS),
         };
         Tree {
             question,
@@ -133,8 +107,7 @@ impl<'a, 'b> Tree<'a, 'b> {
             over: false,
             keys: question.game.keys().to_vec(),
             table,
-            killers: vec![[None; 2]; DEEPEST + 1],
-            history: vec![0; 64 * 64],
+            refutations: Refutations::new(DEEPEST + 1),
             lines: vec![Vec::new(); DEEPEST + 2],
             last: Vec::new(),
         }
@@ -146,7 +119,7 @@ impl<'a, 'b> Tree<'a, 'b> {
         let (mut alpha, mut best) = (-INFINITE, -INFINITE);
         let mut moves: MoveList = position.legal_moves();
         moves.retain(|m| self.question.allowed.contains(&Action::new(*m)));
-        self.order(&mut moves, 0, self.last.first().copied());
+        self.order(position.turn(), &mut moves, 0, self.last.first().copied());
         for m in moves {
             let score = -self.follow(position, m, depth - 1, -INFINITE, -alpha, 0);
             if self.over {
@@ -223,23 +196,15 @@ impl<'a, 'b> Tree<'a, 'b> {
         }
         let key = self.keys.last().copied().unwrap_or_default();
         let (mut alpha, mut hint) = (alpha, None);
-        if let Some(slot) = self.slot(key) {
-            hint = slot.action;
-            let score = from_slot(slot.score, ply);
+        if let Some(known) = self.table.get(key, ply) {
+            hint = known.action;
             // Not `>=`: a deeper value is a better one, but not minimax's at this depth.
-            let same = i32::from(slot.depth) == depth;
-            let decides = match slot.bound {
-                Bound::Exact => true,
-                Bound::Lower => score >= beta,
-                Bound::Upper => score <= alpha,
-                Bound::Nothing => false,
-            };
-            if same && decides {
-                return score;
+            if known.depth == depth && known.decides(alpha, beta) {
+                return known.score;
             }
         }
         let before = alpha;
-        self.order(&mut moves, ply, hint);
+        self.order(position.turn(), &mut moves, ply, hint);
         let (mut best, mut best_move) = (-INFINITE, None);
         for m in moves {
             let score = match self.question.pruning {
@@ -256,16 +221,13 @@ impl<'a, 'b> Tree<'a, 'b> {
             }
             alpha = alpha.max(score);
             if alpha >= beta && self.question.pruning == Pruning::AlphaBeta {
-                self.refutes(m, depth, ply);
+                self.refutations.count(position.turn(), m, depth, ply);
                 break;
             }
         }
-        let bound = match best {
-            _ if best >= beta => Bound::Lower,
-            _ if best <= before => Bound::Upper,
-            _ => Bound::Exact,
-        };
-        self.store(key, best_move, best, depth, bound, ply);
+        let bound = Bound::of(best, before, beta);
+        let action = best_move.map(Action::new);
+        self.table.put(key, ply, Known { action, score: best, depth, bound });
         best
     }
 
@@ -278,7 +240,7 @@ impl<'a, 'b> Tree<'a, 'b> {
         }
         let mut moves: MoveList = position.legal_moves();
         moves.retain(|m| m.is_capture() || m.is_promotion());
-        self.order(&mut moves, ply, None);
+        self.order(position.turn(), &mut moves, ply, None);
         for m in moves {
             let mut next = position.clone();
             next.play_unchecked(m);
@@ -300,81 +262,13 @@ impl<'a, 'b> Tree<'a, 'b> {
         best
     }
 
-    /// Likely refutations first: the table's move, captures by most valuable victim and least valuable
-    /// attacker, killers, then by history.
-    fn order(&self, moves: &mut MoveList, ply: usize, hint: Option<Action>) {
-        let rank = |m: &Move| -> i32 {
-            if hint == Some(Action::new(*m)) {
-                return i32::MAX;
-            }
-            if let Some(victim) = m.capture() {
-                return 2_000_000 + 10 * value(victim) - value(m.role());
-            }
-            if let Some(role) = m.promotion() {
-                return 1_900_000 + value(role);
-            }
-            if self.killers[ply].contains(&Some(*m)) {
-                return 1_800_000;
-            }
-            self.history[square_pair(*m)]
+    /// Likely refutations first: the table's move, then by [`Refutations::rank`].
+    fn order(&self, turn: Color, moves: &mut MoveList, ply: usize, hint: Option<Action>) {
+        let rank = |m: &Move| match hint == Some(Action::new(*m)) {
+            true => i32::MAX,
+            false => self.refutations.rank(turn, *m, ply),
         };
         moves.sort_by_cached_key(|m| std::cmp::Reverse(rank(m)));
-    }
-
-    fn refutes(&mut self, m: Move, depth: i32, ply: usize) {
-        if m.is_capture() || m.is_promotion() {
-            return;
-        }
-        let [first, second] = &mut self.killers[ply];
-        if *first != Some(m) {
-            *second = first.replace(m);
-        }
-        let count = &mut self.history[square_pair(m)];
-        *count = (*count + depth * depth).min(1_000_000);
-    }
-
-    fn slot(&self, key: u64) -> Option<Slot> {
-        let slot = self.table.get(key as usize & (TABLE - 1))?;
-        (slot.key == key && slot.bound != Bound::Nothing).then_some(*slot)
-    }
-
-    fn store(
-        &mut self,
-        key: u64,
-        m: Option<Move>,
-        score: i32,
-        depth: i32,
-        bound: Bound,
-        ply: usize,
-    ) {
-        if let Some(slot) = self.table.get_mut(key as usize & (TABLE - 1)) {
-            let score = i16::try_from(to_slot(score, ply)).unwrap_or(0);
-            let depth = i8::try_from(depth).unwrap_or(i8::MAX);
-            *slot = Slot { key, action: m.map(Action::new), score, depth, bound };
-        }
-    }
-}
-
-fn square_pair(m: Move) -> usize {
-    let action = Action::new(m);
-    usize::from(action.origin()) * 64 + usize::from(action.target())
-}
-
-/// In the table mates are counted from the position, not from the root.
-fn to_slot(score: i32, ply: usize) -> i32 {
-    match score {
-        _ if score >= MATES => score + ply as i32,
-        _ if score <= -MATES => score - ply as i32,
-        _ => score,
-    }
-}
-
-fn from_slot(score: i16, ply: usize) -> i32 {
-    let score = i32::from(score);
-    match score {
-        _ if score >= MATES => score - ply as i32,
-        _ if score <= -MATES => score + ply as i32,
-        _ => score,
     }
 }
 

@@ -6,21 +6,17 @@
 
 use super::evaluation::{evaluate, value};
 use super::exchange;
+use super::table::{Bound, INFINITE, Known, MATE, MATES, Refutations, Table};
 use crate::chess::action::Action;
 use crate::chess::ending::{self, by_fifty_moves, key_before, recurrences};
-use shakmaty::{Chess, Color, Move, MoveList, Position, Role};
+use shakmaty::{Chess, Move, MoveList, Position, Role};
 
-/// Beyond every evaluation; a mate in so many plies is that much less.
-const MATE: i32 = 30_000;
-/// Scores from here on are mates.
-const MATES: i32 = 29_000;
-const INFINITE: i32 = 31_000;
 /// Deepest line, in plies.
 const DEEPEST: usize = 64;
 /// Positions between two looks at the clock.
 const PATIENCE: u64 = 256;
 /// Entries of the transposition table, a power of two: 1 MB.
-const TABLE: usize = 1 << 16;
+const POSITIONS: usize = 1 << 16;
 /// A quiet move that leaves the score this far below what is needed is not looked at one ply before the end; further
 /// up so much more for each ply. Rules of thumb, as all the numbers below.
 const FUTILITY: i32 = 150;
@@ -42,39 +38,16 @@ pub struct Scouted {
 pub struct Memory {
     /// One for each position of the game and of the line being looked at.
     keys: Vec<u64>,
-    table: Vec<Slot>,
-    /// Two quiet moves for each ply that refuted others.
-    killers: Vec<[Option<Action>; 2]>,
-    /// Refutations by mover's colour, origin and target.
-    history: Vec<i32>,
-}
-
-/// One position of the table.
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    key: u64,
-    action: Option<Action>,
-    score: i16,
-    depth: i8,
-    bound: Bound,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Bound {
-    #[default]
-    Nothing,
-    Exact,
-    Lower,
-    Upper,
+    table: Table,
+    refutations: Refutations,
 }
 
 impl Default for Memory {
     fn default() -> Self {
         Memory {
             keys: Vec::new(),
-            table: vec![Slot::default(); TABLE],
-            killers: vec![[None; 2]; DEEPEST + 1],
-            history: vec![0; 2 * 64 * 64],
+            table: Table::new(POSITIONS),
+            refutations: Refutations::new(DEEPEST + 1),
         }
     }
 }
@@ -102,8 +75,7 @@ pub fn search(
 ) -> Option<Scouted> {
     memory.keys.clear();
     memory.keys.extend(keys);
-    memory.killers.fill([None; 2]);
-    memory.history.iter_mut().for_each(|count| *count /= 8);
+    memory.refutations.fade();
     let mut tree = Tree { memory, question, nodes: 0, over: false };
     let mut found = None;
     for depth in 1..DEEPEST as i32 / 2 {
@@ -211,19 +183,12 @@ impl Tree<'_, '_> {
             return 0;
         }
         let key = self.memory.keys.last().copied().unwrap_or_default();
-        let slot = self.slot(key);
-        let hint = slot.and_then(|slot| slot.action);
-        if let Some(slot) = slot.filter(|slot| i32::from(slot.depth) >= depth) {
-            let score = from_slot(slot.score, ply);
-            let decides = match slot.bound {
-                Bound::Exact => true,
-                Bound::Lower => score >= beta,
-                Bound::Upper => score <= alpha,
-                Bound::Nothing => false,
-            };
-            if decides {
-                return score;
-            }
+        let known = self.memory.table.get(key, ply);
+        let hint = known.and_then(|known| known.action);
+        if let Some(known) = known.filter(|known| known.depth >= depth)
+            && known.decides(alpha, beta)
+        {
+            return known.score;
         }
         let narrow = beta - alpha == 1;
         let still = if check { -INFINITE } else { evaluate(position) };
@@ -287,18 +252,13 @@ impl Tree<'_, '_> {
             }
             alpha = alpha.max(score);
             if alpha >= beta {
-                if quiet {
-                    self.refutes(position.turn(), m, depth, ply);
-                }
+                self.memory.refutations.count(position.turn(), m, depth, ply);
                 break;
             }
         }
-        let bound = match best {
-            _ if best >= beta => Bound::Lower,
-            _ if best <= before => Bound::Upper,
-            _ => Bound::Exact,
-        };
-        self.store(key, best_move, best, depth, bound, ply);
+        let bound = Bound::of(best, before, beta);
+        let action = best_move.map(Action::new);
+        self.memory.table.put(key, ply, Known { action, score: best, depth, bound });
         best
     }
 
@@ -348,61 +308,17 @@ impl Tree<'_, '_> {
         best
     }
 
-    /// Likely refutations first: the table's move, captures that lose nothing by most valuable victim and least
-    /// valuable attacker, killers, quiet moves by history, captures that lose something.
+    /// Likely refutations first: the table's move, then by [`Refutations::rank`], captures that lose something last.
     fn order(&self, position: &Chess, moves: &mut MoveList, ply: usize, hint: Option<Action>) {
-        let turn = position.turn();
         let rank = |m: &Move| -> i32 {
-            let action = Action::new(*m);
-            if hint == Some(action) {
+            if hint == Some(Action::new(*m)) {
                 return i32::MAX;
             }
-            if let Some(victim) = m.capture() {
-                let order = 10 * value(victim) - value(m.role());
-                let safe = value(victim) >= value(m.role()) || exchange::wins(position, *m, 0);
-                return if safe { 2_000_000 + order } else { order - 2_000_000 };
-            }
-            if let Some(role) = m.promotion() {
-                return 1_900_000 + value(role);
-            }
-            if self.memory.killers.get(ply).is_some_and(|killers| killers.contains(&Some(action))) {
-                return 1_800_000;
-            }
-            self.memory.history[place(turn, action)]
+            let rank = self.memory.refutations.rank(position.turn(), *m, ply);
+            let safe = |victim| value(victim) >= value(m.role()) || exchange::wins(position, *m, 0);
+            if m.capture().is_none_or(safe) { rank } else { rank - 4_000_000 }
         };
         moves.sort_by_cached_key(|m| std::cmp::Reverse(rank(m)));
-    }
-
-    fn refutes(&mut self, turn: Color, m: Move, depth: i32, ply: usize) {
-        let action = Action::new(m);
-        if let Some([first, second]) = self.memory.killers.get_mut(ply)
-            && *first != Some(action)
-        {
-            *second = first.replace(action);
-        }
-        let count = &mut self.memory.history[place(turn, action)];
-        *count = (*count + depth * depth).min(1_000_000);
-    }
-
-    fn slot(&self, key: u64) -> Option<Slot> {
-        let slot = self.memory.table.get(key as usize & (TABLE - 1))?;
-        (slot.key == key && slot.bound != Bound::Nothing).then_some(*slot)
-    }
-
-    fn store(
-        &mut self,
-        key: u64,
-        m: Option<Move>,
-        score: i32,
-        depth: i32,
-        bound: Bound,
-        ply: usize,
-    ) {
-        if let Some(slot) = self.memory.table.get_mut(key as usize & (TABLE - 1)) {
-            let score = i16::try_from(to_slot(score, ply)).unwrap_or(0);
-            let depth = i8::try_from(depth).unwrap_or(i8::MAX);
-            *slot = Slot { key, action: m.map(Action::new), score, depth, bound };
-        }
     }
 }
 
@@ -410,29 +326,6 @@ impl Tree<'_, '_> {
 fn has_pieces(position: &Chess) -> bool {
     let board = position.board();
     (position.us() & !board.pawns() & !board.kings()).any()
-}
-
-fn place(turn: Color, action: Action) -> usize {
-    (usize::from(turn.is_white()) * 64 + usize::from(action.origin())) * 64
-        + usize::from(action.target())
-}
-
-/// In the table mates are counted from the position, not from the root.
-fn to_slot(score: i32, ply: usize) -> i32 {
-    match score {
-        _ if score >= MATES => score + ply as i32,
-        _ if score <= -MATES => score - ply as i32,
-        _ => score,
-    }
-}
-
-fn from_slot(score: i16, ply: usize) -> i32 {
-    let score = i32::from(score);
-    match score {
-        _ if score >= MATES => score - ply as i32,
-        _ if score <= -MATES => score + ply as i32,
-        _ => score,
-    }
 }
 
 #[cfg(test)]
