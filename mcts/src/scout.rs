@@ -1,5 +1,6 @@
-//! Second opinions: a node that has gathered many visits is shown to the world once more ([`World::scout`]), and the
-//! move named there gets a greater prior. So a move that the model overlooks is looked at where it matters.
+//! Second opinions: a node that has gathered many visits is shown to the world once more ([`World::scout`]). The
+//! moves of the line named there get a greater prior, and a few playouts follow it to its end. So a move that the model
+//! overlooks is looked at where it matters, and so is what makes it good.
 
 use crate::{
     job::Job,
@@ -33,29 +34,64 @@ impl Milestones {
     }
 }
 
-/// Shows the node at the end of `path` to the world, and heeds the answer.
-pub fn scout<W: World>(job: &Job<'_, W>, path: &[u32], visits: u64) {
-    let Some(&at) = path.last() else { return };
+/// A line from the root that playouts are to follow.
+#[derive(Debug, Default)]
+pub struct Guide {
+    /// The actions: first those to the node where the line was named.
+    actions: Vec<u16>,
+    /// How many of them those are.
+    named_at: usize,
+    /// Playouts that have not followed it yet: one for each ply of the line, since each adds one node.
+    playouts: usize,
+}
+
+impl Guide {
+    /// A playout begins; true if it is to follow the line.
+    pub fn leads_another(&mut self) -> bool {
+        let any = self.playouts > 0;
+        self.playouts -= usize::from(any);
+        any
+    }
+
+    /// The line's edge, `plies` below the root, which gets more prior. None where it ends.
+    pub fn lead(&self, edges: &Edges<'_>, plies: usize, prior: f32) -> Option<usize> {
+        let action = *self.actions.get(plies)?;
+        let edge = edges.iter().position(|edge| edge.action() == action)?;
+        if plies >= self.named_at {
+            edges.raise(edge, prior);
+        }
+        Some(edge)
+    }
+}
+
+/// Shows the node at the end of `path` to the world, and answers with the line it names.
+pub fn scout<W: World>(job: &Job<'_, W>, path: &[u32], visits: u64) -> Option<Guide> {
+    let at = *path.last()?;
     let meta = job.tree.node(at).meta();
     if meta.state() != NodeState::Expanded || meta.proof().is_some() {
-        return;
+        return None;
     }
-    let Some(state) = state_at(job, path) else { return };
+    let (state, mut actions) = state_at(job, path)?;
     let edges = job.tree.edges(meta.edges());
-    let Some(favourite) = favourite(job.tree, &edges) else { return };
+    let favourite = favourite(job.tree, &edges)?;
     let favourite = W::Action::from(edges.get(favourite).action());
     let stopped = || job.control.stopped();
-    let Some(better) = job.world.scout(&state, favourite, visits, &stopped) else { return };
-    let better: u16 = better.into();
-    let Some(edge) = edges.iter().position(|edge| edge.action() == better) else { return };
+    let line = job.world.scout(&state, favourite, visits, &stopped)?;
+    let better: u16 = (*line.first()?).into();
+    let edge = edges.iter().position(|edge| edge.action() == better)?;
     let known = edges.get(edge).child().map_or(0, |at| job.tree.node(at).stats().visits);
-    if known as f32 > job.params.scout_share * visits as f32 {
-        return;
+    let is_root = at == job.tree.root;
+    let forbidden = is_root && !job.root_policy.allows(edge);
+    if forbidden || known as f32 > job.params.scout_share * visits as f32 {
+        return None;
     }
     edges.raise(edge, job.params.scout_prior);
-    if at == job.tree.root {
+    if is_root {
         job.root_policy.name(edge);
     }
+    let named_at = actions.len();
+    actions.extend(line.iter().map(|action| (*action).into()));
+    Some(Guide { actions, named_at, playouts: line.len() })
 }
 
 /// The most visited move.
@@ -64,17 +100,19 @@ fn favourite(tree: &Tree, edges: &Edges<'_>) -> Option<usize> {
     (0..edges.len()).max_by_key(|edge| visits(*edge))
 }
 
-/// The state at the end of a path; None if the game is over before.
-fn state_at<W: World>(job: &Job<'_, W>, path: &[u32]) -> Option<W::State> {
+/// The state at the end of a path, and the actions to it; None if the game is over before.
+fn state_at<W: World>(job: &Job<'_, W>, path: &[u32]) -> Option<(W::State, Vec<u16>)> {
     let mut state = job.state.clone();
+    let mut actions = Vec::new();
     for step in path.windows(2) {
         let edges = job.tree.edges(job.tree.node(step[0]).meta().edges());
         let edge = edges.iter().find(|edge| edge.child() == Some(step[1]))?;
         if job.world.step(&mut state, W::Action::from(edge.action())).is_some() {
             return None;
         }
+        actions.push(edge.action());
     }
-    Some(state)
+    Some((state, actions))
 }
 
 #[cfg(test)]
@@ -127,10 +165,10 @@ mod tests {
             favourite: u16,
             visits: u64,
             stopped: &dyn Fn() -> bool,
-        ) -> Option<u16> {
+        ) -> Option<Vec<u16>> {
             assert!(!stopped());
             self.asked.lock().unwrap().push((played.len(), favourite, visits));
-            (self.sees && played.is_empty()).then_some(1)
+            (self.sees && played.is_empty()).then(|| vec![1, 2, 0])
         }
     }
 
@@ -148,6 +186,29 @@ mod tests {
             let root: Vec<u64> = asked.iter().filter(of_root).map(|asked| asked.2).collect();
             assert_eq!(root, [16, 64, 256], "each milestone once");
             assert!(asked.iter().any(|asked| asked.0 > 0), "not the root alone");
+        }
+    }
+
+    #[test]
+    fn the_next_playouts_follow_the_line_unless_the_root_may_not() {
+        for (restriction, follows) in [(&[][..], true), (&[0, 2][..], false)] {
+            let world = Blind { sees: true, ..Blind::default() };
+            let params = Params { scout_visits: 16, batch: 1, ..Params::default() };
+            let mut searcher = Searcher::new(params, 1 << 20);
+            searcher.set_root(Vec::new());
+            searcher.restrict_root(restriction);
+            searcher.run(&world, 1, Some(16), &Patient);
+            let reached = |searcher: &Searcher<Blind>| {
+                let tree = searcher.tree();
+                (1..=3)
+                    .filter(|n| tree.descend(tree.root, [1, 2, 0].into_iter().take(*n)).is_some())
+                    .count()
+            };
+            assert!(reached(&searcher) == 0);
+            // The milestone was passed by the last of them, and the line was lost with the run.
+            searcher.clear();
+            searcher.run(&world, 1, Some(19), &Patient);
+            assert_eq!(reached(&searcher), if follows { 3 } else { 0 });
         }
     }
 

@@ -8,6 +8,7 @@ use crate::{
     params::Fpu,
     puct::{self, EdgeStats},
     rng::Rng,
+    scout::Guide,
     tree::{ArenaChunk, Edges},
     value::Wdl,
     world::World,
@@ -56,6 +57,8 @@ pub struct Selector<'a, W: World> {
     /// Virtual counts that this worker has put on the root for this descent and later ones: all
     /// workers meet there.
     pub root_count: u32,
+    /// The line to follow, if there is one.
+    pub guide: Option<&'a Guide>,
 }
 
 impl<W: World> Selector<'_, W> {
@@ -94,7 +97,10 @@ impl<W: World> Selector<'_, W> {
             } else {
                 (node.add_virtual(self.count), self.count)
             };
-            let Some(choice) = self.choose(&edges, stats, path.len() - 1) else {
+            let plies = path.len() - 1;
+            let led =
+                self.guide.and_then(|guide| guide.lead(&edges, plies, self.job.params.scout_prior));
+            let Some(choice) = led.or_else(|| self.choose(&edges, stats, plies)) else {
                 node.remove_virtual(count);
                 if is_root {
                     return Descent::NoMove;

@@ -12,7 +12,7 @@ use crate::{
     params::{Params, VirtualCounts},
     puct::{self, Ranker},
     rng::Rng,
-    scout::{self, Milestones},
+    scout::{self, Guide, Milestones},
     select::{Descent, Selector, Slot},
     stats::{BatchStats, StopReason},
     tree::{ArenaChunk, RankedEdge},
@@ -41,6 +41,8 @@ pub struct Worker<'a, W: World> {
     /// What came of each leaf of the minibatch.
     evaluated: Vec<Evaluated>,
     buffer: BackupBuffer,
+    /// What a second opinion has named last.
+    guide: Guide,
     /// Paths that met a leaf in flight, the first `collided` of them. Their virtual counts stay until
     /// the end of the minibatch, so that the next descent looks elsewhere (as in lc0).
     collisions: Vec<Vec<u32>>,
@@ -83,6 +85,7 @@ impl<'a, W: World> Worker<'a, W> {
             pending: 0,
             evaluated: Vec::new(),
             buffer: BackupBuffer::new(Milestones::new(job.params)),
+            guide: Guide::default(),
             collisions: Vec::new(),
             collided: 0,
             counts: VirtualCounts { min: 1, max: 1 },
@@ -159,9 +162,17 @@ impl<'a, W: World> Worker<'a, W> {
                 root_count = count * (limit - self.pending) as u32;
                 root.add_virtual(root_count);
             }
-            let descent =
-                Selector { job, rng: self.rng, chunk: &mut self.chunk, count, root_count }
-                    .descend(slot);
+            // One in a minibatch, since each goes a ply further.
+            let led = self.pending + self.collided == 0 && self.guide.leads_another();
+            let descent = Selector {
+                job,
+                rng: self.rng,
+                chunk: &mut self.chunk,
+                count,
+                root_count,
+                guide: led.then_some(&self.guide),
+            }
+            .descend(slot);
             root_count -= if slot.path.len() > 1 { count } else { 0 };
             let descended = PathCounts::Descended(count);
             match descent {
@@ -301,7 +312,8 @@ impl<'a, W: World> Worker<'a, W> {
                 slot.path.iter().position(|at| *at == node).map(|end| slot.path[..=end].to_vec())
             };
             if let Some(path) = self.slots[slots.clone()].iter().find_map(to_node) {
-                scout::scout(self.job, &path, visits);
+                self.guide = scout::scout(self.job, &path, visits)
+                    .unwrap_or(std::mem::take(&mut self.guide));
             }
         }
     }

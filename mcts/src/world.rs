@@ -71,15 +71,15 @@ pub trait World: Send + Sync {
     fn evaluate(&self, leaves: &[&Self::State]) -> Result<Vec<Leaf<Self::Action>>, Self::Error>;
 
     /// Looks at a state by other means once it has gathered so many `visits`, and names an action that `favourite`, the
-    /// most visited one, is much worse than: it gets more prior ([`crate::Params::scout_prior`]). None if it knows of
-    /// none. Blocks for a fraction of the time that the visits took, and no longer than until `stopped` says so.
+    /// most visited one, is much worse than, with the best line from there on: those actions get more prior
+    /// ([`crate::Params::scout_prior`]), and a few playouts follow the line. None, or no action, if it knows of none. Blocks for a fraction of the time that the visits took, and no longer than until `stopped` says so.
     fn scout(
         &self,
         _state: &Self::State,
         _favourite: Self::Action,
         _visits: u64,
         _stopped: &dyn Fn() -> bool,
-    ) -> Option<Self::Action> {
+    ) -> Option<Vec<Self::Action>> {
         None
     }
 }

@@ -52,6 +52,26 @@ impl Default for Memory {
     }
 }
 
+impl Memory {
+    /// The line that starts with the best move of `found`, a search of `position` just now, as far as it is remembered.
+    #[must_use]
+    pub fn line(&self, position: &Chess, found: &Scouted) -> Vec<Action> {
+        let (mut position, mut line) = (position.clone(), Vec::new());
+        let mut next = Some(found.best);
+        while let Some(action) = next.filter(|_| line.len() < found.depth as usize) {
+            // The memory may have mixed up two positions.
+            let Some(m) = action.to_move(&position).filter(|m| position.is_legal(*m)) else {
+                break;
+            };
+            position.play_unchecked(m);
+            line.push(action);
+            let known = self.table.get(ending::key(&position), line.len());
+            next = known.and_then(|known| known.action);
+        }
+        line
+    }
+}
+
 /// What to search.
 pub struct Question<'a> {
     /// The position.

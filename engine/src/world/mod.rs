@@ -157,7 +157,7 @@ impl World for AnyWorld {
         favourite: Action,
         visits: u64,
         stopped: &dyn Fn() -> bool,
-    ) -> Option<Action> {
+    ) -> Option<Vec<Action>> {
         match self {
             AnyWorld::Rules(world) => world.scout(state.by_rules()?, favourite, visits, stopped),
             AnyWorld::Learned(_) => None,

@@ -383,7 +383,7 @@ impl World for RulesWorld {
         favourite: Action,
         visits: u64,
         stopped: &dyn Fn() -> bool,
-    ) -> Option<Action> {
+    ) -> Option<Vec<Action>> {
         self.scout.as_ref()?.look(&state.position, state.keys(), favourite, visits, stopped)
     }
 }

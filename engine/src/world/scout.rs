@@ -26,7 +26,7 @@ impl Scout {
         (nodes_per_visit > 0).then(|| Scout { nodes_per_visit, margin, idle: SegQueue::new() })
     }
 
-    /// A move that is better than `favourite` by far. `keys` are those of the positions so far, this one's last.
+    /// The line of a move that is better than `favourite` by far. `keys` are those of the positions so far, this one's last.
     pub(super) fn look(
         &self,
         position: &Chess,
@@ -34,7 +34,7 @@ impl Scout {
         favourite: Action,
         visits: u64,
         stopped: &dyn Fn() -> bool,
-    ) -> Option<Action> {
+    ) -> Option<Vec<Action>> {
         let mut memory = self.idle.pop().unwrap_or_default();
         let question = Question {
             position,
@@ -43,10 +43,11 @@ impl Scout {
             budget: visits.saturating_mul(self.nodes_per_visit).min(MOST),
             stopped,
         };
-        let found = selective::search(&mut memory, keys, &question);
+        let found = selective::search(&mut memory, keys, &question)
+            .filter(|found| found.behind && found.depth >= SHALLOWEST);
+        let line = found.map(|found| memory.line(position, &found));
         self.idle.push(memory);
-        let found = found.filter(|found| found.behind && found.depth >= SHALLOWEST)?;
-        Some(found.best)
+        line
     }
 }
 
@@ -62,7 +63,7 @@ mod tests {
         let scout = Scout::new(20, 80).unwrap();
         let named =
             scout.look(game.position(), game.keys().iter().copied(), favourite, 512, &|| false)?;
-        Some(game.uci(named))
+        named.first().map(|named| game.uci(*named))
     }
 
     #[test]

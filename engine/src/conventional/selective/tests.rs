@@ -9,7 +9,17 @@ fn ask(fen: &str, favourite: &str, budget: u64) -> Scouted {
     let favourite = moves.find(|action| game.uci(*action) == favourite).unwrap();
     let position = game.position();
     let question = Question { position, favourite, margin: 80, budget, stopped: &|| false };
-    search(&mut Memory::default(), game.keys().iter().copied(), &question).unwrap()
+    let mut memory = Memory::default();
+    let found = search(&mut memory, game.keys().iter().copied(), &question).unwrap();
+    let mut line = game.clone();
+    for action in memory.line(position, &found) {
+        line.play(action).unwrap();
+    }
+    assert_eq!(line.actions().first(), Some(&found.best));
+    if found.score > MATES {
+        assert!(line.position().is_checkmate(), "{}", line.fen());
+    }
+    found
 }
 
 #[test]
