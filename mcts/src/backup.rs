@@ -74,8 +74,9 @@ impl BackupBuffer {
         std::mem::take(&mut self.reached)
     }
 
-    fn note(&mut self, at: u32, before: u64, more: u64) {
-        if let Some(visits) = self.milestones.reached(before, before + more) {
+    fn note(&mut self, at: u32, before: u64, more: u64, doubted: bool) {
+        let milestones = if doubted { self.milestones.below_doubted() } else { self.milestones };
+        if let Some(visits) = milestones.reached(before, before + more) {
             self.reached.push((at, visits));
         }
     }
@@ -96,7 +97,7 @@ impl BackupBuffer {
         let sums = std::mem::take(&mut self.sums);
         for (at, sum) in &sums {
             let before = tree.node(*at).add_visits(sum);
-            self.note(*at, before, sum.visits());
+            self.note(*at, before, sum.visits(), false);
         }
         self.sums = sums;
         self.sums.clear();
@@ -112,6 +113,8 @@ pub struct Playout<'a> {
     pub value: Wdl,
     /// The virtual counts it has on the path.
     pub counts: PathCounts,
+    /// See [`crate::select::Slot::doubted`].
+    pub doubted: Option<usize>,
 }
 
 impl Playout<'_> {
@@ -127,7 +130,7 @@ impl Playout<'_> {
                 buffer.add(at, value, count);
             } else {
                 let before = tree.node(at).back_up(value, count);
-                buffer.note(at, before, 1);
+                buffer.note(at, before, 1, self.doubted.is_some_and(|doubted| depth > doubted));
             }
             value = value.flip();
         }
@@ -255,7 +258,7 @@ mod tests {
         );
         let mut buffer = BackupBuffer::default();
         let counts = PathCounts::InFlight(counts);
-        Playout { path: &path, value: Wdl::WIN, counts }.back_up(&tree, &mut buffer);
+        Playout { path: &path, value: Wdl::WIN, counts, doubted: None }.back_up(&tree, &mut buffer);
         assert_eq!(tree.node(children[0]).stats().mean(), Some(Wdl::WIN));
         buffer.flush(&tree);
         assert_eq!(tree.root().stats().mean(), Some(Wdl::LOSS));

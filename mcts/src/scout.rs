@@ -6,7 +6,7 @@ use crate::{
     job::Job,
     node::NodeState,
     params::Params,
-    tree::{Edges, Tree},
+    tree::{EdgeWord, Edges, Tree},
     world::World,
 };
 
@@ -24,6 +24,12 @@ impl Milestones {
         Milestones { first: params.scout_visits.checked_ilog2() }
     }
 
+    /// Those of nodes below a move that was named and that the search still doubts: else it would turn away from the
+    /// move before it has seen what makes it good.
+    pub fn below_doubted(self) -> Milestones {
+        Milestones { first: self.first.map(|first| first.min(2)) }
+    }
+
     /// The last milestone passed by a node that had `before` visits and has `after`.
     #[inline]
     pub fn reached(self, before: u64, after: u64) -> Option<u64> {
@@ -31,6 +37,15 @@ impl Milestones {
         let passed = |visits: u64| (visits >> first).checked_ilog2().map(|fours| fours / 2);
         let last = passed(after)?;
         (passed(before) != Some(last)).then(|| 1 << (first + 2 * last))
+    }
+}
+
+/// Whether the edge to `child` was named and is doubted: it has few of the `visits` of its node.
+pub fn is_doubted(job: &Job<'_, impl World>, edge: EdgeWord, child: u32, visits: u64) -> bool {
+    // The mark of a named edge is its prior, which no other has but by chance.
+    edge.has_prior(job.params.scout_prior) && {
+        let known = job.tree.node(child).stats().visits;
+        known as f32 <= 2.0 * job.params.scout_share * visits as f32
     }
 }
 
@@ -127,6 +142,8 @@ mod tests {
     struct Blind {
         /// Names the good move if it is asked.
         sees: bool,
+        /// It is not good at all.
+        fools: bool,
         /// What it was asked.
         asked: Mutex<Vec<(usize, u16, u64)>>,
     }
@@ -147,7 +164,7 @@ mod tests {
                 if plies == 10 {
                     return Leaf::Over(Wdl::DRAW);
                 }
-                let good = if plies.is_multiple_of(2) { 0.9 } else { 0.1 };
+                let good = if plies.is_multiple_of(2) != self.fools { 0.9 } else { 0.1 };
                 let value = if played.first() == Some(&1) && plies > 2 { good } else { 0.5 };
                 let edge = |action| match (plies, action) {
                     (0, 1) => Edge { action, policy: 0.0, q: 0.0 },
@@ -190,6 +207,20 @@ mod tests {
     }
 
     #[test]
+    fn below_a_named_move_that_is_doubted_the_world_is_asked_early() {
+        let world = Blind { sees: true, fools: true, ..Blind::default() };
+        let params = Params { scout_visits: 64, ..Params::default() };
+        let mut searcher = Searcher::new(params, 1 << 20);
+        searcher.set_root(Vec::new());
+        let outcome = searcher.run(&world, 1, Some(300), &Patient);
+        assert_ne!(outcome.best, Some(1));
+        let asked = world.asked.into_inner().unwrap();
+        assert!(asked.iter().any(|asked| asked.0 > 1 && asked.2 == 4), "{asked:?}");
+        let early = asked.iter().filter(|asked| asked.2 < 64).count();
+        assert!(early < 10, "but not everywhere: {asked:?}");
+    }
+
+    #[test]
     fn the_next_playouts_follow_the_line_unless_the_root_may_not() {
         for (restriction, follows) in [(&[][..], true), (&[0, 2][..], false)] {
             let world = Blind { sees: true, ..Blind::default() };
@@ -226,5 +257,7 @@ mod tests {
         }
         assert_eq!(at(32).reached(0, 600), Some(512));
         assert_eq!(at(0).reached(0, 1 << 40), None);
+        assert_eq!(at(32).below_doubted().reached(3, 4), Some(4));
+        assert_eq!(at(0).below_doubted().reached(3, 4), None);
     }
 }

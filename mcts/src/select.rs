@@ -8,7 +8,7 @@ use crate::{
     params::Fpu,
     puct::{self, EdgeStats},
     rng::Rng,
-    scout::Guide,
+    scout::{self, Guide},
     tree::{ArenaChunk, Edges},
     value::Wdl,
     world::World,
@@ -34,6 +34,8 @@ pub struct Slot<S> {
     pub path: Vec<u32>,
     /// The state at the path's end.
     pub state: S,
+    /// Plies below the root of the first move on it that was named by a second opinion and is doubted.
+    pub doubted: Option<usize>,
 }
 
 impl<S> Slot<S> {
@@ -65,7 +67,8 @@ impl<W: World> Selector<'_, W> {
     /// Descends once.
     pub fn descend(&mut self, slot: &mut Slot<W::State>) -> Descent {
         let tree = self.job.tree;
-        let Slot { path, state } = slot;
+        let Slot { path, state, doubted } = slot;
+        *doubted = None;
         state.clone_from(self.job.state);
         let mut at = tree.root;
         path.clear();
@@ -112,8 +115,12 @@ impl<W: World> Selector<'_, W> {
                 node.remove_virtual(count);
                 return Descent::OutOfMemory;
             };
+            let edge = edges.get(choice);
+            if doubted.is_none() && scout::is_doubted(self.job, edge, child, stats.visits) {
+                *doubted = Some(plies);
+            }
             path.push(child);
-            let action = W::Action::from(edges.get(choice).action());
+            let action = W::Action::from(edge.action());
             if let Some(end) = self.job.world.step(state, action) {
                 tree.node(child).end_on_path();
                 return Descent::End(end);

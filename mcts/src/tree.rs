@@ -61,6 +61,12 @@ impl EdgeWord {
         EdgeWord(self.0 & 0xFFFF_FFFF | u64::from(q) << 32)
     }
 
+    /// Whether its prior is this one.
+    #[inline]
+    pub fn has_prior(self, prior: f32) -> bool {
+        self.0 >> 16 & 0xFFFF == u64::from(to_unit16(prior))
+    }
+
     /// None if its prior is no less.
     pub fn with_prior_of_at_least(self, prior: f32) -> Option<EdgeWord> {
         let prior = u64::from(to_unit16(prior));

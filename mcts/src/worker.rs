@@ -152,7 +152,7 @@ impl<'a, W: World> Worker<'a, W> {
                 break;
             }
             if self.slots.len() == self.pending {
-                self.slots.push(Slot { path: Vec::new(), state: job.state.clone() });
+                self.slots.push(Slot { path: Vec::new(), state: job.state.clone(), doubted: None });
             }
             let slot = &mut self.slots[self.pending];
             let count = self.counts.min;
@@ -182,7 +182,7 @@ impl<'a, W: World> Worker<'a, W> {
                     continue;
                 }
                 Descent::End(value) => {
-                    Playout { path: &slot.path, value, counts: descended }
+                    Playout { path: &slot.path, value, counts: descended, doubted: slot.doubted }
                         .back_up(job.tree, &mut self.buffer);
                     self.buffer.flush(job.tree);
                     backup::propagate(job.tree, &slot.path);
@@ -279,14 +279,14 @@ impl<'a, W: World> Worker<'a, W> {
     fn back_up(&mut self) {
         let (tree, counts) = (self.job.tree, self.in_flight());
         for (slot, evaluated) in self.slots.iter().zip(self.evaluated.drain(..)) {
-            let path = &slot.path[..];
+            let (path, doubted) = (&slot.path[..], slot.doubted);
             match evaluated {
                 Evaluated::Open(value) => {
-                    Playout { path, value, counts }.back_up(tree, &mut self.buffer);
+                    Playout { path, value, counts, doubted }.back_up(tree, &mut self.buffer);
                 }
                 Evaluated::Terminal(value, proof) => {
                     // Sums first: whoever sees Terminal reads its value off them.
-                    Playout { path, value, counts }.back_up(tree, &mut self.buffer);
+                    Playout { path, value, counts, doubted }.back_up(tree, &mut self.buffer);
                     let node = tree.node(slot.end());
                     node.publish(node.meta().with_state(NodeState::Terminal).with_proof(proof));
                     backup::propagate(tree, path);

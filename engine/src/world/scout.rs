@@ -8,6 +8,8 @@ use shakmaty::Chess;
 
 /// Plies that must have been searched.
 const SHALLOWEST: u32 = 2;
+/// The fewest nodes of one look: two or three milliseconds.
+const LEAST: u64 = 2_000;
 /// The most nodes of one look, about a quarter of a second.
 const MOST: u64 = 250_000;
 
@@ -40,7 +42,7 @@ impl Scout {
             position,
             favourite,
             margin: self.margin,
-            budget: visits.saturating_mul(self.nodes_per_visit).min(MOST),
+            budget: visits.saturating_mul(self.nodes_per_visit).clamp(LEAST, MOST),
             stopped,
         };
         let found = selective::search(&mut memory, keys, &question)
