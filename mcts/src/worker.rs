@@ -311,9 +311,9 @@ impl<'a, W: World> Worker<'a, W> {
             let to_node = |slot: &Slot<W::State>| {
                 slot.path.iter().position(|at| *at == node).map(|end| slot.path[..=end].to_vec())
             };
-            if let Some(path) = self.slots[slots.clone()].iter().find_map(to_node) {
-                self.guide = scout::scout(self.job, &path, visits)
-                    .unwrap_or(std::mem::take(&mut self.guide));
+            let path = self.slots[slots.clone()].iter().find_map(to_node);
+            if let Some(guide) = path.and_then(|path| scout::scout(self.job, &path, visits)) {
+                self.guide = guide;
             }
         }
     }

@@ -127,10 +127,10 @@ impl Tree<'_, '_> {
         for m in moves {
             let mut score = -INFINITE;
             if best_move.is_some() {
-                score = -self.follow(position, m, depth - 1, -best - 1, -best, 0);
+                score = -self.follow(position, m, depth - 1, -best - 1, -best);
             }
             if best_move.is_none() || score > best {
-                score = -self.follow(position, m, depth - 1, -INFINITE, -best, 0);
+                score = -self.follow(position, m, depth - 1, -INFINITE, -best);
             }
             if self.over {
                 return None;
@@ -143,7 +143,7 @@ impl Tree<'_, '_> {
         let asked = favourite.to_move(position).filter(|_| best_move != favourite);
         let behind = asked.is_some_and(|m| {
             let bar = best - margin;
-            -self.follow(position, m, depth - 1, -bar - 1, -bar, 0) <= bar
+            -self.follow(position, m, depth - 1, -bar - 1, -bar) <= bar
         });
         (!self.over).then_some(Scouted {
             best: best_move,
@@ -153,20 +153,12 @@ impl Tree<'_, '_> {
         })
     }
 
-    /// The score after a move, from the view of whoever is to move then.
-    fn follow(
-        &mut self,
-        position: &Chess,
-        m: Move,
-        depth: i32,
-        alpha: i32,
-        beta: i32,
-        ply: usize,
-    ) -> i32 {
+    /// The score after a move of the root, from the view of whoever is to move then.
+    fn follow(&mut self, position: &Chess, m: Move, depth: i32, alpha: i32, beta: i32) -> i32 {
         let key = self.memory.keys.last().copied().unwrap_or_default();
         let mut next = position.clone();
         self.memory.keys.push(ending::play_keyed(&mut next, key, m));
-        let score = self.negamax(&next, depth, alpha, beta, ply + 1, true);
+        let score = self.negamax(&next, depth, alpha, beta, 1, true);
         self.memory.keys.pop();
         score
     }

@@ -5,6 +5,7 @@ use super::limits::Limits;
 use super::rollout;
 use super::settings::{Search, Settings, VirtualRule};
 use crate::world::RulesWorld;
+use crate::world::scout::Scout;
 use mcts::{Params, VirtualCounts};
 use nn::Evaluator;
 use std::sync::Arc;
@@ -59,6 +60,13 @@ pub fn rules_world(evaluator: Arc<dyn Evaluator>, settings: &Settings) -> RulesW
         .with_leaf_action_value(settings.leaf_action_value)
 }
 
+/// Who gives the tree search second opinions, if `settings` want it. Random games are to play alone.
+#[must_use]
+pub fn scout(settings: &Settings) -> Option<Scout> {
+    let asked = settings.search == Search::Mcts;
+    asked.then(|| Scout::new(settings.scout_nodes, settings.scout_margin)).flatten()
+}
+
 /// The largest minibatch up to `preferred` that fits a move's time often enough, when one evaluation
 /// takes `evaluation`.
 #[must_use]
@@ -77,6 +85,15 @@ mod tests {
     fn default_options_are_the_default_parameters() {
         let params = search_params(&Settings::default(), Params::default().batch);
         assert_eq!(params, Params::default());
+    }
+
+    #[test]
+    fn only_the_tree_search_by_the_network_is_scouted_for() {
+        let asked = |search, scout_nodes| {
+            scout(&Settings { search, scout_nodes, ..Settings::default() }).is_some()
+        };
+        assert!(asked(Search::Mcts, 40));
+        assert!(!asked(Search::Mcts, 0) && !asked(Search::Rollout, 40));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::head_player::{Head, Question};
 use super::host;
 use super::limits::Limits;
 use super::network::Network;
-use super::params::{batch_within, search_params};
+use super::params::{batch_within, scout, search_params};
 use super::report::{self, Reporter};
 use super::session::{Plan, SearchSession};
 use super::settings::{Search, Settings};
@@ -26,7 +26,6 @@ use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::uci::output::Output;
 use crate::world::rules::State;
-use crate::world::scout::Scout;
 use mcts::{FinalMove, Line, Snapshot, Wdl};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -285,10 +284,8 @@ impl Job {
         if let Some(shortage) = session.reserve(settings.hash_mb) {
             self.output.note(shortage);
         }
-        // The nodes of each strength were measured without second opinions, and random games are to play alone.
-        let scouts = settings.search == Search::Mcts && self.strength().is_none();
-        let scout =
-            scouts.then(|| Scout::new(settings.scout_nodes, settings.scout_margin)).flatten();
+        // The nodes of each strength were measured without second opinions.
+        let scout = if self.strength().is_some() { None } else { scout(settings) };
         let world = session
             .world(&self.network, settings)
             .with_tables(self.tables.clone())

@@ -13,7 +13,6 @@ use crate::play::params;
 use crate::play::session::{Plan, SearchSession};
 use crate::play::settings::{Search, Settings};
 use crate::uci::options;
-use crate::world::scout::Scout;
 use mcts::Patient;
 use nn::EvalError;
 use nn::evaluator::cached::Cached;
@@ -218,7 +217,7 @@ impl<'a> Worker<'a> {
     fn choose(&mut self, game: &Game, setting: &Setting) -> Result<Action, TrialError> {
         let settings = &setting.settings;
         self.session.clear();
-        let scout = Scout::new(settings.scout_nodes, settings.scout_margin);
+        let scout = params::scout(settings);
         let world = self.session.world(&self.network, settings).with_scout(scout);
         if settings.imagines() && world.learned().is_none() {
             return Err(TrialError::NoSearch(setting.name.clone()));
