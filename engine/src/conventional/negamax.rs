@@ -4,7 +4,7 @@
 //! value: alpha-beta finds what minimax finds.
 
 use super::evaluation::{evaluate, win};
-use super::table::{Bound, INFINITE, Known, MATE, MATES, Refutations, Table};
+use super::table::{Bound, INFINITE, Known, Lines, MATE, MATES, Refutations, Table};
 use super::{Found, Watch};
 use crate::chess::action::Action;
 use crate::chess::ending::{self, by_fifty_moves, key_before, recurrences};
@@ -57,7 +57,7 @@ pub fn search(question: &Question<'_>, watch: &mut dyn Watch) -> Option<Found> {
     for depth in 1..=last {
         let Some(score) = tree.root(position, depth as i32) else { break };
         best = Found {
-            line: tree.lines[0].clone(),
+            line: tree.lines.best().to_vec(),
             win: win(score.clamp(-3000, 3000)),
             mate_plies: (score.abs() >= MATES).then(|| (MATE - score.abs()) * score.signum()),
             depth,
@@ -87,8 +87,7 @@ struct Tree<'a, 'b> {
     /// Empty without pruning.
     table: Table,
     refutations: Refutations,
-    /// Best lines, by ply.
-    lines: Vec<Vec<Action>>,
+    lines: Lines,
     /// The best line of the last depth, tried first.
     last: Vec<Action>,
 }
@@ -108,14 +107,15 @@ impl<'a, 'b> Tree<'a, 'b> {
             keys: question.game.keys().to_vec(),
             table,
             refutations: Refutations::new(DEEPEST + 1),
-            lines: vec![Vec::new(); DEEPEST + 2],
+            lines: Lines::new(DEEPEST),
             last: Vec::new(),
         }
     }
 
     /// The root's score at this depth; None if there was no time for all of it.
     fn root(&mut self, position: &Chess, depth: i32) -> Option<i32> {
-        self.last = std::mem::take(&mut self.lines[0]);
+        self.last = self.lines.best().to_vec();
+        self.lines.clear(0);
         let (mut alpha, mut best) = (-INFINITE, -INFINITE);
         let mut moves: MoveList = position.legal_moves();
         moves.retain(|m| self.question.allowed.contains(&Action::new(*m)));
@@ -127,23 +127,13 @@ impl<'a, 'b> Tree<'a, 'b> {
             }
             if score > best {
                 best = score;
-                self.keep(0, m);
+                self.lines.keep(0, m);
             }
             if self.question.pruning == Pruning::AlphaBeta {
                 alpha = alpha.max(score);
             }
         }
         Some(best)
-    }
-
-    /// The best line at `ply` is this move and the best line after it.
-    fn keep(&mut self, ply: usize, m: Move) {
-        let tail = std::mem::take(&mut self.lines[ply + 1]);
-        let line = &mut self.lines[ply];
-        line.clear();
-        line.push(Action::new(m));
-        line.extend_from_slice(&tail);
-        self.lines[ply + 1] = tail;
     }
 
     /// The score after a move, from the view of whoever is to move then.
@@ -173,7 +163,7 @@ impl<'a, 'b> Tree<'a, 'b> {
     }
 
     fn negamax(&mut self, position: &Chess, depth: i32, alpha: i32, beta: i32, ply: usize) -> i32 {
-        self.lines[ply].clear();
+        self.lines.clear(ply);
         if self.counts() {
             return 0;
         }
@@ -217,7 +207,7 @@ impl<'a, 'b> Tree<'a, 'b> {
             if score > best {
                 best = score;
                 best_move = Some(m);
-                self.keep(ply, m);
+                self.lines.keep(ply, m);
             }
             alpha = alpha.max(score);
             if alpha >= beta && self.question.pruning == Pruning::AlphaBeta {

@@ -4,9 +4,9 @@
 //!
 //! It is the search's scout: in a small budget of nodes it tells whether a move is overlooked that wins material.
 
-use super::evaluation::{evaluate, value};
+use super::evaluation::{Places, value};
 use super::exchange;
-use super::table::{Bound, INFINITE, Known, MATE, MATES, Refutations, Table};
+use super::table::{Bound, INFINITE, Known, Lines, MATE, MATES, Refutations, Table};
 use crate::chess::action::Action;
 use crate::chess::ending::{self, by_fifty_moves, key_before, recurrences};
 use shakmaty::{Chess, Move, MoveList, Position, Role};
@@ -15,17 +15,20 @@ use shakmaty::{Chess, Move, MoveList, Position, Role};
 const DEEPEST: usize = 64;
 /// Positions between two looks at the clock.
 const PATIENCE: u64 = 256;
-/// Entries of the transposition table, a power of two: 1 MB.
-const POSITIONS: usize = 1 << 16;
+/// Entries of the transposition table, a power of two: 4 MB.
+const POSITIONS: usize = 1 << 18;
 /// A quiet move that leaves the score this far below what is needed is not looked at one ply before the end; further
 /// up so much more for each ply. Rules of thumb, as all the numbers below.
 const FUTILITY: i32 = 150;
 
+/// No position has more moves.
+const MOVES: usize = 256;
+
 /// What a search has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scouted {
-    /// The best move.
-    pub best: Action,
+    /// The best move, and what follows as far as it was searched.
+    pub line: Vec<Action>,
     /// Centipawns for the side to move.
     pub score: i32,
     /// Plies searched to the end.
@@ -40,6 +43,8 @@ pub struct Memory {
     keys: Vec<u64>,
     table: Table,
     refutations: Refutations,
+    lines: Lines,
+    places: Places,
 }
 
 impl Default for Memory {
@@ -48,27 +53,9 @@ impl Default for Memory {
             keys: Vec::new(),
             table: Table::new(POSITIONS),
             refutations: Refutations::new(DEEPEST + 1),
+            lines: Lines::new(DEEPEST),
+            places: Places::default(),
         }
-    }
-}
-
-impl Memory {
-    /// The line that starts with the best move of `found`, a search of `position` just now, as far as it is remembered.
-    #[must_use]
-    pub fn line(&self, position: &Chess, found: &Scouted) -> Vec<Action> {
-        let (mut position, mut line) = (position.clone(), Vec::new());
-        let mut next = Some(found.best);
-        while let Some(action) = next.filter(|_| line.len() < found.depth as usize) {
-            // The memory may have mixed up two positions.
-            let Some(m) = action.to_move(&position).filter(|m| position.is_legal(*m)) else {
-                break;
-            };
-            position.play_unchecked(m);
-            line.push(action);
-            let known = self.table.get(ending::key(&position), line.len());
-            next = known.and_then(|known| known.action);
-        }
-        line
     }
 }
 
@@ -97,13 +84,14 @@ pub fn search(
     memory.keys.extend(keys);
     memory.refutations.fade();
     let mut tree = Tree { memory, question, nodes: 0, over: false };
-    let mut found = None;
+    let mut found: Option<Scouted> = None;
     for depth in 1..DEEPEST as i32 / 2 {
-        let last = found.map(|found: Scouted| found.best);
+        let last = found.as_ref().and_then(|found| found.line.first().copied());
         let Some(scouted) = tree.root(depth, last) else { break };
+        let score = scouted.score.abs();
         found = Some(scouted);
         // A mate that was seen to its end gets no shorter.
-        if depth > 1 && scouted.score.abs() >= MATES && MATE - scouted.score.abs() <= depth {
+        if depth > 1 && score >= MATES && MATE - score <= depth {
             break;
         }
     }
@@ -122,35 +110,33 @@ impl Tree<'_, '_> {
     fn root(&mut self, depth: i32, last: Option<Action>) -> Option<Scouted> {
         let Question { position, favourite, margin, .. } = *self.question;
         let mut moves = position.legal_moves();
-        self.order(position, &mut moves, 0, last.or(Some(favourite)));
-        let (mut best, mut best_move) = (-INFINITE, None);
-        for m in moves {
-            let mut score = -INFINITE;
-            if best_move.is_some() {
+        let moves = self.order(position, &mut moves, 0, last.or(Some(favourite)));
+        let mut best = -INFINITE;
+        self.memory.lines.clear(0);
+        for (index, m) in moves.enumerate() {
+            let mut score = INFINITE;
+            if index > 0 {
                 score = -self.follow(position, m, depth - 1, -best - 1, -best);
             }
-            if best_move.is_none() || score > best {
+            if score > best {
                 score = -self.follow(position, m, depth - 1, -INFINITE, -best);
             }
             if self.over {
                 return None;
             }
             if score > best {
-                (best, best_move) = (score, Some(m));
+                best = score;
+                self.memory.lines.keep(0, m);
             }
         }
-        let best_move = Action::new(best_move?);
-        let asked = favourite.to_move(position).filter(|_| best_move != favourite);
+        let line = self.memory.lines.best().to_vec();
+        let asked = favourite.to_move(position).filter(|_| line.first() != Some(&favourite));
         let behind = asked.is_some_and(|m| {
             let bar = best - margin;
             -self.follow(position, m, depth - 1, -bar - 1, -bar) <= bar
         });
-        (!self.over).then_some(Scouted {
-            best: best_move,
-            score: best,
-            depth: depth as u32,
-            behind,
-        })
+        let whole = !self.over && !line.is_empty();
+        whole.then_some(Scouted { line, score: best, depth: depth as u32, behind })
     }
 
     /// The score after a move of the root, from the view of whoever is to move then.
@@ -180,7 +166,10 @@ impl Tree<'_, '_> {
         ply: usize,
         may_pass: bool,
     ) -> i32 {
-        let check = position.is_check();
+        let (check, narrow) = (position.is_check(), beta - alpha == 1);
+        if !narrow {
+            self.memory.lines.clear(ply);
+        }
         let depth = depth + i32::from(check);
         if depth <= 0 || ply >= DEEPEST {
             return self.quiesce(position, alpha, beta, ply);
@@ -197,13 +186,13 @@ impl Tree<'_, '_> {
         let key = self.memory.keys.last().copied().unwrap_or_default();
         let known = self.memory.table.get(key, ply);
         let hint = known.and_then(|known| known.action);
-        if let Some(known) = known.filter(|known| known.depth >= depth)
+        // Where the best line may pass, it is to be known to its end.
+        if let Some(known) = known.filter(|known| narrow && known.depth >= depth)
             && known.decides(alpha, beta)
         {
             return known.score;
         }
-        let narrow = beta - alpha == 1;
-        let still = if check { -INFINITE } else { evaluate(position) };
+        let still = if check { -INFINITE } else { self.memory.places.evaluate(position) };
         if narrow && !check && beta.abs() < MATES {
             // So far ahead that no threat is likely to change it.
             if depth <= 3 && still - FUTILITY * depth >= beta {
@@ -226,10 +215,10 @@ impl Tree<'_, '_> {
         if by_fifty_moves(position) {
             return 0;
         }
-        self.order(position, &mut moves, ply, hint);
+        let moves = self.order(position, &mut moves, ply, hint);
         let (before, mut alpha) = (alpha, alpha);
         let (mut best, mut best_move) = (-INFINITE, None);
-        for (index, m) in moves.into_iter().enumerate() {
+        for (index, m) in moves.enumerate() {
             let quiet = !m.is_capture() && !m.is_promotion();
             let mut next = position.clone();
             let next_key = ending::play_keyed(&mut next, key, m);
@@ -261,6 +250,9 @@ impl Tree<'_, '_> {
             }
             if score > best {
                 (best, best_move) = (score, Some(m));
+                if score > alpha && !narrow {
+                    self.memory.lines.keep(ply, m);
+                }
             }
             alpha = alpha.max(score);
             if alpha >= beta {
@@ -283,26 +275,30 @@ impl Tree<'_, '_> {
         score
     }
 
-    /// Captures and promotions only, until nothing hangs; the mover may stand still instead.
+    /// Captures and promotions to queens only, until nothing hangs; the mover may stand still instead. In check, all
+    /// moves, and it may not.
     fn quiesce(&mut self, position: &Chess, alpha: i32, beta: i32, ply: usize) -> i32 {
         if self.counts() {
             return 0;
         }
-        let mut moves: MoveList = position.legal_moves();
-        if moves.is_empty() {
-            return if position.is_check() { ply as i32 - MATE } else { 0 };
-        }
-        let still = evaluate(position);
+        let check = position.is_check();
+        let still = if check { ply as i32 - MATE } else { self.memory.places.evaluate(position) };
         let (mut best, mut alpha) = (still, alpha.max(still));
         if best >= beta || ply >= DEEPEST {
             return best;
         }
-        moves.retain(|m| m.is_capture() || m.promotion() == Some(Role::Queen));
-        self.order(position, &mut moves, ply, None);
-        for m in moves {
+        let mut moves: MoveList = match check {
+            true => position.legal_moves(),
+            false => position.capture_moves(),
+        };
+        if !check {
+            moves.extend(position.promotion_moves().into_iter().filter(|m| !m.is_capture()));
+            moves.retain(|m| m.promotion().is_none_or(|role| role == Role::Queen));
+        }
+        for m in self.order(position, &mut moves, ply, None) {
             let gain = m.capture().map_or(0, value) + m.promotion().map_or(0, value);
             // Neither what cannot lift the score to where it counts nor what loses the exchange.
-            if still + gain + FUTILITY <= alpha || !exchange::wins(position, m, 0) {
+            if !check && (still + gain + FUTILITY <= alpha || !exchange::wins(position, m, 0)) {
                 continue;
             }
             let mut next = position.clone();
@@ -321,16 +317,44 @@ impl Tree<'_, '_> {
     }
 
     /// Likely refutations first: the table's move, then by [`Refutations::rank`], captures that lose something last.
-    fn order(&self, position: &Chess, moves: &mut MoveList, ply: usize, hint: Option<Action>) {
-        let rank = |m: &Move| -> i32 {
-            if hint == Some(Action::new(*m)) {
-                return i32::MAX;
-            }
-            let rank = self.memory.refutations.rank(position.turn(), *m, ply);
-            let safe = |victim| value(victim) >= value(m.role()) || exchange::wins(position, *m, 0);
-            if m.capture().is_none_or(safe) { rank } else { rank - 4_000_000 }
-        };
-        moves.sort_by_cached_key(|m| std::cmp::Reverse(rank(m)));
+    fn order<'m>(
+        &self,
+        position: &Chess,
+        moves: &'m mut MoveList,
+        ply: usize,
+        hint: Option<Action>,
+    ) -> Ordered<'m> {
+        let mut ranks = [0; MOVES];
+        for (m, rank) in moves.iter().zip(&mut ranks) {
+            let losing =
+                |victim| value(victim) < value(m.role()) && !exchange::wins(position, *m, 0);
+            *rank = match self.memory.refutations.rank(position.turn(), *m, ply) {
+                _ if hint == Some(Action::new(*m)) => i32::MAX,
+                rank if m.capture().is_some_and(losing) => rank - 4_000_000,
+                rank => rank,
+            };
+        }
+        Ordered { moves, ranks, next: 0 }
+    }
+}
+
+/// Moves by rank, the highest first. Mostly few of them are asked for, so they are sorted one by one.
+struct Ordered<'m> {
+    moves: &'m mut MoveList,
+    ranks: [i32; MOVES],
+    next: usize,
+}
+
+impl Iterator for Ordered<'_> {
+    type Item = Move;
+
+    fn next(&mut self) -> Option<Move> {
+        let (first, count) = (self.next, self.moves.len());
+        let best = (first..count).max_by_key(|at| (self.ranks[*at], std::cmp::Reverse(*at)))?;
+        self.moves.swap(first, best);
+        self.ranks.swap(first, best);
+        self.next += 1;
+        self.moves.get(first).copied()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What alpha-beta searches remember: positions by their keys, and the quiet moves that refuted others.
+//! What alpha-beta searches remember: positions by their keys, the quiet moves that refuted others, and best lines.
 
 use super::evaluation::value;
 use crate::chess::action::Action;
@@ -170,4 +170,36 @@ impl Refutations {
 fn place(turn: Color, action: Action) -> usize {
     (usize::from(turn.is_white()) * 64 + usize::from(action.origin())) * 64
         + usize::from(action.target())
+}
+
+/// The best line from each ply of the line being looked at.
+pub struct Lines(Vec<Vec<Action>>);
+
+impl Lines {
+    /// Room for lines of so many plies.
+    #[must_use]
+    pub fn new(plies: usize) -> Lines {
+        Lines(vec![Vec::new(); plies + 2])
+    }
+
+    /// No best move is known at `ply`.
+    pub fn clear(&mut self, ply: usize) {
+        self.0[ply].clear();
+    }
+
+    /// The best line at `ply` is this move and the best line after it.
+    pub fn keep(&mut self, ply: usize, m: Move) {
+        let tail = std::mem::take(&mut self.0[ply + 1]);
+        let line = &mut self.0[ply];
+        line.clear();
+        line.push(Action::new(m));
+        line.extend_from_slice(&tail);
+        self.0[ply + 1] = tail;
+    }
+
+    /// The best line from the root.
+    #[must_use]
+    pub fn best(&self) -> &[Action] {
+        &self.0[0]
+    }
 }

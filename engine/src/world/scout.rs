@@ -8,10 +8,10 @@ use shakmaty::Chess;
 
 /// Plies that must have been searched.
 const SHALLOWEST: u32 = 2;
-/// The fewest nodes of one look: two or three milliseconds.
+/// The fewest nodes of one look: less than a millisecond.
 const LEAST: u64 = 2_000;
-/// The most nodes of one look, about a quarter of a second.
-const MOST: u64 = 250_000;
+/// The most nodes of one look, about a third of a second.
+const MOST: u64 = 1_000_000;
 
 /// Looks for what is overlooked. Shared by the threads of a search.
 pub struct Scout {
@@ -45,11 +45,9 @@ impl Scout {
             budget: visits.saturating_mul(self.nodes_per_visit).clamp(LEAST, MOST),
             stopped,
         };
-        let found = selective::search(&mut memory, keys, &question)
-            .filter(|found| found.behind && found.depth >= SHALLOWEST);
-        let line = found.map(|found| memory.line(position, &found));
+        let found = selective::search(&mut memory, keys, &question);
         self.idle.push(memory);
-        line
+        found.filter(|found| found.behind && found.depth >= SHALLOWEST).map(|found| found.line)
     }
 }
 

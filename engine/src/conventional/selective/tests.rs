@@ -9,15 +9,14 @@ fn ask(fen: &str, favourite: &str, budget: u64) -> Scouted {
     let favourite = moves.find(|action| game.uci(*action) == favourite).unwrap();
     let position = game.position();
     let question = Question { position, favourite, margin: 80, budget, stopped: &|| false };
-    let mut memory = Memory::default();
-    let found = search(&mut memory, game.keys().iter().copied(), &question).unwrap();
+    let found = search(&mut Memory::default(), game.keys().iter().copied(), &question).unwrap();
     let mut line = game.clone();
-    for action in memory.line(position, &found) {
-        line.play(action).unwrap();
+    for action in &found.line {
+        line.play(*action).unwrap();
     }
-    assert_eq!(line.actions().first(), Some(&found.best));
     if found.score > MATES {
         assert!(line.position().is_checkmate(), "{}", line.fen());
+        assert_eq!(found.line.len() as i32, MATE - found.score);
     }
     found
 }
@@ -33,7 +32,7 @@ fn mates_are_found_and_counted() {
         assert_eq!(MATE - found.score, 2 * moves - 1, "{fen}: {found:?}");
         assert!(found.behind);
         let game = Game::from_fen(fen, false).unwrap();
-        assert!(mate.is_none_or(|mate| game.uci(found.best) == mate));
+        assert!(mate.is_none_or(|mate| game.uci(found.line[0]) == mate));
     }
 }
 
@@ -79,4 +78,29 @@ fn it_agrees_with_exact_alpha_beta_about_what_wins_material() {
     }
     // What it finds beyond the third ply may differ.
     assert!(same >= 45, "{same} of {tried}");
+}
+
+#[test]
+fn moves_come_by_rank_and_each_once() {
+    // A pawn takes a pawn, a queen would lose itself for that pawn, and there is a killer.
+    let game = Game::from_fen("4k3/8/2p5/3p4/3QPP2/8/8/4K3 w - - 0 1", false).unwrap();
+    let position = game.position();
+    let mut memory = Memory::default();
+    let legal = game.legal_actions();
+    let named = |name: &str| *legal.iter().find(|action| game.uci(**action) == name).unwrap();
+    let killer = named("e1d2").to_move(position).unwrap();
+    memory.refutations.count(position.turn(), killer, 1, 0);
+    let question =
+        Question { position, favourite: legal[0], margin: 80, budget: 1, stopped: &|| false };
+    let tree = Tree { memory: &mut memory, question: &question, nodes: 0, over: false };
+    let mut moves = position.legal_moves();
+    let ordered = tree.order(position, &mut moves, 0, Some(named("e1f1")));
+    let order: Vec<String> = ordered.map(|m| game.uci(Action::new(m))).collect();
+    assert_eq!(order[..3], ["e1f1", "e4d5", "e1d2"], "{order:?}");
+    assert_eq!(order.last().unwrap(), "d4d5", "it loses the queen for a pawn");
+    let mut all: Vec<String> = legal.iter().map(|action| game.uci(*action)).collect();
+    let mut each = order.clone();
+    all.sort();
+    each.sort();
+    assert_eq!(each, all);
 }
