@@ -233,6 +233,57 @@ fn a_cpu_that_fails_is_not_called_a_gpu() {
     assert!(!said.iter().any(|line| line.contains("GPU")), "{said:?}");
 }
 
+/// Notes which files are asked for and which network answers.
+#[derive(Clone, Default)]
+struct Noting(Arc<Mutex<Vec<String>>>);
+
+struct Named(String, Noting);
+
+impl Evaluator for Named {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        self.1.0.lock().unwrap().push(self.0.clone());
+        std::thread::sleep(Duration::from_micros(50));
+        Hashed::default().evaluate(batch)
+    }
+}
+
+impl Networks for Noting {
+    fn open(&self, file: Option<&Path>, _: Backend) -> Result<Network, NetworkError> {
+        let name = file.map_or_else(String::new, |file| file.display().to_string());
+        let evaluator = Arc::new(Named(name.clone(), self.clone()));
+        Ok(Network { evaluator, name, on_gpu: false })
+    }
+}
+
+#[test]
+fn the_larger_network_plays_where_there_is_time() {
+    let noting = Noting::default();
+    let networks = Arc::new(noting.clone());
+    let mut session = Session::start(Setup { networks, ..Setup::default() });
+    session.send("setoption name NNCacheSize value 0");
+    let mut answers = |options: &[&str], go: &str| {
+        options.iter().for_each(|option| session.send(&format!("setoption name {option}")));
+        session.send("ucinewgame");
+        session.send("isready");
+        session.drain_until_ready();
+        noting.0.lock().unwrap().clear();
+        session.send(go);
+        session.expect("bestmove *");
+        let asked = noting.0.lock().unwrap().clone();
+        assert!(asked.iter().all(|name| *name == asked[0]), "{asked:?}");
+        asked[0].clone()
+    };
+    assert_eq!(answers(&[], "go nodes 20"), "<large>");
+    assert_eq!(answers(&[], "go depth 2"), "<large>");
+    // A thousand evaluations of 50 us and more take longer.
+    assert_eq!(answers(&["Threads value 1", "Move Overhead value 0"], "go movetime 1"), "<small>");
+    assert_eq!(answers(&["WeightsFile value <small>"], "go nodes 20"), "<small>");
+    assert_eq!(answers(&["WeightsFile value a.net"], "go nodes 20"), "a.net");
+    let limited = ["WeightsFile value <empty>", "UCI_LimitStrength value true"];
+    assert_eq!(answers(&limited, "go nodes 20"), "<small>");
+    session.finish();
+}
+
 /// Takes two batches at once and notes whether it ever got them.
 #[derive(Default)]
 struct TwoAtOnce {

@@ -1,7 +1,8 @@
 //! `mavka --version`: which program, and which network is built into it.
 
 use super::output::{Failure, Sink};
-use crate::play::network::load;
+use crate::play::network::{LARGE, SMALL, load};
+use std::path::Path;
 
 /// Prints it.
 ///
@@ -13,17 +14,18 @@ pub fn print() -> Result<(), Failure> {
     out.end()
 }
 
-/// Two lines. A built-in network that cannot be read is told of in the second.
+/// The version, and a line for each built-in network. One that cannot be read is told of there.
 fn version() -> String {
-    let network = match load(None) {
+    let files = [("mavka.safetensors", SMALL), ("mavka-large.safetensors", LARGE)];
+    let networks = files.map(|(file, name)| match load(Some(Path::new(name))) {
         Ok(network) => {
             let (config, parameters) = (&network.layout.config, network.layout.len);
             let size = format!("{} wide, {} layers", config.width, config.layers);
-            format!("mavka.safetensors, {}, {size}, {parameters} parameters", network.hash)
+            format!("{file}, {}, {size}, {parameters} parameters", network.hash)
         }
         Err(why) => why.to_string(),
-    };
-    format!("mavka {}\nnetwork: {network}", env!("CARGO_PKG_VERSION"))
+    });
+    format!("mavka {}\nnetwork: {}", env!("CARGO_PKG_VERSION"), networks.join("\nnetwork: "))
 }
 
 #[cfg(test)]
@@ -31,9 +33,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_names_the_network() {
-        let hash = load(None).unwrap().hash;
+    fn the_version_names_the_networks() {
         let text = version();
-        assert!(text.starts_with("mavka ") && text.contains(&hash), "{text}");
+        assert!(text.starts_with("mavka "));
+        for name in [SMALL, LARGE] {
+            let hash = load(Some(Path::new(name))).unwrap().hash;
+            assert!(text.contains(&hash), "{text}");
+        }
     }
 }

@@ -11,7 +11,7 @@ pub use finding::{Finding, Verdict};
 use crate::chess::game::Game;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::host;
-use crate::play::network::{Installed, load};
+use crate::play::network::{Installed, LARGE, SMALL, load};
 use crate::play::settings::Settings;
 use crate::syzygy::Tables;
 use nn::device::{Backend, is_cpu, pick};
@@ -41,10 +41,16 @@ pub fn examine(settings: &Settings, tell: &mut dyn FnMut(&Finding)) -> Verdict {
     worst
 }
 
-/// The file, and whether every way to compute it on this CPU answers alike.
+/// The file, or the built-in networks.
 fn network(settings: &Settings) -> Vec<Finding> {
-    let file = (!settings.weights_file.is_empty()).then(|| Path::new(&settings.weights_file));
-    let network = match load(file) {
+    let file = settings.weights_file.as_str();
+    let files = if file.is_empty() { vec![SMALL, LARGE] } else { vec![file] };
+    files.into_iter().flat_map(one_network).collect()
+}
+
+/// The file, and whether every way to compute it on this CPU answers alike.
+fn one_network(file: &str) -> Vec<Finding> {
+    let network = match load(Some(Path::new(file))) {
         Ok(network) => network,
         Err(why) => {
             let text = format!("{why}; the built-in network would play");
@@ -52,9 +58,8 @@ fn network(settings: &Settings) -> Vec<Finding> {
         }
     };
     let c = &network.layout.config;
-    let from = file.map_or_else(|| "built in".to_owned(), |path| path.display().to_string());
     let text = format!(
-        "{from}, {}, {} wide, {} layers, {} parameters",
+        "{file}, {}, {} wide, {} layers, {} parameters",
         network.hash, c.width, c.layers, network.layout.len
     );
     let mut findings = vec![Finding::new("network", Verdict::Fine, text)];

@@ -1,4 +1,4 @@
-//! Answers of the built-in network as they were when it was built in. Ways of computing are held against each other
+//! Answers of the built-in networks as they were when they were built in. Ways of computing are held against each other
 //! elsewhere; this finds what they all have in common.
 
 use super::{Finding, Verdict};
@@ -56,14 +56,15 @@ impl Answer {
 
 /// Holds `network` against the stored answers, if they are its own.
 pub(super) fn check(network: &Network) -> Option<Finding> {
-    let stored: Stored = match serde_json::from_str(STORED) {
+    let stored: Vec<Stored> = match serde_json::from_str(STORED) {
         Ok(stored) => stored,
         Err(why) => {
             let text = format!("the stored answers do not read: {why}");
             return Some(Finding::new("answers", Verdict::Fault, text));
         }
     };
-    (stored.network == network.hash).then(|| compare(network, &stored.answers))
+    let own = stored.iter().find(|stored| stored.network == network.hash)?;
+    Some(compare(network, &own.answers))
 }
 
 fn compare(network: &Network, stored: &[Answer]) -> Finding {
@@ -88,29 +89,32 @@ fn compare(network: &Network, stored: &[Answer]) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::play::network::load;
+    use crate::play::network::{LARGE, SMALL, load};
+    use std::path::Path;
 
     #[test]
-    fn the_built_in_network_answers_as_it_did() {
-        let network = load(None).unwrap();
-        let finding = check(&network).filter(|finding| finding.verdict == Verdict::Fine);
-        let evaluator = CpuEvaluator::new(&network, Arithmetic::Single);
-        let stored: Stored = serde_json::from_str(STORED).unwrap();
-        assert_eq!(stored.answers.len(), 6);
-        let again =
-            stored.answers.iter().map(|answer| Answer::by(&evaluator, &answer.fen).unwrap());
-        let answers = again.collect();
-        let now = Stored { network: network.hash.clone(), answers };
+    fn the_built_in_networks_answer_as_they_did() {
+        let stored: Vec<Stored> = serde_json::from_str(STORED).unwrap();
+        assert_eq!(stored[0].answers.len(), 6);
+        let networks = [SMALL, LARGE].map(|name| load(Some(Path::new(name))).unwrap());
+        let now = networks.each_ref().map(|network| {
+            let evaluator = CpuEvaluator::new(network, Arithmetic::Single);
+            let again = stored[0].answers.iter().map(|answer| Answer::by(&evaluator, &answer.fen));
+            Stored { network: network.hash.clone(), answers: again.map(Result::unwrap).collect() }
+        });
         let text = serde_json::to_string_pretty(&now).unwrap();
-        assert!(finding.is_some(), "assets/answers.json would have to be\n{text}");
+        for network in &networks {
+            let finding = check(network).filter(|finding| finding.verdict == Verdict::Fine);
+            assert!(finding.is_some(), "assets/answers.json would have to be\n{text}");
+        }
     }
 
     #[test]
     fn another_answer_is_a_fault() {
         let network = load(None).unwrap();
-        let mut stored: Stored = serde_json::from_str(STORED).unwrap();
-        stored.answers[1].value += 0.01;
-        let finding = compare(&network, &stored.answers);
+        let mut stored: Vec<Stored> = serde_json::from_str(STORED).unwrap();
+        stored[0].answers[1].value += 0.01;
+        let finding = compare(&network, &stored[0].answers);
         assert_eq!(finding.verdict, Verdict::Fault);
         assert!(finding.text.contains("2n5"), "{}", finding.text);
         // Other networks have answers of their own.

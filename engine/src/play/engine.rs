@@ -8,13 +8,15 @@
 use super::clock::{Clock, SystemClock, TimeSettings};
 use super::host;
 use super::limits::Limits;
-use super::loader::NetworkLoader;
-use super::network::{self, Network, Networks};
+use super::loader::{NetworkLoader, Ready};
+use super::network::{self, LARGE, Network, Networks, SMALL};
+use super::network_choice::{may_be_large, pays};
 use super::search::{self, Job};
 use super::session::SearchSession;
 use super::settings::{Search, Settings};
 use super::signal::Signal;
 use super::strength::Strength;
+use super::warm_up::EvalTiming;
 use crate::chess::game::{Game, GameError};
 use crate::chess::perft;
 use crate::syzygy::Tables;
@@ -83,6 +85,8 @@ pub struct Engine {
     /// What the last `position` made; why, if that was refused.
     game: Result<Game, GameError>,
     networks: NetworkLoader,
+    /// The network file of the last search.
+    searched_with: String,
     tables: Tables,
     /// Empty while a search runs: its thread has it.
     session: SearchSession,
@@ -110,6 +114,7 @@ impl Engine {
             debug: false,
             game: Ok(Game::default()),
             networks,
+            searched_with: String::new(),
             tables: Tables::with_bundled(""),
             session: SearchSession::default(),
             running: None,
@@ -211,7 +216,8 @@ impl Engine {
     /// Forgets what was searched, and what was evaluated for it.
     fn forget(&mut self) {
         self.session.clear();
-        self.networks.clear_cache();
+        self.networks.clear_caches();
+        self.searched_with.clear();
     }
 
     /// Sets the position. A refused one leaves the engine without a position, so that the next `go`
@@ -254,9 +260,6 @@ impl Engine {
                 Err(why) => self.output.note(format_args!("no position to count from: {why}")),
             };
         }
-        // A refused position is answered at once: nothing is loaded for it.
-        let network = if self.game.is_ok() { self.network() } else { network::uniform() };
-        let timing = self.networks.timing();
         let time = TimeSettings {
             overhead: self.settings.move_overhead,
             moves_left: self.settings.moves_left,
@@ -268,13 +271,18 @@ impl Engine {
         for note in notes {
             self.output.note(note);
         }
+        // A refused position is answered at once: nothing is loaded for it.
+        let ready = match self.game {
+            Ok(_) => self.network_for(&limits),
+            Err(_) => Ready { network: network::uniform(), timing: EvalTiming::default() },
+        };
         let signal = Arc::new(Signal::new(self.clock.clone(), heard, &limits));
         let job = Job {
             game: self.game.clone(),
             limits,
             settings: self.settings.clone(),
-            network,
-            timing,
+            network: ready.network,
+            timing: ready.timing,
             tables: self.tables(),
             session: std::mem::take(&mut self.session),
             signal: signal.clone(),
@@ -356,15 +364,48 @@ impl Engine {
             return;
         }
         self.wait();
-        self.network();
+        let network = self.network();
+        if may_be_large(&self.settings) && !network.on_gpu {
+            // The clock will choose.
+            self.ready(SMALL);
+        }
         if let Some(note) = self.session.reserve(self.settings.hash_mb) {
             self.output.note(note);
         }
     }
 
-    /// The network that the options ask for, or the best there is instead; blocks while it is loaded.
+    /// The network of a search that has time, or the best there is instead; blocks while it is loaded.
     pub fn network(&mut self) -> Network {
-        self.networks.network(&self.settings, self.debug)
+        let file = if may_be_large(&self.settings) { LARGE } else { self.network_file() };
+        self.ready(&file.to_owned()).network
+    }
+
+    /// The network for these limits. Another than the last search's finds no tree.
+    fn network_for(&mut self, limits: &Limits) -> Ready {
+        let mut file = self.network_file().to_owned();
+        if may_be_large(&self.settings) {
+            let large = self.ready(LARGE);
+            let threads = host::threads(self.settings.threads);
+            if pays(&large, limits, threads, self.searched_with == LARGE) {
+                file = LARGE.to_owned();
+            }
+        }
+        if self.searched_with != file {
+            self.session.clear();
+            self.searched_with.clone_from(&file);
+        }
+        self.ready(&file)
+    }
+
+    fn network_file(&self) -> &str {
+        match self.settings.weights_file.as_str() {
+            "" => SMALL,
+            file => file,
+        }
+    }
+
+    fn ready(&mut self, file: &str) -> Ready {
+        self.networks.network(file, &self.settings, self.debug)
     }
 }
 

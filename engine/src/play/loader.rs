@@ -1,5 +1,5 @@
-//! The network in use: opened at the first need, measured, given a cache, and replaced when the options
-//! ask for another or its device has failed.
+//! The networks in use: opened at the first need, measured, given a cache, and replaced when the options
+//! ask for others or their device has failed.
 //!
 //! Something always answers: a network that cannot be used is named to the user, and the next best one
 //! plays.
@@ -15,16 +15,31 @@ use nn::evaluator::fallback::Fallback;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens networks and keeps the last one.
+/// Opens networks and keeps the last two: a game may change between those built in.
 pub struct NetworkLoader {
     networks: Arc<dyn Networks>,
     clock: Arc<dyn Clock>,
     output: Output,
-    loaded: Option<Loaded>,
+    /// The one used last at the end.
+    loaded: Vec<Loaded>,
+    /// Why the last one could not be opened as asked for: what keeps two from a device is said once.
+    last_trouble: String,
 }
 
-/// The options that choose a network.
-#[derive(Clone, PartialEq)]
+/// Most networks that are kept.
+const KEPT: usize = 2;
+
+/// A network ready for a search.
+#[derive(Clone)]
+pub struct Ready {
+    /// With cache and fallback around it.
+    pub network: Network,
+    /// How fast it answers.
+    pub timing: EvalTiming,
+}
+
+/// What chooses a network.
+#[derive(PartialEq)]
 struct Request {
     file: String,
     backend: Backend,
@@ -33,9 +48,7 @@ struct Request {
 
 struct Loaded {
     request: Request,
-    /// With cache and fallback around it.
-    network: Network,
-    timing: EvalTiming,
+    ready: Ready,
     /// None if the option says none.
     cache: Option<Arc<Cached>>,
     /// Knows whether the CPU had to replace the GPU; none where the CPU computes anyway.
@@ -57,21 +70,24 @@ impl NetworkLoader {
         clock: Arc<dyn Clock>,
         output: Output,
     ) -> NetworkLoader {
-        NetworkLoader { networks, clock, output, loaded: None }
+        NetworkLoader { networks, clock, output, loaded: Vec::new(), last_trouble: String::new() }
     }
 
-    /// The network that `settings` ask for, or the best there is instead; blocks while it is loaded.
-    /// `debug` names it to the user.
-    pub fn network(&mut self, settings: &Settings, debug: bool) -> Network {
+    /// The network in `file`, which may be [`network::SMALL`] or [`network::LARGE`], on the device that `settings` ask for, or
+    /// the best there is instead; blocks while it is loaded. `debug` names it to the user.
+    pub fn network(&mut self, file: &str, settings: &Settings, debug: bool) -> Ready {
         let request = Request {
-            file: settings.weights_file.clone(),
+            file: file.to_owned(),
             backend: settings.backend,
             cache_mb: settings.nn_cache_mb,
         };
         let mut backend = request.backend;
-        if let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.request == request) {
+        if let Some(at) = self.loaded.iter().position(|loaded| loaded.request == request) {
+            let loaded = self.loaded.remove(at);
             if !loaded.fallback.as_ref().is_some_and(|fallback| fallback.has_failed()) {
-                return loaded.network.clone();
+                let ready = loaded.ready.clone();
+                self.loaded.push(loaded);
+                return ready;
             }
             // Opened for itself, it gets the batches and the timing of a CPU.
             backend = Backend::Cpu;
@@ -85,29 +101,28 @@ impl NetworkLoader {
         if let Some(cache) = &cache {
             network.evaluator = cache.clone();
         }
-        self.loaded = Some(Loaded { request, network: network.clone(), timing, cache, fallback });
-        network
-    }
-
-    /// How fast the network answers; nothing is known before one was loaded.
-    #[must_use]
-    pub fn timing(&self) -> EvalTiming {
-        self.loaded.as_ref().map_or_else(EvalTiming::default, |loaded| loaded.timing)
-    }
-
-    /// Forgets what the network has answered.
-    pub fn clear_cache(&self) {
-        if let Some(cache) = self.loaded.as_ref().and_then(|loaded| loaded.cache.as_ref()) {
-            cache.clear();
+        let ready = Ready { network, timing };
+        if self.loaded.len() == KEPT {
+            self.loaded.remove(0);
         }
+        self.loaded.push(Loaded { request, ready: ready.clone(), cache, fallback });
+        ready
     }
 
-    fn open(&self, file: &str, backend: Backend, debug: bool) -> Opened {
+    /// Forgets what the networks have answered.
+    pub fn clear_caches(&self) {
+        self.loaded
+            .iter()
+            .filter_map(|loaded| loaded.cache.as_ref())
+            .for_each(|cache| cache.clear());
+    }
+
+    fn open(&mut self, file: &str, backend: Backend, debug: bool) -> Opened {
         // From what was asked for to what always works.
         let file = (!file.is_empty()).then(|| Path::new(file));
         let cpu = Backend::Cpu;
         let choices = [(file, backend), (file, cpu), (None, backend), (None, cpu)];
-        let mut last_error = String::new();
+        let before = std::mem::take(&mut self.last_trouble);
         // Another device is reported with its reason; another network by its name, too.
         let mut name_it = debug;
         for (index, (file, backend)) in choices.iter().enumerate() {
@@ -131,10 +146,10 @@ impl NetworkLoader {
             name_it |= !error.is_of_device();
             let why = error.to_string();
             // A missing file is missing on every device: said once.
-            if why != last_error {
+            if why != before && why != self.last_trouble {
                 self.output.note(&why);
-                last_error = why;
             }
+            self.last_trouble = why;
         }
         self.output.note("no network can be used; the engine plays on without one");
         Opened { network: network::uniform(), timing: EvalTiming::default(), fallback: None }

@@ -15,6 +15,7 @@ pub(crate) mod limits;
 pub(crate) mod loader;
 pub(crate) mod move_stats;
 pub mod network;
+pub(crate) mod network_choice;
 pub(crate) mod params;
 pub(crate) mod report;
 pub mod rollout;

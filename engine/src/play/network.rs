@@ -17,8 +17,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The bundled network: recipe and results in `assets/networks.md`.
-static BUNDLED: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
+/// The bundled networks: recipes and results in `assets/networks.md`, the fifth and the eighth.
+static SMALL_BYTES: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
+static LARGE_BYTES: &[u8] = include_bytes!("../../../assets/mavka-large.safetensors");
+
+/// What names the smaller bundled network in place of a file: it computes more positions in a second.
+pub const SMALL: &str = "<small>";
+/// What names the larger one: it judges them better.
+pub const LARGE: &str = "<large>";
 
 /// The bundled decoder of the internal search: `assets/internal.md`.
 static BUNDLED_WRITER: &[u8] = include_bytes!("../../../assets/writer.safetensors");
@@ -68,7 +74,7 @@ pub enum NetworkError {
         /// What is wrong with it.
         why: BadList,
     },
-    /// The built-in network is damaged.
+    /// A built-in network is damaged.
     Bundled(CheckpointError),
     /// The device that was asked for is not there or does not compute; what computes instead.
     Backend(String),
@@ -111,7 +117,7 @@ impl std::error::Error for NetworkError {}
 
 /// Where networks come from. Called at the first need, never at start-up; may block for a second.
 pub trait Networks: Send + Sync {
-    /// Opens `file`, or the built-in network.
+    /// Opens `file`, which may be [`SMALL`] or [`LARGE`]; without one the smaller built-in network.
     ///
     /// # Errors
     /// Names the file or device and what is wrong with it.
@@ -143,8 +149,10 @@ impl Networks for Installed {
         }
         let network = load(file)?;
         let (device, note) = pick(backend);
-        let source =
-            file.map_or_else(|| "built-in network".to_owned(), |path| path.display().to_string());
+        let source = match source(file) {
+            Source::BuiltIn(_) => "built-in network".to_owned(),
+            Source::File(path) => path.display().to_string(),
+        };
         let c = &network.layout.config;
         let name = format!("{source} ({}x{}, {})", c.width, c.layers, network.hash);
         if !is_cpu(&device) {
@@ -162,15 +170,32 @@ impl Networks for Installed {
     }
 }
 
-/// The parameters in `file`, or the built-in ones.
+/// The parameters in `file`, which may be [`SMALL`] or [`LARGE`]; without one those of the smaller built-in network.
 ///
 /// # Errors
 /// Names the file and what is wrong with it.
 pub fn load(file: Option<&Path>) -> Result<checkpoint::Network, NetworkError> {
-    match file {
-        Some(path) => checkpoint::Network::load(path)
+    match source(file) {
+        Source::File(path) => checkpoint::Network::load(path)
             .map_err(|why| NetworkError::File { path: path.to_owned(), why }),
-        None => checkpoint::Network::from_bytes(BUNDLED).map_err(NetworkError::Bundled),
+        Source::BuiltIn(bytes) => {
+            checkpoint::Network::from_bytes(bytes).map_err(NetworkError::Bundled)
+        }
+    }
+}
+
+/// Where a network comes from.
+enum Source<'a> {
+    BuiltIn(&'static [u8]),
+    File(&'a Path),
+}
+
+fn source(file: Option<&Path>) -> Source<'_> {
+    match file {
+        None => Source::BuiltIn(SMALL_BYTES),
+        Some(path) if path == Path::new(SMALL) => Source::BuiltIn(SMALL_BYTES),
+        Some(path) if path == Path::new(LARGE) => Source::BuiltIn(LARGE_BYTES),
+        Some(path) => Source::File(path),
     }
 }
 

@@ -97,7 +97,7 @@ pub struct Settings {
     pub move_overhead: i64,
     /// See [`TimeSettings::moves_left`].
     pub moves_left: i64,
-    /// Empty = the network built into the executable.
+    /// Empty = one of those built into the executable: see [`crate::play::network_choice`].
     pub weights_file: String,
     /// Device that computes the network.
     pub backend: Backend,
