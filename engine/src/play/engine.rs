@@ -9,8 +9,8 @@ use super::clock::{Clock, SystemClock, TimeSettings};
 use super::host;
 use super::limits::Limits;
 use super::loader::{NetworkLoader, Ready};
-use super::network::{self, LARGE, Network, Networks, SMALL};
-use super::network_choice::{may_be_large, pays};
+use super::network::{self, Network, Networks};
+use super::network_choice::network_file;
 use super::search::{self, Job};
 use super::session::SearchSession;
 use super::settings::{Search, Settings};
@@ -217,7 +217,6 @@ impl Engine {
     fn forget(&mut self) {
         self.session.clear();
         self.networks.clear_caches();
-        self.searched_with.clear();
     }
 
     /// Sets the position. A refused one leaves the engine without a position, so that the next `go`
@@ -273,7 +272,15 @@ impl Engine {
         }
         // A refused position is answered at once: nothing is loaded for it.
         let ready = match self.game {
-            Ok(_) => self.network_for(&limits),
+            Ok(_) => {
+                let file = network_file(&self.settings, limits.budget.is_some()).to_owned();
+                if self.searched_with != file {
+                    // What another network has said is none of its answers.
+                    self.forget();
+                    self.searched_with.clone_from(&file);
+                }
+                self.ready(&file)
+            }
             Err(_) => Ready { network: network::uniform(), timing: EvalTiming::default() },
         };
         let signal = Arc::new(Signal::new(self.clock.clone(), heard, &limits));
@@ -358,50 +365,24 @@ impl Engine {
         }
     }
 
-    /// Has network and tree memory ready: the slow part of a start. Does nothing during a search.
+    /// Has networks and tree memory ready: the slow part of a start. Does nothing during a search.
     pub fn prepare(&mut self) {
         if self.is_searching() {
             return;
         }
         self.wait();
-        let network = self.network();
-        if may_be_large(&self.settings) && !network.on_gpu {
-            // The clock will choose.
-            self.ready(SMALL);
-        }
+        self.network();
+        let file = network_file(&self.settings, true).to_owned();
+        self.ready(&file);
         if let Some(note) = self.session.reserve(self.settings.hash_mb) {
             self.output.note(note);
         }
     }
 
-    /// The network of a search that has time, or the best there is instead; blocks while it is loaded.
+    /// The network of a search without a clock, or the best there is instead; blocks while it is loaded.
     pub fn network(&mut self) -> Network {
-        let file = if may_be_large(&self.settings) { LARGE } else { self.network_file() };
-        self.ready(&file.to_owned()).network
-    }
-
-    /// The network for these limits. Another than the last search's finds no tree.
-    fn network_for(&mut self, limits: &Limits) -> Ready {
-        let mut file = self.network_file().to_owned();
-        if may_be_large(&self.settings) {
-            let large = self.ready(LARGE);
-            let threads = host::threads(self.settings.threads);
-            if pays(&large, limits, threads, self.searched_with == LARGE) {
-                file = LARGE.to_owned();
-            }
-        }
-        if self.searched_with != file {
-            self.session.clear();
-            self.searched_with.clone_from(&file);
-        }
-        self.ready(&file)
-    }
-
-    fn network_file(&self) -> &str {
-        match self.settings.weights_file.as_str() {
-            "" => SMALL,
-            file => file,
-        }
+        let file = network_file(&self.settings, false).to_owned();
+        self.ready(&file).network
     }
 
     fn ready(&mut self, file: &str) -> Ready {
