@@ -97,7 +97,7 @@ pub struct Settings {
     pub move_overhead: i64,
     /// See [`TimeSettings::moves_left`].
     pub moves_left: i64,
-    /// Empty = one of those built into the executable: see [`crate::play::network_choice`].
+    /// Empty = one of the two built into the executable: the smaller at a clock, the larger without.
     pub weights_file: String,
     /// Device that computes the network.
     pub backend: Backend,
