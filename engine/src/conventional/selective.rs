@@ -20,7 +20,6 @@ const POSITIONS: usize = 1 << 18;
 /// A quiet move that leaves the score this far below what is needed is not looked at one ply before the end; further
 /// up so much more for each ply. Rules of thumb, as all the numbers below.
 const FUTILITY: i32 = 150;
-
 /// No position has more moves.
 const MOVES: usize = 256;
 
@@ -281,7 +280,8 @@ impl Tree<'_, '_> {
         if self.counts() {
             return 0;
         }
-        let check = position.is_check();
+        // A check at the deepest ply is not yet a mate.
+        let check = position.is_check() && ply < DEEPEST;
         let still = if check { ply as i32 - MATE } else { self.memory.places.evaluate(position) };
         let (mut best, mut alpha) = (still, alpha.max(still));
         if best >= beta || ply >= DEEPEST {

@@ -104,3 +104,15 @@ fn moves_come_by_rank_and_each_once() {
     each.sort();
     assert_eq!(each, all);
 }
+
+#[test]
+fn a_check_at_the_deepest_ply_is_no_mate() {
+    let game = Game::from_fen("4k3/8/8/8/8/8/8/r3K2Q w - - 0 1", false).unwrap();
+    let position = game.position();
+    let favourite = game.legal_actions()[0];
+    let question = Question { position, favourite, margin: 80, budget: 100, stopped: &|| false };
+    let mut memory = Memory::default();
+    let mut tree = Tree { memory: &mut memory, question: &question, nodes: 0, over: false };
+    assert!(tree.quiesce(position, -INFINITE, INFINITE, DEEPEST) > 300);
+    assert!(tree.quiesce(position, -INFINITE, INFINITE, DEEPEST - 5) > -MATES);
+}
