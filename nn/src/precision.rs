@@ -42,7 +42,7 @@ impl fmt::Display for ArithmeticError {
         f.write_str(match self {
             ArithmeticError::Unknown => "expected auto, single, bf16 or int8",
             ArithmeticError::NoBf16 => "this CPU has no AVX512_BF16",
-            ArithmeticError::NoInt8 => "this CPU has no AVX2",
+            ArithmeticError::NoInt8 => "this CPU has neither AVX2 nor Arm's dot products of bytes",
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What a pass over the network leaves behind: intermediate values by layer, the heads' answers, and the
 //! buffers of the gradient. Nothing is computed here.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::attention;
 use super::int8::Rows;
 use super::matmul::Operand;
@@ -57,7 +57,7 @@ pub(super) struct LayerActivations {
     /// The input of a product of bytes.
     pub bytes: Rows,
     /// A head's keys on their way.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub keys: attention::Keys,
 }
 

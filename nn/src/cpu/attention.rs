@@ -3,9 +3,12 @@
 #![allow(unsafe_code)]
 
 use super::Isa;
-use super::vector::Vector;
+use super::vector::{Vector, transpose_four};
 use crate::net::TOKENS;
-use std::arch::x86_64::*;
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::float32x4_t;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m256, __m512};
 
 /// One head of one position.
 #[derive(Clone, Copy)]
@@ -33,7 +36,7 @@ pub(super) struct Keys(Vec<Line>);
 pub(super) fn takes(dim: usize) -> bool {
     match Isa::used() {
         Isa::Portable => false,
-        Isa::Avx2 => dim.is_multiple_of(16),
+        Isa::Neon | Isa::Avx2 => dim.is_multiple_of(16),
         Isa::Avx512 => dim.is_multiple_of(32),
     }
 }
@@ -43,7 +46,6 @@ pub(super) fn takes(dim: usize) -> bool {
 /// # Panics
 /// If [`takes`] says no, or a slice is too short: a fault of the caller.
 pub(super) fn attend(head: &Head<'_>, keys: &mut Keys, out: &mut [f32], row: usize) {
-    let isa = Isa::used();
     assert!(takes(head.dim), "heads of {}", head.dim);
     let len = (TOKENS - 1) * head.stride + head.dim;
     assert!(head.qkv.iter().all(|part| part.len() >= len) && head.stride >= head.dim, "rows");
@@ -54,19 +56,24 @@ pub(super) fn attend(head: &Head<'_>, keys: &mut Keys, out: &mut [f32], row: usi
     // SAFETY: the CPU has what is used, and lengths are as the functions ask, as was checked.
     unsafe {
         transpose(head, keys.0.as_mut_ptr().cast());
-        match isa {
+        #[cfg(target_arch = "x86_64")]
+        match Isa::used() {
             Isa::Avx512 => wide(head, &keys.0, out, row),
             _ => narrow(head, &keys.0, out, row),
         }
+        #[cfg(target_arch = "aarch64")]
+        rows::<float32x4_t, 4, 4>(head, &keys.0, out, row);
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,fma")]
 unsafe fn wide(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
     // SAFETY: the caller's contract is `rows`'.
     unsafe { rows::<__m512, 4, 2>(head, keys, out, row) }
 }
 
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn narrow(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
     // SAFETY: the caller's contract is `rows`'.
@@ -81,14 +88,10 @@ unsafe fn transpose(head: &Head<'_>, out: *mut f32) {
     let keys = head.qkv[1].as_ptr();
     for j in (0..TOKENS).step_by(4) {
         for d in (0..head.dim).step_by(4) {
-            // SAFETY: four rows and four floats of each exist; x86-64 has SSE.
+            // SAFETY: four rows and four floats of each exist, and there is room for them.
             unsafe {
-                let load = |i: usize| _mm_loadu_ps(keys.add((j + i) * head.stride + d));
-                let (mut a, mut b, mut c, mut e) = (load(0), load(1), load(2), load(3));
-                _MM_TRANSPOSE4_PS(&mut a, &mut b, &mut c, &mut e);
-                for (i, row) in [a, b, c, e].into_iter().enumerate() {
-                    _mm_storeu_ps(out.add((d + i) * TOKENS + j), row);
-                }
+                let from = keys.add(j * head.stride + d);
+                transpose_four(from, head.stride, out.add(d * TOKENS + j), TOKENS);
             }
         }
     }
@@ -281,11 +284,13 @@ mod tests {
 
     #[test]
     fn exp_of_vectors_is_close_to_the_library() {
+        #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,avx512dq,fma")]
         unsafe fn by_avx512(row: &mut [f32; TOKENS]) -> f32 {
             // SAFETY: the caller's.
             unsafe { exponentials::<__m512>(row) }
         }
+        #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
         unsafe fn by_avx2(row: &mut [f32; TOKENS]) -> f32 {
             // SAFETY: the caller's.
@@ -301,9 +306,13 @@ mod tests {
             // SAFETY: the CPU has what is used.
             let share = unsafe {
                 match Isa::used() {
-                    Isa::Portable => return,
+                    #[cfg(target_arch = "x86_64")]
                     Isa::Avx512 => by_avx512(&mut row),
+                    #[cfg(target_arch = "x86_64")]
                     Isa::Avx2 => by_avx2(&mut row),
+                    #[cfg(target_arch = "aarch64")]
+                    Isa::Neon => exponentials::<float32x4_t>(&mut row),
+                    _ => return,
                 }
             };
             for (x, e) in inputs.iter().zip(&row) {

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub enum Isa {
     /// Plain loops; the `gemm` crate's products where the CPU is no x86-64.
     Portable,
+    /// NEON, which every aarch64 processor has: 4 floats at a time; products of floats by the `gemm` crate.
+    Neon,
     /// AVX2 with FMA: 8 floats at a time.
     Avx2,
     /// AVX-512 F, BW, DQ and VL: 16 floats at a time.
@@ -25,8 +27,15 @@ pub enum Isa {
 static USED: AtomicU8 = AtomicU8::new(0);
 
 impl Isa {
-    /// From none to the widest.
-    pub const ALL: [Isa; 3] = [Isa::Portable, Isa::Avx2, Isa::Avx512];
+    /// Those for this kind of processor, from none to the widest.
+    #[cfg(target_arch = "x86_64")]
+    pub const ALL: &[Isa] = &[Isa::Portable, Isa::Avx2, Isa::Avx512];
+    /// Those for this kind of processor, from none to the widest.
+    #[cfg(target_arch = "aarch64")]
+    pub const ALL: &[Isa] = &[Isa::Portable, Isa::Neon];
+    /// Those for this kind of processor, from none to the widest.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub const ALL: &[Isa] = &[Isa::Portable];
 
     /// The widest set that this CPU has.
     #[must_use]
@@ -45,27 +54,33 @@ impl Isa {
             }
         }
         #[cfg(not(target_arch = "x86_64"))]
-        Isa::Portable
+        Isa::widest(Isa::Neon)
+    }
+
+    /// The widest of [`Isa::ALL`] that is no more than `most`.
+    fn widest(most: Isa) -> Isa {
+        let allowed = Isa::ALL.iter().rev().find(|isa| **isa <= most);
+        *allowed.unwrap_or(&Isa::Portable)
     }
 
     /// The set that every kernel uses: [`Isa::found`], or less after [`Isa::limit`].
     #[must_use]
     pub fn used() -> Isa {
         // Relaxed: every thread that finds nothing finds out the same.
-        match USED.load(Ordering::Relaxed) {
-            0 => {
-                let found = Isa::found();
-                USED.store(found as u8 + 1, Ordering::Relaxed);
-                found
-            }
-            number => Isa::ALL[usize::from(number) - 1],
-        }
+        let number = USED.load(Ordering::Relaxed);
+        let known = Isa::ALL.iter().find(|isa| **isa as u8 + 1 == number);
+        known.copied().unwrap_or_else(|| {
+            let found = Isa::found();
+            USED.store(found as u8 + 1, Ordering::Relaxed);
+            found
+        })
     }
 
     /// From now on no more than this is used: to measure on one machine what another would do. Weights that
     /// are packed already stay as they are, and must not be used from then on.
     pub fn limit(self) {
-        USED.store(self.min(Isa::found()) as u8 + 1, Ordering::Relaxed);
+        let used = Isa::widest(self.min(Isa::found()));
+        USED.store(used as u8 + 1, Ordering::Relaxed);
     }
 }
 
@@ -151,6 +166,7 @@ impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Isa::Portable => "portable",
+            Isa::Neon => "neon",
             Isa::Avx2 => "avx2",
             Isa::Avx512 => "avx512",
         })
@@ -162,8 +178,8 @@ impl FromStr for Isa {
     type Err = IsaError;
 
     fn from_str(text: &str) -> Result<Isa, IsaError> {
-        let known = Isa::ALL.into_iter().find(|isa| isa.to_string() == text);
-        let isa = known.ok_or(IsaError::Unknown)?;
+        let known = Isa::ALL.iter().find(|isa| isa.to_string() == text);
+        let isa = *known.ok_or(IsaError::Unknown)?;
         (isa <= Isa::found()).then_some(isa).ok_or(IsaError::Absent(isa))
     }
 }
@@ -180,7 +196,10 @@ pub enum IsaError {
 impl fmt::Display for IsaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            IsaError::Unknown => f.write_str("expected portable, avx2 or avx512"),
+            IsaError::Unknown => {
+                let names: Vec<String> = Isa::ALL.iter().map(Isa::to_string).collect();
+                write!(f, "expected one of {}", names.join(", "))
+            }
             IsaError::Absent(isa) => write!(f, "this CPU has no {isa}"),
         }
     }
@@ -196,9 +215,19 @@ mod tests {
     fn names_are_read_back_if_the_cpu_has_them() {
         for isa in Isa::ALL {
             let read: Result<Isa, IsaError> = isa.to_string().parse();
-            assert_eq!(read.is_ok(), isa <= Isa::found(), "{isa}");
-            assert!(read.is_err() || read == Ok(isa));
+            assert_eq!(read.is_ok(), *isa <= Isa::found(), "{isa}");
+            assert!(read.is_err() || read == Ok(*isa));
         }
-        assert!("sse".parse::<Isa>().is_err());
+        let unknown = "sse".parse::<Isa>().unwrap_err();
+        assert!(unknown.to_string().starts_with("expected one of portable"), "{unknown}");
+    }
+
+    #[test]
+    fn a_limit_leads_to_no_other_processors_instructions() {
+        assert!(Isa::ALL.contains(&Isa::found()));
+        for most in [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512] {
+            let widest = Isa::widest(most);
+            assert!(widest <= most && Isa::ALL.contains(&widest), "{widest} for {most}");
+        }
     }
 }

@@ -7,7 +7,7 @@
 
 mod activations;
 mod arithmetic;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod attention;
 pub(crate) mod backward;
 mod dynamic_bias;
@@ -22,7 +22,7 @@ mod relations;
 mod rows;
 pub mod stages;
 mod trunk8;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod vector;
 mod weights;
 mod weights8;

@@ -2,7 +2,7 @@
 //! does not, and the gradient.
 
 use super::activations::{LayerActivations, Scratch, size};
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::attention;
 use super::layers::{Gradient, put_gradient};
 use super::matmul::{Into, Mat, matmul};
@@ -73,7 +73,7 @@ pub(super) fn attend(
     mixed: &mut [f32],
 ) {
     let (width, heads) = (layout.config.width, layout.config.heads);
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     if w.attention() == Arithmetic::Single && attention::takes(width / heads) {
         let (bias, dim, stride) = (&w[places.attention_bias.clone()], width / heads, 3 * width);
         let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];

@@ -5,7 +5,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::Isa;
 use super::ops;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::vector::Vector;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -191,7 +191,7 @@ unsafe fn norm_rows_backward<const R: usize>(
 ///
 /// # Safety
 /// As [`normalise`].
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 unsafe fn total<V: Vector, const SQUARES: bool>(x: &[f32], mean: V) -> f32 {
     // SAFETY: this function's contract.
@@ -225,7 +225,7 @@ pub(super) const FEW: usize = 16;
 /// # Safety
 /// As [`Vector`]; the length of `gamma` and `beta` is a multiple of a vector's, `x` is at most [`FEW`] rows as
 /// long as those, and `out` as long as `x`.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(super) unsafe fn normalise<V: Vector>(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut [f32]) {
     let (width, share) = (gamma.len(), (gamma.len() as f32).recip());

@@ -1,9 +1,17 @@
-//! Vectors of floats under one interface, so that a kernel by row is written once for AVX2 and AVX-512.
+//! Vectors of floats under one interface, so that a kernel by row is written once for AVX2, AVX-512 and NEON.
 //!
 //! A kernel is generic over [`Vector`] and always inlined into a function compiled for the instructions.
 #![allow(unsafe_code)]
 
-use std::arch::x86_64::*;
+#[cfg(target_arch = "x86_64")]
+mod avx;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx::transpose_four;
+#[cfg(target_arch = "aarch64")]
+pub(super) use neon::transpose_four;
 
 /// Floats side by side.
 ///
@@ -35,7 +43,8 @@ pub(super) trait Vector: Copy {
 
     /// Floats that [`Vector::bytes`] takes.
     const STEP: usize;
-    /// Writes the low bytes of `STEP` floats times `factor`, rounded to even, plus `zero`: all from 0 to 255.
+    /// Writes the low bytes of `STEP` floats times `factor`, rounded to even, plus `zero`: all from 0 to 255, or from
+    /// -128 to 127 with NEON, whose products take such bytes.
     unsafe fn bytes(from: *const f32, factor: Self, zero: i32, to: *mut u8);
 
     /// exp of `self - top` where that is at most 0, by powers of two: a polynomial of degree 6 (Cephes
@@ -65,201 +74,6 @@ pub(super) trait Vector: Copy {
                 p = p.fma(r, Self::all(c));
             }
             p.shift(shifted)
-        }
-    }
-}
-
-// SAFETY, of every block below: the contract of the trait.
-impl Vector for __m512 {
-    const LEN: usize = 16;
-
-    #[inline(always)]
-    unsafe fn all(x: f32) -> __m512 {
-        unsafe { _mm512_set1_ps(x) }
-    }
-
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> __m512 {
-        unsafe { _mm512_loadu_ps(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm512_storeu_ps(to, self) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: __m512) -> __m512 {
-        unsafe { _mm512_add_ps(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn sub(self, other: __m512) -> __m512 {
-        unsafe { _mm512_sub_ps(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn mul(self, other: __m512) -> __m512 {
-        unsafe { _mm512_mul_ps(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn fma(self, b: __m512, c: __m512) -> __m512 {
-        unsafe { _mm512_fmadd_ps(self, b, c) }
-    }
-
-    #[inline(always)]
-    unsafe fn max(self, other: __m512) -> __m512 {
-        unsafe { _mm512_max_ps(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn sum(self) -> f32 {
-        unsafe { _mm512_reduce_add_ps(self) }
-    }
-
-    #[inline(always)]
-    unsafe fn highest(self) -> f32 {
-        unsafe { _mm512_reduce_max_ps(self) }
-    }
-
-    #[inline(always)]
-    unsafe fn shift(self, n: __m512) -> __m512 {
-        unsafe {
-            let exponent = _mm512_slli_epi32::<23>(_mm512_castps_si512(n));
-            _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(self), exponent))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn high_bits(self, other: __m512) -> __m512 {
-        unsafe {
-            let other = _mm512_castps_si512(_mm512_abs_ps(other));
-            _mm512_castsi512_ps(_mm512_max_epu32(_mm512_castps_si512(self), other))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn highest_bits(self) -> u32 {
-        unsafe { _mm512_reduce_max_epu32(_mm512_castps_si512(self)) }
-    }
-
-    const STEP: usize = 16;
-
-    #[inline(always)]
-    unsafe fn bytes(from: *const f32, factor: __m512, zero: i32, to: *mut u8) {
-        unsafe {
-            let x = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(from), factor));
-            let x = _mm512_add_epi32(x, _mm512_set1_epi32(zero));
-            _mm_storeu_si128(to.cast(), _mm512_cvtepi32_epi8(x));
-        }
-    }
-}
-
-impl Vector for __m256 {
-    const LEN: usize = 8;
-
-    #[inline(always)]
-    unsafe fn all(x: f32) -> __m256 {
-        unsafe { _mm256_set1_ps(x) }
-    }
-
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> __m256 {
-        unsafe { _mm256_loadu_ps(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm256_storeu_ps(to, self) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: __m256) -> __m256 {
-        unsafe { _mm256_add_ps(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn sub(self, other: __m256) -> __m256 {
-        unsafe { _mm256_sub_ps(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn mul(self, other: __m256) -> __m256 {
-        unsafe { _mm256_mul_ps(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn fma(self, b: __m256, c: __m256) -> __m256 {
-        unsafe { _mm256_fmadd_ps(self, b, c) }
-    }
-
-    #[inline(always)]
-    unsafe fn max(self, other: __m256) -> __m256 {
-        unsafe { _mm256_max_ps(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn sum(self) -> f32 {
-        unsafe {
-            let four = _mm_add_ps(_mm256_castps256_ps128(self), _mm256_extractf128_ps::<1>(self));
-            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-            _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn highest(self) -> f32 {
-        unsafe {
-            let four = _mm_max_ps(_mm256_castps256_ps128(self), _mm256_extractf128_ps::<1>(self));
-            let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
-            _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn shift(self, n: __m256) -> __m256 {
-        unsafe {
-            let exponent = _mm256_slli_epi32::<23>(_mm256_castps_si256(n));
-            _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(self), exponent))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn high_bits(self, other: __m256) -> __m256 {
-        unsafe {
-            let sign = _mm256_set1_epi32(i32::MAX);
-            let other = _mm256_and_si256(_mm256_castps_si256(other), sign);
-            _mm256_castsi256_ps(_mm256_max_epu32(_mm256_castps_si256(self), other))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn highest_bits(self) -> u32 {
-        unsafe {
-            let all = _mm256_castps_si256(self);
-            let high = _mm256_extracti128_si256::<1>(all);
-            let four = _mm_max_epu32(_mm256_castsi256_si128(all), high);
-            let two = _mm_max_epu32(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
-            let one = _mm_max_epu32(two, _mm_shuffle_epi32::<0b10_11_00_01>(two));
-            _mm_cvtsi128_si32(one).cast_unsigned()
-        }
-    }
-
-    const STEP: usize = 32;
-
-    #[inline(always)]
-    unsafe fn bytes(from: *const f32, factor: __m256, zero: i32, to: *mut u8) {
-        unsafe {
-            let eight = |i: usize| {
-                let x = _mm256_mul_ps(_mm256_loadu_ps(from.add(8 * i)), factor);
-                _mm256_add_epi32(_mm256_cvtps_epi32(x), _mm256_set1_epi32(zero))
-            };
-            let low = _mm256_packs_epi32(eight(0), eight(1));
-            let all = _mm256_packus_epi16(low, _mm256_packs_epi32(eight(2), eight(3)));
-            // Packing works on halves of vectors: this puts their quarters in order again.
-            let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-            _mm256_storeu_si256(to.cast(), _mm256_permutevar8x32_epi32(all, order));
         }
     }
 }

@@ -52,7 +52,7 @@ pub fn self_check(network: &Network) -> Result<Vec<Checked>, EvalError> {
     Isa::Portable.limit();
     let plain = answers(&CpuEvaluator::new(network, Arithmetic::Single), usize::MAX);
     let checked = plain.map(|plain| {
-        let sets = Isa::ALL.into_iter().filter(|isa| *isa <= Isa::found());
+        let sets = Isa::ALL.iter().copied().filter(|isa| *isa <= Isa::found());
         sets.flat_map(|isa| by(isa, network, &plain)).collect()
     });
     before.limit();

@@ -2,8 +2,9 @@
 //! come. Sums are exact; what is lost is lost in rounding.
 //!
 //! A row becomes unsigned bytes with one scale: squared ReLUs as they are, anything else shifted to the middle
-//! of the range, which the sums make good by beginning at what the shift adds. Three sets of instructions
-//! multiply such bytes. AVX512_VNNI and AVX-VNNI sum four products in 32 bits and take all 8 bits of both. AVX2's
+//! of the range, which the sums make good by beginning at what the shift adds. Four sets of instructions
+//! multiply such bytes. AVX512_VNNI and AVX-VNNI sum four products in 32 bits and take all 8 bits of both. So does
+//! `sdot` of Arm's processors, whose bytes have a sign: there squared ReLUs are shifted, and the rest is not. AVX2's
 //! `vpmaddubsw` sums in 16 bits: there activations have 7 bits, and a channel's weights are scaled so that
 //! eight products fit whatever the activations are, which lets four results be added before they are widened.
 #![allow(unsafe_code)]
@@ -12,14 +13,22 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod rounding;
 mod task;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use super::{ops, rows};
+#[cfg(target_arch = "aarch64")]
+use neon as simd;
 use task::{CHAIN, PANEL, Task};
+#[cfg(target_arch = "x86_64")]
+use x86 as simd;
 
 pub use task::{Finish, Kernel, Sign};
 
@@ -63,23 +72,16 @@ impl Rows {
             // SAFETY: the CPU has the instructions, as was checked; `x` and `block` are as many rows of the
             // width as there are scales, at most `FEW`; `bytes` has been made for them; 16 is a multiple of
             // the vectors' lengths.
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             unsafe {
-                match kernel {
-                    _ if !width.is_multiple_of(16) => {
-                        self.unit.resize(few, 0.0);
-                        let unit = &mut self.unit[..x.len()];
-                        ops::layer_norm(x, gamma, beta, unit, &mut [0.0; rows::FEW], block);
-                    }
-                    Kernel::Vnni => avx512::normalise(x, gamma, beta, block),
-                    Kernel::Avx2 | Kernel::AvxVnni => avx2::normalise(x, gamma, beta, block),
+                if width.is_multiple_of(16) {
+                    simd::normalise(kernel, x, gamma, beta, block);
+                } else {
+                    self.unit.resize(few, 0.0);
+                    let unit = &mut self.unit[..x.len()];
+                    ops::layer_norm(x, gamma, beta, unit, &mut [0.0; rows::FEW], block);
                 }
-                match kernel {
-                    Kernel::Vnni => avx512::round(block, width, levels, bytes, stride, scales),
-                    Kernel::Avx2 | Kernel::AvxVnni => {
-                        avx2::round(block, width, levels, bytes, stride, scales)
-                    }
-                }
+                simd::round(kernel, block, width, levels, bytes, stride, scales);
             }
         }
     }
@@ -99,14 +101,9 @@ impl Rows {
             let stride = self.stride;
             // SAFETY: the CPU has the instructions, as was checked; there are as many rows of floats and of
             // bytes as scales.
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             unsafe {
-                match kernel {
-                    Kernel::Vnni => avx512::round(x, depth, levels, bytes, stride, scales),
-                    Kernel::Avx2 | Kernel::AvxVnni => {
-                        avx2::round(x, depth, levels, bytes, stride, scales)
-                    }
-                }
+                simd::round(kernel, x, depth, levels, bytes, stride, scales);
             }
         }
     }
@@ -206,13 +203,9 @@ impl Linear8 {
         // SAFETY: the CPU has the kernel; `Rows` holds `rows x depth` bytes and a scale for each row, this map
         // whole panels of `depth`, and `out` is exclusively borrowed and large enough: all checked above or
         // by the makers.
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         unsafe {
-            match self.kernel {
-                Kernel::Vnni => avx512::product(&task, finish),
-                Kernel::AvxVnni => vnni::product(&task, finish),
-                Kernel::Avx2 => avx2::product(&task, finish),
-            }
+            simd::product(self.kernel, &task, finish);
         }
     }
 }
@@ -228,7 +221,7 @@ fn round_column(kernel: Kernel, column: &[f32]) -> (f32, Vec<i8>) {
             .map(|w| (w * factor).round_ties_even().clamp(-127.0, 127.0) as i8)
             .collect();
         let excess = match kernel {
-            Kernel::Vnni | Kernel::AvxVnni => 0.0,
+            Kernel::Dot | Kernel::Vnni | Kernel::AvxVnni => 0.0,
             Kernel::Avx2 => excess(&rounded),
         };
         if excess <= 1.0 {

@@ -11,6 +11,8 @@ pub(super) const PANEL: usize = 64;
 /// What multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
+    /// `sdot`, of Arm's processors: activations of 8 bits with a sign.
+    Dot,
     /// `vpmaddubsw`: activations of 7 bits.
     Avx2,
     /// `vpdpbusd` on 256 bits: activations of 8 bits.
@@ -29,7 +31,7 @@ impl Kernel {
     /// All that the CPU has, the fastest first.
     #[must_use]
     pub fn all() -> Vec<Kernel> {
-        [Kernel::Vnni, Kernel::AvxVnni, Kernel::Avx2]
+        [Kernel::Vnni, Kernel::AvxVnni, Kernel::Avx2, Kernel::Dot]
             .into_iter()
             .filter(|kernel| kernel.on_this_cpu())
             .collect()
@@ -37,6 +39,7 @@ impl Kernel {
 
     fn isa(self) -> Isa {
         match self {
+            Kernel::Dot => Isa::Neon,
             Kernel::Avx2 | Kernel::AvxVnni => Isa::Avx2,
             Kernel::Vnni => Isa::Avx512,
         }
@@ -45,11 +48,14 @@ impl Kernel {
     pub(super) fn on_this_cpu(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         let extra = match self {
+            Kernel::Dot => false,
             Kernel::Avx2 => true,
             Kernel::AvxVnni => is_x86_feature_detected!("avxvnni"),
             Kernel::Vnni => is_x86_feature_detected!("avx512vnni"),
         };
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(target_arch = "aarch64")]
+        let extra = self == Kernel::Dot && std::arch::is_aarch64_feature_detected!("dotprod");
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let extra = false;
         extra && self.isa() <= Isa::found()
     }
@@ -58,10 +64,21 @@ impl Kernel {
         let (top, zero) = match (self, sign) {
             (Kernel::Avx2, Sign::Either) => (63.0, 64),
             (Kernel::Avx2, Sign::Positive) => (127.0, 0),
+            (Kernel::Dot, Sign::Either) => (127.0, 0),
+            (Kernel::Dot, Sign::Positive) => (255.0, -128),
             (_, Sign::Either) => (127.0, 128),
             (_, Sign::Positive) => (255.0, 0),
         };
         Levels { top, zero }
+    }
+
+    /// The number that a byte of the activations stands for.
+    #[cfg(test)]
+    pub(super) fn number(self, byte: u8) -> i32 {
+        match self {
+            Kernel::Dot => i32::from(byte.cast_signed()),
+            _ => i32::from(byte),
+        }
     }
 }
 
@@ -70,7 +87,7 @@ impl Kernel {
 pub(super) struct Levels {
     /// Steps from zero to the highest of a row.
     pub top: f32,
-    /// The byte that stands for zero.
+    /// What stands for zero.
     pub zero: i32,
 }
 
@@ -84,7 +101,7 @@ impl Levels {
 /// Which signs activations have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// Both: zero lies in the middle of the bytes' range.
+    /// Both: zero lies in the middle of the range.
     Either,
     /// None is below zero.
     Positive,

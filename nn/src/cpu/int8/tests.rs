@@ -25,7 +25,8 @@ fn twin(map: &Linear8, x: &Rows, out: &mut [f32], stride: usize, cols: usize, fi
     for (i, (bytes, scale)) in x.bytes.chunks_exact(x.stride).zip(&x.scales).enumerate() {
         for j in 0..cols {
             let weight = |at: usize| map.lines[at / 64].0[at % 64];
-            let product = |k: usize| i32::from(bytes[k]) * i32::from(weight(map.place(k, j)));
+            let product =
+                |k: usize| map.kernel.number(bytes[k]) * i32::from(weight(map.place(k, j)));
             let sum = map.start[j] + (0..map.inputs).map(product).sum::<i32>();
             let y = (sum as f32).mul_add(scale * map.scales[j], map.bias[j]);
             let out = &mut out[i * stride + j];
@@ -136,7 +137,7 @@ fn normalised_rows_are_those_of_single_precision_to_a_step() {
         for (i, want) in want.chunks_exact(width).enumerate() {
             let bytes = &rows.bytes[i * rows.stride..][..width];
             for (byte, want) in bytes.iter().zip(want) {
-                let got = (i32::from(*byte) - zero) as f32 * rows.scales[i];
+                let got = (kernel.number(*byte) - zero) as f32 * rows.scales[i];
                 assert!((got - want).abs() <= 0.51 * rows.scales[i], "{kernel:?} {width}");
             }
         }

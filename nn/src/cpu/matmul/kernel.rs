@@ -189,7 +189,7 @@ pub(super) fn multiply(
             Arithmetic::Bf16 if by_tiles => tiles::product(&task),
             Arithmetic::Bf16 => product_half(&task),
             _ => match isa {
-                Isa::Portable => product_by_vector::<Plain, 2>(&task),
+                Isa::Portable | Isa::Neon => product_by_vector::<Plain, 2>(&task),
                 Isa::Avx2 => product_narrow(&task),
                 Isa::Avx512 => product_single(&task),
             },

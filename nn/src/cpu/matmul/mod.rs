@@ -15,7 +15,7 @@ mod task;
 mod tiles;
 mod view;
 
-use super::isa::{self, Isa};
+use super::isa::Isa;
 use crate::precision::Arithmetic;
 use std::ops::Range;
 #[cfg(any(test, not(target_arch = "x86_64")))]
@@ -93,7 +93,7 @@ impl Packed {
 
     #[cfg(target_arch = "x86_64")]
     fn by(isa: Isa, b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
-        let halves = arithmetic == Arithmetic::Bf16 && isa::bf16();
+        let halves = arithmetic == Arithmetic::Bf16 && super::isa::bf16();
         let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
         let (method, mut lanes) = (pack::Method { isa, arithmetic }, pack::Buffer::default());
         let _ = pack::Right::packed(b, method, &mut lanes);

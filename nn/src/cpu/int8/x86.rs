@@ -1,0 +1,62 @@
+//! Which of x86-64's kernels does it.
+#![allow(unsafe_code)]
+
+use super::task::{Finish, Kernel, Levels, Task};
+use super::{avx2, avx512, vnni};
+
+/// [`super::rounding::round`].
+///
+/// # Safety
+/// The CPU has the kernel; the rest as there.
+pub(super) unsafe fn round(
+    kernel: Kernel,
+    x: &[f32],
+    depth: usize,
+    levels: Levels,
+    bytes: &mut [u8],
+    stride: usize,
+    scales: &mut [f32],
+) {
+    // SAFETY: this function's contract.
+    unsafe {
+        match kernel {
+            Kernel::Vnni => avx512::round(x, depth, levels, bytes, stride, scales),
+            _ => avx2::round(x, depth, levels, bytes, stride, scales),
+        }
+    }
+}
+
+/// [`crate::cpu::rows::normalise`].
+///
+/// # Safety
+/// The CPU has the kernel; the rest as there.
+pub(super) unsafe fn normalise(
+    kernel: Kernel,
+    x: &[f32],
+    gamma: &[f32],
+    beta: &[f32],
+    out: &mut [f32],
+) {
+    // SAFETY: this function's contract.
+    unsafe {
+        match kernel {
+            Kernel::Vnni => avx512::normalise(x, gamma, beta, out),
+            _ => avx2::normalise(x, gamma, beta, out),
+        }
+    }
+}
+
+/// All rows and columns.
+///
+/// # Safety
+/// The CPU has the kernel; the task's pointers hold what it says.
+pub(super) unsafe fn product(kernel: Kernel, task: &Task, finish: Finish) {
+    // SAFETY: this function's contract.
+    unsafe {
+        match kernel {
+            Kernel::Vnni => avx512::product(task, finish),
+            Kernel::AvxVnni => vnni::product(task, finish),
+            _ => avx2::product(task, finish),
+        }
+    }
+}
