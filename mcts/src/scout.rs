@@ -51,7 +51,7 @@ pub fn is_doubted(job: &Job<'_, impl World>, edge: EdgeWord, child: u32, visits:
 
 /// A line from the root that playouts are to follow.
 #[derive(Debug, Default)]
-pub struct Guide {
+pub struct SuggestedLine {
     /// The actions: first those to the node where the line was named.
     actions: Vec<u16>,
     /// How many of them those are.
@@ -60,16 +60,16 @@ pub struct Guide {
     playouts: usize,
 }
 
-impl Guide {
+impl SuggestedLine {
     /// A playout begins; true if it is to follow the line.
-    pub fn leads_another(&mut self) -> bool {
+    pub fn take_playout(&mut self) -> bool {
         let any = self.playouts > 0;
         self.playouts -= usize::from(any);
         any
     }
 
     /// The line's edge, `plies` below the root, which gets more prior. None where it ends.
-    pub fn lead(&self, edges: &Edges<'_>, plies: usize, prior: f32) -> Option<usize> {
+    pub fn edge_at(&self, edges: &Edges<'_>, plies: usize, prior: f32) -> Option<usize> {
         let action = *self.actions.get(plies)?;
         let edge = edges.iter().position(|edge| edge.action() == action)?;
         if plies >= self.named_at {
@@ -80,7 +80,7 @@ impl Guide {
 }
 
 /// Shows the node at the end of `path` to the world, and answers with the line it names.
-pub fn scout<W: World>(job: &Job<'_, W>, path: &[u32], visits: u64) -> Option<Guide> {
+pub fn scout<W: World>(job: &Job<'_, W>, path: &[u32], visits: u64) -> Option<SuggestedLine> {
     let at = *path.last()?;
     let meta = job.tree.node(at).meta();
     if meta.state() != NodeState::Expanded || meta.proof().is_some() {
@@ -106,7 +106,7 @@ pub fn scout<W: World>(job: &Job<'_, W>, path: &[u32], visits: u64) -> Option<Gu
     }
     let named_at = actions.len();
     actions.extend(line.iter().map(|action| (*action).into()));
-    Some(Guide { actions, named_at, playouts: line.len() })
+    Some(SuggestedLine { actions, named_at, playouts: line.len() })
 }
 
 /// The most visited move.

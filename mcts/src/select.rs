@@ -8,7 +8,7 @@ use crate::{
     params::Fpu,
     puct::{self, EdgeStats},
     rng::Rng,
-    scout::{self, Guide},
+    scout::{self, SuggestedLine},
     tree::{ArenaChunk, Edges},
     value::Wdl,
     world::World,
@@ -60,7 +60,7 @@ pub struct Selector<'a, W: World> {
     /// workers meet there.
     pub root_count: u32,
     /// The line to follow, if there is one.
-    pub guide: Option<&'a Guide>,
+    pub suggested: Option<&'a SuggestedLine>,
 }
 
 impl<W: World> Selector<'_, W> {
@@ -101,8 +101,9 @@ impl<W: World> Selector<'_, W> {
                 (node.add_virtual(self.count), self.count)
             };
             let plies = path.len() - 1;
-            let led =
-                self.guide.and_then(|guide| guide.lead(&edges, plies, self.job.params.scout_prior));
+            let led = self
+                .suggested
+                .and_then(|line| line.edge_at(&edges, plies, self.job.params.scout_prior));
             let Some(choice) = led.or_else(|| self.choose(&edges, stats, plies)) else {
                 node.remove_virtual(count);
                 if is_root {

@@ -12,7 +12,7 @@ use crate::{
     params::{Params, VirtualCounts},
     puct::{self, Ranker},
     rng::Rng,
-    scout::{self, Guide, Milestones},
+    scout::{self, Milestones, SuggestedLine},
     select::{Descent, Selector, Slot},
     stats::{BatchStats, StopReason},
     tree::{ArenaChunk, RankedEdge},
@@ -42,7 +42,7 @@ pub struct Worker<'a, W: World> {
     evaluated: Vec<Evaluated>,
     buffer: BackupBuffer,
     /// What a second opinion has named last.
-    guide: Guide,
+    suggested: SuggestedLine,
     /// Paths that met a leaf in flight, the first `collided` of them. Their virtual counts stay until
     /// the end of the minibatch, so that the next descent looks elsewhere (as in lc0).
     collisions: Vec<Vec<u32>>,
@@ -85,7 +85,7 @@ impl<'a, W: World> Worker<'a, W> {
             pending: 0,
             evaluated: Vec::new(),
             buffer: BackupBuffer::new(Milestones::new(job.params)),
-            guide: Guide::default(),
+            suggested: SuggestedLine::default(),
             collisions: Vec::new(),
             collided: 0,
             counts: VirtualCounts { min: 1, max: 1 },
@@ -163,14 +163,14 @@ impl<'a, W: World> Worker<'a, W> {
                 root.add_virtual(root_count);
             }
             // One in a minibatch, since each goes a ply further.
-            let led = self.pending + self.collided == 0 && self.guide.leads_another();
+            let led = self.pending + self.collided == 0 && self.suggested.take_playout();
             let descent = Selector {
                 job,
                 rng: self.rng,
                 chunk: &mut self.chunk,
                 count,
                 root_count,
-                guide: led.then_some(&self.guide),
+                suggested: led.then_some(&self.suggested),
             }
             .descend(slot);
             root_count -= if slot.path.len() > 1 { count } else { 0 };
@@ -312,8 +312,8 @@ impl<'a, W: World> Worker<'a, W> {
                 slot.path.iter().position(|at| *at == node).map(|end| slot.path[..=end].to_vec())
             };
             let path = self.slots[slots.clone()].iter().find_map(to_node);
-            if let Some(guide) = path.and_then(|path| scout::scout(self.job, &path, visits)) {
-                self.guide = guide;
+            if let Some(line) = path.and_then(|path| scout::scout(self.job, &path, visits)) {
+                self.suggested = line;
             }
         }
     }
