@@ -122,6 +122,7 @@ enum PairingName {
     RoundRobin,
     Gauntlet,
     Uncertain,
+    Efficient,
 }
 
 #[derive(Default, Deserialize)]
@@ -190,6 +191,7 @@ impl League {
         let pairing = match (file.pairing, &file.gauntlet) {
             (PairingName::RoundRobin, None) => Pairing::RoundRobin,
             (PairingName::Uncertain, None) => Pairing::Uncertain,
+            (PairingName::Efficient, None) => Pairing::Efficient,
             (PairingName::Gauntlet, Some(name)) => Pairing::Gauntlet(number(name)?),
             (PairingName::Gauntlet, None) => {
                 return senseless("a gauntlet needs its agent: gauntlet = \"NAME\"".to_owned());

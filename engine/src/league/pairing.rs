@@ -2,8 +2,11 @@
 //! that was interrupted goes on as if nothing had happened.
 
 use super::ratings::{Meeting, expected, outlook};
-use super::tally::Tally;
+use super::tally::{Record, Tally};
 use std::collections::BTreeMap;
+
+/// What a move takes at least, in seconds: the way to the player and back.
+const SHORTEST_MOVE: f64 = 1e-4;
 
 /// The rule of the league.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub enum Pairing {
     /// The pair of agents whose games tell most about the ratings: the greatest `p (1 - p) Var(r_i - r_j)`, by
     /// which one more game shrinks the ratings' joint uncertainty (D-optimal design).
     Uncertain,
+    /// The pair whose games tell most for the time they take: as above, over the seconds that a move of both takes.
+    Efficient,
 }
 
 /// The counts so far, by the numbers of two agents, the smaller first.
@@ -39,19 +44,35 @@ impl Pairing {
             Pairing::Gauntlet(agent) => {
                 pairs.filter(|(a, b)| *a == agent || *b == agent).min_by_key(seldom)
             }
-            Pairing::Uncertain => {
+            Pairing::Uncertain | Pairing::Efficient => {
+                let cost = match self {
+                    Pairing::Efficient => paces(agents, tallies),
+                    _ => vec![1.0; agents],
+                };
                 let meetings = meetings(tallies);
                 let (strength, spread) = outlook(agents, &meetings, under_way);
                 let gain = |&(a, b): &(usize, usize)| {
                     let score = expected(strength[a] - strength[b]);
                     let variance = spread[a][a] + spread[b][b] - 2.0 * spread[a][b];
-                    score * (1.0 - score) * variance
+                    score * (1.0 - score) * variance / (cost[a] + cost[b])
                 };
                 // Of equals, those who met least.
                 pairs.max_by(|a, b| gain(a).total_cmp(&gain(b)).then(seldom(b).cmp(&seldom(a))))
             }
         }
     }
+}
+
+/// Seconds that each agent takes for a move; who has not moved yet is taken to be like the others.
+fn paces(agents: usize, tallies: &Tallies) -> Vec<f64> {
+    let mut records = vec![Record::default(); agents];
+    for (&(first, second), tally) in tallies {
+        records[first].add(&tally.first);
+        records[second].add(&tally.second);
+    }
+    let known: Vec<f64> = records.iter().filter_map(Record::pace).collect();
+    let usual = if known.is_empty() { 1.0 } else { known.iter().sum::<f64>() / known.len() as f64 };
+    records.iter().map(|record| record.pace().unwrap_or(usual).max(SHORTEST_MOVE)).collect()
 }
 
 /// The tallies as the ratings want them.
@@ -63,6 +84,7 @@ pub fn meetings(tallies: &Tallies) -> Vec<Meeting<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     /// Has every chosen pair of agents score as their numbers say, and counts who met whom.
     fn play(pairing: Pairing, agents: usize, pairs: usize) -> BTreeMap<(usize, usize), usize> {
@@ -105,6 +127,31 @@ mod tests {
             met.keys().flat_map(|&(a, b)| [a, b]).collect();
         assert_eq!(reached.len(), 6, "{met:?}");
         assert!(times(1) > 100 && times(5) < 10, "{met:?}");
+    }
+
+    #[test]
+    fn efficient_pairs_are_those_of_similar_strength_that_move_fast() {
+        let mut tallies = Tallies::new();
+        // Four equals; the first two take 32 times as long for a move.
+        for (first, second) in [(0, 2), (1, 3), (0, 1), (2, 3)] {
+            let record = |agent: usize| Record {
+                moves: 100,
+                time: Duration::from_millis(if agent < 2 { 100_000 } else { 3125 }),
+                ..Record::default()
+            };
+            let tally: &mut Tally = tallies.entry((first, second)).or_default();
+            (tally.wins, tally.losses) = (5, 5);
+            (tally.first, tally.second) = (record(first), record(second));
+        }
+        assert_eq!(paces(5, &tallies), [1.0, 1.0, 0.03125, 0.03125, 0.515625]);
+        let next = |pairing: Pairing, under_way: &[(usize, usize)]| {
+            pairing.next(4, &tallies, &BTreeMap::new(), under_way)
+        };
+        assert_eq!(next(Pairing::Efficient, &[]), Some((2, 3)));
+        assert_eq!(next(Pairing::Uncertain, &[(2, 3)]), Some((0, 3)));
+        // Once enough is known of the fast two, the slow ones are worth their time.
+        let known = [(2, 3); 2000];
+        assert!(matches!(next(Pairing::Efficient, &known), Some((0 | 1, 2 | 3))));
     }
 
     #[test]

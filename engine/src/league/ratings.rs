@@ -84,6 +84,15 @@ impl Ratings {
         (c[a][a] + c[b][b] - 2.0 * c[a][b]).max(0.0)
     }
 
+    /// Variance of a linear function of the ratings, in square Elo, of its `slopes`, a number each player. Their
+    /// sum has to be 0: a function that does not depend on where the ratings' zero lies.
+    #[must_use]
+    pub fn variance_of(&self, slopes: &[f64]) -> f64 {
+        let row = |row: &Vec<f64>| -> f64 { row.iter().zip(slopes).map(|(c, s)| c * s).sum() };
+        let sum: f64 = self.covariance.iter().zip(slopes).map(|(c, slope)| slope * row(c)).sum();
+        sum.max(0.0)
+    }
+
     /// Likelihood that `a` is stronger than `b`.
     #[must_use]
     pub fn superiority(&self, a: usize, b: usize) -> f64 {

@@ -2,6 +2,7 @@
 
 use super::book::Book;
 use super::config::League;
+use super::elo::Z95;
 use super::pairing::meetings;
 use super::ratings::rate;
 use super::tally::Record;
@@ -17,8 +18,8 @@ pub struct Row {
     pub elo: f64,
     /// Half the 95 % interval about the average of all agents, in Elo.
     pub error: f64,
-    /// On the external scale, where there is one.
-    pub external: Option<f64>,
+    /// On the external scale, where there is one, with half the 95 % interval that follows from the games.
+    pub external: Option<(f64, f64)>,
     /// Games won, drawn, lost.
     pub results: [u64; 3],
     /// Likelihood that it is stronger than the agent in the next row.
@@ -44,7 +45,7 @@ impl Row {
     /// Mean time of a move, in milliseconds.
     #[must_use]
     pub fn milliseconds(&self) -> f64 {
-        self.record.time.as_secs_f64() * 1000.0 / self.record.moves.max(1) as f64
+        self.record.pace().unwrap_or(0.0) * 1000.0
     }
 
     /// Mean nodes of a move.
@@ -91,6 +92,22 @@ impl Scale {
     pub fn external(&self, elo: f64) -> f64 {
         self.offset + self.slope * elo
     }
+
+    /// How the external rating of `agent` changes with each agent's internal one: with its own along the line, and
+    /// with those of the `anchors` (number, external rating), which move the line.
+    fn slopes(&self, agent: usize, elo: &[f64], anchors: &[(usize, f64)]) -> Vec<f64> {
+        let count = anchors.len() as f64;
+        let x = anchors.iter().map(|(number, _)| elo[*number]).sum::<f64>() / count;
+        let y = anchors.iter().map(|(_, rating)| rating).sum::<f64>() / count;
+        let spread: f64 = anchors.iter().map(|(number, _)| (elo[*number] - x).powi(2)).sum();
+        let mut slopes = vec![0.0; elo.len()];
+        slopes[agent] += self.slope;
+        for &(number, rating) in anchors {
+            let steeper = (rating - y - 2.0 * self.slope * (elo[number] - x)) / spread;
+            slopes[number] += (elo[agent] - x) * steeper - self.slope / count;
+        }
+        slopes
+    }
 }
 
 /// The table, best first.
@@ -110,11 +127,17 @@ impl Standings {
         let ratings = rate(count, &meetings(book.tallies()), league.fixed());
         let totals: Vec<_> = (0..count).map(|agent| book.total(agent)).collect();
         let played = |agent: &usize| totals[*agent].1.iter().sum::<u64>() > 0;
-        let known: Vec<(f64, f64)> = (0..count)
+        let anchors: Vec<(usize, f64)> = (0..count)
             .filter(played)
-            .filter_map(|agent| Some((ratings.elo[agent], league.agents[agent].rating?)))
+            .filter_map(|agent| Some((agent, league.agents[agent].rating?)))
             .collect();
-        let scale = Scale::fit(&known);
+        let points: Vec<(f64, f64)> =
+            anchors.iter().map(|(agent, rating)| (ratings.elo[*agent], *rating)).collect();
+        let scale = Scale::fit(&points);
+        let external = |agent: usize, scale: Scale| {
+            let variance = ratings.variance_of(&scale.slopes(agent, &ratings.elo, &anchors));
+            (scale.external(ratings.elo[agent]), Z95 * variance.sqrt())
+        };
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by(|a, b| {
             played(b).cmp(&played(a)).then(ratings.elo[*b].total_cmp(&ratings.elo[*a]))
@@ -123,7 +146,7 @@ impl Standings {
             agent,
             elo: ratings.elo[agent],
             error: ratings.error(agent),
-            external: scale.map(|scale| scale.external(ratings.elo[agent])),
+            external: scale.map(|scale| external(agent, scale)),
             results: totals[agent].1,
             los: order.get(place + 1).map(|next| ratings.superiority(agent, *next)),
             record: totals[agent].0.clone(),
@@ -138,20 +161,24 @@ impl Standings {
         let name = |row: &Row| league.agents[row.agent].name.as_str();
         let width = self.rows.iter().map(|row| name(row).chars().count()).max().unwrap_or(0).max(5);
         let mut out = format!(
-            "{}: {games} of {} games\n  #  {:<width$}     Elo      ±  external  games  score  draws    LOS     ms/move  nodes/move  faults\n",
+            "{}: {games} of {} games\n  #  {:<width$}     Elo      ±  external     ±  games  score  draws    LOS     ms/move  nodes/move  faults\n",
             league.name, league.games, "agent"
         );
         for (place, row) in self.rows.iter().enumerate() {
             let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+            let whole = |value: Option<f64>| {
+                value.map_or_else(|| "-".to_owned(), |value| format!("{value:.0}"))
+            };
             let share = row.results[1] as f64 / row.games().max(1) as f64;
             let _ = writeln!(
                 out,
-                "{:>3}  {:<width$}  {:>6.0}  {:>5.0}  {:>8}  {:>5}  {:>5}  {:>5}  {:>5}  {:>10.1}  {:>10}  {:>6}",
+                "{:>3}  {:<width$}  {:>6.0}  {:>5.0}  {:>8}  {:>4}  {:>5}  {:>5}  {:>5}  {:>5}  {:>10.1}  {:>10}  {:>6}",
                 place + 1,
                 name(row),
                 row.elo,
                 row.error,
-                row.external.map_or_else(|| "-".to_owned(), |elo| format!("{elo:.0}")),
+                whole(row.external.map(|(elo, _)| elo)),
+                whole(row.external.map(|(_, error)| error)),
                 row.games(),
                 percent(row.score()),
                 percent(share),
@@ -174,7 +201,7 @@ impl Standings {
     #[must_use]
     pub fn csv(&self, league: &League) -> String {
         let mut out =
-            "rank,agent,limit,elo,error95,external,games,wins,draws,losses,score,los_next,\
+            "rank,agent,limit,elo,error95,external,external_error95,games,wins,draws,losses,score,los_next,\
                        ms_per_move,nodes_per_move,illegal,time,crashes,stalls\n"
                 .to_owned();
         for (place, row) in self.rows.iter().enumerate() {
@@ -186,13 +213,14 @@ impl Standings {
             let record = &row.record;
             let _ = writeln!(
                 out,
-                "{},{},{},{:.2},{:.2},{},{},{wins},{draws},{losses},{:.5},{},{:.3},{},{},{},{},{}",
+                "{},{},{},{:.2},{:.2},{},{},{},{wins},{draws},{losses},{:.5},{},{:.3},{},{},{},{},{}",
                 place + 1,
                 csv_field(&agent.name),
                 csv_field(&agent.limit.to_string()),
                 row.elo,
                 row.error,
-                number(row.external, 1),
+                number(row.external.map(|(elo, _)| elo), 1),
+                number(row.external.map(|(_, error)| error), 1),
                 row.games(),
                 row.score(),
                 number(row.los, 5),
@@ -276,8 +304,10 @@ mod tests {
             b.elo
         );
         // Through the two that have played, exactly.
-        assert!((a.external.unwrap() - 2000.0).abs() < 1e-6);
-        assert!((b.external.unwrap() - 1800.0).abs() < 1e-6);
+        assert!((a.external.unwrap().0 - 2000.0).abs() < 1e-6);
+        assert!((b.external.unwrap().0 - 1800.0).abs() < 1e-6);
+        // Two anchors are where they are said to be, whatever the games between them say.
+        assert!(a.external.unwrap().1 < 1e-6 && b.external.unwrap().1 < 1e-6, "{a:?} {b:?}");
         assert_eq!(table.scale.unwrap().anchors, 2);
         assert!(a.los.unwrap() > 0.9 && c.los.is_none());
         let text = table.text(&league, 16);
@@ -289,6 +319,28 @@ mod tests {
         assert_eq!(csv.lines().last().unwrap().split(',').count(), heads);
         let cross = cross_csv(&league, &book);
         assert!(cross.ends_with("\"a \"\"1\"\"\",\"b\",12,0,4,2,0,0,0,6\n"), "{cross}");
+    }
+
+    #[test]
+    fn external_ratings_change_with_the_internal_ones_as_they_say() {
+        let elo = [10.0, 480.0, 1040.0, 700.0];
+        let anchors = [(0, 800.0), (1, 1300.0), (2, 2100.0)];
+        let fit = |elo: &[f64]| {
+            let points = anchors.map(|(agent, rating)| (elo[agent], rating));
+            Scale::fit(&points).unwrap()
+        };
+        for agent in 0..4 {
+            let slopes = fit(&elo).slopes(agent, &elo, &anchors);
+            for (other, slope) in slopes.iter().enumerate() {
+                let (mut above, mut below) = (elo, elo);
+                above[other] += 0.01;
+                below[other] -= 0.01;
+                let change =
+                    fit(&above).external(above[agent]) - fit(&below).external(below[agent]);
+                assert!((change / 0.02 - slope).abs() < 1e-6, "{agent} {other} {change} {slope}");
+            }
+            assert!(slopes.iter().sum::<f64>().abs() < 1e-9, "where 0 lies does not matter");
+        }
     }
 
     #[test]

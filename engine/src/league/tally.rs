@@ -170,6 +170,12 @@ impl Record {
         self.slowest = self.slowest.max(other.slowest);
     }
 
+    /// Mean time of a move, in seconds; None before the first.
+    #[must_use]
+    pub fn pace(&self) -> Option<f64> {
+        (self.moves > 0).then(|| self.time.as_secs_f64() / self.moves as f64)
+    }
+
     /// Games lost by anything but chess.
     #[must_use]
     pub fn faults(&self) -> u64 {

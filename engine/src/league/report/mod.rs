@@ -92,10 +92,14 @@ fn ratings(out: &mut String, league: &League, standings: &Standings) {
             continue;
         }
         let _ = write!(out, "<td><b>{:.0}</b></td><td>{:.0}</td>", row.elo, row.error);
-        if let Some(external) = row.external {
+        if let Some((external, error)) = row.external {
             let known = agent.rating.map(|rating| format!(" title='given: {rating:.0}'"));
             let mark = if agent.rating.is_some() { "*" } else { "" };
-            let _ = write!(out, "<td{}>{external:.0}{mark}</td>", known.unwrap_or_default());
+            let _ = write!(
+                out,
+                "<td{}>{external:.0}{mark} ± {error:.0}</td>",
+                known.unwrap_or_default()
+            );
         }
         let [from, to] = ends(row).map(place);
         let los =
