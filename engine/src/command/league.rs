@@ -87,19 +87,17 @@ impl League {
     }
 
     fn play(&self, plan: &Plan, files: Files) -> Result<(), Failure> {
+        let folder = self.config.parent().unwrap_or(Path::new(""));
         let openings = match (&self.openings, &plan.openings) {
             (Some(path), _) => read_openings(path, plan.chess960)?,
-            (None, Some(name)) => {
-                let folder = self.config.parent().unwrap_or(Path::new(""));
-                read_openings(&folder.join(name), plan.chess960)?
-            }
+            (None, Some(name)) => read_openings(&folder.join(name), plan.chess960)?,
             (None, None) => Vec::new(),
         };
-        let identities = identities(plan)?;
+        let identities = identities(plan, folder)?;
         let programs: Vec<Program> = plan
             .agents
             .iter()
-            .map(|agent| Program::new(agent.command.as_deref(), agent.options.clone()))
+            .map(|agent| Program::new(agent.command.as_deref(), options_in(folder, agent)))
             .collect::<Result<_, _>>()?;
         fs::create_dir_all(&files.folder).map_err(FileError::of(&files.folder))?;
         let (journal, games) = Journal::open(&files.journal(), plan, &identities)?;
@@ -146,17 +144,34 @@ fn print(plan: &Plan, book: &Book) -> Result<(), Failure> {
 
 /// What the words of each agent do not say: the version of this program and its network. Also finds out
 /// options that nobody understands before the first game.
-fn identities(plan: &Plan) -> Result<Vec<String>, Failure> {
+fn identities(plan: &Plan, folder: &Path) -> Result<Vec<String>, Failure> {
     let mut networks = HashMap::new();
-    plan.agents.iter().map(|agent| identity(agent, &mut networks)).collect()
+    plan.agents.iter().map(|agent| identity(agent, folder, &mut networks)).collect()
 }
 
-fn identity(agent: &Agent, networks: &mut HashMap<String, String>) -> Result<String, Failure> {
+/// The agent's options. A network file of this program that is not found from here is looked for in `folder`, the
+/// configuration's.
+fn options_in(folder: &Path, agent: &Agent) -> Vec<(String, String)> {
+    let placed = |(name, value): &(String, String)| {
+        let beside = folder.join(value);
+        let ours = agent.command.is_none() && name.eq_ignore_ascii_case("WeightsFile");
+        let found = ours && !Path::new(value).is_file() && beside.is_file();
+        let value = if found { beside.to_string_lossy().into_owned() } else { value.clone() };
+        (name.clone(), value)
+    };
+    agent.options.iter().map(placed).collect()
+}
+
+fn identity(
+    agent: &Agent,
+    folder: &Path,
+    networks: &mut HashMap<String, String>,
+) -> Result<String, Failure> {
     if agent.command.is_some() {
         return Ok(String::new());
     }
     let named = |trouble: &dyn std::fmt::Display| format!("agent `{}`: {trouble}", agent.name);
-    let (settings, bent) = settings_of(&agent.options).map_err(|why| named(&why))?;
+    let (settings, bent) = settings_of(&options_in(folder, agent)).map_err(|why| named(&why))?;
     if let Some(bent) = bent.first() {
         return Err(named(bent).into());
     }
@@ -305,18 +320,39 @@ mod tests {
 
     #[test]
     fn options_are_understood_before_the_first_game() {
-        let told = |agent| identities(&plan(agent)).unwrap_err().to_string();
+        let told = |agent| identities(&plan(agent), Path::new("")).unwrap_err().to_string();
         assert!(told("options = { Tash = 1 }").contains("agent `a`"));
         assert!(told("options = { CPuct = 99 }").contains("CPuct"));
         assert!(told("options = { WeightsFile = '/no/such' }").contains("/no/such"));
     }
 
     #[test]
+    fn a_network_that_is_not_here_is_looked_for_beside_the_configuration() {
+        let folder = std::env::temp_dir().join(format!("mavka-beside-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let network = folder.join("one.safetensors");
+        fs::write(&network, "").unwrap();
+        let placed = |agent: &str| options_in(&folder, &plan(agent).agents[0]).pop().unwrap().1;
+        let path = network.to_string_lossy().into_owned();
+        assert_eq!(placed("options = { weightsfile = 'one.safetensors' }"), path);
+        for other in [
+            "options = { WeightsFile = 'two.safetensors' }",
+            "options = { WeightsFile = '' }",
+            "options = { SyzygyPath = 'one.safetensors' }",
+            "command = 'lc0'\noptions = { WeightsFile = 'one.safetensors' }",
+        ] {
+            let as_written = plan(other).agents[0].options[0].1.clone();
+            assert_eq!(placed(other), as_written, "{other}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn an_agent_is_known_by_its_network_if_it_asks_one() {
-        let all = identities(&plan("options = { Search = 'policy' }")).unwrap();
+        let all = identities(&plan("options = { Search = 'policy' }"), Path::new("")).unwrap();
         assert!(all[0].contains("network "), "{all:?}");
         assert_eq!(all[1], "");
-        let all = identities(&plan("options = { Search = 'rollout' }")).unwrap();
+        let all = identities(&plan("options = { Search = 'rollout' }"), Path::new("")).unwrap();
         assert!(!all[0].contains("network"), "{all:?}");
     }
 }
