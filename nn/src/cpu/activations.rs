@@ -56,9 +56,9 @@ pub(super) struct LayerActivations {
     pub few: Vec<f32>,
     /// The input of a product of bytes.
     pub bytes: Rows,
-    /// A head's keys on their way.
+    /// A head on its way.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    pub keys: attention::Keys,
+    pub head: attention::Operands,
 }
 
 /// Everything a forward pass computes; reused from call to call. After `forward` the public fields

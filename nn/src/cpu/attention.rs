@@ -2,42 +2,35 @@
 //! at a time, so that a row of scores never leaves the first-level cache.
 #![allow(unsafe_code)]
 
-use super::Isa;
-use super::vector::{Vector, transpose_four};
-use crate::net::TOKENS;
-#[cfg(target_arch = "aarch64")]
-use std::arch::aarch64::float32x4_t;
+mod floats;
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__m256, __m512};
+mod halves;
+mod head;
 
-/// One head of one position.
-#[derive(Clone, Copy)]
-pub(super) struct Head<'a> {
-    /// Queries, keys and values: rows of `dim` floats, `stride` apart, in each.
-    pub qkv: [&'a [f32]; 3],
-    pub stride: usize,
-    pub dim: usize,
-    /// `[64, 64]`, added to the scaled scores.
-    pub bias: &'a [f32],
-    /// The same, of this position alone.
-    pub dynamic: Option<&'a [f32]>,
+use super::Isa;
+#[cfg(target_arch = "x86_64")]
+use super::isa;
+use crate::net::TOKENS;
+use crate::precision::Arithmetic;
+
+pub(super) use head::Head;
+
+/// What a head is made into before its rows are weighed.
+#[derive(Default)]
+pub(super) struct Operands {
+    floats: floats::Keys,
+    #[cfg(target_arch = "x86_64")]
+    halves: halves::Packed,
 }
 
-/// A row of scores: it begins at a cache line, because vectors that straddle two load at half the speed.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line([f32; TOKENS]);
-
-/// Keys with a row for each channel.
-#[derive(Default)]
-pub(super) struct Keys(Vec<Line>);
-
-/// Whether [`attend`] can do heads of this size on this CPU.
-pub(super) fn takes(dim: usize) -> bool {
-    match Isa::used() {
-        Isa::Portable => false,
-        Isa::Neon | Isa::Avx2 => dim.is_multiple_of(16),
-        Isa::Avx512 => dim.is_multiple_of(32),
+/// Whether [`attend`] can do heads of this size on this CPU. In bf16, AMX is left to products of whole matrices.
+pub(super) fn takes(arithmetic: Arithmetic, dim: usize) -> bool {
+    match (arithmetic, Isa::used()) {
+        (Arithmetic::Single, Isa::Neon | Isa::Avx2) => dim.is_multiple_of(16),
+        (Arithmetic::Single, Isa::Avx512) => dim.is_multiple_of(32),
+        #[cfg(target_arch = "x86_64")]
+        (Arithmetic::Bf16, Isa::Avx512) => isa::bf16() && !isa::amx() && halves::takes(dim),
+        _ => false,
     }
 }
 
@@ -45,175 +38,26 @@ pub(super) fn takes(dim: usize) -> bool {
 ///
 /// # Panics
 /// If [`takes`] says no, or a slice is too short: a fault of the caller.
-pub(super) fn attend(head: &Head<'_>, keys: &mut Keys, out: &mut [f32], row: usize) {
-    assert!(takes(head.dim), "heads of {}", head.dim);
+pub(super) fn attend(
+    arithmetic: Arithmetic,
+    head: &Head<'_>,
+    operands: &mut Operands,
+    out: &mut [f32],
+    row: usize,
+) {
+    assert!(takes(arithmetic, head.dim), "heads of {} in {arithmetic}", head.dim);
     let len = (TOKENS - 1) * head.stride + head.dim;
     assert!(head.qkv.iter().all(|part| part.len() >= len) && head.stride >= head.dim, "rows");
     assert!(row >= head.dim && out.len() >= (TOKENS - 1) * row + head.dim, "room");
     let square = |bias: &[f32]| bias.len() >= TOKENS * TOKENS;
     assert!(square(head.bias) && head.dynamic.is_none_or(square), "bias");
-    keys.0.resize(head.dim, Line([0.0; TOKENS]));
     // SAFETY: the CPU has what is used, and lengths are as the functions ask, as was checked.
     unsafe {
-        transpose(head, keys.0.as_mut_ptr().cast());
-        #[cfg(target_arch = "x86_64")]
-        match Isa::used() {
-            Isa::Avx512 => wide(head, &keys.0, out, row),
-            _ => narrow(head, &keys.0, out, row),
+        match arithmetic {
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::Bf16 => halves::attend(head, &mut operands.halves, out, row),
+            _ => floats::attend(head, &mut operands.floats, out, row),
         }
-        #[cfg(target_arch = "aarch64")]
-        rows::<float32x4_t, 4, 4>(head, &keys.0, out, row);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,fma")]
-unsafe fn wide(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
-    // SAFETY: the caller's contract is `rows`'.
-    unsafe { rows::<__m512, 4, 2>(head, keys, out, row) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn narrow(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
-    // SAFETY: the caller's contract is `rows`'.
-    unsafe { rows::<__m256, 2, 2>(head, keys, out, row) }
-}
-
-/// Transposes the keys to `[dim, 64]`, four by four.
-///
-/// # Safety
-/// There are 64 rows of keys, a multiple of 4 long, and room for as many floats at `out`.
-unsafe fn transpose(head: &Head<'_>, out: *mut f32) {
-    let keys = head.qkv[1].as_ptr();
-    for j in (0..TOKENS).step_by(4) {
-        for d in (0..head.dim).step_by(4) {
-            // SAFETY: four rows and four floats of each exist, and there is room for them.
-            unsafe {
-                let from = keys.add(j * head.stride + d);
-                transpose_four(from, head.stride, out.add(d * TOKENS + j), TOKENS);
-            }
-        }
-    }
-}
-
-/// All 64 rows: six at a time, then four.
-///
-/// # Safety
-/// As [`Vector`]; lengths are as [`attend`] checks them, `keys` are transposed, and `dim` is a multiple of `N`
-/// vectors, 64 of `M`.
-#[inline(always)]
-unsafe fn rows<V: Vector, const M: usize, const N: usize>(
-    head: &Head<'_>,
-    keys: &[Line],
-    out: &mut [f32],
-    row: usize,
-) {
-    let mut i = 0;
-    // SAFETY: rows stay below 64; the rest is this function's contract.
-    unsafe {
-        while i + 6 <= TOKENS {
-            some::<V, 6, M, N>(head, keys, i, out.as_mut_ptr().add(i * row), row);
-            i += 6;
-        }
-        some::<V, 4, M, N>(head, keys, i, out.as_mut_ptr().add(i * row), row);
-    }
-    const { assert!(TOKENS % 6 == 4) };
-}
-
-/// `R` rows from `first` on.
-///
-/// # Safety
-/// As [`rows`]; there are such rows.
-#[inline(always)]
-unsafe fn some<V: Vector, const R: usize, const M: usize, const N: usize>(
-    head: &Head<'_>,
-    keys: &[Line],
-    first: usize,
-    out: *mut f32,
-    row: usize,
-) {
-    let mut scores = [Line([0.0; TOKENS]); R];
-    let mut shares = [0.0f32; R];
-    // SAFETY: this function's contract; `scores` are 64 floats a row.
-    unsafe {
-        let queries = head.qkv[0].as_ptr().add(first * head.stride);
-        let scale = V::all((head.dim as f32).sqrt().recip());
-        for col in (0..TOKENS).step_by(M * V::LEN) {
-            let mut sums = [[V::all(0.0); M]; R];
-            for d in 0..head.dim {
-                let keys = keys.as_ptr().cast::<f32>().add(d * TOKENS + col);
-                let mut columns = [V::load(keys); M];
-                for (j, column) in columns.iter_mut().enumerate().skip(1) {
-                    *column = V::load(keys.add(j * V::LEN));
-                }
-                for (i, sums) in sums.iter_mut().enumerate() {
-                    let query = V::all(*queries.add(i * head.stride + d));
-                    for (sum, column) in sums.iter_mut().zip(columns) {
-                        *sum = query.fma(column, *sum);
-                    }
-                }
-            }
-            for (i, sums) in sums.into_iter().enumerate() {
-                for (j, sum) in sums.into_iter().enumerate() {
-                    let at = (first + i) * TOKENS + col + j * V::LEN;
-                    let mut bias = V::load(head.bias.as_ptr().add(at));
-                    if let Some(dynamic) = head.dynamic {
-                        bias = bias.add(V::load(dynamic.as_ptr().add(at)));
-                    }
-                    sum.fma(scale, bias).store(scores[i].0.as_mut_ptr().add(col + j * V::LEN));
-                }
-            }
-        }
-        for (scores, share) in scores.iter_mut().zip(&mut shares) {
-            *share = exponentials::<V>(&mut scores.0);
-        }
-        for col in (0..head.dim).step_by(N * V::LEN) {
-            let values = head.qkv[2].as_ptr().add(col);
-            let mut sums = [[V::all(0.0); N]; R];
-            for k in 0..TOKENS {
-                let values = values.add(k * head.stride);
-                let mut columns = [V::load(values); N];
-                for (j, column) in columns.iter_mut().enumerate().skip(1) {
-                    *column = V::load(values.add(j * V::LEN));
-                }
-                for (sums, scores) in sums.iter_mut().zip(&scores) {
-                    let weight = V::all(scores.0[k]);
-                    for (sum, column) in sums.iter_mut().zip(columns) {
-                        *sum = weight.fma(column, *sum);
-                    }
-                }
-            }
-            for (i, sums) in sums.into_iter().enumerate() {
-                for (j, sum) in sums.into_iter().enumerate() {
-                    sum.mul(V::all(shares[i])).store(out.add(i * row + col + j * V::LEN));
-                }
-            }
-        }
-    }
-}
-
-/// exp of a row of scores less the highest; returns one over the sum.
-///
-/// # Safety
-/// As [`Vector`].
-#[inline(always)]
-unsafe fn exponentials<V: Vector>(row: &mut [f32; TOKENS]) -> f32 {
-    let row = row.as_mut_ptr();
-    // SAFETY: `at` goes to 64 in whole vectors.
-    unsafe {
-        let mut high = V::load(row);
-        for at in (V::LEN..TOKENS).step_by(V::LEN) {
-            high = high.max(V::load(row.add(at)));
-        }
-        let top = V::all(high.highest());
-        let mut sum = V::all(0.0);
-        for at in (0..TOKENS).step_by(V::LEN) {
-            let e = V::load(row.add(at)).exp_below(top);
-            e.store(row.add(at));
-            sum = sum.add(e);
-        }
-        sum.sum().recip()
     }
 }
 
@@ -222,9 +66,11 @@ mod tests {
     use super::super::rows;
     use super::*;
 
+    /// Numbers that bf16 holds exactly.
     fn numbers(count: usize, seed: u64, spread: f32) -> Vec<f32> {
         let mut random = crate::rng::Rng::new(seed);
-        (0..count).map(|_| (random.unit() as f32 * 2.0 - 1.0) * spread).collect()
+        let mut number = || (random.unit() as f32 * 2.0 - 1.0) * spread;
+        (0..count).map(|_| f32::from_bits(number().to_bits() & 0xffff_0000)).collect()
     }
 
     /// The same by plain loops.
@@ -255,15 +101,19 @@ mod tests {
             for dynamic in [None, Some(&dynamic[..])] {
                 let qkv = [&numbers3[0][..], &numbers3[1][..], &numbers3[2][..]];
                 let head = Head { qkv, stride, dim, bias: &bias, dynamic };
-                if !takes(dim) {
-                    continue;
-                }
-                let mut got = vec![7.0; TOKENS * row];
-                let mut want = got.clone();
-                attend(&head, &mut Keys::default(), &mut got, row);
+                let mut want = vec![7.0; TOKENS * row];
+                let mut got = want.clone();
                 twin(&head, &mut want, row);
-                for (got, want) in got.iter().zip(&want) {
-                    assert!((got - want).abs() <= 2e-5 * (1.0 + spread), "{got} for {want}");
+                // In bf16 the weights are rounded, by a part in 512 at most.
+                for (arithmetic, error) in [(Arithmetic::Single, 2e-5), (Arithmetic::Bf16, 2.5e-3)]
+                {
+                    if !takes(arithmetic, dim) {
+                        continue;
+                    }
+                    attend(arithmetic, &head, &mut Operands::default(), &mut got, row);
+                    for (got, want) in got.iter().zip(&want) {
+                        assert!((got - want).abs() <= error * (1.0 + spread), "{got} for {want}");
+                    }
                 }
             }
         }
@@ -275,53 +125,12 @@ mod tests {
         qkv[17] = f32::NAN;
         let bias = vec![0.0; TOKENS * TOKENS];
         let head = Head { qkv: [&qkv; 3], stride: 32, dim: 32, bias: &bias, dynamic: None };
-        if takes(32) {
-            let mut out = vec![0.0; TOKENS * 32];
-            attend(&head, &mut Keys::default(), &mut out, 32);
-            assert!(out.iter().any(|x| x.is_nan()));
-        }
-    }
-
-    #[test]
-    fn exp_of_vectors_is_close_to_the_library() {
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx512dq,fma")]
-        unsafe fn by_avx512(row: &mut [f32; TOKENS]) -> f32 {
-            // SAFETY: the caller's.
-            unsafe { exponentials::<__m512>(row) }
-        }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        unsafe fn by_avx2(row: &mut [f32; TOKENS]) -> f32 {
-            // SAFETY: the caller's.
-            unsafe { exponentials::<__m256>(row) }
-        }
-        for (top, start) in
-            [-20.0, 0.0, 20.0].into_iter().flat_map(|top| (0..136).map(move |s| (top, s)))
-        {
-            let mut row: [f32; TOKENS] =
-                std::array::from_fn(|i| top - ((start * TOKENS + i) % 8700) as f32 / 100.0);
-            row[0] = top;
-            let inputs = row;
-            // SAFETY: the CPU has what is used.
-            let share = unsafe {
-                match Isa::used() {
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => by_avx512(&mut row),
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => by_avx2(&mut row),
-                    #[cfg(target_arch = "aarch64")]
-                    Isa::Neon => exponentials::<float32x4_t>(&mut row),
-                    _ => return,
-                }
-            };
-            for (x, e) in inputs.iter().zip(&row) {
-                let d = f64::from(*x) - f64::from(top);
-                let error = (f64::from(*e) / d.exp() - 1.0).abs();
-                let most = 3e-7 + 1.2e-7 * (d.abs() + f64::from(top.abs()));
-                assert!(error < most, "exp({d}): {error}");
+        for arithmetic in [Arithmetic::Single, Arithmetic::Bf16] {
+            if takes(arithmetic, 32) {
+                let mut out = vec![0.0; TOKENS * 32];
+                attend(arithmetic, &head, &mut Operands::default(), &mut out, 32);
+                assert!(out.iter().any(|x| x.is_nan()));
             }
-            assert!((share * row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
         }
     }
 }

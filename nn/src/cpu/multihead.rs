@@ -11,7 +11,6 @@ use super::weights::Weights;
 use super::{ops, rows};
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout};
-use crate::precision::Arithmetic;
 
 const SQUARE: usize = TOKENS * TOKENS;
 
@@ -62,8 +61,7 @@ pub(super) fn weigh(
     }
 }
 
-/// The same for play, which does not look at the weights again: a head in one pass where there is a kernel and
-/// single precision is the fastest.
+/// The same for play, which does not look at the weights again: a head in one pass where there is a kernel.
 pub(super) fn attend(
     layout: &Layout,
     w: &Weights,
@@ -74,7 +72,7 @@ pub(super) fn attend(
 ) {
     let (width, heads) = (layout.config.width, layout.config.heads);
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    if w.attention() == Arithmetic::Single && attention::takes(width / heads) {
+    if attention::takes(w.attention(), width / heads) {
         let (bias, dim, stride) = (&w[places.attention_bias.clone()], width / heads, 3 * width);
         let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
         for h in 0..heads {
@@ -87,7 +85,8 @@ pub(super) fn attend(
                 dynamic: (places.has_position_bias())
                     .then(|| &dynamic[(p * heads + h) * SQUARE..][..SQUARE]),
             };
-            attention::attend(&head, &mut layer.keys, &mut mixed[h * dim..], width);
+            let mixed = &mut mixed[h * dim..];
+            attention::attend(w.attention(), &head, &mut layer.head, mixed, width);
         }
         return;
     }

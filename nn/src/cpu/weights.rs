@@ -34,11 +34,14 @@ impl Deref for Weights {
     }
 }
 
+/// The parameter that the blocks' dynamic attention biases are mixed from.
+const BASIS: &str = "bias_basis";
+
 /// Rows and columns of a parameter that is a product's right operand.
 fn sizes(param: &Param) -> Option<(usize, usize)> {
     match param.shape[..] {
         [inputs, outputs] if param.name.ends_with(".weight") => Some((inputs, outputs)),
-        [rank, ..] if param.name == "bias_basis" => Some((rank, TOKENS * TOKENS)),
+        [rank, ..] if param.name == BASIS => Some((rank, TOKENS * TOKENS)),
         _ => None,
     }
 }
@@ -58,14 +61,16 @@ impl Weights {
     #[must_use]
     pub fn int8(kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights {
         let weights8 = Some(Weights8::new(kernel, layout, values));
-        let rest = |param: &Param| !Weights8::holds(param);
         // Asked once: some systems take their time to say what the CPU is.
         let attention = Arithmetic::best();
-        Weights {
-            weights8,
-            attention,
-            ..Weights::some(layout, values, Arithmetic::Single, false, rest)
-        }
+        let rest = |param: &Param| match param.name.as_str() {
+            _ if Weights8::holds(param) => None,
+            // What it makes is added to the scores of attention.
+            BASIS => Some(attention),
+            _ => Some(Arithmetic::Single),
+        };
+        let rest = Weights::some(layout, values, Arithmetic::Single, false, rest);
+        Weights { weights8, attention, ..rest }
     }
 
     /// For the gradient, which goes through every matrix transposed; int8 is single there.
@@ -106,19 +111,20 @@ impl Weights {
     fn of(layout: &Layout, values: &[f32], arithmetic: Arithmetic, transposed: bool) -> Weights {
         let halves = arithmetic == Arithmetic::Bf16 && arithmetic.available();
         let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
-        Weights::some(layout, values, arithmetic, transposed, |_| true)
+        Weights::some(layout, values, arithmetic, transposed, |_| Some(arithmetic))
     }
 
-    /// With the matrices packed that `wanted` says.
+    /// With the matrices packed for which `packing` names an arithmetic.
     fn some(
         layout: &Layout,
         values: &[f32],
         arithmetic: Arithmetic,
         transposed: bool,
-        wanted: impl Fn(&Param) -> bool,
+        packing: impl Fn(&Param) -> Option<Arithmetic>,
     ) -> Weights {
         let pack = |param: &Param| {
-            let (rows, cols) = sizes(param).filter(|_| wanted(param))?;
+            let (rows, cols) = sizes(param)?;
+            let arithmetic = packing(param)?;
             let mat = Mat::new(&values[param.range.clone()], rows, cols, cols);
             Some((
                 param.range.start,

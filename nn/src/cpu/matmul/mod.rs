@@ -22,6 +22,8 @@ use std::ops::Range;
 use view::fits;
 
 pub use operand::Operand;
+#[cfg(target_arch = "x86_64")]
+pub(super) use pack::{Buffer, Left, Method, Right};
 pub use view::{Into, Mat};
 
 /// `out[.., ..n] (+)= scale * a * b`, with `out` row-major and `stride` between its rows.

@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 
 /// What multiplies, and how.
 #[derive(Clone, Copy)]
-pub(super) struct Method {
+pub(in crate::cpu) struct Method {
     /// The instructions.
     pub isa: Isa,
     /// What the lanes hold.
@@ -22,7 +22,7 @@ pub(super) struct Method {
 
 /// The left operand: lane `p` of row `i` is `data[i * row + p * step]`.
 #[derive(Clone, Copy)]
-pub(super) struct Left<'a> {
+pub(in crate::cpu) struct Left<'a> {
     pub data: &'a [u32],
     pub row: usize,
     pub step: usize,
@@ -34,7 +34,7 @@ pub(super) struct Left<'a> {
 /// The right operand: column `j` of lane row `p` is `data[j / 64 * panel + p * step + j % 64]`. Vectors are
 /// whole: lanes up to the next multiple of 16 columns exist.
 #[derive(Clone, Copy)]
-pub(super) struct Right<'a> {
+pub(in crate::cpu) struct Right<'a> {
     pub data: &'a [u32],
     pub step: usize,
     pub panel: usize,
@@ -51,7 +51,7 @@ fn bits(x: &[f32]) -> &[u32] {
 
 /// Lanes of whole cache lines: tiles whose rows straddle two of them would load at half the speed.
 #[derive(Default)]
-pub(super) struct Buffer(Vec<Line>);
+pub(in crate::cpu) struct Buffer(Vec<Line>);
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -99,7 +99,7 @@ impl<'a> Left<'a> {
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    pub(super) fn halves(a: Mat<'_>, buffer: &'a mut Buffer) -> Left<'a> {
+    pub(in crate::cpu) fn halves(a: Mat<'_>, buffer: &'a mut Buffer) -> Left<'a> {
         if a.col_stride != 1 {
             return Left::columns(Floats::of(a), buffer);
         }
@@ -167,7 +167,7 @@ impl<'a> Right<'a> {
     ///
     /// # Panics
     /// If the CPU lacks the arithmetic or `isa`: a fault of the caller.
-    pub(super) fn packed(b: Mat<'_>, method: Method, buffer: &'a mut Buffer) -> Right<'a> {
+    pub(in crate::cpu) fn packed(b: Mat<'_>, method: Method, buffer: &'a mut Buffer) -> Right<'a> {
         let Method { isa, arithmetic } = method;
         let halves = arithmetic == Arithmetic::Bf16;
         assert!(isa <= Isa::found() && (!halves || isa::bf16()), "no {arithmetic} by {isa}");
