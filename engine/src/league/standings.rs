@@ -55,58 +55,50 @@ impl Row {
     }
 }
 
-/// External rating as a linear function of the internal one (paper 000, section 5.1), by least squares over
-/// the agents whose external rating is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// External ratings as a function of the internal ones: straight lines between neighbours of those agents whose
+/// external rating is known, and beyond them Elo for Elo. Paper 000, section 5.1, calls this a linear fit; all of
+/// its table 1 follows from it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// External Elo of internal rating 0.
-    pub offset: f64,
-    /// External Elo in one internal.
-    pub slope: f64,
-    /// Root mean square of what the line misses, in Elo.
-    pub miss: f64,
-    /// Agents it rests on.
-    pub anchors: usize,
+    /// Number and external rating of the agents it rests on, by their internal rating.
+    anchors: Vec<(usize, f64)>,
 }
 
 impl Scale {
-    /// The line through points (internal, external). None without two different ones.
+    /// The scale of `anchors`, agents with an external rating. None without any.
     #[must_use]
-    pub fn fit(points: &[(f64, f64)]) -> Option<Scale> {
-        let count = points.len() as f64;
-        let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-        let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
-        if points.len() < 2 || spread <= 0.0 {
-            return None;
-        }
-        let slope = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum::<f64>() / spread;
-        let offset = y - slope * x;
-        let missed = points.iter().map(|point| (offset + slope * point.0 - point.1).powi(2));
-        let miss = (missed.sum::<f64>() / count).sqrt();
-        Some(Scale { offset, slope, miss, anchors: points.len() })
+    pub fn new(mut anchors: Vec<(usize, f64)>, elo: &[f64]) -> Option<Scale> {
+        anchors.sort_by(|a, b| elo[a.0].total_cmp(&elo[b.0]));
+        (!anchors.is_empty()).then_some(Scale { anchors })
     }
 
-    /// The external rating of an internal one.
+    /// What it rests on.
     #[must_use]
-    pub fn external(&self, elo: f64) -> f64 {
-        self.offset + self.slope * elo
+    pub fn words(&self) -> String {
+        format!(
+            "External: straight lines between the {} agents of known rating, Elo for Elo beyond them; its ± is what the games leave open.",
+            self.anchors.len()
+        )
     }
 
-    /// How the external rating of `agent` changes with each agent's internal one: with its own along the line, and
-    /// with those of the `anchors` (number, external rating), which move the line.
-    fn slopes(&self, agent: usize, elo: &[f64], anchors: &[(usize, f64)]) -> Vec<f64> {
-        let count = anchors.len() as f64;
-        let x = anchors.iter().map(|(number, _)| elo[*number]).sum::<f64>() / count;
-        let y = anchors.iter().map(|(_, rating)| rating).sum::<f64>() / count;
-        let spread: f64 = anchors.iter().map(|(number, _)| (elo[*number] - x).powi(2)).sum();
+    /// The external rating of `agent`, with how it changes with each agent's internal one, `elo`.
+    fn external(&self, agent: usize, elo: &[f64]) -> (f64, Vec<f64>) {
+        let x = elo[agent];
+        let above = self.anchors.partition_point(|(anchor, _)| elo[*anchor] <= x);
+        let (low, low_rating) = self.anchors[above.saturating_sub(1)];
+        let (high, high_rating) = self.anchors[above.min(self.anchors.len() - 1)];
         let mut slopes = vec![0.0; elo.len()];
-        slopes[agent] += self.slope;
-        for &(number, rating) in anchors {
-            let steeper = (rating - y - 2.0 * self.slope * (elo[number] - x)) / spread;
-            slopes[number] += (elo[agent] - x) * steeper - self.slope / count;
-        }
-        slopes
+        // Beyond the ends both are the same agent.
+        let (slope, share) = if low == high {
+            (1.0, 0.0)
+        } else {
+            let distance = elo[high] - elo[low];
+            ((high_rating - low_rating) / distance, (x - elo[low]) / distance)
+        };
+        slopes[agent] += slope;
+        slopes[low] -= slope * (1.0 - share);
+        slopes[high] -= slope * share;
+        (low_rating + slope * (x - elo[low]), slopes)
     }
 }
 
@@ -115,7 +107,7 @@ impl Scale {
 pub struct Standings {
     /// Every agent, those without games last.
     pub rows: Vec<Row>,
-    /// None without two agents of known external rating that have played.
+    /// None without an agent of known external rating that has played.
     pub scale: Option<Scale>,
 }
 
@@ -131,12 +123,10 @@ impl Standings {
             .filter(played)
             .filter_map(|agent| Some((agent, league.agents[agent].rating?)))
             .collect();
-        let points: Vec<(f64, f64)> =
-            anchors.iter().map(|(agent, rating)| (ratings.elo[*agent], *rating)).collect();
-        let scale = Scale::fit(&points);
-        let external = |agent: usize, scale: Scale| {
-            let variance = ratings.variance_of(&scale.slopes(agent, &ratings.elo, &anchors));
-            (scale.external(ratings.elo[agent]), Z95 * variance.sqrt())
+        let scale = Scale::new(anchors, &ratings.elo);
+        let external = |agent: usize, scale: &Scale| {
+            let (elo, slopes) = scale.external(agent, &ratings.elo);
+            (elo, Z95 * ratings.variance_of(&slopes).sqrt())
         };
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by(|a, b| {
@@ -146,7 +136,7 @@ impl Standings {
             agent,
             elo: ratings.elo[agent],
             error: ratings.error(agent),
-            external: scale.map(|scale| external(agent, scale)),
+            external: scale.as_ref().map(|scale| external(agent, scale)),
             results: totals[agent].1,
             los: order.get(place + 1).map(|next| ratings.superiority(agent, *next)),
             record: totals[agent].0.clone(),
@@ -188,11 +178,8 @@ impl Standings {
                 row.record.faults(),
             );
         }
-        if let Some(Scale { offset, slope, miss, anchors }) = self.scale {
-            let _ = writeln!(
-                out,
-                "external = {offset:.0} + {slope:.3} × Elo, from {anchors} agents, which it misses by {miss:.0} Elo (root mean square)"
-            );
+        if let Some(scale) = &self.scale {
+            let _ = writeln!(out, "{}", scale.words());
         }
         out
     }
@@ -308,10 +295,10 @@ mod tests {
         assert!((b.external.unwrap().0 - 1800.0).abs() < 1e-6);
         // Two anchors are where they are said to be, whatever the games between them say.
         assert!(a.external.unwrap().1 < 1e-6 && b.external.unwrap().1 < 1e-6, "{a:?} {b:?}");
-        assert_eq!(table.scale.unwrap().anchors, 2);
         assert!(a.los.unwrap() > 0.9 && c.los.is_none());
         let text = table.text(&league, 16);
         assert!(text.contains("16 of 10 games") && text.contains("75.0%"), "{text}");
+        assert!(text.contains("between the 2 agents"), "{text}");
         let csv = table.csv(&league);
         assert!(csv.contains("1,\"a \"\"1\"\"\",\"1 nodes\","), "{csv}");
         assert_eq!(csv.lines().count(), 4);
@@ -321,38 +308,66 @@ mod tests {
         assert!(cross.ends_with("\"a \"\"1\"\"\",\"b\",12,0,4,2,0,0,0,6\n"), "{cross}");
     }
 
+    /// The external ratings that `anchors` give to agents of internal ratings `elo`.
+    fn externals(anchors: &[(usize, f64)], elo: &[f64]) -> Vec<f64> {
+        let scale = Scale::new(anchors.to_vec(), elo).unwrap();
+        (0..elo.len()).map(|agent| scale.external(agent, elo).0).collect()
+    }
+
+    #[test]
+    fn external_ratings_are_those_of_the_paper() {
+        // Paper 000, table 1, chess: internal and external. First Stockfish's levels.
+        let table = [
+            (515.0, 1320.0),
+            (808.0, 2203.0),
+            (1225.0, 2788.0),
+            (1520.0, 3069.0),
+            (1604.0, 3141.0),
+            (1655.0, 3170.0),
+            (1689.0, 3191.0),
+            (1990.0, 3474.0),
+            (0.0, 805.0),
+            (1259.0, 2820.0),
+            (1317.0, 2875.0),
+            (1367.0, 2923.0),
+            (1370.0, 2926.0),
+            (1435.0, 2988.0),
+            (1542.0, 3088.0),
+            (1592.0, 3131.0),
+            (1633.0, 3157.0),
+            (1707.0, 3209.0),
+        ];
+        let anchors: Vec<(usize, f64)> =
+            table[..8].iter().enumerate().map(|(agent, (_, rating))| (agent, *rating)).collect();
+        let elo = table.map(|(elo, _)| elo);
+        for (external, (elo, rating)) in externals(&anchors, &elo).iter().zip(table) {
+            assert!((external - rating).abs() < 1.5, "{elo}: {external}, the paper {rating}");
+        }
+        assert_eq!(Scale::new(Vec::new(), &elo), None);
+        // One anchor, or two in the same place, are enough.
+        assert_eq!(externals(&[(1, 900.0)], &[50.0, 100.0, 180.0]), [850.0, 900.0, 980.0]);
+        assert_eq!(externals(&[(0, 800.0), (1, 900.0)], &[5.0, 5.0, 6.0])[2], 901.0);
+    }
+
     #[test]
     fn external_ratings_change_with_the_internal_ones_as_they_say() {
-        let elo = [10.0, 480.0, 1040.0, 700.0];
+        let elo = [10.0, 480.0, 1040.0, 700.0, -60.0, 1100.0];
         let anchors = [(0, 800.0), (1, 1300.0), (2, 2100.0)];
-        let fit = |elo: &[f64]| {
-            let points = anchors.map(|(agent, rating)| (elo[agent], rating));
-            Scale::fit(&points).unwrap()
-        };
-        for agent in 0..4 {
-            let slopes = fit(&elo).slopes(agent, &elo, &anchors);
+        for agent in 0..elo.len() {
+            let (_, slopes) = Scale::new(anchors.to_vec(), &elo).unwrap().external(agent, &elo);
             for (other, slope) in slopes.iter().enumerate() {
                 let (mut above, mut below) = (elo, elo);
                 above[other] += 0.01;
                 below[other] -= 0.01;
                 let change =
-                    fit(&above).external(above[agent]) - fit(&below).external(below[agent]);
-                assert!((change / 0.02 - slope).abs() < 1e-6, "{agent} {other} {change} {slope}");
+                    externals(&anchors, &above)[agent] - externals(&anchors, &below)[agent];
+                // An anchor has the rating that is given; beside it the lines change their slope.
+                let want = if agent < anchors.len() { 0.0 } else { *slope };
+                assert!((change / 0.02 - want).abs() < 1e-6, "{agent} {other} {change} {slope}");
             }
             assert!(slopes.iter().sum::<f64>().abs() < 1e-9, "where 0 lies does not matter");
+            let held = agent >= anchors.len() || slopes.iter().all(|slope| slope.abs() < 1e-9);
+            assert!(held, "{agent}: {slopes:?}");
         }
-    }
-
-    #[test]
-    fn the_external_scale_is_the_line_of_least_squares() {
-        let scale = Scale::fit(&[(0.0, 800.0), (500.0, 1300.0), (1000.0, 2100.0)]).unwrap();
-        assert!(
-            (scale.slope - 1.3).abs() < 1e-9 && (scale.offset - 750.0).abs() < 1e-9,
-            "{scale:?}"
-        );
-        // Misses of 50, -100 and 50.
-        assert!((scale.miss - 5000f64.sqrt()).abs() < 1e-9);
-        assert_eq!(Scale::fit(&[(5.0, 800.0)]), None);
-        assert_eq!(Scale::fit(&[(5.0, 800.0), (5.0, 900.0)]), None);
     }
 }

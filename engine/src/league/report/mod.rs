@@ -122,13 +122,8 @@ fn ratings(out: &mut String, league: &League, standings: &Standings) {
     *out += "</table></div>\n<p class='soft'>Maximum likelihood of the logistic model, a draw as half a win; ± is \
              half the 95 % interval about the average of all agents, from pairs of games. Scores and likelihoods \
              of superiority (LOS, over the next row) in per cent.";
-    if let Some(scale) = standings.scale {
-        let _ = write!(
-            out,
-            " External = {:.0} + {:.3} × Elo, fitted to the {} agents marked *, which it misses by {:.0} \
-             (root mean square).",
-            scale.offset, scale.slope, scale.anchors, scale.miss
-        );
+    if let Some(scale) = &standings.scale {
+        let _ = write!(out, " {} They are marked *.", scale.words());
     }
     *out += "</p>\n";
 }
