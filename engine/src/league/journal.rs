@@ -265,6 +265,13 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    /// Closing the file would do, but for a player that is just being started: until it runs, it holds the file open.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 fn header(league: &League) -> Header {
     Header { version: VERSION, name: league.name.clone(), seed: league.seed }
 }
