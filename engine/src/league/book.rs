@@ -1,9 +1,8 @@
 //! The games of a league, and the counts that follow from them.
 
 use super::openings::Opening;
-use super::pairing::Tallies;
 use super::rules::{Played, Seat};
-use super::tally::Record;
+use super::tally::{Record, Tallies, total};
 use shakmaty::ByColor;
 use std::collections::BTreeMap;
 
@@ -54,21 +53,7 @@ impl Book {
     /// What an agent did in all its games, and its games won, drawn and lost.
     #[must_use]
     pub fn total(&self, agent: usize) -> (Record, [u64; 3]) {
-        let (mut total, mut results) = (Record::default(), [0; 3]);
-        for (&(first, second), tally) in &self.tallies {
-            let (record, counts) = if agent == first {
-                (&tally.first, [tally.wins, tally.draws, tally.losses])
-            } else if agent == second {
-                (&tally.second, [tally.losses, tally.draws, tally.wins])
-            } else {
-                continue;
-            };
-            total.add(record);
-            for (sum, count) in results.iter_mut().zip(counts) {
-                *sum += count;
-            }
-        }
-        (total, results)
+        total(&self.tallies, agent)
     }
 
     /// The result of `agent` against `other`: won, drawn, lost.

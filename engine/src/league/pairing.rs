@@ -2,7 +2,7 @@
 //! that was interrupted goes on as if nothing had happened.
 
 use super::ratings::{Meeting, expected, outlook};
-use super::tally::{Record, Tally};
+use super::tally::{Tallies, total};
 use std::collections::BTreeMap;
 
 /// What a move takes at least, in seconds: the way to the player and back.
@@ -24,9 +24,6 @@ pub enum Pairing {
     Efficient,
 }
 
-/// The counts so far, by the numbers of two agents, the smaller first.
-pub type Tallies = BTreeMap<(usize, usize), Tally>;
-
 impl Pairing {
     /// The next two agents, the smaller number first. `begun` counts pairs of games with each other, those
     /// under way included; `under_way` names two agents for each *game* that is not over. None if nobody can
@@ -47,16 +44,14 @@ impl Pairing {
                 pairs.filter(|(a, b)| *a == agent || *b == agent).min_by_key(seldom)
             }
             Pairing::Uncertain | Pairing::Efficient => {
-                let cost = match self {
-                    Pairing::Efficient => paces(agents, tallies),
-                    _ => vec![1.0; agents],
-                };
+                let paces = (self == Pairing::Efficient).then(|| paces(agents, tallies));
                 let meetings = meetings(tallies);
                 let (strength, spread) = outlook(agents, &meetings, under_way);
                 let gain = |&(a, b): &(usize, usize)| {
                     let score = expected(strength[a] - strength[b]);
                     let variance = spread[a][a] + spread[b][b] - 2.0 * spread[a][b];
-                    score * (1.0 - score) * variance / (cost[a] + cost[b]).sqrt()
+                    let cost = paces.as_ref().map_or(1.0, |paces| (paces[a] + paces[b]).sqrt());
+                    score * (1.0 - score) * variance / cost
                 };
                 // Of equals, those who met least.
                 pairs.max_by(|a, b| gain(a).total_cmp(&gain(b)).then(seldom(b).cmp(&seldom(a))))
@@ -67,14 +62,10 @@ impl Pairing {
 
 /// Seconds that each agent takes for a move; who has not moved yet is taken to be like the others.
 fn paces(agents: usize, tallies: &Tallies) -> Vec<f64> {
-    let mut records = vec![Record::default(); agents];
-    for (&(first, second), tally) in tallies {
-        records[first].add(&tally.first);
-        records[second].add(&tally.second);
-    }
-    let known: Vec<f64> = records.iter().filter_map(Record::pace).collect();
+    let paces: Vec<Option<f64>> = (0..agents).map(|agent| total(tallies, agent).0.pace()).collect();
+    let known: Vec<f64> = paces.iter().flatten().copied().collect();
     let usual = if known.is_empty() { 1.0 } else { known.iter().sum::<f64>() / known.len() as f64 };
-    records.iter().map(|record| record.pace().unwrap_or(usual).max(SHORTEST_MOVE)).collect()
+    paces.iter().map(|pace| pace.unwrap_or(usual).max(SHORTEST_MOVE)).collect()
 }
 
 /// The tallies as the ratings want them.
@@ -85,6 +76,7 @@ pub fn meetings(tallies: &Tallies) -> Vec<Meeting<'_>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tally::{Record, Tally};
     use super::*;
     use std::time::Duration;
 

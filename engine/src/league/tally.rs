@@ -4,7 +4,7 @@ use super::elo::{Judgement, Pentanomial, judge};
 use super::rules::{Ending, Played, Seat, Warning, Warnings};
 use super::sprt::normalised_elo;
 use shakmaty::Color;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write};
 use std::time::Duration;
 
@@ -38,6 +38,29 @@ pub struct Tally {
     pub adjudicated: u64,
     pub first: Record,
     pub second: Record,
+}
+
+/// The counts of a league, by the numbers of two agents, the smaller first.
+pub type Tallies = BTreeMap<(usize, usize), Tally>;
+
+/// What an agent did in all its games, and its games won, drawn and lost.
+#[must_use]
+pub fn total(tallies: &Tallies, agent: usize) -> (Record, [u64; 3]) {
+    let (mut total, mut results) = (Record::default(), [0; 3]);
+    for (&(first, second), tally) in tallies {
+        let (record, counts) = if agent == first {
+            (&tally.first, [tally.wins, tally.draws, tally.losses])
+        } else if agent == second {
+            (&tally.second, [tally.losses, tally.draws, tally.wins])
+        } else {
+            continue;
+        };
+        total.add(record);
+        for (sum, count) in results.iter_mut().zip(counts) {
+            *sum += count;
+        }
+    }
+    (total, results)
 }
 
 impl Tally {
