@@ -77,6 +77,7 @@ fn ratings(out: &mut String, league: &League, standings: &Standings) {
     }
     *out += "<th class='wide'></th><th>Games</th><th>Score</th><th title='Likelihood that it is stronger than the next'>LOS</th>\
              <th>ms a move</th><th>Nodes</th><th>Faults</th></tr>\n";
+    let shared = shared_options(league);
     for (number, row) in standings.rows.iter().enumerate() {
         let agent = &league.agents[row.agent];
         let _ = write!(
@@ -84,7 +85,7 @@ fn ratings(out: &mut String, league: &League, standings: &Standings) {
             "<tr><td>{}</td><td><span class='name'>{}</span> <span class='soft'>{}</span></td>",
             number + 1,
             escape(&agent.name),
-            escape(&words(agent))
+            escape(&words(agent, &shared))
         );
         if row.games() == 0 {
             let columns = if standings.scale.is_some() { 9 } else { 8 };
@@ -93,13 +94,10 @@ fn ratings(out: &mut String, league: &League, standings: &Standings) {
         }
         let _ = write!(out, "<td><b>{:.0}</b></td><td>{:.0}</td>", row.elo, row.error);
         if let Some((external, error)) = row.external {
-            let known = agent.rating.map(|rating| format!(" title='given: {rating:.0}'"));
-            let mark = if agent.rating.is_some() { "*" } else { "" };
-            let _ = write!(
-                out,
-                "<td{}>{external:.0}{mark} ± {error:.0}</td>",
-                known.unwrap_or_default()
-            );
+            let _ = match agent.rating {
+                Some(given) => write!(out, "<td title='given: {given:.0}'>{external:.0}*</td>"),
+                None => write!(out, "<td>{external:.0} ± {error:.0}</td>"),
+            };
         }
         let [from, to] = ends(row).map(place);
         let los =
@@ -125,6 +123,9 @@ fn ratings(out: &mut String, league: &League, standings: &Standings) {
     if let Some(scale) = &standings.scale {
         let _ = write!(out, " {} They are marked *.", scale.words());
     }
+    if !shared.is_empty() {
+        let _ = write!(out, " All agents of this program: {}.", escape(&listed(&shared)));
+    }
     *out += "</p>\n";
 }
 
@@ -139,11 +140,29 @@ fn highest(standings: &Standings) -> f64 {
     ratings.fold(f64::NEG_INFINITY, f64::max) + 150.0
 }
 
-/// What an agent is, in a few words.
-fn words(agent: &Agent) -> String {
+/// The options that all agents of this program have alike, if there are several agents.
+fn shared_options(league: &League) -> Vec<&(String, String)> {
+    let own: Vec<&Agent> = league.agents.iter().filter(|agent| agent.command.is_none()).collect();
+    let [first, others @ ..] = own.as_slice() else { return Vec::new() };
+    let alike =
+        |option: &&(String, String)| others.iter().all(|agent| agent.options.contains(option));
+    if others.is_empty() { Vec::new() } else { first.options.iter().filter(alike).collect() }
+}
+
+fn listed(options: &[&(String, String)]) -> String {
+    let words = options.iter().map(|(name, value)| format!("{name} {value}"));
+    words.collect::<Vec<String>>().join(", ")
+}
+
+/// What an agent is, in a few words, less the options that go without saying.
+fn words(agent: &Agent, shared: &[&(String, String)]) -> String {
+    let told = |option: &&(String, String)| agent.command.is_some() || !shared.contains(option);
+    let options: Vec<&(String, String)> = agent.options.iter().filter(told).collect();
     let mut words: Vec<String> = agent.command.iter().cloned().collect();
     words.push(agent.limit.to_string());
-    words.extend(agent.options.iter().map(|(name, value)| format!("{name} {value}")));
+    if !options.is_empty() {
+        words.push(listed(&options));
+    }
     words.join(", ")
 }
 
@@ -271,7 +290,8 @@ mod tests {
     #[test]
     fn the_page_has_every_agent_every_game_and_no_hole_for_markup() {
         let league = League::read(
-            "name = '<i>'\ngames = 4\n[[agent]]\nname = '</script><b>'\nnodes = 100\ncurve = 'c'\n\
+            "name = '<i>'\ngames = 4\noptions = { Hash = 64 }\n\
+             [[agent]]\nname = '</script><b>'\nnodes = 100\ncurve = 'c'\noptions = { Threads = 2 }\n\
              [[agent]]\nname = 'b'\nnodes = 1000\ncurve = 'c'\nrating = 5\n[[agent]]\nname = 'idle'\ndepth = 1",
         )
         .unwrap();
@@ -285,6 +305,8 @@ mod tests {
         assert!(page.contains("f3 e5 g4 Qh4#") && page.contains("f2f3 e7e5 g2g4 d8h4"));
         assert!(page.contains("no games yet") && page.contains("Elo over nodes"));
         assert_eq!(page.matches("data-a=").count(), 2);
+        assert!(page.contains("All agents of this program: Hash 64."));
+        assert!(page.contains("100 nodes, Threads 2<") && page.contains("1000 nodes<"));
         let pgn = games(&league, &book).unwrap();
         assert_eq!(pgn.matches("[Event \"<i>\"]").count(), 2);
         let words: Vec<&str> = pgn.split_whitespace().collect();
