@@ -77,13 +77,10 @@ fn one_network(file: &str) -> Vec<Finding> {
 fn answers(way: &Checked) -> Finding {
     let verdict = if way.is_right() { Verdict::Fine } else { Verdict::Fault };
     let text = match &way.result {
-        Ok(found) => {
-            let batches = if found.same_in_batches { "as" } else { "NOT as" };
-            format!(
-                "{}, {}: at most {:.4} from plain loops; one position {batches} many",
-                way.isa, way.arithmetic, found.most
-            )
-        }
+        Ok(found) => format!(
+            "{}, {}: at most {:.4} from plain loops; positions alone at most {:.4} from many at once",
+            way.isa, way.arithmetic, found.most, found.in_batches
+        ),
         Err(why) => format!("{}, {}: {why}", way.isa, way.arithmetic),
     };
     Finding::new("answers", verdict, text)

@@ -30,15 +30,15 @@ pub struct Agreement {
     pub most: f32,
     /// Whether that is rounding, for this arithmetic.
     pub is_rounding: bool,
-    /// Whether positions one by one are answered as all together.
-    pub same_in_batches: bool,
+    /// Largest difference of any probability or value between positions one by one and all together.
+    pub in_batches: f32,
 }
 
 impl Checked {
     /// Nothing is wrong with it.
     #[must_use]
     pub fn is_right(&self) -> bool {
-        self.result.as_ref().is_ok_and(|found| found.is_rounding && found.same_in_batches)
+        self.result.as_ref().is_ok_and(|found| found.is_rounding && found.in_batches <= ROUNDING)
     }
 }
 
@@ -88,6 +88,6 @@ fn agreement(
             Arithmetic::Bf16 => far.most <= CLOSE,
             Arithmetic::Int8 => far.is_rounding(),
         },
-        same_in_batches: between(&together, &alone).most <= ROUNDING,
+        in_batches: between(&together, &alone).most,
     })
 }

@@ -9,8 +9,6 @@ use super::task::{Half, Task};
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-/// Rows from which on a product is faster by tiles than by the AVX-512 kernel.
-pub(super) const LEAST: usize = 5;
 /// Rows of a tile.
 const ROWS: usize = 16;
 /// Rows and columns of a block: two tiles by two, so that each loaded tile is used twice.
