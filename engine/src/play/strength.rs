@@ -16,15 +16,19 @@ pub struct Strength {
     pub taste: f32,
 }
 
-/// Rating and level; levels in between are interpolated. On the scale of Stockfish's own `UCI_Elo`, measured by games up to
-/// 2300 and guessed beyond: `assets/strength.md`.
-const CALIBRATION: [(f32, f32); 6] = [
-    (1000.0, 0.24),
-    (1500.0, 0.475),
-    (1900.0, 0.66),
-    (2300.0, 1.07),
-    (2500.0, 1.25),
-    (2800.0, 1.5),
+/// Playouts that any clock has time for: the highest ratings differ by their generosity alone.
+const MOST_NODES: f32 = 1500.0;
+
+/// Rating and level; levels in between are interpolated. On the scale of Stockfish's own `UCI_Elo` since version 16, measured
+/// by games but for what is below 1320: `assets/strength.md`.
+const CALIBRATION: [(f32, f32); 7] = [
+    (1000.0, 0.385),
+    (1320.0, 0.45),
+    (1500.0, 0.515),
+    (1800.0, 0.57),
+    (2270.0, 0.665),
+    (2500.0, 0.75),
+    (2800.0, 0.98),
 ];
 
 impl Strength {
@@ -38,7 +42,7 @@ impl Strength {
     /// At a level: from 0, the least there is, over 1, where hardly anything is given away, upwards.
     fn at(level: f32) -> Strength {
         Strength {
-            nodes: (2.0 * 2f32.powf(11.0 * level)).round() as u64,
+            nodes: (2.0 * 2f32.powf(11.0 * level)).min(MOST_NODES).round() as u64,
             generosity: 1.5 * 2f32.powf(-8.5 * level),
             taste: (0.3 + 1.4 * level).min(1.0),
         }

@@ -201,7 +201,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "UCI_Elo",
         kind: spin!(elo: u32, 1000 to 2800),
         effect: Effect::None,
-        help: "Rating to play at with `UCI_LimitStrength`.",
+        help: "Rating to play at with `UCI_LimitStrength`, on the scale of Stockfish's since its version 16.",
     },
     Entry {
         name: "UCI_AnalyseMode",
