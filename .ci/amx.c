@@ -1,5 +1,5 @@
 /* AMX in software: preloaded into a program on x86-64 Linux, it carries out the tile instructions that the
- * kernels use (tiles, and bf16 products) when the CPU stops at them. Some ten thousand times slower than tiles.
+ * kernels use (tiles, and bf16 products) when the CPU stops at them. The engine searches some ten nodes a second by it.
  *
  *     cc -O2 -shared -fPIC amx.c -o amx.so; LD_PRELOAD=./amx.so PROGRAM
  *
@@ -82,7 +82,7 @@ static int step(greg_t *all) {
         if (opcode == 0x49 && prefix == 3 && low == 0) return memset(amx.data[reg], 0, sizeof amx.data[reg]), 1;
         return opcode == 0x5C && prefix == 2 && third < TILES && multiply(reg, low, third);
     }
-    int64_t place = 0, stride = 0;
+    int64_t stride = 0;
     int base = low, has_index = low == 4;
     if (has_index) {
         int sib = code[length++], index = (sib >> 3 & 7) + (no_index_high ? 0 : 8);
@@ -90,7 +90,7 @@ static int step(greg_t *all) {
         if (index != 4) stride = read_register(all, index) * (1 << (sib >> 6));
     }
     if (mode == 0 && base == 5) return 0; /* relative to the program counter, or without a base: not used */
-    place = read_register(all, base + (no_base_high ? 0 : 8));
+    int64_t place = read_register(all, base + (no_base_high ? 0 : 8));
     if (mode == 1) place += (int8_t)code[length++];
     if (mode == 2) {
         int32_t offset;
@@ -100,13 +100,12 @@ static int step(greg_t *all) {
     }
     all[REG_RIP] += length;
     if (opcode == 0x49 && prefix == 0 && reg == 0) return configure((const uint8_t *)(place + stride));
-    if (opcode != 0x4B || !has_index || !amx.configured || amx.rows[reg] == 0) return 0;
-    if (prefix == 3 || prefix == 1) memset(amx.data[reg], 0, sizeof amx.data[reg]);
+    if (opcode != 0x4B || prefix == 0 || !has_index || !amx.configured || amx.rows[reg] == 0) return 0;
+    if (prefix != 2) memset(amx.data[reg], 0, sizeof amx.data[reg]);
     for (int row = 0; row < amx.rows[reg]; row++) {
         uint8_t *memory = (uint8_t *)(place + row * stride), *tile = amx.data[reg][row];
         if (prefix == 2) memcpy(memory, tile, amx.bytes[reg]);
-        else if (prefix != 0) memcpy(tile, memory, amx.bytes[reg]);
-        else return 0;
+        else memcpy(tile, memory, amx.bytes[reg]);
     }
     return 1;
 }
