@@ -74,7 +74,7 @@ fn fakes_keep_the_contract() {
 
 #[test]
 fn the_network_keeps_the_contract_by_hand_and_through_burn() {
-    let bundled = engine::play::parameters::load(None).expect("the bundled network");
+    let bundled = engine::play::network::load(None).expect("the bundled network");
     let fresh = Network::new(&NetConfig::default(), 3);
     for (name, network) in [("bundled", bundled), ("fresh", fresh)] {
         let (device, _) = pick(Backend::Cpu);

@@ -378,7 +378,7 @@ fn a_network_without_imagination_searches_by_the_rules() {
 
 #[test]
 fn the_network_answers_alike_in_any_batch() {
-    let network = engine::play::parameters::load(None).unwrap();
+    let network = engine::play::network::load(None).unwrap();
     let evaluator = CpuEvaluator::new(&network, Arithmetic::Single);
     let position = |fen: &str| {
         let fen: Fen = fen.parse().unwrap();

@@ -10,8 +10,7 @@
 
 use engine::Setup;
 use engine::measure::bench;
-use engine::play::network::{Network, Networks};
-use engine::play::network_error::NetworkError;
+use engine::play::network::{Network, NetworkError, Networks};
 use engine::play::settings::Backend;
 use mavka_tests::{Session, matches, setup};
 use nn::evaluator::fake::{Breakdown, Failing, Hashed, Uniform};

@@ -7,7 +7,7 @@ use crate::files::write_whole;
 use crate::measure::eval::{board, table};
 use crate::measure::sight::{draw::draw, look::Sight};
 use crate::play::engine::Setup;
-use crate::play::parameters::load;
+use crate::play::network::load;
 use crate::play::settings::Settings;
 use clap::Args;
 use nn::evaluator::cpu::CpuEvaluator;

@@ -61,7 +61,7 @@ impl Imagine {
     }
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
-        let network = crate::play::parameters::load(self.weights.as_deref())?;
+        let network = crate::play::network::load(self.weights.as_deref())?;
         let evaluator = Arc::new(CpuEvaluator::new(&network, self.arithmetic));
         if let Some(fen) = &self.fen {
             let game = read_position(fen, self.chess960)?;

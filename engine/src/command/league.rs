@@ -13,8 +13,7 @@ use crate::league::stage::Stage;
 use crate::league::standings::{Standings, cross_csv};
 use crate::league::tournament::{Listener, Tournament};
 use crate::league::{Patience, pgn, report};
-use crate::play::network::fingerprint;
-use crate::play::parameters::{LARGE, SMALL};
+use crate::play::network;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::HashMap;
@@ -184,10 +183,10 @@ fn identity(
     if let Some(known) = networks.get(&file) {
         return Ok(known.clone());
     }
-    let files = if file.is_empty() { vec![SMALL, LARGE] } else { vec![&*file] };
+    let files = if file.is_empty() { vec![network::SMALL, network::LARGE] } else { vec![&*file] };
     let hashes: Vec<String> = files
         .into_iter()
-        .map(|file| fingerprint(Some(Path::new(file))))
+        .map(|file| network::fingerprint(Some(Path::new(file))))
         .collect::<Result<_, _>>()?;
     let identity = format!("{version}, network {}", hashes.join(" and "));
     networks.insert(file, identity.clone());

@@ -1,7 +1,7 @@
 //! `mavka --version`: which program, and which network is built into it.
 
 use super::output::{Failure, Sink};
-use crate::play::parameters::{LARGE, SMALL, load};
+use crate::play::network::{LARGE, SMALL, load};
 use std::path::Path;
 
 /// Prints it.

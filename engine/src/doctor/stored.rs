@@ -89,7 +89,7 @@ fn compare(network: &Network, stored: &[Answer]) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::play::parameters::{LARGE, SMALL, load};
+    use crate::play::network::{LARGE, SMALL, load};
     use std::path::Path;
 
     #[test]

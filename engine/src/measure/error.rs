@@ -2,7 +2,7 @@
 
 use crate::chess::game::GameError;
 use crate::errors::{FileError, wraps};
-use crate::play::network_error::NetworkError;
+use crate::play::network::NetworkError;
 use nn::EvalError;
 use nn::data::DataError;
 use plotters::drawing::DrawingAreaErrorKind;

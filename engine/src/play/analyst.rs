@@ -6,8 +6,7 @@
 use super::clock::{Budget, SystemClock};
 use super::host;
 use super::limits::Limits;
-use super::network::{Network, Networks};
-use super::network_error::NetworkError;
+use super::network::{Network, NetworkError, Networks};
 use super::params::{batch_within, scout, search_params};
 use super::session::{Plan, SearchSession};
 use super::settings::{Backend, Settings};

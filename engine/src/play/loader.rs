@@ -5,8 +5,7 @@
 //! plays.
 
 use super::clock::Clock;
-use super::network::{self, Network, Networks};
-use super::network_error::NetworkError;
+use super::network::{self, Network, NetworkError, Networks};
 use super::settings::{Backend, Settings};
 use super::warm_up::{EvalTiming, warm_up};
 use crate::uci::output::Output;
@@ -74,7 +73,7 @@ impl NetworkLoader {
         NetworkLoader { networks, clock, output, loaded: Vec::new(), last_trouble: String::new() }
     }
 
-    /// The network in `file`, which may be [`super::parameters::SMALL`] or [`super::parameters::LARGE`], on the device that `settings` ask for, or
+    /// The network in `file`, which may be [`network::SMALL`] or [`network::LARGE`], on the device that `settings` ask for, or
     /// the best there is instead; blocks while it is loaded. `debug` names it to the user.
     pub fn network(&mut self, file: &str, settings: &Settings, debug: bool) -> Ready {
         let request = Request {

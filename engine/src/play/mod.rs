@@ -16,8 +16,6 @@ pub(crate) mod loader;
 pub(crate) mod move_stats;
 pub mod network;
 pub(crate) mod network_choice;
-pub mod network_error;
-pub mod parameters;
 pub(crate) mod params;
 pub(crate) mod report;
 pub mod rollout;

@@ -1,24 +1,30 @@
 //! Which network answers: the file the user named, or the one built in. The only file that knows how a
 //! network is opened; everything else sees `Arc<dyn Evaluator>`.
 
-use super::network_error::NetworkError;
-use super::parameters::{is_built_in, lists_experts, load_experts};
-use crate::conventional::regress::average::Average;
-use crate::conventional::regress::model::{MAGIC, Regressor};
+use crate::conventional::regress::average::{Average, BadList};
+use crate::conventional::regress::model::{BadModel, MAGIC, Regressor};
 use crate::conventional::regress::successors::Successors;
-use nn::Evaluator;
 use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
 use nn::evaluator::cpu::CpuEvaluator;
-use nn::evaluator::experts::Experts;
 use nn::writer::DecoderWeights;
-use std::convert::Infallible;
+use nn::{EvalError, Evaluator};
+use std::fmt;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+
+/// The bundled networks: recipes and results in `assets/networks.md`, the fifth and the eighth.
+static SMALL_BYTES: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
+static LARGE_BYTES: &[u8] = include_bytes!("../../../assets/mavka-large.safetensors");
+
+/// What names the smaller bundled network in place of a file: it computes more positions in a second.
+pub const SMALL: &str = "<small>";
+/// What names the larger one: it judges them better.
+pub const LARGE: &str = "<large>";
 
 /// The bundled decoder of the internal search: `assets/internal.md`.
 static BUNDLED_WRITER: &[u8] = include_bytes!("../../../assets/writer.safetensors");
@@ -44,9 +50,74 @@ pub struct Network {
     pub on_gpu: bool,
 }
 
+/// Why a network could not be used.
+#[derive(Debug)]
+pub enum NetworkError {
+    /// The file is no network: missing, cut short, of another kind.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: CheckpointError,
+    },
+    /// The file begins as a regressor's and goes on otherwise.
+    Regressor {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: BadModel,
+    },
+    /// The file's name ends in .toml, and it lists no regressors that could be averaged.
+    Average {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: BadList,
+    },
+    /// A built-in network is damaged.
+    Bundled(CheckpointError),
+    /// The device that was asked for is not there or does not compute; what computes instead.
+    Backend(String),
+    /// The device is there, but the network does not run on it: too little memory, say.
+    Device(EvalError),
+    /// It answers nothing that can be used, or broke down.
+    Failed(String),
+}
+
+impl NetworkError {
+    /// Nothing is wrong with the network itself: on the CPU it will do.
+    #[must_use]
+    pub fn is_of_device(&self) -> bool {
+        matches!(self, NetworkError::Backend(_) | NetworkError::Device(_))
+    }
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NetworkError::File { path, why } => {
+                write!(f, "cannot use network `{}`: {why}", path.display())
+            }
+            NetworkError::Regressor { path, why } => {
+                write!(f, "cannot use network `{}`: {why}", path.display())
+            }
+            NetworkError::Average { path, why } => {
+                write!(f, "cannot use network `{}`: {why}", path.display())
+            }
+            NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
+            NetworkError::Backend(note) | NetworkError::Failed(note) => f.write_str(note),
+            NetworkError::Device(why) => {
+                write!(f, "the network does not run on the GPU ({why}); using the CPU")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NetworkError {}
+
 /// Where networks come from. Called at the first need, never at start-up; may block for a second.
 pub trait Networks: Send + Sync {
-    /// Opens what [`load_experts`] reads, or a regressor; without a file the smaller built-in network.
+    /// Opens `file`, which may be [`SMALL`] or [`LARGE`]; without one the smaller built-in network.
     ///
     /// # Errors
     /// Names the file or device and what is wrong with it.
@@ -76,50 +147,55 @@ impl Networks for Installed {
         if let Some((evaluator, name)) = file.map_or(Ok(None), regressor)? {
             return Ok(Network { evaluator, name, on_gpu: false });
         }
-        let experts = load_experts(file)?;
+        let network = load(file)?;
         let (device, note) = pick(backend);
-        let source = match file.filter(|file| !is_built_in(file)) {
-            None => "built-in network".to_owned(),
-            Some(path) => path.display().to_string(),
+        let source = match source(file) {
+            Source::BuiltIn(_) => "built-in network".to_owned(),
+            Source::File(path) => path.display().to_string(),
         };
-        let name = format!("{source} ({})", described(&experts));
+        let c = &network.layout.config;
+        let name = format!("{source} ({}x{}, {})", c.width, c.layers, network.hash);
         if !is_cpu(&device) {
-            let put = |network: &_| BurnEvaluator::new(network, device.clone());
-            let experts = experts.try_map(put).map_err(NetworkError::Device)?;
-            let name = format!("{name}, GPU, {}", each(&experts, BurnEvaluator::arithmetic));
-            return Ok(Network { evaluator: whole(experts), name, on_gpu: true });
+            let evaluator = BurnEvaluator::new(&network, device).map_err(NetworkError::Device)?;
+            let name = format!("{name}, GPU, {}", evaluator.arithmetic());
+            return Ok(Network { evaluator: Arc::new(evaluator), name, on_gpu: true });
         }
         // The CPU replaces the GPU only where the caller knows of it: the caller says so and asks again.
         if let Some(note) = note {
             return Err(NetworkError::Backend(note));
         }
-        let pack = |network: &_| Ok::<_, Infallible>(CpuEvaluator::fastest(network));
-        let Ok(experts) = experts.try_map(pack);
-        let name = format!("{name}, CPU, {}", each(&experts, CpuEvaluator::arithmetic));
-        Ok(Network { evaluator: whole(experts), name, on_gpu: false })
+        let evaluator = Arc::new(CpuEvaluator::fastest(&network));
+        let name = format!("{name}, CPU, {}", evaluator.arithmetic());
+        Ok(Network { evaluator, name, on_gpu: false })
     }
 }
 
-/// Sizes and hash of every network.
-fn described(experts: &Experts<checkpoint::Network>) -> String {
-    each(experts, |network| {
-        let c = &network.layout.config;
-        format!("{}x{}, {}", c.width, c.layers, network.hash)
-    })
+/// The parameters in `file`, which may be [`SMALL`] or [`LARGE`]; without one those of the smaller built-in network.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub fn load(file: Option<&Path>) -> Result<checkpoint::Network, NetworkError> {
+    match source(file) {
+        Source::File(path) => checkpoint::Network::load(path)
+            .map_err(|why| NetworkError::File { path: path.to_owned(), why }),
+        Source::BuiltIn(bytes) => {
+            checkpoint::Network::from_bytes(bytes).map_err(NetworkError::Bundled)
+        }
+    }
 }
 
-/// What `say` says of the members, said once where they are alike.
-fn each<T, S: ToString>(experts: &Experts<T>, say: impl Fn(&T) -> S) -> String {
-    let mut words: Vec<String> = experts.members().map(|member| say(member).to_string()).collect();
-    words.dedup();
-    words.join("; ")
+/// Where a network comes from.
+enum Source<'a> {
+    BuiltIn(&'static [u8]),
+    File(&'a Path),
 }
 
-/// One evaluator of all.
-fn whole<T: Evaluator + 'static>(experts: Experts<T>) -> Arc<dyn Evaluator> {
-    match experts.into_one() {
-        Ok(only) => Arc::new(only),
-        Err(several) => Arc::new(several),
+fn source(file: Option<&Path>) -> Source<'_> {
+    match file {
+        None => Source::BuiltIn(SMALL_BYTES),
+        Some(path) if path == Path::new(SMALL) => Source::BuiltIn(SMALL_BYTES),
+        Some(path) if path == Path::new(LARGE) => Source::BuiltIn(LARGE_BYTES),
+        Some(path) => Source::File(path),
     }
 }
 
@@ -128,7 +204,7 @@ type NamedEvaluator = (Arc<dyn Evaluator>, String);
 
 /// The regressor in `file`, or those that it lists; None if the file is something else, or not there.
 fn regressor(file: &Path) -> Result<Option<NamedEvaluator>, NetworkError> {
-    if file.extension().is_some_and(|extension| extension == "toml") && !lists_experts(file) {
+    if file.extension().is_some_and(|extension| extension == "toml") {
         let average = Average::open(file)
             .map_err(|why| NetworkError::Average { path: file.to_owned(), why })?;
         let name = format!("{} (average of regressors)", file.display());
@@ -158,14 +234,14 @@ fn regressor_bytes(file: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Which network `file` holds, or is built in: its hash and little more.
+/// Which network `file` holds, or is built in: a hash and little more.
 ///
 /// # Errors
 /// Names the file and what is wrong with it.
 pub fn fingerprint(file: Option<&Path>) -> Result<String, NetworkError> {
     match file.map_or(Ok(None), regressor)? {
         Some((_, name)) => Ok(name),
-        None => Ok(each(&load_experts(file)?, |network| network.hash.clone())),
+        None => Ok(load(file)?.hash),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which of the two built-in networks plays. The larger one judges a position better and computes three quarters as
 //! many in a second. At a fixed number of nodes that is a gain, at a clock none that was seen (`assets/networks.md`).
 
-use super::parameters::{LARGE, SMALL};
+use super::network::{LARGE, SMALL};
 use super::settings::{Search, Settings};
 use super::strength::Strength;
 

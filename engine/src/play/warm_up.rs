@@ -2,8 +2,7 @@
 //! it answers and in which batches, once, before the engine says that it is ready.
 
 use crate::play::clock::Clock;
-use crate::play::network::Network;
-use crate::play::network_error::NetworkError;
+use crate::play::network::{Network, NetworkError};
 use nn::{EvalError, Query};
 use shakmaty::{Chess, Position};
 use std::panic::{AssertUnwindSafe, catch_unwind};

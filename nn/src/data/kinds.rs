@@ -41,11 +41,6 @@ pub struct Kinds {
     pub quiet_weight: f64,
     /// Weight of a Chess960 game's positions where a standard game's weigh 1; 0 = none of them.
     pub chess960_weight: f64,
-    /// Positions with fewer pieces than this, kings included, are left out, and so are those with more than
-    /// `most_pieces`: what a network learns that is to judge one phase of the game.
-    pub fewest_pieces: u8,
-    /// See `fewest_pieces`.
-    pub most_pieces: u8,
     /// Share turned into their mirror images among the examples that have one: where no side may castle.
     pub mirror_share: f64,
 }
@@ -68,8 +63,6 @@ impl Default for Kinds {
             result_share: 0.0,
             quiet_weight: 0.5,
             chess960_weight: 1.0,
-            fewest_pieces: 0,
-            most_pieces: 32,
             mirror_share: 0.5,
         }
     }
@@ -118,12 +111,6 @@ impl Kinds {
         let weight = self.chess960_weight;
         if !(weight.is_finite() && weight >= 0.0) {
             return Err(DataError::Config(format!("chess960_weight {weight} is no weight")));
-        }
-        let (fewest, most) = (self.fewest_pieces, self.most_pieces);
-        if fewest > most {
-            return Err(DataError::Config(format!(
-                "fewest_pieces {fewest} is above most_pieces {most}"
-            )));
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Evaluators: what the rest of the house asks of a network. [`Evaluator`] gives values, action values and a
 //! policy of positions; [`Transition`] gives the position after a move, with no rules asked.
 //!
-//! `cpu` and `burn` compute a network, `fake` computes none. `cached` and `fallback` wrap any evaluator, `experts`
-//! wraps several, `difference` compares two, and `self_check` every way there is to compute one network here.
+//! `cpu` and `burn` compute a network, `fake` computes none. `cached` and `fallback` wrap any evaluator,
+//! `difference` compares two, and `self_check` every way there is to compute one network here.
 //! `outputs` and `world_model` turn the heads' logits into answers, whoever computed them; [`Insight`] is for
 //! people, and holds all of them.
 
@@ -11,7 +11,6 @@ pub mod cached;
 pub mod cpu;
 mod difference;
 mod error;
-pub mod experts;
 pub mod fake;
 pub mod fallback;
 mod insight;

@@ -12,18 +12,15 @@ use super::puzzles::open::open;
 use crate::errors::FileError;
 use crate::measure::MeasureError;
 use crate::measure::puzzles::score::Comparison;
-use crate::play::parameters::load_experts;
 use crate::progress::progress;
 use crate::workers::{Crew, cores};
 use nn::assess::assess;
 use nn::data::boards::{random_actions, random_boards, unlabelled};
 use nn::data::{Ask, Example, HeldOut, MixConfig, Variant};
 use nn::evaluator::cpu::CpuEvaluator;
-use nn::evaluator::experts::Experts;
 use nn::metrics::Metrics;
 use nn::precision::Arithmetic;
 use nn::{EvalError, Evaluator};
-use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,9 +58,9 @@ pub struct Accuracy {
     pub stop: Arc<AtomicBool>,
 }
 
-/// A network, or those that share the game by its phases, and the threads that ask.
+/// A network and the threads that ask it.
 struct Bench {
-    evaluator: Arc<Experts<CpuEvaluator>>,
+    evaluator: Arc<CpuEvaluator>,
     threads: usize,
     stop: Arc<AtomicBool>,
 }
@@ -72,12 +69,7 @@ impl Bench {
     fn measure(&self, examples: &[Example]) -> Result<Metrics, EvalError> {
         let bar = progress(examples.len());
         let done = |count: usize| bar.inc(count as u64);
-        let mut metrics = Metrics::default();
-        for (place, expert) in self.evaluator.members().enumerate() {
-            let own = |example: &&Example| self.evaluator.place_of(&example.features) == place;
-            let own: Vec<Example> = examples.iter().filter(own).cloned().collect();
-            metrics.merge(&assess(expert, &own, self.threads, &self.stop, &done)?);
-        }
+        let metrics = assess(&self.evaluator, examples, self.threads, &self.stop, &done)?;
         bar.finish_and_clear();
         Ok(metrics)
     }
@@ -107,12 +99,10 @@ impl Accuracy {
 }
 
 fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
-    let experts = load_experts(args.weights.as_deref())?;
-    experts.members().for_each(|network| say(format!("network {}", network.hash)));
-    let pack = |network: &_| Ok::<_, Infallible>(CpuEvaluator::new(network, args.arithmetic));
-    let Ok(experts) = experts.try_map(pack);
+    let network = crate::play::network::load(args.weights.as_deref())?;
+    say(format!("network {}", network.hash));
     let bench = Bench {
-        evaluator: Arc::new(experts),
+        evaluator: Arc::new(CpuEvaluator::new(&network, args.arithmetic)),
         threads: args.threads.unwrap_or_else(cores),
         stop: args.stop.clone(),
     };

@@ -51,23 +51,22 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "| file | share | games | passes | repeated | excluded | other phase | Chess960 | mirrored |"
+            "| file | share | games | passes | repeated | excluded | Chess960 | mirrored |"
         )?;
-        writeln!(f, "|---|---|---|---|---|---|---|---|---|")?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|")?;
         for source in &self.sources {
             let counts = source.counts;
-            let asked = counts.examples + counts.duplicates + counts.excluded + counts.other_phase;
+            let asked = counts.examples + counts.duplicates + counts.excluded;
             let name = source.path.file_name().unwrap_or(source.path.as_os_str());
             writeln!(
                 f,
-                "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+                "| {} | {} | {} | {} | {} | {} | {} | {} |",
                 name.to_string_lossy(),
                 percent(counts.examples, made),
                 source.games,
                 source.passes,
                 percent(counts.duplicates, asked),
                 counts.excluded,
-                percent(counts.other_phase, asked),
                 percent(counts.chess960, counts.examples),
                 percent(counts.mirrored, counts.examples),
             )?;

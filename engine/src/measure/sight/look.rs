@@ -246,7 +246,7 @@ fn heading(before: &Chess, action: Action, ply: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::play::parameters::load;
+    use crate::play::network::load;
 
     fn sight(fen: &str) -> Result<Sight, MeasureError> {
         let network = CpuEvaluator::fastest(&load(None).unwrap());

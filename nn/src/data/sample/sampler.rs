@@ -37,8 +37,6 @@ pub struct Counts {
     pub duplicates: u64,
     /// Refused because the position is in a test suite.
     pub excluded: u64,
-    /// Refused because the position has more or fewer pieces than are asked for.
-    pub other_phase: u64,
     /// Those made from Chess960 games.
     pub chess960: u64,
     /// Those turned into their mirror images.
@@ -55,15 +53,9 @@ pub(in crate::data) struct Sampler<'a> {
 }
 
 impl Sampler<'_> {
-    /// False if the question was asked before, if `state` is not of the phase asked for, or if it or what
-    /// the action leads to is not to be trained on.
+    /// False if the question was asked before, or if `state` or what the action leads to is not to be
+    /// trained on.
     pub(super) fn admit(&mut self, state: &Chess, action: Option<Move>) -> bool {
-        let pieces = state.board().occupied().count();
-        let Kinds { fewest_pieces, most_pieces, .. } = self.kinds;
-        if !(usize::from(fewest_pieces)..=usize::from(most_pieces)).contains(&pieces) {
-            self.counts.other_phase += 1;
-            return false;
-        }
         let key = position_key(state);
         if self.is_excluded(state, key, action) {
             self.counts.excluded += 1;

@@ -376,23 +376,3 @@ fn an_index_that_the_rules_refuse_is_an_error_with_its_byte() {
     let error = sampler.sample(&game, &[0], &mut out).expect_err("one move too many").to_string();
     assert!(error.contains("byte 900") && error.contains("the number of legal moves"), "{error}");
 }
-
-#[test]
-fn positions_of_other_phases_are_left_out() {
-    let game = Game::Pvgr(pvgr_game(3));
-    let kinds = only(0.3, 0.3, 0.5);
-    let all = |kinds| draw(&game, kinds, &KeySet::default(), 1);
-    let pieces =
-        |example: &Example| example.features.pieces.iter().filter(|class| **class > 0).count();
-    let (examples, counts) = all(kinds);
-    assert_eq!(counts.other_phase, 0);
-    let mut numbers: Vec<usize> = examples.iter().map(pieces).collect();
-    numbers.sort_unstable();
-    let (fewest, most) = (numbers[numbers.len() / 4], numbers[numbers.len() / 2]);
-    let kinds = Kinds { fewest_pieces: fewest as u8, most_pieces: most as u8, ..kinds };
-    let (examples, counts) = all(kinds);
-    assert!(!examples.is_empty() && counts.other_phase > 0, "{numbers:?}");
-    assert!(examples.iter().all(|example| (fewest..=most).contains(&pieces(example))));
-    let crossed = Kinds { fewest_pieces: 20, most_pieces: 19, ..Kinds::default() };
-    assert!(crossed.check().unwrap_err().to_string().contains("fewest_pieces 20"));
-}
