@@ -85,4 +85,4 @@ pub use root::{Line, Race};
 pub use search::{Ancestor, Outcome, Searcher};
 pub use tree::RankedEdge;
 pub use value::Wdl;
-pub use world::{Edge, Leaf, Opinion, World};
+pub use world::{Edge, Leaf, World};

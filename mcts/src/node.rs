@@ -85,14 +85,11 @@ impl Proof {
     }
 }
 
-/// The fourth word: edge block 0..32, q 32..48, state 48..51, proof 51..53, its plies 53..64. Where nothing is proven, the
-/// plies say whose the q is: the model's action value, or ([`HEARD`]) a second opinion.
+/// The fourth word: edge block 0..32, first-play q 32..48, state 48..51, proof 51..53, its plies 53..64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meta(pub u64);
 
 const MAX_PLIES: u32 = (1 << 11) - 1;
-/// In place of a proof's plies: see [`Meta::opinion`].
-const HEARD: u64 = 1;
 /// In place of a fresh node's edges: see [`Meta::ends_on_path`].
 const ENDS_ON_PATH: u32 = 1;
 
@@ -137,7 +134,7 @@ impl Meta {
         self.state() == NodeState::Fresh && self.edges() == ENDS_ON_PATH
     }
 
-    /// The model's action value of the edge that led here, or a second opinion, for the side to move at the parent.
+    /// The model's action value of the edge that led here, for the side to move at the parent.
     #[inline]
     pub fn q(self) -> f32 {
         from_unit16(self.q_bits())
@@ -147,18 +144,6 @@ impl Meta {
     #[inline]
     pub fn q_bits(self) -> u16 {
         (self.0 >> 32) as u16
-    }
-
-    /// What a second opinion says of the node, for the side to move at the parent. None once something is proven.
-    #[inline]
-    pub fn opinion(self) -> Option<f32> {
-        (self.0 >> 51 == HEARD << 2).then(|| self.q())
-    }
-
-    /// With another q, a second opinion's. Nothing is proven here.
-    #[inline]
-    fn with_opinion(self, q: u16) -> Meta {
-        Meta(self.0 & 0x0007_0000_FFFF_FFFF | u64::from(q) << 32 | HEARD << 53)
     }
 
     #[inline]
@@ -416,14 +401,6 @@ impl Node<'_> {
                 _ => false,
             };
             (meta.state() == NodeState::Expanded && better).then(|| meta.with_proof(Some(proof)))
-        })
-    }
-
-    /// A second opinion of an expanded node of which nothing is proven, for the side to move at the parent.
-    pub fn hear(self, q: f32) -> bool {
-        self.update(|meta| {
-            let open = meta.state() == NodeState::Expanded && meta.proof().is_none();
-            open.then(|| meta.with_opinion(to_unit16(q)))
         })
     }
 

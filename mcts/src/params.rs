@@ -60,8 +60,6 @@ pub struct Params {
     pub scout_share: f32,
     /// Prior that a move gets, at least, which the second opinion names. Tried likewise: 0.6 is worse. 0..=1.
     pub scout_prior: f32,
-    /// Share of a second opinion in what a move is worth to the search, beside the mean of its visits. 0..=1.
-    pub scout_value: f32,
     /// Share of Dirichlet noise in the root's priors, for self-play; 0 = off. AlphaZero: 0.25. 0..=1.
     pub noise_epsilon: f32,
     /// Concentration of that noise per move. AlphaZero, chess: 0.3. 0.001..=100.
@@ -92,10 +90,9 @@ impl Default for Params {
             virtual_value: VirtualValue::Loss,
             final_move: FinalMove::Robust,
             contempt: 0.0,
-            scout_visits: 64,
+            scout_visits: 128,
             scout_share: 0.05,
             scout_prior: 0.3,
-            scout_value: 0.2,
             noise_epsilon: 0.0,
             noise_alpha: 0.3,
             seed: 0,
@@ -137,7 +134,6 @@ impl Params {
         self.contempt = or(self.contempt, -0.5, 0.5, 0.0);
         self.scout_share = or(self.scout_share, 0.0, 1.0, d.scout_share);
         self.scout_prior = or(self.scout_prior, 0.0, 1.0, d.scout_prior);
-        self.scout_value = or(self.scout_value, 0.0, 1.0, d.scout_value);
         self.noise_epsilon = or(self.noise_epsilon, 0.0, 1.0, 0.0);
         self.noise_alpha = or(self.noise_alpha, 0.001, 100.0, d.noise_alpha);
         self

@@ -1,6 +1,5 @@
-//! Second opinions: a node that has gathered many visits is shown to the world once more ([`World::scout`]). What it is
-//! worth to the world has a share in what the move to it is worth to the search from then on. The
-//! moves of a line named there get a greater prior, and a few playouts follow it to its end. So a move that the model
+//! Second opinions: a node that has gathered many visits is shown to the world once more ([`World::scout`]). The
+//! moves of the line named there get a greater prior, and a few playouts follow it to its end. So a move that the model
 //! overlooks is looked at where it matters, and so is what makes it good.
 
 use crate::{
@@ -8,7 +7,7 @@ use crate::{
     node::NodeState,
     params::Params,
     tree::{EdgeWord, Edges, Tree},
-    world::{Opinion, World},
+    world::World,
 };
 
 /// The numbers of visits at which a node is shown: a first one and, from there on, four times as many again and
@@ -92,8 +91,7 @@ pub fn scout<W: World>(job: &Job<'_, W>, path: &[u32], visits: u64) -> Option<Su
     let favourite = favourite(job.tree, &edges)?;
     let favourite = W::Action::from(edges.get(favourite).action());
     let stopped = || job.control.stopped();
-    let Opinion { value, line } = job.world.scout(&state, favourite, visits, &stopped)?;
-    job.tree.node(at).hear(1.0 - value);
+    let line = job.world.scout(&state, favourite, visits, &stopped)?;
     let better: u16 = (*line.first()?).into();
     let edge = edges.iter().position(|edge| edge.action() == better)?;
     let known = edges.get(edge).child().map_or(0, |at| job.tree.node(at).stats().visits);
@@ -184,10 +182,10 @@ mod tests {
             favourite: u16,
             visits: u64,
             stopped: &dyn Fn() -> bool,
-        ) -> Option<Opinion<u16>> {
+        ) -> Option<Vec<u16>> {
             assert!(!stopped());
             self.asked.lock().unwrap().push((played.len(), favourite, visits));
-            (self.sees && played.is_empty()).then(|| Opinion { value: 0.5, line: vec![1, 2, 0] })
+            (self.sees && played.is_empty()).then(|| vec![1, 2, 0])
         }
     }
 
@@ -242,57 +240,6 @@ mod tests {
             searcher.clear();
             searcher.run(&world, 1, Some(19), &Patient);
             assert_eq!(reached(&searcher), if follows { 3 } else { 0 });
-        }
-    }
-
-    /// Three moves that the model thinks alike. The scout knows that the last is the best.
-    struct Level;
-
-    impl World for Level {
-        type State = Vec<u16>;
-        type Action = u16;
-        type Error = Infallible;
-
-        fn step(&self, state: &mut Vec<u16>, action: u16) -> Option<Wdl> {
-            state.push(action);
-            None
-        }
-
-        fn evaluate(&self, leaves: &[&Vec<u16>]) -> Result<Vec<Leaf<u16>>, Infallible> {
-            let edges = || (0..3).map(|action| Edge { action, policy: 0.3, q: 0.5 }).collect();
-            let value = Wdl::from_score_and_draw(0.5, 0.0);
-            Ok(leaves.iter().map(|_| Leaf::Open { value, edges: edges() }).collect())
-        }
-
-        fn scout(
-            &self,
-            played: &Vec<u16>,
-            _favourite: u16,
-            _visits: u64,
-            _stopped: &dyn Fn() -> bool,
-        ) -> Option<Opinion<u16>> {
-            let value = if played[..] == [2] { 0.2 } else { 0.5 };
-            Some(Opinion { value, line: Vec::new() })
-        }
-    }
-
-    #[test]
-    fn what_the_world_thinks_at_second_sight_has_its_share_in_the_choice() {
-        for scout_value in [0.0, 0.5] {
-            let params = Params { scout_visits: 16, scout_value, ..Params::default() };
-            let mut searcher = Searcher::new(params, 1 << 20);
-            searcher.set_root(Vec::new());
-            let outcome = searcher.run(&Level, 1, Some(600), &Patient);
-            let share = |action: u16| {
-                let line =
-                    outcome.snapshot.lines.iter().find(|line| line.moves.first() == Some(&action));
-                line.map_or(0.0, |line| line.visits as f32 / 600.0)
-            };
-            if scout_value > 0.0 {
-                assert!(outcome.best == Some(2) && share(2) > 0.6, "{}", share(2));
-            } else {
-                assert!((0.2..0.5).contains(&share(2)), "{}", share(2));
-            }
         }
     }
 

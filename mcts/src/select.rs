@@ -177,11 +177,7 @@ impl<W: World> Selector<'_, W> {
                 _ if meta.state() == NodeState::Refused => continue,
                 Some(proof @ Proof::Win(_)) => (&mut losing, proof.wdl().flip().utility(draw_cost)),
                 Some(proof) => (&mut open, proof.wdl().flip().utility(draw_cost)),
-                None => {
-                    let mean = puct::q(&edge, params.virtual_value);
-                    let heard = meta.opinion().map_or(0.0, |heard| heard - mean);
-                    (&mut open, mean + params.scout_value * heard)
-                }
+                None => (&mut open, puct::q(&edge, params.virtual_value)),
             };
             best.offer(at, puct::score(q, &edge, exploration), self.rng);
         }

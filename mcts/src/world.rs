@@ -70,29 +70,18 @@ pub trait World: Send + Sync {
     /// The device failed; the search drains, reports what it has, and ends.
     fn evaluate(&self, leaves: &[&Self::State]) -> Result<Vec<Leaf<Self::Action>>, Self::Error>;
 
-    /// Looks at a state by other means once it has gathered so many `visits`. `favourite` is the most visited action.
-    /// None if it has no opinion. Blocks for a fraction of the time that the visits took, and no longer than until
-    /// `stopped` says so.
+    /// Looks at a state by other means once it has gathered so many `visits`, and names an action that `favourite`, the
+    /// most visited one, is much worse than, with the best line from there on: those actions get more prior
+    /// ([`crate::Params::scout_prior`]), and a few playouts follow the line. None, or no action, if it knows of none. Blocks for a fraction of the time that the visits took, and no longer than until `stopped` says so.
     fn scout(
         &self,
         _state: &Self::State,
         _favourite: Self::Action,
         _visits: u64,
         _stopped: &dyn Fn() -> bool,
-    ) -> Option<Opinion<Self::Action>> {
+    ) -> Option<Vec<Self::Action>> {
         None
     }
-}
-
-/// What a world thinks of a state at second sight.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Opinion<A> {
-    /// Expected score of the side to move, in [0, 1]: it has a share in what the search takes the state to be worth
-    /// ([`crate::Params::scout_value`]).
-    pub value: f32,
-    /// An action that the favourite is much worse than, with the best line from there on: those actions get more
-    /// prior ([`crate::Params::scout_prior`]), and a few playouts follow the line. Empty if there is none.
-    pub line: Vec<A>,
 }
 
 /// What a world says about one state.

@@ -22,7 +22,6 @@ mod puzzles;
 mod regress;
 mod think;
 mod train;
-mod train_nnue;
 mod train_writer;
 mod treebench;
 mod tune;
@@ -65,8 +64,6 @@ enum Command {
     Train(train::Train),
     /// Teach the decoder that writes the trees of the internal search
     TrainWriter(train_writer::TrainWriter),
-    /// Train the small network of values that the scout's alpha-beta search asks
-    TrainNnue(train_nnue::TrainNnue),
     /// Train the regressors of paper 002 on labelled games, and print its table
     Regress(regress::Regress),
     /// Print the table of UCI options as Markdown
@@ -117,7 +114,6 @@ impl Cli {
             Command::Data(data) => data.run(),
             Command::Train(train) => train.run(),
             Command::TrainWriter(train) => train.run(),
-            Command::TrainNnue(train) => train.run(),
             Command::Regress(regress) => regress.run(),
             Command::Options(options) => options.run(),
             Command::Perft(perft) => perft.run(),

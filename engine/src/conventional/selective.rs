@@ -4,14 +4,12 @@
 //!
 //! It is the search's scout: in a small budget of nodes it tells whether a move is overlooked that wins material.
 
-use super::evaluation::{centipawns, value};
+use super::evaluation::{Places, value};
 use super::exchange;
 use super::table::{Bound, INFINITE, Known, Lines, MATE, MATES, Refutations, Table};
 use crate::chess::action::Action;
 use crate::chess::ending::{self, by_fifty_moves, key_before, recurrences};
-use nn::nnue::{Accumulators, Nnue};
 use shakmaty::{Chess, Move, MoveList, Position, Role};
-use std::sync::Arc;
 
 /// Deepest line, in plies.
 const DEEPEST: usize = 64;
@@ -22,8 +20,6 @@ const POSITIONS: usize = 1 << 18;
 /// A quiet move that leaves the score this far below what is needed is not looked at one ply before the end; further
 /// up so much more for each ply. Rules of thumb, as all the numbers below.
 const FUTILITY: i32 = 150;
-/// No evaluation says more, so that none is taken for a mate.
-const MOST: i32 = 20_000;
 /// No position has more moves.
 const MOVES: usize = 256;
 
@@ -47,27 +43,18 @@ pub struct Memory {
     table: Table,
     refutations: Refutations,
     lines: Lines,
-    nnue: Arc<Nnue>,
-    accumulators: Accumulators,
+    places: Places,
 }
 
-impl Memory {
-    /// Nothing is known yet; `nnue` judges quiet positions.
-    #[must_use]
-    pub fn new(nnue: Arc<Nnue>) -> Memory {
+impl Default for Memory {
+    fn default() -> Self {
         Memory {
             keys: Vec::new(),
             table: Table::new(POSITIONS),
             refutations: Refutations::new(DEEPEST + 1),
             lines: Lines::new(DEEPEST),
-            nnue,
-            accumulators: Accumulators::default(),
+            places: Places::default(),
         }
-    }
-
-    /// Centipawns from the mover's view, the position being quiet, so many plies below the root.
-    fn evaluate(&mut self, position: &Chess, ply: usize) -> i32 {
-        centipawns(self.nnue.evaluate(&mut self.accumulators, ply, position)).clamp(-MOST, MOST)
     }
 }
 
@@ -204,7 +191,7 @@ impl Tree<'_, '_> {
         {
             return known.score;
         }
-        let still = if check { -INFINITE } else { self.memory.evaluate(position, ply) };
+        let still = if check { -INFINITE } else { self.memory.places.evaluate(position) };
         if narrow && !check && beta.abs() < MATES {
             // So far ahead that no threat is likely to change it.
             if depth <= 3 && still - FUTILITY * depth >= beta {
@@ -295,7 +282,7 @@ impl Tree<'_, '_> {
         }
         // A check at the deepest ply is not yet a mate.
         let check = position.is_check() && ply < DEEPEST;
-        let still = if check { ply as i32 - MATE } else { self.memory.evaluate(position, ply) };
+        let still = if check { ply as i32 - MATE } else { self.memory.places.evaluate(position) };
         let (mut best, mut alpha) = (still, alpha.max(still));
         if best >= beta || ply >= DEEPEST {
             return best;

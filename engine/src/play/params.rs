@@ -47,7 +47,6 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
         scout_visits: if settings.scout_nodes > 0 { settings.scout_visits } else { 0 },
         scout_share: settings.scout_share,
         scout_prior: settings.scout_prior,
-        scout_value: settings.scout_value,
         contempt: if settings.analyse_mode { 0.0 } else { settings.contempt as f32 / 100.0 },
         ..Params::default()
     }

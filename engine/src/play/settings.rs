@@ -169,8 +169,6 @@ pub struct Settings {
     pub scout_share: f32,
     /// See [`crate::world::scout::Scout`].
     pub scout_margin: i32,
-    /// See [`Params::scout_value`].
-    pub scout_value: f32,
     /// See [`Params::scout_prior`].
     pub scout_prior: f32,
     /// [`Params::contempt`] in hundredths of a point.
@@ -247,12 +245,11 @@ impl Default for Settings {
             virtual_value: search.virtual_value,
             final_move: search.final_move,
             scoring: Scoring::Mean,
-            scout_nodes: 200,
+            scout_nodes: 40,
             scout_visits: search.scout_visits,
             scout_share: search.scout_share,
             scout_margin: 80,
             scout_prior: search.scout_prior,
-            scout_value: search.scout_value,
             contempt: 0,
             temperature: 0.0,
             temperature_moves: 5,

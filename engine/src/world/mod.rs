@@ -9,7 +9,7 @@ use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::syzygy::Tables;
 pub use learned::LearnedWorld;
-use mcts::{Leaf, Opinion, Wdl, World};
+use mcts::{Leaf, Wdl, World};
 use nn::EvalError;
 pub use rules::RulesWorld;
 use scout::Scout;
@@ -157,7 +157,7 @@ impl World for AnyWorld {
         favourite: Action,
         visits: u64,
         stopped: &dyn Fn() -> bool,
-    ) -> Option<Opinion<Action>> {
+    ) -> Option<Vec<Action>> {
         match self {
             AnyWorld::Rules(world) => world.scout(state.by_rules()?, favourite, visits, stopped),
             AnyWorld::Learned(_) => None,

@@ -4,12 +4,12 @@
 //! never stored in the tree. Mate, stalemate and dead positions are seen without asking the network, and so
 //! is what endgame tables have.
 
-use super::scout::{Effort, Scout};
+use super::scout::Scout;
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use crate::syzygy::Tables;
-use mcts::{Edge, Leaf, Opinion, Wdl, World};
+use mcts::{Edge, Leaf, Wdl, World};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, MoveList, Position};
 use std::sync::Arc;
@@ -383,9 +383,8 @@ impl World for RulesWorld {
         favourite: Action,
         visits: u64,
         stopped: &dyn Fn() -> bool,
-    ) -> Option<Opinion<Action>> {
-        let effort = Effort { visits, plies: state.depth() };
-        self.scout.as_ref()?.look(&state.position, state.keys(), favourite, effort, stopped)
+    ) -> Option<Vec<Action>> {
+        self.scout.as_ref()?.look(&state.position, state.keys(), favourite, visits, stopped)
     }
 }
 

@@ -81,23 +81,3 @@ fn flip_twice_is_nothing() {
     let value = Fixed::new(Wdl { win: 0.3, draw: 0.3, loss: 0.4 });
     assert_eq!(value.flip().flip(), value);
 }
-
-#[test]
-fn a_second_opinion_takes_the_place_of_the_action_value_until_something_is_proven() {
-    let cell = Cell::default();
-    let node = Node(&cell);
-    node.init(to_unit16(0.25));
-    assert!(!node.hear(0.75), "a fresh node is no state yet");
-    node.publish(node.meta().with_edges(7).with_state(NodeState::Expanded));
-    assert_eq!(node.meta().opinion(), None);
-    assert!(node.hear(0.75) && node.hear(0.5));
-    let meta = node.meta();
-    assert_eq!(meta.opinion(), Some(from_unit16(to_unit16(0.5))));
-    assert_eq!((meta.edges(), meta.state(), meta.proof()), (7, NodeState::Expanded, None));
-    for proof in [Proof::Win(1), Proof::Draw, Proof::Loss(1)] {
-        let proven = meta.with_proof(Some(proof));
-        assert_eq!((proven.proof(), proven.opinion()), (Some(proof), None));
-    }
-    assert!(node.prove(Proof::Draw) && !node.hear(0.1));
-    assert_eq!(node.meta().opinion(), None);
-}

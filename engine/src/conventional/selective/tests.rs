@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::chess::game::Game;
-use crate::conventional::bundled::nnue;
 
 fn ask(fen: &str, favourite: &str, budget: u64) -> Scouted {
     let game = Game::from_fen(fen, false).unwrap();
@@ -10,8 +9,7 @@ fn ask(fen: &str, favourite: &str, budget: u64) -> Scouted {
     let favourite = moves.find(|action| game.uci(*action) == favourite).unwrap();
     let position = game.position();
     let question = Question { position, favourite, margin: 80, budget, stopped: &|| false };
-    let found =
-        search(&mut Memory::new(nnue().unwrap()), game.keys().iter().copied(), &question).unwrap();
+    let found = search(&mut Memory::default(), game.keys().iter().copied(), &question).unwrap();
     let mut line = game.clone();
     for action in &found.line {
         line.play(*action).unwrap();
@@ -74,7 +72,7 @@ fn it_agrees_with_exact_alpha_beta_about_what_wins_material() {
         let stopped = &|| false;
         let question = Question { position, favourite: first, margin: 80, budget: 20_000, stopped };
         let keys = game.keys().iter().copied();
-        let found = search(&mut Memory::new(nnue().unwrap()), keys, &question).unwrap();
+        let found = search(&mut Memory::default(), keys, &question).unwrap();
         assert!(found.depth >= 3);
         same += i32::from(!found.behind);
     }
@@ -87,7 +85,7 @@ fn moves_come_by_rank_and_each_once() {
     // A pawn takes a pawn, a queen would lose itself for that pawn, and there is a killer.
     let game = Game::from_fen("4k3/8/2p5/3p4/3QPP2/8/8/4K3 w - - 0 1", false).unwrap();
     let position = game.position();
-    let mut memory = Memory::new(nnue().unwrap());
+    let mut memory = Memory::default();
     let legal = game.legal_actions();
     let named = |name: &str| *legal.iter().find(|action| game.uci(**action) == name).unwrap();
     let killer = named("e1d2").to_move(position).unwrap();
@@ -113,7 +111,7 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
     let position = game.position();
     let favourite = game.legal_actions()[0];
     let question = Question { position, favourite, margin: 80, budget: 100, stopped: &|| false };
-    let mut memory = Memory::new(nnue().unwrap());
+    let mut memory = Memory::default();
     let mut tree = Tree { memory: &mut memory, question: &question, nodes: 0, over: false };
     assert!(tree.quiesce(position, -INFINITE, INFINITE, DEEPEST) > 300);
     assert!(tree.quiesce(position, -INFINITE, INFINITE, DEEPEST - 5) > -MATES);

@@ -262,12 +262,6 @@ pub static HIDDEN: &[Entry] = &[
         help: "Nodes of a small alpha-beta search, for each visit of a position, that looks for moves the network overlooks; 0 turns it off.",
     },
     Entry {
-        name: "ScoutValue",
-        kind: real!(scout_value, 0.0 to 1.0),
-        effect: Effect::NewTree,
-        help: "Share of that search's score in what a move is worth to the tree search.",
-    },
-    Entry {
         name: "ScoutVisits",
         kind: spin!(scout_visits: u64, 0 to 1_048_576),
         effect: Effect::NewTree,
