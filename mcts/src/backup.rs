@@ -5,7 +5,6 @@ use crate::{
     node::{Fixed, NodeState, Proof, VisitSum},
     params::VirtualCounts,
     puct::virtual_count,
-    scout::Milestones,
     tree::Tree,
     value::Wdl,
 };
@@ -58,29 +57,9 @@ const NEAR: usize = 2;
 #[derive(Debug, Default)]
 pub struct BackupBuffer {
     sums: Vec<(u32, VisitSum)>,
-    milestones: Milestones,
-    /// Nodes that have reached one, and their visits.
-    reached: Vec<(u32, u64)>,
 }
 
 impl BackupBuffer {
-    /// Nothing buffered, and with an eye on these milestones.
-    pub fn new(milestones: Milestones) -> BackupBuffer {
-        BackupBuffer { milestones, ..BackupBuffer::default() }
-    }
-
-    /// Nodes that have reached a milestone since this was last asked.
-    pub fn take_reached(&mut self) -> Vec<(u32, u64)> {
-        std::mem::take(&mut self.reached)
-    }
-
-    fn note(&mut self, at: u32, before: u64, more: u64, doubted: bool) {
-        let milestones = if doubted { self.milestones.below_doubted() } else { self.milestones };
-        if let Some(visits) = milestones.reached(before, before + more) {
-            self.reached.push((at, visits));
-        }
-    }
-
     fn add(&mut self, at: u32, value: Fixed, count: u32) {
         let known = self.sums.iter_mut().find(|(node, _)| *node == at);
         if let Some((_, sum)) = known {
@@ -94,13 +73,9 @@ impl BackupBuffer {
 
     /// Adds them all to their nodes.
     pub fn flush(&mut self, tree: &Tree) {
-        let sums = std::mem::take(&mut self.sums);
-        for (at, sum) in &sums {
-            let before = tree.node(*at).add_visits(sum);
-            self.note(*at, before, sum.visits(), false);
+        for (at, sum) in self.sums.drain(..) {
+            tree.node(at).add_visits(&sum);
         }
-        self.sums = sums;
-        self.sums.clear();
     }
 }
 
@@ -113,8 +88,6 @@ pub struct Playout<'a> {
     pub value: Wdl,
     /// The virtual counts it has on the path.
     pub counts: PathCounts,
-    /// See [`crate::select::Slot::doubted`].
-    pub doubted: Option<usize>,
 }
 
 impl Playout<'_> {
@@ -129,8 +102,7 @@ impl Playout<'_> {
             if depth < NEAR.min(leaf) {
                 buffer.add(at, value, count);
             } else {
-                let before = tree.node(at).back_up(value, count);
-                buffer.note(at, before, 1, self.doubted.is_some_and(|doubted| depth > doubted));
+                tree.node(at).back_up(value, count);
             }
             value = value.flip();
         }
@@ -258,7 +230,7 @@ mod tests {
         );
         let mut buffer = BackupBuffer::default();
         let counts = PathCounts::InFlight(counts);
-        Playout { path: &path, value: Wdl::WIN, counts, doubted: None }.back_up(&tree, &mut buffer);
+        Playout { path: &path, value: Wdl::WIN, counts }.back_up(&tree, &mut buffer);
         assert_eq!(tree.node(children[0]).stats().mean(), Some(Wdl::WIN));
         buffer.flush(&tree);
         assert_eq!(tree.root().stats().mean(), Some(Wdl::LOSS));

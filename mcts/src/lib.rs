@@ -25,8 +25,8 @@
 //! that meets a claimed leaf undoes itself (a collision). A worker that finds nothing to do sleeps until
 //! another has backed something up, a millisecond at most.
 //!
-//! **Second opinions** (`scout`): a node that has gathered many visits is shown to the world once more, which may name a
-//! move that its model overlooks; that move gets more prior ([`World::scout`]).
+//! **The scout** (`scout`): the world may search the root by other means beside the tree ([`World::scout`]), and has a say in which move is
+//! played.
 //!
 //! **Values** belong to the side to move of their own state; [`Wdl::flip`] is the only change of sign.
 //! Scores are win probabilities in [0, 1].
@@ -85,4 +85,4 @@ pub use root::{Line, Race};
 pub use search::{Ancestor, Outcome, Searcher};
 pub use tree::RankedEdge;
 pub use value::Wdl;
-pub use world::{Edge, Leaf, World};
+pub use world::{Edge, Leaf, Opinion, Scouted, World};

@@ -52,13 +52,11 @@ pub struct Params {
     /// How much less than half a point a draw is worth to the player at the root, and how much more to the opponent
     /// (after lc0's draw score). It steers the search; the values in the tree stay as they are. -0.5..=0.5.
     pub contempt: f32,
-    /// Visits at which a node is shown to the world for a second opinion, a power of two (else the one below), and again at
-    /// four times as many: see [`crate::World::scout`]. 0 = never. Tried on labelled positions and `wac.epd`: 32 gives as much
-    /// and costs judgement.
-    pub scout_visits: u64,
-    /// A move that has more than this share of the visits needs no second opinion. Guess. 0..=1.
+    /// Positions that the scout looks at for each playout of its thread: see [`crate::World::scout`]. 0 = none.
+    pub scout_nodes: u64,
+    /// Share of the scout's verdict in what a move of the root is worth to the search, beside the mean of its visits. 0..=1.
     pub scout_share: f32,
-    /// Prior that a move gets, at least, which the second opinion names. Tried likewise: 0.6 is worse. 0..=1.
+    /// Prior that a move gets, at least, which the scout prefers, and those of its line. Tried: 0.6 is worse. 0..=1.
     pub scout_prior: f32,
     /// Share of Dirichlet noise in the root's priors, for self-play; 0 = off. AlphaZero: 0.25. 0..=1.
     pub noise_epsilon: f32,
@@ -90,8 +88,8 @@ impl Default for Params {
             virtual_value: VirtualValue::Loss,
             final_move: FinalMove::Robust,
             contempt: 0.0,
-            scout_visits: 128,
-            scout_share: 0.05,
+            scout_nodes: 1500,
+            scout_share: 0.6,
             scout_prior: 0.3,
             noise_epsilon: 0.0,
             noise_alpha: 0.3,

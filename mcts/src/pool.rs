@@ -5,12 +5,14 @@
 use crate::{
     job::Job,
     rng::Rng,
+    scout,
     stats::{RunStats, StopReason},
     worker::{Ended, Worker},
-    world::World,
+    world::{Opinion, Scouted, World},
 };
 use crossbeam::utils::CachePadded;
 use std::thread;
+use std::time::Instant;
 
 /// Lets the others leave when a worker dies of a panic in its world, so that the scope can end and
 /// pass the panic on.
@@ -55,21 +57,47 @@ pub fn run_workers<W: World>(
     })
 }
 
-/// One worker's loop. Worker 0 alone `ticks` the control.
+/// One worker's loop. Worker 0 alone `ticks` the control, and has the scout beside it.
 fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, ticks: bool) -> Ended<W::Error> {
     let _guard = StopOnPanic(job.stats);
-    let mut worker = Worker::new(job, rng);
-    let error = loop {
-        match worker.step(true) {
-            Err(error) => break Some(error),
+    let (worker, since) = (Worker::new(job, rng), Instant::now());
+    let mut turns = Turns { worker, job, ticks, end: None, credit: 0, since };
+    if ticks && job.params.scout_nodes > 0 {
+        job.world.scout(job.state, &mut turns);
+        job.stats.add_scouting(turns.since.elapsed());
+    }
+    while turns.end.is_none() {
+        turns.take();
+    }
+    turns.worker.end(turns.end.flatten())
+}
+
+/// A worker that does one minibatch at a time.
+struct Turns<'a, W: World> {
+    worker: Worker<'a, W>,
+    job: &'a Job<'a, W>,
+    ticks: bool,
+    /// What ended it.
+    end: Option<Option<W::Error>>,
+    /// Positions of the scout that no playout was done for yet.
+    credit: u64,
+    /// When the scout went on.
+    since: Instant,
+}
+
+impl<W: World> Turns<'_, W> {
+    /// One minibatch.
+    fn take(&mut self) {
+        let job = self.job;
+        match self.worker.step(true) {
+            Err(error) => self.end = Some(Some(error)),
             Ok(busy) => {
-                if ticks && job.control.tick(&job.view()).is_break() {
+                if self.ticks && job.control.tick(&job.view()).is_break() {
                     job.stats.stop(StopReason::SearchOver);
                 }
                 if job.stats.stopping() || (!busy && !job.stats.any_playouts_left()) {
-                    break None;
-                }
-                if busy {
+                    self.end = Some(None);
+                } else if busy {
                     job.stats.wake_sleepers();
                 } else {
                     // Every leaf within reach is in flight elsewhere.
@@ -77,6 +105,30 @@ fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, ticks: bool) -> Ended<W::Erro
                 }
             }
         }
-    };
-    worker.end(error)
+    }
+}
+
+impl<W: World> Scouted<W::Action> for Turns<'_, W> {
+    fn goes_on(&mut self, positions: u64) -> bool {
+        self.job.stats.add_scouting(self.since.elapsed());
+        self.credit += positions;
+        while self.end.is_none() && self.credit >= self.job.params.scout_nodes {
+            self.take();
+            let cost = self.job.params.scout_nodes * self.worker.last_playouts();
+            self.credit = self.credit.saturating_sub(cost);
+        }
+        if self.end.is_none() && self.job.control.stopped() {
+            self.take();
+        }
+        self.since = Instant::now();
+        self.end.is_none()
+    }
+
+    fn favourite(&self) -> Option<W::Action> {
+        scout::favourite(self.job)
+    }
+
+    fn hear(&mut self, opinion: Opinion<W::Action>) {
+        scout::hear(self.job, &opinion);
+    }
 }

@@ -2,7 +2,7 @@
 //! principal variations after it. Reads the tree; changes nothing in it.
 
 use crate::{
-    node::{Node, NodeState, Proof},
+    node::{Node, NodeState, Proof, from_unit16, to_unit16},
     params::{FinalMove, Params},
     rng::Rng,
     tree::{EdgeWord, Tree},
@@ -52,10 +52,10 @@ pub struct RootPolicy {
     allowed: Vec<bool>,
     /// By edge; empty = those of the tree.
     priors: Vec<f32>,
-    /// By edge, 64 to a word: those that a second opinion has named.
-    named: [AtomicU64; 4],
-    /// What their priors are at least.
+    /// What the prior of the move is at least that the scout prefers.
     least: f32,
+    /// A packed [`Verdict`]; 0 = none yet.
+    verdict: AtomicU64,
 }
 
 impl RootPolicy {
@@ -101,21 +101,63 @@ impl RootPolicy {
     #[inline]
     pub fn prior(&self, at: usize, prior: f32) -> f32 {
         let prior = self.priors.get(at).copied().unwrap_or(prior);
-        let word = self.named.get(at / 64).map_or(0, |word| word.load(Relaxed));
-        if word >> (at % 64) & 1 == 1 { prior.max(self.least) } else { prior }
+        let preferred = self.verdict().is_some_and(|verdict| verdict.best.0 == at);
+        if preferred { prior.max(self.least) } else { prior }
     }
 
-    /// A second opinion has named this edge. Relaxed: it steers, and publishes nothing.
-    pub fn name(&self, at: usize) {
-        if let Some(word) = self.named.get(at / 64) {
-            word.fetch_or(1 << (at % 64), Relaxed);
-        }
+    /// The scout has this verdict. Relaxed: it steers, and publishes nothing.
+    pub fn judge(&self, verdict: Verdict) {
+        self.verdict.store(verdict.pack(), Relaxed);
+    }
+
+    /// The last verdict.
+    #[inline]
+    pub fn verdict(&self) -> Option<Verdict> {
+        Verdict::unpack(self.verdict.load(Relaxed))
+    }
+}
+
+/// What the scout says of two of the root's moves: which edge, and what it is worth to the mover. The best one's worth is the most
+/// that any other has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// The move it prefers.
+    pub best: (usize, f32),
+    /// The most visited move when it was asked, which may be the same.
+    pub favourite: (usize, f32),
+}
+
+impl Verdict {
+    /// Fits into a word: no position has 256 moves. The lowest bit tells it from none.
+    fn pack(self) -> u64 {
+        let half =
+            |(edge, value): (usize, f32)| (edge as u64 & 0xFF) << 16 | u64::from(to_unit16(value));
+        half(self.best) << 32 | half(self.favourite) << 1 | 1
+    }
+
+    fn unpack(word: u64) -> Option<Verdict> {
+        let half = |bits: u64| ((bits >> 16 & 0xFF) as usize, from_unit16(bits as u16));
+        (word & 1 == 1).then(|| Verdict { best: half(word >> 32), favourite: half(word >> 1) })
+    }
+
+    /// The edge leads to the best move or to one as good.
+    fn approves(self, edge: usize) -> bool {
+        [self.best, self.favourite].iter().any(|(at, worth)| *at == edge && *worth >= self.best.1)
+    }
+
+    /// What an edge is worth whose visits have this `mean`, if the verdict has such a share in it.
+    #[inline]
+    pub fn weigh(self, edge: usize, mean: f32, share: f32) -> f32 {
+        let told = [self.best, self.favourite].into_iter().find(|(told, _)| *told == edge);
+        let judged = told.map_or(mean.min(self.best.1), |(_, worth)| worth);
+        mean + share * (judged - mean)
     }
 }
 
 /// One move of a node with all the final-move rule looks at, for the side to move at the node.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
+    edge: usize,
     pub action: u16,
     pub prior: f32,
     pub visits: u64,
@@ -129,8 +171,9 @@ pub struct Candidate {
 
 impl Candidate {
     fn new(tree: &Tree, edge: EdgeWord, prior: f32, draw: f32) -> Candidate {
-        let q = crate::node::from_unit16(edge.q_bits());
+        let q = from_unit16(edge.q_bits());
         let mut candidate = Candidate {
+            edge: 0,
             action: edge.action(),
             prior,
             visits: 0,
@@ -184,7 +227,20 @@ impl Candidate {
 
 /// The root's moves, best first; none unless it is expanded.
 pub fn candidates(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Vec<Candidate> {
-    ordered(tree, tree.root(), root_policy, params, 0)
+    let mut moves = ordered(tree, tree.root(), root_policy, params, 0);
+    if let Some(preferred) = preferred(&moves, root_policy, params) {
+        moves[..=preferred].rotate_right(1);
+    }
+    moves
+}
+
+/// Which of the ordered moves is played in place of the first, since a second opinion prefers it to that.
+fn preferred(moves: &[Candidate], root_policy: &RootPolicy, params: &Params) -> Option<usize> {
+    let verdict = root_policy.verdict().filter(|_| params.final_move == FinalMove::Robust)?;
+    let open = |c: &Candidate| c.proof.is_none() && !c.refused;
+    let first = moves.first().filter(|first| open(first) && !verdict.approves(first.edge))?;
+    let best = moves.iter().position(|c| c.edge == verdict.best.0 && open(c));
+    best.filter(|best| moves[*best].edge != first.edge)
 }
 
 /// The moves of an expanded node `plies` below the root, best first; none of any other node.
@@ -217,7 +273,8 @@ fn unordered<'a>(
         .enumerate()
         .filter(|&(at, _)| root_policy.allows(at))
         .map(move |(at, edge)| {
-            Candidate::new(tree, edge, root_policy.prior(at, edge.prior()), draw)
+            let prior = root_policy.prior(at, edge.prior());
+            Candidate { edge: at, ..Candidate::new(tree, edge, prior, draw) }
         })
 }
 
@@ -296,10 +353,13 @@ pub fn race(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Race {
             (race.first, leaders_value) = (stats.visits, stats.parents_mean(draw_cost));
         }
     }
-    race.contested = running().flatten().map(Node::stats).any(|stats| {
-        let seen = stats.visits * 3 >= race.first && stats.visits > 0;
-        seen && stats.parents_mean(draw_cost) > leaders_value
-    });
+    let moves = ordered(tree, tree.root(), root_policy, params, 0);
+    let preferred = preferred(&moves, root_policy, params);
+    race.contested = preferred.is_some()
+        || running().flatten().map(Node::stats).any(|stats| {
+            let seen = stats.visits * 3 >= race.first && stats.visits > 0;
+            seen && stats.parents_mean(draw_cost) > leaders_value
+        });
     race
 }
 
@@ -313,7 +373,17 @@ mod tests {
 
     fn candidate(visits: u64, q: f32, proof: Option<Proof>) -> Candidate {
         let value = Wdl::from_score_and_draw(q, 0.0);
-        Candidate { action: 0, prior: 0.1, visits, value, proof, child: None, q, refused: false }
+        Candidate {
+            edge: 0,
+            action: 0,
+            prior: 0.1,
+            visits,
+            value,
+            proof,
+            child: None,
+            q,
+            refused: false,
+        }
     }
 
     fn sorted(mut moves: Vec<Candidate>, rule: FinalMove) -> Vec<(u64, Option<Proof>)> {

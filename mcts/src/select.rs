@@ -8,7 +8,6 @@ use crate::{
     params::Fpu,
     puct::{self, EdgeStats},
     rng::Rng,
-    scout::{self, SuggestedLine},
     tree::{ArenaChunk, Edges},
     value::Wdl,
     world::World,
@@ -34,8 +33,6 @@ pub struct Slot<S> {
     pub path: Vec<u32>,
     /// The state at the path's end.
     pub state: S,
-    /// Plies below the root of the first move on it that was named by a second opinion and is doubted.
-    pub doubted: Option<usize>,
 }
 
 impl<S> Slot<S> {
@@ -59,16 +56,13 @@ pub struct Selector<'a, W: World> {
     /// Virtual counts that this worker has put on the root for this descent and later ones: all
     /// workers meet there.
     pub root_count: u32,
-    /// The line to follow, if there is one.
-    pub suggested: Option<&'a SuggestedLine>,
 }
 
 impl<W: World> Selector<'_, W> {
     /// Descends once.
     pub fn descend(&mut self, slot: &mut Slot<W::State>) -> Descent {
         let tree = self.job.tree;
-        let Slot { path, state, doubted } = slot;
-        *doubted = None;
+        let Slot { path, state } = slot;
         state.clone_from(self.job.state);
         let mut at = tree.root;
         path.clear();
@@ -101,10 +95,7 @@ impl<W: World> Selector<'_, W> {
                 (node.add_virtual(self.count), self.count)
             };
             let plies = path.len() - 1;
-            let led = self
-                .suggested
-                .and_then(|line| line.edge_at(&edges, plies, self.job.params.scout_prior));
-            let Some(choice) = led.or_else(|| self.choose(&edges, stats, plies)) else {
+            let Some(choice) = self.choose(&edges, stats, plies) else {
                 node.remove_virtual(count);
                 if is_root {
                     return Descent::NoMove;
@@ -117,9 +108,6 @@ impl<W: World> Selector<'_, W> {
                 return Descent::OutOfMemory;
             };
             let edge = edges.get(choice);
-            if doubted.is_none() && scout::is_doubted(self.job, edge, child, stats.visits) {
-                *doubted = Some(plies);
-            }
             path.push(child);
             let action = W::Action::from(edge.action());
             if let Some(end) = self.job.world.step(state, action) {
@@ -150,6 +138,11 @@ impl<W: World> Selector<'_, W> {
             reduction += draw_cost * stats.mean().map_or(0.0, |mean| mean.draw);
         }
         let fpu = |action_value: f32| (parents_q.unwrap_or(action_value) - reduction).max(0.0);
+        let verdict = root_policy.verdict().filter(|_| plies == 0);
+        // A verdict has its share in what a move of the root is worth.
+        let worth = |edge: usize, mean: f32| {
+            verdict.map_or(mean, |verdict| verdict.weigh(edge, mean, params.scout_share))
+        };
         let (mut open, mut losing) = (Best::default(), Best::default());
         for (at, edge) in edges.iter().enumerate() {
             let mut prior = edge.prior();
@@ -161,7 +154,7 @@ impl<W: World> Selector<'_, W> {
             }
             let Some(child) = edge.child() else {
                 let q = fpu(from_unit16(edge.q_bits()));
-                open.offer(at, puct::fresh_score(q, prior, exploration), self.rng);
+                open.offer(at, puct::fresh_score(worth(at, q), prior, exploration), self.rng);
                 continue;
             };
             let child = tree.node(child);
@@ -177,7 +170,7 @@ impl<W: World> Selector<'_, W> {
                 _ if meta.state() == NodeState::Refused => continue,
                 Some(proof @ Proof::Win(_)) => (&mut losing, proof.wdl().flip().utility(draw_cost)),
                 Some(proof) => (&mut open, proof.wdl().flip().utility(draw_cost)),
-                None => (&mut open, puct::q(&edge, params.virtual_value)),
+                None => (&mut open, worth(at, puct::q(&edge, params.virtual_value))),
             };
             best.offer(at, puct::score(q, &edge, exploration), self.rng);
         }

@@ -43,6 +43,11 @@ pub struct BatchStats {
 }
 
 impl BatchStats {
+    /// Playouts counted.
+    pub fn playouts(&self) -> u64 {
+        self.playouts
+    }
+
     /// Counts one playout whose leaf lies `depth` plies below the root.
     pub fn count_playout(&mut self, depth: usize) {
         self.playouts += 1;
@@ -81,6 +86,8 @@ pub struct RunStats {
     refused: AtomicU64,
     known: AtomicU64,
     collisions: AtomicU64,
+    /// Nanoseconds that the scout took.
+    scouting: AtomicU64,
 }
 
 impl RunStats {
@@ -101,6 +108,7 @@ impl RunStats {
             refused: zero(),
             known: zero(),
             collisions: zero(),
+            scouting: zero(),
         }
     }
 
@@ -151,6 +159,17 @@ impl RunStats {
     /// Descents that met a leaf in flight.
     pub fn collisions(&self) -> u64 {
         self.collisions.load(Relaxed)
+    }
+
+    /// Adds time that the scout took.
+    pub fn add_scouting(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.scouting.fetch_add(nanos, Relaxed);
+    }
+
+    /// Time that the scout took.
+    pub fn scouting(&self) -> Duration {
+        Duration::from_nanos(self.scouting.load(Relaxed))
     }
 
     /// How deep the playouts went.

@@ -61,18 +61,6 @@ impl EdgeWord {
         EdgeWord(self.0 & 0xFFFF_FFFF | u64::from(q) << 32)
     }
 
-    /// Whether its prior is this one.
-    #[inline]
-    pub fn has_prior(self, prior: f32) -> bool {
-        self.0 >> 16 & 0xFFFF == u64::from(to_unit16(prior))
-    }
-
-    /// None if its prior is no less.
-    pub fn with_prior_of_at_least(self, prior: f32) -> Option<EdgeWord> {
-        let prior = u64::from(to_unit16(prior));
-        (self.0 >> 16 & 0xFFFF < prior).then_some(EdgeWord(self.0 & !(0xFFFF << 16) | prior << 16))
-    }
-
     #[inline]
     pub fn with_child(self, child: u32) -> EdgeWord {
         EdgeWord(self.0 & 0xFFFF_FFFF | u64::from(child) << 32 | VISITED)
@@ -130,15 +118,7 @@ impl<'a> Edges<'a> {
         self.word(1 + at).store(edge.0, Relaxed);
     }
 
-    /// Gives the edge at least this prior. AcqRel: a child that another worker has hung on it meanwhile is passed on as it
-    /// was published.
-    pub fn raise(&self, at: usize, prior: f32) {
-        let raised = |word| EdgeWord(word).with_prior_of_at_least(prior).map(|edge| edge.0);
-        // An edge that has the prior already stays as it is.
-        let _ = self.word(1 + at).fetch_update(AcqRel, Acquire, raised);
-    }
-
-    /// Hangs `child` on the unvisited edge `at`; if another worker was faster, returns what it made of the edge.
+    /// Hangs `child` on the unvisited edge `at`; if another worker was faster, returns its child.
     /// Release: publishes the child's initial words. Acquire on failure: the winner's words.
     fn adopt(&self, at: usize, edge: EdgeWord, child: u32) -> Result<(), EdgeWord> {
         self.word(1 + at)
@@ -336,7 +316,7 @@ impl Tree {
         &self,
         edges: &Edges<'_>,
         at: usize,
-        mut edge: EdgeWord,
+        edge: EdgeWord,
         chunk: &mut ArenaChunk,
     ) -> Option<u32> {
         let child = match chunk.spare.take() {
@@ -346,15 +326,11 @@ impl Tree {
             }
             None => self.alloc_node(chunk, edge.q_bits())?,
         };
-        loop {
-            match edges.adopt(at, edge, child) {
-                Ok(()) => return Some(child),
-                // Its prior was raised meanwhile, and that is all.
-                Err(other) if other.child().is_none() => edge = other,
-                Err(other) => {
-                    chunk.spare = Some(child);
-                    return other.child();
-                }
+        match edges.adopt(at, edge, child) {
+            Ok(()) => Some(child),
+            Err(other) => {
+                chunk.spare = Some(child);
+                other.child()
             }
         }
     }

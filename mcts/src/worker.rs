@@ -12,14 +12,12 @@ use crate::{
     params::{Params, VirtualCounts},
     puct::{self, Ranker},
     rng::Rng,
-    scout::{self, Milestones, SuggestedLine},
     select::{Descent, Selector, Slot},
     stats::{BatchStats, StopReason},
     tree::{ArenaChunk, RankedEdge},
     value::Wdl,
     world::{Leaf, World},
 };
-use std::ops::Range;
 
 /// What is left when a worker ends.
 pub struct Ended<E> {
@@ -41,8 +39,6 @@ pub struct Worker<'a, W: World> {
     /// What came of each leaf of the minibatch.
     evaluated: Vec<Evaluated>,
     buffer: BackupBuffer,
-    /// What a second opinion has named last.
-    suggested: SuggestedLine,
     /// Paths that met a leaf in flight, the first `collided` of them. Their virtual counts stay until
     /// the end of the minibatch, so that the next descent looks elsewhere (as in lc0).
     collisions: Vec<Vec<u32>>,
@@ -53,6 +49,8 @@ pub struct Worker<'a, W: World> {
     reserved: u64,
     /// What it has done in this minibatch.
     stats: BatchStats,
+    /// Playouts of the last minibatch.
+    last_playouts: u64,
     abandoned: Vec<u32>,
 }
 
@@ -84,13 +82,13 @@ impl<'a, W: World> Worker<'a, W> {
             slots: Vec::new(),
             pending: 0,
             evaluated: Vec::new(),
-            buffer: BackupBuffer::new(Milestones::new(job.params)),
-            suggested: SuggestedLine::default(),
+            buffer: BackupBuffer::default(),
             collisions: Vec::new(),
             collided: 0,
             counts: VirtualCounts { min: 1, max: 1 },
             reserved: 0,
             stats: BatchStats::default(),
+            last_playouts: 0,
             abandoned: Vec::new(),
         }
     }
@@ -116,8 +114,14 @@ impl<'a, W: World> Worker<'a, W> {
             }
         };
         self.job.stats.return_playouts(std::mem::take(&mut self.reserved));
+        self.last_playouts = self.stats.playouts();
         self.job.stats.add(&std::mem::take(&mut self.stats));
         result
+    }
+
+    /// Playouts of the last minibatch, one at least.
+    pub fn last_playouts(&self) -> u64 {
+        self.last_playouts.max(1)
     }
 
     /// Ends the worker.
@@ -152,7 +156,7 @@ impl<'a, W: World> Worker<'a, W> {
                 break;
             }
             if self.slots.len() == self.pending {
-                self.slots.push(Slot { path: Vec::new(), state: job.state.clone(), doubted: None });
+                self.slots.push(Slot { path: Vec::new(), state: job.state.clone() });
             }
             let slot = &mut self.slots[self.pending];
             let count = self.counts.min;
@@ -162,17 +166,9 @@ impl<'a, W: World> Worker<'a, W> {
                 root_count = count * (limit - self.pending) as u32;
                 root.add_virtual(root_count);
             }
-            // One in a minibatch, since each goes a ply further.
-            let led = self.pending + self.collided == 0 && self.suggested.take_playout();
-            let descent = Selector {
-                job,
-                rng: self.rng,
-                chunk: &mut self.chunk,
-                count,
-                root_count,
-                suggested: led.then_some(&self.suggested),
-            }
-            .descend(slot);
+            let descent =
+                Selector { job, rng: self.rng, chunk: &mut self.chunk, count, root_count }
+                    .descend(slot);
             root_count -= if slot.path.len() > 1 { count } else { 0 };
             let descended = PathCounts::Descended(count);
             match descent {
@@ -182,14 +178,12 @@ impl<'a, W: World> Worker<'a, W> {
                     continue;
                 }
                 Descent::End(value) => {
-                    Playout { path: &slot.path, value, counts: descended, doubted: slot.doubted }
+                    Playout { path: &slot.path, value, counts: descended }
                         .back_up(job.tree, &mut self.buffer);
                     self.buffer.flush(job.tree);
                     backup::propagate(job.tree, &slot.path);
                     self.stats.count_playout(slot.path.len() - 1);
                     ended += 1;
-                    let at = self.pending..self.pending + 1;
-                    self.scout(at);
                     continue;
                 }
                 Descent::Collision => {
@@ -279,14 +273,14 @@ impl<'a, W: World> Worker<'a, W> {
     fn back_up(&mut self) {
         let (tree, counts) = (self.job.tree, self.in_flight());
         for (slot, evaluated) in self.slots.iter().zip(self.evaluated.drain(..)) {
-            let (path, doubted) = (&slot.path[..], slot.doubted);
+            let path = &slot.path[..];
             match evaluated {
                 Evaluated::Open(value) => {
-                    Playout { path, value, counts, doubted }.back_up(tree, &mut self.buffer);
+                    Playout { path, value, counts }.back_up(tree, &mut self.buffer);
                 }
                 Evaluated::Terminal(value, proof) => {
                     // Sums first: whoever sees Terminal reads its value off them.
-                    Playout { path, value, counts, doubted }.back_up(tree, &mut self.buffer);
+                    Playout { path, value, counts }.back_up(tree, &mut self.buffer);
                     let node = tree.node(slot.end());
                     node.publish(node.meta().with_state(NodeState::Terminal).with_proof(proof));
                     backup::propagate(tree, path);
@@ -299,23 +293,9 @@ impl<'a, W: World> Worker<'a, W> {
             }
             self.stats.count_playout(path.len() - 1);
         }
-        let leaves = 0..std::mem::take(&mut self.pending);
+        self.pending = 0;
         self.buffer.flush(tree);
         self.undo_collisions();
-        self.scout(leaves);
-    }
-
-    /// Asks for second opinions of the nodes on the paths in these slots that are due for one.
-    fn scout(&mut self, slots: Range<usize>) {
-        for (node, visits) in self.buffer.take_reached() {
-            let to_node = |slot: &Slot<W::State>| {
-                slot.path.iter().position(|at| *at == node).map(|end| slot.path[..=end].to_vec())
-            };
-            let path = self.slots[slots.clone()].iter().find_map(to_node);
-            if let Some(line) = path.and_then(|path| scout::scout(self.job, &path, visits)) {
-                self.suggested = line;
-            }
-        }
     }
 
     /// The counts of leaves and collisions in flight.

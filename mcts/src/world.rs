@@ -70,18 +70,29 @@ pub trait World: Send + Sync {
     /// The device failed; the search drains, reports what it has, and ends.
     fn evaluate(&self, leaves: &[&Self::State]) -> Result<Vec<Leaf<Self::Action>>, Self::Error>;
 
-    /// Looks at a state by other means once it has gathered so many `visits`, and names an action that `favourite`, the
-    /// most visited one, is much worse than, with the best line from there on: those actions get more prior
-    /// ([`crate::Params::scout_prior`]), and a few playouts follow the line. None, or no action, if it knows of none. Blocks for a fraction of the time that the visits took, and no longer than until `stopped` says so.
-    fn scout(
-        &self,
-        _state: &Self::State,
-        _favourite: Self::Action,
-        _visits: u64,
-        _stopped: &dyn Fn() -> bool,
-    ) -> Option<Vec<Self::Action>> {
-        None
-    }
+    /// Searches the root by other means beside the tree search, which has its share of the time through `tree`, and tells
+    /// it of what is found. Returns when `tree` says so, or when nothing is left to find.
+    fn scout(&self, _root: &Self::State, _tree: &mut dyn Scouted<Self::Action>) {}
+}
+
+/// A tree search whose root is searched by other means, too ([`World::scout`]).
+pub trait Scouted<A> {
+    /// So many positions more were looked at: goes on with the tree as far as its share allows. False ends both. To be called every
+    /// fraction of a millisecond.
+    fn goes_on(&mut self, positions: u64) -> bool;
+    /// The action that it prefers at present.
+    fn favourite(&self) -> Option<A>;
+    /// Tells it of an opinion.
+    fn hear(&mut self, opinion: Opinion<A>);
+}
+
+/// What a scout thinks of the root.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opinion<A> {
+    /// The best action, and its expected score for the side to move, in [0, 1].
+    pub best: (A, f32),
+    /// The action that the tree preferred, if it is another, and its score: that of the best one if it is as good.
+    pub favourite: Option<(A, f32)>,
 }
 
 /// What a world says about one state.

@@ -34,6 +34,7 @@
 //! - [`evaluator`]: what the engine asks. [`Evaluator`] is the entry point.
 //! - [`assess`] measures an evaluator on examples; [`train`] makes one.
 //! - [`writer`] writes search trees, over boards that others evaluate.
+//! - [`nnue`]: a quick little network of values for alpha-beta searches, and its training.
 #![deny(unsafe_code)]
 
 pub mod assess;
@@ -46,6 +47,7 @@ pub mod evaluator;
 pub mod files;
 pub mod metrics;
 pub mod net;
+pub mod nnue;
 mod numeric;
 mod parameter_file;
 pub mod precision;

@@ -22,6 +22,7 @@ mod puzzles;
 mod regress;
 mod think;
 mod train;
+mod train_nnue;
 mod train_writer;
 mod treebench;
 mod tune;
@@ -64,6 +65,8 @@ enum Command {
     Train(train::Train),
     /// Teach the decoder that writes the trees of the internal search
     TrainWriter(train_writer::TrainWriter),
+    /// Train the small network of values that the scout's alpha-beta search asks
+    TrainNnue(train_nnue::TrainNnue),
     /// Train the regressors of paper 002 on labelled games, and print its table
     Regress(regress::Regress),
     /// Print the table of UCI options as Markdown
@@ -114,6 +117,7 @@ impl Cli {
             Command::Data(data) => data.run(),
             Command::Train(train) => train.run(),
             Command::TrainWriter(train) => train.run(),
+            Command::TrainNnue(train) => train.run(),
             Command::Regress(regress) => regress.run(),
             Command::Options(options) => options.run(),
             Command::Perft(perft) => perft.run(),

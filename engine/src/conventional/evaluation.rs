@@ -44,56 +44,20 @@ pub fn evaluate(position: &Chess) -> i32 {
     score + TEMPO
 }
 
-/// Material and places alone, by a table: much quicker than [`evaluate`], which looks at attacks, too.
-pub struct Places {
-    /// Of white's pieces in the middlegame and in the endgame, by role and square; material is in it.
-    worth: [[(i32, i32); 64]; 6],
-}
-
-impl Default for Places {
-    fn default() -> Self {
-        let worth = Role::ALL.map(|role| {
-            let piece = Piece { color: Color::White, role };
-            let at = |square| {
-                let worth = |phase| value(role) + place(square, piece, phase);
-                (worth(FULL), worth(0))
-            };
-            std::array::from_fn(|square| at(Square::new(square as u32)))
-        });
-        Places { worth }
-    }
-}
-
-impl Places {
-    /// Centipawns from the mover's view, the position being quiet.
-    #[must_use]
-    pub fn evaluate(&self, position: &Chess) -> i32 {
-        let board = position.board();
-        let (mut early, mut late, mut phase) = (0, 0, 0);
-        for (role, worth) in Role::ALL.into_iter().zip(&self.worth) {
-            let pieces = board.by_role(role);
-            phase += weight(role) * count(pieces);
-            let white = pieces & board.white();
-            for square in white {
-                let (at_first, at_last) = worth[usize::from(square)];
-                (early, late) = (early + at_first, late + at_last);
-            }
-            for square in pieces ^ white {
-                let (at_first, at_last) = worth[usize::from(square.flip_vertical())];
-                (early, late) = (early - at_first, late - at_last);
-            }
-        }
-        let phase = phase.min(FULL);
-        let score = (early * phase + late * (FULL - phase)) / FULL;
-        if position.turn().is_white() { score + TEMPO } else { TEMPO - score }
-    }
-}
-
 /// The win probability of a score (paper 000, footnote to section 2).
 #[must_use]
 pub fn win(centipawns: i32) -> f32 {
-    1.0 / (1.0 + (-0.003_682_08 * centipawns as f32).exp())
+    1.0 / (1.0 + (-LOGIT * centipawns as f32).exp())
 }
+
+/// The score of a win probability's logit.
+#[must_use]
+pub fn centipawns(logit: f32) -> i32 {
+    (logit / LOGIT) as i32
+}
+
+/// What a centipawn adds to the logit of the win probability (paper 000, footnote to section 2).
+const LOGIT: f32 = 0.003_682_08;
 
 /// How much of an opening a board with these pieces is: 1 with all of them, 0 with kings and pawns alone.
 #[must_use]
@@ -190,28 +154,5 @@ mod tests {
         let (far, near) = ("4k3/P7/8/8/8/8/8/4K3 w - - 0 1", "4k3/8/8/8/8/8/P7/4K3 w - - 0 1");
         assert!(score(far) > score(near) + 80);
         assert!((win(0) - 0.5).abs() < 1e-6 && win(400) > 0.8 && win(-400) < 0.2);
-    }
-
-    #[test]
-    fn the_table_has_the_places_and_both_colours_alike() {
-        let places = Places::default();
-        let by_table = |fen: &str| places.evaluate(Game::from_fen(fen, false).unwrap().position());
-        for (white, black) in [
-            ("4k3/8/8/3p4/8/2N5/PP6/4K3 w - - 0 1", "4k3/pp6/2n5/8/3P4/8/8/4K3 b - - 0 1"),
-            ("r3k3/8/8/8/8/8/5PPP/4Q1K1 b - - 0 1", "4q1k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1"),
-        ] {
-            assert_eq!(by_table(white), by_table(black));
-        }
-        let fen = "r1bq1rk1/ppp1nppp/2n5/1Bb1N3/4P3/2P5/PP1N1PPP/R1BQK2R b KQ - 1 9";
-        let game = Game::from_fen(fen, false).unwrap();
-        let board = game.position().board();
-        let phase = pieces(board.iter().map(|(_, piece)| piece.role));
-        let mut one_by_one = TEMPO;
-        for (square, piece) in board.iter() {
-            let worth = value(piece.role) + place(square, piece, phase);
-            one_by_one += if piece.color == game.position().turn() { worth } else { -worth };
-        }
-        // Blends are rounded one by one there, and once here.
-        assert!((by_table(fen) - one_by_one).abs() <= board.occupied().count() as i32);
     }
 }

@@ -9,6 +9,7 @@
 //! They are sparring partners and the lower rungs of the league, and share chess, options and reports with
 //! the search that has a network.
 
+pub mod bundled;
 pub mod evaluation;
 mod exchange;
 pub mod negamax;

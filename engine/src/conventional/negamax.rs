@@ -217,7 +217,8 @@ impl<'a, 'b> Tree<'a, 'b> {
         }
         let bound = Bound::of(best, before, beta);
         let action = best_move.map(Action::new);
-        self.table.put(key, ply, Known { action, score: best, depth, bound });
+        let still = None;
+        self.table.put(key, ply, Known { action, score: best, depth, bound, still });
         best
     }
 

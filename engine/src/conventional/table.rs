@@ -46,6 +46,8 @@ pub struct Known {
     pub depth: i32,
     /// What the score says.
     pub bound: Bound,
+    /// What the evaluation says of the position as it stands, if it was asked.
+    pub still: Option<i32>,
 }
 
 impl Known {
@@ -58,22 +60,38 @@ impl Known {
             Bound::Upper => self.score <= alpha,
         }
     }
+
+    /// Whether the score is nearer to the true one than `still` is.
+    #[must_use]
+    pub fn corrects(&self, still: i32) -> bool {
+        match self.bound {
+            Bound::Exact => true,
+            Bound::Lower => self.score > still,
+            Bound::Upper => self.score < still,
+        }
+    }
 }
 
-/// The transposition table: the last that was known of each position.
+/// The transposition table: what was last known of each position.
 pub struct Table(Vec<Slot>);
 
 /// 16 bytes.
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    key: u64,
+    /// The upper half of the position's key; the place in the table tells of the lower one.
+    key: u32,
     action: Option<Action>,
     /// Mates are counted from the position.
     score: i16,
-    /// 0 = empty.
+    /// [`NOT_ASKED`] if the evaluation was not asked.
+    still: i16,
+    /// One more than the plies searched; 0 = empty.
     depth: i8,
     bound: Bound,
 }
+
+/// In place of an evaluation.
+const NOT_ASKED: i16 = i16::MIN;
 
 impl Table {
     /// Room for so many positions: a power of two, or 0.
@@ -85,34 +103,43 @@ impl Table {
     /// What is known of the position with this key, so many plies below the root.
     #[must_use]
     pub fn get(&self, key: u64, ply: usize) -> Option<Known> {
-        let Slot { action, score, depth, bound, .. } =
-            *self.0.get(self.at(key)?).filter(|slot| slot.key == key && slot.depth > 0)?;
+        let found = self.0.get(self.at(key)?)?;
+        let Slot { action, score, still, depth, bound, .. } =
+            *Some(found).filter(|slot| slot.key == upper(key) && slot.depth > 0)?;
         let score = match i32::from(score) {
             score if score >= MATES => score - ply as i32,
             score if score <= -MATES => score + ply as i32,
             score => score,
         };
-        Some(Known { action, score, depth: i32::from(depth), bound })
+        let still = (still != NOT_ASKED).then_some(i32::from(still));
+        Some(Known { action, score, depth: i32::from(depth) - 1, bound, still })
     }
 
-    /// Remembers what was found there. A depth of 0 is not worth it.
+    /// Remembers what was found there. A move that was known there stays if none is known now.
     pub fn put(&mut self, key: u64, ply: usize, known: Known) {
-        let Known { action, score, depth, bound } = known;
+        let Known { action, score, depth, bound, still } = known;
         let score = match score {
             _ if score >= MATES => score + ply as i32,
             _ if score <= -MATES => score - ply as i32,
             _ => score,
         };
         if let Some(slot) = self.at(key).and_then(|at| self.0.get_mut(at)) {
+            let same = slot.key == upper(key) && slot.depth > 0;
+            let action = action.or(slot.action.filter(|_| same));
             let score = i16::try_from(score).unwrap_or(0);
-            let depth = i8::try_from(depth).unwrap_or(i8::MAX);
-            *slot = Slot { key, action, score, depth, bound };
+            let still = still.and_then(|still| i16::try_from(still).ok()).unwrap_or(NOT_ASKED);
+            let depth = i8::try_from(depth + 1).unwrap_or(i8::MAX);
+            *slot = Slot { key: upper(key), action, score, still, depth, bound };
         }
     }
 
     fn at(&self, key: u64) -> Option<usize> {
         Some(key as usize & self.0.len().checked_sub(1)?)
     }
+}
+
+fn upper(key: u64) -> u32 {
+    (key >> 32) as u32
 }
 
 /// Quiet moves that refuted others: two killers for each ply, and a count for each origin and target of either side.
@@ -126,12 +153,6 @@ impl Refutations {
     #[must_use]
     pub fn new(plies: usize) -> Refutations {
         Refutations { killers: vec![[None; 2]; plies], history: vec![0; 2 * 64 * 64] }
-    }
-
-    /// Before another position: the killers go, and most of the history.
-    pub fn fade(&mut self) {
-        self.killers.fill([None; 2]);
-        self.history.iter_mut().for_each(|count| *count /= 8);
     }
 
     /// A move has refuted another.

@@ -7,7 +7,7 @@ use super::clock::{Budget, SystemClock};
 use super::host;
 use super::limits::Limits;
 use super::network::{Network, NetworkError, Networks};
-use super::params::{batch_within, scout, search_params};
+use super::params::{batch_within, search_params};
 use super::session::{Plan, SearchSession};
 use super::settings::{Backend, Settings};
 use super::warm_up::{EvalTiming, warm_up};
@@ -153,7 +153,7 @@ impl Analyst {
             threads: host::threads(settings.threads).max(evaluator.in_flight()),
             playouts,
         };
-        let scout = scout(settings);
+        let scout = self.session.scout(settings);
         let world = self.session.world(&self.network, settings).with_scout(scout);
         self.session.reroot(&world, game);
         let time = budget.map(|budget| budget.hard);

@@ -5,7 +5,6 @@ use super::limits::Limits;
 use super::rollout;
 use super::settings::{Search, Settings, VirtualRule};
 use crate::world::RulesWorld;
-use crate::world::scout::Scout;
 use mcts::{Params, VirtualCounts};
 use nn::Evaluator;
 use std::sync::Arc;
@@ -44,7 +43,7 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
         static_virtual: settings.virtual_static,
         virtual_value: settings.virtual_value,
         final_move: settings.final_move,
-        scout_visits: if settings.scout_nodes > 0 { settings.scout_visits } else { 0 },
+        scout_nodes: settings.scout_nodes,
         scout_share: settings.scout_share,
         scout_prior: settings.scout_prior,
         contempt: if settings.analyse_mode { 0.0 } else { settings.contempt as f32 / 100.0 },
@@ -58,13 +57,6 @@ pub fn rules_world(evaluator: Arc<dyn Evaluator>, settings: &Settings) -> RulesW
     RulesWorld::new(evaluator, settings.scoring, settings.state_value_share)
         .with_mates()
         .with_leaf_action_value(settings.leaf_action_value)
-}
-
-/// Who gives the tree search second opinions, if `settings` want it. Random games are to play alone.
-#[must_use]
-pub fn scout(settings: &Settings) -> Option<Scout> {
-    let asked = settings.search == Search::Mcts;
-    asked.then(|| Scout::new(settings.scout_nodes, settings.scout_margin)).flatten()
 }
 
 /// The largest minibatch up to `preferred` that fits a move's time often enough, when one evaluation
@@ -88,12 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_tree_search_by_the_network_is_scouted_for() {
-        let asked = |search, scout_nodes| {
-            scout(&Settings { search, scout_nodes, ..Settings::default() }).is_some()
+    fn only_the_tree_search_by_the_network_has_a_scout() {
+        let nodes = |search, scout_nodes| {
+            let settings = Settings { search, scout_nodes, ..Settings::default() };
+            search_params(&settings, 1).scout_nodes
         };
-        assert!(asked(Search::Mcts, 40));
-        assert!(!asked(Search::Mcts, 0) && !asked(Search::Rollout, 40));
+        assert_eq!([nodes(Search::Mcts, 40), nodes(Search::Mcts, 0)], [40, 0]);
+        assert_eq!(nodes(Search::Rollout, 40), 0);
     }
 
     #[test]

@@ -92,7 +92,9 @@ pub fn world(seed: u64) -> RulesWorld {
 /// equals), one leaf at a time.
 #[must_use]
 pub fn params(seed: u64) -> Params {
-    Params { batch: 1, policy_share: 1.0, epsilon: 1.0, seed, ..Params::default() }
+    // Random games are to play alone.
+    let scout_nodes = 0;
+    Params { batch: 1, policy_share: 1.0, epsilon: 1.0, scout_nodes, seed, ..Params::default() }
 }
 
 #[cfg(test)]

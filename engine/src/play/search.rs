@@ -9,7 +9,7 @@ use super::head_player::{Head, Question};
 use super::host;
 use super::limits::Limits;
 use super::network::Network;
-use super::params::{batch_within, scout, search_params};
+use super::params::{batch_within, search_params};
 use super::report::{self, Reporter};
 use super::session::{Plan, SearchSession};
 use super::settings::{Search, Settings};
@@ -284,8 +284,9 @@ impl Job {
         if let Some(shortage) = session.reserve(settings.hash_mb) {
             self.output.note(shortage);
         }
-        // The nodes of each strength were measured without second opinions.
-        let scout = if self.strength().is_some() { None } else { scout(settings) };
+        // The nodes of each strength were measured without a scout.
+        let limited = self.strength().is_some();
+        let scout = if limited { None } else { session.scout(settings) };
         let world = session
             .world(&self.network, settings)
             .with_tables(self.tables.clone())
@@ -328,7 +329,7 @@ impl Job {
         let begun = self.signal.since_go();
         let outcome = session.run(&world, &plan, &stopper);
         let taken = self.signal.since_go().saturating_sub(begun);
-        session.learn_speed(outcome.snapshot.playouts, plan.threads, taken);
+        session.learn_speed(&outcome, plan.threads, taken);
         // A stop by the GUI or a pondered move says nothing about how long the move would have taken.
         let own = !self.limits.ponder && !self.signal.is_stopped();
         if let Some(budget) = self.limits.budget.filter(|budget| own && budget.flexible) {

@@ -9,6 +9,7 @@ use super::{params, rollout};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::world::memory::Memory;
+use crate::world::scout::Scout;
 use crate::world::{AnyWorld, LearnedWorld};
 use mcts::{Ancestor, Control, Outcome, Params, Searcher};
 use nn::{EvalError, Evaluator};
@@ -31,6 +32,8 @@ pub struct SearchSession {
     evaluation_time: Duration,
     /// How the game's moves used their time so far.
     time_use: TimeUse,
+    /// Searches beside the tree, and remembers; made at the first need.
+    scout: Option<Arc<Scout>>,
 }
 
 /// Less memory than was asked for.
@@ -57,6 +60,7 @@ impl Default for SearchSession {
             evaluator: None,
             evaluation_time: Duration::ZERO,
             time_use: TimeUse::default(),
+            scout: None,
         }
     }
 }
@@ -68,6 +72,15 @@ impl SearchSession {
         self.imagined = None;
         self.searcher.clear();
         self.time_use = TimeUse::default();
+        self.scout = None;
+    }
+
+    /// The scout, if `settings` want one.
+    pub fn scout(&mut self, settings: &Settings) -> Option<Arc<Scout>> {
+        if self.scout.is_none() && settings.scout_nodes > 0 {
+            self.scout = Scout::new().map(Arc::new);
+        }
+        self.scout.clone()
     }
 
     /// Reserves the tree's memory. Answers what was missing, the first time it is asked for.
@@ -171,11 +184,17 @@ impl SearchSession {
         self.searcher.run(world, plan.threads, plan.playouts, control)
     }
 
-    /// Learns from a search of `playouts` on `threads` that took `taken` how long an evaluation takes.
-    pub fn learn_speed(&mut self, playouts: u64, threads: usize, taken: Duration) {
-        if let Ok(playouts @ 1..) = u32::try_from(playouts) {
+    /// Learns from a search on `threads` that took `taken` how long an evaluation takes.
+    pub fn learn_speed(
+        &mut self,
+        search: &Outcome<Action, EvalError>,
+        threads: usize,
+        taken: Duration,
+    ) {
+        if let Ok(playouts @ 1..) = u32::try_from(search.snapshot.playouts) {
             let lanes = u32::try_from(threads).unwrap_or(1).min(playouts);
-            self.evaluation_time = (self.evaluation_time + taken * lanes / playouts) / 2;
+            let evaluating = (taken * lanes).saturating_sub(search.scouting);
+            self.evaluation_time = (self.evaluation_time + evaluating / playouts) / 2;
         }
     }
 }

@@ -161,14 +161,10 @@ pub struct Settings {
     pub final_move: FinalMove,
     /// Which summary of a predicted distribution counts.
     pub scoring: Scoring,
-    /// Nodes of alpha-beta for each visit: see [`crate::world::scout`]; 0 = none.
+    /// See [`Params::scout_nodes`].
     pub scout_nodes: u64,
-    /// See [`Params::scout_visits`].
-    pub scout_visits: u64,
     /// See [`Params::scout_share`].
     pub scout_share: f32,
-    /// See [`crate::world::scout::Scout`].
-    pub scout_margin: i32,
     /// See [`Params::scout_prior`].
     pub scout_prior: f32,
     /// [`Params::contempt`] in hundredths of a point.
@@ -245,10 +241,8 @@ impl Default for Settings {
             virtual_value: search.virtual_value,
             final_move: search.final_move,
             scoring: Scoring::Mean,
-            scout_nodes: 40,
-            scout_visits: search.scout_visits,
+            scout_nodes: search.scout_nodes,
             scout_share: search.scout_share,
-            scout_margin: 80,
             scout_prior: search.scout_prior,
             contempt: 0,
             temperature: 0.0,

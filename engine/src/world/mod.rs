@@ -9,10 +9,11 @@ use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::syzygy::Tables;
 pub use learned::LearnedWorld;
-use mcts::{Leaf, Wdl, World};
+use mcts::{Leaf, Scouted, Wdl, World};
 use nn::EvalError;
 pub use rules::RulesWorld;
 use scout::Scout;
+use std::sync::Arc;
 
 /// What the search takes to happen after a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +106,7 @@ impl AnyWorld {
 
     /// The same with second opinions. Where a network imagines there are no rules to try moves on.
     #[must_use]
-    pub fn with_scout(self, scout: Option<Scout>) -> AnyWorld {
+    pub fn with_scout(self, scout: Option<Arc<Scout>>) -> AnyWorld {
         match self {
             AnyWorld::Rules(world) => AnyWorld::Rules(world.with_scout(scout)),
             AnyWorld::Learned(_) => self,
@@ -151,16 +152,9 @@ impl World for AnyWorld {
         }
     }
 
-    fn scout(
-        &self,
-        state: &AnyState,
-        favourite: Action,
-        visits: u64,
-        stopped: &dyn Fn() -> bool,
-    ) -> Option<Vec<Action>> {
-        match self {
-            AnyWorld::Rules(world) => world.scout(state.by_rules()?, favourite, visits, stopped),
-            AnyWorld::Learned(_) => None,
+    fn scout(&self, root: &AnyState, tree: &mut dyn Scouted<Action>) {
+        if let (AnyWorld::Rules(world), Some(root)) = (self, root.by_rules()) {
+            world.scout(root, tree);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use crate::syzygy::Tables;
-use mcts::{Edge, Leaf, Wdl, World};
+use mcts::{Edge, Leaf, Scouted, Wdl, World};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, MoveList, Position};
 use std::sync::Arc;
@@ -181,7 +181,7 @@ pub struct RulesWorld {
     leaf_action_value: LeafActionValue,
     tables: Option<Tables>,
     sees_mates: bool,
-    scout: Option<Scout>,
+    scout: Option<Arc<Scout>>,
 }
 
 impl RulesWorld {
@@ -205,9 +205,9 @@ impl RulesWorld {
         RulesWorld { sees_mates: true, ..self }
     }
 
-    /// The same with an alpha-beta search for second opinions.
+    /// The same with an alpha-beta search beside the tree's.
     #[must_use]
-    pub fn with_scout(self, scout: Option<Scout>) -> RulesWorld {
+    pub fn with_scout(self, scout: Option<Arc<Scout>>) -> RulesWorld {
         RulesWorld { scout, ..self }
     }
 
@@ -377,14 +377,10 @@ impl World for RulesWorld {
         Ok(out)
     }
 
-    fn scout(
-        &self,
-        state: &State,
-        favourite: Action,
-        visits: u64,
-        stopped: &dyn Fn() -> bool,
-    ) -> Option<Vec<Action>> {
-        self.scout.as_ref()?.look(&state.position, state.keys(), favourite, visits, stopped)
+    fn scout(&self, root: &State, tree: &mut dyn Scouted<Action>) {
+        if let Some(scout) = &self.scout {
+            scout.accompany(&root.position, root.keys(), tree);
+        }
     }
 }
 

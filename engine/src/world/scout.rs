@@ -1,53 +1,61 @@
-//! Second opinions for the tree search: a small alpha-beta search of material looks where many playouts have been, for
-//! a move that wins something and that the network does not see.
+//! The scout: alpha-beta with a small network searches the root beside the tree search. It sees tactics that the tree is slow to
+//! find; the tree judges better what is quiet.
 
 use crate::chess::action::Action;
-use crate::conventional::selective::{self, Memory, Question};
-use crossbeam::queue::SegQueue;
+use crate::conventional::bundled::nnue;
+use crate::conventional::evaluation::win;
+use crate::conventional::selective::{self, Found, Memory, Watch};
+use mcts::{Opinion, Scouted};
 use shakmaty::Chess;
+use std::sync::{Mutex, PoisonError};
 
 /// Plies that must have been searched.
 const SHALLOWEST: u32 = 2;
-/// The fewest nodes of one look: less than a millisecond.
-const LEAST: u64 = 2_000;
-/// The most nodes of one look, about a third of a second.
-const MOST: u64 = 1_000_000;
 
-/// Looks for what is overlooked. Shared by the threads of a search.
+/// Kept from move to move for what it remembers.
 pub struct Scout {
-    nodes_per_visit: u64,
-    margin: i32,
-    /// Those that no thread is using: each is a thread's own while it looks.
-    idle: SegQueue<Memory>,
+    /// One search of a tree has one scout, so nobody waits.
+    memory: Mutex<Memory>,
 }
 
 impl Scout {
-    /// Spends so many nodes of alpha-beta on each visit of a position; None for 0.
+    /// None if the small network is damaged.
     #[must_use]
-    pub fn new(nodes_per_visit: u64, margin: i32) -> Option<Scout> {
-        (nodes_per_visit > 0).then(|| Scout { nodes_per_visit, margin, idle: SegQueue::new() })
+    pub fn new() -> Option<Scout> {
+        let nnue = nnue().inspect_err(|why| log::warn!("no scout: {why}")).ok()?;
+        Some(Scout { memory: Mutex::new(Memory::new(nnue)) })
     }
 
-    /// The line of a move that is better than `favourite` by far. `keys` are those of the positions so far, this one's last.
-    pub(super) fn look(
+    /// Searches for as long as `tree` goes on. `keys` are those of the positions so far, this one's last.
+    pub(super) fn accompany(
         &self,
         position: &Chess,
         keys: impl IntoIterator<Item = u64>,
-        favourite: Action,
-        visits: u64,
-        stopped: &dyn Fn() -> bool,
-    ) -> Option<Vec<Action>> {
-        let mut memory = self.idle.pop().unwrap_or_default();
-        let question = Question {
-            position,
-            favourite,
-            margin: self.margin,
-            budget: visits.saturating_mul(self.nodes_per_visit).clamp(LEAST, MOST),
-            stopped,
-        };
-        let found = selective::search(&mut memory, keys, &question);
-        self.idle.push(memory);
-        found.filter(|found| found.behind && found.depth >= SHALLOWEST).map(|found| found.line)
+        tree: &mut dyn Scouted<Action>,
+    ) {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        selective::search(&mut memory, keys, position, &mut Beside(tree));
+    }
+}
+
+/// A search beside the tree's.
+struct Beside<'a>(&'a mut dyn Scouted<Action>);
+
+impl Watch for Beside<'_> {
+    fn is_over(&mut self, positions: u64) -> bool {
+        !self.0.goes_on(positions)
+    }
+
+    fn favourite(&self) -> Option<Action> {
+        self.0.favourite()
+    }
+
+    fn heard(&mut self, found: &Found) {
+        let told = |(action, score)| (action, win(score));
+        if let Some(best) = found.line.first().filter(|_| found.depth >= SHALLOWEST) {
+            let favourite = found.favourite.map(told);
+            self.0.hear(Opinion { best: told((*best, found.score)), favourite });
+        }
     }
 }
 
@@ -56,39 +64,51 @@ mod tests {
     use super::*;
     use crate::chess::game::Game;
 
-    fn look(fen: &str, favourite: &str) -> Option<String> {
+    /// A tree that prefers one move, and gives the scout so many positions.
+    struct Fixed {
+        favourite: Action,
+        left: u64,
+        last: Option<Opinion<Action>>,
+    }
+
+    impl Scouted<Action> for Fixed {
+        fn goes_on(&mut self, positions: u64) -> bool {
+            self.left = self.left.saturating_sub(positions);
+            self.left > 0
+        }
+
+        fn favourite(&self) -> Option<Action> {
+            Some(self.favourite)
+        }
+
+        fn hear(&mut self, opinion: Opinion<Action>) {
+            self.last = Some(opinion);
+        }
+    }
+
+    /// The best move, and whether the favourite is as good.
+    fn ask(fen: &str, favourite: &str) -> (String, bool) {
         let game = Game::from_fen(fen, false).unwrap();
         let mut moves = game.legal_actions().into_iter();
         let favourite = moves.find(|action| game.uci(*action) == favourite).unwrap();
-        let scout = Scout::new(20, 80).unwrap();
-        let named =
-            scout.look(game.position(), game.keys().iter().copied(), favourite, 512, &|| false)?;
-        named.first().map(|named| game.uci(*named))
-    }
-
-    #[test]
-    fn what_wins_material_is_named_and_what_is_as_good_is_not() {
-        let fork = "r3k3/8/8/1N6/8/8/8/4K3 w - - 0 1";
-        assert_eq!(look(fork, "e1e2").as_deref(), Some("b5c7"));
-        assert_eq!(look(fork, "b5c7"), None);
-        let quiet = "4k3/pppp4/8/8/8/8/4PPPP/4K3 w - - 0 1";
-        assert_eq!(look(quiet, "e1d2"), None);
-        let mate = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1";
-        assert_eq!(look(mate, "d1d7").as_deref(), Some("d1d8"));
-    }
-
-    #[test]
-    fn a_stopped_search_is_not_kept_waiting() {
-        let fork = "r3k3/8/8/1N6/8/8/8/4K3 w - - 0 1";
-        let game = Game::from_fen(fork, false).unwrap();
-        let scout = Scout::new(1000, 80).unwrap();
-        let asked = std::cell::Cell::new(0);
-        let stopped = || {
-            asked.set(asked.get() + 1);
-            true
-        };
+        let mut tree = Fixed { favourite, left: 20_000, last: None };
         let keys = game.keys().iter().copied();
-        let _ = scout.look(game.position(), keys, game.legal_actions()[0], 1 << 20, &stopped);
-        assert_eq!(asked.get(), 1);
+        Scout::new().unwrap().accompany(game.position(), keys, &mut tree);
+        assert!(tree.left == 0 || tree.last.as_ref().is_some_and(|last| last.best.1 > 0.99));
+        let last = tree.last.unwrap();
+        let (best, most) = last.best;
+        let content = last.favourite.is_some_and(|(_, worth)| worth >= most);
+        (game.uci(best), best == favourite || content)
+    }
+
+    #[test]
+    fn what_wins_material_is_named_and_what_is_as_good_is_approved_of() {
+        let fork = "r3k3/8/8/1N6/8/8/8/4K3 w - - 0 1";
+        assert_eq!(ask(fork, "e1e2"), ("b5c7".to_owned(), false));
+        assert_eq!(ask(fork, "b5c7"), ("b5c7".to_owned(), true));
+        let rooks = "7k/8/6K1/8/8/8/8/R1R5 w - - 0 1";
+        assert!(ask(rooks, "a1a8").1 && ask(rooks, "c1c8").1, "two mates");
+        let mate = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1";
+        assert_eq!(ask(mate, "d1d7"), ("d1d8".to_owned(), false));
     }
 }

@@ -161,7 +161,7 @@ macro_rules! by_isa {
         }
     };
 }
-pub(super) use by_isa;
+pub(crate) use by_isa;
 
 impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

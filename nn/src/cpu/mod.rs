@@ -13,7 +13,7 @@ pub(crate) mod backward;
 mod dynamic_bias;
 pub(crate) mod forward;
 pub mod int8;
-mod isa;
+pub(crate) mod isa;
 mod layers;
 pub mod matmul;
 mod multihead;

@@ -257,33 +257,21 @@ pub static HIDDEN: &[Entry] = &[
     },
     Entry {
         name: "ScoutNodes",
-        kind: spin!(scout_nodes: u64, 0 to 1000),
+        kind: spin!(scout_nodes: u64, 0 to 1_000_000),
         effect: Effect::NewTree,
-        help: "Nodes of a small alpha-beta search, for each visit of a position, that looks for moves the network overlooks; 0 turns it off.",
-    },
-    Entry {
-        name: "ScoutVisits",
-        kind: spin!(scout_visits: u64, 0 to 1_048_576),
-        effect: Effect::NewTree,
-        help: "Visits at which that search first looks at a position; it does so again at four times as many.",
+        help: "Nodes of an alpha-beta search with a small network, which searches the root beside the tree search, for each playout; 0 turns it off.",
     },
     Entry {
         name: "ScoutShare",
         kind: real!(scout_share, 0.0 to 1.0),
         effect: Effect::NewTree,
-        help: "A move that has a greater share of the visits needs no more.",
-    },
-    Entry {
-        name: "ScoutMargin",
-        kind: spin!(scout_margin: i32, 1 to 10_000),
-        effect: Effect::NewTree,
-        help: "Centipawns by which the most visited move must be worse.",
+        help: "Share of that search's verdict in what a move is worth to the tree search.",
     },
     Entry {
         name: "ScoutPrior",
         kind: real!(scout_prior, 0.0 to 1.0),
         effect: Effect::NewTree,
-        help: "Prior, at least, of a move that it finds.",
+        help: "Prior, at least, of a move that it prefers and of those of its line.",
     },
     Entry {
         name: "CPuctBase",

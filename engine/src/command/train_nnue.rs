@@ -1,0 +1,111 @@
+//! `mavka train-nnue`: trains the small network that the scout's alpha-beta search asks.
+
+use super::output::{Failure, Sink};
+use super::words::read_share;
+use crate::interrupt::raised_by_ctrl_c;
+use crate::progress::progress;
+use clap::Args;
+use nn::data::{Ask, HeldOut, MixConfig, MixSource, Variant, exclude_from_files};
+use nn::nnue::run::{Length, kinds, run};
+use nn::nnue::train::error;
+use nn::nnue::{Parameters, Sample};
+use nn::train::Schedule;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Positions of each held-out set.
+const HELD_OUT: usize = 20_000;
+/// Time between two writings of the file.
+const CHECKPOINT: Duration = Duration::from_secs(120);
+
+/// Train the small network of values that the scout's alpha-beta search asks.
+#[derive(Args, Debug)]
+pub struct TrainNnue {
+    /// The network's file: written every two minutes, on Ctrl-C and at the end
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Begin with this network
+    #[arg(long, value_name = "FILE")]
+    init: Option<PathBuf>,
+    /// A data file (MAVG1 or PVGR1) and its share of the positions, as FILE or FILE=SHARE; repeat for several
+    #[arg(long, required = true, value_parser = read_share)]
+    data: Vec<(PathBuf, f64)>,
+    /// Files (EPD, CSV) whose positions must not be trained on
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    exclude: Vec<PathBuf>,
+    /// Positions of the whole training
+    #[arg(long, default_value_t = 100_000_000, value_name = "N")]
+    examples: u64,
+    /// Positions read and kept in memory, 140 bytes each; the training goes through them as often as it takes
+    #[arg(long, default_value_t = 40_000_000, value_name = "N")]
+    kept: usize,
+    /// Learning rate at the start; it falls in a straight line
+    #[arg(long, default_value_t = 2e-3)]
+    rate: f32,
+    /// Seed of weights and order
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl TrainNnue {
+    /// Trains, then says how large the error is on games held out.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn run(&self) -> Result<(), Failure> {
+        let source =
+            |(path, weight): &(PathBuf, f64)| MixSource { path: path.clone(), weight: *weight };
+        let mut mix = MixConfig::new(self.data.iter().map(source).collect());
+        mix.kinds = kinds();
+        mix.seed = self.seed;
+        mix.excluded = Arc::new(exclude_from_files(&self.exclude)?);
+        let schedule = Schedule {
+            rate: self.rate,
+            warmup: 1_000_000,
+            examples: self.examples,
+            decay: 0.9,
+            final_share: 0.005,
+        };
+        let begin = match &self.init {
+            Some(path) => Parameters::load(path)?,
+            None => Parameters::new(self.seed),
+        };
+        let raised = raised_by_ctrl_c()?;
+        let bar = progress(usize::try_from(self.examples).unwrap_or(usize::MAX));
+        let mut written = Instant::now();
+        let mut mean = f64::NAN;
+        let mut failed = None;
+        let length = Length { schedule, kept: self.kept };
+        let learnt = run(begin, &mix, length, &mut |seen, error, parameters| {
+            mean = if mean.is_nan() { error } else { mean + 0.01 * (error - mean) };
+            bar.set_position(seen);
+            bar.set_message(format!("error {:.2} %", 100.0 * mean.sqrt()));
+            if written.elapsed() > CHECKPOINT {
+                written = Instant::now();
+                failed = parameters.save(&self.out).err();
+            }
+            // Relaxed: the flag is all there is to know.
+            failed.is_none() && !raised.load(Ordering::Relaxed)
+        })?;
+        bar.finish_and_clear();
+        if let Some(why) = failed {
+            return Err(why.into());
+        }
+        learnt.save(&self.out)?;
+        let mut out = Sink::default();
+        for (path, _) in &self.data {
+            let games = HeldOut::read(path, &mix)?;
+            let examples = games.examples(HELD_OUT, Ask::Position, Variant::Any)?;
+            let samples: Vec<Sample> = examples.iter().filter_map(Sample::of).collect();
+            out.say(format_args!(
+                "{}: root mean squared error {:.2} % of win probability on {} quiet held-out positions",
+                path.display(),
+                100.0 * error(&learnt, &samples).sqrt(),
+                samples.len()
+            ));
+        }
+        out.end()
+    }
+}

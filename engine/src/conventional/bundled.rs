@@ -1,0 +1,17 @@
+//! The small network that is built in: `assets/networks.md`.
+
+use nn::checkpoint::CheckpointError;
+use nn::nnue::{Nnue, Parameters};
+use std::sync::{Arc, OnceLock};
+
+static BYTES: &[u8] = include_bytes!("../../../assets/mavka-nnue.safetensors");
+
+/// The built-in small network, read once.
+///
+/// # Errors
+/// It is damaged.
+pub fn nnue() -> Result<Arc<Nnue>, &'static CheckpointError> {
+    static NNUE: OnceLock<Result<Arc<Nnue>, CheckpointError>> = OnceLock::new();
+    let read = || Ok(Arc::new(Nnue::new(&Parameters::from_bytes(BYTES)?)));
+    NNUE.get_or_init(read).as_ref().map(Clone::clone)
+}

@@ -1,0 +1,383 @@
+//! The search of one position: what is left out, what is searched how deep. The numbers are rules of thumb, near which the
+//! bench of labelled positions is flat.
+
+use super::history::{self, Arrival, is_quiet};
+use super::order::{Hints, Ordered, Ranked};
+use super::{DEEPEST, Tree};
+use crate::chess::action::Action;
+use crate::chess::ending::{self, by_fifty_moves, key_before, recurrences};
+use crate::conventional::evaluation::{centipawns, value};
+use crate::conventional::exchange;
+use crate::conventional::table::{Bound, INFINITE, Known, MATE, MATES};
+use shakmaty::{Chess, Move, MoveList, Position, Role};
+use std::sync::LazyLock;
+
+/// Positions between two looks at the clock.
+const PATIENCE: u64 = 256;
+/// No evaluation says more, so that none is taken for a mate.
+const MOST: i32 = 20_000;
+/// So far above beta for each ply left that no threat is likely to change it.
+const AHEAD: i32 = 75;
+/// So far below alpha for each of the last plies that only captures can help.
+const BEHIND: i32 = 250;
+/// A quiet move is futile that leaves the evaluation so far below alpha, and once more for each ply left.
+const FUTILE: i32 = 90;
+/// A capture at the end of a line that lifts the evaluation to no more than this below alpha is not looked at.
+const HOPELESS: i32 = 120;
+/// What a move may lose in exchanges: a quiet one by the square of the plies left, a capture by the plies left.
+const QUIET_LOSS: i32 = 30;
+const CAPTURE_LOSS: i32 = 90;
+/// A ply of late moves' reduction.
+const PLY: i32 = 1024;
+/// A move's history that is worth a ply.
+const GOOD: i32 = 8192;
+
+/// Plies, in [`PLY`]s, that a move is searched less deep by, by depth and number of the move.
+static REDUCTIONS: LazyLock<[[i32; 64]; 64]> = LazyLock::new(|| {
+    let by = |depth: usize, number: usize| match (depth as f32).ln() * (number as f32).ln() {
+        product if product.is_finite() => ((0.8 + product / 2.2) * PLY as f32) as i32,
+        _ => 0,
+    };
+    std::array::from_fn(|depth| std::array::from_fn(|number| by(depth, number)))
+});
+
+impl Tree<'_> {
+    /// Counts a position; true if it was one too many.
+    fn counts(&mut self) -> bool {
+        self.nodes += 1;
+        self.over |= self.nodes.is_multiple_of(PATIENCE) && self.watch.is_over(PATIENCE);
+        self.over
+    }
+
+    /// Centipawns from the mover's view, the position being quiet, so many plies below the root.
+    fn evaluate(&mut self, position: &Chess, ply: usize) -> i32 {
+        let memory = &mut *self.memory;
+        let logit = memory.nnue.evaluate(&mut memory.accumulators, ply, position);
+        centipawns(logit).clamp(-MOST, MOST)
+    }
+
+    /// The evaluation as it is, and corrected by what the table has. None in check.
+    fn judge(&mut self, position: &Chess, ply: usize, known: Option<Known>) -> Option<(i32, i32)> {
+        if position.is_check() {
+            return None;
+        }
+        let still = known.and_then(|known| known.still);
+        let still = still.unwrap_or_else(|| self.evaluate(position, ply));
+        let better = known.filter(|known| known.score.abs() < MATES && known.corrects(still));
+        Some((still, better.map_or(still, |known| known.score)))
+    }
+
+    /// The score of a position for its mover. `fails` says that beta is likely to be reached.
+    pub(super) fn negamax(
+        &mut self,
+        position: &Chess,
+        depth: i32,
+        alpha: i32,
+        beta: i32,
+        ply: usize,
+        fails: bool,
+    ) -> i32 {
+        let narrow = beta - alpha == 1;
+        if !narrow {
+            self.memory.lines.clear(ply);
+        }
+        if depth <= 0 || ply >= DEEPEST {
+            return self.quiesce(position, alpha, beta, ply);
+        }
+        if self.counts() {
+            return 0;
+        }
+        let check = position.is_check();
+        if ply > 0 && self.is_drawn(position) {
+            return 0;
+        }
+        // No line is worth more than a mate that was already found elsewhere.
+        let (mut alpha, beta) = (alpha.max(ply as i32 - MATE), beta.min(MATE - ply as i32 - 1));
+        if alpha >= beta {
+            return alpha;
+        }
+        let key = self.memory.keys.last().copied().unwrap_or_default();
+        let known = self.memory.table.get(key, ply);
+        // Where the best line may pass, it is to be known to its end.
+        if let Some(known) = known.filter(|known| narrow && known.depth >= depth)
+            && known.decides(alpha, beta)
+        {
+            return known.score;
+        }
+        let hint = known.and_then(|known| known.action);
+        // Without a move to begin with, a shallower search finds one for the next time.
+        let unknown = hint.is_none() && depth >= 4 && (!narrow || fails);
+        let depth = depth - i32::from(unknown);
+        let judged = self.judge(position, ply, known);
+        let still = judged.map(|judged| judged.0);
+        let before = ply.checked_sub(2).and_then(|ply| self.memory.stills[ply]);
+        let improving = before.is_some_and(|before| still.is_some_and(|still| still > before));
+        self.memory.stills[ply] = still;
+        self.memory.killers[ply + 1] = [None; 2];
+        if let Some((still, likely)) = judged.filter(|_| narrow)
+            && let Some(score) = self.prune(
+                position,
+                Window { depth, alpha, beta, ply, fails, improving },
+                still,
+                likely,
+            )
+        {
+            return score;
+        }
+        let moves = position.legal_moves();
+        if moves.is_empty() {
+            return if check { ply as i32 - MATE } else { 0 };
+        }
+        if by_fifty_moves(position) {
+            return 0;
+        }
+        let turn = position.turn();
+        let past = history::past(&self.memory.moved, ply);
+        let ordered = self.order(position, moves, ply, hint);
+        let has_pieces = has_pieces(position);
+        let window_alpha = alpha;
+        let (mut best, mut best_move) = (-INFINITE, None);
+        let mut tried = MoveList::new();
+        let mut quiets = 0;
+        for (number, Ranked { m, loses }) in ordered.enumerate() {
+            let quiet = is_quiet(m);
+            let known_for = if quiet { self.memory.history.of_quiet(turn, m, past) } else { 0 };
+            let late = REDUCTIONS[depth.min(63) as usize][(number + 1).min(63)];
+            if ply > 0 && best > -MATES && has_pieces {
+                let left = (depth - late / PLY).max(0);
+                let skipped = if quiet {
+                    let enough = (3 + depth * depth) / (2 - i32::from(improving));
+                    let hope =
+                        judged.map(|(_, likely)| likely + FUTILE * (left + 1) + known_for / 128);
+                    !check
+                        && (quiets >= enough || left <= 7 && hope.is_some_and(|hope| hope <= alpha))
+                        || left <= 8 && !exchange::wins(position, m, -QUIET_LOSS * left * left)
+                } else {
+                    loses && depth <= 7 && !exchange::wins(position, m, -CAPTURE_LOSS * depth)
+                };
+                if skipped {
+                    continue;
+                }
+            }
+            quiets += i32::from(quiet);
+            let mut next = position.clone();
+            self.memory.keys.push(ending::play_keyed(&mut next, key, m));
+            self.memory.moved[ply] = Some(Arrival::new(turn, m));
+            let gives_check = next.is_check();
+            let full = depth - 1 + i32::from(gives_check && depth <= 6);
+            let mut score = INFINITE;
+            if number > usize::from(ply == 0) && depth >= 2 && (quiet || loses) {
+                let less = if quiet { late - known_for * PLY / GOOD } else { late - PLY / 2 }
+                    - if narrow { 0 } else { PLY }
+                    + if fails { PLY } else { 0 }
+                    + if improving { 0 } else { 2 * PLY / 5 }
+                    - if gives_check { PLY } else { 0 }
+                    - if check { PLY / 2 } else { 0 };
+                let less = (less / PLY).clamp(0, (full - 1).max(0));
+                if less > 0 {
+                    score = -self.negamax(&next, full - less, -alpha - 1, -alpha, ply + 1, true);
+                }
+            }
+            if score > alpha && (narrow || number > 0) {
+                score = -self.negamax(&next, full, -alpha - 1, -alpha, ply + 1, !fails);
+            }
+            if !narrow && (number == 0 || score > alpha) {
+                score = -self.negamax(&next, full, -beta, -alpha, ply + 1, false);
+            }
+            self.memory.keys.pop();
+            if self.over {
+                // At the root what was found so far counts.
+                return if ply == 0 { best } else { 0 };
+            }
+            if score > best {
+                best = score;
+                if score > alpha {
+                    best_move = Some(m);
+                    alpha = score;
+                    if !narrow {
+                        self.memory.lines.keep(ply, m);
+                    }
+                }
+            }
+            if alpha >= beta {
+                if quiet {
+                    self.kills(m, ply);
+                }
+                self.memory.history.refuted(turn, m, &tried, past, depth);
+                break;
+            }
+            tried.push(m);
+        }
+        let bound = Bound::of(best, window_alpha, beta);
+        let action = best_move.map(Action::new);
+        self.memory.table.put(key, ply, Known { action, score: best, depth, bound, still });
+        best
+    }
+
+    /// The score if no move needs to be looked at.
+    fn prune(&mut self, position: &Chess, window: Window, still: i32, likely: i32) -> Option<i32> {
+        let Window { depth, alpha, beta, ply, fails, improving } = window;
+        let mates = alpha <= -MATES || beta >= MATES;
+        if mates || likely.abs() >= MATES {
+            return None;
+        }
+        if depth <= 8 && likely - AHEAD * (depth - i32::from(improving)) >= beta {
+            return Some(i32::midpoint(likely, beta));
+        }
+        if depth <= 3 && likely + BEHIND * depth < alpha {
+            let score = self.quiesce(position, alpha, beta, ply);
+            if self.over || score <= alpha {
+                return Some(score);
+            }
+        }
+        let passed = ply > 0 && self.memory.moved[ply - 1].is_none();
+        let may_pass = !passed && ply > 0 && depth >= 2 && likely >= beta;
+        if may_pass && still + 20 * depth - 100 >= beta && has_pieces(position) {
+            let less = 3 + depth / 3 + ((likely - beta) / 200).min(3);
+            let next = position.clone().swap_turn().ok()?;
+            self.memory.moved[ply] = None;
+            self.memory.keys.push(ending::key(&next));
+            let score = -self.negamax(&next, depth - less, -beta, 1 - beta, ply + 1, !fails);
+            self.memory.keys.pop();
+            if self.over {
+                return Some(0);
+            }
+            if score >= beta {
+                return Some(if score >= MATES { beta } else { score });
+            }
+        }
+        None
+    }
+
+    /// Captures and promotions to queens only, until nothing hangs; the mover may stand still instead. In check, all
+    /// moves, and it may not.
+    pub(super) fn quiesce(&mut self, position: &Chess, alpha: i32, beta: i32, ply: usize) -> i32 {
+        if self.counts() {
+            return 0;
+        }
+        let narrow = beta - alpha == 1;
+        if !narrow {
+            self.memory.lines.clear(ply);
+        }
+        if position.is_insufficient_material() {
+            return 0;
+        }
+        if ply >= DEEPEST {
+            // A check at the deepest ply is not yet a mate.
+            return self.evaluate(position, ply);
+        }
+        let key = self.memory.keys.last().copied().unwrap_or_default();
+        let known = self.memory.table.get(key, ply);
+        if let Some(known) = known.filter(|known| narrow && known.decides(alpha, beta)) {
+            return known.score;
+        }
+        let judged = self.judge(position, ply, known);
+        let still = judged.map(|judged| judged.0);
+        let stands = judged.map_or(ply as i32 - MATE, |judged| judged.1);
+        let (mut best, mut best_move) = (stands, None);
+        let window_alpha = alpha;
+        let mut alpha = alpha.max(stands);
+        if stands < beta {
+            let hint = known.and_then(|known| known.action);
+            let moves = match judged {
+                None => position.legal_moves(),
+                Some(_) => loud_moves(position),
+            };
+            for (number, Ranked { m, loses }) in self.order(position, moves, ply, hint).enumerate()
+            {
+                let lost = best <= -MATES;
+                let gain = m.capture().map_or(0, value) + m.promotion().map_or(0, value);
+                let skipped = match judged {
+                    // Once an answer to the check is found, captures that lose and quiet moves seldom help.
+                    None => loses || number >= 2 && !m.is_capture(),
+                    Some(_) => loses || stands + gain + HOPELESS <= alpha,
+                };
+                if !lost && skipped {
+                    continue;
+                }
+                let mut next = position.clone();
+                self.memory.keys.push(ending::play_keyed(&mut next, key, m));
+                self.memory.moved[ply] = Some(Arrival::new(position.turn(), m));
+                let score = -self.quiesce(&next, -beta, -alpha, ply + 1);
+                self.memory.keys.pop();
+                if self.over {
+                    return 0;
+                }
+                if score > best {
+                    best = score;
+                    if score > alpha {
+                        best_move = Some(m);
+                        alpha = score;
+                        if !narrow {
+                            self.memory.lines.keep(ply, m);
+                        }
+                    }
+                }
+                if alpha >= beta {
+                    break;
+                }
+            }
+        }
+        let bound = Bound::of(best, window_alpha, beta);
+        let action = best_move.map(Action::new);
+        // What was searched deeper is worth more.
+        if known.is_none_or(|known| known.depth <= 0) {
+            let found = Known { action, score: best, depth: 0, bound, still };
+            self.memory.table.put(key, ply, found);
+        }
+        best
+    }
+
+    /// By repetition (once is enough: whoever steered back can do so again) or for want of pieces.
+    fn is_drawn(&self, position: &Chess) -> bool {
+        let keys = &self.memory.keys;
+        recurrences(position, |plies| key_before(keys, plies)).next().is_some()
+            || position.is_insufficient_material()
+    }
+
+    fn kills(&mut self, m: Move, ply: usize) {
+        let action = Action::new(m);
+        let [first, second] = &mut self.memory.killers[ply];
+        if *first != Some(action) {
+            *second = first.replace(action);
+        }
+    }
+
+    fn order(
+        &self,
+        position: &Chess,
+        moves: MoveList,
+        ply: usize,
+        hint: Option<Action>,
+    ) -> Ordered {
+        let past = history::past(&self.memory.moved, ply);
+        let (history, killers) = (&self.memory.history, self.memory.killers[ply]);
+        Ordered::new(position, moves, &Hints { known: hint, killers, history, past })
+    }
+}
+
+/// Where a position stands in the search.
+struct Window {
+    depth: i32,
+    alpha: i32,
+    beta: i32,
+    ply: usize,
+    /// Beta is likely to be reached.
+    fails: bool,
+    /// The evaluation is better than two plies ago.
+    improving: bool,
+}
+
+/// Captures, and promotions to queens alone.
+fn loud_moves(position: &Chess) -> MoveList {
+    let mut moves = position.capture_moves();
+    moves.extend(position.promotion_moves().into_iter().filter(|m| !m.is_capture()));
+    moves.retain(|m| m.promotion().is_none_or(|role| role == Role::Queen));
+    moves
+}
+
+/// Whether the mover has more than pawns: else it may well be better to pass, were it allowed.
+fn has_pieces(position: &Chess) -> bool {
+    let board = position.board();
+    (position.us() & !board.pawns() & !board.kings()).any()
+}

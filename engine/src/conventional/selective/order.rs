@@ -1,0 +1,114 @@
+//! In which order moves are tried.
+
+use super::history::{History, Past};
+use crate::chess::action::Action;
+use crate::conventional::evaluation::value;
+use crate::conventional::exchange;
+use shakmaty::{Chess, Move, MoveList, Position, Role};
+
+/// No position has more moves.
+const MOVES: usize = 256;
+/// Captures and promotions that lose nothing come with this and more, those that lose something with less than its
+/// opposite.
+const TAKES: i32 = 2_000_000;
+/// Of the two latest quiet moves that refuted another at this ply.
+const KILLERS: [i32; 2] = [1_000_000, 900_000];
+
+/// Moves by rank, the highest first. Mostly few of them are asked for, so they are sorted one by one.
+pub(super) struct Ordered {
+    moves: MoveList,
+    ranks: [i32; MOVES],
+    next: usize,
+}
+
+/// What the order goes by.
+pub(super) struct Hints<'a> {
+    /// The table's move.
+    pub known: Option<Action>,
+    /// See [`KILLERS`].
+    pub killers: [Option<Action>; 2],
+    pub history: &'a History,
+    pub past: Past,
+}
+
+impl Ordered {
+    pub fn new(position: &Chess, moves: MoveList, hints: &Hints<'_>) -> Ordered {
+        let turn = position.turn();
+        let mut ranks = [0; MOVES];
+        for (m, rank) in moves.iter().zip(&mut ranks) {
+            let action = Action::new(*m);
+            *rank = if hints.known == Some(action) {
+                i32::MAX
+            } else if m.is_capture() || m.is_promotion() {
+                let promoted = match m.promotion() {
+                    None => 0,
+                    Some(Role::Queen) => value(Role::Queen) - value(Role::Pawn),
+                    Some(_) => -2 * value(Role::Queen),
+                };
+                let taken = m.capture().map_or(0, value);
+                let likely = hints.history.of_capture(turn, *m) / 4;
+                let rank = 16 * (taken + promoted) - value(m.role()) / 16 + likely;
+                let wins = taken >= value(m.role()) || exchange::wins(position, *m, 0);
+                if wins && promoted >= 0 { TAKES + rank } else { rank - TAKES }
+            } else if let Some(killer) = hints.killers.iter().position(|k| *k == Some(action)) {
+                KILLERS[killer]
+            } else {
+                hints.history.of_quiet(turn, *m, hints.past)
+            };
+        }
+        Ordered { moves, ranks, next: 0 }
+    }
+}
+
+/// A move that is tried.
+#[derive(Clone, Copy)]
+pub(super) struct Ranked {
+    pub m: Move,
+    /// A capture or promotion that loses something.
+    pub loses: bool,
+}
+
+impl Iterator for Ordered {
+    type Item = Ranked;
+
+    fn next(&mut self) -> Option<Ranked> {
+        let (first, count) = (self.next, self.moves.len());
+        let best = (first..count).max_by_key(|at| (self.ranks[*at], std::cmp::Reverse(*at)))?;
+        self.moves.swap(first, best);
+        self.ranks.swap(first, best);
+        self.next += 1;
+        let m = *self.moves.get(first)?;
+        Some(Ranked { m, loses: self.ranks[first] < -TAKES / 2 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::game::Game;
+
+    #[test]
+    fn moves_come_by_rank_and_each_once() {
+        // A pawn takes a pawn, a queen would lose itself for that pawn, and there is a killer.
+        let game = Game::from_fen("4k3/8/2p5/3p4/3QPP2/8/8/4K3 w - - 0 1", false).unwrap();
+        let legal = game.legal_actions();
+        let named = |name: &str| legal.iter().find(|action| game.uci(**action) == name).copied();
+        let hints = Hints {
+            known: named("e1f1"),
+            killers: [named("e1d2"), None],
+            history: &History::new(),
+            past: [None; 2],
+        };
+        let ordered = Ordered::new(game.position(), game.position().legal_moves(), &hints);
+        let order: Vec<(String, bool)> =
+            ordered.map(|ranked| (game.uci(Action::new(ranked.m)), ranked.loses)).collect();
+        let first: Vec<&str> = order.iter().map(|(name, _)| name.as_str()).take(3).collect();
+        assert_eq!(first, ["e1f1", "e4d5", "e1d2"], "{order:?}");
+        assert_eq!(*order.last().unwrap(), ("d4d5".to_owned(), true), "the queen for a pawn");
+        let mut all: Vec<String> = legal.iter().map(|action| game.uci(*action)).collect();
+        let mut each: Vec<String> = order.into_iter().map(|(name, _)| name).collect();
+        all.sort();
+        each.sort();
+        assert_eq!(each, all);
+    }
+}

@@ -1,0 +1,79 @@
+//! The parameters and their file.
+
+use super::{BUCKETS, HIDDEN, INPUTS};
+use crate::net::params::{Builder, Init, Param, fan_in, initial_values};
+use crate::parameter_file::{CheckpointError, Format, Precision, Tensor, parameters, read, write};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+
+const FORMAT: Format = Format { name: "mavka-nnue", version: 1 };
+
+/// Places of the parameters in a flat vector.
+pub(super) struct Layout {
+    pub params: Vec<Param>,
+    /// `[INPUTS, HIDDEN]`.
+    pub rows: Range<usize>,
+    /// `[HIDDEN]`.
+    pub bias: Range<usize>,
+    /// `[BUCKETS, 2 * HIDDEN]`: the mover's channels, then the other side's.
+    pub output: Range<usize>,
+    /// `[BUCKETS]`.
+    pub output_bias: Range<usize>,
+}
+
+impl Layout {
+    pub fn new() -> Layout {
+        let mut builder = Builder::default();
+        // Some thirty rows are added up.
+        let rows = builder.param("input.weight", &[INPUTS, HIDDEN], fan_in(32));
+        let bias = builder.param("input.bias", &[HIDDEN], Init::Constant(0.3));
+        let output = builder.param("output.weight", &[BUCKETS, 2 * HIDDEN], fan_in(2 * HIDDEN));
+        let output_bias = builder.param("output.bias", &[BUCKETS], Init::Zero);
+        Layout { params: builder.params, rows, bias, output, output_bias }
+    }
+}
+
+/// The parameters, in single precision: to train, and to store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    /// As [`Layout`] has them.
+    pub(super) values: Vec<f32>,
+}
+
+impl Parameters {
+    /// Before any training.
+    #[must_use]
+    pub fn new(seed: u64) -> Parameters {
+        Parameters { values: initial_values(&Layout::new().params, seed) }
+    }
+
+    /// Reads a file's bytes.
+    ///
+    /// # Errors
+    /// Names what is wrong: another format, a missing tensor, numbers that are none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Parameters, CheckpointError> {
+        let (tensors, _) = FORMAT.open(bytes)?;
+        Ok(Parameters { values: parameters(&Layout::new().params, &tensors, |_| ())? })
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// As [`Parameters::from_bytes`], or it cannot be read.
+    pub fn load(path: &Path) -> Result<Parameters, CheckpointError> {
+        Parameters::from_bytes(&read(path)?)
+    }
+
+    /// Writes a file, whole or not at all.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), CheckpointError> {
+        let layout = Layout::new();
+        let params = layout.params.iter();
+        let tensors: Vec<Tensor> =
+            params.map(|param| Tensor::of(param, &self.values, Precision::Half)).collect();
+        write(path, &FORMAT.to_bytes(&tensors, HashMap::new())?)
+    }
+}

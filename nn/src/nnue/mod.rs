@@ -1,0 +1,32 @@
+//! A small network that is updated from board to board instead of being computed anew (Nasu 2018, "Efficiently
+//! updatable neural networks", as chess programs have them): what an alpha-beta search asks a million times a
+//! second, where the large network answers a few thousand times. It knows values alone.
+//!
+//! ```text
+//! 768 pieces on squares ── rows ──► [256] of each side ── squared, clipped ──► [512] ── by pieces left ──► logit
+//! ```
+//! A side sees the board from its own edge, mirrored so that its king stands on the files a to d. `layout` says which
+//! parameters there are, `features` which row a piece on a square has, `quantised` computes in whole numbers for play,
+//! `train` fits the parameters.
+
+mod features;
+mod layout;
+mod quantised;
+pub mod run;
+pub mod train;
+
+pub use features::{Sample, sees_quiet};
+pub use layout::Parameters;
+pub use quantised::{Accumulators, Nnue};
+
+/// Pieces of both sides on every square.
+const INPUTS: usize = 2 * 6 * 64;
+/// Hidden channels of each side.
+const HIDDEN: usize = 256;
+/// Last layers, by the number of pieces on the board.
+const BUCKETS: usize = 8;
+
+/// Which last layer judges a board with so many pieces.
+fn bucket(pieces: usize) -> usize {
+    pieces.saturating_sub(1).min(31) * BUCKETS / 32
+}

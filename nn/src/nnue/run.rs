@@ -1,0 +1,108 @@
+//! A training run: samples from the stream of examples, steps until the schedule's end.
+
+use super::features::Sample;
+use super::layout::Parameters;
+use super::train::Trainer;
+use crate::data::{DataError, Kinds, MixConfig, spawn};
+use crate::rng::Rng;
+use crate::train::Schedule;
+
+/// Samples of a step.
+const BATCH: usize = 16_384;
+/// Threads that read, each in an order of its own: reading takes twice the time of learning.
+const READERS: u64 = 2;
+/// Examples that a thread reads at once.
+const READ: usize = 1024;
+/// Kept samples that a step takes from one place.
+const STRETCH: usize = 256;
+
+/// Which examples: positions alone, quiet ones later picked from them.
+#[must_use]
+pub fn kinds() -> Kinds {
+    Kinds {
+        action_share: 0.0,
+        mate_share: 0.0,
+        rules_share: 0.0,
+        mirror_share: 0.0,
+        quiet_weight: 1.0,
+        variation_share: 0.6,
+        ..Kinds::default()
+    }
+}
+
+/// How long a run is.
+#[derive(Clone, Debug)]
+pub struct Length {
+    /// Learning rates, and samples in all.
+    pub schedule: Schedule,
+    /// So many samples are read and kept in memory, 140 bytes each; those after them are drawn from these again. Reading
+    /// takes longer than learning.
+    pub kept: usize,
+}
+
+/// Fits `parameters` to the values of `mix`'s positions. `watch` hears after each step how many samples were seen and the
+/// mean of the squared errors, and answers whether to go on.
+///
+/// # Errors
+/// A file is damaged or gives nothing.
+pub fn run(
+    parameters: Parameters,
+    mix: &MixConfig,
+    length: Length,
+    watch: &mut dyn FnMut(u64, f64, &Parameters) -> bool,
+) -> Result<Parameters, DataError> {
+    let end = length.schedule.examples;
+    let mut trainer = Trainer::new(parameters, length.schedule);
+    let mut kept: Vec<Sample> = Vec::new();
+    let mut seen = 0;
+    let mut learn = |batch: &[Sample]| {
+        let error = trainer.step(batch);
+        seen += batch.len() as u64;
+        let goes_on = watch(seen, error, trainer.parameters());
+        goes_on && seen < end
+    };
+    let goes_on = read(mix, length.kept.max(BATCH), &mut kept, &mut learn)?;
+    let mut rng = Rng::new(mix.seed);
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut goes_on = goes_on && kept.len() > STRETCH;
+    while goes_on {
+        batch.clear();
+        while batch.len() < BATCH {
+            let first = rng.below(kept.len() - STRETCH);
+            batch.extend_from_slice(&kept[first..first + STRETCH]);
+        }
+        goes_on = learn(&batch);
+    }
+    Ok(trainer.parameters().clone())
+}
+
+/// Reads so many samples, each of which is learnt once on the way. False if `learn` wants no more.
+fn read(
+    mix: &MixConfig,
+    count: usize,
+    kept: &mut Vec<Sample>,
+    learn: &mut dyn FnMut(&[Sample]) -> bool,
+) -> Result<bool, DataError> {
+    let readers: Vec<_> = (0..READERS)
+        .map(|number| {
+            let seed = mix.seed.wrapping_mul(READERS).wrapping_add(number);
+            spawn(MixConfig { seed, ..mix.clone() }, READ, 8)
+        })
+        .collect();
+    let mut learnt = 0;
+    for reader in readers.iter().cycle() {
+        let dead = |_| DataError::Config("a thread that reads examples broke down".to_owned());
+        let examples = reader.recv().map_err(dead)??;
+        kept.extend(examples.iter().filter_map(Sample::of));
+        if kept.len() - learnt >= BATCH {
+            if !learn(&kept[learnt..]) {
+                return Ok(false);
+            }
+            learnt = kept.len();
+            if learnt >= count {
+                break;
+            }
+        }
+    }
+    Ok(true)
+}
