@@ -21,6 +21,9 @@ pub struct Accuracy {
     /// Positions of each set of a data file at most
     #[arg(long, default_value = "5000", value_name = "N")]
     limit: NonZeroUsize,
+    /// Also every castling of the held-out games: whether the next board is right
+    #[arg(long, requires = "files")]
+    castlings: bool,
     /// Also this many boards of random pieces
     #[arg(long, value_name = "N")]
     boards: Option<NonZeroUsize>,
@@ -73,6 +76,7 @@ impl Accuracy {
             files: self.files.clone(),
             weights: self.weights.clone(),
             limit: self.limit.get(),
+            castlings: self.castlings,
             boards: self.boards.map(NonZeroUsize::get),
             seed: self.seed,
             puzzles: self.puzzles.clone(),

@@ -221,6 +221,7 @@ mod tests {
         };
         let (small, large) = (size("small.json"), size("large.json"));
         assert!(small < 2_000_000, "{small}");
+        assert_eq!(size("transitions.json"), small, "it goes on from the smaller network");
         assert!((8_000_000..25_000_000).contains(&large), "{large}");
     }
 }

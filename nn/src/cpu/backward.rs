@@ -13,8 +13,9 @@ use super::stages::Stage;
 use super::weights::Weights;
 use super::{dynamic_bias, multihead, ops};
 use crate::encode::Item;
+use crate::encode::board::MARKS;
 use crate::net::TOKENS;
-use crate::net::layout::{Block, Layout};
+use crate::net::layout::{Block, Layout, TRANSITION_OUTPUTS};
 use crate::net::params::Norm;
 use std::ops::Range;
 
@@ -38,6 +39,7 @@ pub fn backward(
     move_heads(layout, g, items, activations, heads, s);
     board_heads(layout, g, n, activations, heads, s);
     token_heads(layout, g, n, activations, heads, s);
+    marks(layout, items, heads, g.grads);
 
     s.stages.begin(Stage::Tokens);
     size(&mut s.dnormed, rows * width);
@@ -215,6 +217,19 @@ fn board_heads(
     let rows = s.dtokens.chunks_exact_mut(activations.columns);
     for (row, dflat) in rows.zip(s.dflat.chunks_exact(channels)) {
         row[layout.columns.value.clone()].copy_from_slice(dflat);
+    }
+}
+
+/// What the squares' marks added to the transition logits.
+fn marks(layout: &Layout, items: &[Item<'_>], heads: &HeadGradients, grads: &mut [f32]) {
+    let Some(table) = &layout.transition_marks else { return };
+    let (grads, outputs) = (&mut grads[table.clone()], TRANSITION_OUTPUTS);
+    for (item, rows) in items.iter().zip(heads.transition.chunks_exact(TOKENS * outputs)) {
+        for (t, row) in rows.chunks_exact(outputs).enumerate() {
+            if let Some(mark) = item.features.mark(t) {
+                ops::add_scaled(&mut grads[(t * MARKS + mark) * outputs..][..outputs], 1.0, row);
+            }
+        }
     }
 }
 

@@ -14,7 +14,8 @@ use super::stages::{Stage, Stages};
 use super::trunk8::{self, Trunk8};
 use super::weights::Weights;
 use crate::encode::Item;
-use crate::net::layout::{Layout, RESULTS, TERMINALS};
+use crate::encode::board::MARKS;
+use crate::net::layout::{Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use crate::net::{BUCKETS, TOKENS};
 use std::ops::Range;
 
@@ -63,6 +64,7 @@ pub fn forward(
     board_heads(layout, w, items.len(), activations);
     move_heads(layout, w, items, activations);
     if heads == Heads::All {
+        marks(layout, w, items, activations);
         legality(layout, w, items.len(), activations);
     }
     stages.begin(Stage::Outside);
@@ -235,6 +237,20 @@ pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], activations:
     (activations.hidden, activations.policy) = (hidden, policy);
     linear(w, &layout.action_buckets, &activations.hidden, count, &mut activations.actions);
     debug_assert_eq!(activations.actions.len(), count * BUCKETS);
+}
+
+/// Adds what the squares' marks say to the transition logits.
+fn marks(layout: &Layout, w: &Weights, items: &[Item<'_>], activations: &mut Activations) {
+    let Some(table) = &layout.transition_marks else { return };
+    let (columns, table) = (activations.columns, &w[table.clone()]);
+    for (item, rows) in items.iter().zip(activations.tokens.chunks_exact_mut(TOKENS * columns)) {
+        for (t, row) in rows.chunks_exact_mut(columns).enumerate() {
+            if let Some(mark) = item.features.mark(t) {
+                let added = &table[(t * MARKS + mark) * TRANSITION_OUTPUTS..][..TRANSITION_OUTPUTS];
+                ops::add_scaled(&mut row[layout.columns.transition.clone()], 1.0, added);
+            }
+        }
+    }
 }
 
 fn legality(layout: &Layout, w: &Weights, n: usize, activations: &mut Activations) {

@@ -79,7 +79,7 @@ pub struct SourceReport {
     pub counts: Counts,
 }
 
-/// Share of `MAV(s, a)` among the examples that show the rules alone.
+/// Share of `MAV(s, a)` among the examples that show the rules alone, unless the others have more.
 const RULES_ACTIONS: f64 = 0.4;
 
 /// The stream. Not shared between threads; see [`spawn`].
@@ -184,7 +184,8 @@ impl Mixer {
     /// One example of a source drawn by weight.
     fn draw(&mut self) -> Result<Example, DataError> {
         if self.rng.chance(self.config.kinds.rules_share) {
-            return Ok(self.random_positions.next(RULES_ACTIONS));
+            let actions = RULES_ACTIONS.max(self.config.kinds.action_share);
+            return Ok(self.random_positions.next(actions));
         }
         let mut rest = self.rng.unit();
         let mut chosen = 0;

@@ -1,6 +1,7 @@
 //! Examples of the held-out games: the same ones every time, spread over the whole file. The training
 //! stream never takes a position of these games (though a position may occur in other games too).
 
+use super::boards::unlabelled_action;
 use super::error::DataError;
 use super::example::Example;
 use super::filter::{KeySet, Recent};
@@ -25,6 +26,9 @@ pub enum Ask {
     Variation,
     /// `MAV(s, a)` of game positions; from MAVG1 half the moves played, half drawn ones.
     Action,
+    /// `MAV(s, a)` of every legal castling at game positions, by the rules alone: castlings are rare, and where king and
+    /// rook go is what a transition learns last.
+    Castling,
 }
 
 /// Which games.
@@ -130,6 +134,9 @@ impl HeldOut {
             let path = self.path.display();
             return Err(DataError::Config(format!("{path} has no principal variations")));
         }
+        if ask == Ask::Castling {
+            return self.castlings(limit, variant);
+        }
         let kinds = Kinds {
             action_share: f64::from(u8::from(ask == Ask::Action)),
             mate_share: 0.0,
@@ -160,6 +167,23 @@ impl HeldOut {
             sampler.sample(game, &plies, &mut examples)?;
         }
         Ok(examples)
+    }
+
+    fn castlings(&self, limit: usize, variant: Variant) -> Result<Vec<Example>, DataError> {
+        let mut all = Vec::new();
+        for game in self.games.iter().filter(|game| variant.has(game)) {
+            let mut position = game.header().start.clone();
+            for ply in 0.. {
+                let legal = canonical_moves(&position).into_iter();
+                let castlings = legal.filter(|action| action.is_castle());
+                all.extend(castlings.filter_map(|action| unlabelled_action(&position, action)));
+                let Some((played, offset)) = game.played(ply) else { break };
+                game.header().play(&mut position, played, offset)?;
+            }
+        }
+        let total = all.len();
+        let numbered = all.into_iter().enumerate();
+        Ok(numbered.filter(|(number, _)| takes(*number, limit, total)).map(|(_, e)| e).collect())
     }
 
     /// Every position of the games that has a value for each of its moves.
@@ -315,6 +339,26 @@ mod tests {
         assert!(set(&mixed, Variant::Standard) == set(&standard, Variant::Any));
         assert!(set(&standard, Variant::Any).len() > set(&chess960, Variant::Any).len());
         assert!(set(&standard, Variant::Chess960).is_empty());
+    }
+
+    #[test]
+    fn castlings_are_all_that_the_games_allowed() {
+        let sample = Sample::new("castlings", &mavg_bytes(4, 40));
+        let mut config = MixConfig::new(Vec::new());
+        config.validation_every = 1;
+        let held = HeldOut::read(&sample.0, &config).expect("games");
+        let set = |limit| held.examples(limit, Ask::Castling, Variant::Any).expect("set");
+        let all = set(usize::MAX >> 1);
+        let labelled = held.labelled().expect("labels");
+        let legal = labelled.iter().flat_map(|at| &at.moves).filter(|(m, _)| m.is_castle()).count();
+        assert!(legal > 20 && all.len() >= legal, "{legal} and those after the last label");
+        let castled = |e: &Example| {
+            let next = e.next.as_ref().expect("an action");
+            let king = |pieces: &[u8; 64]| pieces.iter().position(|piece| *piece == 6);
+            matches!((e.features.kind, king(&next.pieces)), (Some(6), Some(6)) | (Some(7), Some(2)))
+        };
+        assert!(all.iter().all(castled));
+        assert_eq!(set(7).len(), 7);
     }
 
     #[test]

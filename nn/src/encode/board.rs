@@ -14,6 +14,12 @@ pub const ROW_HALFMOVES: usize = ROW_FLAGS + FLAG_BITS;
 /// Row added to every token when an action is marked.
 pub const ROW_ACTION_GIVEN: usize = ROW_HALFMOVES + 1;
 
+/// What a square can be to a marked action: of eight kinds of actions, neither its `from` nor its `to`, its `from`, its
+/// `to`; see [`Features::mark`].
+pub const MARKS: usize = 3 * 8;
+/// Piece class of the own king.
+const OUR_KING: u8 = 6;
+
 /// Flag bits of a token.
 pub const FLAG_OUR_CASTLING_ROOK: u16 = 1;
 /// A rook the other side may castle with.
@@ -40,6 +46,9 @@ pub struct Features {
     pub halfmoves: u8,
     /// True for `MAV(s, a)`.
     pub has_action: bool,
+    /// The kind of the marked action: 0..=5 a move of our pawn, knight, bishop, rook, queen or king, 6 castling
+    /// towards higher files, 7 towards lower ones. None without an action, or if it begins at no piece of ours.
+    pub kind: Option<u8>,
 }
 
 /// What the transition head answers, in the frame and colours of the *input* position (own = the
@@ -90,6 +99,7 @@ impl Features {
             flags,
             halfmoves: position.halfmoves().min(100) as u8,
             has_action: false,
+            kind: None,
         }
     }
 
@@ -114,12 +124,35 @@ impl Features {
 
     fn marked(mut self, action: MoveCode) -> Features {
         self.has_action = true;
+        self.kind = self.kind_of(action);
         self.flags[usize::from(action.from)] |= FLAG_FROM;
         self.flags[usize::from(action.to)] |= FLAG_TO;
         if action.promotion > 0 {
             self.flags[usize::from(action.to)] |= FLAG_PROMOTION << (action.promotion - 1);
         }
         self
+    }
+
+    /// Read off the two squares alone: no rules are asked whether the action is legal.
+    fn kind_of(&self, action: MoveCode) -> Option<u8> {
+        let (from, to) = (usize::from(action.from), usize::from(action.to));
+        let castles = self.pieces[from] == OUR_KING && self.flags[to] & FLAG_OUR_CASTLING_ROOK != 0;
+        match self.pieces[from] {
+            _ if castles => Some(if to > from { 6 } else { 7 }),
+            piece @ 1..=OUR_KING => Some(piece - 1),
+            _ => None,
+        }
+    }
+
+    /// What token `t` is to the marked action, below [`MARKS`]. None where no kind of action is known.
+    #[must_use]
+    pub fn mark(&self, t: usize) -> Option<usize> {
+        let place = match self.flags[t] {
+            flags if flags & FLAG_FROM != 0 => 1,
+            flags if flags & FLAG_TO != 0 => 2,
+            _ => 0,
+        };
+        self.kind.map(|kind| 3 * usize::from(kind) + place)
     }
 
     /// The rows of the embedding that make up token `t`, each with its factor.
@@ -217,7 +250,28 @@ mod tests {
         assert_eq!(features.flags[56], FLAG_TO | FLAG_PROMOTION << 3);
         let mut plain = features.clone();
         plain.flags.iter_mut().for_each(|bits| *bits &= FLAG_FROM - 1);
-        plain.has_action = false;
+        (plain.has_action, plain.kind) = (false, None);
         assert_eq!(plain, Features::of(&state));
+    }
+
+    #[test]
+    fn an_action_says_what_it_is_and_what_each_square_is_to_it() {
+        let white = position("1r2k2r/8/8/8/8/8/P7/1R2K2R w KQkq - 0 1");
+        let black = position("1r2k2r/8/8/8/8/8/P7/1R2K2R b KQkq - 0 1");
+        let marked = |state: &Chess, from, to| {
+            Features::with_action(state, MoveCode { from, to, promotion: 0 })
+        };
+        let kind = |state: &Chess, from, to| marked(state, from, to).kind;
+        for (state, pawn) in [(&white, Some(0)), (&black, None)] {
+            assert_eq!(kind(state, 8, 16), pawn, "a pawn is ours or theirs");
+            assert_eq!((kind(state, 1, 2), kind(state, 4, 5)), (Some(3), Some(5)));
+            assert_eq!((kind(state, 4, 7), kind(state, 4, 1)), (Some(6), Some(7)));
+            assert_eq!(kind(state, 20, 21), None, "an empty square");
+        }
+        let moved = position("1r2k2r/8/8/8/8/8/P7/1R2K2R w Qkq - 0 1");
+        assert_eq!(kind(&moved, 4, 7), Some(5), "a rook that may not castle");
+        let castling = marked(&white, 4, 7);
+        assert_eq!([4, 7, 30].map(|t| castling.mark(t)), [Some(19), Some(20), Some(18)]);
+        assert!((0..64).all(|t| Features::of(&white).mark(t).is_none()));
     }
 }

@@ -88,6 +88,7 @@ impl NextBoard {
             flags: [0; 64],
             halfmoves: halfmoves.min(100),
             has_action: false,
+            kind: None,
         };
         for (token, (&class, &bits)) in self.pieces.iter().zip(&self.flags).enumerate() {
             features.pieces[token ^ 56] = match class {

@@ -42,6 +42,10 @@ pub struct NetConfig {
     /// `action_dim`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub policy_in_actions: bool,
+    /// The transition head reads beside each token what its square is to the marked action (`encode/board.rs`): where
+    /// a castling puts king and rook, and that a king's move ends the rights, is then a matter of each square alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub transition_marks: bool,
 }
 
 /// Sizes of the attention bias that every block makes of the whole board ("smolgen" of Monroe and
@@ -74,6 +78,7 @@ impl Default for NetConfig {
             dynamic_bias: Some(DynamicBiasConfig { channels: 8, hidden: 32, rank: 16 }),
             relations: false,
             policy_in_actions: false,
+            transition_marks: true,
         }
     }
 }
@@ -153,6 +158,7 @@ impl NetConfig {
             dynamic_bias: None,
             relations: false,
             policy_in_actions: false,
+            transition_marks: false,
         }
     }
 

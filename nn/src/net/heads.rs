@@ -1,9 +1,11 @@
 //! The heads: what is read off the trunk's tokens. Every head reads its own columns of one projection,
 //! `[n, 64, columns]`, which [`HeadColumns`] names.
 
+use super::config::TOKENS;
 use super::inputs::Inputs;
-use super::layout::{HeadColumns, Layout};
+use super::layout::{HeadColumns, Layout, TRANSITION_OUTPUTS};
 use super::loader::Loader;
+use crate::encode::board::MARKS;
 use burn::module::{Module, Param};
 use burn::nn::Linear;
 use burn::tensor::{Tensor, activation};
@@ -164,9 +166,36 @@ impl LegalityHead {
     }
 }
 
-/// The board after the marked action: logits per token, `[n, 64, 16]`, from head columns `[n, 64, columns]`.
-/// They are 13 piece classes, our castling rook, theirs, en passant. The head has no parameters but its columns.
-#[must_use]
-pub fn transition(tokens: &Tensor<3>, columns: &HeadColumns) -> Tensor<3> {
-    columns_of(tokens, &columns.transition)
+/// The board after the marked action: 13 piece classes, our castling rook, theirs, en passant. Beside its columns it
+/// may have a table of what each square's mark adds.
+#[derive(Module, Debug)]
+pub struct TransitionHead {
+    /// `[64, MARKS, 16]`.
+    marks: Option<Param<Tensor<3>>>,
+}
+
+impl TransitionHead {
+    pub(super) fn load(layout: &Layout, from: &Loader) -> TransitionHead {
+        let shape = [TOKENS, MARKS, TRANSITION_OUTPUTS];
+        let marks = layout.transition_marks.as_ref().map(|range| from.param(range, shape));
+        TransitionHead { marks }
+    }
+
+    /// Whether it reads what squares are to the marked action.
+    pub(super) fn reads_marks(&self) -> bool {
+        self.marks.is_some()
+    }
+
+    /// Logits per token, `[n, 64, 16]`, from head columns `[n, 64, columns]`.
+    #[must_use]
+    pub fn forward(&self, tokens: &Tensor<3>, columns: &HeadColumns, inputs: &Inputs) -> Tensor<3> {
+        let logits = columns_of(tokens, &columns.transition);
+        match (&self.marks, inputs.marks()) {
+            (Some(table), Some(marks)) => {
+                // Square by square: [64, n, MARKS] times [64, MARKS, 16].
+                logits + marks.swap_dims(0, 1).matmul(table.val()).swap_dims(0, 1)
+            }
+            _ => logits,
+        }
+    }
 }

@@ -6,7 +6,7 @@
 
 use super::config::TOKENS;
 use crate::encode::Item;
-use crate::encode::board::EMBEDDING_ROWS;
+use crate::encode::board::{EMBEDDING_ROWS, MARKS};
 use crate::encode::relations::ATTACKS;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
@@ -23,6 +23,8 @@ pub struct Inputs {
     /// `[n, 4096, 1]`: the kind of attack of a pair of squares (attacker, attacked), or none. Only where the
     /// network reads them.
     attacks: Option<Tensor<3, Int>>,
+    /// `[n, 64, 1]`: what a square is to the marked action, or nothing. Only where the network reads it.
+    marks: Option<Tensor<3, Int>>,
     /// `[n, k, 64]`: one-hot token a move starts from; zero for padding.
     pub from: Tensor<3>,
     /// `[n, k, 64]`: one-hot token it goes to; zero for padding.
@@ -37,7 +39,7 @@ pub struct Inputs {
 
 impl Inputs {
     /// Puts `items` on `device`, padded to at least `positions` positions with at least `moves` moves each; without
-    /// attacks.
+    /// attacks and marks.
     pub(super) fn new(
         items: &[Item<'_>],
         positions: usize,
@@ -65,6 +67,7 @@ impl Inputs {
         Inputs {
             squares: Tensor::from_data(squares, device),
             attacks: None,
+            marks: None,
             from: one_hot(indices(from, [n, k], device), TOKENS),
             to: one_hot(indices(to, [n, k], device), TOKENS),
             promotion: one_hot(indices(promotion, [n, k], device), 5),
@@ -85,6 +88,22 @@ impl Inputs {
         }
         let attacks = indices(attacks, [self.positions, SQUARE], device);
         Inputs { attacks: Some(attacks), ..self }
+    }
+
+    /// The same with what the squares of `items`, which they were made of, are to the actions marked there.
+    pub(super) fn with_marks(self, items: &[Item<'_>], device: &Device) -> Inputs {
+        let mut marks = vec![NOWHERE; self.positions * TOKENS];
+        for (item, marks) in items.iter().zip(marks.chunks_exact_mut(TOKENS)) {
+            for (t, place) in marks.iter_mut().enumerate() {
+                *place = item.features.mark(t).map_or(NOWHERE, |mark| mark as i32);
+            }
+        }
+        Inputs { marks: Some(indices(marks, [self.positions, TOKENS], device)), ..self }
+    }
+
+    /// `[n, 64, MARKS]`: one-hot, what a square is to the marked action.
+    pub(super) fn marks(&self) -> Option<Tensor<3>> {
+        self.marks.clone().map(|marks| one_hot(marks, MARKS))
     }
 
     /// `[n, 4096, ATTACKS]`: one-hot kind of attack of a pair of squares (attacker, attacked).

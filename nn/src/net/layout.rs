@@ -5,7 +5,7 @@
 
 use super::config::{BUCKETS, NetConfig, TOKENS};
 use super::params::{Builder, Init, Linear, Norm, Param, fan_in, initial_values};
-use crate::encode::board::EMBEDDING_ROWS;
+use crate::encode::board::{EMBEDDING_ROWS, MARKS};
 use crate::encode::relations::RELATIONS;
 use std::ops::Range;
 
@@ -138,6 +138,8 @@ pub struct Layout {
     pub heads: Linear,
     /// Which columns of the head projection each head reads.
     pub columns: HeadColumns,
+    /// `[64, MARKS, TRANSITION_OUTPUTS]`: what a square's mark adds to the transition logits there.
+    pub transition_marks: Option<Range<usize>>,
     /// `[64, 64]` (from, to), added to the legality logits: most pairs are no move of any piece.
     pub legality_bias: Range<usize>,
     /// `[64 * value_channels, value_hidden]`.
@@ -207,6 +209,10 @@ impl Layout {
         let norm = b.norm("norm", c.width);
         let columns = HeadColumns::new(c);
         let heads = b.linear("heads", c.width, columns.all(), fan_in(c.width));
+        // Zero: as if there were none.
+        let transition_marks = c
+            .transition_marks
+            .then(|| b.param("transition.marks", &[TOKENS, MARKS, TRANSITION_OUTPUTS], Init::Zero));
         // About 35 of 4,096 pairs are legal.
         let legality_bias = b.param("legality.bias", &[TOKENS, TOKENS], Init::Constant(-4.0));
         let flat = TOKENS * c.value_channels;
@@ -234,6 +240,7 @@ impl Layout {
             norm,
             heads,
             columns,
+            transition_marks,
             legality_bias,
             value_hidden,
             value_buckets,
@@ -245,6 +252,21 @@ impl Layout {
             action_buckets,
             len: b.len,
         }
+    }
+
+    /// The transition head's parameters, in order: whatever they are, all other heads answer the same to the bit.
+    #[must_use]
+    pub fn of_transitions(&self) -> Vec<Range<usize>> {
+        let (all, columns) = (self.columns.all(), &self.columns.transition);
+        let mut places = Vec::new();
+        for (start, rows) in
+            [(self.heads.weight.start, self.config.width), (self.heads.bias.start, 1)]
+        {
+            let starts = (0..rows).map(|row| start + row * all);
+            places.extend(starts.map(|start| start + columns.start..start + columns.end));
+        }
+        places.extend(self.transition_marks.clone());
+        places
     }
 
     /// Initial values, the same for the same seed.

@@ -4,7 +4,7 @@
 //! the two to each other.
 
 use super::heads::{
-    ActionValueHead, LegalityHead, ValueHead, Values, columns_of, policy, transition,
+    ActionValueHead, LegalityHead, TransitionHead, ValueHead, Values, columns_of, policy,
 };
 use super::inputs::Inputs;
 use super::layout::{HeadColumns, Layout};
@@ -24,6 +24,7 @@ pub struct Net {
     trunk: Trunk,
     /// `[width, columns]`: what all heads read of a token.
     heads: Linear,
+    transition: TransitionHead,
     legality: LegalityHead,
     value: ValueHead,
     action_value: ActionValueHead,
@@ -91,6 +92,7 @@ impl Net {
         Ok(Net {
             trunk: Trunk::load(layout, &from),
             heads: from.linear(&layout.heads),
+            transition: TransitionHead::load(layout, &from),
             legality: LegalityHead::load(layout, &from),
             value: ValueHead::load(layout, &from),
             action_value: ActionValueHead::load(layout, &from),
@@ -129,7 +131,9 @@ impl Net {
         device: &Device,
     ) -> Inputs {
         let inputs = Inputs::new(items, positions, moves, device);
-        if self.trunk.reads_attacks() { inputs.with_attacks(items, device) } else { inputs }
+        let inputs =
+            if self.trunk.reads_attacks() { inputs.with_attacks(items, device) } else { inputs };
+        if self.transition.reads_marks() { inputs.with_marks(items, device) } else { inputs }
     }
 
     /// The heads that play needs.
@@ -146,7 +150,7 @@ impl Net {
         let world = World {
             legality: self.legality.pairs(&tokens, &self.columns),
             promotes: self.legality.promotes(&tokens, &self.columns),
-            transition: transition(&tokens, &self.columns),
+            transition: self.transition.forward(&tokens, &self.columns, inputs),
         };
         (self.play_heads(&tokens, inputs), world)
     }

@@ -1,5 +1,6 @@
 //! What a run is asked to do, saved as `config.json` in its folder.
 
+use super::learns::Learns;
 use super::loss::LossConfig;
 use super::optimizer::OptimizerConfig;
 use super::schedule::Schedule;
@@ -28,6 +29,8 @@ pub struct RunConfig {
     pub batch: usize,
     /// The learning rate over the run.
     pub schedule: Schedule,
+    /// Which parameters learn.
+    pub learns: Learns,
     /// Constants of the optimiser.
     pub optimizer: OptimizerConfig,
     /// Weights of the losses.
@@ -49,6 +52,7 @@ impl Default for RunConfig {
             buffer: 200_000,
             batch: 256,
             schedule: Schedule::default(),
+            learns: Learns::default(),
             optimizer: OptimizerConfig::default(),
             loss: LossConfig::default(),
             average: 0.999,

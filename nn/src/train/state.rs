@@ -2,8 +2,8 @@
 
 use super::config::RunConfig;
 use super::error::TrainError;
+use super::learns::Learner;
 use super::loss::LossSums;
-use super::optimizer::Optimizer;
 use super::watch::Progress;
 use crate::checkpoint::{self, CheckpointError, Network, Precision};
 use crate::data::KeySet;
@@ -19,7 +19,7 @@ pub(super) struct TrainingState {
     /// Moving average of the weights, `[layout.len]`.
     pub average: Vec<f32>,
     /// With its moments.
-    pub optimizer: Optimizer,
+    pub learner: Learner,
     /// Steps so far.
     pub step: u64,
     /// Examples so far.
@@ -47,11 +47,11 @@ impl TrainingState {
             let left = network.adopt(&Network::load(init).map_err(fault)?);
             log::info!("{}: not there, start fresh: {}", init.display(), left.join(" "));
         }
-        let optimizer = Optimizer::new(&network.layout, config.optimizer.clone());
+        let learner = Learner::new(&network.layout, config.learns, &config.optimizer);
         Ok(TrainingState {
             average: network.values.clone(),
             network,
-            optimizer,
+            learner,
             step: 0,
             seen: 0,
             excluded: fingerprint(excluded),
@@ -76,13 +76,13 @@ impl TrainingState {
         if network.layout.config != config.network {
             return Err(TrainError::OtherNetwork(path));
         }
-        let mut optimizer = Optimizer::new(&network.layout, config.optimizer.clone());
+        let mut learner = Learner::new(&network.layout, config.learns, &config.optimizer);
         let mut average = network.values.clone();
         for (name, values) in extras {
             let place = match name.as_str() {
                 "average" => &mut average,
-                "first" => &mut optimizer.first,
-                "second" => &mut optimizer.second,
+                "first" => &mut learner.optimizer.first,
+                "second" => &mut learner.optimizer.second,
                 _ => continue,
             };
             if values.len() == place.len() {
@@ -100,7 +100,7 @@ impl TrainingState {
         if facts.get("excluded").is_some_and(|kept| *kept != fingerprint) {
             return Err(TrainError::OtherExclusion(path));
         }
-        Ok(TrainingState { network, average, optimizer, step, seen, excluded: fingerprint })
+        Ok(TrainingState { network, average, learner, step, seen, excluded: fingerprint })
     }
 
     /// One optimiser step, by the gradient of `examples` examples. Returns the gradient's length.
@@ -108,7 +108,7 @@ impl TrainingState {
         self.step += 1;
         self.seen += examples as u64;
         let rate = config.schedule.rate(self.seen);
-        let length = self.optimizer.step(&mut self.network.values, grads, rate, self.step);
+        let length = self.learner.step(&mut self.network.values, grads, rate, self.step);
         // A young average would remember the random start for too long.
         let decay = config.average.min((1.0 + self.step as f32) / (10.0 + self.step as f32));
         let places = self.average.par_iter_mut().zip(&self.network.values);
@@ -143,8 +143,8 @@ impl TrainingState {
         let path = folder.join("state.safetensors");
         let extras: [(&str, &[f32]); 3] = [
             ("average", &self.average),
-            ("first", &self.optimizer.first),
-            ("second", &self.optimizer.second),
+            ("first", &self.learner.optimizer.first),
+            ("second", &self.learner.optimizer.second),
         ];
         let facts = HashMap::from([
             ("step".to_owned(), self.step.to_string()),

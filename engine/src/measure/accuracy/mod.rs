@@ -22,7 +22,7 @@ use nn::metrics::Metrics;
 use nn::precision::Arithmetic;
 use nn::{EvalError, Evaluator};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use table::{CSV_HEAD, Column, NOTE, Table};
@@ -36,6 +36,8 @@ pub struct Accuracy {
     pub weights: Option<PathBuf>,
     /// Positions of each set of a data file at most
     pub limit: usize,
+    /// Also every castling of the held-out games
+    pub castlings: bool,
     /// Also this many boards of random pieces
     pub boards: Option<usize>,
     /// Which random boards
@@ -109,7 +111,13 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
     let mut csv = CSV_HEAD.to_owned();
     let mut sets: Vec<(String, Metrics)> = Vec::new();
     for path in &args.files {
-        let table = held_out(&bench, path, args.limit)?;
+        let games = HeldOut::read(path, &MixConfig::new(Vec::new()))?;
+        let mut asks = vec![(STATE, Ask::Position), (ACTION, Ask::Action)];
+        if games.has_variations() {
+            asks.push(("variations", Ask::Variation));
+        }
+        let title = path.display().to_string();
+        let table = Table { title, columns: columns(&bench, &games, &asks, args.limit)? };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.split('.').next().unwrap_or_default();
         let named = |column: &Column| (format!("{name} {}", column.name()), column.metrics);
@@ -117,6 +125,13 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         say(format!("\n{table}"));
         table.columns.iter().filter_map(leaf_line).for_each(&mut *say);
         csv += &table.csv();
+        if args.castlings {
+            // A table of their own: beside the others they would not fit the screen.
+            let columns = columns(&bench, &games, &[("castlings", Ask::Castling)], args.limit)?;
+            let table = Table { columns, ..table };
+            say(format!("\n{table}"));
+            csv += &table.csv();
+        }
     }
     let chosen = match &args.puzzles {
         Some(file) => open(file, args.puzzle_limit)?,
@@ -195,14 +210,14 @@ const STATE: &str = "MAV(s)";
 const ACTION: &str = "MAV(s, a)";
 
 /// All sets of a file that have a position.
-fn held_out(bench: &Bench, path: &Path, limit: usize) -> Result<Table, MeasureError> {
-    let games = HeldOut::read(path, &MixConfig::new(Vec::new()))?;
-    let mut asks = vec![(STATE, Ask::Position), (ACTION, Ask::Action)];
-    if games.has_variations() {
-        asks.push(("variations", Ask::Variation));
-    }
+fn columns(
+    bench: &Bench,
+    games: &HeldOut,
+    asks: &[(&str, Ask)],
+    limit: usize,
+) -> Result<Vec<Column>, MeasureError> {
     let mut columns = Vec::new();
-    for (top, ask) in asks {
+    for &(top, ask) in asks {
         for (bottom, variant) in [("standard", Variant::Standard), ("Chess960", Variant::Chess960)]
         {
             let examples = games.examples(limit, ask, variant)?;
@@ -211,5 +226,5 @@ fn held_out(bench: &Bench, path: &Path, limit: usize) -> Result<Table, MeasureEr
             }
         }
     }
-    Ok(Table { title: path.display().to_string(), columns })
+    Ok(columns)
 }

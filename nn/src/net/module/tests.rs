@@ -73,6 +73,7 @@ fn with_relations_and_the_policy_in_the_actions_too() {
         layers: 2,
         relations: true,
         policy_in_actions: true,
+        transition_marks: true,
         ..NetConfig::default()
     });
 }

@@ -71,6 +71,7 @@ fn gradient_is_the_slope_of_the_loss() {
         dynamic_bias: Some(DynamicBiasConfig { channels: 2, hidden: 6, rank: 3 }),
         relations: true,
         policy_in_actions: true,
+        transition_marks: true,
     };
     let layout = Layout::new(&config);
     let loss = LossConfig { regret: 5.0, best_action_alone: 0.3, ..LossConfig::default() };

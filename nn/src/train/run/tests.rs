@@ -79,7 +79,7 @@ fn a_run_goes_on_where_it_stopped() {
     let kept = place.state(&config).unwrap();
     assert_eq!((kept.step, kept.seen, &kept.average), (4, 32, &stopped.values));
     assert_ne!(kept.network.values, Network::new(&config.network, config.seed).values);
-    assert!(kept.optimizer.first.iter().any(|m| *m != 0.0));
+    assert!(kept.learner.optimizer.first.iter().any(|m| *m != 0.0));
 
     let mut second = Steps { most: 100, ..Steps::default() };
     let ended = place.run(&config, &mut second).unwrap();
