@@ -79,8 +79,8 @@ struct Turns<'a, W: World> {
     ticks: bool,
     /// What ended it.
     end: Option<Option<W::Error>>,
-    /// Positions of the scout that no playout was done for yet.
-    credit: u64,
+    /// Playouts that are due for the scout's positions, times `scout_nodes`; below 0 after a minibatch of many.
+    credit: i64,
     /// When the scout went on.
     since: Instant,
 }
@@ -111,11 +111,12 @@ impl<W: World> Turns<'_, W> {
 impl<W: World> Scouted<W::Action> for Turns<'_, W> {
     fn goes_on(&mut self, positions: u64) -> bool {
         self.job.stats.add_scouting(self.since.elapsed());
-        self.credit += positions;
-        while self.end.is_none() && self.credit >= self.job.params.scout_nodes {
+        let price = i64::try_from(self.job.params.scout_nodes).unwrap_or(i64::MAX);
+        self.credit = self.credit.saturating_add_unsigned(positions);
+        while self.end.is_none() && self.credit >= price {
             self.take();
-            let cost = self.job.params.scout_nodes * self.worker.last_playouts();
-            self.credit = self.credit.saturating_sub(cost);
+            let playouts = i64::try_from(self.worker.last_playouts()).unwrap_or(i64::MAX);
+            self.credit = self.credit.saturating_sub(price.saturating_mul(playouts));
         }
         if self.end.is_none() && self.job.control.stopped() {
             self.take();
