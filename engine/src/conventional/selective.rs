@@ -40,7 +40,7 @@ pub struct Found {
     pub score: i32,
     /// Plies searched to the end.
     pub depth: u32,
-    /// The move asked about, and `score` if it is as good within [`TOLERANCE`], else a bound of its centipawns. None for the best
+    /// The move asked about, and `score` if it is as good within a tolerance, else a bound of its centipawns. None for the best
     /// move itself, and if there was no time.
     pub favourite: Option<(Action, i32)>,
 }
