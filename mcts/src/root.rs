@@ -40,7 +40,8 @@ pub struct Race {
     pub second: u64,
     /// Moves in the race.
     pub moves: usize,
-    /// Another move is worth more, by its mean value, and has a third of the first one's visits or more.
+    /// Another move is worth more, by its mean value, and has a third of the first one's visits or more; or the scout
+    /// has another one played.
     pub contested: bool,
 }
 
@@ -157,6 +158,7 @@ impl Verdict {
 /// One move of a node with all the final-move rule looks at, for the side to move at the node.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
+    /// Which of the node's edges it is.
     edge: usize,
     pub action: u16,
     pub prior: f32,
@@ -234,7 +236,7 @@ pub fn candidates(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Vec
     moves
 }
 
-/// Which of the ordered moves is played in place of the first, since a second opinion prefers it to that.
+/// Which of the ordered moves is played in place of the first, of which the scout does not approve.
 fn preferred(moves: &[Candidate], root_policy: &RootPolicy, params: &Params) -> Option<usize> {
     let verdict = root_policy.verdict().filter(|_| params.final_move == FinalMove::Robust)?;
     let open = |c: &Candidate| c.proof.is_none() && !c.refused;
@@ -353,9 +355,10 @@ pub fn race(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Race {
             (race.first, leaders_value) = (stats.visits, stats.parents_mean(draw_cost));
         }
     }
-    let moves = ordered(tree, tree.root(), root_policy, params, 0);
-    let preferred = preferred(&moves, root_policy, params);
-    race.contested = preferred.is_some()
+    let overruled = root_policy.verdict().and_then(|_| {
+        preferred(&ordered(tree, tree.root(), root_policy, params, 0), root_policy, params)
+    });
+    race.contested = overruled.is_some()
         || running().flatten().map(Node::stats).any(|stats| {
             let seen = stats.visits * 3 >= race.first && stats.visits > 0;
             seen && stats.parents_mean(draw_cost) > leaders_value
