@@ -37,7 +37,7 @@
 //! |---|---|
 //! | `value`, `world`, `params`, `rng` | values, what a game must offer, all constants, seeded dice |
 //! | `node`, `tree`, `compact`, `path_ends`, `audit` | one node's words, the arena, room in it, ends that hang on the path, its books |
-//! | `puct`, `root`, `stats`, `control`, `job`, `scout`, `select`, `backup` | formulas; the root's moves and lines; counters; what passes between search and caller; what workers share; second opinions; the way down; the way up |
+//! | `puct`, `verdict`, `root`, `stats`, `control`, `job`, `scout`, `select`, `backup` | formulas; what the scout says; the root's moves and lines; counters; what passes between search and caller; what workers share; a search beside the tree; the way down; the way up |
 //! | `worker`, `pool`, `search` | one thread's minibatches, the threads, the [`Searcher`] |
 //! | `toy` | games for tests |
 //!
@@ -74,6 +74,7 @@ mod tests;
 pub mod toy;
 mod tree;
 mod value;
+mod verdict;
 mod worker;
 mod world;
 

@@ -2,11 +2,12 @@
 //! principal variations after it. Reads the tree; changes nothing in it.
 
 use crate::{
-    node::{Node, NodeState, Proof, from_unit16, to_unit16},
+    node::{Node, NodeState, Proof, from_unit16},
     params::{FinalMove, Params},
     rng::Rng,
     tree::{EdgeWord, Tree},
     value::Wdl,
+    verdict::Verdict,
 };
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -115,43 +116,6 @@ impl RootPolicy {
     #[inline]
     pub fn verdict(&self) -> Option<Verdict> {
         Verdict::unpack(self.verdict.load(Relaxed))
-    }
-}
-
-/// What the scout says of two of the root's moves: which edge, and what it is worth to the mover. The best one's worth is the most
-/// that any other has.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdict {
-    /// The move it prefers.
-    pub best: (usize, f32),
-    /// The most visited move when it was asked, which may be the same.
-    pub favourite: (usize, f32),
-}
-
-impl Verdict {
-    /// Fits into a word: no position has 256 moves. The lowest bit tells it from none.
-    fn pack(self) -> u64 {
-        let half =
-            |(edge, value): (usize, f32)| (edge as u64 & 0xFF) << 16 | u64::from(to_unit16(value));
-        half(self.best) << 32 | half(self.favourite) << 1 | 1
-    }
-
-    fn unpack(word: u64) -> Option<Verdict> {
-        let half = |bits: u64| ((bits >> 16 & 0xFF) as usize, from_unit16(bits as u16));
-        (word & 1 == 1).then(|| Verdict { best: half(word >> 32), favourite: half(word >> 1) })
-    }
-
-    /// The edge leads to the best move or to one as good.
-    fn approves(self, edge: usize) -> bool {
-        [self.best, self.favourite].iter().any(|(at, worth)| *at == edge && *worth >= self.best.1)
-    }
-
-    /// What an edge is worth whose visits have this `mean`, if the verdict has such a share in it.
-    #[inline]
-    pub fn weigh(self, edge: usize, mean: f32, share: f32) -> f32 {
-        let told = [self.best, self.favourite].into_iter().find(|(told, _)| *told == edge);
-        let judged = told.map_or(mean.min(self.best.1), |(_, worth)| worth);
-        mean + share * (judged - mean)
     }
 }
 

@@ -4,8 +4,8 @@
 
 use crate::{
     job::Job,
-    root::Verdict,
     tree::EdgeWord,
+    verdict::Verdict,
     world::{Opinion, World},
 };
 

@@ -38,7 +38,7 @@ pub struct TrainNnue {
     /// Positions of the whole training
     #[arg(long, default_value_t = 100_000_000, value_name = "N")]
     examples: u64,
-    /// Positions read and kept in memory, 140 bytes each; the training goes through them as often as it takes
+    /// Positions read and kept in memory, 152 bytes each; the training goes through them as often as it takes
     #[arg(long, default_value_t = 40_000_000, value_name = "N")]
     kept: usize,
     /// Learning rate at the start; it falls in a straight line

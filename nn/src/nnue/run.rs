@@ -35,7 +35,7 @@ pub fn kinds() -> Kinds {
 pub struct Length {
     /// Learning rates, and samples in all.
     pub schedule: Schedule,
-    /// So many samples are read and kept in memory, 140 bytes each; those after them are drawn from these again. Reading
+    /// So many samples are read and kept in memory, 152 bytes each; those after them are drawn from these again. Reading
     /// takes longer than learning.
     pub kept: usize,
 }

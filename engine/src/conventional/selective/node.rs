@@ -1,7 +1,7 @@
 //! The search of one position: what is left out, what is searched how deep. The numbers are rules of thumb, near which the
 //! bench of labelled positions is flat.
 
-use super::history::{self, Arrival, is_quiet};
+use super::history::{self, Arrival, Past, is_quiet};
 use super::order::{Hints, Ordered, Ranked};
 use super::{DEEPEST, Tree};
 use crate::chess::action::Action;
@@ -92,7 +92,7 @@ impl Tree<'_> {
             return 0;
         }
         // No line is worth more than a mate that was already found elsewhere.
-        let (mut alpha, beta) = (alpha.max(ply as i32 - MATE), beta.min(MATE - ply as i32 - 1));
+        let (alpha, beta) = (alpha.max(ply as i32 - MATE), beta.min(MATE - ply as i32 - 1));
         if alpha >= beta {
             return alpha;
         }
@@ -133,24 +133,24 @@ impl Tree<'_> {
         }
         let turn = position.turn();
         let past = history::past(&self.memory.moved, ply);
-        let ordered = self.order(position, moves, ply, hint);
+        let ordered = self.order(position, moves, ply, hint, past);
         let has_pieces = has_pieces(position);
-        let window_alpha = alpha;
-        let (mut best, mut best_move) = (-INFINITE, None);
+        let mut best = Best { score: -INFINITE, alpha, m: None };
         let mut tried = MoveList::new();
         let mut quiets = 0;
         for (number, Ranked { m, loses }) in ordered.enumerate() {
             let quiet = is_quiet(m);
             let known_for = if quiet { self.memory.history.of_quiet(turn, m, past) } else { 0 };
             let late = REDUCTIONS[depth.min(63) as usize][(number + 1).min(63)];
-            if ply > 0 && best > -MATES && has_pieces {
+            if ply > 0 && best.score > -MATES && has_pieces {
                 let left = (depth - late / PLY).max(0);
                 let skipped = if quiet {
                     let enough = (3 + depth * depth) / (2 - i32::from(improving));
                     let hope =
                         judged.map(|(_, likely)| likely + FUTILE * (left + 1) + known_for / 128);
                     !check
-                        && (quiets >= enough || left <= 7 && hope.is_some_and(|hope| hope <= alpha))
+                        && (quiets >= enough
+                            || left <= 7 && hope.is_some_and(|hope| hope <= best.alpha))
                         || left <= 8 && !exchange::wins(position, m, -QUIET_LOSS * left * left)
                 } else {
                     loses && depth <= 7 && !exchange::wins(position, m, -CAPTURE_LOSS * depth)
@@ -175,31 +175,31 @@ impl Tree<'_> {
                     - if check { PLY / 2 } else { 0 };
                 let less = (less / PLY).clamp(0, (full - 1).max(0));
                 if less > 0 {
-                    score = -self.negamax(&next, full - less, -alpha - 1, -alpha, ply + 1, true);
+                    score = -self.negamax(
+                        &next,
+                        full - less,
+                        -best.alpha - 1,
+                        -best.alpha,
+                        ply + 1,
+                        true,
+                    );
                 }
             }
-            if score > alpha && (narrow || number > 0) {
-                score = -self.negamax(&next, full, -alpha - 1, -alpha, ply + 1, !fails);
+            if score > best.alpha && (narrow || number > 0) {
+                score = -self.negamax(&next, full, -best.alpha - 1, -best.alpha, ply + 1, !fails);
             }
-            if !narrow && (number == 0 || score > alpha) {
-                score = -self.negamax(&next, full, -beta, -alpha, ply + 1, false);
+            if !narrow && (number == 0 || score > best.alpha) {
+                score = -self.negamax(&next, full, -beta, -best.alpha, ply + 1, false);
             }
             self.memory.keys.pop();
             if self.over {
                 // At the root what was found so far counts.
-                return if ply == 0 { best } else { 0 };
+                return if ply == 0 { best.score } else { 0 };
             }
-            if score > best {
-                best = score;
-                if score > alpha {
-                    best_move = Some(m);
-                    alpha = score;
-                    if !narrow {
-                        self.memory.lines.keep(ply, m);
-                    }
-                }
+            if best.offer(m, score) && !narrow {
+                self.memory.lines.keep(ply, m);
             }
-            if alpha >= beta {
+            if best.alpha >= beta {
                 if quiet {
                     self.kills(m, ply);
                 }
@@ -208,10 +208,8 @@ impl Tree<'_> {
             }
             tried.push(m);
         }
-        let bound = Bound::of(best, window_alpha, beta);
-        let action = best_move.map(Action::new);
-        self.memory.table.put(key, ply, Known { action, score: best, depth, bound, still });
-        best
+        self.memory.table.put(key, ply, best.known(alpha, beta, depth, still));
+        best.score
     }
 
     /// The score if no move needs to be looked at.
@@ -230,8 +228,8 @@ impl Tree<'_> {
                 return Some(score);
             }
         }
-        let passed = ply > 0 && self.memory.moved[ply - 1].is_none();
-        let may_pass = !passed && ply > 0 && depth >= 2 && likely >= beta;
+        let answers = ply > 0 && self.memory.moved[ply - 1].is_some();
+        let may_pass = answers && depth >= 2 && likely >= beta;
         if may_pass && still + 20 * depth - 100 >= beta && has_pieces(position) {
             let less = 3 + depth / 3 + ((likely - beta) / 200).min(3);
             let next = position.clone().swap_turn().ok()?;
@@ -274,23 +272,22 @@ impl Tree<'_> {
         let judged = self.judge(position, ply, known);
         let still = judged.map(|judged| judged.0);
         let stands = judged.map_or(ply as i32 - MATE, |judged| judged.1);
-        let (mut best, mut best_move) = (stands, None);
-        let window_alpha = alpha;
-        let mut alpha = alpha.max(stands);
+        let mut best = Best { score: stands, alpha: alpha.max(stands), m: None };
         if stands < beta {
             let hint = known.and_then(|known| known.action);
             let moves = match judged {
                 None => position.legal_moves(),
                 Some(_) => loud_moves(position),
             };
-            for (number, Ranked { m, loses }) in self.order(position, moves, ply, hint).enumerate()
-            {
-                let lost = best <= -MATES;
+            let past = history::past(&self.memory.moved, ply);
+            let ordered = self.order(position, moves, ply, hint, past);
+            for (number, Ranked { m, loses }) in ordered.enumerate() {
+                let lost = best.score <= -MATES;
                 let gain = m.capture().map_or(0, value) + m.promotion().map_or(0, value);
                 let skipped = match judged {
                     // Once an answer to the check is found, captures that lose and quiet moves seldom help.
                     None => loses || number >= 2 && !m.is_capture(),
-                    Some(_) => loses || stands + gain + HOPELESS <= alpha,
+                    Some(_) => loses || stands + gain + HOPELESS <= best.alpha,
                 };
                 if !lost && skipped {
                     continue;
@@ -298,34 +295,24 @@ impl Tree<'_> {
                 let mut next = position.clone();
                 self.memory.keys.push(ending::play_keyed(&mut next, key, m));
                 self.memory.moved[ply] = Some(Arrival::new(position.turn(), m));
-                let score = -self.quiesce(&next, -beta, -alpha, ply + 1);
+                let score = -self.quiesce(&next, -beta, -best.alpha, ply + 1);
                 self.memory.keys.pop();
                 if self.over {
                     return 0;
                 }
-                if score > best {
-                    best = score;
-                    if score > alpha {
-                        best_move = Some(m);
-                        alpha = score;
-                        if !narrow {
-                            self.memory.lines.keep(ply, m);
-                        }
-                    }
+                if best.offer(m, score) && !narrow {
+                    self.memory.lines.keep(ply, m);
                 }
-                if alpha >= beta {
+                if best.alpha >= beta {
                     break;
                 }
             }
         }
-        let bound = Bound::of(best, window_alpha, beta);
-        let action = best_move.map(Action::new);
         // What was searched deeper is worth more.
         if known.is_none_or(|known| known.depth <= 0) {
-            let found = Known { action, score: best, depth: 0, bound, still };
-            self.memory.table.put(key, ply, found);
+            self.memory.table.put(key, ply, best.known(alpha, beta, 0, still));
         }
-        best
+        best.score
     }
 
     /// By repetition (once is enough: whoever steered back can do so again) or for want of pieces.
@@ -349,8 +336,8 @@ impl Tree<'_> {
         moves: MoveList,
         ply: usize,
         hint: Option<Action>,
+        past: Past,
     ) -> Ordered {
-        let past = history::past(&self.memory.moved, ply);
         let (history, killers) = (&self.memory.history, self.memory.killers[ply]);
         Ordered::new(position, moves, &Hints { known: hint, killers, history, past })
     }
@@ -366,6 +353,33 @@ struct Window {
     fails: bool,
     /// The evaluation is better than two plies ago.
     improving: bool,
+}
+
+/// What the moves of a position came to so far.
+struct Best {
+    score: i32,
+    /// What a move must be better than to count.
+    alpha: i32,
+    /// The last that was.
+    m: Option<Move>,
+}
+
+impl Best {
+    /// True if the move counts.
+    fn offer(&mut self, m: Move, score: i32) -> bool {
+        self.score = self.score.max(score);
+        let counts = score > self.alpha;
+        if counts {
+            (self.alpha, self.m) = (score, Some(m));
+        }
+        counts
+    }
+
+    /// For the table, where the search began between `alpha` and `beta`.
+    fn known(&self, alpha: i32, beta: i32, depth: i32, still: Option<i32>) -> Known {
+        let bound = Bound::of(self.score, alpha, beta);
+        Known { action: self.m.map(Action::new), score: self.score, depth, bound, still }
+    }
 }
 
 /// Captures, and promotions to queens alone.
