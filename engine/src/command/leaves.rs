@@ -2,12 +2,15 @@
 
 use super::output::Failure;
 use super::words::{WordError, command_line, read_option};
+use crate::conventional::bundled::nnue;
 use crate::interrupt::raised_by_ctrl_c;
-use crate::leaves::harvest::Harvest;
+use crate::leaves::competing::Competing;
+use crate::leaves::harvest::{Harvest, Method};
+use crate::leaves::quiet::Quiet;
 use crate::leaves::walk::Walk;
 use crate::measure::tune::label::Annotator;
 use crate::play::network::{Installed, Networks};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -32,9 +35,18 @@ pub struct Leaves {
     /// A UCI option of it; may be repeated
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
     options: Vec<(String, String)>,
-    /// Nodes of each search
+    /// Whose tree: the tree search's, for the large network, or quiet positions of the alpha-beta search's, for the small one
+    #[arg(long, default_value = "mcts", value_name = "SEARCH")]
+    of: Tree,
+    /// Nodes of each search, of positions of the tree search
     #[arg(long, default_value_t = 2_000, value_name = "N")]
     nodes: u64,
+    /// Plies of each search, of positions of the alpha-beta search
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    depth: u32,
+    /// Positions that the alpha-beta search looks at from each it begins with; one in some 50 is labelled
+    #[arg(long, default_value_t = 1_536, value_name = "N")]
+    looked_at: u64,
     /// Moves drawn before those that compete: from none to so many
     #[arg(long, default_value_t = 6, value_name = "N")]
     plies: usize,
@@ -60,25 +72,45 @@ fn read_temperature(text: &str) -> Result<f32, WordError> {
     positive.ok_or(WordError::Form("a number above 0"))
 }
 
+/// Whose positions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Tree {
+    Mcts,
+    AlphaBeta,
+}
+
 impl Leaves {
     /// Labels until there are enough.
     ///
     /// # Errors
     /// A file cannot be read or written, or engine or network fail.
     pub fn run(self) -> Result<(), Failure> {
+        match self.of {
+            Tree::Mcts => {
+                let walk = Walk {
+                    plies: self.plies,
+                    breadth: self.breadth.get(),
+                    temperature: self.temperature,
+                };
+                let evaluator = Installed.open_anywhere(self.weights.as_deref())?.evaluator;
+                let nodes = self.nodes;
+                self.harvest(Competing { walk, evaluator, nodes })
+            }
+            Tree::AlphaBeta => {
+                let (looked_at, depth) = (self.looked_at, self.depth);
+                self.harvest(Quiet { nnue: nnue()?, looked_at, depth })
+            }
+        }
+    }
+
+    fn harvest<M: Method>(self, method: M) -> Result<(), Failure> {
         let (program, words) = command_line(Some(&self.engine))?;
         let harvest = Harvest {
             files: self.files,
             out: self.out,
             count: self.count,
-            walk: Walk {
-                plies: self.plies,
-                breadth: self.breadth.get(),
-                temperature: self.temperature,
-            },
-            evaluator: Installed.open_anywhere(self.weights.as_deref())?.evaluator,
+            method,
             annotator: Annotator { program, words, options: self.options },
-            nodes: self.nodes,
             concurrency: self.concurrency.map(usize::from),
             seed: self.seed,
             stop: raised_by_ctrl_c()?,

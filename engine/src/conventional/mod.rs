@@ -11,11 +11,11 @@
 
 pub mod bundled;
 pub mod evaluation;
-mod exchange;
+pub mod exchange;
 pub mod negamax;
 pub mod regress;
 pub mod selective;
-mod table;
+pub mod table;
 pub mod uct;
 
 use crate::chess::action::Action;

@@ -4,8 +4,10 @@
 //! time, and overlooks a little.
 //!
 //! It is the tree search's scout: what is this position worth, and is there a better move than the one preferred so far?
-//! `node` searches one position, `order` says which of its moves come first, `history` what they are known for.
+//! `node` searches one position, `order` says which of its moves come first, `history` what they are known for, `correction` by how
+//! much the network errs in positions alike.
 
+mod correction;
 mod history;
 mod node;
 mod order;
@@ -13,6 +15,7 @@ mod order;
 use super::table::{INFINITE, Lines, MATE, MATES, Table};
 use crate::chess::action::Action;
 use crate::chess::ending;
+use correction::Corrections;
 use history::{Arrival, History};
 use nn::nnue::{Accumulators, Nnue};
 use shakmaty::Chess;
@@ -20,14 +23,16 @@ use std::sync::Arc;
 
 /// Deepest line, in plies.
 const DEEPEST: usize = 100;
-/// Entries of the transposition table, a power of two: 8 MB.
-const POSITIONS: usize = 1 << 19;
+/// Entries of the transposition table, a power of two: 16 MB.
+const POSITIONS: usize = 1 << 20;
 /// First half-width of the window around the last depth's score, from [`STEADY`] on.
 const WINDOW: i32 = 20;
 /// Wider windows than this are given up.
 const WIDEST: i32 = 600;
 /// Plies from which a score says something of the next depth's.
 const STEADY: u32 = 4;
+/// So many plies further a shorter mate is looked for.
+const SHORTER: i32 = 4;
 /// A move that is no more than so many centipawns worse than the best one counts as its equal. Guess.
 const TOLERANCE: i32 = 10;
 
@@ -40,6 +45,8 @@ pub struct Found {
     pub score: i32,
     /// Plies searched to the end.
     pub depth: u32,
+    /// Positions looked at.
+    pub nodes: u64,
     /// The move asked about, and `score` if it is as good within a tolerance, else a bound of its centipawns. None for the best
     /// move itself, and if there was no time.
     pub favourite: Option<(Action, i32)>,
@@ -51,10 +58,13 @@ pub struct Memory {
     keys: Vec<u64>,
     table: Table,
     history: History,
+    corrections: Corrections,
     /// The two latest quiet moves that refuted another, at each ply.
     killers: Vec<[Option<Action>; 2]>,
     lines: Lines,
-    /// The evaluation at each ply of the line; none in check.
+    /// The move at each ply that is left out, to see what the others are worth.
+    excluded: Vec<Option<Action>>,
+    /// The corrected evaluation at each ply of the line; none in check.
     stills: Vec<Option<i32>>,
     /// The move at each ply of the line; none for a pass.
     moved: Vec<Option<Arrival>>,
@@ -71,6 +81,8 @@ impl Memory {
             keys: Vec::new(),
             table: Table::new(POSITIONS),
             history: History::new(),
+            corrections: Corrections::new(),
+            excluded: vec![None; plies],
             killers: vec![[None; 2]; plies],
             lines: Lines::new(plies),
             stills: vec![None; plies],
@@ -83,35 +95,38 @@ impl Memory {
 
 /// Who asks for such a search.
 pub trait Watch {
-    /// So many positions more were looked at: is that enough?
-    fn is_over(&mut self, positions: u64) -> bool;
+    /// So many positions more were looked at, the last of them `at`: is that enough?
+    fn is_over(&mut self, positions: u64, at: &Chess) -> bool;
     /// A move that is to be told apart from the best one.
     fn favourite(&self) -> Option<Action>;
     /// Hears what each depth has found.
     fn heard(&mut self, found: &Found);
 }
 
-/// Searches deeper and deeper until `watch` has enough. `keys` are those of the positions so far, this one's last. None if not
+/// Searches deeper and deeper until `watch` has enough; of the root's moves those `allowed`, or all if that names none. `keys` are those of the positions so far, this one's last. None if not
 /// one ply was finished, or there is no move.
 pub fn search(
     memory: &mut Memory,
     keys: impl IntoIterator<Item = u64>,
     position: &Chess,
+    allowed: &[Action],
     watch: &mut dyn Watch,
 ) -> Option<Found> {
     memory.keys.clear();
     memory.keys.extend(keys);
     memory.killers.fill([None; 2]);
+    memory.excluded.fill(None);
     memory.history.fade();
-    let mut tree = Tree { memory, position, watch, nodes: 0, over: false };
+    memory.table.begin();
+    let mut tree = Tree { memory, position, allowed, watch, nodes: 0, depth: 0, over: false };
     let mut found: Option<Found> = None;
     for depth in 1..DEEPEST as u32 / 2 {
         let Some(next) = tree.deepen(depth, found.as_ref()) else { break };
         tree.watch.heard(&next);
         let score = next.score.abs();
         found = Some(next);
-        // A mate that was seen to its end gets no shorter.
-        let seen = score >= MATES && MATE - score <= depth as i32;
+        // What prunes by guess may find a longer mate first, but not for long.
+        let seen = score >= MATES && MATE - score + SHORTER <= depth as i32;
         if tree.over || depth > 1 && seen {
             break;
         }
@@ -123,14 +138,19 @@ struct Tree<'a> {
     memory: &'a mut Memory,
     /// The root.
     position: &'a Chess,
+    /// Moves of the root; none = all.
+    allowed: &'a [Action],
     watch: &'a mut dyn Watch,
     nodes: u64,
+    /// Plies of the search under way.
+    depth: i32,
     over: bool,
 }
 
 impl Tree<'_> {
     /// The search of one depth. None if there was no time for anything.
     fn deepen(&mut self, depth: u32, last: Option<&Found>) -> Option<Found> {
+        self.depth = depth as i32;
         let score = self.aspire(depth, last);
         let line = self.memory.lines.best().to_vec();
         let first = *line.first()?;
@@ -141,6 +161,7 @@ impl Tree<'_> {
                 line,
                 score,
                 depth: depth - 1,
+                nodes: self.nodes,
                 favourite: None,
             }));
         }
@@ -153,6 +174,7 @@ impl Tree<'_> {
             line,
             score,
             depth,
+            nodes: self.nodes,
             favourite: favourite.or(before.and_then(|last| last.favourite)),
         })
     }

@@ -3,6 +3,8 @@
 use super::evaluation::value;
 use crate::chess::action::Action;
 use shakmaty::{Color, Move};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Beyond every evaluation; a mate in so many plies is that much less.
 pub const MATE: i32 = 30_000;
@@ -36,7 +38,7 @@ impl Bound {
 }
 
 /// What is known of a position.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// The best move, if any stood out.
     pub action: Option<Action>,
@@ -72,22 +74,40 @@ impl Known {
     }
 }
 
-/// The transposition table: what was last known of each position.
-pub struct Table(Vec<Slot>);
+/// The transposition table: what was last known of positions. Threads may share it: a slot that two of them wrote at the same
+/// time is taken for empty (Hyatt & Mann 2002, "A lock-less transposition table implementation for parallel search
+/// chess engines").
+pub struct Table {
+    clusters: Vec<[Slot; CLUSTER]>,
+    /// Which search writes, of [`GENERATIONS`].
+    generation: AtomicU64,
+}
 
-/// 16 bytes.
-#[derive(Clone, Copy, Default)]
+/// Slots that a position may be in: a cache line.
+const CLUSTER: usize = 4;
+/// After so many searches they are counted from the start.
+const GENERATIONS: u64 = 32;
+/// A slot of an earlier search is worth so many plies less for each search since.
+const AGE: i32 = 4;
+
+/// 16 bytes: the position's key, changed by the word beside it, and what is known in a word.
+#[derive(Default)]
 struct Slot {
-    /// The upper half of the position's key; the place in the table tells of the lower one.
-    key: u32,
-    action: Option<Action>,
-    /// Mates are counted from the position.
-    score: i16,
-    /// [`NOT_ASKED`] if the evaluation was not asked.
-    still: i16,
-    /// One more than the plies searched; 0 = empty.
-    depth: i8,
-    bound: Bound,
+    key: AtomicU64,
+    word: AtomicU64,
+}
+
+impl Slot {
+    /// Relaxed: the two words are checked against each other, and publish nothing else.
+    fn load(&self) -> (u64, u64) {
+        let word = self.word.load(Relaxed);
+        (self.key.load(Relaxed) ^ word, word)
+    }
+
+    fn store(&self, key: u64, word: u64) {
+        self.key.store(key ^ word, Relaxed);
+        self.word.store(word, Relaxed);
+    }
 }
 
 /// In place of an evaluation.
@@ -97,49 +117,102 @@ impl Table {
     /// Room for so many positions: a power of two, or 0.
     #[must_use]
     pub fn new(positions: usize) -> Table {
-        Table(vec![Slot::default(); positions])
+        let mut clusters = Vec::new();
+        clusters.resize_with(positions.div_ceil(CLUSTER), Default::default);
+        Table { clusters, generation: AtomicU64::new(0) }
+    }
+
+    /// Another search begins: what earlier ones knew makes room for what it finds.
+    pub fn begin(&self) {
+        self.generation.fetch_add(1, Relaxed);
     }
 
     /// What is known of the position with this key, so many plies below the root.
     #[must_use]
     pub fn get(&self, key: u64, ply: usize) -> Option<Known> {
-        let found = self.0.get(self.at(key)?)?;
-        let Slot { action, score, still, depth, bound, .. } =
-            *Some(found).filter(|slot| slot.key == upper(key) && slot.depth > 0)?;
-        let score = match i32::from(score) {
+        let (_, word) = self
+            .cluster(key)?
+            .iter()
+            .map(Slot::load)
+            .find(|(of, word)| *of == key && *word != 0)?;
+        let mut known = unpack(word);
+        known.score = match known.score {
             score if score >= MATES => score - ply as i32,
             score if score <= -MATES => score + ply as i32,
             score => score,
         };
-        let still = (still != NOT_ASKED).then_some(i32::from(still));
-        Some(Known { action, score, depth: i32::from(depth) - 1, bound, still })
+        Some(known)
     }
 
-    /// Remembers what was found there. A move that was known there stays if none is known now.
-    pub fn put(&mut self, key: u64, ply: usize, known: Known) {
-        let Known { action, score, depth, bound, still } = known;
-        let score = match score {
-            _ if score >= MATES => score + ply as i32,
-            _ if score <= -MATES => score - ply as i32,
-            _ => score,
+    /// Remembers what was found there, in place of what seems worth least. A move that was known there stays if none is known
+    /// now.
+    pub fn put(&self, key: u64, ply: usize, known: Known) {
+        let Some(cluster) = self.cluster(key) else { return };
+        let generation = self.generation.load(Relaxed) % GENERATIONS;
+        let worth = |word: u64| match word {
+            0 => i32::MIN,
+            _ => {
+                let age = (generation + GENERATIONS - age_bits(word)) % GENERATIONS;
+                unpack(word).depth - AGE * age as i32
+            }
         };
-        if let Some(slot) = self.at(key).and_then(|at| self.0.get_mut(at)) {
-            let same = slot.key == upper(key) && slot.depth > 0;
-            let action = action.or(slot.action.filter(|_| same));
-            let score = i16::try_from(score).unwrap_or(0);
-            let still = still.and_then(|still| i16::try_from(still).ok()).unwrap_or(NOT_ASKED);
-            let depth = i8::try_from(depth + 1).unwrap_or(i8::MAX);
-            *slot = Slot { key: upper(key), action, score, still, depth, bound };
-        }
+        let slots = cluster.iter().map(|slot| (slot, slot.load()));
+        // The position's own slot before any other.
+        let place = slots.min_by_key(|(_, (of, word))| match *of == key && *word != 0 {
+            true => (false, 0),
+            false => (true, worth(*word)),
+        });
+        let Some((slot, (of, word))) = place else { return };
+        let before = Some(unpack(word)).filter(|_| of == key && word != 0);
+        let score = match known.score {
+            score if score >= MATES => score + ply as i32,
+            score if score <= -MATES => score - ply as i32,
+            score => score,
+        };
+        let action = known.action.or(before.and_then(|before| before.action));
+        slot.store(key, pack(Known { action, score, ..known }) | generation << 59);
     }
 
-    fn at(&self, key: u64) -> Option<usize> {
-        Some(key as usize & self.0.len().checked_sub(1)?)
+    fn cluster(&self, key: u64) -> Option<&[Slot; CLUSTER]> {
+        let last = self.clusters.len().checked_sub(1)?;
+        self.clusters.get(key as usize & last)
     }
 }
 
-fn upper(key: u64) -> u32 {
-    (key >> 32) as u32
+/// Move (16 bits, 0 = none), score (16), evaluation (16), one more than the plies searched (8, never 0), bound (2); the
+/// generation's bits are left.
+fn pack(known: Known) -> u64 {
+    let Known { action, score, depth, bound, still } = known;
+    let action: u16 = action.map_or(0, Into::into);
+    let score = i16::try_from(score).unwrap_or(0);
+    let still = still.and_then(|still| i16::try_from(still).ok()).unwrap_or(NOT_ASKED);
+    let depth = (depth + 1).clamp(1, i32::from(u8::MAX)) as u64;
+    u64::from(action)
+        | u64::from(score.cast_unsigned()) << 16
+        | u64::from(still.cast_unsigned()) << 32
+        | depth << 48
+        | (bound as u64) << 56
+}
+
+fn unpack(word: u64) -> Known {
+    let action = Some(word as u16).filter(|action| *action != 0).map(Action::from);
+    let still = ((word >> 32) as u16).cast_signed();
+    let bound = match word >> 56 & 3 {
+        1 => Bound::Lower,
+        2 => Bound::Upper,
+        _ => Bound::Exact,
+    };
+    Known {
+        action,
+        score: i32::from(((word >> 16) as u16).cast_signed()),
+        depth: (word >> 48 & 0xFF) as i32 - 1,
+        bound,
+        still: Some(i32::from(still)).filter(|_| still != NOT_ASKED),
+    }
+}
+
+fn age_bits(word: u64) -> u64 {
+    word >> 59
 }
 
 /// Quiet moves that refuted others: two killers for each ply, and a count for each origin and target of either side.
@@ -222,5 +295,49 @@ impl Lines {
     #[must_use]
     pub fn best(&self) -> &[Action] {
         &self.0[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(depth: i32, score: i32) -> Known {
+        Known { action: None, score, depth, bound: Bound::Lower, still: Some(-7) }
+    }
+
+    #[test]
+    fn what_is_put_comes_back_and_mates_count_from_the_root() {
+        let table = Table::new(1 << 10);
+        let action = Some(Action::from(0x3_0C7));
+        for (key, ply, it) in [
+            (1 << 40 | 5, 3, Known { action, ..known(9, -250) }),
+            (2 << 40 | 5, 4, Known { bound: Bound::Upper, still: None, ..known(0, MATE - 12) }),
+            (3 << 40 | 5, 0, Known { bound: Bound::Exact, ..known(60, 6 - MATE) }),
+        ] {
+            table.put(key, ply, it);
+            assert_eq!(table.get(key, ply), Some(it));
+            assert_eq!(table.get(key ^ 1 << 50, ply), None);
+        }
+        assert_eq!(
+            table.get(2 << 40 | 5, 6).unwrap().score,
+            MATE - 14,
+            "two plies further from it"
+        );
+        // The move stays.
+        table.put(1 << 40 | 5, 3, known(2, 10));
+        assert_eq!(table.get(1 << 40 | 5, 3), Some(Known { action, ..known(2, 10) }));
+        assert_eq!(Table::new(0).get(5, 0), None);
+    }
+
+    #[test]
+    fn what_is_shallow_or_old_makes_room() {
+        let table = Table::new(CLUSTER);
+        (0..4).for_each(|key| table.put(key, 0, known(10 + key as i32, 0)));
+        table.put(9, 0, known(1, 0));
+        assert!(table.get(0, 0).is_none() && table.get(3, 0).is_some());
+        (0..5).for_each(|_| table.begin());
+        (20..23).for_each(|key| table.put(key, 0, known(2, 0)));
+        assert!((20..23).all(|key| table.get(key, 0).is_some()), "earlier searches make room");
     }
 }

@@ -199,6 +199,28 @@ impl<T: Transport> Player<T> {
         Ok(thought)
     }
 
+    /// Asks about many positions at once, which saves the wait between two short searches. The engine must take its commands in
+    /// turn, however many have come. Blocks until the last answer.
+    ///
+    /// # Errors
+    /// The engine is lost.
+    pub fn think_all(&mut self, positions: &[Command], go: &Go) -> Result<Vec<Thought>, Fault> {
+        for position in positions {
+            self.send(position)?;
+            self.send(&Command::Go(go.clone()))?;
+        }
+        let mut thoughts = Vec::with_capacity(positions.len());
+        for _ in positions {
+            let start = self.transport.now();
+            let mut thought = Thought::default();
+            if !self.listen(&mut thought, start, start + self.patience.think)? {
+                return Err(self.stalled("go"));
+            }
+            thoughts.push(thought);
+        }
+        Ok(thoughts)
+    }
+
     /// Collects lines until `bestmove` (true) or the deadline (false).
     fn listen(
         &mut self,

@@ -1,60 +1,79 @@
-//! Labels positions of many search trees, several engines at work at the same time: each of some competing moves is
-//! searched by itself, so that the positions after them have a value and a best move, and the position before them
-//! the values of these moves. The file grows chunk by chunk: a run that was ended, by Ctrl-C too, goes on where it
+//! Labels positions of many search trees, several engines at work at the same time. A [`Method`] says which positions
+//! and how they are asked about. The file grows chunk by chunk: a run that was ended, by Ctrl-C too, goes on where it
 //! stopped.
 
-use super::walk::{Fork, Walk};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::errors::wraps;
 use crate::internal::roots::{Root, Roots};
 use crate::league::{Player, Transport};
-use crate::measure::tune::label::{Annotator, LabelError, ask};
+use crate::measure::tune::label::{Annotator, LabelError};
 use crate::progress::progress;
 use crate::workers::{Crew, cores, deal};
+use nn::EvalError;
 use nn::data::chunks::ChunkWriter;
 use nn::data::label::{stored_value, win_probability};
 use nn::data::record::{Format, GameResult, Header, MavgGame, VALUE_UNKNOWN};
 use nn::data::{self, DataError};
 use nn::encode::canonical_moves;
 use nn::rng::{Rng, split_mix};
-use nn::{EvalError, Evaluator};
-use shakmaty::{CastlingMode, Position};
+use shakmaty::CastlingMode;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use uci::Score;
 
-/// Positions of games that a chunk starts from: what a kill may cost, some ten seconds of two cores.
-const CHUNK: usize = 600;
+/// Positions of games that a chunk starts from: what a kill may cost, up to half a minute of two cores.
+const CHUNK: usize = 1500;
 /// A mate in n is ±(32000 − n), anything else less than this.
 const MOST_CENTIPAWNS: i32 = 30_000;
-const MATE: i16 = 32_000;
+pub(super) const MATE: i16 = 32_000;
 const MOST_MOVES: i32 = 999;
 
-/// What is to be labelled, and how.
-pub struct Harvest {
+/// What is to be labelled, and by whom.
+pub struct Harvest<M> {
     /// Data files with action values; of each, the games that are not held out.
     pub files: Vec<PathBuf>,
     /// The labels, in the format MAVG1 with unknown values; what is in it already counts.
     pub out: PathBuf,
     /// Labelled positions wanted in all.
     pub count: u64,
-    /// How positions are drawn.
-    pub walk: Walk,
-    /// Whose policy draws them.
-    pub evaluator: Arc<dyn Evaluator>,
+    /// Which positions, and how they are asked about.
+    pub method: M,
     /// Who labels.
     pub annotator: Annotator,
-    /// Nodes of each search.
-    pub nodes: u64,
     /// Engines at work; None = one for each core.
     pub concurrency: Option<usize>,
     /// Seed of positions and walks.
     pub seed: u64,
-    /// Once it is raised, no further walk is begun.
+    /// Once it is raised, nothing further is begun.
     pub stop: Arc<AtomicBool>,
+}
+
+/// From a position of a game to labelled positions of its search tree.
+pub trait Method: Sync {
+    /// What a worker keeps from one position to the next.
+    type Kept;
+
+    /// For another worker.
+    ///
+    /// # Errors
+    /// What is needed cannot be had.
+    fn start(&self) -> Result<Self::Kept, HarvestError>;
+
+    /// Labelled positions, each a game of its own. What `engine` remembers of others does no harm, and to forget it would
+    /// cost as much as a label.
+    ///
+    /// # Errors
+    /// Engine or network fail.
+    fn label<T: Transport>(
+        &self,
+        root: &Root,
+        rng: &mut Rng,
+        kept: &mut Self::Kept,
+        engine: &mut Player<T>,
+    ) -> Result<Vec<MavgGame>, HarvestError>;
 }
 
 /// Why nothing more is labelled.
@@ -87,13 +106,12 @@ impl std::error::Error for HarvestError {}
 
 wraps! { HarvestError: Data(DataError), Label(LabelError), Eval(EvalError) }
 
-/// A walk to take.
 struct Task {
     root: Root,
     seed: u64,
 }
 
-impl Harvest {
+impl<M: Method> Harvest<M> {
     /// Labels until there are enough. Blocks; a bar on stderr tells how far it is. Answers how many labels there are
     /// by then.
     ///
@@ -116,13 +134,21 @@ impl Harvest {
             }
             let start = || {
                 let mut engine = self.annotator.start()?;
+                let mut kept = self.method.start()?;
                 let mut mode = None;
-                Ok(move |task: &Task| self.label(task, &mut engine, &mut mode))
+                Ok(move |Task { root, seed }: &Task| {
+                    if mode != Some(root.game.mode()) {
+                        let chess960 = root.game.mode() == CastlingMode::Chess960;
+                        engine.new_game(chess960).map_err(LabelError::from)?;
+                        mode = Some(root.game.mode());
+                    }
+                    self.method.label(root, &mut Rng::new(*seed), &mut kept, &mut engine)
+                })
             };
             let mut games = Vec::new();
-            let result = deal(&tasks, crew, start, |_, labelled: Vec<data::Game>| {
+            let result = deal(&tasks, crew, start, |_, labelled| {
                 bar.inc(labelled.len() as u64);
-                games.extend(labelled);
+                games.extend(labelled.into_iter().map(data::Game::Mavg));
                 Ok(())
             });
             out.write(&games)?;
@@ -132,54 +158,10 @@ impl Harvest {
         bar.finish_and_clear();
         Ok(held)
     }
-
-    /// The positions of one walk, each a game of its own. `mode` is the engine's: what it remembers of other positions
-    /// does no harm, and to forget it would cost as much as a label.
-    fn label<T: Transport>(
-        &self,
-        task: &Task,
-        engine: &mut Player<T>,
-        mode: &mut Option<CastlingMode>,
-    ) -> Result<Vec<data::Game>, HarvestError> {
-        let mut rng = Rng::new(task.seed);
-        let fork = self.walk.fork(&task.root.game, &*self.evaluator, &mut rng)?;
-        let Some(Fork { game, mut moves }) = fork else { return Ok(Vec::new()) };
-        if *mode != Some(game.mode()) {
-            let chess960 = game.mode() == CastlingMode::Chess960;
-            engine.new_game(chess960).map_err(LabelError::from)?;
-            *mode = Some(game.mode());
-        }
-        let (favourite, _) = ask(engine, &game, self.nodes, None)?;
-        if !moves.contains(&favourite) {
-            moves.push(favourite);
-        }
-        let mut games = Vec::new();
-        let mut values = Vec::new();
-        for action in moves {
-            let Some(m) = action.to_move(game.position()) else { continue };
-            let mut after = game.position().clone();
-            after.play_unchecked(m);
-            let after = Game::new(after, game.mode());
-            let score = match over(&after) {
-                Some(score) => score,
-                None => {
-                    let (reply, score) = ask(engine, &after, self.nodes, None)?;
-                    let score = stored(score);
-                    games.push(record(&after, &[(reply, score)])?);
-                    score
-                }
-            };
-            values.push((action, before(score)));
-        }
-        // The best one first; of equals, the engine's own favourite.
-        values.sort_by_key(|(action, score)| (-i32::from(*score), *action != favourite));
-        games.push(record(&game, &values)?);
-        Ok(games.into_iter().map(data::Game::Mavg).collect())
-    }
 }
 
 /// A game of one position: some of its moves with their scores, the best one first.
-fn record(game: &Game, values: &[(Action, i16)]) -> Result<MavgGame, DataError> {
+pub(super) fn record(game: &Game, values: &[(Action, i16)]) -> Result<MavgGame, DataError> {
     let chess960 = game.mode() == CastlingMode::Chess960;
     let header = Header::new(game.position().clone(), chess960, GameResult::Unknown);
     let moves = canonical_moves(game.position());
@@ -198,15 +180,8 @@ fn record(game: &Game, values: &[(Action, i16)]) -> Result<MavgGame, DataError> 
     Ok(record)
 }
 
-/// The score of a position in which the game is over, for its side to move.
-fn over(game: &Game) -> Option<i16> {
-    let ending = game.ending()?;
-    // In the files, a mate in n is ±(32000 − n).
-    Some(if ending.winner().is_some() { -MATE } else { 0 })
-}
-
 /// As the files have it.
-fn stored(score: Score) -> i16 {
+pub(super) fn stored(score: Score) -> i16 {
     match score {
         Score::Centipawns(score) => score.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS) as i16,
         Score::Mate(moves) if moves > 0 => MATE - moves.min(MOST_MOVES) as i16,
@@ -215,78 +190,13 @@ fn stored(score: Score) -> i16 {
 }
 
 /// A score of the position after a move, for the side that made the move: a mate is one move further away.
-fn before(score: i16) -> i16 {
+pub(super) fn before(score: i16) -> i16 {
     if score <= MOST_MOVES as i16 - MATE { -score - 1 } else { -score }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::league::Patience;
-    use crate::league::fake::Fake;
-    use nn::data::label::action_value;
-    use nn::evaluator::fake::Uniform;
-
-    /// Five moves; Black may go to g8 after any of them.
-    const ROOT: &str = "7k/8/8/8/8/8/6PP/7K w - - 0 1";
-
-    #[test]
-    fn the_competing_moves_and_the_favourite_are_searched_each() {
-        let harvest = Harvest {
-            files: Vec::new(),
-            out: PathBuf::new(),
-            count: 0,
-            walk: Walk { plies: 0, breadth: 2, temperature: 1.0 },
-            evaluator: Arc::new(Uniform),
-            annotator: Annotator { program: PathBuf::new(), words: vec![], options: vec![] },
-            nodes: 77,
-            concurrency: None,
-            seed: 0,
-            stop: Arc::default(),
-        };
-        let mut to_move = 'w';
-        // White's favourite is h2h3; after it White is better by more.
-        let fake = Fake::polite(move |line| {
-            if let Some(fen) = line.strip_prefix("position fen ") {
-                to_move = fen.chars().skip_while(|c| *c != ' ').nth(1).unwrap();
-            }
-            match (line.starts_with("go"), to_move) {
-                (true, 'w') => vec![(1, "info score cp 10"), (2, "bestmove h2h3")],
-                (true, _) => vec![(1, "info score cp -310"), (2, "bestmove h8g8")],
-                _ => vec![],
-            }
-        });
-        let sent = fake.sent();
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let root = Root { game: Game::from_fen(ROOT, false).unwrap(), values: Vec::new() };
-        let mut mode = None;
-        for seed in 0..4 {
-            let root = root.clone();
-            let games = harvest.label(&Task { root, seed }, &mut player, &mut mode).unwrap();
-            let Some((data::Game::Mavg(parent), leaves)) = games.split_last() else {
-                panic!("a parent")
-            };
-            assert!((2..=3).contains(&leaves.len()));
-            let record = &parent.positions[0];
-            let known: Vec<f32> = parent.values(record).iter().map(|v| action_value(*v)).collect();
-            let known: Vec<&f32> = known.iter().filter(|value| !value.is_nan()).collect();
-            assert_eq!((record.score, known.len()), (310, leaves.len()));
-            let moves = canonical_moves(&parent.header.start);
-            let best = Action::new(moves[usize::from(record.best)]);
-            assert_eq!(root_word(best), "h2h3", "of equals, the favourite");
-            for leaf in leaves {
-                let data::Game::Mavg(leaf) = leaf else { panic!("the format of values") };
-                assert_eq!(leaf.positions[0].score, -310);
-            }
-        }
-        let sent = sent.lock().unwrap();
-        assert_eq!(sent.iter().filter(|line| *line == "ucinewgame").count(), 1);
-        assert!(sent.iter().filter(|line| line.starts_with("go")).all(|go| go == "go nodes 77"));
-    }
-
-    fn root_word(action: Action) -> String {
-        Game::from_fen(ROOT, false).unwrap().uci(action)
-    }
 
     #[test]
     fn scores_are_stored_as_the_files_have_them() {
@@ -296,13 +206,5 @@ mod tests {
         // Who is mated in two was brought there by a mate in three; who mates in three was let.
         assert_eq!((before(-31_998), before(31_997)), (31_997, -31_997));
         assert_eq!((before(-45), before(45)), (45, -45));
-    }
-
-    #[test]
-    fn the_end_of_a_game_needs_no_search() {
-        let of = |fen| over(&Game::from_fen(fen, false).unwrap());
-        assert_eq!(of("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1").map(before), Some(31_999));
-        assert_eq!(of("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"), Some(0));
-        assert_eq!(of(ROOT), None);
     }
 }

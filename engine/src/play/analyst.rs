@@ -153,7 +153,7 @@ impl Analyst {
             threads: host::threads(settings.threads).max(evaluator.in_flight()),
             playouts,
         };
-        let scout = self.session.scout(settings);
+        let scout = self.session.scout(settings.scout_nodes > 0);
         let world = self.session.world(&self.network, settings).with_scout(scout);
         self.session.reroot(&world, game);
         let time = budget.map(|budget| budget.hard);

@@ -125,14 +125,18 @@ impl Job {
                 Some(Head::Prior)
             }
             Search::Mcts | Search::Rollout | Search::Internal => None,
-            Search::AlphaBeta | Search::Minimax | Search::Uct | Search::UctHeuristics => None,
+            Search::AlphaBeta
+            | Search::Selective
+            | Search::Minimax
+            | Search::Uct
+            | Search::UctHeuristics => None,
             Search::ActionValue => Some(Head::ActionValue),
             Search::StateValue => Some(Head::StateValue),
             Search::Policy => Some(Head::Policy),
         };
         let found = match (head, Classic::of(&self.settings)) {
             (Some(head), _) => self.ask_head(game, head, &allowed),
-            (None, Some(player)) => self.ask_classic(player, game, &reporter, &allowed),
+            (None, Some(player)) => self.ask_classic(player, game, session, &reporter, &allowed),
             (None, None) if self.settings.search == Search::Internal => {
                 self.think_internally(game, &reporter, &allowed)
             }
@@ -180,12 +184,14 @@ impl Job {
         &self,
         player: Classic,
         game: &Game,
+        session: &mut SearchSession,
         reporter: &Reporter,
         allowed: &[Action],
     ) -> Option<Found> {
         let (limits, signal, output) = (&self.limits, &*self.signal, &self.output);
         let seed = self.settings.seed;
-        let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed };
+        let scout = session.scout(player == Classic::Selective);
+        let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed, scout };
         let snapshot = search.run(player)?;
         let line = snapshot.lines.first()?;
         let answer =
@@ -286,7 +292,7 @@ impl Job {
         }
         // The nodes of each strength were measured without a scout.
         let limited = self.strength().is_some();
-        let scout = if limited { None } else { session.scout(settings) };
+        let scout = session.scout(!limited && settings.scout_nodes > 0);
         let world = session
             .world(&self.network, settings)
             .with_tables(self.tables.clone())

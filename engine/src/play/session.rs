@@ -75,12 +75,12 @@ impl SearchSession {
         self.scout = None;
     }
 
-    /// The scout, if `settings` want one.
-    pub fn scout(&mut self, settings: &Settings) -> Option<Arc<Scout>> {
-        if self.scout.is_none() && settings.scout_nodes > 0 {
+    /// The scout, if it is `wanted` and its network not damaged.
+    pub fn scout(&mut self, wanted: bool) -> Option<Arc<Scout>> {
+        if self.scout.is_none() && wanted {
             self.scout = Scout::new().map(Arc::new);
         }
-        self.scout.clone()
+        self.scout.clone().filter(|_| wanted)
     }
 
     /// Reserves the tree's memory. Answers what was missing, the first time it is asked for.

@@ -26,7 +26,9 @@ pub enum Search {
     Internal,
     /// Alpha-beta over an evaluation made by hand.
     AlphaBeta,
-    /// The same without pruning.
+    /// Alpha-beta with a small network, which prunes by guess: the tree search's scout alone.
+    Selective,
+    /// Alpha-beta over an evaluation made by hand, without pruning.
     Minimax,
     /// Tree search by upper confidence bounds, many random games a leaf (paper 002).
     Uct,
@@ -46,6 +48,7 @@ impl Search {
             | Search::Internal => true,
             Search::Rollout
             | Search::AlphaBeta
+            | Search::Selective
             | Search::Minimax
             | Search::Uct
             | Search::UctHeuristics => false,

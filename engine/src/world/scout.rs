@@ -33,28 +33,47 @@ impl Scout {
         keys: impl IntoIterator<Item = u64>,
         tree: &mut dyn Scouted<Action>,
     ) {
+        self.search(position, keys, &[], &mut Beside { tree, untold: 0 });
+    }
+
+    /// Searches alone, of the root's moves only those `allowed` if any are named, until `watch` has enough.
+    pub fn search(
+        &self,
+        position: &Chess,
+        keys: impl IntoIterator<Item = u64>,
+        allowed: &[Action],
+        watch: &mut dyn Watch,
+    ) -> Option<Found> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        selective::search(&mut memory, keys, position, &mut Beside(tree));
+        selective::search(&mut memory, keys, position, allowed, watch)
     }
 }
 
+/// Positions after which the tree has its turn: it looks at the clock each time.
+const PATIENCE: u64 = 128;
+
 /// A search beside the tree's.
-struct Beside<'a>(&'a mut dyn Scouted<Action>);
+struct Beside<'a> {
+    tree: &'a mut dyn Scouted<Action>,
+    /// Positions that it has not heard of.
+    untold: u64,
+}
 
 impl Watch for Beside<'_> {
-    fn is_over(&mut self, positions: u64) -> bool {
-        !self.0.goes_on(positions)
+    fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
+        self.untold += positions;
+        self.untold >= PATIENCE && !self.tree.goes_on(std::mem::take(&mut self.untold))
     }
 
     fn favourite(&self) -> Option<Action> {
-        self.0.favourite()
+        self.tree.favourite()
     }
 
     fn heard(&mut self, found: &Found) {
         let told = |(action, score)| (action, win(score));
         if let Some(best) = found.line.first().filter(|_| found.depth >= SHALLOWEST) {
             let favourite = found.favourite.map(told);
-            self.0.hear(Opinion { best: told((*best, found.score)), favourite });
+            self.tree.hear(Opinion { best: told((*best, found.score)), favourite });
         }
     }
 }

@@ -9,13 +9,29 @@ use crate::encode::Features;
 pub(super) struct View {
     /// The king stands on the files e to h.
     mirrored: bool,
+    /// Which of [`ZONES`] it stands in.
+    zone: u8,
 }
+
+/// The zone of a king on each square of the files a to d, from its own edge up: most kings stand on the first two ranks.
+const ZONE: [[u8; 4]; 8] = [
+    [0, 1, 2, 3],
+    [4, 4, 5, 5],
+    [6, 6, 6, 6],
+    [6, 6, 6, 6],
+    [7, 7, 7, 7],
+    [7, 7, 7, 7],
+    [7, 7, 7, 7],
+    [7, 7, 7, 7],
+];
 
 impl View {
     /// Of a side whose king stands there, from its own edge.
     #[inline]
     pub fn of(king: usize) -> View {
-        View { mirrored: king % 8 >= 4 }
+        let mirrored = king % 8 >= 4;
+        let square = if mirrored { king ^ 7 } else { king };
+        View { mirrored, zone: ZONE[square / 8][square % 8] }
     }
 
     /// The row of a piece: `theirs` if it is the other side's, `role` from 0 for pawns to 5 for kings, `square` from the
@@ -23,7 +39,7 @@ impl View {
     #[inline]
     pub fn row(self, theirs: bool, role: usize, square: usize) -> usize {
         let square = if self.mirrored { square ^ 7 } else { square };
-        (usize::from(theirs) * 6 + role) * 64 + square
+        (usize::from(self.zone) * 12 + usize::from(theirs) * 6 + role) * 64 + square
     }
 }
 

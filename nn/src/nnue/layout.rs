@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
-const FORMAT: Format = Format { name: "mavka-nnue", version: 1 };
+const FORMAT: Format = Format { name: "mavka-nnue", version: 2 };
 
 /// Places of the parameters in a flat vector.
 pub(super) struct Layout {

@@ -3,9 +3,10 @@
 //! second, where the large network answers a few thousand times. It knows values alone.
 //!
 //! ```text
-//! 768 pieces on squares ── rows ──► [256] of each side ── squared, clipped ──► [512] ── by pieces left ──► logit
+//! 8 zones of the king × 768 pieces on squares ── rows ──► [256] of each side ── squared, clipped ──► [512] ── by pieces left ──► logit
 //! ```
-//! A side sees the board from its own edge, mirrored so that its king stands on the files a to d. `layout` says which
+//! A side sees the board from its own edge, mirrored so that its king stands on the files a to d, and in which zone of these it stands decides
+//! what a piece means. `layout` says which
 //! parameters there are, `features` which row a piece on a square has, `quantised` computes in whole numbers for play,
 //! `train` fits the parameters.
 
@@ -19,8 +20,10 @@ pub use features::{Sample, sees_quiet};
 pub use layout::Parameters;
 pub use quantised::{Accumulators, Nnue};
 
-/// Pieces of both sides on every square.
-const INPUTS: usize = 2 * 6 * 64;
+/// Parts of the board that a king may stand in.
+const ZONES: usize = 8;
+/// Pieces of both sides on every square, for each zone of the king that looks at them.
+const INPUTS: usize = ZONES * 2 * 6 * 64;
 /// Hidden channels of each side.
 const HIDDEN: usize = 256;
 /// Last layers, by the number of pieces on the board.

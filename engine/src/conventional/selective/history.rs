@@ -19,6 +19,11 @@ impl Arrival {
         let piece = usize::from(turn.is_black()) * 6 + m.role() as usize - 1;
         Arrival((piece * 64 + usize::from(m.to())) as u16)
     }
+
+    /// One for each piece and square.
+    pub fn number(self) -> usize {
+        usize::from(self.0)
+    }
 }
 
 /// The last moves of a line, the latest first; none where a side passed.
@@ -73,11 +78,11 @@ impl History {
 
     fn count(&mut self, turn: Color, m: Move, past: Past, bonus: i32) {
         if !is_quiet(m) {
-            return draw_near(&mut self.captures[capture_place(turn, m)], bonus);
+            return draw_near(&mut self.captures[capture_place(turn, m)], bonus, MOST);
         }
-        draw_near(&mut self.quiet[quiet_place(turn, m)], bonus);
+        draw_near(&mut self.quiet[quiet_place(turn, m)], bonus, MOST);
         for to in past.iter().flatten() {
-            draw_near(&mut self.answers[answer_place(*to, turn, m)], bonus);
+            draw_near(&mut self.answers[answer_place(*to, turn, m)], bonus, MOST);
         }
     }
 }
@@ -92,10 +97,10 @@ pub(super) fn past(moved: &[Option<Arrival>], ply: usize) -> Past {
     ANSWERED.map(|back| ply.checked_sub(back).and_then(|at| moved.get(at).copied().flatten()))
 }
 
-/// Adds `bonus`, the less of it the nearer the count is to its end.
-fn draw_near(count: &mut i16, bonus: i32) {
+/// Adds `bonus`, the less of it the nearer the count is to its end, which is `most`.
+pub(super) fn draw_near(count: &mut i16, bonus: i32, most: i32) {
     let now = i32::from(*count);
-    *count = (now + bonus - now * bonus.abs() / MOST) as i16;
+    *count = (now + bonus - now * bonus.abs() / most) as i16;
 }
 
 fn quiet_place(turn: Color, m: Move) -> usize {

@@ -1,6 +1,7 @@
 //! The search of one position: what is left out, what is searched how deep. The numbers are rules of thumb, near which the
 //! bench of labelled positions is flat.
 
+use super::correction::{Corrections, Places};
 use super::history::{self, Arrival, Past, is_quiet};
 use super::order::{Hints, Ordered, Ranked};
 use super::{DEEPEST, Tree};
@@ -12,8 +13,8 @@ use crate::conventional::table::{Bound, INFINITE, Known, MATE, MATES};
 use shakmaty::{Chess, Move, MoveList, Position, Role};
 use std::sync::LazyLock;
 
-/// Positions between two looks at the clock.
-const PATIENCE: u64 = 256;
+/// Positions between two questions whether that is enough.
+const PATIENCE: u64 = 16;
 /// No evaluation says more, so that none is taken for a mate.
 const MOST: i32 = 20_000;
 /// So far above beta for each ply left that no threat is likely to change it.
@@ -27,6 +28,10 @@ const HOPELESS: i32 = 120;
 /// What a move may lose in exchanges: a quiet one by the square of the plies left, a capture by the plies left.
 const QUIET_LOSS: i32 = 30;
 const CAPTURE_LOSS: i32 = 90;
+/// From so many plies on it is asked whether the table's move is the only good one.
+const SINGULAR: i32 = 6;
+/// The others are so much worse that it is searched two plies deeper.
+const FAR: i32 = 25;
 /// A ply of late moves' reduction.
 const PLY: i32 = 1024;
 /// A move's history that is worth a ply.
@@ -43,9 +48,9 @@ static REDUCTIONS: LazyLock<[[i32; 64]; 64]> = LazyLock::new(|| {
 
 impl Tree<'_> {
     /// Counts a position; true if it was one too many.
-    fn counts(&mut self) -> bool {
+    fn counts(&mut self, position: &Chess) -> bool {
         self.nodes += 1;
-        self.over |= self.nodes.is_multiple_of(PATIENCE) && self.watch.is_over(PATIENCE);
+        self.over |= self.nodes.is_multiple_of(PATIENCE) && self.watch.is_over(PATIENCE, position);
         self.over
     }
 
@@ -56,15 +61,18 @@ impl Tree<'_> {
         centipawns(logit).clamp(-MOST, MOST)
     }
 
-    /// The evaluation as it is, and corrected by what the table has. None in check.
-    fn judge(&mut self, position: &Chess, ply: usize, known: Option<Known>) -> Option<(i32, i32)> {
+    /// What the network says of the position, and better guesses. None in check.
+    fn judge(&mut self, position: &Chess, ply: usize, known: Option<Known>) -> Option<Judged> {
         if position.is_check() {
             return None;
         }
-        let still = known.and_then(|known| known.still);
-        let still = still.unwrap_or_else(|| self.evaluate(position, ply));
+        let raw = known.and_then(|known| known.still);
+        let raw = raw.unwrap_or_else(|| self.evaluate(position, ply));
+        let places = Corrections::places(position, history::past(&self.memory.moved, ply));
+        let still = (raw + self.memory.corrections.of(places)).clamp(-MOST, MOST);
         let better = known.filter(|known| known.score.abs() < MATES && known.corrects(still));
-        Some((still, better.map_or(still, |known| known.score)))
+        let likely = better.map_or(still, |known| known.score);
+        Some(Judged { raw, still, likely, places })
     }
 
     /// The score of a position for its mover. `fails` says that beta is likely to be reached.
@@ -84,7 +92,7 @@ impl Tree<'_> {
         if depth <= 0 || ply >= DEEPEST {
             return self.quiesce(position, alpha, beta, ply);
         }
-        if self.counts() {
+        if self.counts(position) {
             return 0;
         }
         let check = position.is_check();
@@ -98,8 +106,10 @@ impl Tree<'_> {
         }
         let key = self.memory.keys.last().copied().unwrap_or_default();
         let known = self.memory.table.get(key, ply);
+        let excluded = self.memory.excluded[ply];
         // Where the best line may pass, it is to be known to its end.
-        if let Some(known) = known.filter(|known| narrow && known.depth >= depth)
+        let enough = |known: &Known| narrow && known.depth >= depth && excluded.is_none();
+        if let Some(known) = known.filter(enough)
             && known.decides(alpha, beta)
         {
             return known.score;
@@ -109,22 +119,21 @@ impl Tree<'_> {
         let unknown = hint.is_none() && depth >= 4 && (!narrow || fails);
         let depth = depth - i32::from(unknown);
         let judged = self.judge(position, ply, known);
-        let still = judged.map(|judged| judged.0);
+        let still = judged.map(|judged| judged.still);
         let before = ply.checked_sub(2).and_then(|ply| self.memory.stills[ply]);
         let improving = before.is_some_and(|before| still.is_some_and(|still| still > before));
         self.memory.stills[ply] = still;
         self.memory.killers[ply + 1] = [None; 2];
-        if let Some((still, likely)) = judged.filter(|_| narrow)
-            && let Some(score) = self.prune(
-                position,
-                Window { depth, alpha, beta, ply, fails, improving },
-                still,
-                likely,
-            )
-        {
-            return score;
+        if let Some(judged) = judged.filter(|_| narrow && excluded.is_none()) {
+            let window = Window { depth, alpha, beta, ply, fails, improving };
+            if let Some(score) = self.prune(position, window, judged) {
+                return score;
+            }
         }
-        let moves = position.legal_moves();
+        let mut moves = position.legal_moves();
+        if ply == 0 && !self.allowed.is_empty() {
+            moves.retain(|m| self.allowed.contains(&Action::new(*m)));
+        }
         if moves.is_empty() {
             return if check { ply as i32 - MATE } else { 0 };
         }
@@ -139,6 +148,9 @@ impl Tree<'_> {
         let mut tried = MoveList::new();
         let mut quiets = 0;
         for (number, Ranked { m, loses }) in ordered.enumerate() {
+            if excluded.is_some_and(|excluded| excluded == Action::new(m)) {
+                continue;
+            }
             let quiet = is_quiet(m);
             let known_for = if quiet { self.memory.history.of_quiet(turn, m, past) } else { 0 };
             let late = REDUCTIONS[depth.min(63) as usize][(number + 1).min(63)];
@@ -147,7 +159,7 @@ impl Tree<'_> {
                 let skipped = if quiet {
                     let enough = (3 + depth * depth) / (2 - i32::from(improving));
                     let hope =
-                        judged.map(|(_, likely)| likely + FUTILE * (left + 1) + known_for / 128);
+                        judged.map(|judged| judged.likely + FUTILE * (left + 1) + known_for / 128);
                     !check
                         && (quiets >= enough
                             || left <= 7 && hope.is_some_and(|hope| hope <= best.alpha))
@@ -160,11 +172,24 @@ impl Tree<'_> {
                 }
             }
             quiets += i32::from(quiet);
+            let longer = match known.filter(|_| ply > 0 && hint == Some(Action::new(m))) {
+                Some(known) if excluded.is_none() && depth >= SINGULAR => {
+                    match self.extend(
+                        position,
+                        known,
+                        Window { depth, alpha, beta, ply, fails, improving },
+                    ) {
+                        Extension::Plies(plies) => plies,
+                        Extension::Refuted(score) => return score,
+                    }
+                }
+                _ => 0,
+            };
             let mut next = position.clone();
             self.memory.keys.push(ending::play_keyed(&mut next, key, m));
             self.memory.moved[ply] = Some(Arrival::new(turn, m));
             let gives_check = next.is_check();
-            let full = depth - 1 + i32::from(gives_check && depth <= 6);
+            let full = depth - 1 + longer.max(i32::from(gives_check && depth <= 6));
             let mut score = INFINITE;
             if number > usize::from(ply == 0) && depth >= 2 && (quiet || loses) {
                 let less = if quiet { late - known_for * PLY / GOOD } else { late - PLY / 2 }
@@ -208,12 +233,49 @@ impl Tree<'_> {
             }
             tried.push(m);
         }
-        self.memory.table.put(key, ply, best.known(alpha, beta, depth, still));
+        if excluded.is_some() {
+            return best.score.max(-INFINITE);
+        }
+        let found = best.known(alpha, beta, depth, judged.map(|judged| judged.raw));
+        if let Some(judged) = judged
+            && best.m.is_none_or(is_quiet)
+            && best.score.abs() < MATES
+            && found.corrects(judged.still)
+        {
+            self.memory.corrections.learn(judged.places, best.score - judged.still, depth);
+        }
+        self.memory.table.put(key, ply, found);
         best.score
     }
 
+    /// How much further the table's move is looked at: where all others are worse by a margin, it is the position's only one
+    /// (singular extensions: Anantharaman, Campbell & Hsu 1990, as Stockfish does them).
+    fn extend(&mut self, position: &Chess, known: Known, window: Window) -> Extension {
+        let Window { depth, beta, alpha, ply, fails, .. } = window;
+        let near = known.depth >= depth - 3 && known.bound != Bound::Upper;
+        if !near || known.score.abs() >= MATES || ply as i32 >= 2 * self.depth {
+            return Extension::Plies(0);
+        }
+        let narrow = beta - alpha == 1;
+        let bar = known.score - 2 * depth;
+        self.memory.excluded[ply] = known.action;
+        let moved = self.memory.moved[ply];
+        let score = self.negamax(position, (depth - 1) / 2, bar - 1, bar, ply, fails);
+        self.memory.moved[ply] = moved;
+        self.memory.excluded[ply] = None;
+        match score {
+            _ if self.over => Extension::Plies(0),
+            _ if score < bar => Extension::Plies(1 + i32::from(narrow && score < bar - FAR)),
+            // Another move refutes as well.
+            _ if bar >= beta => Extension::Refuted(bar),
+            _ if known.score >= beta => Extension::Plies(-1),
+            _ => Extension::Plies(0),
+        }
+    }
+
     /// The score if no move needs to be looked at.
-    fn prune(&mut self, position: &Chess, window: Window, still: i32, likely: i32) -> Option<i32> {
+    fn prune(&mut self, position: &Chess, window: Window, judged: Judged) -> Option<i32> {
+        let Judged { still, likely, .. } = judged;
         let Window { depth, alpha, beta, ply, fails, improving } = window;
         let mates = alpha <= -MATES || beta >= MATES;
         if mates || likely.abs() >= MATES {
@@ -250,7 +312,7 @@ impl Tree<'_> {
     /// Captures and promotions to queens only, until nothing hangs; the mover may stand still instead. In check, all
     /// moves, and it may not.
     pub(super) fn quiesce(&mut self, position: &Chess, alpha: i32, beta: i32, ply: usize) -> i32 {
-        if self.counts() {
+        if self.counts(position) {
             return 0;
         }
         let narrow = beta - alpha == 1;
@@ -270,8 +332,8 @@ impl Tree<'_> {
             return known.score;
         }
         let judged = self.judge(position, ply, known);
-        let still = judged.map(|judged| judged.0);
-        let stands = judged.map_or(ply as i32 - MATE, |judged| judged.1);
+        let raw = judged.map(|judged| judged.raw);
+        let stands = judged.map_or(ply as i32 - MATE, |judged| judged.likely);
         let mut best = Best { score: stands, alpha: alpha.max(stands), m: None };
         if stands < beta {
             let hint = known.and_then(|known| known.action);
@@ -310,7 +372,7 @@ impl Tree<'_> {
         }
         // What was searched deeper is worth more.
         if known.is_none_or(|known| known.depth <= 0) {
-            self.memory.table.put(key, ply, best.known(alpha, beta, 0, still));
+            self.memory.table.put(key, ply, best.known(alpha, beta, 0, raw));
         }
         best.score
     }
@@ -343,7 +405,28 @@ impl Tree<'_> {
     }
 }
 
+/// What is thought of a quiet position before it is searched.
+#[derive(Clone, Copy)]
+struct Judged {
+    /// By the network.
+    raw: i32,
+    /// Corrected by what it got wrong in positions alike.
+    still: i32,
+    /// By the table if that knows better.
+    likely: i32,
+    places: Places,
+}
+
+/// What looking for other good moves came to.
+enum Extension {
+    /// The table's move is searched so much deeper.
+    Plies(i32),
+    /// The position's score is beta at least.
+    Refuted(i32),
+}
+
 /// Where a position stands in the search.
+#[derive(Clone, Copy)]
 struct Window {
     depth: i32,
     alpha: i32,

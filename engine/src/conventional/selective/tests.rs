@@ -12,7 +12,7 @@ struct Budget {
 }
 
 impl Watch for Budget {
-    fn is_over(&mut self, positions: u64) -> bool {
+    fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
         self.left = self.left.saturating_sub(positions);
         self.left == 0
     }
@@ -35,7 +35,7 @@ fn named(game: &Game, name: &str) -> Action {
 /// Searches the last position of `game`.
 fn look(memory: &mut Memory, game: &Game, favourite: Option<Action>, left: u64) -> Option<Found> {
     let keys = game.keys().iter().copied();
-    search(memory, keys, game.position(), &mut Budget { favourite, left })
+    search(memory, keys, game.position(), &[], &mut Budget { favourite, left })
 }
 
 fn ask(fen: &str, favourite: &str, left: u64) -> Found {
@@ -118,7 +118,15 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
     let game = Game::from_fen("4k3/8/8/8/8/8/8/r3K2Q w - - 0 1", false).unwrap();
     let position = game.position();
     let (mut memory, mut watch) = (memory(), Budget { favourite: None, left: 100_000 });
-    let mut tree = Tree { memory: &mut memory, position, watch: &mut watch, nodes: 0, over: false };
+    let mut tree = Tree {
+        memory: &mut memory,
+        position,
+        allowed: &[],
+        watch: &mut watch,
+        nodes: 0,
+        depth: 1,
+        over: false,
+    };
     assert!(tree.quiesce(position, -INFINITE, INFINITE, DEEPEST) > 100);
     assert!(tree.quiesce(position, -INFINITE, INFINITE, DEEPEST - 5) > -MATES);
 }

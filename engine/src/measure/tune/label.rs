@@ -5,7 +5,7 @@ use super::labels::LabelledPosition;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::errors::{FileError, wraps};
-use crate::league::{Fault, Patience, Player, Process, Transport};
+use crate::league::{Fault, Patience, Player, Process, Thought, Transport};
 use nn::data::Labelled;
 use nn::data::label::win_probability;
 use shakmaty::CastlingMode;
@@ -124,13 +124,35 @@ pub fn ask<T: Transport>(
     nodes: u64,
     only: Option<Action>,
 ) -> Result<(Action, Score), LabelError> {
-    let position = Command::Position { start: StartPosition::Fen(game.fen()), moves: Vec::new() };
     let go = Go {
         nodes: Some(nodes),
         searchmoves: only.iter().map(|action| game.uci(*action)).collect(),
         ..Go::default()
     };
-    let thought = engine.think(&position, go, None)?;
+    answer(game, &engine.think(&set_up(game), go, None)?)
+}
+
+/// The best moves of positions without their past, and their scores for the movers, by searches to `depth` plies. The
+/// engine hears of all of them at once. Blocks.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_all<T: Transport>(
+    engine: &mut Player<T>,
+    games: &[Game],
+    depth: u32,
+) -> Result<Vec<(Action, Score)>, LabelError> {
+    let positions: Vec<Command> = games.iter().map(set_up).collect();
+    let go = Go { depth: Some(depth), ..Go::default() };
+    let thoughts = engine.think_all(&positions, &go)?;
+    games.iter().zip(&thoughts).map(|(game, thought)| answer(game, thought)).collect()
+}
+
+fn set_up(game: &Game) -> Command {
+    Command::Position { start: StartPosition::Fen(game.fen()), moves: Vec::new() }
+}
+
+fn answer(game: &Game, thought: &Thought) -> Result<(Action, Score), LabelError> {
     let odd = || LabelError::NoAnswer { word: thought.best.clone(), fen: game.fen() };
     let best = Action::from_uci(&thought.best, game.position()).ok_or_else(odd)?;
     let score = thought.last.as_ref().and_then(|info| info.score).ok_or_else(odd)?;

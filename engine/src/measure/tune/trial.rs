@@ -217,7 +217,7 @@ impl<'a> Worker<'a> {
     fn choose(&mut self, game: &Game, setting: &Setting) -> Result<Action, TrialError> {
         let settings = &setting.settings;
         self.session.clear();
-        let scout = self.session.scout(settings);
+        let scout = self.session.scout(settings.scout_nodes > 0);
         let world = self.session.world(&self.network, settings).with_scout(scout);
         if settings.imagines() && world.learned().is_none() {
             return Err(TrialError::NoSearch(setting.name.clone()));

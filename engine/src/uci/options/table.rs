@@ -105,7 +105,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "Search",
         kind: combo!(search: Search),
         effect: Effect::NewTree,
-        help: "How the move is chosen: tree search, one head of the network without search, tree search with random games in place of the network, `internal`: a tree written word by word over positions that the network imagines, or a conventional player: alpha-beta, minimax, UCT.",
+        help: "How the move is chosen: tree search, one head of the network without search, tree search with random games in place of the network, `internal`: a tree written word by word over positions that the network imagines, `selective`: an alpha-beta search with a small network of values, the one that the tree search has beside it, alone; or a conventional player: alpha-beta, minimax, UCT.",
     },
     Entry {
         name: "Breadth",

@@ -1,0 +1,153 @@
+//! Quiet positions that the alpha-beta search looks at: what its network ([`nn::nnue`]) is asked about, and learns from.
+//! Few of them would occur in a game, for most moves that such a search tries are mistakes.
+
+use super::harvest::{HarvestError, Method, record, stored};
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::conventional::exchange;
+use crate::conventional::selective::{self, Found, Memory, Watch};
+use crate::internal::roots::Root;
+use crate::league::{Player, Transport};
+use crate::measure::tune::label::ask_all;
+use nn::data::record::MavgGame;
+use nn::nnue::Nnue;
+use nn::rng::Rng;
+use shakmaty::{Chess, Position};
+use std::sync::Arc;
+
+/// How they are found and searched.
+pub struct Quiet {
+    /// What the search asks.
+    pub nnue: Arc<Nnue>,
+    /// Positions that the alpha-beta search looks at; of these, one in sixteen is taken if it is quiet.
+    pub looked_at: u64,
+    /// Plies that each is searched by the engine.
+    pub depth: u32,
+}
+
+impl Method for Quiet {
+    type Kept = Memory;
+
+    fn start(&self) -> Result<Memory, HarvestError> {
+        Ok(Memory::new(self.nnue.clone()))
+    }
+
+    fn label<T: Transport>(
+        &self,
+        root: &Root,
+        rng: &mut Rng,
+        memory: &mut Memory,
+        engine: &mut Player<T>,
+    ) -> Result<Vec<MavgGame>, HarvestError> {
+        // Other positions if the root comes up again.
+        let left = self.looked_at + rng.below(self.looked_at as usize / 8 + 1) as u64;
+        let mut taken = Taken { left, positions: Vec::new() };
+        let keys = root.game.keys().iter().copied();
+        selective::search(memory, keys, root.game.position(), &[], &mut taken);
+        let mode = root.game.mode();
+        let games: Vec<Game> =
+            taken.positions.into_iter().map(|position| Game::new(position, mode)).collect();
+        let answers = ask_all(engine, &games, self.depth)?;
+        let mut records = Vec::new();
+        for (game, (reply, score)) in games.iter().zip(answers) {
+            let m = reply.to_move(game.position());
+            if m.is_some_and(|m| !m.is_capture() && !m.is_promotion()) {
+                records.push(record(game, &[(reply, stored(score))])?);
+            }
+        }
+        Ok(records)
+    }
+}
+
+/// Some positions of a search.
+struct Taken {
+    left: u64,
+    positions: Vec<Chess>,
+}
+
+impl Watch for Taken {
+    fn is_over(&mut self, positions: u64, at: &Chess) -> bool {
+        if is_still(at) {
+            self.positions.push(at.clone());
+        }
+        self.left = self.left.saturating_sub(positions);
+        self.left == 0
+    }
+
+    fn favourite(&self) -> Option<Action> {
+        None
+    }
+
+    fn heard(&mut self, _: &Found) {}
+}
+
+/// The game goes on, no king is in check, and no capture wins anything: most likely the best move is quiet.
+fn is_still(position: &Chess) -> bool {
+    let legal = position.legal_moves();
+    !position.is_check()
+        && !legal.is_empty()
+        && !position.is_insufficient_material()
+        && !legal
+            .iter()
+            .any(|m| m.is_promotion() || m.is_capture() && exchange::wins(position, *m, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conventional::bundled::nnue;
+    use crate::league::Patience;
+    use crate::league::fake::Fake;
+    use nn::encode::canonical_moves;
+
+    #[test]
+    fn quiet_positions_of_the_search_are_asked_about_at_once() {
+        // The engine plays the first legal move of whatever it is shown.
+        let mut shown = Game::default();
+        let fake = Fake::polite(move |line| {
+            if let Some(fen) = line.strip_prefix("position fen ") {
+                shown = Game::from_fen(fen, false).unwrap();
+            }
+            let first = || shown.uci(Action::new(canonical_moves(shown.position())[0]));
+            match line.starts_with("go") {
+                true => vec![
+                    (1, "info depth 4 score cp 25".to_owned()),
+                    (2, format!("bestmove {}", first())),
+                ],
+                false => vec![],
+            }
+        });
+        let sent = fake.sent();
+        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
+        let root = Root { game: Game::from_fen(fen, false).unwrap(), values: Vec::new() };
+        let quiet = Quiet { nnue: nnue().unwrap(), looked_at: 4_000, depth: 4 };
+        let mut memory = quiet.start().unwrap();
+        let games = quiet.label(&root, &mut Rng::new(1), &mut memory, &mut player).unwrap();
+        assert!(games.len() > 5, "{}", games.len());
+        for game in &games {
+            let (start, record) = (&game.header.start, &game.positions[0]);
+            let best = canonical_moves(start)[usize::from(record.best)];
+            assert!(is_still(start) && !best.is_capture());
+            assert_eq!(record.score, 25);
+        }
+        let boards: std::collections::HashSet<String> =
+            games.iter().map(|game| game.header.start.board().to_string()).collect();
+        assert!(boards.len() * 2 > games.len(), "{} of {}", boards.len(), games.len());
+        let sent = sent.lock().unwrap();
+        let first = sent.iter().position(|line| line.starts_with("position")).unwrap();
+        let orders = &sent[first..];
+        assert!(
+            orders.chunks(2).all(|two| two[0].starts_with("position") && two[1] == "go depth 4")
+        );
+    }
+
+    #[test]
+    fn positions_where_something_hangs_are_not_still() {
+        let still = |fen: &str| is_still(Game::from_fen(fen, false).unwrap().position());
+        assert!(!still("4k3/8/2p5/3p4/4Q3/8/8/4K3 b - - 0 1"), "a queen hangs");
+        assert!(still("4k3/pp6/8/8/8/8/6PP/4K3 w - - 0 1"));
+        assert!(!still("4k3/8/8/8/8/8/4q3/4K3 w - - 0 1"), "check");
+        assert!(!still("7k/8/8/8/8/8/8/7K w - - 0 1"), "drawn");
+    }
+}
