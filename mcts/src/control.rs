@@ -7,7 +7,8 @@ use crate::{
     root::{self, Candidate, Line, Race, RootPolicy},
     stats::RunStats,
     tree::Tree,
-    world::World,
+    verdict::Told,
+    world::{Opinion, World},
 };
 use std::{marker::PhantomData, ops::ControlFlow, time::Duration};
 
@@ -42,9 +43,9 @@ pub struct Snapshot<A> {
     pub nodes: u64,
     /// Playouts of this run alone.
     pub playouts: u64,
-    /// Mean depth of this run's playouts, in plies.
+    /// Mean depth of this run's playouts, in plies, or the scout's if that is more.
     pub depth: u32,
-    /// Depth of this run's deepest playout, in plies.
+    /// Depth of this run's deepest playout, in plies, or the scout's if that is more.
     pub seldepth: u32,
     /// Permille of the tree's memory in use.
     pub hashfull: u32,
@@ -123,16 +124,30 @@ impl<'a, W: World> View<'a, W> {
         root::proven(self.tree, self.root_policy)
     }
 
-    /// The best `multipv` lines and the counters.
+    /// What a scout has told, if there is one and it has.
+    pub fn scouted(&self) -> Option<Opinion<W::Action>> {
+        let Told { line, worth, depth } = self.root_policy.told()?;
+        let line = line.into_iter().map(W::Action::from).collect();
+        Some(Opinion { line, worth, depth, favourite: None })
+    }
+
+    /// The best `multipv` lines and the counters. If the first one begins with the scout's move, it is the scout's.
     pub fn snapshot(&self, multipv: usize) -> Snapshot<W::Action> {
         let depth = self.stats.depth();
+        let mut lines = root::lines(self.tree, self.root_policy, self.params, multipv);
+        let scouted = self.scouted();
+        if let (Some(first), Some(scouted)) = (lines.first_mut(), &scouted) {
+            first.follow(scouted);
+        }
+        let (plies, furthest) =
+            scouted.map_or((0, 0), |scouted| (scouted.depth, scouted.line.len() as u32));
         Snapshot {
             nodes: self.stats.kept + self.stats.playouts(),
             playouts: self.stats.playouts(),
-            depth: depth.mean,
-            seldepth: depth.max,
+            depth: depth.mean.max(plies),
+            seldepth: depth.max.max(plies).max(furthest),
             hashfull: self.tree.hashfull(),
-            lines: root::lines(self.tree, self.root_policy, self.params, multipv),
+            lines,
             refused: self.stats.refused(),
             known: self.stats.known(),
             collisions: self.stats.collisions(),

@@ -12,7 +12,7 @@ use crate::{
 };
 use crossbeam::utils::CachePadded;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Lets the others leave when a worker dies of a panic in its world, so that the scope can end and
 /// pass the panic on.
@@ -38,15 +38,16 @@ pub fn run_workers<W: World>(
     thread::scope(|scope| {
         let spawned: Vec<_> = others
             .iter_mut()
-            .filter_map(|rng| {
+            .zip(1..)
+            .filter_map(|(rng, lane)| {
                 let thread = thread::Builder::new().name("mcts".into());
                 thread
-                    .spawn_scoped(scope, || work(job, rng, false))
+                    .spawn_scoped(scope, move || work(job, rng, lane))
                     .inspect_err(|error| log::warn!("one search thread fewer: {error}"))
                     .ok()
             })
             .collect();
-        let mut ended = vec![work(job, first, true)];
+        let mut ended = vec![work(job, first, 0)];
         for worker in spawned {
             match worker.join() {
                 Ok(end) => ended.push(end),
@@ -57,13 +58,14 @@ pub fn run_workers<W: World>(
     })
 }
 
-/// One worker's loop. Worker 0 alone `ticks` the control, and has the scout beside it.
-fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, ticks: bool) -> Ended<W::Error> {
+/// One worker's loop, with a scout beside it. Worker 0 alone ticks the control.
+fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, lane: usize) -> Ended<W::Error> {
     let _guard = StopOnPanic(job.stats);
     let (worker, since) = (Worker::new(job, rng), Instant::now());
-    let mut turns = Turns { worker, job, ticks, end: None, credit: 0, since };
-    if ticks && job.params.scout_nodes > 0 {
-        job.world.scout(job.state, &mut turns);
+    let ticks = lane == 0;
+    let mut turns = Turns { worker, job, ticks, end: None, credit: 0, since, ticked: since };
+    if job.params.scout_nodes > 0 {
+        job.world.scout(job.state, lane, &mut turns);
         job.stats.add_scouting(turns.since.elapsed());
     }
     while turns.end.is_none() {
@@ -83,18 +85,30 @@ struct Turns<'a, W: World> {
     credit: i64,
     /// When the scout went on.
     since: Instant,
+    /// When the control last had its tick.
+    ticked: Instant,
 }
 
+/// Between two ticks while the scout searches. Guess: as long as a few playouts.
+const TICK: Duration = Duration::from_millis(1);
+
 impl<W: World> Turns<'_, W> {
+    fn tick(&mut self) {
+        if self.ticks {
+            self.ticked = Instant::now();
+            if self.job.control.tick(&self.job.view()).is_break() {
+                self.job.stats.stop(StopReason::SearchOver);
+            }
+        }
+    }
+
     /// One minibatch.
     fn take(&mut self) {
         let job = self.job;
         match self.worker.step(true) {
             Err(error) => self.end = Some(Some(error)),
             Ok(busy) => {
-                if self.ticks && job.control.tick(&job.view()).is_break() {
-                    job.stats.stop(StopReason::SearchOver);
-                }
+                self.tick();
                 if job.stats.stopping() || (!busy && !job.stats.any_playouts_left()) {
                     self.end = Some(None);
                 } else if busy {
@@ -118,15 +132,18 @@ impl<W: World> Scouted<W::Action> for Turns<'_, W> {
             let playouts = i64::try_from(self.worker.last_playouts()).unwrap_or(i64::MAX);
             self.credit = self.credit.saturating_sub(price.saturating_mul(playouts));
         }
-        if self.end.is_none() && self.job.control.stopped() {
+        self.since = Instant::now();
+        if self.since - self.ticked >= TICK {
+            self.tick();
+        }
+        if self.end.is_none() && (self.job.stats.stopping() || self.job.control.stopped()) {
             self.take();
         }
-        self.since = Instant::now();
         self.end.is_none()
     }
 
     fn favourite(&self) -> Option<W::Action> {
-        scout::favourite(self.job)
+        self.ticks.then(|| scout::favourite(self.job)).flatten()
     }
 
     fn hear(&mut self, opinion: Opinion<W::Action>) {

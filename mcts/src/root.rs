@@ -7,10 +7,12 @@ use crate::{
     rng::Rng,
     tree::{EdgeWord, Tree},
     value::Wdl,
-    verdict::Verdict,
+    verdict::{Told, Verdict},
+    world::Opinion,
 };
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// One principal variation.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +31,17 @@ pub struct Line<A> {
     pub prior: f32,
     /// The model's action value of the first move, before any search, for the side to move at the root.
     pub q: f32,
+}
+
+impl<A: Copy + PartialEq> Line<A> {
+    /// A line that the tree has not proven is the scout's, which looked further, if it begins with the same move.
+    pub fn follow(&mut self, scouted: &Opinion<A>) {
+        let decided = [Wdl::WIN, Wdl::DRAW, Wdl::LOSS].contains(&self.value);
+        if !decided && self.moves.first() == scouted.line.first() {
+            self.moves.clone_from(&scouted.line);
+            self.value = Wdl::from_score_and_draw(scouted.worth, self.value.draw);
+        }
+    }
 }
 
 /// How the visits of a search are spread over the root's moves. Moves that are proven lost, and those
@@ -58,6 +71,8 @@ pub struct RootPolicy {
     least: f32,
     /// A packed [`Verdict`]; 0 = none yet.
     verdict: AtomicU64,
+    /// What it rests on.
+    told: Mutex<Option<Told>>,
 }
 
 impl RootPolicy {
@@ -107,9 +122,18 @@ impl RootPolicy {
         if preferred { prior.max(self.least) } else { prior }
     }
 
-    /// The scout has this verdict. Relaxed: it steers, and publishes nothing.
-    pub fn judge(&self, verdict: Verdict) {
-        self.verdict.store(verdict.pack(), Relaxed);
+    /// A scout has this verdict, which counts unless another one looked further. Relaxed: it steers, and publishes nothing.
+    pub fn judge(&self, verdict: Verdict, told: Told) {
+        let mut last = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|last| told.depth >= last.depth) {
+            self.verdict.store(verdict.pack(), Relaxed);
+            *last = Some(told);
+        }
+    }
+
+    /// What the last verdict rests on.
+    pub fn told(&self) -> Option<Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The last verdict.

@@ -5,7 +5,7 @@
 use crate::{
     job::Job,
     tree::EdgeWord,
-    verdict::Verdict,
+    verdict::{Told, Verdict},
     world::{Opinion, World},
 };
 
@@ -16,10 +16,12 @@ pub fn hear<W: World>(job: &Job<'_, W>, opinion: &Opinion<W::Action>) {
         let action: u16 = action.into();
         Some((edges.iter().position(|edge| edge.action() == action)?, value))
     };
-    let best = named(opinion.best).filter(|(edge, _)| job.root_policy.allows(*edge));
-    if let Some(best) = best {
+    let best = opinion.line.first().and_then(|action| named((*action, opinion.worth)));
+    if let Some(best) = best.filter(|(edge, _)| job.root_policy.allows(*edge)) {
         let favourite = opinion.favourite.and_then(named).unwrap_or(best);
-        job.root_policy.judge(Verdict { best, favourite });
+        let line = opinion.line.iter().map(|action| (*action).into()).collect();
+        let told = Told { line, worth: opinion.worth, depth: opinion.depth };
+        job.root_policy.judge(Verdict { best, favourite }, told);
     }
 }
 
@@ -80,7 +82,7 @@ mod tests {
             Ok(leaves.iter().map(leaf).collect())
         }
 
-        fn scout(&self, played: &Vec<u16>, tree: &mut dyn Scouted<u16>) {
+        fn scout(&self, played: &Vec<u16>, _: usize, tree: &mut dyn Scouted<u16>) {
             assert!(played.is_empty());
             while tree.goes_on(10) {
                 let favourite = tree.favourite();
@@ -89,7 +91,7 @@ mod tests {
                 let worth = if self.content { 0.6 } else { 0.3 };
                 if self.sees {
                     let favourite = other.map(|favourite| (favourite, worth));
-                    tree.hear(Opinion { best: (1, 0.6), favourite });
+                    tree.hear(Opinion { line: vec![1, 0], worth: 0.6, depth: 7, favourite });
                 }
             }
         }

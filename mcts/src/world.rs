@@ -71,8 +71,9 @@ pub trait World: Send + Sync {
     fn evaluate(&self, leaves: &[&Self::State]) -> Result<Vec<Leaf<Self::Action>>, Self::Error>;
 
     /// Searches the root by other means beside the tree search, which has its share of the time through `tree`, and tells
-    /// it of what is found. Returns when `tree` says so, or when nothing is left to find.
-    fn scout(&self, _root: &Self::State, _tree: &mut dyn Scouted<Self::Action>) {}
+    /// it of what is found. Each worker calls it, with its number as `lane`. Returns when `tree` says so, or when nothing is left to
+    /// find.
+    fn scout(&self, _root: &Self::State, _lane: usize, _tree: &mut dyn Scouted<Self::Action>) {}
 }
 
 /// A tree search whose root is searched by other means, too ([`World::scout`]).
@@ -80,7 +81,7 @@ pub trait Scouted<A> {
     /// So many positions more were looked at: goes on with the tree as far as its share allows. False ends both. To be called every
     /// fraction of a millisecond.
     fn goes_on(&mut self, positions: u64) -> bool;
-    /// The action that it prefers at present.
+    /// The action that it prefers at present, if that is worth telling apart from the best one on this lane.
     fn favourite(&self) -> Option<A>;
     /// Tells it of an opinion.
     fn hear(&mut self, opinion: Opinion<A>);
@@ -89,8 +90,12 @@ pub trait Scouted<A> {
 /// What a scout thinks of the root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opinion<A> {
-    /// The best action, and its expected score for the side to move, in [0, 1].
-    pub best: (A, f32),
+    /// Best play as far as it was searched, at least one action.
+    pub line: Vec<A>,
+    /// The expected score of its first action for the side to move, in [0, 1].
+    pub worth: f32,
+    /// Plies searched.
+    pub depth: u32,
     /// The action that the tree preferred, if it is another, and its score: that of the best one if it is as good.
     pub favourite: Option<(A, f32)>,
 }

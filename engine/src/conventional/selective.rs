@@ -23,8 +23,6 @@ use std::sync::Arc;
 
 /// Deepest line, in plies.
 const DEEPEST: usize = 100;
-/// Entries of the transposition table, a power of two: 16 MB.
-const POSITIONS: usize = 1 << 20;
 /// First half-width of the window around the last depth's score, from [`STEADY`] on.
 const WINDOW: i32 = 20;
 /// Wider windows than this are given up.
@@ -56,7 +54,7 @@ pub struct Found {
 pub struct Memory {
     /// One for each position of the game and of the line being looked at.
     keys: Vec<u64>,
-    table: Table,
+    table: Arc<Table>,
     history: History,
     corrections: Corrections,
     /// The two latest quiet moves that refuted another, at each ply.
@@ -73,13 +71,13 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Nothing is known yet; `nnue` judges quiet positions.
+    /// Nothing is known but what is in `table`, which others may share; `nnue` judges quiet positions.
     #[must_use]
-    pub fn new(nnue: Arc<Nnue>) -> Memory {
+    pub fn new(nnue: Arc<Nnue>, table: Arc<Table>) -> Memory {
         let plies = DEEPEST + 2;
         Memory {
             keys: Vec::new(),
-            table: Table::new(POSITIONS),
+            table,
             history: History::new(),
             corrections: Corrections::new(),
             excluded: vec![None; plies],
@@ -103,13 +101,24 @@ pub trait Watch {
     fn heard(&mut self, found: &Found);
 }
 
-/// Searches deeper and deeper until `watch` has enough; of the root's moves those `allowed`, or all if that names none. `keys` are those of the positions so far, this one's last. None if not
-/// one ply was finished, or there is no move.
+/// What is to be searched.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+    /// The root.
+    pub position: &'a Chess,
+    /// Moves of the root; none = all.
+    pub allowed: &'a [Action],
+    /// Which of several threads this is that search the same root. They help each other by what is in their table, the more the less
+    /// they do the same.
+    pub lane: usize,
+}
+
+/// Searches deeper and deeper until `watch` has enough. `keys` are those of the positions so far, the root's last. None if not one
+/// ply was finished, or there is no move.
 pub fn search(
     memory: &mut Memory,
     keys: impl IntoIterator<Item = u64>,
-    position: &Chess,
-    allowed: &[Action],
+    question: &Question<'_>,
     watch: &mut dyn Watch,
 ) -> Option<Found> {
     memory.keys.clear();
@@ -117,10 +126,13 @@ pub fn search(
     memory.killers.fill([None; 2]);
     memory.excluded.fill(None);
     memory.history.fade();
-    memory.table.begin();
+    let Question { position, allowed, lane } = *question;
+    if lane == 0 {
+        memory.table.begin();
+    }
     let mut tree = Tree { memory, position, allowed, watch, nodes: 0, depth: 0, over: false };
     let mut found: Option<Found> = None;
-    for depth in 1..DEEPEST as u32 / 2 {
+    for depth in 1 + lane as u32 % 2..DEEPEST as u32 / 2 {
         let Some(next) = tree.deepen(depth, found.as_ref()) else { break };
         tree.watch.heard(&next);
         let score = next.score.abs();

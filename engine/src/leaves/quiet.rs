@@ -5,7 +5,8 @@ use super::harvest::{HarvestError, Method, record, stored};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::conventional::exchange;
-use crate::conventional::selective::{self, Found, Memory, Watch};
+use crate::conventional::selective::{self, Found, Memory, Question, Watch};
+use crate::conventional::table::Table;
 use crate::internal::roots::Root;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::ask_all;
@@ -14,6 +15,9 @@ use nn::nnue::Nnue;
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 use std::sync::Arc;
+
+/// Entries of a search's table: it looks at a few thousand positions.
+const POSITIONS: usize = 1 << 15;
 
 /// How they are found and searched.
 pub struct Quiet {
@@ -29,7 +33,7 @@ impl Method for Quiet {
     type Kept = Memory;
 
     fn start(&self) -> Result<Memory, HarvestError> {
-        Ok(Memory::new(self.nnue.clone()))
+        Ok(Memory::new(self.nnue.clone(), Arc::new(Table::new(POSITIONS))))
     }
 
     fn label<T: Transport>(
@@ -43,7 +47,8 @@ impl Method for Quiet {
         let left = self.looked_at + rng.below(self.looked_at as usize / 8 + 1) as u64;
         let mut taken = Taken { left, positions: Vec::new() };
         let keys = root.game.keys().iter().copied();
-        selective::search(memory, keys, root.game.position(), &[], &mut taken);
+        let question = Question { position: root.game.position(), allowed: &[], lane: 0 };
+        selective::search(memory, keys, &question, &mut taken);
         let mode = root.game.mode();
         let games: Vec<Game> =
             taken.positions.into_iter().map(|position| Game::new(position, mode)).collect();

@@ -4,6 +4,7 @@ use super::limits::Limits;
 use super::report::Reporter;
 use super::settings::{Search, Settings};
 use super::signal::Signal;
+use super::steadiness::Steadiness;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::conventional::evaluation::win;
@@ -70,9 +71,10 @@ impl ClassicSearch<'_> {
             }
             Classic::Selective => {
                 let keys = game.keys().iter().copied();
-                let mut deepening = Deepening::new(watch);
+                let steadiness = Steadiness::default();
+                let mut deepening = Deepening { watching: watch, nodes: 0, steadiness };
                 let scout = self.scout.as_ref()?;
-                scout.search(game.position(), keys, allowed, &mut deepening).map(of_selective)
+                scout.search(game.position(), keys, allowed, 0, &mut deepening).map(of_selective)
             }
             Classic::Uct(leaf) => {
                 let (seed, playouts) = (self.seed, self.limits.nodes);
@@ -117,49 +119,33 @@ impl Watch for Watching<'_> {
     }
 }
 
-/// [`selective::search`] under the same limits. It ends between two depths once most of the time has gone, and within one only
-/// at the hard limit.
+/// [`selective::search`] under the same limits. It ends between two depths once most of the time has gone.
 struct Deepening<'a> {
     watching: Watching<'a>,
     nodes: u64,
-    /// Depths in a row with the same best move.
-    steady: u32,
-    last: Option<selective::Found>,
+    steadiness: Steadiness,
 }
 
-impl<'a> Deepening<'a> {
-    fn new(watching: Watching<'a>) -> Deepening<'a> {
-        Deepening { watching, nodes: 0, steady: 0, last: None }
-    }
-
-    /// Another depth would hardly be finished, or there is nothing to choose.
-    fn is_enough(&self, score: i32) -> bool {
+impl Deepening<'_> {
+    /// There is nothing to choose, or little hope of another depth.
+    fn is_enough(&mut self) -> bool {
         let ClassicSearch { limits, signal, allowed, .. } = self.watching.search;
-        let (Some(budget), Some(used)) = (limits.budget, signal.used()) else { return false };
-        let fell = self.last.as_ref().is_some_and(|last| score < last.score - FELL);
-        let factor = STEADY[self.steady.min(4) as usize] * if fell { 1.5 } else { 1.0 };
-        budget.flexible && (allowed.len() == 1 || used >= budget.soft.mul_f64(factor))
+        match (limits.budget, signal.used()) {
+            (Some(budget), Some(used)) if used >= budget.hard => true,
+            (Some(budget), Some(used)) if budget.flexible => {
+                allowed.len() == 1 || self.steadiness.is_enough(used, budget.soft)
+            }
+            _ => false,
+        }
     }
 }
-
-/// Share of the soft limit after which no further depth is begun, by the number of depths that the best move has stood. Guess.
-const STEADY: [f64; 5] = [1.2, 0.9, 0.7, 0.6, 0.5];
-/// A score that falls by so many centipawns from one depth to the next asks for more time. Guess.
-const FELL: i32 = 25;
 
 impl selective::Watch for Deepening<'_> {
     fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
         self.nodes += positions;
         let ClassicSearch { limits, signal, .. } = self.watching.search;
-        let spent = match (limits.budget, signal.used()) {
-            (Some(budget), Some(used)) => used >= budget.hard,
-            _ => false,
-        };
-        signal.is_over()
-            || !limits.infinite
-                && (spent
-                    || self.watching.done
-                    || limits.nodes.is_some_and(|most| self.nodes >= most))
+        let most = limits.nodes.is_some_and(|most| self.nodes >= most);
+        signal.is_over() || !limits.infinite && (most || self.watching.done || self.is_enough())
     }
 
     fn favourite(&self) -> Option<Action> {
@@ -167,12 +153,10 @@ impl selective::Watch for Deepening<'_> {
     }
 
     fn heard(&mut self, found: &selective::Found) {
-        let best = |found: &selective::Found| found.line.first().copied();
-        let same = self.last.as_ref().and_then(best) == best(found);
-        self.steady = if same { self.steady + 1 } else { 0 };
+        if let Some(best) = found.line.first() {
+            self.steadiness.hear(*best, win(found.score), found.depth);
+        }
         self.watching.heard(&of_selective(found.clone()));
-        self.watching.done |= self.is_enough(found.score);
-        self.last = Some(found.clone());
     }
 }
 

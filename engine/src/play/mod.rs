@@ -23,6 +23,7 @@ pub(crate) mod search;
 pub(crate) mod session;
 pub mod settings;
 pub(crate) mod signal;
+mod steadiness;
 pub(crate) mod stopper;
 pub(crate) mod strength;
 pub(crate) mod temperature;

@@ -193,6 +193,7 @@ impl Job {
         let scout = session.scout(player == Classic::Selective);
         let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed, scout };
         let snapshot = search.run(player)?;
+        self.learn_time_use(session);
         let line = snapshot.lines.first()?;
         let answer =
             Answer { best: line.moves.first().copied(), ponder: line.moves.get(1).copied() };
@@ -336,11 +337,7 @@ impl Job {
         let outcome = session.run(&world, &plan, &stopper);
         let taken = self.signal.since_go().saturating_sub(begun);
         session.learn_speed(&outcome, plan.threads, taken);
-        // A stop by the GUI or a pondered move says nothing about how long the move would have taken.
-        let own = !self.limits.ponder && !self.signal.is_stopped();
-        if let Some(budget) = self.limits.budget.filter(|budget| own && budget.flexible) {
-            session.learn_time_use(self.signal.since_go(), budget.soft);
-        }
+        self.learn_time_use(session);
         if let Some(error) = outcome.error {
             self.output.note(format_args!("the search ended early: {error}"));
         }
@@ -358,6 +355,14 @@ impl Job {
             None => Answer { best: outcome.best, ponder: outcome.ponder },
         };
         Some(Found { snapshot: outcome.snapshot, answer })
+    }
+
+    /// How much of its soft limit the move took. A stop by the GUI or a pondered move says nothing about that.
+    fn learn_time_use(&self, session: &mut SearchSession) {
+        let own = !self.limits.ponder && !self.signal.is_stopped();
+        if let Some(budget) = self.limits.budget.filter(|budget| own && budget.flexible) {
+            session.learn_time_use(self.signal.since_go(), budget.soft);
+        }
     }
 
     /// The random choice among the first moves of a game, where the options ask for it: by visits, as

@@ -10,6 +10,7 @@ use crate::play::current_move::CurrentMove;
 use crate::play::limits::Limits;
 use crate::play::report::Reporter;
 use crate::play::signal::Signal;
+use crate::play::steadiness::Steadiness;
 use crate::uci::output::Output;
 use crate::world::AnyWorld;
 use mcts::{Control, Race, View};
@@ -67,6 +68,8 @@ struct Memory {
     changed: Duration,
     mate_plies: Option<i32>,
     current: CurrentMove,
+    /// The scout's, if there is one.
+    steadiness: Steadiness,
 }
 
 /// When to walk the lines, which costs microseconds: geometric in playouts, and at least once in a
@@ -133,7 +136,7 @@ impl<'a> Stopper<'a> {
         }
     }
 
-    fn is_done(&self, view: &View<'_, AnyWorld>, memory: &Memory) -> bool {
+    fn is_done(&self, view: &View<'_, AnyWorld>, memory: &mut Memory) -> bool {
         if self.search.limits.infinite {
             return false;
         }
@@ -169,13 +172,20 @@ impl<'a> Stopper<'a> {
     fn is_enough(
         &self,
         view: &View<'_, AnyWorld>,
-        memory: &Memory,
+        memory: &mut Memory,
         budget: Budget,
         used: Duration,
     ) -> bool {
         let race = view.root_race();
         if race.moves <= 1 || view.proven() {
             return true;
+        }
+        // Where a scout decides, what the tree has seen counts for little.
+        if let Some(scouted) = view.scouted()
+            && let Some(best) = scouted.line.first()
+        {
+            memory.steadiness.hear(*best, scouted.worth, scouted.depth);
+            return memory.steadiness.is_enough(used, budget.soft);
         }
         let elapsed = view.elapsed().max(Duration::from_micros(1));
         let aim = budget.soft.mul_f64(stretch(race, memory.changed, elapsed)).min(budget.hard);
@@ -225,7 +235,11 @@ impl Control<AnyWorld> for Stopper<'_> {
             return ControlFlow::Break(());
         }
         self.look(view, &mut memory);
-        if self.is_done(view, &memory) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.is_done(view, &mut memory) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     fn stopped(&self) -> bool {

@@ -152,9 +152,9 @@ impl World for AnyWorld {
         }
     }
 
-    fn scout(&self, root: &AnyState, tree: &mut dyn Scouted<Action>) {
+    fn scout(&self, root: &AnyState, lane: usize, tree: &mut dyn Scouted<Action>) {
         if let (AnyWorld::Rules(world), Some(root)) = (self, root.by_rules()) {
-            world.scout(root, tree);
+            world.scout(root, lane, tree);
         }
     }
 }

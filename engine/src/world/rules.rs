@@ -377,9 +377,9 @@ impl World for RulesWorld {
         Ok(out)
     }
 
-    fn scout(&self, root: &State, tree: &mut dyn Scouted<Action>) {
+    fn scout(&self, root: &State, lane: usize, tree: &mut dyn Scouted<Action>) {
         if let Some(scout) = &self.scout {
-            scout.accompany(&root.position, root.keys(), tree);
+            scout.accompany(&root.position, root.keys(), lane, tree);
         }
     }
 }

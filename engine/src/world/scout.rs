@@ -4,18 +4,25 @@
 use crate::chess::action::Action;
 use crate::conventional::bundled::nnue;
 use crate::conventional::evaluation::win;
-use crate::conventional::selective::{self, Found, Memory, Watch};
+use crate::conventional::selective::{self, Found, Memory, Question, Watch};
+use crate::conventional::table::Table;
 use mcts::{Opinion, Scouted};
+use nn::nnue::Nnue;
 use shakmaty::Chess;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Plies that must have been searched.
 const SHALLOWEST: u32 = 2;
 
+/// Positions that the scouts of all threads remember together, a power of two: 16 MB.
+const POSITIONS: usize = 1 << 20;
+
 /// Kept from move to move for what it remembers.
 pub struct Scout {
-    /// One search of a tree has one scout, so nobody waits.
-    memory: Mutex<Memory>,
+    nnue: Arc<Nnue>,
+    table: Arc<Table>,
+    /// Of the threads that do not search at present.
+    memories: Mutex<Vec<Memory>>,
 }
 
 impl Scout {
@@ -23,17 +30,20 @@ impl Scout {
     #[must_use]
     pub fn new() -> Option<Scout> {
         let nnue = nnue().inspect_err(|why| log::warn!("no scout: {why}")).ok()?;
-        Some(Scout { memory: Mutex::new(Memory::new(nnue)) })
+        let table = Arc::new(Table::new(POSITIONS));
+        Some(Scout { nnue, table, memories: Mutex::default() })
     }
 
-    /// Searches for as long as `tree` goes on. `keys` are those of the positions so far, this one's last.
+    /// Searches for as long as `tree` goes on. `keys` are those of the positions so far, this one's last; `lane` is the number of
+    /// the thread.
     pub(super) fn accompany(
         &self,
         position: &Chess,
         keys: impl IntoIterator<Item = u64>,
+        lane: usize,
         tree: &mut dyn Scouted<Action>,
     ) {
-        self.search(position, keys, &[], &mut Beside { tree, untold: 0 });
+        self.search(position, keys, &[], lane, &mut Beside { tree, untold: 0 });
     }
 
     /// Searches alone, of the root's moves only those `allowed` if any are named, until `watch` has enough.
@@ -42,10 +52,16 @@ impl Scout {
         position: &Chess,
         keys: impl IntoIterator<Item = u64>,
         allowed: &[Action],
+        lane: usize,
         watch: &mut dyn Watch,
     ) -> Option<Found> {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        selective::search(&mut memory, keys, position, allowed, watch)
+        let memories = || self.memories.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = memories().pop();
+        let mut memory = kept.unwrap_or_else(|| Memory::new(self.nnue.clone(), self.table.clone()));
+        let question = Question { position, allowed, lane };
+        let found = selective::search(&mut memory, keys, &question, watch);
+        memories().push(memory);
+        found
     }
 }
 
@@ -70,10 +86,10 @@ impl Watch for Beside<'_> {
     }
 
     fn heard(&mut self, found: &Found) {
-        let told = |(action, score)| (action, win(score));
-        if let Some(best) = found.line.first().filter(|_| found.depth >= SHALLOWEST) {
-            let favourite = found.favourite.map(told);
-            self.tree.hear(Opinion { best: told((*best, found.score)), favourite });
+        if !found.line.is_empty() && found.depth >= SHALLOWEST {
+            let favourite = found.favourite.map(|(action, score)| (action, win(score)));
+            let (line, worth, depth) = (found.line.clone(), win(found.score), found.depth);
+            self.tree.hear(Opinion { line, worth, depth, favourite });
         }
     }
 }
@@ -112,10 +128,10 @@ mod tests {
         let favourite = moves.find(|action| game.uci(*action) == favourite).unwrap();
         let mut tree = Fixed { favourite, left: 20_000, last: None };
         let keys = game.keys().iter().copied();
-        Scout::new().unwrap().accompany(game.position(), keys, &mut tree);
-        assert!(tree.left == 0 || tree.last.as_ref().is_some_and(|last| last.best.1 > 0.99));
+        Scout::new().unwrap().accompany(game.position(), keys, 0, &mut tree);
+        assert!(tree.left == 0 || tree.last.as_ref().is_some_and(|last| last.worth > 0.99));
         let last = tree.last.unwrap();
-        let (best, most) = last.best;
+        let (best, most) = (last.line[0], last.worth);
         let content = last.favourite.is_some_and(|(_, worth)| worth >= most);
         (game.uci(best), best == favourite || content)
     }

@@ -142,12 +142,12 @@ impl Tree<'_> {
         }
         let turn = position.turn();
         let past = history::past(&self.memory.moved, ply);
-        let ordered = self.order(position, moves, ply, hint, past);
+        let mut ordered = self.order(position, &moves, ply, hint, past);
         let has_pieces = has_pieces(position);
         let mut best = Best { score: -INFINITE, alpha, m: None };
         let mut tried = MoveList::new();
         let mut quiets = 0;
-        for (number, Ranked { m, loses }) in ordered.enumerate() {
+        for (number, Ranked { m, loses }) in ordered.by_ref().enumerate() {
             if excluded.is_some_and(|excluded| excluded == Action::new(m)) {
                 continue;
             }
@@ -342,8 +342,8 @@ impl Tree<'_> {
                 Some(_) => loud_moves(position),
             };
             let past = history::past(&self.memory.moved, ply);
-            let ordered = self.order(position, moves, ply, hint, past);
-            for (number, Ranked { m, loses }) in ordered.enumerate() {
+            let mut ordered = self.order(position, &moves, ply, hint, past);
+            for (number, Ranked { m, loses }) in ordered.by_ref().enumerate() {
                 let lost = best.score <= -MATES;
                 let gain = m.capture().map_or(0, value) + m.promotion().map_or(0, value);
                 let skipped = match judged {
@@ -392,14 +392,14 @@ impl Tree<'_> {
         }
     }
 
-    fn order(
+    fn order<'a>(
         &self,
         position: &Chess,
-        moves: MoveList,
+        moves: &'a MoveList,
         ply: usize,
         hint: Option<Action>,
         past: Past,
-    ) -> Ordered {
+    ) -> Ordered<'a> {
         let (history, killers) = (&self.memory.history, self.memory.killers[ply]);
         Ordered::new(position, moves, &Hints { known: hint, killers, history, past })
     }

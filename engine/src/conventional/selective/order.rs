@@ -14,10 +14,14 @@ const TAKES: i32 = 2_000_000;
 /// Of the two latest quiet moves that refuted another at this ply.
 const KILLERS: [i32; 2] = [1_000_000, 900_000];
 
-/// Moves by rank, the highest first. Mostly few of them are asked for, so they are sorted one by one.
-pub(super) struct Ordered {
-    moves: MoveList,
-    ranks: [i32; MOVES],
+/// Moves that are sought out one by one before the others are sorted: mostly few are asked for.
+const SOUGHT: usize = 3;
+
+/// Moves by rank, the highest first.
+pub(super) struct Ordered<'a> {
+    moves: &'a MoveList,
+    /// A rank, and below it the index, the lower the better. Sorted up to `next`, or all from [`SOUGHT`] on.
+    keys: [i64; MOVES],
     next: usize,
 }
 
@@ -31,13 +35,13 @@ pub(super) struct Hints<'a> {
     pub past: Past,
 }
 
-impl Ordered {
-    pub fn new(position: &Chess, moves: MoveList, hints: &Hints<'_>) -> Ordered {
+impl<'a> Ordered<'a> {
+    pub fn new(position: &Chess, moves: &'a MoveList, hints: &Hints<'_>) -> Ordered<'a> {
         let turn = position.turn();
-        let mut ranks = [0; MOVES];
-        for (m, rank) in moves.iter().zip(&mut ranks) {
+        let mut keys = [0; MOVES];
+        for ((at, m), key) in moves.iter().enumerate().zip(&mut keys) {
             let action = Action::new(*m);
-            *rank = if hints.known == Some(action) {
+            let rank = if hints.known == Some(action) {
                 i32::MAX
             } else if m.is_capture() || m.is_promotion() {
                 let promoted = match m.promotion() {
@@ -55,8 +59,9 @@ impl Ordered {
             } else {
                 hints.history.of_quiet(turn, *m, hints.past)
             };
+            *key = i64::from(rank) << 8 | (MOVES - 1 - at) as i64;
         }
-        Ordered { moves, ranks, next: 0 }
+        Ordered { moves, keys, next: 0 }
     }
 }
 
@@ -68,17 +73,27 @@ pub(super) struct Ranked {
     pub loses: bool,
 }
 
-impl Iterator for Ordered {
+impl Iterator for Ordered<'_> {
     type Item = Ranked;
 
     fn next(&mut self) -> Option<Ranked> {
-        let (first, count) = (self.next, self.moves.len());
-        let best = (first..count).max_by_key(|at| (self.ranks[*at], std::cmp::Reverse(*at)))?;
-        self.moves.swap(first, best);
-        self.ranks.swap(first, best);
+        let left = self.keys.get_mut(self.next..self.moves.len())?;
+        if self.next < SOUGHT {
+            let (mut best, mut most) = (0, i64::MIN);
+            for (at, key) in left.iter().enumerate() {
+                if *key > most {
+                    (best, most) = (at, *key);
+                }
+            }
+            left.get(best)?;
+            left.swap(0, best);
+        } else if self.next == SOUGHT {
+            left.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        let key = *left.first()?;
         self.next += 1;
-        let m = *self.moves.get(first)?;
-        Some(Ranked { m, loses: self.ranks[first] < -TAKES / 2 })
+        let m = *self.moves.get(MOVES - 1 - (key & 0xFF) as usize)?;
+        Some(Ranked { m, loses: (key >> 8) < i64::from(-TAKES / 2) })
     }
 }
 
@@ -99,7 +114,8 @@ mod tests {
             history: &History::new(),
             past: [None; 2],
         };
-        let ordered = Ordered::new(game.position(), game.position().legal_moves(), &hints);
+        let moves = game.position().legal_moves();
+        let ordered = Ordered::new(game.position(), &moves, &hints);
         let order: Vec<(String, bool)> =
             ordered.map(|ranked| (game.uci(Action::new(ranked.m)), ranked.loses)).collect();
         let first: Vec<&str> = order.iter().map(|(name, _)| name.as_str()).take(3).collect();

@@ -25,7 +25,7 @@ impl Watch for Budget {
 }
 
 fn memory() -> Memory {
-    Memory::new(nnue().unwrap())
+    Memory::new(nnue().unwrap(), Arc::new(Table::new(1 << 18)))
 }
 
 fn named(game: &Game, name: &str) -> Action {
@@ -35,7 +35,8 @@ fn named(game: &Game, name: &str) -> Action {
 /// Searches the last position of `game`.
 fn look(memory: &mut Memory, game: &Game, favourite: Option<Action>, left: u64) -> Option<Found> {
     let keys = game.keys().iter().copied();
-    search(memory, keys, game.position(), &[], &mut Budget { favourite, left })
+    let question = Question { position: game.position(), allowed: &[], lane: 0 };
+    search(memory, keys, &question, &mut Budget { favourite, left })
 }
 
 fn ask(fen: &str, favourite: &str, left: u64) -> Found {
