@@ -126,9 +126,9 @@ impl<'a, W: World> View<'a, W> {
 
     /// What a scout has told, if there is one and it has.
     pub fn scouted(&self) -> Option<Opinion<W::Action>> {
-        let Told { line, worth, depth } = self.root_policy.told()?;
+        let Told { line, worth, mate_plies, depth } = self.root_policy.told()?;
         let line = line.into_iter().map(W::Action::from).collect();
-        Some(Opinion { line, worth, depth, favourite: None })
+        Some(Opinion { line, worth, mate_plies, depth, favourite: None })
     }
 
     /// The best `multipv` lines and the counters. If the first one begins with the scout's move, it is the scout's.

@@ -40,6 +40,10 @@ impl<A: Copy + PartialEq> Line<A> {
         if !decided && self.moves.first() == scouted.line.first() {
             self.moves.clone_from(&scouted.line);
             self.value = Wdl::from_score_and_draw(scouted.worth, self.value.draw);
+            if let Some(plies) = scouted.mate_plies {
+                self.mate_plies = Some(plies);
+                self.value = if plies > 0 { Wdl::WIN } else { Wdl::LOSS };
+            }
         }
     }
 }

@@ -20,7 +20,8 @@ pub fn hear<W: World>(job: &Job<'_, W>, opinion: &Opinion<W::Action>) {
     if let Some(best) = best.filter(|(edge, _)| job.root_policy.allows(*edge)) {
         let favourite = opinion.favourite.and_then(named).unwrap_or(best);
         let line = opinion.line.iter().map(|action| (*action).into()).collect();
-        let told = Told { line, worth: opinion.worth, depth: opinion.depth };
+        let Opinion { worth, mate_plies, depth, .. } = *opinion;
+        let told = Told { line, worth, mate_plies, depth };
         job.root_policy.judge(Verdict { best, favourite }, told);
     }
 }
@@ -91,7 +92,13 @@ mod tests {
                 let worth = if self.content { 0.6 } else { 0.3 };
                 if self.sees {
                     let favourite = other.map(|favourite| (favourite, worth));
-                    tree.hear(Opinion { line: vec![1, 0], worth: 0.6, depth: 7, favourite });
+                    tree.hear(Opinion {
+                        line: vec![1, 0],
+                        worth: 0.6,
+                        mate_plies: None,
+                        depth: 7,
+                        favourite,
+                    });
                 }
             }
         }

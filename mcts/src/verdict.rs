@@ -9,6 +9,8 @@ pub struct Told {
     pub line: Vec<u16>,
     /// The expected score of the first for the side to move.
     pub worth: f32,
+    /// Plies to a mate, as [`crate::Line`] has them.
+    pub mate_plies: Option<i32>,
     /// Plies searched.
     pub depth: u32,
 }

@@ -94,6 +94,8 @@ pub struct Opinion<A> {
     pub line: Vec<A>,
     /// The expected score of its first action for the side to move, in [0, 1].
     pub worth: f32,
+    /// Plies to a mate that it has seen to the end: positive = the side to move mates, negative = it is mated.
+    pub mate_plies: Option<i32>,
     /// Plies searched.
     pub depth: u32,
     /// The action that the tree preferred, if it is another, and its score: that of the best one if it is as good.

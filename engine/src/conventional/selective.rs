@@ -50,6 +50,15 @@ pub struct Found {
     pub favourite: Option<(Action, i32)>,
 }
 
+impl Found {
+    /// Plies to a mate: positive = the side to move mates. Nothing that could escape it was left out: only who is not mated prunes.
+    #[must_use]
+    pub fn mate_plies(&self) -> Option<i32> {
+        let score = self.score;
+        (score.abs() >= MATES).then(|| score.signum() * (MATE - score.abs()))
+    }
+}
+
 /// The memory of such searches. Made once and used for many.
 pub struct Memory {
     /// One for each position of the game and of the line being looked at.

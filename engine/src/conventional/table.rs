@@ -78,13 +78,18 @@ impl Known {
 /// time is taken for empty (Hyatt & Mann 2002, "A lock-less transposition table implementation for parallel search
 /// chess engines").
 pub struct Table {
-    clusters: Vec<[Slot; CLUSTER]>,
+    clusters: Vec<Cluster>,
     /// Which search writes, of [`GENERATIONS`].
     generation: AtomicU64,
 }
 
 /// Slots that a position may be in: a cache line.
 const CLUSTER: usize = 4;
+
+#[derive(Default)]
+#[repr(align(64))]
+struct Cluster([Slot; CLUSTER]);
+
 /// After so many searches they are counted from the start.
 const GENERATIONS: u64 = 32;
 /// A slot of an earlier search is worth so many plies less for each search since.
@@ -175,7 +180,7 @@ impl Table {
 
     fn cluster(&self, key: u64) -> Option<&[Slot; CLUSTER]> {
         let last = self.clusters.len().checked_sub(1)?;
-        self.clusters.get(key as usize & last)
+        self.clusters.get(key as usize & last).map(|cluster| &cluster.0)
     }
 }
 

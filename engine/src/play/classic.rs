@@ -10,7 +10,6 @@ use crate::chess::game::Game;
 use crate::conventional::evaluation::win;
 use crate::conventional::negamax::{self, Pruning};
 use crate::conventional::selective;
-use crate::conventional::table::{MATE, MATES};
 use crate::conventional::uct::{self, LeafValue};
 use crate::conventional::{Found, Watch};
 use crate::uci::output::Output;
@@ -161,10 +160,10 @@ impl selective::Watch for Deepening<'_> {
 }
 
 fn of_selective(found: selective::Found) -> Found {
+    let mate_plies = found.mate_plies();
     let selective::Found { line, score, depth, nodes, .. } = found;
-    let mate = (score.abs() >= MATES).then(|| score.signum() * (MATE - score.abs()));
     let seldepth = depth.max(line.len() as u32);
-    Found { line, win: win(score), mate_plies: mate, depth, seldepth, nodes }
+    Found { line, win: win(score), mate_plies, depth, seldepth, nodes }
 }
 
 fn snapshot(found: &Found) -> Snapshot<Action> {

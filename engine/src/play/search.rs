@@ -64,6 +64,10 @@ const MATES_TRIED: u32 = 5;
 /// The same with a clock, which as a rule ends it sooner: each move takes some of the thread's stack.
 const MATES_TRIED_BY_CLOCK: u32 = 20;
 
+/// Where playouts are not counted, and no device computes them beside the search, a scout looks at so many times `ScoutNodes`
+/// positions for each: its time is worth more there than the tree's (`assets/search.md`).
+const WITHOUT_NODES: u64 = 7;
+
 /// What a search or a head found.
 struct Found {
     snapshot: Snapshot<Action>,
@@ -319,11 +323,15 @@ impl Job {
             // As with the strength: whoever asks for an endless search wants to know.
             params.contempt = 0.0;
         }
+        let lanes = self.network.evaluator.in_flight();
+        if self.limits.nodes.is_none() && lanes <= 1 {
+            params.scout_nodes *= WITHOUT_NODES;
+        }
         let plan = Plan {
             params,
             searchmoves: allowed,
             // A GPU wants its next batch gathered while it computes one.
-            threads: host::threads(settings.threads).max(self.network.evaluator.in_flight()),
+            threads: host::threads(settings.threads).max(lanes),
             playouts: self.playouts(),
         };
         let stopper = Stopper::new(Watched {

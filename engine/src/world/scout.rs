@@ -89,7 +89,8 @@ impl Watch for Beside<'_> {
         if !found.line.is_empty() && found.depth >= SHALLOWEST {
             let favourite = found.favourite.map(|(action, score)| (action, win(score)));
             let (line, worth, depth) = (found.line.clone(), win(found.score), found.depth);
-            self.tree.hear(Opinion { line, worth, depth, favourite });
+            let mate_plies = found.mate_plies();
+            self.tree.hear(Opinion { line, worth, mate_plies, depth, favourite });
         }
     }
 }

@@ -259,7 +259,7 @@ pub static HIDDEN: &[Entry] = &[
         name: "ScoutNodes",
         kind: spin!(scout_nodes: u64, 0 to 1_000_000),
         effect: Effect::NewTree,
-        help: "Nodes of an alpha-beta search with a small network, which searches the root beside the tree search, for each playout; 0 turns it off.",
+        help: "Nodes of an alpha-beta search with a small network, which searches the root beside the tree search, for each playout, and seven times as many where `go` sets no limit of nodes; 0 turns it off.",
     },
     Entry {
         name: "ScoutShare",
