@@ -234,7 +234,7 @@ impl Tree<'_> {
             tried.push(m);
         }
         if excluded.is_some() {
-            return best.score.max(-INFINITE);
+            return best.score;
         }
         let found = best.known(alpha, beta, depth, judged.map(|judged| judged.raw));
         if let Some(judged) = judged
@@ -268,7 +268,6 @@ impl Tree<'_> {
             _ if score < bar => Extension::Plies(1 + i32::from(narrow && score < bar - FAR)),
             // Another move refutes as well.
             _ if bar >= beta => Extension::Refuted(bar),
-            _ if known.score >= beta => Extension::Plies(-1),
             _ => Extension::Plies(0),
         }
     }
