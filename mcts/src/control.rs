@@ -7,7 +7,6 @@ use crate::{
     root::{self, Candidate, Line, Race, RootPolicy},
     stats::RunStats,
     tree::Tree,
-    verdict::Told,
     world::{Opinion, World},
 };
 use std::{marker::PhantomData, ops::ControlFlow, time::Duration};
@@ -126,9 +125,7 @@ impl<'a, W: World> View<'a, W> {
 
     /// What a scout has told, if there is one and it has.
     pub fn scouted(&self) -> Option<Opinion<W::Action>> {
-        let Told { line, worth, mate_plies, depth } = self.root_policy.told()?;
-        let line = line.into_iter().map(W::Action::from).collect();
-        Some(Opinion { line, worth, mate_plies, depth, favourite: None })
+        Some(self.root_policy.told()?.map(W::Action::from))
     }
 
     /// The best `multipv` lines and the counters. If the first one begins with the scout's move, it is the scout's.

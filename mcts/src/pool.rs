@@ -147,6 +147,6 @@ impl<W: World> Scouted<W::Action> for Turns<'_, W> {
     }
 
     fn hear(&mut self, opinion: Opinion<W::Action>) {
-        scout::hear(self.job, &opinion);
+        scout::hear(self.job, opinion);
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     rng::Rng,
     tree::{EdgeWord, Tree},
     value::Wdl,
-    verdict::{Told, Verdict},
+    verdict::Verdict,
     world::Opinion,
 };
 use std::cmp::Ordering;
@@ -76,7 +76,7 @@ pub struct RootPolicy {
     /// A packed [`Verdict`]; 0 = none yet.
     verdict: AtomicU64,
     /// What it rests on.
-    told: Mutex<Option<Told>>,
+    told: Mutex<Option<Opinion<u16>>>,
 }
 
 impl RootPolicy {
@@ -127,7 +127,7 @@ impl RootPolicy {
     }
 
     /// A scout has this verdict, which counts unless another one looked further. Relaxed: it steers, and publishes nothing.
-    pub fn judge(&self, verdict: Verdict, told: Told) {
+    pub fn judge(&self, verdict: Verdict, told: Opinion<u16>) {
         let mut last = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_none_or(|last| told.depth >= last.depth) {
             self.verdict.store(verdict.pack(), Relaxed);
@@ -136,7 +136,7 @@ impl RootPolicy {
     }
 
     /// What the last verdict rests on.
-    pub fn told(&self) -> Option<Told> {
+    pub fn told(&self) -> Option<Opinion<u16>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -5,24 +5,21 @@
 use crate::{
     job::Job,
     tree::EdgeWord,
-    verdict::{Told, Verdict},
+    verdict::Verdict,
     world::{Opinion, World},
 };
 
 /// Takes the scout's opinion to heart.
-pub fn hear<W: World>(job: &Job<'_, W>, opinion: &Opinion<W::Action>) {
+pub fn hear<W: World>(job: &Job<'_, W>, opinion: Opinion<W::Action>) {
+    let opinion = opinion.map(|action| -> u16 { action.into() });
     let edges = job.tree.edges(job.tree.root().meta().edges());
-    let named = |(action, value): (W::Action, f32)| {
-        let action: u16 = action.into();
+    let named = |(action, value): (u16, f32)| {
         Some((edges.iter().position(|edge| edge.action() == action)?, value))
     };
     let best = opinion.line.first().and_then(|action| named((*action, opinion.worth)));
     if let Some(best) = best.filter(|(edge, _)| job.root_policy.allows(*edge)) {
         let favourite = opinion.favourite.and_then(named).unwrap_or(best);
-        let line = opinion.line.iter().map(|action| (*action).into()).collect();
-        let Opinion { worth, mate_plies, depth, .. } = *opinion;
-        let told = Told { line, worth, mate_plies, depth };
-        job.root_policy.judge(Verdict { best, favourite }, told);
+        job.root_policy.judge(Verdict { best, favourite }, opinion);
     }
 }
 

@@ -2,19 +2,6 @@
 
 use crate::node::{from_unit16, to_unit16};
 
-/// The line behind a verdict.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Told {
-    /// Best play, at least one action.
-    pub line: Vec<u16>,
-    /// The expected score of the first for the side to move.
-    pub worth: f32,
-    /// Plies to a mate, as [`crate::Line`] has them.
-    pub mate_plies: Option<i32>,
-    /// Plies searched.
-    pub depth: u32,
-}
-
 /// What the scout says of two of the root's moves: which edge, and what it is worth to the mover. The best one's worth is the most
 /// that any other has.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -102,6 +102,15 @@ pub struct Opinion<A> {
     pub favourite: Option<(A, f32)>,
 }
 
+impl<A> Opinion<A> {
+    /// The same of actions under other names.
+    pub(crate) fn map<B>(self, name: impl Fn(A) -> B) -> Opinion<B> {
+        let Opinion { line, worth, mate_plies, depth, favourite } = self;
+        let favourite = favourite.map(|(action, worth)| (name(action), worth));
+        Opinion { line: line.into_iter().map(name).collect(), worth, mate_plies, depth, favourite }
+    }
+}
+
 /// What a world says about one state.
 #[derive(Clone, Debug)]
 pub enum Leaf<A> {

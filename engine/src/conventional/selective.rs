@@ -148,7 +148,7 @@ pub fn search(
         found = Some(next);
         // What prunes by guess may find a longer mate first, but not for long.
         let seen = score >= MATES && MATE - score + SHORTER <= depth as i32;
-        if tree.over || depth > 1 && seen {
+        if tree.over || seen {
             break;
         }
     }

@@ -124,11 +124,11 @@ impl Tree<'_> {
         let improving = before.is_some_and(|before| still.is_some_and(|still| still > before));
         self.memory.stills[ply] = still;
         self.memory.killers[ply + 1] = [None; 2];
-        if let Some(judged) = judged.filter(|_| narrow && excluded.is_none()) {
-            let window = Window { depth, alpha, beta, ply, fails, improving };
-            if let Some(score) = self.prune(position, window, judged) {
-                return score;
-            }
+        let window = Window { depth, alpha, beta, ply, fails, improving };
+        if let Some(judged) = judged.filter(|_| narrow && excluded.is_none())
+            && let Some(score) = self.prune(position, window, judged)
+        {
+            return score;
         }
         let mut moves = position.legal_moves();
         if ply == 0 && !self.allowed.is_empty() {
@@ -174,11 +174,7 @@ impl Tree<'_> {
             quiets += i32::from(quiet);
             let longer = match known.filter(|_| ply > 0 && hint == Some(Action::new(m))) {
                 Some(known) if excluded.is_none() && depth >= SINGULAR => {
-                    match self.extend(
-                        position,
-                        known,
-                        Window { depth, alpha, beta, ply, fails, improving },
-                    ) {
+                    match self.extend(position, known, window) {
                         Extension::Plies(plies) => plies,
                         Extension::Refuted(score) => return score,
                     }
