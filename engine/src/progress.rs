@@ -12,3 +12,14 @@ pub fn progress(things: usize) -> ProgressBar {
     }
     bar
 }
+
+/// For as many things as there turn out to be: how many so far, what, and how long.
+#[must_use]
+pub fn tally(what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_message(what);
+    let style = ProgressStyle::with_template("{pos} {msg} [{elapsed}]");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -41,7 +41,10 @@ pub struct Leaves {
     /// Nodes of each search, of positions of the tree search
     #[arg(long, default_value_t = 2_000, value_name = "N")]
     nodes: u64,
-    /// Plies of each search, of positions of the alpha-beta search
+    /// Have every move of a position of the alpha-beta search valued, not its best one alone (sets the engine's option MultiPV)
+    #[arg(long)]
+    every_move: bool,
+    /// Plies of each search, of positions of the alpha-beta search; to value every move, 1 is enough
     #[arg(long, default_value_t = 4, value_name = "N")]
     depth: u32,
     /// Positions that the alpha-beta search looks at from each it begins with; one in some 50 is labelled
@@ -67,6 +70,9 @@ pub struct Leaves {
     concurrency: Option<NonZeroUsize>,
 }
 
+/// A position has no more moves.
+const MOST_MOVES: u32 = 218;
+
 fn read_temperature(text: &str) -> Result<f32, WordError> {
     let positive = text.parse().ok().filter(|value: &f32| value.is_finite() && *value > 0.0);
     positive.ok_or(WordError::Form("a number above 0"))
@@ -84,7 +90,7 @@ impl Leaves {
     ///
     /// # Errors
     /// A file cannot be read or written, or engine or network fail.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(mut self) -> Result<(), Failure> {
         match self.of {
             Tree::Mcts => {
                 let walk = Walk {
@@ -97,8 +103,11 @@ impl Leaves {
                 self.harvest(Competing { walk, evaluator, nodes })
             }
             Tree::AlphaBeta => {
-                let (looked_at, depth) = (self.looked_at, self.depth);
-                self.harvest(Quiet { nnue: nnue()?, looked_at, depth })
+                let Leaves { looked_at, depth, every_move, .. } = self;
+                if every_move {
+                    self.options.push(("MultiPV".to_owned(), MOST_MOVES.to_string()));
+                }
+                self.harvest(Quiet { nnue: nnue()?, looked_at, depth, every_move })
             }
         }
     }

@@ -3,14 +3,15 @@
 use super::output::{Failure, Sink};
 use super::words::read_share;
 use crate::interrupt::raised_by_ctrl_c;
-use crate::progress::progress;
+use crate::leaves::successors::successors;
+use crate::progress::{progress, tally};
 use clap::Args;
 use nn::data::{Ask, HeldOut, MixConfig, MixSource, Variant, exclude_from_files};
 use nn::nnue::run::{Length, kinds, run};
 use nn::nnue::train::error;
 use nn::nnue::{Parameters, Sample};
 use nn::train::Schedule;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -32,13 +33,16 @@ pub struct TrainNnue {
     /// A data file (MAVG1 or PVGR1) and its share of the positions, as FILE or FILE=SHARE; repeat for several
     #[arg(long, required = true, value_parser = read_share)]
     data: Vec<(PathBuf, f64)>,
+    /// A data file with action values (MAVG1) whose positions' quiet successors are kept in memory, too; may be repeated
+    #[arg(long, value_name = "FILE")]
+    successors: Vec<PathBuf>,
     /// Files (EPD, CSV) whose positions must not be trained on
     #[arg(long, num_args = 1.., value_name = "FILE")]
     exclude: Vec<PathBuf>,
     /// Positions of the whole training
     #[arg(long, default_value_t = 100_000_000, value_name = "N")]
     examples: u64,
-    /// Positions read and kept in memory, 152 bytes each; the training goes through them as often as it takes
+    /// Positions read and kept in memory, 32 bytes each; the training goes through them as often as it takes
     #[arg(long, default_value_t = 40_000_000, value_name = "N")]
     kept: usize,
     /// Learning rate at the start; it falls in a straight line
@@ -73,12 +77,24 @@ impl TrainNnue {
             None => Parameters::new(self.seed),
         };
         let raised = raised_by_ctrl_c()?;
+        // Relaxed: the flag is all there is to know.
+        let goes_on = || !raised.load(Ordering::Relaxed);
+        let mut begun = Vec::new();
+        for path in &self.successors {
+            let bar = tally("successors");
+            begun.extend(successors(path, &mix, false, &mut |count| {
+                bar.set_position(count as u64);
+                goes_on()
+            })?);
+            bar.finish_and_clear();
+        }
+        let begun_with = begun.len();
         let bar = progress(usize::try_from(self.examples).unwrap_or(usize::MAX));
         let mut written = Instant::now();
         let mut mean = f64::NAN;
         let mut failed = None;
         let length = Length { schedule, kept: self.kept };
-        let learnt = run(begin, &mix, length, &mut |seen, error, parameters| {
+        let learnt = run(begin, &mix, length, begun, &mut |seen, error, parameters| {
             mean = if mean.is_nan() { error } else { mean + 0.01 * (error - mean) };
             bar.set_position(seen);
             bar.set_message(format!("error {:.2} %", 100.0 * mean.sqrt()));
@@ -86,8 +102,7 @@ impl TrainNnue {
                 written = Instant::now();
                 failed = parameters.save(&self.out).err();
             }
-            // Relaxed: the flag is all there is to know.
-            failed.is_none() && !raised.load(Ordering::Relaxed)
+            failed.is_none() && goes_on()
         })?;
         bar.finish_and_clear();
         if let Some(why) = failed {
@@ -95,17 +110,31 @@ impl TrainNnue {
         }
         learnt.save(&self.out)?;
         let mut out = Sink::default();
+        out.say(format_args!(
+            "root mean squared error {:.2} % of win probability in the last steps, {begun_with} successors kept",
+            100.0 * mean.sqrt()
+        ));
+        for path in &self.successors {
+            let all = successors(path, &mix, true, &mut |_| true)?;
+            let some = all.len().div_ceil(HELD_OUT).max(1);
+            let samples: Vec<Sample> = all.into_iter().step_by(some).collect();
+            tell(&mut out, path, "successors of held-out positions", &learnt, &samples);
+        }
         for (path, _) in &self.data {
             let games = HeldOut::read(path, &mix)?;
             let examples = games.examples(HELD_OUT, Ask::Position, Variant::Any)?;
             let samples: Vec<Sample> = examples.iter().filter_map(Sample::of).collect();
-            out.say(format_args!(
-                "{}: root mean squared error {:.2} % of win probability on {} quiet held-out positions",
-                path.display(),
-                100.0 * error(&learnt, &samples).sqrt(),
-                samples.len()
-            ));
+            tell(&mut out, path, "quiet held-out positions", &learnt, &samples);
         }
         out.end()
     }
+}
+
+fn tell(out: &mut Sink, path: &Path, what: &str, learnt: &Parameters, samples: &[Sample]) {
+    out.say(format_args!(
+        "{}: root mean squared error {:.2} % of win probability on {} {what}",
+        path.display(),
+        100.0 * error(learnt, samples).sqrt(),
+        samples.len()
+    ));
 }

@@ -2,6 +2,7 @@
 
 use super::evaluation::value;
 use crate::chess::action::Action;
+use nn::cpu::prefetch;
 use shakmaty::{Color, Move};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -130,6 +131,13 @@ impl Table {
     /// Another search begins: what earlier ones knew makes room for what it finds.
     pub fn begin(&self) {
         self.generation.fetch_add(1, Relaxed);
+    }
+
+    /// The position with this key will soon be asked about.
+    pub fn expect(&self, key: u64) {
+        if let Some(cluster) = self.cluster(key) {
+            prefetch(cluster);
+        }
     }
 
     /// What is known of the position with this key, so many plies below the root.

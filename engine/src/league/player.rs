@@ -4,7 +4,7 @@
 use super::transport::{Heard, Transport};
 use std::fmt;
 use std::time::Duration;
-use uci::{Answer, BestMove, Command, Go, IdLine, Info, SetOption, parse_answer};
+use uci::{Answer, BestMove, Command, Go, IdLine, Info, Score, SetOption, parse_answer};
 
 /// How long the league waits before it gives an engine up.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +70,8 @@ pub struct Thought {
     pub head: Option<String>,
     /// Every variation shown, in order.
     pub variations: Vec<Vec<String>>,
+    /// First moves of these with the scores shown beside them, in order.
+    pub scores: Vec<(String, Score)>,
 }
 
 /// An engine that has answered `uciok` and taken its options.
@@ -300,6 +302,7 @@ impl Thought {
             if is_main {
                 self.head = pv.first().cloned();
             }
+            self.scores.extend(pv.first().cloned().zip(info.score));
             self.variations.push(pv);
         }
     }

@@ -6,4 +6,5 @@
 pub mod competing;
 pub mod harvest;
 pub mod quiet;
+pub mod successors;
 pub mod walk;

@@ -9,7 +9,7 @@ use crate::conventional::selective::{self, Found, Memory, Question, Watch};
 use crate::conventional::table::Table;
 use crate::internal::roots::Root;
 use crate::league::{Player, Transport};
-use crate::measure::tune::label::ask_all;
+use crate::measure::tune::label::{ask_all, ask_all_moves};
 use nn::data::record::MavgGame;
 use nn::nnue::Nnue;
 use nn::rng::Rng;
@@ -27,7 +27,12 @@ pub struct Quiet {
     pub looked_at: u64,
     /// Plies that each is searched by the engine.
     pub depth: u32,
+    /// All its moves are to be valued, not the best one alone: then one in four is taken, for its moves resemble each other.
+    pub every_move: bool,
 }
+
+/// See [`Quiet::every_move`].
+const ONE_IN: usize = 4;
 
 impl Method for Quiet {
     type Kept = Memory;
@@ -50,8 +55,19 @@ impl Method for Quiet {
         let question = Question { position: root.game.position(), allowed: &[], lane: 0 };
         selective::search(memory, keys, &question, &mut taken);
         let mode = root.game.mode();
+        if self.every_move {
+            taken.positions.retain(|_| rng.below(ONE_IN) == 0);
+        }
         let games: Vec<Game> =
             taken.positions.into_iter().map(|position| Game::new(position, mode)).collect();
+        if self.every_move {
+            let answers = ask_all_moves(engine, &games, self.depth)?;
+            let records = games.iter().zip(answers).map(|(game, moves)| {
+                let scores = moves.into_iter().map(|(action, score)| (action, stored(score)));
+                Ok(record(game, &scores.collect::<Vec<_>>())?)
+            });
+            return records.collect();
+        }
         let answers = ask_all(engine, &games, self.depth)?;
         let mut records = Vec::new();
         for (game, (reply, score)) in games.iter().zip(answers) {
@@ -87,7 +103,7 @@ impl Watch for Taken {
 }
 
 /// The game goes on, no king is in check, and no capture wins anything: most likely the best move is quiet.
-fn is_still(position: &Chess) -> bool {
+pub(super) fn is_still(position: &Chess) -> bool {
     let legal = position.legal_moves();
     !position.is_check()
         && !legal.is_empty()
@@ -103,6 +119,7 @@ mod tests {
     use crate::conventional::bundled::nnue;
     use crate::league::Patience;
     use crate::league::fake::Fake;
+    use nn::data::label::{stored_value, win_probability};
     use nn::encode::canonical_moves;
 
     #[test]
@@ -126,7 +143,7 @@ mod tests {
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
         let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
         let root = Root { game: Game::from_fen(fen, false).unwrap(), values: Vec::new() };
-        let quiet = Quiet { nnue: nnue().unwrap(), looked_at: 4_000, depth: 4 };
+        let quiet = Quiet { nnue: nnue().unwrap(), looked_at: 4_000, depth: 4, every_move: false };
         let mut memory = quiet.start().unwrap();
         let games = quiet.label(&root, &mut Rng::new(1), &mut memory, &mut player).unwrap();
         assert!(games.len() > 5, "{}", games.len());
@@ -145,6 +162,48 @@ mod tests {
         assert!(
             orders.chunks(2).all(|two| two[0].starts_with("position") && two[1] == "go depth 4")
         );
+    }
+
+    #[test]
+    fn every_move_of_a_position_has_the_value_that_the_engine_shows() {
+        // The engine shows every move, worth 10 centipawns less than the one before, and once more by a deeper search.
+        let mut shown = Game::default();
+        let fake = Fake::polite(move |line| {
+            if let Some(fen) = line.strip_prefix("position fen ") {
+                shown = Game::from_fen(fen, false).unwrap();
+            }
+            if !line.starts_with("go") {
+                return vec![];
+            }
+            let moves = canonical_moves(shown.position());
+            let name = |at: usize| shown.uci(Action::new(moves[at]));
+            let told = |depth: i32| {
+                let name = &name;
+                (0..moves.len()).map(move |at| {
+                    let score = 100 * depth - 10 * at as i32;
+                    let m = name(at);
+                    (1, format!("info depth {depth} multipv {} score cp {score} pv {m}", at + 1))
+                })
+            };
+            let best = (2, format!("bestmove {}", name(0)));
+            told(1).chain(told(2)).chain([best]).collect()
+        });
+        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
+        let root = Root { game: Game::from_fen(fen, false).unwrap(), values: Vec::new() };
+        let quiet = Quiet { nnue: nnue().unwrap(), looked_at: 4_000, depth: 1, every_move: true };
+        let mut memory = quiet.start().unwrap();
+        let games = quiet.label(&root, &mut Rng::new(1), &mut memory, &mut player).unwrap();
+        assert!(games.len() > 3, "{}", games.len());
+        for game in &games {
+            let record = &game.positions[0];
+            assert_eq!((record.best, record.score), (0, 200));
+            let values = game.values(record);
+            assert_eq!(values.len(), canonical_moves(&game.header.start).len());
+            for (at, value) in values.iter().enumerate() {
+                assert_eq!(*value, stored_value(win_probability(200 - 10 * at as i16)));
+            }
+        }
     }
 
     #[test]

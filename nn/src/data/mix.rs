@@ -62,6 +62,12 @@ impl MixConfig {
             excluded: Arc::default(),
         }
     }
+
+    /// True if the `index`-th game of a file is kept from training.
+    #[must_use]
+    pub fn holds_out(&self, index: u64) -> bool {
+        self.validation_every > 0 && index.is_multiple_of(self.validation_every)
+    }
 }
 
 /// What a source has read and given so far; what lies in the buffer counts as given.
@@ -239,7 +245,7 @@ impl Stream {
     /// The plies that this pass takes of `game`; none if it is held out.
     fn chosen(&self, game: &Game, config: &MixConfig) -> Vec<usize> {
         let index = game.header().index;
-        if held_out(index, config.validation_every) {
+        if config.holds_out(index) {
             return Vec::new();
         }
         let pass = Pass { seed: self.seed, number: self.report.passes, stride: config.stride };
@@ -309,11 +315,6 @@ impl Stream {
         }
         Ok(())
     }
-}
-
-/// True if the `index`-th game of a file is kept from training.
-pub(super) fn held_out(index: u64, every: u64) -> bool {
-    every > 0 && index.is_multiple_of(every)
 }
 
 /// Mixes on a thread of its own: batches of `batch` examples, at most `queue` waiting. The thread ends

@@ -7,7 +7,7 @@ use super::example::Example;
 use super::filter::{KeySet, Recent};
 use super::kinds::Kinds;
 use super::label::{action_value, win_probability};
-use super::mix::{MixConfig, held_out};
+use super::mix::MixConfig;
 use super::read::FileReader;
 use super::record::{Format, Game};
 use super::sample::{Counts, Sampler, candidates};
@@ -97,7 +97,7 @@ impl HeldOut {
         let mut games = Vec::new();
         for game in reader {
             let game = game?;
-            if held_out(game.header().index, config.validation_every) {
+            if config.holds_out(game.header().index) {
                 games.push(game);
             }
         }

@@ -1,8 +1,9 @@
 //! Which rows of the first layer a board adds up, and examples in that form.
 
-use super::{INPUTS, bucket};
+use super::{INPUTS, ZONES, bucket};
 use crate::data::Example;
 use crate::encode::Features;
+use shakmaty::{Bitboard, Chess};
 
 /// How a side sees the board, which its king's place decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,15 @@ const ZONE: [[u8; 4]; 8] = [
 ];
 
 impl View {
+    /// How many there are.
+    pub const COUNT: usize = 2 * ZONES;
+
+    /// Which of them.
+    #[inline]
+    pub fn index(self) -> usize {
+        2 * usize::from(self.zone) + usize::from(self.mirrored)
+    }
+
     /// Of a side whose king stands there, from its own edge.
     #[inline]
     pub fn of(king: usize) -> View {
@@ -46,38 +56,69 @@ impl View {
 /// A board has no more pieces.
 const PIECES: usize = 32;
 
-/// A position and how it stands.
+/// A position and how it stands, in little room.
 #[derive(Clone)]
 pub struct Sample {
-    /// Rows that the mover adds up.
-    pub(super) us: [u16; PIECES],
-    /// Rows that the other side adds up.
-    pub(super) them: [u16; PIECES],
-    pub(super) pieces: usize,
-    pub(super) bucket: usize,
-    /// Win probability of the mover.
-    pub(super) value: f32,
+    /// The squares that are, from the mover's edge.
+    occupied: u64,
+    /// What stands on them in this order, in half a byte each: 0..=5 the mover's pawn, knight, bishop, rook, queen and king, 6..=11 the
+    /// other side's.
+    classes: [u8; PIECES / 2],
+    pub value: f32,
+}
+
+/// What a sample adds up.
+pub(super) struct Rows {
+    /// Rows of the mover, and of the other side.
+    lists: [[u16; PIECES]; 2],
+    pieces: usize,
+}
+
+impl Rows {
+    /// Of the mover, of the other side.
+    pub fn lists(&self) -> [&[u16]; 2] {
+        self.lists.each_ref().map(|list| &list[..self.pieces])
+    }
+
+    /// Which last layer judges the board.
+    pub fn bucket(&self) -> usize {
+        bucket(self.pieces)
+    }
 }
 
 impl Sample {
+    /// A position, and its mover's win probability.
+    #[must_use]
+    pub fn at(position: &Chess, value: f32) -> Sample {
+        Sample::new(&Features::of(position), value)
+    }
+
     /// The board of `features`, and the mover's win probability on it.
     #[must_use]
-    pub fn new(features: &Features, value: f32) -> Sample {
-        let king = |class| features.pieces.iter().position(|piece| *piece == class).unwrap_or(0);
-        let views = (View::of(king(6)), View::of(king(12) ^ 56));
-        let (mut us, mut them) = ([0; PIECES], [0; PIECES]);
-        let mut count = 0;
-        for (square, class) in features.pieces.iter().enumerate() {
-            let Some(piece) = usize::from(*class).checked_sub(1) else { continue };
-            let (theirs, role) = (piece >= 6, piece % 6);
-            if count < PIECES {
-                us[count] = views.0.row(theirs, role, square) as u16;
-                them[count] = views.1.row(!theirs, role, square ^ 56) as u16;
-                count += 1;
-            }
+    pub(super) fn new(features: &Features, value: f32) -> Sample {
+        let mut sample = Sample { occupied: 0, classes: [0; PIECES / 2], value };
+        let pieces = features.pieces.iter().enumerate().filter(|(_, class)| **class > 0);
+        for (at, (square, class)) in pieces.take(PIECES).enumerate() {
+            sample.occupied |= 1 << square;
+            sample.classes[at / 2] |= (class - 1) << (4 * (at % 2));
         }
-        debug_assert!(us.iter().chain(&them).all(|row| usize::from(*row) < INPUTS));
-        Sample { us, them, pieces: count, bucket: bucket(count), value }
+        sample
+    }
+
+    /// What it adds up.
+    pub(super) fn rows(&self) -> Rows {
+        let class = |at: usize| usize::from(self.classes[at / 2] >> (4 * (at % 2)) & 15);
+        let squares = || Bitboard(self.occupied).into_iter().map(usize::from).enumerate();
+        let king = |of| squares().find(|(at, _)| class(*at) == of).map_or(0, |(_, square)| square);
+        let views = [View::of(king(5)), View::of(king(11) ^ 56)];
+        let mut lists = [[0; PIECES]; 2];
+        for (at, square) in squares() {
+            let (theirs, role) = (class(at) >= 6, class(at) % 6);
+            lists[0][at] = views[0].row(theirs, role, square) as u16;
+            lists[1][at] = views[1].row(!theirs, role, square ^ 56) as u16;
+        }
+        debug_assert!(lists.as_flattened().iter().all(|row| usize::from(*row) < INPUTS));
+        Rows { lists, pieces: squares().count() }
     }
 
     /// Of an example that is a quiet position whose value is known; None of others.

@@ -1,12 +1,13 @@
 //! The network in whole numbers, from board to board.
 //!
-//! The first layer's sums are kept for the last boards; the next board's follow from the squares that differ, whatever
-//! happened in between, so that no move need be told. Plain loops, compiled for each set of instructions.
+//! The first layer's sums are kept for the boards of a line, and for the last board of each view of a king; the next board's
+//! follow from the pieces that differ, whatever happened in between, so that no move need be told. Plain loops, compiled for each set of instructions.
 
 use super::features::View;
 use super::layout::{Layout, Parameters};
 use super::{BUCKETS, HIDDEN, INPUTS, bucket};
 use crate::cpu::isa::by_isa;
+use arrayvec::ArrayVec;
 use shakmaty::{Bitboard, Chess, Color, Position, Role, Square};
 
 /// One in the first layer's whole numbers: sums are clipped there.
@@ -54,112 +55,147 @@ impl Nnue {
     /// before are begun with.
     #[must_use]
     pub fn evaluate(&self, accumulators: &mut Accumulators, ply: usize, position: &Chess) -> f32 {
-        let stack = &mut accumulators.0;
-        if stack.len() <= ply {
-            stack.resize_with(ply + 1, || Accumulator::empty(self));
-        }
-        let (before, rest) = stack.split_at_mut(ply);
-        let at = &mut rest[0];
-        if let Some(before) = before.last() {
-            at.clone_from(before);
-        }
-        at.turn_into(self, position);
+        self.follow(accumulators, ply, position);
+        let at = &accumulators.line[ply];
         let pieces = position.board().occupied().count();
         let bucket = bucket(pieces);
         let turn = usize::from(position.turn().is_black());
         let [ours, theirs] = &self.output[bucket];
-        let sum = dot(&at.sums[turn], ours) as f32 + dot(&at.sums[1 - turn], theirs) as f32;
+        let (us, them) = (&at[turn].sums, &at[1 - turn].sums);
+        let sum = dot(us, ours) as f32 + dot(them, theirs) as f32;
         let one = f32::from(ONE);
         sum / (one * one * OUTPUT_ONE) + self.output_bias[bucket]
     }
+
+    /// Brings the sums at `ply` to `position`, so that those of the next ply may begin with them.
+    pub fn follow(&self, accumulators: &mut Accumulators, ply: usize, position: &Chess) {
+        let Accumulators { line, homes } = accumulators;
+        if line.len() <= ply {
+            line.resize_with(ply + 1, || [self.nothing(), self.nothing()]);
+        }
+        homes.resize_with(2 * View::COUNT, || self.nothing());
+        let board = position.board();
+        let mut pieces = Pieces::default();
+        for (color, of) in [board.white(), board.black()].into_iter().enumerate() {
+            for role in Role::ALL {
+                pieces[color][role as usize - 1] = board.by_role(role) & of;
+            }
+        }
+        let (before, rest) = line.split_at_mut(ply);
+        for (side, color) in [Color::White, Color::Black].into_iter().enumerate() {
+            let king = board.king_of(color).map_or(0, |king| seen_from(side, king));
+            let view = View::of(king);
+            let (at, home) = (&mut rest[0][side], &mut homes[side * View::COUNT + view.index()]);
+            if at.view == view && at.pieces == pieces {
+                continue;
+            }
+            let parent = before.last().map(|parent| &parent[side]);
+            match parent.filter(|parent| parent.view == view) {
+                Some(parent) if parent.distance(&pieces) <= home.distance(&pieces) => {
+                    at.turn_into(self, parent, side, &pieces);
+                }
+                _ => {
+                    // All that was last seen from such a place.
+                    home.view = view;
+                    at.turn_into(self, home, side, &pieces);
+                    home.clone_from(at);
+                }
+            }
+        }
+    }
+
+    /// Of an empty board.
+    fn nothing(&self) -> Accumulator {
+        Accumulator { pieces: Pieces::default(), view: View::default(), sums: self.bias }
+    }
 }
+
+/// White's pieces by role, then black's.
+type Pieces = [[Bitboard; 6]; 2];
 
 /// The sums of the first layer for the boards of a line.
 #[derive(Default)]
-pub struct Accumulators(Vec<Accumulator>);
+pub struct Accumulators {
+    /// As white, as black sees them.
+    line: Vec<[Accumulator; 2]>,
+    /// For each side and view the last board seen that way: where to begin if the king has gone elsewhere.
+    homes: Vec<Accumulator>,
+}
 
-/// The sums for one board.
+/// The sums for one board as one side sees it.
 #[derive(Clone)]
 struct Accumulator {
-    /// White's pieces by role, then black's.
-    pieces: [[Bitboard; 6]; 2],
-    /// How white, how black sees the board.
-    views: [View; 2],
-    /// As white, as black sees the board.
-    sums: [[i16; HIDDEN]; 2],
+    pieces: Pieces,
+    view: View,
+    sums: [i16; HIDDEN],
 }
 
 impl Accumulator {
-    fn empty(nnue: &Nnue) -> Accumulator {
-        Accumulator {
-            pieces: [[Bitboard::EMPTY; 6]; 2],
-            views: [View::default(); 2],
-            sums: [nnue.bias; 2],
-        }
+    /// Pieces that one board has and the other has not.
+    fn distance(&self, pieces: &Pieces) -> usize {
+        let both = self.pieces.as_flattened().iter().zip(pieces.as_flattened());
+        both.map(|(before, now)| (*before ^ *now).count()).sum()
     }
 
-    /// Follows to another board.
-    fn turn_into(&mut self, nnue: &Nnue, position: &Chess) {
-        let board = position.board();
-        for (side, color) in [Color::White, Color::Black].into_iter().enumerate() {
-            let view = board
-                .king_of(color)
-                .map_or(self.views[side], |king| View::of(seen_from(side, king)));
-            if self.views[side] != view {
-                self.views[side] = view;
-                self.anew(nnue, side);
-            }
-        }
-        for (color, pieces) in [board.white(), board.black()].into_iter().enumerate() {
-            for role in Role::ALL {
-                let now = board.by_role(role) & pieces;
-                let place = &mut self.pieces[color][role as usize - 1];
-                let before = std::mem::replace(place, now);
-                for square in now & !before {
-                    self.change(nnue, color, role, square, add);
-                }
-                for square in before & !now {
-                    self.change(nnue, color, role, square, subtract);
-                }
-            }
-        }
-    }
-
-    /// One side's sums, from nothing.
-    fn anew(&mut self, nnue: &Nnue, side: usize) {
-        self.sums[side] = nnue.bias;
+    /// Follows from `before`, which has the same view, to another board.
+    fn turn_into(&mut self, nnue: &Nnue, before: &Accumulator, side: usize, pieces: &Pieces) {
+        let (mut added, mut removed) = (Rows::new(), Rows::new());
         for color in 0..2 {
-            for role in Role::ALL {
-                for square in self.pieces[color][role as usize - 1] {
-                    let row = self.row(side, color, role, square);
-                    add(&mut self.sums[side], &nnue.rows[row]);
-                }
+            for role in 0..6 {
+                let (old, new) = (before.pieces[color][role], pieces[color][role]);
+                let row = |square| {
+                    let row = before.view.row(color != side, role, seen_from(side, square));
+                    &nnue.rows[row]
+                };
+                added.extend((new & !old).into_iter().map(row));
+                removed.extend((old & !new).into_iter().map(row));
             }
         }
-    }
-
-    fn row(&self, side: usize, color: usize, role: Role, square: Square) -> usize {
-        self.views[side].row(color != side, role as usize - 1, seen_from(side, square))
-    }
-
-    fn change(
-        &mut self,
-        nnue: &Nnue,
-        color: usize,
-        role: Role,
-        square: Square,
-        by: fn(&mut [i16; HIDDEN], &[i16; HIDDEN]),
-    ) {
-        for side in 0..2 {
-            let row = self.row(side, color, role, square);
-            by(&mut self.sums[side], &nnue.rows[row]);
-        }
+        (self.pieces, self.view) = (*pieces, before.view);
+        let (to, from) = (&mut self.sums, &before.sums);
+        let (added, removed) = match (&added[..], &removed[..]) {
+            ([a, added @ ..], [b, c, removed @ ..]) => {
+                capture(to, from, a, b, c);
+                (added, removed)
+            }
+            ([a, added @ ..], [b, removed @ ..]) => {
+                step(to, from, a, b);
+                (added, removed)
+            }
+            both => {
+                to.copy_from_slice(from);
+                both
+            }
+        };
+        added.iter().for_each(|row| add(to, row));
+        removed.iter().for_each(|row| subtract(to, row));
     }
 }
+
+/// Rows of pieces: a board has 32 at most, unless its FEN is odd.
+type Rows<'a> = ArrayVec<&'a [i16; HIDDEN], 64>;
 
 /// A square as white (0) or black (1) sees it from its own edge.
 fn seen_from(side: usize, square: Square) -> usize {
     usize::from(square) ^ (56 * side)
+}
+
+by_isa! {
+    /// A piece went from `b` to `a`.
+    pub fn step(to: &mut [i16; HIDDEN], from: &[i16; HIDDEN], a: &[i16; HIDDEN], b: &[i16; HIDDEN]) {
+        for (((to, from), a), b) in to.iter_mut().zip(from).zip(a).zip(b) {
+            *to = from.wrapping_add(*a).wrapping_sub(*b);
+        }
+    }
+}
+
+by_isa! {
+    /// A piece went from `b` to `a`, and `c` is gone.
+    pub fn capture(to: &mut [i16; HIDDEN], from: &[i16; HIDDEN], a: &[i16; HIDDEN], b: &[i16; HIDDEN], c: &[i16; HIDDEN]) {
+        for ((((to, from), a), b), c) in to.iter_mut().zip(from).zip(a).zip(b).zip(c) {
+            *to = from.wrapping_add(*a).wrapping_sub(*b).wrapping_sub(*c);
+        }
+    }
 }
 
 by_isa! {
@@ -181,7 +217,7 @@ by_isa! {
 }
 
 by_isa! {
-    /// The sum of weights times squares of clipped sums: at most 127 * 127 * 258 * 256, less than 2^31.
+    /// The sum of weights times squares of clipped sums: at most 127 * 127 * 258 * 512, less than 2^31.
     pub fn dot(sums: &[i16; HIDDEN], weights: &[i16; HIDDEN]) -> i32 {
         let mut total = 0i32;
         for (sum, weight) in sums.iter().zip(weights) {

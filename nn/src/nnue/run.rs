@@ -35,13 +35,13 @@ pub fn kinds() -> Kinds {
 pub struct Length {
     /// Learning rates, and samples in all.
     pub schedule: Schedule,
-    /// So many samples are read and kept in memory, 152 bytes each; those after them are drawn from these again. Reading
-    /// takes longer than learning.
+    /// So many samples are read and kept in memory, 32 bytes each; those after them are drawn from all that is kept.
+    /// Reading takes longer than learning.
     pub kept: usize,
 }
 
-/// Fits `parameters` to the values of `mix`'s positions. `watch` hears after each step how many samples were seen and the
-/// mean of the squared errors, and answers whether to go on.
+/// Fits `parameters` to the values of `mix`'s positions and of those `kept` to begin with. `watch` hears after each step how
+/// many samples were seen and the mean of the squared errors, and answers whether to go on.
 ///
 /// # Errors
 /// A file is damaged or gives nothing.
@@ -49,11 +49,14 @@ pub fn run(
     parameters: Parameters,
     mix: &MixConfig,
     length: Length,
+    mut kept: Vec<Sample>,
     watch: &mut dyn FnMut(u64, f64, &Parameters) -> bool,
 ) -> Result<Parameters, DataError> {
     let end = length.schedule.examples;
     let mut trainer = Trainer::new(parameters, length.schedule);
-    let mut kept: Vec<Sample> = Vec::new();
+    let mut rng = Rng::new(mix.seed);
+    // What is alike lies side by side in a file.
+    rng.shuffle(&mut kept);
     let mut seen = 0;
     let mut learn = |batch: &[Sample]| {
         let error = trainer.step(batch);
@@ -62,7 +65,6 @@ pub fn run(
         goes_on && seen < end
     };
     let goes_on = read(mix, length.kept.max(BATCH), &mut kept, &mut learn)?;
-    let mut rng = Rng::new(mix.seed);
     let mut batch = Vec::with_capacity(BATCH);
     let mut goes_on = goes_on && kept.len() > STRETCH;
     while goes_on {
@@ -76,7 +78,7 @@ pub fn run(
     Ok(trainer.parameters().clone())
 }
 
-/// Reads so many samples, each of which is learnt once on the way. False if `learn` wants no more.
+/// Reads so many samples more, each of which is learnt once on the way. False if `learn` wants no more.
 fn read(
     mix: &MixConfig,
     count: usize,
@@ -89,7 +91,8 @@ fn read(
             spawn(MixConfig { seed, ..mix.clone() }, READ, 8)
         })
         .collect();
-    let mut learnt = 0;
+    let end = kept.len() + count;
+    let mut learnt = kept.len();
     for reader in readers.iter().cycle() {
         let dead = |_| DataError::Config("a thread that reads examples broke down".to_owned());
         let examples = reader.recv().map_err(dead)??;
@@ -99,7 +102,7 @@ fn read(
                 return Ok(false);
             }
             learnt = kept.len();
-            if learnt >= count {
+            if learnt >= end {
                 break;
             }
         }

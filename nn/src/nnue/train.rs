@@ -2,17 +2,23 @@
 
 use super::features::Sample;
 use super::layout::{Layout, Parameters};
-use super::{HIDDEN, INPUTS};
+use super::{HIDDEN, INPUTS, PLACES};
 use crate::cpu::isa::by_isa;
+use crate::net::params::{Init, Param};
 use crate::numeric::sigmoid;
 use crate::train::{Optimizer, OptimizerConfig, Schedule};
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSlice;
 
 /// Parameters being fitted.
+///
+/// What a piece means in a zone of the king is the sum of what it means in all and what is particular to that one, so that
+/// rare zones learn from frequent ones (factored features, as Stockfish's trainer has them). Once fitted, the sum is all that is kept.
 pub struct Trainer {
     layout: Layout,
     parameters: Parameters,
+    /// As in `parameters`, but of the rows what is particular; then `[PLACES, HIDDEN]`, what is common.
+    factors: Vec<f32>,
     optimizer: Optimizer,
     schedule: Schedule,
     steps: u64,
@@ -30,8 +36,15 @@ impl Trainer {
             muon_momentum: 0.0,
             ..OptimizerConfig::default()
         };
-        let optimizer = Optimizer::of(&layout.params, config);
-        Trainer { layout, parameters, optimizer, schedule, steps: 0, seen: 0 }
+        let mut params = layout.params.clone();
+        let end = parameters.values.len();
+        let range = end..end + PLACES * HIDDEN;
+        let (name, shape) = ("common.weight".to_owned(), vec![PLACES, HIDDEN]);
+        params.push(Param { name, shape, range, init: Init::Zero });
+        let optimizer = Optimizer::of(&params, config);
+        let mut factors = parameters.values.clone();
+        factors.resize(end + PLACES * HIDDEN, 0.0);
+        Trainer { layout, parameters, factors, optimizer, schedule, steps: 0, seen: 0 }
     }
 
     /// What was learnt so far.
@@ -52,7 +65,7 @@ impl Trainer {
                 (gradient(layout, values, samples, &mut grads), grads)
             })
             .collect();
-        let mut grads = vec![0.0; values.len()];
+        let mut grads = vec![0.0; self.factors.len()];
         let scale = 1.0 / samples.len().max(1) as f32;
         let mut errors = 0.0;
         for (sum, part) in parts {
@@ -62,11 +75,21 @@ impl Trainer {
         self.steps += 1;
         self.seen += samples.len() as u64;
         let rate = self.schedule.rate(self.seen);
-        let values = &mut self.parameters.values;
-        self.optimizer.step(values, &grads, rate, self.steps);
+        let (own, common) = grads.split_at_mut(values.len());
+        for zone in own[layout.rows.clone()].chunks(PLACES * HIDDEN) {
+            common.iter_mut().zip(zone).for_each(|(to, from)| *to += from);
+        }
+        self.optimizer.step(&mut self.factors, &grads, rate, self.steps);
         // What the whole numbers of play can hold.
-        let output = self.layout.output.clone();
-        values[output].iter_mut().for_each(|weight| *weight = weight.clamp(-0.57, 0.57));
+        let output = layout.output.clone();
+        self.factors[output].iter_mut().for_each(|weight| *weight = weight.clamp(-0.57, 0.57));
+        let rows = layout.rows.clone();
+        let values = &mut self.parameters.values;
+        let (own, common) = self.factors.split_at(values.len());
+        values.copy_from_slice(own);
+        for zone in values[rows].chunks_mut(PLACES * HIDDEN) {
+            zone.iter_mut().zip(common).for_each(|(to, from)| *to += from);
+        }
         errors / samples.len().max(1) as f64
     }
 }
@@ -81,10 +104,11 @@ pub fn error(parameters: &Parameters, samples: &[Sample]) -> f64 {
 /// The mover's win probability as a logit.
 #[cfg(test)]
 pub(super) fn logit(parameters: &Parameters, sample: &Sample) -> f32 {
-    let (guess, mut grads) =
-        (|value| Sample { value, ..sample.clone() }, vec![0.0; parameters.values.len()]);
     // The error against 0 is the guess itself.
-    let square = gradient(&Layout::new(), &parameters.values, &[guess(0.0)], &mut grads);
+    let mut against = sample.clone();
+    against.value = 0.0;
+    let mut grads = vec![0.0; parameters.values.len()];
+    let square = gradient(&Layout::new(), &parameters.values, &[against], &mut grads);
     let guess = square.sqrt();
     (guess / (1.0 - guess)).ln() as f32
 }
@@ -100,20 +124,21 @@ fn gradient(layout: &Layout, values: &[f32], samples: &[Sample], grads: &mut [f3
     let (mut bias_grads, mut output_grads) = ([0.0; HIDDEN], vec![[0.0; HIDDEN]; output.len()]);
     let mut errors = 0.0;
     for sample in samples {
-        let sides = [&sample.us[..sample.pieces], &sample.them[..sample.pieces]];
+        let rows_of = sample.rows();
+        let (sides, bucket) = (rows_of.lists(), rows_of.bucket());
         let mut sums = [bias; 2];
-        let mut logit = output_bias[sample.bucket];
+        let mut logit = output_bias[bucket];
         for (side, (list, sums)) in sides.iter().zip(&mut sums).enumerate() {
             list.iter().for_each(|row| add(sums, &rows[usize::from(*row)]));
-            logit += forward(sums, &output[2 * sample.bucket + side]);
+            logit += forward(sums, &output[2 * bucket + side]);
         }
         let guess = sigmoid(logit);
         let error = guess - sample.value;
         errors += f64::from(error * error);
         let slope = 2.0 * error * guess * (1.0 - guess);
-        grads[layout.output_bias.start + sample.bucket] += slope;
+        grads[layout.output_bias.start + bucket] += slope;
         for (side, (list, sums)) in sides.iter().zip(&mut sums).enumerate() {
-            let last = 2 * sample.bucket + side;
+            let last = 2 * bucket + side;
             backward(slope, sums, &output[last], &mut output_grads[last]);
             add(&mut bias_grads, sums);
             let (rows, _) = grads[layout.rows.clone()].as_chunks_mut::<HIDDEN>();
@@ -197,7 +222,7 @@ mod tests {
         let mut grads = vec![0.0; parameters.values.len()];
         gradient(&layout, &parameters.values, samples, &mut grads);
         let places = [layout.bias.start + 3, layout.output_bias.start + 7, layout.output.end - 5];
-        let row = layout.rows.start + usize::from(samples[0].us[4]) * HIDDEN + 9;
+        let row = layout.rows.start + usize::from(samples[0].rows().lists()[0][4]) * HIDDEN + 9;
         for at in places.into_iter().chain([row]) {
             let mut moved = |by: f32| {
                 parameters.values[at] += by;
@@ -221,5 +246,27 @@ mod tests {
         });
         let last = error(trainer.parameters(), &samples);
         assert!(last < first / 10.0, "{first} {last}");
+    }
+
+    #[test]
+    fn what_is_learnt_in_one_zone_of_the_king_is_known_in_the_others() {
+        // White's king stands on e1 throughout.
+        let samples: Vec<Sample> = samples().into_iter().take(3).collect();
+        let seen: Vec<usize> =
+            samples[0].rows().lists()[0].iter().map(|row| usize::from(*row)).collect();
+        let schedule = Schedule { warmup: 0, ..Schedule::default() };
+        let before = Parameters::new(1);
+        let mut trainer = Trainer::new(before.clone(), schedule);
+        trainer.step(&samples);
+        let after = trainer.parameters();
+        let rows = Layout::new().rows.start;
+        let moved = |row: usize| {
+            let place = rows + row * HIDDEN..rows + (row + 1) * HIDDEN;
+            before.values[place.clone()] != after.values[place]
+        };
+        for row in seen {
+            let elsewhere = (row + 3 * PLACES) % INPUTS;
+            assert!(moved(row) && moved(elsewhere), "{row}");
+        }
     }
 }

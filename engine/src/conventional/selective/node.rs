@@ -61,6 +61,12 @@ impl Tree<'_> {
         centipawns(logit).clamp(-MOST, MOST)
     }
 
+    /// Where the network's answer came from elsewhere, what follows it would have to make up for more than one move.
+    fn prepare(&mut self, position: &Chess, ply: usize) {
+        let memory = &mut *self.memory;
+        memory.nnue.follow(&mut memory.accumulators, ply, position);
+    }
+
     /// What the network says of the position, and better guesses. None in check.
     fn judge(&mut self, position: &Chess, ply: usize, known: Option<Known>) -> Option<Judged> {
         if position.is_check() {
@@ -140,6 +146,7 @@ impl Tree<'_> {
         if by_fifty_moves(position) {
             return 0;
         }
+        self.prepare(position, ply);
         let turn = position.turn();
         let past = history::past(&self.memory.moved, ply);
         let mut ordered = self.order(position, &moves, ply, hint, past);
@@ -147,12 +154,16 @@ impl Tree<'_> {
         let mut best = Best { score: -INFINITE, alpha, m: None };
         let mut tried = MoveList::new();
         let mut quiets = 0;
-        for (number, Ranked { m, loses }) in ordered.by_ref().enumerate() {
+        for (number, Ranked { m, loses, history }) in ordered.by_ref().enumerate() {
             if excluded.is_some_and(|excluded| excluded == Action::new(m)) {
                 continue;
             }
             let quiet = is_quiet(m);
-            let known_for = if quiet { self.memory.history.of_quiet(turn, m, past) } else { 0 };
+            let known_for = match history {
+                _ if !quiet => 0,
+                Some(history) => history,
+                None => self.memory.history.of_quiet(turn, m, past),
+            };
             let late = REDUCTIONS[depth.min(63) as usize][(number + 1).min(63)];
             if ply > 0 && best.score > -MATES && has_pieces {
                 let left = (depth - late / PLY).max(0);
@@ -182,7 +193,7 @@ impl Tree<'_> {
                 _ => 0,
             };
             let mut next = position.clone();
-            self.memory.keys.push(ending::play_keyed(&mut next, key, m));
+            self.enter(ending::play_keyed(&mut next, key, m));
             self.memory.moved[ply] = Some(Arrival::new(turn, m));
             let gives_check = next.is_check();
             let full = depth - 1 + longer.max(i32::from(gives_check && depth <= 6));
@@ -291,7 +302,7 @@ impl Tree<'_> {
             let less = 3 + depth / 3 + ((likely - beta) / 200).min(3);
             let next = position.clone().swap_turn().ok()?;
             self.memory.moved[ply] = None;
-            self.memory.keys.push(ending::key(&next));
+            self.enter(ending::key(&next));
             let score = -self.negamax(&next, depth - less, -beta, 1 - beta, ply + 1, !fails);
             self.memory.keys.pop();
             if self.over {
@@ -336,9 +347,12 @@ impl Tree<'_> {
                 None => position.legal_moves(),
                 Some(_) => loud_moves(position),
             };
+            if !moves.is_empty() {
+                self.prepare(position, ply);
+            }
             let past = history::past(&self.memory.moved, ply);
             let mut ordered = self.order(position, &moves, ply, hint, past);
-            for (number, Ranked { m, loses }) in ordered.by_ref().enumerate() {
+            for (number, Ranked { m, loses, .. }) in ordered.by_ref().enumerate() {
                 let lost = best.score <= -MATES;
                 let gain = m.capture().map_or(0, value) + m.promotion().map_or(0, value);
                 let skipped = match judged {
@@ -350,7 +364,7 @@ impl Tree<'_> {
                     continue;
                 }
                 let mut next = position.clone();
-                self.memory.keys.push(ending::play_keyed(&mut next, key, m));
+                self.enter(ending::play_keyed(&mut next, key, m));
                 self.memory.moved[ply] = Some(Arrival::new(position.turn(), m));
                 let score = -self.quiesce(&next, -beta, -best.alpha, ply + 1);
                 self.memory.keys.pop();
@@ -370,6 +384,12 @@ impl Tree<'_> {
             self.memory.table.put(key, ply, best.known(alpha, beta, 0, raw));
         }
         best.score
+    }
+
+    /// A position with this key is searched next.
+    fn enter(&mut self, key: u64) {
+        self.memory.table.expect(key);
+        self.memory.keys.push(key);
     }
 
     /// By repetition (once is enough: whoever steered back can do so again) or for want of pieces.

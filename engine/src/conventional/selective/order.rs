@@ -71,6 +71,8 @@ pub(super) struct Ranked {
     pub m: Move,
     /// A capture or promotion that loses something.
     pub loses: bool,
+    /// What a quiet move is known for, if that is what it has its rank by.
+    pub history: Option<i32>,
 }
 
 impl Iterator for Ordered<'_> {
@@ -93,7 +95,9 @@ impl Iterator for Ordered<'_> {
         let key = *left.first()?;
         self.next += 1;
         let m = *self.moves.get(MOVES - 1 - (key & 0xFF) as usize)?;
-        Some(Ranked { m, loses: (key >> 8) < i64::from(-TAKES / 2) })
+        let rank = (key >> 8) as i32;
+        let history = (rank.abs() < KILLERS[1] / 2).then_some(rank);
+        Some(Ranked { m, loses: rank < -TAKES / 2, history })
     }
 }
 

@@ -142,10 +142,53 @@ pub fn ask_all<T: Transport>(
     games: &[Game],
     depth: u32,
 ) -> Result<Vec<(Action, Score)>, LabelError> {
+    let thoughts = search_all(engine, games, depth)?;
+    games.iter().zip(&thoughts).map(|(game, thought)| answer(game, thought)).collect()
+}
+
+/// The same, and after it the other moves that the engine shows, each with its last score: all of them, if that is how many
+/// variations it is to show.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_all_moves<T: Transport>(
+    engine: &mut Player<T>,
+    games: &[Game],
+    depth: u32,
+) -> Result<Vec<Vec<(Action, Score)>>, LabelError> {
+    let thoughts = search_all(engine, games, depth)?;
+    let moves = games.iter().zip(&thoughts).map(|(game, thought)| {
+        let best =
+            Action::from_uci(&thought.best, game.position()).ok_or_else(|| odd(game, thought))?;
+        let mut moves: Vec<(Action, Score)> = Vec::with_capacity(thought.scores.len());
+        for (word, score) in thought.scores.iter().rev() {
+            let action =
+                Action::from_uci(word, game.position()).ok_or_else(|| odd(game, thought))?;
+            if moves.iter().all(|(known, _)| *known != action) {
+                moves.push((action, *score));
+            }
+        }
+        moves.sort_by_key(|(action, _)| *action != best);
+        match moves.first() {
+            Some((first, _)) if *first == best => Ok(moves),
+            _ => Err(odd(game, thought)),
+        }
+    });
+    moves.collect()
+}
+
+fn search_all<T: Transport>(
+    engine: &mut Player<T>,
+    games: &[Game],
+    depth: u32,
+) -> Result<Vec<Thought>, LabelError> {
     let positions: Vec<Command> = games.iter().map(set_up).collect();
     let go = Go { depth: Some(depth), ..Go::default() };
-    let thoughts = engine.think_all(&positions, &go)?;
-    games.iter().zip(&thoughts).map(|(game, thought)| answer(game, thought)).collect()
+    Ok(engine.think_all(&positions, &go)?)
+}
+
+fn odd(game: &Game, thought: &Thought) -> LabelError {
+    LabelError::NoAnswer { word: thought.best.clone(), fen: game.fen() }
 }
 
 fn set_up(game: &Game) -> Command {
@@ -153,10 +196,9 @@ fn set_up(game: &Game) -> Command {
 }
 
 fn answer(game: &Game, thought: &Thought) -> Result<(Action, Score), LabelError> {
-    let odd = || LabelError::NoAnswer { word: thought.best.clone(), fen: game.fen() };
-    let best = Action::from_uci(&thought.best, game.position()).ok_or_else(odd)?;
-    let score = thought.last.as_ref().and_then(|info| info.score).ok_or_else(odd)?;
-    Ok((best, score))
+    let best = Action::from_uci(&thought.best, game.position());
+    let score = thought.last.as_ref().and_then(|info| info.score);
+    best.zip(score).ok_or_else(|| odd(game, thought))
 }
 
 /// The win probability that a score stands for.

@@ -6,11 +6,12 @@
 #![allow(unsafe_code)]
 
 use super::pack::{Left, Right};
-use super::pairs::{LANES, PANEL, fetch};
+use super::pairs::{LANES, PANEL};
 use super::task::{Format, Half, Narrow, Plain, Single, Task};
 use super::tiles;
 use super::view::{Into, fits};
 use crate::cpu::isa::{self, Isa};
+use crate::cpu::prefetch::prefetch;
 use crate::precision::Arithmetic;
 
 /// `MR` rows and `NR` vectors of columns; of the last vector only `mask`'s columns are written.
@@ -30,7 +31,7 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
     let mut a = task.left.data.as_ptr().wrapping_add(first_row * row);
     // The products take longer than the way from the outer caches: gradients lie there.
     for (i, j) in (0..MR).flat_map(|i| (0..NR).map(move |j| (i, j))) {
-        fetch(task.out.wrapping_add((first_row + i) * task.stride + first_col + j * LANES));
+        prefetch(task.out.wrapping_add((first_row + i) * task.stride + first_col + j * LANES));
     }
     // SAFETY: by this function's contract; `wrapping_add` because the last step leads past the end.
     unsafe {

@@ -5,9 +5,10 @@
 //! columns that lie together, so that a panel is read from end to end.
 #![allow(unsafe_code)]
 
-use super::pairs::{AHEAD, Floats, Halves, LANES, PANEL, Pairs, along, fetch, first, transpose};
+use super::pairs::{AHEAD, Floats, Halves, LANES, PANEL, Pairs, along, first, transpose};
 use super::view::Mat;
 use crate::cpu::isa::{self, Isa};
+use crate::cpu::prefetch::prefetch;
 use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
 
@@ -233,8 +234,8 @@ pub(super) unsafe fn pack_rows(a: Mat<'_>, row: usize, out: *mut u32) {
         unsafe {
             let out = out.add(i * row);
             for at in (0..whole).step_by(LANES) {
-                fetch(ahead.wrapping_add(2 * at));
-                fetch(ahead.wrapping_add(2 * at + LANES));
+                prefetch(ahead.wrapping_add(2 * at));
+                prefetch(ahead.wrapping_add(2 * at + LANES));
                 let (low, high) = (from.add(2 * at), from.add(2 * at + LANES));
                 let lanes = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(high), _mm512_loadu_ps(low));
                 let lanes = std::mem::transmute::<__m512bh, __m512i>(lanes);
@@ -398,9 +399,9 @@ unsafe fn transpose_panels<const HALF: bool>(b: Mat<'_>, depth: usize, out: *mut
                 for (j, row) in block.iter_mut().enumerate().take(b.cols - column) {
                     let from = data.add((column + j) * b.col_stride);
                     let ahead = from.wrapping_add(LANES * b.col_stride);
-                    fetch(ahead.wrapping_add(if HALF { 2 * at } else { at }));
+                    prefetch(ahead.wrapping_add(if HALF { 2 * at } else { at }));
                     if HALF {
-                        fetch(ahead.wrapping_add(2 * at + LANES));
+                        prefetch(ahead.wrapping_add(2 * at + LANES));
                     }
                     *row = along::<HALF>(from, b.rows, at);
                 }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::view::Mat;
+use crate::cpu::prefetch::prefetch;
 use std::arch::x86_64::*;
 
 /// Columns of a vector.
@@ -97,8 +98,8 @@ impl Pairs for Floats<'_> {
         let even = self.data.as_ptr().wrapping_add(2 * p * self.stride + at);
         let odd = even.wrapping_add(self.stride);
         for ahead in [even, odd].map(|row| row.wrapping_add(AHEAD * self.stride)) {
-            fetch(ahead);
-            fetch(ahead.wrapping_add(LANES));
+            prefetch(ahead);
+            prefetch(ahead.wrapping_add(LANES));
         }
         let masks = [first(len - at), first((len - at).saturating_sub(LANES))];
         // SAFETY: the masks end at the rows' ends; the odd row exists where it is read.
@@ -141,8 +142,8 @@ impl Pairs for Halves<'_> {
     unsafe fn pair(self, p: usize, at: usize) -> [__m512i; 2] {
         let even = self.data.as_ptr().wrapping_add(2 * p * self.stride + at / 2);
         let odd = even.wrapping_add(self.stride);
-        fetch(even.wrapping_add(AHEAD * self.stride).cast());
-        fetch(odd.wrapping_add(AHEAD * self.stride).cast());
+        prefetch(even.wrapping_add(AHEAD * self.stride));
+        prefetch(odd.wrapping_add(AHEAD * self.stride));
         // SAFETY: rows are whole vectors of 32 halves; the odd row exists where it is read.
         unsafe {
             let low = _mm512_loadu_si512(even.cast());
@@ -158,13 +159,6 @@ impl Pairs for Halves<'_> {
 /// Rows that packing looks ahead: operands come from beyond the second-level cache, and a walk down the
 /// columns is not what the processor itself fetches ahead for.
 pub(super) const AHEAD: usize = 8;
-
-/// Asks for the cache line at `place`, which need not exist.
-#[inline(always)]
-pub(super) fn fetch(place: *const f32) {
-    // SAFETY: a hint touches no memory; x86-64 has SSE.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) }
-}
 
 /// Transposes a block of 16 x 16 lanes: four times, blocks of 8, 4, 2 and 1 change places across the diagonal.
 ///

@@ -1,0 +1,105 @@
+//! Positions that one move leads to from those of a game, whether or not it was played: a file with a value for every
+//! legal move has some thirty labels for each of its positions. Like the positions of a search, and unlike those of a game,
+//! most of them follow mistakes.
+
+use super::quiet::is_still;
+use nn::data::label::{action_value, win_probability};
+use nn::data::record::MavgGame;
+use nn::data::{DataError, FileReader, Game, MixConfig, position_key};
+use nn::encode::canonical_moves;
+use nn::encode::moves::canonical_move;
+use nn::nnue::Sample;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use shakmaty::Position;
+use std::path::Path;
+
+/// Games read before the threads share them out.
+const GAMES: usize = 2_000;
+
+/// Quiet successors of a file's positions with the value of the move that leads there, for whoever is to move then: those of
+/// the games that `mix` holds out, or those of all others, in the file's order. Calls `watch` with how many there are so far;
+/// ends early if it answers false.
+///
+/// # Errors
+/// The file cannot be read, or a game's moves are not legal.
+pub fn successors(
+    path: &Path,
+    mix: &MixConfig,
+    held_out: bool,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<Vec<Sample>, DataError> {
+    let mut reader = FileReader::open(path)?;
+    let mut samples = Vec::new();
+    loop {
+        let games = reader.by_ref().take(GAMES).collect::<Result<Vec<Game>, DataError>>()?;
+        if games.is_empty() || !watch(samples.len()) {
+            return Ok(samples);
+        }
+        let of = |game: &Game| match game {
+            Game::Mavg(game) if mix.holds_out(game.header.index) == held_out => of_game(game, mix),
+            _ => Vec::new(),
+        };
+        let found: Vec<Vec<Sample>> = games.par_iter().map(of).collect();
+        samples.extend(found.into_iter().flatten());
+    }
+}
+
+/// Of one game; as far as its moves are legal.
+fn of_game(game: &MavgGame, mix: &MixConfig) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    let mut position = game.header.start.clone();
+    for record in &game.positions {
+        let moves = canonical_moves(&position);
+        let values = game.values(record);
+        if moves.len() != values.len() {
+            break;
+        }
+        for (index, (m, stored)) in moves.iter().zip(values).enumerate() {
+            // Of the best move a deeper search knows.
+            let value = match usize::from(record.best) {
+                best if best == index => win_probability(record.score),
+                _ => action_value(*stored),
+            };
+            let mut next = position.clone();
+            next.play_unchecked(*m);
+            if value.is_finite() && is_still(&next) && !mix.excluded.contains(&position_key(&next))
+            {
+                samples.push(Sample::at(&next, 1.0 - value));
+            }
+        }
+        let Some(played) = canonical_move(&position, usize::from(record.played)) else { break };
+        position.play_unchecked(played);
+    }
+    samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nn::data::record::{Format, GameResult, Header};
+    use nn::data::{FileWriter, MixSource};
+    use shakmaty::Chess;
+
+    #[test]
+    fn quiet_successors_have_the_values_of_the_moves_that_lead_there() {
+        let path =
+            std::env::temp_dir().join(format!("mavka-successors-{}.mavg.zst", std::process::id()));
+        let mut writer = FileWriter::create(&path, Format::Mavg).unwrap();
+        for _ in 0..2 {
+            let header = Header::new(Chess::default(), false, GameResult::Unknown);
+            let mut game = MavgGame::new(header);
+            game.push(0, (1, 0), 40, &[64; 20]).unwrap();
+            writer.write(&Game::Mavg(game)).unwrap();
+        }
+        writer.finish_file().unwrap();
+        let source = MixSource { path: path.clone(), weight: 1.0 };
+        let mix = MixConfig { validation_every: 2, ..MixConfig::new(vec![source]) };
+        let of = |held_out| successors(&path, &mix, held_out, &mut |_| true).unwrap();
+        let (trained, held_out) = (of(false), of(true));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!((trained.len(), held_out.len()), (20, 20), "no first move hangs anything");
+        let worth = |value: f32| trained.iter().filter(|s| (s.value - value).abs() < 1e-6).count();
+        assert_eq!(worth(1.0 - action_value(64)), 19);
+        assert_eq!(worth(1.0 - win_probability(40)), 1, "of the best move the deeper search knows");
+    }
+}
