@@ -91,6 +91,9 @@ const CLUSTER: usize = 4;
 #[repr(align(64))]
 struct Cluster([Slot; CLUSTER]);
 
+/// What a position takes.
+pub const POSITION_BYTES: usize = size_of::<Slot>();
+
 /// After so many searches they are counted from the start.
 const GENERATIONS: u64 = 32;
 /// A slot of an earlier search is worth so many plies less for each search since.

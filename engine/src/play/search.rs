@@ -194,7 +194,11 @@ impl Job {
     ) -> Option<Found> {
         let (limits, signal, output) = (&self.limits, &*self.signal, &self.output);
         let seed = self.settings.seed;
-        let scout = session.scout(player == Classic::Selective);
+        let scouts = player == Classic::Selective;
+        if scouts && let Some(shortage) = session.reserve(self.settings.hash_mb) {
+            output.note(shortage);
+        }
+        let scout = session.scout(scouts);
         let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed, scout };
         let snapshot = search.run(player)?;
         self.learn_time_use(session);

@@ -8,6 +8,7 @@ use super::settings::{Search, Settings, WorldModel};
 use super::{params, rollout};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::conventional::table;
 use crate::world::memory::Memory;
 use crate::world::scout::Scout;
 use crate::world::{AnyWorld, LearnedWorld};
@@ -22,6 +23,8 @@ pub struct SearchSession {
     searcher: Searcher<AnyWorld>,
     /// What its memory was asked to be, in MB; 0 before it was asked for.
     hash_mb: usize,
+    /// The part of it that the scout has.
+    scout_mb: usize,
     /// States that the network imagined; made at the first need.
     imagined: Option<Arc<Memory>>,
     /// The game whose last position is the tree's root.
@@ -34,6 +37,16 @@ pub struct SearchSession {
     time_use: TimeUse,
     /// Searches beside the tree, and remembers; made at the first need.
     scout: Option<Arc<Scout>>,
+}
+
+/// Positions that the scout remembers at least: 1 MB.
+const FEWEST_POSITIONS: usize = 1 << 16;
+/// What its memory grows to, in MB.
+const MOST_SCOUT_MB: usize = 1024;
+
+/// The scout's part of so many MB: a quarter, or the power of two below that.
+fn scout_mb(mb: usize) -> usize {
+    (mb / 4).checked_ilog2().map_or(0, |log| 1 << log).min(MOST_SCOUT_MB)
 }
 
 /// Less memory than was asked for.
@@ -55,6 +68,7 @@ impl Default for SearchSession {
         SearchSession {
             searcher: Searcher::new(Params::default(), 0),
             hash_mb: 0,
+            scout_mb: 0,
             imagined: None,
             root: None,
             evaluator: None,
@@ -78,12 +92,13 @@ impl SearchSession {
     /// The scout, if it is `wanted` and its network not damaged.
     pub fn scout(&mut self, wanted: bool) -> Option<Arc<Scout>> {
         if self.scout.is_none() && wanted {
-            self.scout = Scout::new().map(Arc::new);
+            let positions = (self.scout_mb << 20) / table::POSITION_BYTES;
+            self.scout = Scout::new(positions.max(FEWEST_POSITIONS)).map(Arc::new);
         }
         self.scout.clone().filter(|_| wanted)
     }
 
-    /// Reserves the tree's memory. Answers what was missing, the first time it is asked for.
+    /// Reserves the memory of the tree and of the scout. Answers what was missing, the first time it is asked for.
     pub fn reserve(&mut self, wanted_mb: usize) -> Option<HashShortage> {
         if self.hash_mb == wanted_mb {
             return None;
@@ -93,11 +108,13 @@ impl SearchSession {
 
     /// The same on a machine with `free_mb`; None where it does not say.
     fn reserve_of(&mut self, wanted_mb: usize, free_mb: Option<usize>) -> Option<HashShortage> {
-        let mb = host::granted_mb(wanted_mb, self.searcher.bytes() >> 20, free_mb);
+        let held_mb = (self.searcher.bytes() >> 20) + self.scout_mb;
+        let mb = host::granted_mb(wanted_mb, held_mb, free_mb);
         self.clear();
         self.hash_mb = wanted_mb;
-        self.searcher.resize(mb << 20);
-        let got_mb = self.searcher.bytes() >> 20;
+        self.scout_mb = scout_mb(mb);
+        self.searcher.resize((mb - self.scout_mb) << 20);
+        let got_mb = (self.searcher.bytes() >> 20) + self.scout_mb;
         (mb < wanted_mb).then_some(HashShortage { wanted_mb, got_mb })
     }
 
@@ -228,5 +245,13 @@ mod tests {
         );
         assert_eq!(session.reserve(1_048_576), None, "asked for already");
         assert_eq!(session.reserve_of(1, Some(1000)), None);
+    }
+
+    #[test]
+    fn the_scout_has_a_quarter_of_the_hash() {
+        assert_eq!([1, 4, 64, 100, 1_048_576].map(scout_mb), [0, 1, 16, 16, 1024]);
+        let mut session = SearchSession::default();
+        assert_eq!(session.reserve_of(64, None), None);
+        assert!((46..=48).contains(&(session.searcher.bytes() >> 20)));
     }
 }

@@ -14,9 +14,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Plies that must have been searched.
 const SHALLOWEST: u32 = 2;
 
-/// Positions that the scouts of all threads remember together, a power of two: 16 MB.
-const POSITIONS: usize = 1 << 20;
-
 /// Kept from move to move for what it remembers.
 pub struct Scout {
     nnue: Arc<Nnue>,
@@ -26,11 +23,11 @@ pub struct Scout {
 }
 
 impl Scout {
-    /// None if the small network is damaged.
+    /// Its threads remember `positions` together, a power of two. None if the small network is damaged.
     #[must_use]
-    pub fn new() -> Option<Scout> {
+    pub fn new(positions: usize) -> Option<Scout> {
         let nnue = nnue().inspect_err(|why| log::warn!("no scout: {why}")).ok()?;
-        let table = Arc::new(Table::new(POSITIONS));
+        let table = Arc::new(Table::new(positions));
         Some(Scout { nnue, table, memories: Mutex::default() })
     }
 
@@ -129,7 +126,7 @@ mod tests {
         let favourite = moves.find(|action| game.uci(*action) == favourite).unwrap();
         let mut tree = Fixed { favourite, left: 20_000, last: None };
         let keys = game.keys().iter().copied();
-        Scout::new().unwrap().accompany(game.position(), keys, 0, &mut tree);
+        Scout::new(1 << 16).unwrap().accompany(game.position(), keys, 0, &mut tree);
         assert!(tree.left == 0 || tree.last.as_ref().is_some_and(|last| last.worth > 0.99));
         let last = tree.last.unwrap();
         let (best, most) = (last.line[0], last.worth);

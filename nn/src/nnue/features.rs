@@ -64,6 +64,7 @@ pub struct Sample {
     /// What stands on them in this order, in half a byte each: 0..=5 the mover's pawn, knight, bishop, rook, queen and king, 6..=11 the
     /// other side's.
     classes: [u8; PIECES / 2],
+    /// Win probability of the mover.
     pub value: f32,
 }
 

@@ -140,15 +140,14 @@ impl Accumulator {
     /// Follows from `before`, which has the same view, to another board.
     fn turn_into(&mut self, nnue: &Nnue, before: &Accumulator, side: usize, pieces: &Pieces) {
         let (mut added, mut removed) = (Rows::new(), Rows::new());
-        for color in 0..2 {
-            for role in 0..6 {
-                let (old, new) = (before.pieces[color][role], pieces[color][role]);
+        for (color, (old, new)) in before.pieces.iter().zip(pieces).enumerate() {
+            for (role, (old, new)) in old.iter().zip(new).enumerate() {
                 let row = |square| {
                     let row = before.view.row(color != side, role, seen_from(side, square));
                     &nnue.rows[row]
                 };
-                added.extend((new & !old).into_iter().map(row));
-                removed.extend((old & !new).into_iter().map(row));
+                added.extend((*new & !*old).into_iter().map(row));
+                removed.extend((*old & !*new).into_iter().map(row));
             }
         }
         (self.pieces, self.view) = (*pieces, before.view);

@@ -51,7 +51,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "Hash",
         kind: spin!(hash_mb: usize, 1 to 1_048_576),
         effect: Effect::None,
-        help: "Memory for the search tree, in MB. The network, its cache and about 100 MB come on top.",
+        help: "Memory for the search tree and, a quarter of it, for the positions that its scout remembers, in MB. The network, its cache and about 100 MB come on top.",
     },
     Entry {
         name: "NNCacheSize",
