@@ -21,7 +21,7 @@ const GAMES: usize = 2_000;
 /// ends early if it answers false.
 ///
 /// # Errors
-/// The file cannot be read, or a game's moves are not legal.
+/// The file cannot be read.
 pub fn successors(
     path: &Path,
     mix: &MixConfig,
