@@ -50,16 +50,15 @@ impl Method for Quiet {
     ) -> Result<Vec<MavgGame>, HarvestError> {
         // Other positions if the root comes up again.
         let left = self.looked_at + rng.below(self.looked_at as usize / 8 + 1) as u64;
-        let mut taken = Taken { left, positions: Vec::new() };
+        let mut seen = Taken { left, positions: Vec::new() };
         let keys = root.game.keys().iter().copied();
         let question = Question { position: root.game.position(), allowed: &[], lane: 0 };
-        selective::search(memory, keys, &question, &mut taken);
+        selective::search(memory, keys, &question, &mut seen);
         let mode = root.game.mode();
-        if self.every_move {
-            taken.positions.retain(|_| rng.below(ONE_IN) == 0);
-        }
+        let mut taken = seen.positions;
+        taken.retain(|_| !self.every_move || rng.below(ONE_IN) == 0);
         let games: Vec<Game> =
-            taken.positions.into_iter().map(|position| Game::new(position, mode)).collect();
+            taken.into_iter().map(|position| Game::new(position, mode)).collect();
         if self.every_move {
             let answers = ask_all_moves(engine, &games, self.depth)?;
             let records = games.iter().zip(answers).map(|(game, moves)| {
@@ -122,6 +121,16 @@ mod tests {
     use nn::data::label::{stored_value, win_probability};
     use nn::encode::canonical_moves;
 
+    /// What becomes of an opening's position.
+    fn labelled(engine: impl Transport, depth: u32, every_move: bool) -> Vec<MavgGame> {
+        let mut player = Player::greet(engine, &[], Patience::default()).unwrap();
+        let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
+        let root = Root { game: Game::from_fen(fen, false).unwrap(), values: Vec::new() };
+        let quiet = Quiet { nnue: nnue().unwrap(), looked_at: 4_000, depth, every_move };
+        let mut memory = quiet.start().unwrap();
+        quiet.label(&root, &mut Rng::new(1), &mut memory, &mut player).unwrap()
+    }
+
     #[test]
     fn quiet_positions_of_the_search_are_asked_about_at_once() {
         // The engine plays the first legal move of whatever it is shown.
@@ -140,12 +149,7 @@ mod tests {
             }
         });
         let sent = fake.sent();
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
-        let root = Root { game: Game::from_fen(fen, false).unwrap(), values: Vec::new() };
-        let quiet = Quiet { nnue: nnue().unwrap(), looked_at: 4_000, depth: 4, every_move: false };
-        let mut memory = quiet.start().unwrap();
-        let games = quiet.label(&root, &mut Rng::new(1), &mut memory, &mut player).unwrap();
+        let games = labelled(fake, 4, false);
         assert!(games.len() > 5, "{}", games.len());
         for game in &games {
             let (start, record) = (&game.header.start, &game.positions[0]);
@@ -188,12 +192,7 @@ mod tests {
             let best = (2, format!("bestmove {}", name(0)));
             told(1).chain(told(2)).chain([best]).collect()
         });
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
-        let root = Root { game: Game::from_fen(fen, false).unwrap(), values: Vec::new() };
-        let quiet = Quiet { nnue: nnue().unwrap(), looked_at: 4_000, depth: 1, every_move: true };
-        let mut memory = quiet.start().unwrap();
-        let games = quiet.label(&root, &mut Rng::new(1), &mut memory, &mut player).unwrap();
+        let games = labelled(fake, 1, true);
         assert!(games.len() > 3, "{}", games.len());
         for game in &games {
             let record = &game.positions[0];

@@ -3,7 +3,8 @@
 //! the right answers are; tests hold both to each other.
 //!
 //! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `vector`, `rows` and
-//! `attention` (kernels by row), in `matmul` and `int8` (products of floats and of bytes), each time with its argument and a safe twin that tests compare it with.
+//! `attention` (kernels by row), in `matmul` and `int8` (products of floats and of bytes), each time with its argument and a
+//! safe twin that tests compare it with, and in `prefetch`, a hint that changes no result.
 
 mod activations;
 mod arithmetic;
