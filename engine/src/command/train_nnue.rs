@@ -7,8 +7,8 @@ use crate::leaves::successors::successors;
 use crate::progress::{progress, tally};
 use clap::Args;
 use nn::data::{Ask, HeldOut, MixConfig, MixSource, Variant, exclude_from_files};
+use nn::nnue::gradient::error;
 use nn::nnue::run::{Length, kinds, run};
-use nn::nnue::train::error;
 use nn::nnue::{Parameters, Sample};
 use nn::train::Schedule;
 use std::path::{Path, PathBuf};
@@ -82,10 +82,15 @@ impl TrainNnue {
         let mut begun = Vec::new();
         for path in &self.successors {
             let bar = tally("successors");
-            begun.extend(successors(path, &mix, false, &mut |count| {
+            let found = successors(path, &mix, false, &mut |count| {
                 bar.set_position(count as u64);
                 goes_on()
-            })?);
+            })?;
+            // Gigabytes need not be copied for nothing.
+            match begun.is_empty() {
+                true => begun = found,
+                false => begun.extend(found),
+            }
             bar.finish_and_clear();
         }
         let begun_with = begun.len();

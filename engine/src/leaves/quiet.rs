@@ -27,12 +27,12 @@ pub struct Quiet {
     pub looked_at: u64,
     /// Plies that each is searched by the engine.
     pub depth: u32,
-    /// All its moves are to be valued, not the best one alone: then one in four is taken, for its moves resemble each other.
+    /// All its moves are to be valued, not the best one alone: then one in two is taken, for its moves resemble each other.
     pub every_move: bool,
 }
 
 /// See [`Quiet::every_move`].
-const ONE_IN: usize = 4;
+const ONE_IN: usize = 2;
 
 impl Method for Quiet {
     type Kept = Memory;

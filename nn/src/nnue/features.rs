@@ -1,8 +1,9 @@
 //! Which rows of the first layer a board adds up, and examples in that form.
 
-use super::{INPUTS, ZONES, bucket};
+use super::{ZONES, bucket};
 use crate::data::Example;
 use crate::encode::Features;
+use arrayvec::ArrayVec;
 use shakmaty::{Bitboard, Chess};
 
 /// How a side sees the board, which its king's place decides.
@@ -68,22 +69,69 @@ pub struct Sample {
     pub value: f32,
 }
 
-/// What a sample adds up.
-pub(super) struct Rows {
-    /// Rows of the mover, and of the other side.
-    lists: [[u16; PIECES]; 2],
-    pieces: usize,
+/// How both sides see a sample: what stands on each square, and from where.
+#[derive(Clone)]
+pub(super) struct Board {
+    occupied: u64,
+    /// From the mover's edge, one above [`Sample`]'s classes; 0 = empty.
+    classes: [u8; 64],
+    /// The mover's, the other side's.
+    views: [View; 2],
 }
 
-impl Rows {
-    /// Of the mover, of the other side.
-    pub fn lists(&self) -> [&[u16]; 2] {
-        self.lists.each_ref().map(|list| &list[..self.pieces])
+/// Rows of the mover, and of the other side.
+pub(super) type Lists = [ArrayVec<u16, PIECES>; 2];
+
+/// What the sums of one board need to become those of another.
+#[derive(Default)]
+pub(super) struct Change {
+    pub added: Lists,
+    pub removed: Lists,
+}
+
+impl Board {
+    /// Without pieces, seen as this one.
+    fn emptied(&self) -> Board {
+        Board { occupied: 0, classes: [0; 64], views: self.views }
     }
 
-    /// Which last layer judges the board.
+    /// Which last layer judges it.
     pub fn bucket(&self) -> usize {
-        bucket(self.pieces)
+        bucket(self.occupied.count_ones() as usize)
+    }
+
+    /// From an empty board.
+    pub fn all(&self) -> Change {
+        self.since(&self.emptied())
+    }
+
+    /// From `before`, if that takes less than from an empty board.
+    pub fn follows(&self, before: &Board) -> Option<Change> {
+        let squares = (self.occupied ^ before.occupied).count_ones();
+        // Rarely does a piece stand where another stood.
+        let near = self.views == before.views && 2 * squares < self.occupied.count_ones();
+        near.then(|| self.since(before))
+    }
+
+    fn since(&self, before: &Board) -> Change {
+        let mut change = Change::default();
+        for square in Bitboard(self.occupied | before.occupied) {
+            let square = usize::from(square);
+            let (old, new) = (before.classes[square], self.classes[square]);
+            if old != new {
+                self.push(&mut change.removed, old, square);
+                self.push(&mut change.added, new, square);
+            }
+        }
+        change
+    }
+
+    /// The rows of a piece, for both sides.
+    fn push(&self, lists: &mut Lists, class: u8, square: usize) {
+        let Some(class) = class.checked_sub(1).map(usize::from) else { return };
+        let (theirs, role) = (class >= 6, class % 6);
+        lists[0].push(self.views[0].row(theirs, role, square) as u16);
+        lists[1].push(self.views[1].row(!theirs, role, square ^ 56) as u16);
     }
 }
 
@@ -106,20 +154,21 @@ impl Sample {
         sample
     }
 
-    /// What it adds up.
-    pub(super) fn rows(&self) -> Rows {
-        let class = |at: usize| usize::from(self.classes[at / 2] >> (4 * (at % 2)) & 15);
-        let squares = || Bitboard(self.occupied).into_iter().map(usize::from).enumerate();
-        let king = |of| squares().find(|(at, _)| class(*at) == of).map_or(0, |(_, square)| square);
-        let views = [View::of(king(5)), View::of(king(11) ^ 56)];
-        let mut lists = [[0; PIECES]; 2];
-        for (at, square) in squares() {
-            let (theirs, role) = (class(at) >= 6, class(at) % 6);
-            lists[0][at] = views[0].row(theirs, role, square) as u16;
-            lists[1][at] = views[1].row(!theirs, role, square ^ 56) as u16;
+    /// How both sides see it.
+    pub(super) fn board(&self) -> Board {
+        let class = |at: usize| self.classes[at / 2] >> (4 * (at % 2)) & 15;
+        let mut classes = [0; 64];
+        let (mut ours, mut theirs) = (0, 0);
+        for (at, square) in Bitboard(self.occupied).into_iter().map(usize::from).enumerate() {
+            match class(at) {
+                5 => ours = square,
+                11 => theirs = square,
+                _ => (),
+            }
+            classes[square] = class(at) + 1;
         }
-        debug_assert!(lists.as_flattened().iter().all(|row| usize::from(*row) < INPUTS));
-        Rows { lists, pieces: squares().count() }
+        let views = [View::of(ours), View::of(theirs ^ 56)];
+        Board { occupied: self.occupied, classes, views }
     }
 
     /// Of an example that is a quiet position whose value is known; None of others.

@@ -11,6 +11,7 @@
 //! `train` fits the parameters.
 
 mod features;
+pub mod gradient;
 mod layout;
 mod quantised;
 pub mod run;

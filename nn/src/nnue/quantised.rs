@@ -62,7 +62,7 @@ impl Nnue {
         let turn = usize::from(position.turn().is_black());
         let [ours, theirs] = &self.output[bucket];
         let (us, them) = (&at[turn].sums, &at[1 - turn].sums);
-        let sum = dot(us, ours) as f32 + dot(them, theirs) as f32;
+        let sum = dot(us, ours) + dot(them, theirs);
         let one = f32::from(ONE);
         sum / (one * one * OUTPUT_ONE) + self.output_bias[bucket]
     }
@@ -216,12 +216,18 @@ by_isa! {
 }
 
 by_isa! {
-    /// The sum of weights times squares of clipped sums: at most 127 * 127 * 258 * 512, less than 2^31.
-    pub fn dot(sums: &[i16; HIDDEN], weights: &[i16; HIDDEN]) -> i32 {
-        let mut total = 0i32;
-        for (sum, weight) in sums.iter().zip(weights) {
-            let clipped = (*sum).clamp(0, ONE);
-            total += i32::from(clipped.wrapping_mul(*weight)) * i32::from(clipped);
+    /// The sum of weights times squares of clipped sums.
+    pub fn dot(sums: &[i16; HIDDEN], weights: &[i16; HIDDEN]) -> f32 {
+        // At most 127 * 127 * 258 * 512, less than 2^31.
+        const PART: usize = 512;
+        let mut total = 0.0;
+        for (sums, weights) in sums.as_chunks::<PART>().0.iter().zip(weights.as_chunks::<PART>().0) {
+            let mut part = 0i32;
+            for (sum, weight) in sums.iter().zip(weights) {
+                let clipped = (*sum).clamp(0, ONE);
+                part += i32::from(clipped.wrapping_mul(*weight)) * i32::from(clipped);
+            }
+            total += part as f32;
         }
         total
     }

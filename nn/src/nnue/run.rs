@@ -8,13 +8,14 @@ use crate::rng::Rng;
 use crate::train::Schedule;
 
 /// Samples of a step.
-const BATCH: usize = 16_384;
+const BATCH: usize = 32_768;
 /// Threads that read, each in an order of its own: reading takes twice the time of learning.
 const READERS: u64 = 2;
 /// Examples that a thread reads at once.
 const READ: usize = 1024;
-/// Kept samples that a step takes from one place.
-const STRETCH: usize = 256;
+/// Kept samples that a step takes from one place: some successors of one position, which cost little more than one of them
+/// alone.
+const STRETCH: usize = 64;
 
 /// Which examples: positions alone, quiet ones later picked from them.
 #[must_use]
@@ -55,8 +56,6 @@ pub fn run(
     let end = length.schedule.examples;
     let mut trainer = Trainer::new(parameters, length.schedule);
     let mut rng = Rng::new(mix.seed);
-    // What is alike lies side by side in a file.
-    rng.shuffle(&mut kept);
     let mut seen = 0;
     let mut learn = |batch: &[Sample]| {
         let error = trainer.step(batch);

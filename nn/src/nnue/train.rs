@@ -1,14 +1,13 @@
 //! Fits the parameters to win probabilities, on all threads of the rayon pool.
 
 use super::features::Sample;
+use super::gradient::gradient;
 use super::layout::{Layout, Parameters};
-use super::{HIDDEN, INPUTS, PLACES};
-use crate::cpu::isa::by_isa;
+use super::{HIDDEN, PLACES};
 use crate::net::params::{Init, Param};
-use crate::numeric::sigmoid;
 use crate::train::{Optimizer, OptimizerConfig, Schedule};
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-use rayon::slice::ParallelSlice;
+use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 /// Parameters being fitted.
 ///
@@ -19,10 +18,24 @@ pub struct Trainer {
     parameters: Parameters,
     /// As in `parameters`, but of the rows what is particular; then `[PLACES, HIDDEN]`, what is common.
     factors: Vec<f32>,
+    /// Gradients: of each thread, of `factors`.
+    parts: Vec<Vec<f32>>,
+    grads: Vec<f32>,
     optimizer: Optimizer,
     schedule: Schedule,
     steps: u64,
     seen: u64,
+}
+
+/// Floats of the rows of a zone.
+const ZONE: usize = PLACES * HIDDEN;
+/// Floats that a thread adds up at a time.
+const CHUNK: usize = 1 << 14;
+
+/// Rows of a zone, or those common to all.
+fn rows_of(name: &str, start: usize) -> Param {
+    let (shape, range) = (vec![PLACES, HIDDEN], start..start + ZONE);
+    Param { name: name.to_owned(), shape, range, init: Init::Zero }
 }
 
 impl Trainer {
@@ -36,15 +49,26 @@ impl Trainer {
             muon_momentum: 0.0,
             ..OptimizerConfig::default()
         };
-        let mut params = layout.params.clone();
-        let end = parameters.values.len();
-        let range = end..end + PLACES * HIDDEN;
-        let (name, shape) = ("common.weight".to_owned(), vec![PLACES, HIDDEN]);
-        params.push(Param { name, shape, range, init: Init::Zero });
+        // Zone by zone, so that the threads share them out.
+        let (zones, rest) = (layout.rows.len() / ZONE, layout.params.iter().skip(1).cloned());
+        let rows = (0..zones).map(|zone| rows_of("input.weight", zone * ZONE));
+        let common = rows_of("common.weight", parameters.values.len());
+        let params: Vec<Param> = rows.chain(rest).chain([common]).collect();
         let optimizer = Optimizer::of(&params, config);
         let mut factors = parameters.values.clone();
-        factors.resize(end + PLACES * HIDDEN, 0.0);
-        Trainer { layout, parameters, factors, optimizer, schedule, steps: 0, seen: 0 }
+        factors.resize(parameters.values.len() + ZONE, 0.0);
+        let (parts, grads) = (Vec::new(), vec![0.0; factors.len()]);
+        Trainer {
+            layout,
+            parameters,
+            factors,
+            parts,
+            grads,
+            optimizer,
+            schedule,
+            steps: 0,
+            seen: 0,
+        }
     }
 
     /// What was learnt so far.
@@ -56,184 +80,66 @@ impl Trainer {
     /// One step of the optimiser. Returns the mean of the squared errors before it.
     pub fn step(&mut self, samples: &[Sample]) -> f64 {
         let (layout, values) = (&self.layout, &self.parameters.values);
-        let part = samples.len().div_ceil(rayon::current_num_threads()).max(1);
-        let parts: Vec<(f64, Vec<f32>)> = samples
+        let threads = rayon::current_num_threads();
+        let part = samples.len().div_ceil(threads).max(1);
+        self.parts.resize_with(threads, || vec![0.0; values.len()]);
+        // Collected first: a sum in the order of the threads would not repeat exactly.
+        let errors: Vec<f64> = samples
             .par_chunks(part)
+            .zip(&mut self.parts)
             .with_max_len(1)
-            .map(|samples| {
-                let mut grads = vec![0.0; values.len()];
-                (gradient(layout, values, samples, &mut grads), grads)
+            .map(|(samples, grads)| {
+                grads.fill(0.0);
+                gradient(layout, values, samples, grads)
             })
             .collect();
-        let mut grads = vec![0.0; self.factors.len()];
+        let (own, common) = self.grads.split_at_mut(values.len());
         let scale = 1.0 / samples.len().max(1) as f32;
-        let mut errors = 0.0;
-        for (sum, part) in parts {
-            errors += sum;
-            grads.iter_mut().zip(part).for_each(|(to, from)| *to += scale * from);
-        }
+        let parts = &self.parts[..errors.len()];
+        own.par_chunks_mut(CHUNK).enumerate().for_each(|(at, own)| {
+            own.fill(0.0);
+            for part in parts {
+                let part = &part[at * CHUNK..];
+                own.iter_mut().zip(part).for_each(|(to, from)| *to += scale * from);
+            }
+        });
+        let zones = &own[layout.rows.clone()];
+        common.par_chunks_mut(CHUNK).enumerate().for_each(|(at, common)| {
+            common.fill(0.0);
+            for zone in zones.chunks(ZONE) {
+                common.iter_mut().zip(&zone[at * CHUNK..]).for_each(|(to, from)| *to += from);
+            }
+        });
         self.steps += 1;
         self.seen += samples.len() as u64;
         let rate = self.schedule.rate(self.seen);
-        let (own, common) = grads.split_at_mut(values.len());
-        for zone in own[layout.rows.clone()].chunks(PLACES * HIDDEN) {
-            common.iter_mut().zip(zone).for_each(|(to, from)| *to += from);
-        }
-        self.optimizer.step(&mut self.factors, &grads, rate, self.steps);
+        self.optimizer.step(&mut self.factors, &self.grads, rate, self.steps);
         // What the whole numbers of play can hold.
         let output = layout.output.clone();
         self.factors[output].iter_mut().for_each(|weight| *weight = weight.clamp(-0.57, 0.57));
-        let rows = layout.rows.clone();
-        let values = &mut self.parameters.values;
+        self.join();
+        errors.iter().sum::<f64>() / samples.len().max(1) as f64
+    }
+
+    /// Adds up what is particular and what is common.
+    fn join(&mut self) {
+        let (rows, values) = (self.layout.rows.clone(), &mut self.parameters.values);
         let (own, common) = self.factors.split_at(values.len());
-        values.copy_from_slice(own);
-        for zone in values[rows].chunks_mut(PLACES * HIDDEN) {
-            zone.iter_mut().zip(common).for_each(|(to, from)| *to += from);
-        }
-        errors / samples.len().max(1) as f64
-    }
-}
-
-/// Squared errors of `parameters` on `samples`, mean.
-#[must_use]
-pub fn error(parameters: &Parameters, samples: &[Sample]) -> f64 {
-    let (layout, mut grads) = (Layout::new(), vec![0.0; parameters.values.len()]);
-    gradient(&layout, &parameters.values, samples, &mut grads) / samples.len().max(1) as f64
-}
-
-/// The mover's win probability as a logit.
-#[cfg(test)]
-pub(super) fn logit(parameters: &Parameters, sample: &Sample) -> f32 {
-    // The error against 0 is the guess itself.
-    let mut against = sample.clone();
-    against.value = 0.0;
-    let mut grads = vec![0.0; parameters.values.len()];
-    let square = gradient(&Layout::new(), &parameters.values, &[against], &mut grads);
-    let guess = square.sqrt();
-    (guess / (1.0 - guess)).ln() as f32
-}
-
-/// Squared errors, summed; adds their gradient to `grads`.
-fn gradient(layout: &Layout, values: &[f32], samples: &[Sample], grads: &mut [f32]) -> f64 {
-    let (rows, _) = values[layout.rows.clone()].as_chunks::<HIDDEN>();
-    debug_assert_eq!(rows.len(), INPUTS);
-    let mut bias = [0.0; HIDDEN];
-    bias.copy_from_slice(&values[layout.bias.clone()]);
-    let (output, _) = values[layout.output.clone()].as_chunks::<HIDDEN>();
-    let output_bias = &values[layout.output_bias.clone()];
-    let (mut bias_grads, mut output_grads) = ([0.0; HIDDEN], vec![[0.0; HIDDEN]; output.len()]);
-    let mut errors = 0.0;
-    for sample in samples {
-        let rows_of = sample.rows();
-        let (sides, bucket) = (rows_of.lists(), rows_of.bucket());
-        let mut sums = [bias; 2];
-        let mut logit = output_bias[bucket];
-        for (side, (list, sums)) in sides.iter().zip(&mut sums).enumerate() {
-            list.iter().for_each(|row| add(sums, &rows[usize::from(*row)]));
-            logit += forward(sums, &output[2 * bucket + side]);
-        }
-        let guess = sigmoid(logit);
-        let error = guess - sample.value;
-        errors += f64::from(error * error);
-        let slope = 2.0 * error * guess * (1.0 - guess);
-        grads[layout.output_bias.start + bucket] += slope;
-        for (side, (list, sums)) in sides.iter().zip(&mut sums).enumerate() {
-            let last = 2 * bucket + side;
-            backward(slope, sums, &output[last], &mut output_grads[last]);
-            add(&mut bias_grads, sums);
-            let (rows, _) = grads[layout.rows.clone()].as_chunks_mut::<HIDDEN>();
-            list.iter().for_each(|row| add(&mut rows[usize::from(*row)], sums));
-        }
-    }
-    grads[layout.bias.clone()].iter_mut().zip(bias_grads).for_each(|(to, from)| *to += from);
-    let output_grads = output_grads.as_flattened();
-    grads[layout.output.clone()].iter_mut().zip(output_grads).for_each(|(to, from)| *to += from);
-    errors
-}
-
-by_isa! {
-    /// Adds a row.
-    pub fn add(sums: &mut [f32; HIDDEN], row: &[f32; HIDDEN]) {
-        for (sum, value) in sums.iter_mut().zip(row) {
-            *sum += value;
-        }
-    }
-}
-
-by_isa! {
-    /// Weights times squares of clipped sums.
-    pub fn forward(sums: &[f32; HIDDEN], weights: &[f32; HIDDEN]) -> f32 {
-        let mut lanes = [0.0; 16];
-        for (sums, weights) in sums.as_chunks::<16>().0.iter().zip(weights.as_chunks::<16>().0) {
-            for lane in 0..16 {
-                let clipped = sums[lane].clamp(0.0, 1.0);
-                lanes[lane] += clipped * clipped * weights[lane];
-            }
-        }
-        lanes.iter().sum()
-    }
-}
-
-by_isa! {
-    /// The gradient of `weights`, added to `grads`, and in place of `sums` theirs, where `slope` is the logit's.
-    pub fn backward(slope: f32, sums: &mut [f32; HIDDEN], weights: &[f32; HIDDEN], grads: &mut [f32; HIDDEN]) {
-        for ((sum, weight), grad) in sums.iter_mut().zip(weights).zip(grads) {
-            let clipped = sum.clamp(0.0, 1.0);
-            *grad += slope * clipped * clipped;
-            // The slope is 0 where the sum is clipped.
-            let inside = if *sum == clipped { 1.0 } else { 0.0 };
-            *sum = slope * weight * 2.0 * clipped * inside;
-        }
+        values[rows.end..].copy_from_slice(&own[rows.end..]);
+        let zones = values[rows.clone()].par_chunks_mut(ZONE);
+        zones.zip(own[rows].par_chunks(ZONE)).with_max_len(1).for_each(|(to, own)| {
+            to.iter_mut()
+                .zip(own.iter().zip(common))
+                .for_each(|(to, (own, common))| *to = own + common);
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::Features;
-    use crate::rng::Rng;
-    use shakmaty::{Chess, Position};
-
-    /// Positions of a random game, valued by the balance of queens and rooks.
-    fn samples() -> Vec<Sample> {
-        let mut rng = Rng::new(5);
-        let mut position = Chess::default();
-        let mut samples = Vec::new();
-        while samples.len() < 200 {
-            let moves = position.legal_moves();
-            if moves.is_empty() {
-                position = Chess::default();
-                continue;
-            }
-            position.play_unchecked(moves[rng.below(moves.len())]);
-            let features = Features::of(&position);
-            let count = |class: u8| features.pieces.iter().filter(|c| **c == class).count() as f32;
-            let balance = count(4) + 2.0 * count(5) - count(10) - 2.0 * count(11);
-            samples.push(Sample::new(&features, sigmoid(balance)));
-        }
-        samples
-    }
-
-    #[test]
-    fn the_gradient_is_that_of_the_errors() {
-        let samples = &samples()[..20];
-        let mut parameters = Parameters::new(1);
-        let layout = Layout::new();
-        let mut grads = vec![0.0; parameters.values.len()];
-        gradient(&layout, &parameters.values, samples, &mut grads);
-        let places = [layout.bias.start + 3, layout.output_bias.start + 7, layout.output.end - 5];
-        let row = layout.rows.start + usize::from(samples[0].rows().lists()[0][4]) * HIDDEN + 9;
-        for at in places.into_iter().chain([row]) {
-            let mut moved = |by: f32| {
-                parameters.values[at] += by;
-                let sum = error(&parameters, samples) * samples.len() as f64;
-                parameters.values[at] -= by;
-                sum
-            };
-            let slope = (moved(0.01) - moved(-0.01)) / 0.02;
-            assert!((slope - f64::from(grads[at])).abs() < 1e-2, "{at}: {slope}, {}", grads[at]);
-        }
-    }
+    use crate::nnue::INPUTS;
+    use crate::nnue::gradient::{error, tests::samples};
 
     #[test]
     fn training_learns_what_pieces_are_worth() {
@@ -252,8 +158,8 @@ mod tests {
     fn what_is_learnt_in_one_zone_of_the_king_is_known_in_the_others() {
         // White's king stands on e1 throughout.
         let samples: Vec<Sample> = samples().into_iter().take(3).collect();
-        let seen: Vec<usize> =
-            samples[0].rows().lists()[0].iter().map(|row| usize::from(*row)).collect();
+        let all = samples[0].board().all();
+        let seen = all.added[0].iter().map(|row| usize::from(*row));
         let schedule = Schedule { warmup: 0, ..Schedule::default() };
         let before = Parameters::new(1);
         let mut trainer = Trainer::new(before.clone(), schedule);

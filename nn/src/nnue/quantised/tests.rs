@@ -3,7 +3,7 @@
 use super::*;
 use crate::encode::Features;
 use crate::nnue::Sample;
-use crate::nnue::train::logit;
+use crate::nnue::gradient::logit;
 use crate::rng::Rng;
 
 /// As training computes it, in single precision.
