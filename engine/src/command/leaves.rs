@@ -41,7 +41,8 @@ pub struct Leaves {
     /// Nodes of each search, of positions of the tree search
     #[arg(long, default_value_t = 2_000, value_name = "N")]
     nodes: u64,
-    /// Have every move of a position of the alpha-beta search valued, not its best one alone (sets the engine's option MultiPV)
+    /// Have every move that leads from a position of the alpha-beta search to a quiet one valued, for `mavka train-nnue
+    /// --successors`, not its best one alone (sets the engine's option MultiPV)
     #[arg(long)]
     every_move: bool,
     /// Plies of each search, of positions of the alpha-beta search; to value every move, 1 is enough

@@ -206,13 +206,13 @@ impl<T: Transport> Player<T> {
     ///
     /// # Errors
     /// The engine is lost.
-    pub fn think_all(&mut self, positions: &[Command], go: &Go) -> Result<Vec<Thought>, Fault> {
-        for position in positions {
+    pub fn think_all(&mut self, searches: &[(Command, Go)]) -> Result<Vec<Thought>, Fault> {
+        for (position, go) in searches {
             self.send(position)?;
             self.send(&Command::Go(go.clone()))?;
         }
-        let mut thoughts = Vec::with_capacity(positions.len());
-        for _ in positions {
+        let mut thoughts = Vec::with_capacity(searches.len());
+        for _ in searches {
             let start = self.transport.now();
             let mut thought = Thought::default();
             if !self.listen(&mut thought, start, start + self.patience.think)? {

@@ -142,22 +142,28 @@ pub fn ask_all<T: Transport>(
     games: &[Game],
     depth: u32,
 ) -> Result<Vec<(Action, Score)>, LabelError> {
-    let thoughts = search_all(engine, games, depth)?;
+    let go = Go { depth: Some(depth), ..Go::default() };
+    let searches: Vec<_> = games.iter().map(|game| (set_up(game), go.clone())).collect();
+    let thoughts = engine.think_all(&searches)?;
     games.iter().zip(&thoughts).map(|(game, thought)| answer(game, thought)).collect()
 }
 
-/// The same, and after it the other moves that the engine shows, each with its last score: all of them, if that is how many
-/// variations it is to show.
+/// The same, but of each position these moves alone, the best one first: all that the engine shows, each with its last score, if that is
+/// how many variations it is to show.
 ///
 /// # Errors
 /// As [`ask`].
 pub fn ask_all_moves<T: Transport>(
     engine: &mut Player<T>,
-    games: &[Game],
+    questions: &[(Game, Vec<Action>)],
     depth: u32,
 ) -> Result<Vec<Vec<(Action, Score)>>, LabelError> {
-    let thoughts = search_all(engine, games, depth)?;
-    let moves = games.iter().zip(&thoughts).map(|(game, thought)| {
+    let searches = questions.iter().map(|(game, moves)| {
+        let searchmoves = moves.iter().map(|action| game.uci(*action)).collect();
+        (set_up(game), Go { depth: Some(depth), searchmoves, ..Go::default() })
+    });
+    let thoughts = engine.think_all(&searches.collect::<Vec<_>>())?;
+    let moves = questions.iter().zip(&thoughts).map(|((game, _), thought)| {
         let best =
             Action::from_uci(&thought.best, game.position()).ok_or_else(|| odd(game, thought))?;
         let mut moves: Vec<(Action, Score)> = Vec::with_capacity(thought.scores.len());
@@ -175,16 +181,6 @@ pub fn ask_all_moves<T: Transport>(
         }
     });
     moves.collect()
-}
-
-fn search_all<T: Transport>(
-    engine: &mut Player<T>,
-    games: &[Game],
-    depth: u32,
-) -> Result<Vec<Thought>, LabelError> {
-    let positions: Vec<Command> = games.iter().map(set_up).collect();
-    let go = Go { depth: Some(depth), ..Go::default() };
-    Ok(engine.think_all(&positions, &go)?)
 }
 
 fn odd(game: &Game, thought: &Thought) -> LabelError {
