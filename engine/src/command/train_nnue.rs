@@ -93,6 +93,9 @@ impl TrainNnue {
             }
             bar.finish_and_clear();
         }
+        if !goes_on() {
+            return Err("ended before the training began; nothing was written".into());
+        }
         let begun_with = begun.len();
         let bar = progress(usize::try_from(self.examples).unwrap_or(usize::MAX));
         let mut written = Instant::now();

@@ -3,7 +3,7 @@
 //! second, where the large network answers a few thousand times. It knows values alone.
 //!
 //! ```text
-//! 8 zones of the king × 768 pieces on squares ── rows ──► [512] of each side ── squared, clipped ──► [1024] ── by pieces left ──► logit
+//! 8 zones of the king × 768 pieces on squares ── rows ──► [1024] of each side ── squared, clipped ──► [2048] ── by pieces left ──► logit
 //! ```
 //! A side sees the board from its own edge, mirrored so that its king stands on the files a to d, and in which zone of these it stands decides
 //! what a piece means. `layout` says which
@@ -28,7 +28,7 @@ const INPUTS: usize = ZONES * PLACES;
 /// Pieces of both sides on every square.
 const PLACES: usize = 2 * 6 * 64;
 /// Hidden channels of each side.
-const HIDDEN: usize = 512;
+const HIDDEN: usize = 1024;
 /// Last layers, by the number of pieces on the board.
 const BUCKETS: usize = 8;
 
