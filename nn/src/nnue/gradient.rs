@@ -5,7 +5,7 @@
 
 use super::features::{Board, Change, Sample};
 use super::layout::{Layout, Parameters};
-use super::{HIDDEN, INPUTS};
+use super::{BUCKETS, HIDDEN, INPUTS};
 use crate::cpu::isa::by_isa;
 use crate::numeric::sigmoid;
 
@@ -51,9 +51,11 @@ pub(super) fn gradient(
         layout,
         weights: &weights,
         output: vec![[0.0; HIDDEN]; weights.output.len()],
+        output_bias: [0.0; BUCKETS],
         bias: [0.0; HIDDEN],
         grads,
     };
+    let empty = [weights.bias; 2];
     let (mut sums, mut links) = (vec![[[0.0; HIDDEN]; 2]; RUN], Vec::with_capacity(RUN));
     let mut errors = 0.0;
     let mut last: Option<Board> = None;
@@ -66,12 +68,8 @@ pub(super) fn gradient(
         });
         let (earlier, now) = sums.split_at_mut(links.len());
         let bucket = board.bucket();
-        let logit = weights.logit(
-            earlier.last().unwrap_or(&[weights.bias; 2]),
-            &mut now[0],
-            &change,
-            bucket,
-        );
+        let before = earlier.last().unwrap_or(&empty);
+        let logit = weights.logit(before, &mut now[0], &change, bucket);
         let guess = sigmoid(logit);
         let error = guess - sample.value;
         errors += f64::from(error * error);
@@ -127,6 +125,7 @@ struct Back<'a> {
     layout: &'a Layout,
     weights: &'a Weights<'a>,
     output: Vec<[f32; HIDDEN]>,
+    output_bias: [f32; BUCKETS],
     bias: [f32; HIDDEN],
     grads: &'a mut [f32],
 }
@@ -135,10 +134,9 @@ impl Back<'_> {
     /// Adds the gradients of a run, whose `sums` they take the place of, and ends it.
     fn learn(&mut self, sums: &mut [[[f32; HIDDEN]; 2]], links: &mut Vec<Link>) {
         let (rows, _) = self.grads[self.layout.rows.clone()].as_chunks_mut::<HIDDEN>();
-        let mut biases = [0.0; super::BUCKETS];
         for (at, link) in links.iter().enumerate().rev() {
             let (now, later) = sums.split_at_mut(at + 1);
-            biases[link.bucket] += link.slope;
+            self.output_bias[link.bucket] += link.slope;
             for (side, now) in now[at].iter_mut().enumerate() {
                 let last = 2 * link.bucket + side;
                 backward(link.slope, now, &self.weights.output[last], &mut self.output[last]);
@@ -157,18 +155,17 @@ impl Back<'_> {
         if !links.is_empty() {
             sums[0].iter().for_each(|side| add(&mut self.bias, side));
         }
-        let to = &mut self.grads[self.layout.output_bias.clone()];
-        to.iter_mut().zip(biases).for_each(|(to, from)| *to += from);
         links.clear();
     }
 
     fn end(self) {
-        let Back { layout, output, bias, grads, .. } = self;
+        let Back { layout, output, output_bias, bias, grads, .. } = self;
         let mut gather = |range: std::ops::Range<usize>, from: &[f32]| {
             grads[range].iter_mut().zip(from).for_each(|(to, from)| *to += from);
         };
         gather(layout.bias.clone(), &bias);
         gather(layout.output.clone(), output.as_flattened());
+        gather(layout.output_bias.clone(), &output_bias);
     }
 }
 

@@ -220,6 +220,7 @@ by_isa! {
     pub fn dot(sums: &[i16; HIDDEN], weights: &[i16; HIDDEN]) -> f32 {
         // At most 127 * 127 * 258 * 512, less than 2^31.
         const PART: usize = 512;
+        const { assert!(HIDDEN.is_multiple_of(PART)) };
         let mut total = 0.0;
         for (sums, weights) in sums.as_chunks::<PART>().0.iter().zip(weights.as_chunks::<PART>().0) {
             let mut part = 0i32;
