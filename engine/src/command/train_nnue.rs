@@ -3,7 +3,7 @@
 use super::output::{Failure, Sink};
 use super::words::read_share;
 use crate::interrupt::raised_by_ctrl_c;
-use crate::leaves::successors::successors;
+use crate::leaves::successors::{Values, successors};
 use crate::progress::{progress, tally};
 use clap::Args;
 use nn::data::{Ask, HeldOut, MixConfig, MixSource, Variant, exclude_from_files};
@@ -36,6 +36,10 @@ pub struct TrainNnue {
     /// A data file with action values (MAVG1) whose positions' quiet successors are kept in memory, too; may be repeated
     #[arg(long, value_name = "FILE")]
     successors: Vec<PathBuf>,
+    /// The same of a file whose values are a network's at the successors themselves, without any search: one in four of the loud ones,
+    /// too; may be repeated
+    #[arg(long = "static", value_name = "FILE")]
+    judged: Vec<PathBuf>,
     /// Files (EPD, CSV) whose positions must not be trained on
     #[arg(long, num_args = 1.., value_name = "FILE")]
     exclude: Vec<PathBuf>,
@@ -80,9 +84,9 @@ impl TrainNnue {
         // Relaxed: the flag is all there is to know.
         let goes_on = || !raised.load(Ordering::Relaxed);
         let mut begun = Vec::new();
-        for path in &self.successors {
+        for (path, values) in self.files() {
             let bar = tally("successors");
-            let found = successors(path, &mix, false, &mut |count| {
+            let found = successors(path, values, &mix, false, &mut |count| {
                 bar.set_position(count as u64);
                 goes_on()
             })?;
@@ -102,13 +106,13 @@ impl TrainNnue {
         let mut mean = f64::NAN;
         let mut failed = None;
         let length = Length { schedule, kept: self.kept };
-        let learnt = run(begin, &mix, length, begun, &mut |seen, error, parameters| {
+        let learnt = run(begin, &mix, length, begun, &mut |seen, error, trainer| {
             mean = if mean.is_nan() { error } else { mean + 0.01 * (error - mean) };
             bar.set_position(seen);
             bar.set_message(format!("error {:.2} %", 100.0 * mean.sqrt()));
             if written.elapsed() > CHECKPOINT {
                 written = Instant::now();
-                failed = parameters.save(&self.out).err();
+                failed = trainer.parameters().save(&self.out).err();
             }
             failed.is_none() && goes_on()
         })?;
@@ -122,8 +126,8 @@ impl TrainNnue {
             "root mean squared error {:.2} % of win probability in the last steps, {begun_with} successors kept",
             100.0 * mean.sqrt()
         ));
-        for path in &self.successors {
-            let all = successors(path, &mix, true, &mut |_| true)?;
+        for (path, values) in self.files() {
+            let all = successors(path, values, &mix, true, &mut |_| true)?;
             let some = all.len().div_ceil(HELD_OUT).max(1);
             let samples: Vec<Sample> = all.into_iter().step_by(some).collect();
             tell(&mut out, path, "successors of held-out positions", &learnt, &samples);
@@ -135,6 +139,13 @@ impl TrainNnue {
             tell(&mut out, path, "quiet held-out positions", &learnt, &samples);
         }
         out.end()
+    }
+
+    /// Those with a value for every move.
+    fn files(&self) -> impl Iterator<Item = (&PathBuf, Values)> {
+        let of = |values| move |path| (path, values);
+        let searched = self.successors.iter().map(of(Values::Searched));
+        searched.chain(self.judged.iter().map(of(Values::Static)))
     }
 }
 

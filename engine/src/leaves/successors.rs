@@ -10,20 +10,41 @@ use nn::encode::canonical_moves;
 use nn::encode::moves::canonical_move;
 use nn::nnue::Sample;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-use shakmaty::Position;
+use shakmaty::{Chess, Position};
 use std::path::Path;
+
+/// How a file's values came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// By searches, which see the exchanges that a network should not guess: of quiet successors alone.
+    Searched,
+    /// By a network that looked at the successor as it is. Of loud ones one in [`LOUD`] will do: more than half are, and a search asks
+    /// about them only to go on to what a capture leads to. In check it asks no network.
+    Static,
+}
+
+impl Values {
+    fn serve(self, next: &Chess, key: u64) -> bool {
+        let loud = self == Values::Static && key.is_multiple_of(LOUD) && !next.is_check();
+        loud && !next.is_game_over() || is_still(next)
+    }
+}
+
+/// See [`Values::Static`].
+const LOUD: u64 = 4;
 
 /// Games read before the threads share them out.
 const GAMES: usize = 2_000;
 
-/// Quiet successors of a file's positions with the value of the move that leads there, for whoever is to move then: those of
-/// the games that `mix` holds out, or those of all others, in the file's order. Calls `watch` with how many there are so far;
+/// Successors of a file's positions that its `values` can serve, with the value of the move that leads there, for whoever is to move
+/// then: those of the games that `mix` holds out, or those of all others, in the file's order. Calls `watch` with how many there are so far;
 /// ends early if it answers false.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn successors(
     path: &Path,
+    values: Values,
     mix: &MixConfig,
     held_out: bool,
     watch: &mut dyn FnMut(usize) -> bool,
@@ -36,7 +57,9 @@ pub fn successors(
             return Ok(samples);
         }
         let of = |game: &Game| match game {
-            Game::Mavg(game) if mix.holds_out(game.header.index) == held_out => of_game(game, mix),
+            Game::Mavg(game) if mix.holds_out(game.header.index) == held_out => {
+                of_game(game, values, mix)
+            }
             _ => Vec::new(),
         };
         let found: Vec<Vec<Sample>> = games.par_iter().map(of).collect();
@@ -45,7 +68,7 @@ pub fn successors(
 }
 
 /// Of one game; as far as its moves are legal.
-fn of_game(game: &MavgGame, mix: &MixConfig) -> Vec<Sample> {
+fn of_game(game: &MavgGame, kind: Values, mix: &MixConfig) -> Vec<Sample> {
     let mut samples = Vec::new();
     let mut position = game.header.start.clone();
     for record in &game.positions {
@@ -62,8 +85,8 @@ fn of_game(game: &MavgGame, mix: &MixConfig) -> Vec<Sample> {
             };
             let mut next = position.clone();
             next.play_unchecked(*m);
-            if value.is_finite() && is_still(&next) && !mix.excluded.contains(&position_key(&next))
-            {
+            let key = position_key(&next);
+            if value.is_finite() && kind.serve(&next, key) && !mix.excluded.contains(&key) {
                 samples.push(Sample::at(&next, 1.0 - value));
             }
         }
@@ -78,7 +101,8 @@ mod tests {
     use super::*;
     use nn::data::record::{Format, GameResult, Header};
     use nn::data::{FileWriter, MixSource};
-    use shakmaty::Chess;
+    use shakmaty::CastlingMode;
+    use shakmaty::fen::Fen;
 
     #[test]
     fn quiet_successors_have_the_values_of_the_moves_that_lead_there() {
@@ -94,12 +118,28 @@ mod tests {
         writer.finish_file().unwrap();
         let source = MixSource { path: path.clone(), weight: 1.0 };
         let mix = MixConfig { validation_every: 2, ..MixConfig::new(vec![source]) };
-        let of = |held_out| successors(&path, &mix, held_out, &mut |_| true).unwrap();
+        let of =
+            |held_out| successors(&path, Values::Searched, &mix, held_out, &mut |_| true).unwrap();
         let (trained, held_out) = (of(false), of(true));
         std::fs::remove_file(&path).unwrap();
         assert_eq!((trained.len(), held_out.len()), (20, 20), "no first move hangs anything");
         let worth = |value: f32| trained.iter().filter(|s| (s.value - value).abs() < 1e-6).count();
         assert_eq!(worth(1.0 - action_value(64)), 19);
         assert_eq!(worth(1.0 - win_probability(40)), 1, "of the best move the deeper search knows");
+    }
+    #[test]
+    fn a_network_s_values_serve_of_some_loud_positions_too_but_never_in_check() {
+        let at = |fen: &str| -> Chess {
+            fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap()
+        };
+        let still = at("4k3/8/8/3p4/8/2N5/PP6/4K3 b - - 0 1");
+        let loud = at("4k3/8/8/3p4/8/2N5/PP6/4K3 w - - 0 1");
+        let check = at("4k3/8/8/3p4/8/2N5/PP6/4K2r w - - 0 1");
+        let served = |values: Values| {
+            [&still, &loud, &check]
+                .map(|position| [LOUD, LOUD + 1].map(|key| values.serve(position, key)))
+        };
+        assert_eq!(served(Values::Searched), [[true; 2], [false; 2], [false; 2]]);
+        assert_eq!(served(Values::Static), [[true; 2], [true, false], [false; 2]]);
     }
 }

@@ -79,59 +79,51 @@ pub(super) struct Board {
     views: [View; 2],
 }
 
-/// Rows of the mover, and of the other side.
-pub(super) type Lists = [ArrayVec<u16, PIECES>; 2];
+/// Rows that one side adds up.
+pub(super) type Rows = ArrayVec<u16, PIECES>;
 
-/// What the sums of one board need to become those of another.
+/// What one side's sums of one board need to become those of another.
 #[derive(Default)]
 pub(super) struct Change {
-    pub added: Lists,
-    pub removed: Lists,
+    pub added: Rows,
+    pub removed: Rows,
 }
 
 impl Board {
-    /// Without pieces, seen as this one.
-    fn emptied(&self) -> Board {
-        Board { occupied: 0, classes: [0; 64], views: self.views }
-    }
-
     /// Which last layer judges it.
     pub fn bucket(&self) -> usize {
         bucket(self.occupied.count_ones() as usize)
     }
 
-    /// From an empty board.
-    pub fn all(&self) -> Change {
-        self.since(&self.emptied())
-    }
-
-    /// From `before`, if that takes less than from an empty board.
-    pub fn follows(&self, before: &Board) -> Option<Change> {
+    /// How many squares a side's sums of this board have to hear of if they follow from those of `before`. None if an empty board
+    /// is as near, or if that side sees the two in different ways. A piece that stands where another stood, which is rare, counts for nothing.
+    pub fn distance(&self, side: usize, before: &Board) -> Option<u32> {
         let squares = (self.occupied ^ before.occupied).count_ones();
-        // Rarely does a piece stand where another stood.
-        let near = self.views == before.views && 2 * squares < self.occupied.count_ones();
-        near.then(|| self.since(before))
+        let near = 2 * squares < self.occupied.count_ones();
+        (near && self.views[side] == before.views[side]).then_some(squares)
     }
 
-    fn since(&self, before: &Board) -> Change {
+    /// What a side's sums need that follow from those of `before`, which is seen in the same way, or from those of an empty board.
+    pub fn since(&self, side: usize, before: Option<&Board>) -> Change {
         let mut change = Change::default();
-        for square in Bitboard(self.occupied | before.occupied) {
+        let empty = |square: usize| before.map_or(0, |before| before.classes[square]);
+        for square in Bitboard(self.occupied | before.map_or(0, |before| before.occupied)) {
             let square = usize::from(square);
-            let (old, new) = (before.classes[square], self.classes[square]);
+            let (old, new) = (empty(square), self.classes[square]);
             if old != new {
-                self.push(&mut change.removed, old, square);
-                self.push(&mut change.added, new, square);
+                change.removed.extend(self.row(side, old, square));
+                change.added.extend(self.row(side, new, square));
             }
         }
         change
     }
 
-    /// The rows of a piece, for both sides.
-    fn push(&self, lists: &mut Lists, class: u8, square: usize) {
-        let Some(class) = class.checked_sub(1).map(usize::from) else { return };
-        let (theirs, role) = (class >= 6, class % 6);
-        lists[0].push(self.views[0].row(theirs, role, square) as u16);
-        lists[1].push(self.views[1].row(!theirs, role, square ^ 56) as u16);
+    /// The row of a piece, if it is one.
+    fn row(&self, side: usize, class: u8, square: usize) -> Option<u16> {
+        let class = usize::from(class.checked_sub(1)?);
+        let (other, role) = (class >= 6, class % 6);
+        let theirs = other != (side == 1);
+        Some(self.views[side].row(theirs, role, square ^ (56 * side)) as u16)
     }
 }
 
@@ -152,6 +144,13 @@ impl Sample {
             sample.classes[at / 2] |= (class - 1) << (4 * (at % 2));
         }
         sample
+    }
+
+    /// Where both kings stand, as far as it matters for what their sides see.
+    pub(super) fn zones(&self) -> [u8; 2] {
+        let mut zones = self.board().views.map(|view| view.zone);
+        zones.sort_unstable();
+        zones
     }
 
     /// How both sides see it.

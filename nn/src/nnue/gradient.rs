@@ -1,30 +1,23 @@
-//! Squared errors of samples, and their gradient.
+//! Squared errors of samples, and their gradient, panel by panel on all threads of the rayon pool.
 //!
-//! Samples that lie side by side often resemble each other: successors of one position differ in two pieces of twenty. Each one's sums
-//! follow from those of the sample before, as in play, and on the way back a row hears at once from all samples that have its piece.
+//! Each sample's sums follow from those of one that resembles it, as in play, and on the way back a row hears at once from all
+//! samples that have its piece. The sums are not kept from the way there to the way back: they are made faster than read.
 
-use super::features::{Board, Change, Sample};
+use super::features::Sample;
 use super::layout::{Layout, Parameters};
-use super::{BUCKETS, HIDDEN, INPUTS};
-use crate::cpu::isa::by_isa;
+use super::panel::{Gradient, Panel, Sums, backward, forward, to_panels};
+use super::steps::{RUN, Run};
+use super::{BUCKETS, INPUTS, PANEL, PANELS};
 use crate::numeric::sigmoid;
-
-/// Samples of a run at most: their sums stay in the second-level cache.
-const RUN: usize = 32;
-
-/// A sample whose sums follow from those of the one before.
-struct Link {
-    change: Change,
-    bucket: usize,
-    /// The logit's gradient.
-    slope: f32,
-}
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 
 /// Squared errors of `parameters` on `samples`, mean.
 #[must_use]
 pub fn error(parameters: &Parameters, samples: &[Sample]) -> f64 {
-    let (layout, mut grads) = (Layout::new(), vec![0.0; parameters.values.len()]);
-    gradient(&layout, &parameters.values, samples, &mut grads) / samples.len().max(1) as f64
+    let layout = Layout::new();
+    let values = panelled(&layout, parameters);
+    Guesses::new(&layout, &values, samples).error
 }
 
 /// The mover's win probability as a logit.
@@ -33,185 +26,96 @@ pub(super) fn logit(parameters: &Parameters, sample: &Sample) -> f32 {
     // The error against 0 is the guess itself.
     let mut against = sample.clone();
     against.value = 0.0;
-    let mut grads = vec![0.0; parameters.values.len()];
-    let square = gradient(&Layout::new(), &parameters.values, &[against], &mut grads);
-    let guess = square.sqrt();
+    let guess = error(parameters, &[against]).sqrt();
     (guess / (1.0 - guess)).ln() as f32
 }
 
-/// Squared errors, summed; adds their gradient to `grads`.
+/// The values with the first layer's rows from panel to panel, as training has them.
+pub(super) fn panelled(layout: &Layout, parameters: &Parameters) -> Vec<f32> {
+    let mut values = parameters.values.clone();
+    to_panels(&parameters.values[layout.rows.clone()], &mut values[layout.rows.clone()]);
+    values
+}
+
+/// What a network makes of samples.
+struct Guesses {
+    runs: Vec<Run>,
+    /// The gradient of each logit.
+    slopes: Vec<f32>,
+    /// Squared, their mean.
+    error: f64,
+}
+
+impl Guesses {
+    fn new(layout: &Layout, values: &[f32], samples: &[Sample]) -> Guesses {
+        let runs = Run::all(samples);
+        let part = |number: usize| {
+            let panel = Panel::of(layout, values, number);
+            let (mut logits, mut sums) = (vec![0.0; samples.len()], sums());
+            for (run, logits) in runs.iter().zip(logits.chunks_mut(RUN)) {
+                forward(&panel, run, &mut sums, logits);
+            }
+            logits
+        };
+        let parts: Vec<Vec<f32>> = (0..PANELS).into_par_iter().map(part).collect();
+        let biases = &values[layout.output_bias.clone()];
+        let buckets = runs.iter().flat_map(|run| &run.buckets);
+        let count = samples.len().max(1) as f64;
+        let share = 2.0 / count as f32;
+        let mut errors = 0.0;
+        let slopes = samples.iter().zip(buckets).enumerate().map(|(at, (sample, bucket))| {
+            let logit = biases[*bucket] + parts.iter().map(|part| part[at]).sum::<f32>();
+            let guess = sigmoid(logit);
+            let error = guess - sample.value;
+            errors += f64::from(error * error);
+            share * error * guess * (1.0 - guess)
+        });
+        let slopes = slopes.collect();
+        Guesses { runs, slopes, error: errors / count }
+    }
+}
+
+/// Room for a run's.
+fn sums() -> Box<Sums> {
+    Box::new([[[0.0; PANEL]; 2]; RUN])
+}
+
+/// The mean of squared errors; adds its gradient to `grads`. Both `values` and `grads` are as [`panelled`] has them.
 pub(super) fn gradient(
     layout: &Layout,
     values: &[f32],
     samples: &[Sample],
     grads: &mut [f32],
 ) -> f64 {
-    let weights = Weights::of(layout, values);
-    let mut back = Back {
-        layout,
-        weights: &weights,
-        output: vec![[0.0; HIDDEN]; weights.output.len()],
-        output_bias: [0.0; BUCKETS],
-        bias: [0.0; HIDDEN],
-        grads,
+    let Guesses { runs, slopes, error } = Guesses::new(layout, values, samples);
+    let (rows, _) = grads[layout.rows.clone()].as_chunks_mut::<PANEL>();
+    let learn = |(number, rows)| {
+        let panel = Panel::of(layout, values, number);
+        let output = [[[0.0; PANEL]; 2]; BUCKETS];
+        let mut own = Gradient { rows, bias: [0.0; PANEL], output };
+        let mut sums = sums();
+        for (run, slopes) in runs.iter().zip(slopes.chunks(RUN)) {
+            forward(&panel, run, &mut sums, &mut [0.0; RUN]);
+            backward(&panel, run, &mut sums, slopes, &mut own);
+        }
+        (own.bias, own.output)
     };
-    let empty = [weights.bias; 2];
-    let (mut sums, mut links) = (vec![[[0.0; HIDDEN]; 2]; RUN], Vec::with_capacity(RUN));
-    let mut errors = 0.0;
-    let mut last: Option<Board> = None;
-    for sample in samples {
-        let board = sample.board();
-        let before = last.filter(|_| links.len() < RUN);
-        let change = before.and_then(|before| board.follows(&before)).unwrap_or_else(|| {
-            back.learn(&mut sums, &mut links);
-            board.all()
-        });
-        let (earlier, now) = sums.split_at_mut(links.len());
-        let bucket = board.bucket();
-        let before = earlier.last().unwrap_or(&empty);
-        let logit = weights.logit(before, &mut now[0], &change, bucket);
-        let guess = sigmoid(logit);
-        let error = guess - sample.value;
-        errors += f64::from(error * error);
-        links.push(Link { change, bucket, slope: 2.0 * error * guess * (1.0 - guess) });
-        last = Some(board);
-    }
-    back.learn(&mut sums, &mut links);
-    back.end();
-    errors
-}
-
-/// The parameters, row by row.
-struct Weights<'a> {
-    rows: &'a [[f32; HIDDEN]],
-    bias: [f32; HIDDEN],
-    output: &'a [[f32; HIDDEN]],
-    output_bias: &'a [f32],
-}
-
-impl<'a> Weights<'a> {
-    fn of(layout: &Layout, values: &'a [f32]) -> Weights<'a> {
-        let (rows, _) = values[layout.rows.clone()].as_chunks::<HIDDEN>();
-        debug_assert_eq!(rows.len(), INPUTS);
-        let mut bias = [0.0; HIDDEN];
-        bias.copy_from_slice(&values[layout.bias.clone()]);
-        let (output, _) = values[layout.output.clone()].as_chunks::<HIDDEN>();
-        Weights { rows, bias, output, output_bias: &values[layout.output_bias.clone()] }
-    }
-
-    /// Brings the sums `before` a change to `now`.
-    fn logit(
-        &self,
-        before: &[[f32; HIDDEN]; 2],
-        now: &mut [[f32; HIDDEN]; 2],
-        change: &Change,
-        bucket: usize,
-    ) -> f32 {
-        let mut logit = self.output_bias[bucket];
-        for (side, now) in now.iter_mut().enumerate() {
-            now.copy_from_slice(&before[side]);
-            change.added[side].iter().for_each(|row| add(now, &self.rows[usize::from(*row)]));
-            change.removed[side]
-                .iter()
-                .for_each(|row| subtract(now, &self.rows[usize::from(*row)]));
-            logit += forward(now, &self.output[2 * bucket + side]);
-        }
-        logit
-    }
-}
-
-/// The way back.
-struct Back<'a> {
-    layout: &'a Layout,
-    weights: &'a Weights<'a>,
-    output: Vec<[f32; HIDDEN]>,
-    output_bias: [f32; BUCKETS],
-    bias: [f32; HIDDEN],
-    grads: &'a mut [f32],
-}
-
-impl Back<'_> {
-    /// Adds the gradients of a run, whose `sums` they take the place of, and ends it.
-    fn learn(&mut self, sums: &mut [[[f32; HIDDEN]; 2]], links: &mut Vec<Link>) {
-        let (rows, _) = self.grads[self.layout.rows.clone()].as_chunks_mut::<HIDDEN>();
-        for (at, link) in links.iter().enumerate().rev() {
-            let (now, later) = sums.split_at_mut(at + 1);
-            self.output_bias[link.bucket] += link.slope;
-            for (side, now) in now[at].iter_mut().enumerate() {
-                let last = 2 * link.bucket + side;
-                backward(link.slope, now, &self.weights.output[last], &mut self.output[last]);
-                // What changed here holds for all samples after it.
-                if at + 1 < links.len() {
-                    add(now, &later[0][side]);
-                }
-                link.change.added[side]
-                    .iter()
-                    .for_each(|row| add(&mut rows[usize::from(*row)], now));
-                link.change.removed[side]
-                    .iter()
-                    .for_each(|row| subtract(&mut rows[usize::from(*row)], now));
-            }
-        }
-        if !links.is_empty() {
-            sums[0].iter().for_each(|side| add(&mut self.bias, side));
-        }
-        links.clear();
-    }
-
-    fn end(self) {
-        let Back { layout, output, output_bias, bias, grads, .. } = self;
-        let mut gather = |range: std::ops::Range<usize>, from: &[f32]| {
-            grads[range].iter_mut().zip(from).for_each(|(to, from)| *to += from);
-        };
-        gather(layout.bias.clone(), &bias);
-        gather(layout.output.clone(), output.as_flattened());
-        gather(layout.output_bias.clone(), &output_bias);
-    }
-}
-
-by_isa! {
-    /// Adds a row.
-    pub fn add(sums: &mut [f32; HIDDEN], row: &[f32; HIDDEN]) {
-        for (sum, value) in sums.iter_mut().zip(row) {
-            *sum += value;
+    let panels = rows.par_chunks_mut(INPUTS).enumerate();
+    let rest: Vec<_> = panels.with_max_len(1).map(learn).collect();
+    for (number, (bias, output)) in rest.iter().enumerate() {
+        add(&mut grads[layout.bias.clone()][number * PANEL..], bias);
+        for (at, output) in output.as_flattened().iter().enumerate() {
+            add(&mut grads[layout.output.clone()][(at * PANELS + number) * PANEL..], output);
         }
     }
+    let biases = &mut grads[layout.output_bias.clone()];
+    let buckets = runs.iter().flat_map(|run| &run.buckets);
+    buckets.zip(&slopes).for_each(|(bucket, slope)| biases[*bucket] += slope);
+    error
 }
 
-by_isa! {
-    /// Takes a row away.
-    pub fn subtract(sums: &mut [f32; HIDDEN], row: &[f32; HIDDEN]) {
-        for (sum, value) in sums.iter_mut().zip(row) {
-            *sum -= value;
-        }
-    }
-}
-
-by_isa! {
-    /// Weights times squares of clipped sums.
-    pub fn forward(sums: &[f32; HIDDEN], weights: &[f32; HIDDEN]) -> f32 {
-        let mut lanes = [0.0; 16];
-        for (sums, weights) in sums.as_chunks::<16>().0.iter().zip(weights.as_chunks::<16>().0) {
-            for lane in 0..16 {
-                let clipped = sums[lane].clamp(0.0, 1.0);
-                lanes[lane] += clipped * clipped * weights[lane];
-            }
-        }
-        lanes.iter().sum()
-    }
-}
-
-by_isa! {
-    /// The gradient of `weights`, added to `grads`, and in place of `sums` theirs, where `slope` is the logit's.
-    pub fn backward(slope: f32, sums: &mut [f32; HIDDEN], weights: &[f32; HIDDEN], grads: &mut [f32; HIDDEN]) {
-        for ((sum, weight), grad) in sums.iter_mut().zip(weights).zip(grads) {
-            let clipped = sum.clamp(0.0, 1.0);
-            *grad += slope * clipped * clipped;
-            // The slope is 0 where the sum is clipped.
-            let inside = if *sum == clipped { 1.0 } else { 0.0 };
-            *sum = slope * weight * 2.0 * clipped * inside;
-        }
-    }
+fn add(to: &mut [f32], from: &[f32]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
 }
 
 #[cfg(test)]
@@ -259,20 +163,23 @@ pub(super) mod tests {
                 position.play_unchecked(moves[rng.below(moves.len())]);
             });
         }
-        let boards: Vec<Board> = samples.iter().map(Sample::board).collect();
-        let follow = boards.windows(2).filter(|two| two[1].follows(&two[0]).is_some()).count();
-        assert!(follow * 10 > samples.len() * 8, "{follow} of {}", samples.len());
-        let parameters = Parameters::new(2);
+        let runs = Run::all(&samples);
+        let steps = runs.iter().flat_map(|run| run.steps.as_flattened());
+        let follow = steps.filter(|step| step.from.is_some()).count();
+        assert!(follow * 10 > samples.len() * 2 * 8, "{follow} of twice {}", samples.len());
         let layout = Layout::new();
+        let values = panelled(&layout, &Parameters::new(2));
         let of = |parts: &[&[Sample]]| {
-            let mut grads = vec![0.0; parameters.values.len()];
-            let errors: f64 = parts
-                .iter()
-                .map(|part| gradient(&layout, &parameters.values, part, &mut grads))
-                .sum();
+            let mut grads = vec![0.0; values.len()];
+            let errors: f64 =
+                parts.iter().map(|part| gradient(&layout, &values, part, &mut grads)).sum();
             (errors, grads)
         };
-        let (together, alone) = (of(&[&samples]), of(&samples.chunks(1).collect::<Vec<_>>()));
+        // One mean, and the sum of what each would be.
+        let count = samples.len() as f32;
+        let (mut together, alone) = (of(&[&samples]), of(&samples.chunks(1).collect::<Vec<_>>()));
+        together.0 *= f64::from(count);
+        together.1.iter_mut().for_each(|grad| *grad *= count);
         assert!((together.0 - alone.0).abs() < 1e-4 * alone.0);
         let far = together.1.iter().zip(&alone.1).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         let most = alone.1.iter().fold(0.0f32, |most, grad| most.max(grad.abs()));
@@ -282,22 +189,25 @@ pub(super) mod tests {
     #[test]
     fn the_gradient_is_that_of_the_errors() {
         let samples = &samples()[..20];
-        let mut parameters = Parameters::new(1);
         let layout = Layout::new();
-        let mut grads = vec![0.0; parameters.values.len()];
-        gradient(&layout, &parameters.values, samples, &mut grads);
+        let mut values = panelled(&layout, &Parameters::new(1));
+        let mut grads = vec![0.0; values.len()];
+        gradient(&layout, &values, samples, &mut grads);
         let places = [layout.bias.start + 3, layout.output_bias.start + 7, layout.output.end - 5];
-        let all = samples[0].board().all();
-        let row = layout.rows.start + usize::from(all.added[0][4]) * HIDDEN + 9;
+        let all = samples[0].board().since(0, None);
+        let row = layout.rows.start + usize::from(all.added[4]) * PANEL + 9;
         for at in places.into_iter().chain([row]) {
             let mut moved = |by: f32| {
-                parameters.values[at] += by;
-                let sum = error(&parameters, samples) * samples.len() as f64;
-                parameters.values[at] -= by;
-                sum
+                values[at] += by;
+                let guesses = Guesses::new(&layout, &values, samples);
+                values[at] -= by;
+                guesses.error
             };
-            let slope = (moved(0.01) - moved(-0.01)) / 0.02;
-            assert!((slope - f64::from(grads[at])).abs() < 1e-2, "{at}: {slope}, {}", grads[at]);
+            // Of the sum over the samples.
+            let count = samples.len() as f64;
+            let (slope, grad) =
+                (count * (moved(0.01) - moved(-0.01)) / 0.02, count * f64::from(grads[at]));
+            assert!((slope - grad).abs() < 1e-2, "{at}: {slope}, {grad}");
         }
     }
 }

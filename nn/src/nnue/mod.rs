@@ -13,8 +13,10 @@
 mod features;
 pub mod gradient;
 mod layout;
+mod panel;
 mod quantised;
 pub mod run;
+mod steps;
 pub mod train;
 
 pub use features::{Sample, sees_quiet};
@@ -29,6 +31,10 @@ const INPUTS: usize = ZONES * PLACES;
 const PLACES: usize = 2 * 6 * 64;
 /// Hidden channels of each side.
 const HIDDEN: usize = 1024;
+/// Channels that training goes through at a time: what they weigh where the kings stand in one zone each stays in the second-level
+/// cache, and threads share the panels out.
+const PANEL: usize = 128;
+const PANELS: usize = HIDDEN / PANEL;
 /// Last layers, by the number of pieces on the board.
 const BUCKETS: usize = 8;
 

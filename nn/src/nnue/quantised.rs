@@ -91,7 +91,7 @@ impl Nnue {
             }
             let parent = before.last().map(|parent| &parent[side]);
             match parent.filter(|parent| parent.view == view) {
-                Some(parent) if parent.distance(&pieces) <= home.distance(&pieces) => {
+                Some(parent) if parent.is_near(&pieces, home) => {
                     at.turn_into(self, parent, side, &pieces);
                 }
                 _ => {
@@ -131,10 +131,17 @@ struct Accumulator {
 }
 
 impl Accumulator {
-    /// Pieces that one board has and the other has not.
+    /// Whether to begin with this board for one with these pieces, rather than with `home`.
+    fn is_near(&self, pieces: &Pieces, home: &Accumulator) -> bool {
+        let squares = self.distance(pieces);
+        // One move away: hardly ever is another as near.
+        squares <= 2 || squares <= home.distance(pieces)
+    }
+
+    /// Squares on which the boards differ.
     fn distance(&self, pieces: &Pieces) -> usize {
         let both = self.pieces.as_flattened().iter().zip(pieces.as_flattened());
-        both.map(|(before, now)| (*before ^ *now).count()).sum()
+        both.fold(Bitboard::EMPTY, |differ, (before, now)| differ | (*before ^ *now)).count()
     }
 
     /// Follows from `before`, which has the same view, to another board.
@@ -142,6 +149,10 @@ impl Accumulator {
         let (mut added, mut removed) = (Rows::new(), Rows::new());
         for (color, (old, new)) in before.pieces.iter().zip(pieces).enumerate() {
             for (role, (old, new)) in old.iter().zip(new).enumerate() {
+                // Of most there is nothing to tell.
+                if old == new {
+                    continue;
+                }
                 let row = |square| {
                     let row = before.view.row(color != side, role, seen_from(side, square));
                     &nnue.rows[row]

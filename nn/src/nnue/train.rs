@@ -1,13 +1,15 @@
 //! Fits the parameters to win probabilities, on all threads of the rayon pool.
 
 use super::features::Sample;
-use super::gradient::gradient;
+use super::gradient::{gradient, panelled};
 use super::layout::{Layout, Parameters};
-use super::{HIDDEN, PLACES};
+use super::panel::from_panels;
+use super::{INPUTS, PANEL, PANELS, PLACES};
 use crate::net::params::{Init, Param};
 use crate::train::{Optimizer, OptimizerConfig, Schedule};
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
+use std::ops::Range;
 
 /// Parameters being fitted.
 ///
@@ -15,11 +17,11 @@ use rayon::slice::{ParallelSlice, ParallelSliceMut};
 /// rare zones learn from frequent ones (factored features, as Stockfish's trainer has them). Once fitted, the sum is all that is kept.
 pub struct Trainer {
     layout: Layout,
-    parameters: Parameters,
-    /// As in `parameters`, but of the rows what is particular; then `[PLACES, HIDDEN]`, what is common.
+    /// The parameters, their rows from panel to panel.
+    values: Vec<f32>,
+    /// As `values`, but of the rows what is particular; then `[PANELS, PLACES, PANEL]`, what is common.
     factors: Vec<f32>,
-    /// Gradients: of each thread, of `factors`.
-    parts: Vec<Vec<f32>>,
+    /// Gradients of `factors`.
     grads: Vec<f32>,
     optimizer: Optimizer,
     schedule: Schedule,
@@ -27,14 +29,13 @@ pub struct Trainer {
     seen: u64,
 }
 
-/// Floats of the rows of a zone.
-const ZONE: usize = PLACES * HIDDEN;
-/// Floats that a thread adds up at a time.
-const CHUNK: usize = 1 << 14;
+/// Floats of a panel's rows, and of what is common to all zones.
+const OWN: usize = INPUTS * PANEL;
+const COMMON: usize = PLACES * PANEL;
 
-/// Rows of a zone, or those common to all.
-fn rows_of(name: &str, start: usize) -> Param {
-    let (shape, range) = (vec![PLACES, HIDDEN], start..start + ZONE);
+/// Rows of a panel, or those common to all zones.
+fn rows_of(name: &str, range: Range<usize>) -> Param {
+    let shape = vec![range.len() / PANEL, PANEL];
     Param { name: name.to_owned(), shape, range, init: Init::Zero }
 }
 
@@ -49,65 +50,43 @@ impl Trainer {
             muon_momentum: 0.0,
             ..OptimizerConfig::default()
         };
-        // Zone by zone, so that the threads share them out.
-        let (zones, rest) = (layout.rows.len() / ZONE, layout.params.iter().skip(1).cloned());
-        let rows = (0..zones).map(|zone| rows_of("input.weight", zone * ZONE));
-        let common = rows_of("common.weight", parameters.values.len());
-        let params: Vec<Param> = rows.chain(rest).chain([common]).collect();
+        // Panel by panel, so that the threads share them out.
+        let rest = layout.params.iter().skip(1).cloned();
+        let own = |panel| rows_of("input.weight", panel * OWN..(panel + 1) * OWN);
+        let values = panelled(&layout, &parameters);
+        let common = |panel| {
+            let start = values.len() + panel * COMMON;
+            rows_of("common.weight", start..start + COMMON)
+        };
+        let rows = (0..PANELS).map(own);
+        let params: Vec<Param> = rows.chain(rest).chain((0..PANELS).map(common)).collect();
         let optimizer = Optimizer::of(&params, config);
-        let mut factors = parameters.values.clone();
-        factors.resize(parameters.values.len() + ZONE, 0.0);
-        let (parts, grads) = (Vec::new(), vec![0.0; factors.len()]);
-        Trainer {
-            layout,
-            parameters,
-            factors,
-            parts,
-            grads,
-            optimizer,
-            schedule,
-            steps: 0,
-            seen: 0,
-        }
+        let mut factors = values.clone();
+        factors.resize(values.len() + PANELS * COMMON, 0.0);
+        let grads = vec![0.0; factors.len()];
+        Trainer { layout, values, factors, grads, optimizer, schedule, steps: 0, seen: 0 }
     }
 
     /// What was learnt so far.
     #[must_use]
-    pub fn parameters(&self) -> &Parameters {
-        &self.parameters
+    pub fn parameters(&self) -> Parameters {
+        let mut values = self.values.clone();
+        let rows = self.layout.rows.clone();
+        from_panels(&self.values[rows.clone()], &mut values[rows]);
+        Parameters { values }
     }
 
     /// One step of the optimiser. Returns the mean of the squared errors before it.
     pub fn step(&mut self, samples: &[Sample]) -> f64 {
-        let (layout, values) = (&self.layout, &self.parameters.values);
-        let threads = rayon::current_num_threads();
-        let part = samples.len().div_ceil(threads).max(1);
-        self.parts.resize_with(threads, || vec![0.0; values.len()]);
-        // Collected first: a sum in the order of the threads would not repeat exactly.
-        let errors: Vec<f64> = samples
-            .par_chunks(part)
-            .zip(&mut self.parts)
-            .with_max_len(1)
-            .map(|(samples, grads)| {
-                grads.fill(0.0);
-                gradient(layout, values, samples, grads)
-            })
-            .collect();
-        let (own, common) = self.grads.split_at_mut(values.len());
-        let scale = 1.0 / samples.len().max(1) as f32;
-        let parts = &self.parts[..errors.len()];
-        own.par_chunks_mut(CHUNK).enumerate().for_each(|(at, own)| {
-            own.fill(0.0);
-            for part in parts {
-                let part = &part[at * CHUNK..];
-                own.iter_mut().zip(part).for_each(|(to, from)| *to += scale * from);
-            }
-        });
-        let zones = &own[layout.rows.clone()];
-        common.par_chunks_mut(CHUNK).enumerate().for_each(|(at, common)| {
+        let layout = &self.layout;
+        let (own, common) = self.grads.split_at_mut(self.values.len());
+        own.par_chunks_mut(OWN).for_each(|own| own.fill(0.0));
+        let error = gradient(layout, &self.values, samples, own);
+        let own = own[layout.rows.clone()].par_chunks(OWN);
+        common.par_chunks_mut(COMMON).zip(own).with_max_len(1).for_each(|(common, own)| {
             common.fill(0.0);
-            for zone in zones.chunks(ZONE) {
-                common.iter_mut().zip(&zone[at * CHUNK..]).for_each(|(to, from)| *to += from);
+            for zone in own.chunks(COMMON) {
+                common.iter_mut().zip(zone).for_each(|(to, from)| *to += from);
             }
         });
         self.steps += 1;
@@ -118,19 +97,20 @@ impl Trainer {
         let output = layout.output.clone();
         self.factors[output].iter_mut().for_each(|weight| *weight = weight.clamp(-0.57, 0.57));
         self.join();
-        errors.iter().sum::<f64>() / samples.len().max(1) as f64
+        error
     }
 
     /// Adds up what is particular and what is common.
     fn join(&mut self) {
-        let (rows, values) = (self.layout.rows.clone(), &mut self.parameters.values);
-        let (own, common) = self.factors.split_at(values.len());
-        values[rows.end..].copy_from_slice(&own[rows.end..]);
-        let zones = values[rows.clone()].par_chunks_mut(ZONE);
-        zones.zip(own[rows].par_chunks(ZONE)).with_max_len(1).for_each(|(to, own)| {
-            to.iter_mut()
-                .zip(own.iter().zip(common))
-                .for_each(|(to, (own, common))| *to = own + common);
+        let rows = self.layout.rows.clone();
+        let (own, common) = self.factors.split_at(self.values.len());
+        self.values[rows.end..].copy_from_slice(&own[rows.end..]);
+        let panels = self.values[rows.clone()].par_chunks_mut(OWN).zip(own[rows].par_chunks(OWN));
+        panels.zip(common.par_chunks(COMMON)).with_max_len(1).for_each(|((to, own), common)| {
+            for (to, own) in to.chunks_mut(COMMON).zip(own.chunks(COMMON)) {
+                let sums = own.iter().zip(common).map(|(own, common)| own + common);
+                to.iter_mut().zip(sums).for_each(|(to, sum)| *to = sum);
+            }
         });
     }
 }
@@ -138,7 +118,7 @@ impl Trainer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nnue::INPUTS;
+    use crate::nnue::HIDDEN;
     use crate::nnue::gradient::{error, tests::samples};
 
     #[test]
@@ -150,7 +130,7 @@ mod tests {
         (0..60).for_each(|_| {
             trainer.step(&samples);
         });
-        let last = error(trainer.parameters(), &samples);
+        let last = error(&trainer.parameters(), &samples);
         assert!(last < first / 10.0, "{first} {last}");
     }
 
@@ -158,8 +138,8 @@ mod tests {
     fn what_is_learnt_in_one_zone_of_the_king_is_known_in_the_others() {
         // White's king stands on e1 throughout.
         let samples: Vec<Sample> = samples().into_iter().take(3).collect();
-        let all = samples[0].board().all();
-        let seen = all.added[0].iter().map(|row| usize::from(*row));
+        let all = samples[0].board().since(0, None);
+        let seen = all.added.iter().map(|row| usize::from(*row));
         let schedule = Schedule { warmup: 0, ..Schedule::default() };
         let before = Parameters::new(1);
         let mut trainer = Trainer::new(before.clone(), schedule);

@@ -407,6 +407,7 @@ impl Tree<'_> {
         }
     }
 
+    #[inline(always)]
     fn order<'a>(
         &self,
         position: &Chess,

@@ -36,6 +36,8 @@ pub(super) struct Hints<'a> {
 }
 
 impl<'a> Ordered<'a> {
+    // Inlined, it is made where it stays: it is large.
+    #[inline(always)]
     pub fn new(position: &Chess, moves: &'a MoveList, hints: &Hints<'_>) -> Ordered<'a> {
         let turn = position.turn();
         let mut keys = [0; MOVES];
