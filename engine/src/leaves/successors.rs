@@ -127,6 +127,7 @@ mod tests {
         assert_eq!(worth(1.0 - action_value(64)), 19);
         assert_eq!(worth(1.0 - win_probability(40)), 1, "of the best move the deeper search knows");
     }
+
     #[test]
     fn a_network_s_values_serve_of_some_loud_positions_too_but_never_in_check() {
         let at = |fen: &str| -> Chess {

@@ -95,8 +95,8 @@ impl Board {
         bucket(self.occupied.count_ones() as usize)
     }
 
-    /// How many squares a side's sums of this board have to hear of if they follow from those of `before`. None if an empty board
-    /// is as near, or if that side sees the two in different ways. A piece that stands where another stood, which is rare, counts for nothing.
+    /// Squares that differ from `before`, from whose sums a side's sums of this board may follow. None if an empty board is as near, or
+    /// if that side sees the two in different ways. A piece that stands where another stood, which is rare, counts for nothing.
     pub fn distance(&self, side: usize, before: &Board) -> Option<u32> {
         let squares = (self.occupied ^ before.occupied).count_ones();
         let near = 2 * squares < self.occupied.count_ones();
@@ -106,10 +106,10 @@ impl Board {
     /// What a side's sums need that follow from those of `before`, which is seen in the same way, or from those of an empty board.
     pub fn since(&self, side: usize, before: Option<&Board>) -> Change {
         let mut change = Change::default();
-        let empty = |square: usize| before.map_or(0, |before| before.classes[square]);
+        let class_before = |square: usize| before.map_or(0, |before| before.classes[square]);
         for square in Bitboard(self.occupied | before.map_or(0, |before| before.occupied)) {
             let square = usize::from(square);
-            let (old, new) = (empty(square), self.classes[square]);
+            let (old, new) = (class_before(square), self.classes[square]);
             if old != new {
                 change.removed.extend(self.row(side, old, square));
                 change.added.extend(self.row(side, new, square));
