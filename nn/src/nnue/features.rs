@@ -80,7 +80,7 @@ pub(super) struct Board {
 }
 
 /// Rows that one side adds up.
-pub(super) type Rows = ArrayVec<u16, PIECES>;
+type Rows = ArrayVec<u16, PIECES>;
 
 /// What one side's sums of one board need to become those of another.
 #[derive(Default)]

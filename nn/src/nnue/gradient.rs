@@ -8,6 +8,7 @@ use super::layout::{Layout, Parameters};
 use super::panel::{Gradient, Panel, Sums, backward, forward, to_panels};
 use super::steps::{RUN, Run};
 use super::{BUCKETS, INPUTS, PANEL, PANELS};
+use crate::cpu::ops::add_rows;
 use crate::numeric::sigmoid;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
@@ -103,19 +104,16 @@ pub(super) fn gradient(
     let panels = rows.par_chunks_mut(INPUTS).enumerate();
     let rest: Vec<_> = panels.with_max_len(1).map(learn).collect();
     for (number, (bias, output)) in rest.iter().enumerate() {
-        add(&mut grads[layout.bias.clone()][number * PANEL..], bias);
+        add_rows(bias, &mut grads[layout.bias.clone()][number * PANEL..][..PANEL]);
         for (at, output) in output.as_flattened().iter().enumerate() {
-            add(&mut grads[layout.output.clone()][(at * PANELS + number) * PANEL..], output);
+            let start = (at * PANELS + number) * PANEL;
+            add_rows(output, &mut grads[layout.output.clone()][start..][..PANEL]);
         }
     }
     let biases = &mut grads[layout.output_bias.clone()];
     let buckets = runs.iter().flat_map(|run| &run.buckets);
     buckets.zip(&slopes).for_each(|(bucket, slope)| biases[*bucket] += slope);
     error
-}
-
-fn add(to: &mut [f32], from: &[f32]) {
-    to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
 }
 
 #[cfg(test)]

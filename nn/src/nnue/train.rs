@@ -5,6 +5,7 @@ use super::gradient::{gradient, panelled};
 use super::layout::{Layout, Parameters};
 use super::panel::from_panels;
 use super::{INPUTS, PANEL, PANELS, PLACES};
+use crate::cpu::ops::add_rows;
 use crate::net::params::{Init, Param};
 use crate::train::{Optimizer, OptimizerConfig, Schedule};
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
@@ -85,9 +86,7 @@ impl Trainer {
         let own = own[layout.rows.clone()].par_chunks(OWN);
         common.par_chunks_mut(COMMON).zip(own).with_max_len(1).for_each(|(common, own)| {
             common.fill(0.0);
-            for zone in own.chunks(COMMON) {
-                common.iter_mut().zip(zone).for_each(|(to, from)| *to += from);
-            }
+            add_rows(own, common);
         });
         self.steps += 1;
         self.seen += samples.len() as u64;
