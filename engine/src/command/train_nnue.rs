@@ -33,13 +33,14 @@ pub struct TrainNnue {
     /// A data file (MAVG1 or PVGR1) and its share of the positions, as FILE or FILE=SHARE; repeat for several
     #[arg(long, required = true, value_parser = read_share)]
     data: Vec<(PathBuf, f64)>,
-    /// A data file with action values (MAVG1) whose positions' quiet successors are kept in memory, too; may be repeated
-    #[arg(long, value_name = "FILE")]
-    successors: Vec<PathBuf>,
+    /// A data file with action values (MAVG1) whose positions' quiet successors are kept in memory, too, and which share of them, as FILE
+    /// or FILE=SHARE; may be repeated
+    #[arg(long, value_name = "FILE[=SHARE]", value_parser = read_share)]
+    successors: Vec<(PathBuf, f64)>,
     /// The same of a file whose values are a network's at the successors themselves, without any search: one in four of the loud ones,
     /// too; may be repeated
-    #[arg(long = "static", value_name = "FILE")]
-    judged: Vec<PathBuf>,
+    #[arg(long = "static", value_name = "FILE[=SHARE]", value_parser = read_share)]
+    judged: Vec<(PathBuf, f64)>,
     /// Files (EPD, CSV) whose positions must not be trained on
     #[arg(long, num_args = 1.., value_name = "FILE")]
     exclude: Vec<PathBuf>,
@@ -84,9 +85,9 @@ impl TrainNnue {
         // Relaxed: the flag is all there is to know.
         let goes_on = || !raised.load(Ordering::Relaxed);
         let mut begun = Vec::new();
-        for (path, values) in self.files() {
+        for file in self.files() {
             let bar = tally("successors");
-            let found = successors(path, values, &mix, false, &mut |count| {
+            let found = successors(file, &mix, false, &mut |count| {
                 bar.set_position(count as u64);
                 goes_on()
             })?;
@@ -126,11 +127,11 @@ impl TrainNnue {
             "root mean squared error {:.2} % of win probability in the last steps, {begun_with} successors kept",
             100.0 * mean.sqrt()
         ));
-        for (path, values) in self.files() {
-            let all = successors(path, values, &mix, true, &mut |_| true)?;
+        for file in self.files() {
+            let all = successors(file, &mix, true, &mut |_| true)?;
             let some = all.len().div_ceil(HELD_OUT).max(1);
             let samples: Vec<Sample> = all.into_iter().step_by(some).collect();
-            tell(&mut out, path, "successors of held-out positions", &learnt, &samples);
+            tell(&mut out, file.0, "successors of held-out positions", &learnt, &samples);
         }
         for (path, _) in &self.data {
             let games = HeldOut::read(path, &mix)?;
@@ -141,11 +142,11 @@ impl TrainNnue {
         out.end()
     }
 
-    /// Those with a value for every move.
-    fn files(&self) -> impl Iterator<Item = (&PathBuf, Values)> {
-        let of = |values| move |path| (path, values);
-        let searched = self.successors.iter().map(of(Values::Searched));
-        searched.chain(self.judged.iter().map(of(Values::Static)))
+    /// Those with a value for every move, how it came about, and which share of the successors is taken.
+    fn files(&self) -> impl Iterator<Item = (&Path, Values, f64)> {
+        let searched = self.successors.iter().map(|file| (file, Values::Searched));
+        let judged = self.judged.iter().map(|file| (file, Values::Static));
+        searched.chain(judged).map(|((path, share), values)| (path.as_path(), values, *share))
     }
 }
 

@@ -37,14 +37,13 @@ const LOUD: u64 = 4;
 const GAMES: usize = 2_000;
 
 /// Successors of a file's positions that its `values` can serve, with the value of the move that leads there, for whoever is to move
-/// then: those of the games that `mix` holds out, or those of all others, in the file's order. Calls `watch` with how many there are so far;
-/// ends early if it answers false.
+/// then: a `share` of those of the games that `mix` holds out, or of all others, in the file's order. Those of one position have much in
+/// common: few of each of many teach more. Calls `watch` with how many there are so far; ends early if it answers false.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn successors(
-    path: &Path,
-    values: Values,
+    (path, values, share): (&Path, Values, f64),
     mix: &MixConfig,
     held_out: bool,
     watch: &mut dyn FnMut(usize) -> bool,
@@ -58,7 +57,7 @@ pub fn successors(
         }
         let of = |game: &Game| match game {
             Game::Mavg(game) if mix.holds_out(game.header.index) == held_out => {
-                of_game(game, values, mix)
+                of_game(game, values, share, mix)
             }
             _ => Vec::new(),
         };
@@ -68,7 +67,7 @@ pub fn successors(
 }
 
 /// Of one game; as far as its moves are legal.
-fn of_game(game: &MavgGame, kind: Values, mix: &MixConfig) -> Vec<Sample> {
+fn of_game(game: &MavgGame, kind: Values, share: f64, mix: &MixConfig) -> Vec<Sample> {
     let mut samples = Vec::new();
     let mut position = game.header.start.clone();
     for record in &game.positions {
@@ -86,7 +85,8 @@ fn of_game(game: &MavgGame, kind: Values, mix: &MixConfig) -> Vec<Sample> {
             let mut next = position.clone();
             next.play_unchecked(*m);
             let key = position_key(&next);
-            if value.is_finite() && kind.serve(&next, key) && !mix.excluded.contains(&key) {
+            let chosen = share >= 1.0 || ((key >> 32) as f64) < share * 2f64.powi(32);
+            if value.is_finite() && chosen && kind.serve(&next, key) && !mix.excluded.contains(&key) {
                 samples.push(Sample::at(&next, 1.0 - value));
             }
         }
@@ -118,11 +118,14 @@ mod tests {
         writer.finish_file().unwrap();
         let source = MixSource { path: path.clone(), weight: 1.0 };
         let mix = MixConfig { validation_every: 2, ..MixConfig::new(vec![source]) };
-        let of =
-            |held_out| successors(&path, Values::Searched, &mix, held_out, &mut |_| true).unwrap();
-        let (trained, held_out) = (of(false), of(true));
+        let of = |share, held_out| {
+            successors((&path, Values::Searched, share), &mix, held_out, &mut |_| true).unwrap()
+        };
+        let (trained, held_out) = (of(1.0, false), of(1.0, true));
+        let half = of(0.5, false).len();
         std::fs::remove_file(&path).unwrap();
         assert_eq!((trained.len(), held_out.len()), (20, 20), "no first move hangs anything");
+        assert!((4..=16).contains(&half), "{half} of 20");
         let worth = |value: f32| trained.iter().filter(|s| (s.value - value).abs() < 1e-6).count();
         assert_eq!(worth(1.0 - action_value(64)), 19);
         assert_eq!(worth(1.0 - win_probability(40)), 1, "of the best move the deeper search knows");

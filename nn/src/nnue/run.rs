@@ -9,7 +9,7 @@ use crate::rng::Rng;
 use crate::train::Schedule;
 
 /// Samples of a step.
-const BATCH: usize = 32_768;
+const BATCH: usize = 16_384;
 /// Threads that read, each in an order of its own: reading takes twice the time of learning.
 const READERS: u64 = 2;
 /// Examples that a thread reads at once.
