@@ -86,7 +86,8 @@ fn of_game(game: &MavgGame, kind: Values, share: f64, mix: &MixConfig) -> Vec<Sa
             next.play_unchecked(*m);
             let key = position_key(&next);
             let chosen = share >= 1.0 || ((key >> 32) as f64) < share * 2f64.powi(32);
-            if value.is_finite() && chosen && kind.serve(&next, key) && !mix.excluded.contains(&key) {
+            if value.is_finite() && chosen && kind.serve(&next, key) && !mix.excluded.contains(&key)
+            {
                 samples.push(Sample::at(&next, 1.0 - value));
             }
         }
