@@ -1,13 +1,12 @@
 //! What a capture wins once both sides have taken back on its square as long as that pays: static exchange
 //! evaluation. Pins are not looked at.
 
-use super::evaluation::value;
 use shakmaty::{Bitboard, Chess, Color, Move, Position, Role, Square};
 
-/// Whether the mover comes out of the exchanges on `m`'s square with `least` centipawns or more, what it captures
-/// included.
+/// Whether the mover comes out of the exchanges on `m`'s square with `least` or more, what it captures included. `value` says what
+/// a piece is worth.
 #[must_use]
-pub fn wins(position: &Chess, m: Move, least: i32) -> bool {
+pub fn wins(position: &Chess, m: Move, least: i32, value: fn(Role) -> i32) -> bool {
     let board = position.board();
     let target = m.to();
     let promoted = m.promotion().map_or(0, |role| value(role) - value(Role::Pawn));
@@ -61,6 +60,7 @@ mod tests {
     use super::*;
     use crate::chess::action::Action;
     use crate::chess::game::Game;
+    use crate::conventional::evaluation::value;
 
     /// The most that `wins` grants, by trying every bar.
     fn most(fen: &str, m: &str) -> i32 {
@@ -68,7 +68,7 @@ mod tests {
         let named = |action: &Action| game.uci(*action) == m;
         let action = game.legal_actions().into_iter().find(named).unwrap();
         let m = action.to_move(game.position()).unwrap();
-        let granted = |least: i32| wins(game.position(), m, least);
+        let granted = |least: i32| wins(game.position(), m, least, value);
         let most = (-1000..=1000).rev().find(|least| granted(*least)).unwrap();
         assert!((-1000..=most).all(granted), "what is won with more is won with less");
         most

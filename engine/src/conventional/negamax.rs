@@ -218,7 +218,7 @@ impl<'a, 'b> Tree<'a, 'b> {
         let bound = Bound::of(best, before, beta);
         let action = best_move.map(Action::new);
         let still = None;
-        self.table.put(key, ply, Known { action, score: best, depth, bound, still });
+        self.table.put(key, ply, Known { action, score: best, depth, bound, still, pv: false });
         best
     }
 

@@ -4,35 +4,43 @@
 //! time, and overlooks a little.
 //!
 //! It is the tree search's scout: what is this position worth, and is there a better move than the one preferred so far?
-//! `node` searches one position, `order` says which of its moves come first, `history` what they are known for, `correction` by how
+//! `node` searches one position, `quiescence` what lies behind the last ply; `candidate` says which moves are left out or searched less
+//! deep, `margins` by what numbers, `order` which come first, `history` what they are known for, `credit` what for, `correction` by how
 //! much the network errs in positions alike.
 
+mod attack;
+mod candidate;
 mod correction;
+mod credit;
 mod history;
+mod margins;
 mod node;
 mod order;
+mod quiescence;
+mod scale;
 
 use super::table::{INFINITE, Lines, MATE, MATES, Table};
 use crate::chess::action::Action;
 use crate::chess::ending;
 use correction::Corrections;
-use history::{Arrival, History};
+use history::{History, Prompt};
 use nn::nnue::{Accumulators, Nnue};
-use shakmaty::Chess;
+use scale::centipawns;
+use shakmaty::{Chess, Color, Move, Position};
 use std::sync::Arc;
 
 /// Deepest line, in plies.
 const DEEPEST: usize = 100;
 /// First half-width of the window around the last depth's score, from [`STEADY`] on.
-const WINDOW: i32 = 20;
+const WINDOW: i32 = 10;
 /// Wider windows than this are given up.
-const WIDEST: i32 = 600;
+const WIDEST: i32 = 2_000;
 /// Plies from which a score says something of the next depth's.
 const STEADY: u32 = 4;
 /// So many plies further a shorter mate is looked for.
 const SHORTER: i32 = 4;
 /// A move that is no more than so many centipawns worse than the best one counts as its equal. Guess.
-const TOLERANCE: i32 = 10;
+const TOLERANCE: i32 = 36;
 
 /// What a search has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,15 +74,8 @@ pub struct Memory {
     table: Arc<Table>,
     history: History,
     corrections: Corrections,
-    /// The two latest quiet moves that refuted another, at each ply.
-    killers: Vec<[Option<Action>; 2]>,
     lines: Lines,
-    /// The move at each ply that is left out, to see what the others are worth.
-    excluded: Vec<Option<Action>>,
-    /// The corrected evaluation at each ply of the line; none in check.
-    stills: Vec<Option<i32>>,
-    /// The move at each ply of the line; none for a pass.
-    moved: Vec<Option<Arrival>>,
+    plies: Vec<Ply>,
     nnue: Arc<Nnue>,
     accumulators: Accumulators,
 }
@@ -83,21 +84,51 @@ impl Memory {
     /// Nothing is known but what is in `table`, which others may share; `nnue` judges quiet positions.
     #[must_use]
     pub fn new(nnue: Arc<Nnue>, table: Arc<Table>) -> Memory {
-        let plies = DEEPEST + 2;
+        let plies = DEEPEST + 4 + Ply::BEFORE;
         Memory {
             keys: Vec::new(),
             table,
             history: History::new(),
             corrections: Corrections::new(),
-            excluded: vec![None; plies],
-            killers: vec![[None; 2]; plies],
             lines: Lines::new(plies),
-            stills: vec![None; plies],
-            moved: vec![None; plies],
+            plies: vec![Ply::default(); plies],
             nnue,
             accumulators: Accumulators::default(),
         }
     }
+}
+
+/// What is kept of the line that is looked at, for each of its positions.
+#[derive(Clone, Copy, Default)]
+struct Ply {
+    /// The two latest quiet moves that refuted another.
+    killers: [Option<Action>; 2],
+    /// The move that is left out, to see what the others are worth.
+    excluded: Option<Action>,
+    /// The corrected evaluation; none in check.
+    still: Option<i32>,
+    /// The move that follows; none for a pass.
+    moved: Option<Move>,
+    /// The move as others answer it.
+    prompt: Option<Prompt>,
+    check: bool,
+    /// Moves tried so far.
+    tried: i32,
+    /// What the last move that was searched less deep is known for.
+    worth: i32,
+    /// Positions refuted here since the one two plies before was entered.
+    refuted: u32,
+    /// Moves of the line that were searched two plies deeper.
+    doubled: i32,
+    /// The table knew it.
+    known: bool,
+    /// It is or was on a best line.
+    pv: bool,
+}
+
+impl Ply {
+    /// Plies kept before the root's, which are empty.
+    const BEFORE: usize = 6;
 }
 
 /// Who asks for such a search.
@@ -132,14 +163,24 @@ pub fn search(
 ) -> Option<Found> {
     memory.keys.clear();
     memory.keys.extend(keys);
-    memory.killers.fill([None; 2]);
-    memory.excluded.fill(None);
-    memory.history.fade();
+    memory.plies.fill(Ply::default());
     let Question { position, allowed, lane } = *question;
     if lane == 0 {
         memory.table.begin();
     }
-    let mut tree = Tree { memory, position, allowed, watch, nodes: 0, depth: 0, over: false };
+    let mut tree = Tree {
+        memory,
+        position,
+        allowed,
+        watch,
+        nodes: 0,
+        depth: 0,
+        width: INFINITE,
+        average: None,
+        verified: 0,
+        verifies: Color::White,
+        over: false,
+    };
     let mut found: Option<Found> = None;
     for depth in 1 + lane as u32 % 2..DEEPEST as u32 / 2 {
         let Some(next) = tree.deepen(depth, found.as_ref()) else { break };
@@ -165,6 +206,13 @@ struct Tree<'a> {
     nodes: u64,
     /// Plies of the search under way.
     depth: i32,
+    /// Of the root's window.
+    width: i32,
+    /// Of the root's scores, the last ones counting most.
+    average: Option<i32>,
+    /// Up to this ply the side `verifies` does not pass: whether passing refutes is being looked at.
+    verified: usize,
+    verifies: Color,
     over: bool,
 }
 
@@ -172,7 +220,7 @@ impl Tree<'_> {
     /// The search of one depth. None if there was no time for anything.
     fn deepen(&mut self, depth: u32, last: Option<&Found>) -> Option<Found> {
         self.depth = depth as i32;
-        let score = self.aspire(depth, last);
+        let score = self.aspire(depth);
         let line = self.memory.lines.best().to_vec();
         let first = *line.first()?;
         if self.over {
@@ -180,7 +228,7 @@ impl Tree<'_> {
             let last = last.filter(|last| last.line.first() == Some(&first));
             return Some(last.cloned().unwrap_or(Found {
                 line,
-                score,
+                score: centipawns(score),
                 depth: depth - 1,
                 nodes: self.nodes,
                 favourite: None,
@@ -193,7 +241,7 @@ impl Tree<'_> {
         let before = last.filter(|last| self.over && last.line.first() == Some(&first));
         Some(Found {
             line,
-            score,
+            score: centipawns(score),
             depth,
             nodes: self.nodes,
             favourite: favourite.or(before.and_then(|last| last.favourite)),
@@ -201,25 +249,35 @@ impl Tree<'_> {
     }
 
     /// The score, first sought near the last one.
-    fn aspire(&mut self, depth: u32, last: Option<&Found>) -> i32 {
+    fn aspire(&mut self, depth: u32) -> i32 {
         let position = self.position;
-        let near = last.filter(|last| depth >= STEADY && last.score.abs() < MATES);
-        let around =
-            near.map_or((-INFINITE, INFINITE), |last| (last.score - WINDOW, last.score + WINDOW));
-        let ((mut alpha, mut beta), mut width) = (around, WINDOW);
+        let near = self.average.filter(|score| depth >= STEADY && score.abs() < MATES);
+        let mut width = near.map_or(INFINITE, |score| WINDOW + score * score / 15_620);
+        let mut alpha = near.map_or(-INFINITE, |score| (score - width).max(-INFINITE));
+        let mut beta = near.map_or(INFINITE, |score| (score + width).min(INFINITE));
+        let mut higher = 0;
         loop {
-            let score = self.negamax(position, depth as i32, alpha, beta, 0, false);
-            width *= 2;
+            let depth = (depth as i32 - higher).max(1);
+            let score = self.negamax(position, depth, alpha, beta, 0, false);
             let reach = if width > WIDEST { INFINITE } else { width };
             match score {
                 _ if self.over => return score,
                 _ if score <= alpha && alpha > -INFINITE => {
                     beta = i32::midpoint(alpha, beta);
                     alpha = (score - reach).max(-INFINITE);
+                    higher = 0;
                 }
-                _ if score >= beta && beta < INFINITE => beta = (score + reach).min(INFINITE),
-                _ => return score,
+                _ if score >= beta && beta < INFINITE => {
+                    beta = (score + reach).min(INFINITE);
+                    higher += 1;
+                }
+                _ => {
+                    self.average =
+                        Some(self.average.map_or(score, |average| (2 * score + average) / 3));
+                    return score;
+                }
             }
+            width += width / 4 + 2;
         }
     }
 
@@ -230,11 +288,12 @@ impl Tree<'_> {
         let key = self.memory.keys.last().copied().unwrap_or_default();
         let mut next = position.clone();
         self.memory.keys.push(ending::play_keyed(&mut next, key, m));
-        self.memory.moved[0] = Some(Arrival::new(shakmaty::Position::turn(position), m));
+        let (at, turn) = (self.at(0), position.turn());
+        (at.moved, at.prompt) = (Some(m), Some(Prompt::new(turn, m, position.is_check())));
         let bar = best - TOLERANCE;
         let score = -self.negamax(&next, depth as i32 - 1, -bar, 1 - bar, 1, false);
         self.memory.keys.pop();
-        (!self.over).then_some(if score >= bar { best } else { score })
+        (!self.over).then_some(centipawns(if score >= bar { best } else { score }))
     }
 }
 

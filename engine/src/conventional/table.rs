@@ -51,6 +51,8 @@ pub struct Known {
     pub bound: Bound,
     /// What the evaluation says of the position as it stands, if it was asked.
     pub still: Option<i32>,
+    /// It is or was on a best line.
+    pub pv: bool,
 }
 
 impl Known {
@@ -98,6 +100,9 @@ pub const POSITION_BYTES: usize = size_of::<Slot>();
 const GENERATIONS: u64 = 32;
 /// A slot of an earlier search is worth so many plies less for each search since.
 const AGE: i32 = 4;
+
+/// What was searched so many plies deeper is not forgotten for what was found last.
+const LASTING: i32 = 4;
 
 /// 16 bytes: the position's key, changed by the word beside it, and what is known in a word.
 #[derive(Default)]
@@ -186,6 +191,14 @@ impl Table {
             score => score,
         };
         let action = known.action.or(before.and_then(|before| before.action));
+        let worth = known.depth + 2 * i32::from(known.pv) + LASTING;
+        let (known, score) = match before {
+            // What was searched much deeper stays.
+            Some(before) if known.bound != Bound::Exact && worth <= before.depth => {
+                (before, before.score)
+            }
+            _ => (known, score),
+        };
         slot.store(key, pack(Known { action, score, ..known }) | generation << 59);
     }
 
@@ -195,10 +208,10 @@ impl Table {
     }
 }
 
-/// Move (16 bits, 0 = none), score (16), evaluation (16), one more than the plies searched (8, never 0), bound (2); the
-/// generation's bits are left.
+/// Move (16 bits, 0 = none), score (16), evaluation (16), one more than the plies searched (8, never 0), bound (2), whether on a best
+/// line (1); the generation's bits are left.
 fn pack(known: Known) -> u64 {
-    let Known { action, score, depth, bound, still } = known;
+    let Known { action, score, depth, bound, still, pv } = known;
     let action: u16 = action.map_or(0, Into::into);
     let score = i16::try_from(score).unwrap_or(0);
     let still = still.and_then(|still| i16::try_from(still).ok()).unwrap_or(NOT_ASKED);
@@ -208,6 +221,7 @@ fn pack(known: Known) -> u64 {
         | u64::from(still.cast_unsigned()) << 32
         | depth << 48
         | (bound as u64) << 56
+        | u64::from(pv) << 58
 }
 
 fn unpack(word: u64) -> Known {
@@ -224,6 +238,7 @@ fn unpack(word: u64) -> Known {
         depth: (word >> 48 & 0xFF) as i32 - 1,
         bound,
         still: Some(i32::from(still)).filter(|_| still != NOT_ASKED),
+        pv: word >> 58 & 1 == 1,
     }
 }
 
@@ -319,7 +334,7 @@ mod tests {
     use super::*;
 
     fn known(depth: i32, score: i32) -> Known {
-        Known { action: None, score, depth, bound: Bound::Lower, still: Some(-7) }
+        Known { action: None, score, depth, bound: Bound::Lower, still: Some(-7), pv: false }
     }
 
     #[test]
@@ -329,7 +344,7 @@ mod tests {
         for (key, ply, it) in [
             (1 << 40 | 5, 3, Known { action, ..known(9, -250) }),
             (2 << 40 | 5, 4, Known { bound: Bound::Upper, still: None, ..known(0, MATE - 12) }),
-            (3 << 40 | 5, 0, Known { bound: Bound::Exact, ..known(60, 6 - MATE) }),
+            (3 << 40 | 5, 0, Known { bound: Bound::Exact, pv: true, ..known(60, 6 - MATE) }),
         ] {
             table.put(key, ply, it);
             assert_eq!(table.get(key, ply), Some(it));
@@ -341,8 +356,14 @@ mod tests {
             "two plies further from it"
         );
         // The move stays.
-        table.put(1 << 40 | 5, 3, known(2, 10));
-        assert_eq!(table.get(1 << 40 | 5, 3), Some(Known { action, ..known(2, 10) }));
+        table.put(1 << 40 | 5, 3, known(6, 10));
+        let now = Some(Known { action, ..known(6, 10) });
+        assert_eq!(table.get(1 << 40 | 5, 3), now);
+        table.put(1 << 40 | 5, 3, known(2, 20));
+        assert_eq!(table.get(1 << 40 | 5, 3), now, "searched much deeper");
+        let exact = Known { bound: Bound::Exact, ..known(2, 20) };
+        table.put(1 << 40 | 5, 3, exact);
+        assert_eq!(table.get(1 << 40 | 5, 3), Some(Known { action, ..exact }));
         assert_eq!(Table::new(0).get(5, 0), None);
     }
 

@@ -4,6 +4,7 @@
 use super::harvest::{HarvestError, Method, record, stored};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::conventional::evaluation::value;
 use crate::conventional::exchange;
 use crate::conventional::selective::{self, Found, Memory, Question, Watch};
 use crate::conventional::table::Table;
@@ -126,7 +127,7 @@ pub(super) fn is_still(position: &Chess) -> bool {
         && !position.is_insufficient_material()
         && !legal
             .iter()
-            .any(|m| m.is_promotion() || m.is_capture() && exchange::wins(position, *m, 1))
+            .any(|m| m.is_promotion() || m.is_capture() && exchange::wins(position, *m, 1, value))
 }
 
 #[cfg(test)]

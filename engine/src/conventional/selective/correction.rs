@@ -1,7 +1,7 @@
 //! What the evaluation gets wrong, learnt while searching: positions with the same pawns, the same pieces of a side, or reached by the
 //! same two moves err alike (correction history: Caissa and Stockfish 2024).
 
-use super::history::{Past, draw_near};
+use super::history::{Prompt, draw_near};
 use shakmaty::{Chess, Color, Position};
 
 /// Entries of each table, for either mover: a power of two.
@@ -26,7 +26,7 @@ impl Corrections {
     }
 
     /// Where `position`'s are, reached by the moves `past`.
-    pub fn places(position: &Chess, past: Past) -> Places {
+    pub fn places(position: &Chess, past: [Option<Prompt>; 2]) -> Places {
         let board = position.board();
         let pieces = |color: Color| {
             let of = board.by_color(color);

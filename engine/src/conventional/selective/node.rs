@@ -1,86 +1,19 @@
-//! The search of one position: what is left out, what is searched how deep. The numbers are rules of thumb, near which the
-//! bench of labelled positions is flat.
+//! The search of one position: what is left out, what is searched how deep, as Stockfish 15.1 does it.
 
-use super::correction::{Corrections, Places};
-use super::history::{self, Arrival, Past, is_quiet};
-use super::order::{Hints, Ordered, Ranked};
-use super::{DEEPEST, Tree};
+use super::attack::{Checks, Threats};
+use super::candidate::{Candidate, Node, has_pieces, takes_in_check};
+use super::credit::{Tried, Window};
+use super::margins;
+use super::order::{Purpose, Ranked};
+use super::quiescence::{Best, Judged, loud_moves};
+use super::scale::{centipawns, wins};
+use super::{DEEPEST, Ply, Tree};
 use crate::chess::action::Action;
-use crate::chess::ending::{self, by_fifty_moves, key_before, recurrences};
-use crate::conventional::evaluation::{centipawns, value};
-use crate::conventional::exchange;
+use crate::chess::ending::{self, by_fifty_moves};
 use crate::conventional::table::{Bound, INFINITE, Known, MATE, MATES};
-use shakmaty::{Chess, Move, MoveList, Position, Role};
-use std::sync::LazyLock;
-
-/// Positions between two questions whether that is enough.
-const PATIENCE: u64 = 16;
-/// No evaluation says more, so that none is taken for a mate.
-const MOST: i32 = 20_000;
-/// So far above beta for each ply left that no threat is likely to change it.
-const AHEAD: i32 = 75;
-/// So far below alpha for each of the last plies that only captures can help.
-const BEHIND: i32 = 250;
-/// A quiet move is futile that leaves the evaluation so far below alpha, and once more for each ply left.
-const FUTILE: i32 = 90;
-/// A capture at the end of a line that lifts the evaluation to no more than this below alpha is not looked at.
-const HOPELESS: i32 = 120;
-/// What a move may lose in exchanges: a quiet one by the square of the plies left, a capture by the plies left.
-const QUIET_LOSS: i32 = 30;
-const CAPTURE_LOSS: i32 = 90;
-/// From so many plies on it is asked whether the table's move is the only good one.
-const SINGULAR: i32 = 6;
-/// The others are so much worse that it is searched two plies deeper.
-const FAR: i32 = 25;
-/// A ply of late moves' reduction.
-const PLY: i32 = 1024;
-/// A move's history that is worth a ply.
-const GOOD: i32 = 8192;
-
-/// Plies, in [`PLY`]s, that a move is searched less deep by, by depth and number of the move.
-static REDUCTIONS: LazyLock<[[i32; 64]; 64]> = LazyLock::new(|| {
-    let by = |depth: usize, number: usize| match (depth as f32).ln() * (number as f32).ln() {
-        product if product.is_finite() => ((0.8 + product / 2.2) * PLY as f32) as i32,
-        _ => 0,
-    };
-    std::array::from_fn(|depth| std::array::from_fn(|number| by(depth, number)))
-});
+use shakmaty::{Chess, MoveList, Position};
 
 impl Tree<'_> {
-    /// Counts a position; true if it was one too many.
-    fn counts(&mut self, position: &Chess) -> bool {
-        self.nodes += 1;
-        self.over |= self.nodes.is_multiple_of(PATIENCE) && self.watch.is_over(PATIENCE, position);
-        self.over
-    }
-
-    /// Centipawns from the mover's view, the position being quiet, so many plies below the root.
-    fn evaluate(&mut self, position: &Chess, ply: usize) -> i32 {
-        let memory = &mut *self.memory;
-        let logit = memory.nnue.evaluate(&mut memory.accumulators, ply, position);
-        centipawns(logit).clamp(-MOST, MOST)
-    }
-
-    /// Where the network's answer came from elsewhere, what follows it would have to make up for more than one move.
-    fn prepare(&mut self, position: &Chess, ply: usize) {
-        let memory = &mut *self.memory;
-        memory.nnue.follow(&mut memory.accumulators, ply, position);
-    }
-
-    /// What the network says of the position, and better guesses. None in check.
-    fn judge(&mut self, position: &Chess, ply: usize, known: Option<Known>) -> Option<Judged> {
-        if position.is_check() {
-            return None;
-        }
-        let raw = known.and_then(|known| known.still);
-        let raw = raw.unwrap_or_else(|| self.evaluate(position, ply));
-        let places = Corrections::places(position, history::past(&self.memory.moved, ply));
-        let still = (raw + self.memory.corrections.of(places)).clamp(-MOST, MOST);
-        let better = known.filter(|known| known.score.abs() < MATES && known.corrects(still));
-        let likely = better.map_or(still, |known| known.score);
-        Some(Judged { raw, still, likely, places })
-    }
-
     /// The score of a position for its mover. `fails` says that beta is likely to be reached.
     pub(super) fn negamax(
         &mut self,
@@ -91,8 +24,8 @@ impl Tree<'_> {
         ply: usize,
         fails: bool,
     ) -> i32 {
-        let narrow = beta - alpha == 1;
-        if !narrow {
+        let pv = beta - alpha > 1;
+        if pv {
             self.memory.lines.clear(ply);
         }
         if depth <= 0 || ply >= DEEPEST {
@@ -101,7 +34,6 @@ impl Tree<'_> {
         if self.counts(position) {
             return 0;
         }
-        let check = position.is_check();
         if ply > 0 && self.is_drawn(position) {
             return 0;
         }
@@ -110,30 +42,56 @@ impl Tree<'_> {
         if alpha >= beta {
             return alpha;
         }
-        let key = self.memory.keys.last().copied().unwrap_or_default();
-        let known = self.memory.table.get(key, ply);
-        let excluded = self.memory.excluded[ply];
-        // Where the best line may pass, it is to be known to its end.
-        let enough = |known: &Known| narrow && known.depth >= depth && excluded.is_none();
-        if let Some(known) = known.filter(enough)
-            && known.decides(alpha, beta)
-        {
-            return known.score;
+        if ply == 0 {
+            self.width = beta - alpha;
         }
-        let hint = known.and_then(|known| known.action);
-        // Without a move to begin with, a shallower search finds one for the next time.
-        let unknown = hint.is_none() && depth >= 4 && (!narrow || fails);
-        let depth = depth - i32::from(unknown);
-        let judged = self.judge(position, ply, known);
-        let still = judged.map(|judged| judged.still);
-        let before = ply.checked_sub(2).and_then(|ply| self.memory.stills[ply]);
-        let improving = before.is_some_and(|before| still.is_some_and(|still| still > before));
-        self.memory.stills[ply] = still;
-        self.memory.killers[ply + 1] = [None; 2];
-        let window = Window { depth, alpha, beta, ply, fails, improving };
-        if let Some(judged) = judged.filter(|_| narrow && excluded.is_none())
-            && let Some(score) = self.prune(position, window, judged)
+        let check = position.is_check();
+        let last = *self.back(ply, 1);
+        self.begin(ply, check, &last);
+        let excluded = self.at(ply).excluded;
+        let key = self.memory.keys.last().copied().unwrap_or_default();
+        let stored = self.memory.table.get(key, ply);
+        // What is known of all moves says nothing of all but one.
+        let known = stored.filter(|_| excluded.is_none());
+        let first = known.and_then(|known| known.action?.to_move(position));
+        let at = self.at(ply);
+        at.known = known.is_some();
+        if excluded.is_none() {
+            at.pv = pv || known.is_some_and(|known| known.pv);
+        }
+        let mut window = Window { depth, alpha, beta, ply, fails, pv };
+        if let Some(known) = known.filter(|known| !pv && known.decides(alpha, beta))
+            && known.depth > depth - i32::from(known.bound == Bound::Exact)
         {
+            self.confirm(position, &known, first, window);
+            if position.halfmoves() < margins::STALE {
+                return known.score;
+            }
+        }
+        let judged = self.judge(position, ply, stored).map(|judged| match excluded {
+            Some(_) => Judged { likely: judged.still, ..judged },
+            None => judged,
+        });
+        let still = judged.map(|judged| judged.still);
+        self.at(ply).still = still;
+        let rise = self.rise(ply);
+        if let Some(judged) = judged {
+            let answered = last.moved.filter(|m| !m.is_capture());
+            if let (Some(then), Some(m)) = (last.still, answered) {
+                let bonus = margins::gain(judged.still + then);
+                self.memory.history.count_quiet(position.turn().other(), m, bonus);
+            }
+            if let Some(score) = self.prune(position, window, judged, known, rise) {
+                return score;
+            }
+            // Without a move to begin with, a shallower search finds one for the next time.
+            if first.is_none() && ply > 0 {
+                window.depth -= margins::unknown_less(depth, pv, fails);
+            }
+            if window.depth <= 0 {
+                return self.quiesce(position, alpha, beta, ply);
+            }
+        } else if let Some(score) = takes_in_check(window, known, first) {
             return score;
         }
         let mut moves = position.legal_moves();
@@ -147,350 +105,344 @@ impl Tree<'_> {
             return 0;
         }
         self.prepare(position, ply);
-        let turn = position.turn();
-        let past = history::past(&self.memory.moved, ply);
-        let mut ordered = self.order(position, &moves, ply, hint, past);
-        let has_pieces = has_pieces(position);
-        let mut best = Best { score: -INFINITE, alpha, m: None };
-        let mut tried = MoveList::new();
-        let mut quiets = 0;
-        for (number, Ranked { m, loses, history }) in ordered.by_ref().enumerate() {
-            if excluded.is_some_and(|excluded| excluded == Action::new(m)) {
-                continue;
-            }
-            let quiet = is_quiet(m);
-            let known_for = match history {
-                _ if !quiet => 0,
-                Some(history) => history,
-                None => self.memory.history.of_quiet(turn, m, past),
-            };
-            let late = REDUCTIONS[depth.min(63) as usize][(number + 1).min(63)];
-            if ply > 0 && best.score > -MATES && has_pieces {
-                let left = (depth - late / PLY).max(0);
-                let skipped = if quiet {
-                    let enough = (3 + depth * depth) / (2 - i32::from(improving));
-                    let hope =
-                        judged.map(|judged| judged.likely + FUTILE * (left + 1) + known_for / 128);
-                    !check
-                        && (quiets >= enough
-                            || left <= 7 && hope.is_some_and(|hope| hope <= best.alpha))
-                        || left <= 8 && !exchange::wins(position, m, -QUIET_LOSS * left * left)
-                } else {
-                    loses && depth <= 7 && !exchange::wins(position, m, -CAPTURE_LOSS * depth)
-                };
-                if skipped {
-                    continue;
-                }
-            }
-            quiets += i32::from(quiet);
-            let longer = match known.filter(|_| ply > 0 && hint == Some(Action::new(m))) {
-                Some(known) if excluded.is_none() && depth >= SINGULAR => {
-                    match self.extend(position, known, window) {
-                        Extension::Plies(plies) => plies,
-                        Extension::Refuted(score) => return score,
-                    }
-                }
-                _ => 0,
-            };
-            let mut next = position.clone();
-            self.enter(ending::play_keyed(&mut next, key, m));
-            self.memory.moved[ply] = Some(Arrival::new(turn, m));
-            let gives_check = next.is_check();
-            let full = depth - 1 + longer.max(i32::from(gives_check && depth <= 6));
-            let mut score = INFINITE;
-            if number > usize::from(ply == 0) && depth >= 2 && (quiet || loses) {
-                let less = if quiet { late - known_for * PLY / GOOD } else { late - PLY / 2 }
-                    - if narrow { 0 } else { PLY }
-                    + if fails { PLY } else { 0 }
-                    + if improving { 0 } else { 2 * PLY / 5 }
-                    - if gives_check { PLY } else { 0 }
-                    - if check { PLY / 2 } else { 0 };
-                let less = (less / PLY).clamp(0, (full - 1).max(0));
-                if less > 0 {
-                    score = -self.negamax(
-                        &next,
-                        full - less,
-                        -best.alpha - 1,
-                        -best.alpha,
-                        ply + 1,
-                        true,
-                    );
-                }
-            }
-            if score > best.alpha && (narrow || number > 0) {
-                score = -self.negamax(&next, full, -best.alpha - 1, -best.alpha, ply + 1, !fails);
-            }
-            if !narrow && (number == 0 || score > best.alpha) {
-                score = -self.negamax(&next, full, -beta, -best.alpha, ply + 1, false);
-            }
-            self.memory.keys.pop();
-            if self.over {
-                // At the root what was found so far counts.
-                return if ply == 0 { best.score } else { 0 };
-            }
-            if best.offer(m, score) && !narrow {
-                self.memory.lines.keep(ply, m);
-            }
-            if best.alpha >= beta {
-                if quiet {
-                    self.kills(m, ply);
-                }
-                self.memory.history.refuted(turn, m, &tried, past, depth);
-                break;
-            }
-            tried.push(m);
-        }
+        let node = Node {
+            position,
+            key,
+            window,
+            last,
+            past: self.past(ply),
+            known,
+            first,
+            still,
+            improving: rise > 0,
+            was_pv: self.at(ply).pv,
+            checks: Checks::new(position),
+            threats: if check { Threats::NONE } else { Threats::new(position) },
+            has_pieces: has_pieces(position),
+        };
+        let tried = match self.search_moves(&node, &moves) {
+            Ok(tried) => tried,
+            Err(score) => return score,
+        };
+        self.learn(position, window, &tried, &node.past);
+        let Tried { best, depth, .. } = tried;
+        // The move before is likely good, then.
+        self.at(ply).pv |= best.score <= alpha && last.pv && depth > 3;
         if excluded.is_some() {
             return best.score;
         }
-        let found = best.known(alpha, beta, depth, judged.map(|judged| judged.raw));
+        let raw = judged.map(|judged| judged.raw);
+        let found = Known { pv: self.at(ply).pv, ..best.known(alpha, beta, depth, raw) };
         if let Some(judged) = judged
-            && best.m.is_none_or(is_quiet)
+            && best.m.is_none_or(|m| !m.is_capture())
             && best.score.abs() < MATES
             && found.corrects(judged.still)
         {
-            self.memory.corrections.learn(judged.places, best.score - judged.still, depth);
+            let error = centipawns(best.score - judged.still);
+            self.memory.corrections.learn(judged.places, error, depth);
         }
         self.memory.table.put(key, ply, found);
         best.score
     }
 
-    /// How much further the table's move is looked at: where all others are worse by a margin, it is the position's only one
-    /// (singular extensions: Anantharaman, Campbell & Hsu 1990, as Stockfish does them).
-    fn extend(&mut self, position: &Chess, known: Known, window: Window) -> Extension {
-        let Window { depth, beta, alpha, ply, fails, .. } = window;
-        let near = known.depth >= depth - 3 && known.bound != Bound::Upper;
-        if !near || known.score.abs() >= MATES || ply as i32 >= 2 * self.depth {
-            return Extension::Plies(0);
+    /// A position is searched: what was kept of another one there no longer counts.
+    fn begin(&mut self, ply: usize, check: bool, last: &Ply) {
+        if ply > 0 {
+            self.at(ply + 2).worth = 0;
         }
-        let narrow = beta - alpha == 1;
-        let bar = known.score - 2 * depth;
-        self.memory.excluded[ply] = known.action;
-        let moved = self.memory.moved[ply];
-        let score = self.negamax(position, (depth - 1) / 2, bar - 1, bar, ply, fails);
-        self.memory.moved[ply] = moved;
-        self.memory.excluded[ply] = None;
+        self.at(ply + 1).excluded = None;
+        self.at(ply + 2).killers = [None; 2];
+        self.at(ply + 2).refuted = 0;
+        let at = self.at(ply);
+        (at.check, at.tried, at.doubled) = (check, 0, last.doubled);
+    }
+
+    /// How much better the evaluation is than at the mover's last turn out of check.
+    fn rise(&self, ply: usize) -> i32 {
+        const UNKNOWN: i32 = 168;
+        let before = self.back(ply, 2).still.or(self.back(ply, 4).still);
+        let still = self.back(ply, 0).still;
+        still.map_or(0, |still| before.map_or(UNKNOWN, |before| still - before))
+    }
+
+    /// All moves, or as many as it takes to reach beta. The position's score if there is nothing to learn from them.
+    fn search_moves(&mut self, node: &Node<'_>, moves: &MoveList) -> Result<Tried, i32> {
+        let Node { position, window, past, first, improving, .. } = *node;
+        let Window { depth, alpha, beta, ply, fails, pv } = window;
+        let (turn, check, excluded) =
+            (position.turn(), node.still.is_none(), self.at(ply).excluded);
+        let purpose =
+            if check { Purpose::Evade } else { Purpose::All(&node.checks, &node.threats) };
+        let best = Best { score: -INFINITE, alpha, m: None };
+        let (quiets, captures) = (MoveList::new(), MoveList::new());
+        let mut tried = Tried { best, quiets, captures, depth };
+        let mut singular = false;
+        let mut number = 0;
+        let mut enough = false;
+        let mut ordered = self.order(position, moves, ply, first.map(Action::new), &purpose);
+        for Ranked { m, ordinary } in ordered.by_ref() {
+            let skipped = enough && ordinary && !check;
+            if skipped || excluded.is_some_and(|excluded| excluded == Action::new(m)) {
+                continue;
+            }
+            number += 1;
+            self.at(ply).tried = number;
+            let (depth, alpha) = (tried.depth, tried.best.alpha);
+            let late = margins::late(depth, number, beta - alpha, self.width, improving);
+            let answers = self.memory.history.of_answer(turn, m, &past);
+            let mut candidate = Candidate {
+                m,
+                depth,
+                alpha,
+                late,
+                gives_check: node.checks.are_given_by(position, m),
+                answers: answers[0] + answers[1] + answers[2],
+                known_for: 0,
+            };
+            candidate.known_for = candidate.answers + 2 * self.memory.history.of_quiet(turn, m);
+            if ply > 0 && node.has_pieces && tried.best.score > -MATES {
+                enough = number >= margins::enough(depth, improving);
+                if self.skips(node, &candidate) {
+                    continue;
+                }
+            }
+            let longer = match self.extend(node, &candidate, answers[0]) {
+                Extension::None => 0,
+                Extension::Alone(plies) => {
+                    singular = plies > 0 && first.is_some_and(|m| !m.is_capture());
+                    plies
+                }
+                Extension::Check => 1,
+                Extension::Refuted(score) => return Err(score),
+            };
+            let mut full = depth - 1 + longer;
+            self.at(ply).doubled = node.last.doubled + i32::from(longer == 2);
+            let next = self.play(position, node.key, m, ply);
+            let mut score = INFINITE;
+            let reduces = depth >= margins::LATE
+                && number > 1 + i32::from(pv && ply <= 1)
+                && (!node.was_pv || !m.is_capture() || fails && node.last.tried > 1);
+            if reduces {
+                let less = self.reduction(node, &candidate, singular);
+                let reduced = (full - less).clamp(1, (full + 1).max(1));
+                score = -self.negamax(&next, reduced, -alpha - 1, -alpha, ply + 1, true);
+                if score > alpha && reduced < full {
+                    full += i32::from(score > alpha + margins::surprise(full - reduced))
+                        - i32::from(score < tried.best.score + full);
+                    if full > reduced {
+                        score = -self.negamax(&next, full, -alpha - 1, -alpha, ply + 1, !fails);
+                    }
+                    let bonus = margins::bonus(full) / if m.is_capture() { 6 } else { 1 };
+                    let bonus = if score > alpha { bonus } else { -bonus };
+                    self.memory.history.count_answer(turn, m, &past, check, bonus);
+                }
+            } else if !pv || number > 1 {
+                score = -self.negamax(&next, full, -alpha - 1, -alpha, ply + 1, !fails);
+            }
+            if pv && (number == 1 || score > alpha && (ply == 0 || score < beta)) {
+                let most = if ply == 0 { depth } else { depth + 1 };
+                score = -self.negamax(&next, full.min(most), -beta, -alpha, ply + 1, false);
+            }
+            self.memory.keys.pop();
+            if self.over {
+                // At the root what was found so far counts.
+                return Err(if ply == 0 { tried.best.score } else { 0 });
+            }
+            if tried.best.offer(m, score) {
+                if pv {
+                    self.memory.lines.keep(ply, m);
+                }
+                if tried.best.alpha >= beta {
+                    self.at(ply).refuted += 1;
+                    break;
+                }
+                let near = tried.best.alpha > -MATES && beta < MATES;
+                tried.depth -= i32::from(near && margins::settles(depth));
+            } else if m.is_capture() {
+                tried.captures.push(m);
+            } else {
+                tried.quiets.push(m);
+            }
+        }
+        // There may be no move but the excluded one.
+        if number == 0 { Err(alpha) } else { Ok(tried) }
+    }
+
+    /// How much further a move is looked at. `answer` is what it is known for as an answer to the last move.
+    fn extend(&mut self, node: &Node<'_>, candidate: &Candidate, answer: i32) -> Extension {
+        let Candidate { m, depth, gives_check, .. } = *candidate;
+        let Window { ply, pv, .. } = node.window;
+        if ply as i32 >= 2 * self.depth {
+            return Extension::None;
+        }
+        let is_first = node.first == Some(m);
+        let alone = node.known.filter(|known| {
+            ply > 0
+                && is_first
+                && depth >= margins::alone_from(pv && known.pv)
+                && known.score.abs() < MATES
+                && known.bound != Bound::Upper
+                && known.depth >= depth - 3
+        });
+        if let Some(known) = alone {
+            return self.extend_alone(node, known);
+        }
+        let (deep, unequal) = margins::CHECKS;
+        let check = gives_check && depth > deep;
+        let killer = self.at(ply).killers[0] == Some(Action::new(m));
+        match node.still {
+            Some(still) if check && still.abs() > unequal => Extension::Check,
+            _ if pv && is_first && killer && answer >= margins::PROVEN => Extension::Check,
+            _ => Extension::None,
+        }
+    }
+
+    /// Where all moves but the table's are worse by a margin, it is the position's only one (singular extensions: Anantharaman,
+    /// Campbell & Hsu 1990).
+    fn extend_alone(&mut self, node: &Node<'_>, known: Known) -> Extension {
+        let Window { depth, beta, alpha, ply, fails, pv } = node.window;
+        let bar = known.score - margins::alone(depth, node.was_pv && !pv);
+        let kept = *self.at(ply);
+        self.at(ply).excluded = known.action;
+        let score = self.negamax(node.position, (depth - 1) / 2, bar - 1, bar, ply, fails);
+        let at = self.at(ply);
+        at.excluded = None;
+        (at.tried, at.known) = (kept.tried, kept.known);
         match score {
-            _ if self.over => Extension::Plies(0),
-            _ if score < bar => Extension::Plies(1 + i32::from(narrow && score < bar - FAR)),
+            _ if self.over => Extension::None,
+            _ if score < bar => {
+                let far = score < bar - margins::FAR_ALONE && kept.doubled <= margins::DOUBLED;
+                Extension::Alone(if far && !pv { 2 } else { 1 })
+            }
             // Another move refutes as well.
             _ if bar >= beta => Extension::Refuted(bar),
-            _ => Extension::Plies(0),
+            _ if known.score >= beta => Extension::Alone(-2),
+            _ if known.score <= alpha && known.score <= score => Extension::Alone(-1),
+            _ => Extension::None,
         }
     }
 
     /// The score if no move needs to be looked at.
-    fn prune(&mut self, position: &Chess, window: Window, judged: Judged) -> Option<i32> {
+    fn prune(
+        &mut self,
+        position: &Chess,
+        window: Window,
+        judged: Judged,
+        known: Option<Known>,
+        rise: i32,
+    ) -> Option<i32> {
         let Judged { still, likely, .. } = judged;
-        let Window { depth, alpha, beta, ply, fails, improving } = window;
-        let mates = alpha <= -MATES || beta >= MATES;
-        if mates || likely.abs() >= MATES {
-            return None;
-        }
-        if depth <= 8 && likely - AHEAD * (depth - i32::from(improving)) >= beta {
-            return Some(i32::midpoint(likely, beta));
-        }
-        if depth <= 3 && likely + BEHIND * depth < alpha {
-            let score = self.quiesce(position, alpha, beta, ply);
-            if self.over || score <= alpha {
+        let Window { depth, alpha, beta, ply, pv, .. } = window;
+        let (last, improving) = (*self.back(ply, 1), rise > 0);
+        if likely < alpha - margins::behind(depth) {
+            let score = self.quiesce(position, alpha - 1, alpha, ply);
+            if self.over || score < alpha {
                 return Some(score);
             }
         }
-        let answers = ply > 0 && self.memory.moved[ply - 1].is_some();
-        let may_pass = answers && depth >= 2 && likely >= beta;
-        if may_pass && still + 20 * depth - 100 >= beta && has_pieces(position) {
-            let less = 3 + depth / 3 + ((likely - beta) / 200).min(3);
-            let next = position.clone().swap_turn().ok()?;
-            self.memory.moved[ply] = None;
-            self.enter(ending::key(&next));
-            let score = -self.negamax(&next, depth - less, -beta, 1 - beta, ply + 1, !fails);
+        let ahead = margins::ahead(depth, improving, last.worth).filter(|_| !self.at(ply).pv);
+        if ahead.is_some_and(|ahead| likely - ahead >= beta) && (beta..MATES).contains(&likely) {
+            return Some(likely);
+        }
+        if pv || beta.abs() >= MATES {
+            return None;
+        }
+        let may_pass = self.at(ply).excluded.is_none()
+            && last.moved.is_some()
+            && last.worth < margins::GOOD
+            && likely >= beta
+            && likely >= still
+            && still >= beta + margins::pass(depth, rise)
+            && has_pieces(position)
+            && (ply >= self.verified || position.turn() != self.verifies);
+        if may_pass && let Some(score) = self.pass(position, window, likely) {
+            return Some(score);
+        }
+        let bar = beta + margins::probable(improving);
+        let hopeless = known.is_some_and(|known| known.depth >= depth - 3 && known.score < bar);
+        let probable = depth >= margins::PROBABLE && !hopeless;
+        if probable { self.refute(position, window, judged, known, bar) } else { None }
+    }
+
+    /// The score if beta is reached even without a move (null move: Donninger 1993).
+    fn pass(&mut self, position: &Chess, window: Window, likely: i32) -> Option<i32> {
+        let Window { depth, beta, ply, fails, .. } = window;
+        let depth_after = depth - margins::pass_less(depth, likely - beta);
+        let next = position.clone().swap_turn().ok()?;
+        (self.at(ply).moved, self.at(ply).prompt) = (None, None);
+        self.enter(ending::key(&next));
+        let score = -self.negamax(&next, depth_after, -beta, 1 - beta, ply + 1, !fails);
+        self.memory.keys.pop();
+        if self.over {
+            return Some(0);
+        }
+        if score < beta {
+            return None;
+        }
+        let score = if score >= MATES { beta } else { score };
+        if self.verified > 0 || depth < margins::VERIFIED {
+            return Some(score);
+        }
+        // The mover may be in zugzwang, even deep.
+        self.verified = ply + (3 * depth_after.max(0) / 4) as usize;
+        self.verifies = position.turn();
+        let verdict = self.negamax(position, depth_after, beta - 1, beta, ply, false);
+        self.verified = 0;
+        (self.over || verdict >= beta).then_some(score)
+    }
+
+    /// The score of a capture that is worth `bar` at least when it is searched less deep (ProbCut: Buro 1995).
+    fn refute(
+        &mut self,
+        position: &Chess,
+        window: Window,
+        judged: Judged,
+        known: Option<Known>,
+        bar: i32,
+    ) -> Option<i32> {
+        let Window { depth, ply, fails, .. } = window;
+        let excluded = self.at(ply).excluded;
+        let moves = loud_moves(position);
+        if moves.is_empty() {
+            return None;
+        }
+        self.prepare(position, ply);
+        let key = self.memory.keys.last().copied().unwrap_or_default();
+        let hint = known.and_then(|known| known.action);
+        for Ranked { m, .. } in self.order(position, &moves, ply, hint, &Purpose::Take) {
+            if excluded == Some(Action::new(m)) || !wins(position, m, bar - judged.still) {
+                continue;
+            }
+            let next = self.play(position, key, m, ply);
+            let mut score = -self.quiesce(&next, -bar, 1 - bar, ply + 1);
+            if score >= bar && !self.over {
+                let depth = depth - margins::PROBABLE_LESS;
+                score = -self.negamax(&next, depth, -bar, 1 - bar, ply + 1, !fails);
+            }
             self.memory.keys.pop();
             if self.over {
                 return Some(0);
             }
-            if score >= beta {
-                return Some(if score >= MATES { beta } else { score });
+            if score >= bar {
+                let best = Best { score, alpha: score, m: Some(m) };
+                let depth = depth - margins::PROBABLE_LESS + 1;
+                let found = best.known(bar - 1, bar, depth, Some(judged.raw));
+                let pv = self.at(ply).pv;
+                self.memory.table.put(key, ply, Known { pv, ..found });
+                return Some(score);
             }
         }
         None
     }
-
-    /// Captures and promotions to queens only, until nothing hangs; the mover may stand still instead. In check, all
-    /// moves, and it may not.
-    pub(super) fn quiesce(&mut self, position: &Chess, alpha: i32, beta: i32, ply: usize) -> i32 {
-        if self.counts(position) {
-            return 0;
-        }
-        let narrow = beta - alpha == 1;
-        if !narrow {
-            self.memory.lines.clear(ply);
-        }
-        if position.is_insufficient_material() {
-            return 0;
-        }
-        if ply >= DEEPEST {
-            // A check at the deepest ply is not yet a mate.
-            return self.evaluate(position, ply);
-        }
-        let key = self.memory.keys.last().copied().unwrap_or_default();
-        let known = self.memory.table.get(key, ply);
-        if let Some(known) = known.filter(|known| narrow && known.decides(alpha, beta)) {
-            return known.score;
-        }
-        let judged = self.judge(position, ply, known);
-        let raw = judged.map(|judged| judged.raw);
-        let stands = judged.map_or(ply as i32 - MATE, |judged| judged.likely);
-        let mut best = Best { score: stands, alpha: alpha.max(stands), m: None };
-        if stands < beta {
-            let hint = known.and_then(|known| known.action);
-            let moves = match judged {
-                None => position.legal_moves(),
-                Some(_) => loud_moves(position),
-            };
-            if !moves.is_empty() {
-                self.prepare(position, ply);
-            }
-            let past = history::past(&self.memory.moved, ply);
-            let mut ordered = self.order(position, &moves, ply, hint, past);
-            for (number, Ranked { m, loses, .. }) in ordered.by_ref().enumerate() {
-                let lost = best.score <= -MATES;
-                let gain = m.capture().map_or(0, value) + m.promotion().map_or(0, value);
-                let skipped = match judged {
-                    // Once an answer to the check is found, captures that lose and quiet moves seldom help.
-                    None => loses || number >= 2 && !m.is_capture(),
-                    Some(_) => loses || stands + gain + HOPELESS <= best.alpha,
-                };
-                if !lost && skipped {
-                    continue;
-                }
-                let mut next = position.clone();
-                self.enter(ending::play_keyed(&mut next, key, m));
-                self.memory.moved[ply] = Some(Arrival::new(position.turn(), m));
-                let score = -self.quiesce(&next, -beta, -best.alpha, ply + 1);
-                self.memory.keys.pop();
-                if self.over {
-                    return 0;
-                }
-                if best.offer(m, score) && !narrow {
-                    self.memory.lines.keep(ply, m);
-                }
-                if best.alpha >= beta {
-                    break;
-                }
-            }
-        }
-        // What was searched deeper is worth more.
-        if known.is_none_or(|known| known.depth <= 0) {
-            self.memory.table.put(key, ply, best.known(alpha, beta, 0, raw));
-        }
-        best.score
-    }
-
-    /// A position with this key is searched next.
-    fn enter(&mut self, key: u64) {
-        self.memory.table.expect(key);
-        self.memory.keys.push(key);
-    }
-
-    /// By repetition (once is enough: whoever steered back can do so again) or for want of pieces.
-    fn is_drawn(&self, position: &Chess) -> bool {
-        let keys = &self.memory.keys;
-        recurrences(position, |plies| key_before(keys, plies)).next().is_some()
-            || position.is_insufficient_material()
-    }
-
-    fn kills(&mut self, m: Move, ply: usize) {
-        let action = Action::new(m);
-        let [first, second] = &mut self.memory.killers[ply];
-        if *first != Some(action) {
-            *second = first.replace(action);
-        }
-    }
-
-    #[inline(always)]
-    fn order<'a>(
-        &self,
-        position: &Chess,
-        moves: &'a MoveList,
-        ply: usize,
-        hint: Option<Action>,
-        past: Past,
-    ) -> Ordered<'a> {
-        let (history, killers) = (&self.memory.history, self.memory.killers[ply]);
-        Ordered::new(position, moves, &Hints { known: hint, killers, history, past })
-    }
 }
 
-/// What is thought of a quiet position before it is searched.
-#[derive(Clone, Copy)]
-struct Judged {
-    /// By the network.
-    raw: i32,
-    /// Corrected by what it got wrong in positions alike.
-    still: i32,
-    /// By the table if that knows better.
-    likely: i32,
-    places: Places,
-}
-
-/// What looking for other good moves came to.
+/// How much further a move is searched.
 enum Extension {
-    /// The table's move is searched so much deeper.
-    Plies(i32),
-    /// The position's score is beta at least.
+    None,
+    /// By so much: the others are worse, or not.
+    Alone(i32),
+    /// By a ply.
+    Check,
+    /// Not at all: the position's score is beta at least.
     Refuted(i32),
-}
-
-/// Where a position stands in the search.
-#[derive(Clone, Copy)]
-struct Window {
-    depth: i32,
-    alpha: i32,
-    beta: i32,
-    ply: usize,
-    /// Beta is likely to be reached.
-    fails: bool,
-    /// The evaluation is better than two plies ago.
-    improving: bool,
-}
-
-/// What the moves of a position came to so far.
-struct Best {
-    score: i32,
-    /// What a move must be better than to count.
-    alpha: i32,
-    /// The last that was.
-    m: Option<Move>,
-}
-
-impl Best {
-    /// True if the move counts.
-    fn offer(&mut self, m: Move, score: i32) -> bool {
-        self.score = self.score.max(score);
-        let counts = score > self.alpha;
-        if counts {
-            (self.alpha, self.m) = (score, Some(m));
-        }
-        counts
-    }
-
-    /// For the table, where the search began between `alpha` and `beta`.
-    fn known(&self, alpha: i32, beta: i32, depth: i32, still: Option<i32>) -> Known {
-        let bound = Bound::of(self.score, alpha, beta);
-        Known { action: self.m.map(Action::new), score: self.score, depth, bound, still }
-    }
-}
-
-/// Captures, and promotions to queens alone.
-fn loud_moves(position: &Chess) -> MoveList {
-    let mut moves = position.capture_moves();
-    moves.extend(position.promotion_moves().into_iter().filter(|m| !m.is_capture()));
-    moves.retain(|m| m.promotion().is_none_or(|role| role == Role::Queen));
-    moves
-}
-
-/// Whether the mover has more than pawns: else it may well be better to pass, were it allowed.
-fn has_pieces(position: &Chess) -> bool {
-    let board = position.board();
-    (position.us() & !board.pawns() & !board.kings()).any()
 }

@@ -127,6 +127,10 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
         watch: &mut watch,
         nodes: 0,
         depth: 1,
+        width: INFINITE,
+        average: None,
+        verified: 0,
+        verifies: Color::White,
         over: false,
     };
     assert!(tree.quiesce(position, -INFINITE, INFINITE, DEEPEST) > 100);

@@ -1,0 +1,181 @@
+//! Which moves give check, and which pieces are attacked by lesser ones.
+
+use shakmaty::attacks::{
+    aligned, between, bishop_attacks, knight_attacks, pawn_attacks, rook_attacks,
+};
+use shakmaty::{Bitboard, Chess, Color, Move, Position, Role, Square};
+
+/// Squares from which the mover's pieces attack the other king.
+pub(super) struct Checks {
+    king: Option<Square>,
+    by_role: [Bitboard; 6],
+    /// Pieces of the mover behind which another one attacks it.
+    screens: Bitboard,
+}
+
+impl Checks {
+    pub fn new(position: &Chess) -> Checks {
+        let (board, turn) = (position.board(), position.turn());
+        let Some(king) = board.king_of(!turn) else {
+            return Checks { king: None, by_role: [Bitboard::EMPTY; 6], screens: Bitboard::EMPTY };
+        };
+        let (occupied, us) = (board.occupied(), position.us());
+        let (diagonal, straight) = (bishop_attacks(king, occupied), rook_attacks(king, occupied));
+        let snipers = (bishop_attacks(king, Bitboard::EMPTY) & (board.bishops() | board.queens())
+            | rook_attacks(king, Bitboard::EMPTY) & (board.rooks() | board.queens()))
+            & us;
+        let mut screens = Bitboard::EMPTY;
+        for sniper in snipers {
+            let between = between(sniper, king) & occupied;
+            if between.count() == 1 {
+                screens |= between & us;
+            }
+        }
+        let by_role = [
+            pawn_attacks(!turn, king),
+            knight_attacks(king),
+            diagonal,
+            straight,
+            diagonal | straight,
+            Bitboard::EMPTY,
+        ];
+        Checks { king: Some(king), by_role, screens }
+    }
+
+    /// Whether a piece gives check by itself where it goes; castling and promotions do not count.
+    pub fn directly(&self, m: Move) -> bool {
+        m.promotion().is_none()
+            && self.by_role[m.role() as usize - 1].contains(m.to())
+            && !m.is_castle()
+    }
+
+    /// Whether a legal move gives check.
+    pub fn are_given_by(&self, position: &Chess, m: Move) -> bool {
+        let (Some(king), Move::Normal { from, to, promotion, .. }) = (self.king, m) else {
+            let mut next = position.clone();
+            next.play_unchecked(m);
+            return next.is_check();
+        };
+        if self.screens.contains(from) && !aligned(from, to, king) {
+            return true;
+        }
+        let Some(promotion) = promotion else { return self.directly(m) };
+        let occupied = position.board().occupied().without(from);
+        let reached = match promotion {
+            Role::Knight => knight_attacks(to),
+            Role::Bishop => bishop_attacks(to, occupied),
+            Role::Rook => rook_attacks(to, occupied),
+            _ => bishop_attacks(to, occupied) | rook_attacks(to, occupied),
+        };
+        reached.contains(king)
+    }
+}
+
+/// What the other side attacks.
+pub(super) struct Threats {
+    /// By its pawns; by these, knights and bishops; by all these and rooks.
+    by: [Bitboard; 3],
+    /// The mover's pieces that are attacked by lesser ones.
+    pub threatened: Bitboard,
+}
+
+impl Threats {
+    pub const NONE: Threats = Threats { by: [Bitboard::EMPTY; 3], threatened: Bitboard::EMPTY };
+
+    pub fn new(position: &Chess) -> Threats {
+        let (board, us, them) = (position.board(), position.us(), position.them());
+        let (turn, occupied) = (position.turn(), board.occupied());
+        let union = |pieces: Bitboard, attacks: &dyn Fn(Square) -> Bitboard| {
+            pieces.into_iter().fold(Bitboard::EMPTY, |all, square| all | attacks(square))
+        };
+        let pawns = pawn_threats(board.pawns() & them, !turn);
+        let minors = pawns
+            | union(board.knights() & them, &knight_attacks)
+            | union(board.bishops() & them, &|square| bishop_attacks(square, occupied));
+        let rooks = minors | union(board.rooks() & them, &|square| rook_attacks(square, occupied));
+        let threatened = us
+            & (board.queens() & rooks
+                | board.rooks() & minors
+                | (board.knights() | board.bishops()) & pawns);
+        Threats { by: [pawns, minors, rooks], threatened }
+    }
+
+    /// What it is worth to a threatened piece to go where it is not.
+    pub fn escape(&self, m: Move) -> i32 {
+        if !m.from().is_some_and(|from| self.threatened.contains(from)) {
+            return 0;
+        }
+        let (by, worth) = match m.role() {
+            Role::Queen => (self.by[2], 50_000),
+            Role::Rook => (self.by[1], 25_000),
+            _ => (self.by[0], 15_000),
+        };
+        if by.contains(m.to()) { 0 } else { worth }
+    }
+}
+
+fn pawn_threats(pawns: Bitboard, color: Color) -> Bitboard {
+    pawns.into_iter().fold(Bitboard::EMPTY, |all, square| all | pawn_attacks(color, square))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::game::Game;
+
+    #[test]
+    fn every_check_is_seen_before_the_move() {
+        let mut random = nn::rng::Rng::new(11);
+        let (mut given, mut direct) = (0, 0);
+        for round in 0..300 {
+            // Promotions and discovered checks are rare in games that begin with all pieces.
+            let fen = match round % 3 {
+                0 => "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+                1 => "4k2r/1P4P1/8/2b5/5n2/8/1p1R2p1/R3K2B w Qk - 0 1",
+                _ => "3rk3/8/8/K1pP3r/8/8/4N3/4R3 w - c6 0 1",
+            };
+            let mut game = Game::from_fen(fen, false).unwrap();
+            for _ in 0..40 {
+                let position = game.position();
+                let checks = Checks::new(position);
+                let legal = position.legal_moves();
+                for m in &legal {
+                    let mut next = position.clone();
+                    next.play_unchecked(*m);
+                    assert_eq!(
+                        checks.are_given_by(position, *m),
+                        next.is_check(),
+                        "{m} in {}",
+                        game.fen()
+                    );
+                    assert!(next.is_check() || !checks.directly(*m), "{m} in {}", game.fen());
+                    given += i32::from(next.is_check());
+                    direct += i32::from(checks.directly(*m));
+                }
+                if game.ending().is_some() {
+                    break;
+                }
+                let moves = game.legal_actions();
+                game.play(moves[random.below(moves.len())]).unwrap();
+            }
+        }
+        assert!(given > direct && direct > 1_000, "{given} {direct}");
+    }
+
+    #[test]
+    fn a_threatened_piece_gains_where_lesser_ones_do_not_attack() {
+        // A pawn attacks the knight on d4, a knight the rook on a1; the queen is attacked by its like.
+        let fen = "4k3/8/8/4p3/3N4/1n6/7q/R3K2Q w - - 0 1";
+        let game = Game::from_fen(fen, false).unwrap();
+        let threats = Threats::new(game.position());
+        assert_eq!(threats.threatened, Bitboard::from(Square::D4).with(Square::A1));
+        let worth = |name: &str| {
+            let action = game.legal_actions().into_iter().find(|action| game.uci(*action) == name);
+            threats.escape(action.unwrap().to_move(game.position()).unwrap())
+        };
+        assert_eq!(worth("d4c2"), 15_000);
+        assert_eq!(worth("a1a7"), 25_000);
+        assert_eq!(worth("a1c1"), 0, "the knight attacks there, too");
+        assert_eq!(worth("h1g1"), 0, "not threatened");
+    }
+}

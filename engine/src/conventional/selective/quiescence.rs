@@ -1,0 +1,259 @@
+//! The search behind the last ply: captures, until nothing hangs. And what every position is asked: what the network says of it,
+//! and which of its moves come first.
+
+use super::attack::Checks;
+use super::correction::{Corrections, Places};
+use super::history::{ANSWERED, Past, Prompt};
+use super::order::{Hints, Ordered, Purpose, Ranked};
+use super::scale::{MOST, endgame_value, points, wins};
+use super::{DEEPEST, Ply, Tree};
+use crate::chess::action::Action;
+use crate::chess::ending::{self, key_before, recurrences};
+use crate::conventional::evaluation::centipawns;
+use crate::conventional::table::{Bound, Known, MATE, MATES};
+use shakmaty::{Chess, Move, MoveList, Position, Role};
+
+/// Positions between two questions whether that is enough.
+const PATIENCE: u64 = 16;
+/// A capture that lifts the evaluation to no more than this below alpha is not looked at.
+const HOPELESS: i32 = 153;
+/// More moves than these are not looked at unless they give check or take back.
+const TAKEN: usize = 2;
+
+impl Tree<'_> {
+    /// Counts a position; true if it was one too many.
+    pub(super) fn counts(&mut self, position: &Chess) -> bool {
+        self.nodes += 1;
+        self.over |= self.nodes.is_multiple_of(PATIENCE) && self.watch.is_over(PATIENCE, position);
+        self.over
+    }
+
+    /// Points from the mover's view, the position being quiet, so many plies below the root.
+    fn evaluate(&mut self, position: &Chess, ply: usize) -> i32 {
+        let memory = &mut *self.memory;
+        let logit = memory.nnue.evaluate(&mut memory.accumulators, ply, position);
+        points(centipawns(logit)).clamp(-MOST, MOST)
+    }
+
+    /// Where the network's answer came from elsewhere, what follows it would have to make up for more than one move.
+    pub(super) fn prepare(&mut self, position: &Chess, ply: usize) {
+        let memory = &mut *self.memory;
+        memory.nnue.follow(&mut memory.accumulators, ply, position);
+    }
+
+    /// What the network says of the position, and better guesses. None in check.
+    pub(super) fn judge(
+        &mut self,
+        position: &Chess,
+        ply: usize,
+        known: Option<Known>,
+    ) -> Option<Judged> {
+        if position.is_check() {
+            return None;
+        }
+        let raw = known.and_then(|known| known.still);
+        let raw = raw.unwrap_or_else(|| self.evaluate(position, ply));
+        let past = self.past(ply);
+        let places = Corrections::places(position, [past[0], past[1]]);
+        let still = (raw + points(self.memory.corrections.of(places))).clamp(-MOST, MOST);
+        let better = known.filter(|known| known.score.abs() < MATES && known.corrects(still));
+        let likely = better.map_or(still, |known| known.score);
+        Some(Judged { raw, still, likely, places })
+    }
+
+    /// Captures and promotions to queens only, until nothing hangs; the mover may stand still instead. In check, all
+    /// moves, and it may not.
+    pub(super) fn quiesce(&mut self, position: &Chess, alpha: i32, beta: i32, ply: usize) -> i32 {
+        if self.counts(position) {
+            return 0;
+        }
+        let narrow = beta - alpha == 1;
+        if !narrow {
+            self.memory.lines.clear(ply);
+        }
+        if self.is_drawn(position) {
+            return 0;
+        }
+        if ply >= DEEPEST {
+            // A check at the deepest ply is not yet a mate.
+            return self.evaluate(position, ply);
+        }
+        let key = self.memory.keys.last().copied().unwrap_or_default();
+        let known = self.memory.table.get(key, ply);
+        if let Some(known) = known.filter(|known| narrow && known.decides(alpha, beta)) {
+            return known.score;
+        }
+        let judged = self.judge(position, ply, known);
+        let raw = judged.map(|judged| judged.raw);
+        let check = judged.is_none();
+        self.at(ply).check = check;
+        self.at(ply).still = judged.map(|judged| judged.still);
+        let stands = judged.map_or(ply as i32 - MATE, |judged| judged.likely);
+        let mut best = Best { score: stands, alpha: alpha.max(stands), m: None };
+        if stands < beta {
+            let hint = known.and_then(|known| known.action);
+            let (moves, purpose) = match judged {
+                None => (position.legal_moves(), Purpose::Evade),
+                Some(_) => (loud_moves(position), Purpose::Take),
+            };
+            if !moves.is_empty() {
+                self.prepare(position, ply);
+            }
+            let checks = Checks::new(position);
+            let (turn, past) = (position.turn(), self.past(ply));
+            let before = self.back(ply, 1).moved.map(|m| m.to());
+            let mut evasions = 0;
+            let mut ordered = self.order(position, &moves, ply, hint, &purpose);
+            for (number, Ranked { m, .. }) in ordered.by_ref().enumerate() {
+                if best.score > -MATES {
+                    let forced = before == Some(m.to()) || m.is_promotion();
+                    if !check && !forced && !checks.are_given_by(position, m) {
+                        if number >= TAKEN {
+                            continue;
+                        }
+                        let hope = stands + HOPELESS + m.capture().map_or(0, endgame_value);
+                        if hope <= best.alpha {
+                            best.score = best.score.max(hope);
+                            continue;
+                        }
+                        if stands + HOPELESS <= best.alpha && !wins(position, m, 1) {
+                            best.score = best.score.max(stands + HOPELESS);
+                            continue;
+                        }
+                    }
+                    if !wins(position, m, 0) {
+                        continue;
+                    }
+                    if check && !m.is_capture() {
+                        let [one, two, ..] = self.memory.history.of_answer(turn, m, &past);
+                        if one < 0 && two < 0 {
+                            continue;
+                        }
+                    }
+                    if evasions > 1 {
+                        break;
+                    }
+                }
+                evasions += i32::from(check && !m.is_capture());
+                let next = self.play(position, key, m, ply);
+                let score = -self.quiesce(&next, -beta, -best.alpha, ply + 1);
+                self.memory.keys.pop();
+                if self.over {
+                    return 0;
+                }
+                if best.offer(m, score) && !narrow {
+                    self.memory.lines.keep(ply, m);
+                }
+                if best.alpha >= beta {
+                    break;
+                }
+            }
+        }
+        // What was searched deeper is worth more.
+        if known.is_none_or(|known| known.depth <= 0) {
+            let pv = known.is_some_and(|known| known.pv);
+            self.memory.table.put(key, ply, Known { pv, ..best.known(alpha, beta, 0, raw) });
+        }
+        best.score
+    }
+
+    /// What is kept of the line at a ply, and at one before it.
+    pub(super) fn at(&mut self, ply: usize) -> &mut Ply {
+        &mut self.memory.plies[ply + Ply::BEFORE]
+    }
+
+    pub(super) fn back(&self, ply: usize, plies: usize) -> &Ply {
+        &self.memory.plies[ply + Ply::BEFORE - plies]
+    }
+
+    /// The moves before this ply of the line.
+    pub(super) fn past(&self, ply: usize) -> Past {
+        ANSWERED.map(|plies| self.back(ply, plies).prompt)
+    }
+
+    /// The position after a move, which is searched next. `key` is that of the position before it.
+    pub(super) fn play(&mut self, position: &Chess, key: u64, m: Move, ply: usize) -> Chess {
+        let mut next = position.clone();
+        self.enter(ending::play_keyed(&mut next, key, m));
+        let at = self.at(ply);
+        at.moved = Some(m);
+        at.prompt = Some(Prompt::new(position.turn(), m, at.check));
+        next
+    }
+
+    /// A position with this key is searched next.
+    pub(super) fn enter(&mut self, key: u64) {
+        self.memory.table.expect(key);
+        self.memory.keys.push(key);
+    }
+
+    /// By repetition (once is enough: whoever steered back can do so again) or for want of pieces.
+    pub(super) fn is_drawn(&self, position: &Chess) -> bool {
+        let keys = &self.memory.keys;
+        recurrences(position, |plies| key_before(keys, plies)).next().is_some()
+            || position.is_insufficient_material()
+    }
+
+    #[inline(always)]
+    pub(super) fn order<'a>(
+        &self,
+        position: &Chess,
+        moves: &'a MoveList,
+        ply: usize,
+        hint: Option<Action>,
+        purpose: &Purpose<'_>,
+    ) -> Ordered<'a> {
+        let (history, past) = (&self.memory.history, &self.past(ply));
+        let [first, second] = self.back(ply, 0).killers;
+        let refutations = [first, second, history.counter(past)];
+        Ordered::new(position, moves, purpose, &Hints { known: hint, refutations, history, past })
+    }
+}
+
+/// What is thought of a quiet position before it is searched.
+#[derive(Clone, Copy)]
+pub(super) struct Judged {
+    /// By the network.
+    pub raw: i32,
+    /// Corrected by what it got wrong in positions alike.
+    pub still: i32,
+    /// By the table if that knows better.
+    pub likely: i32,
+    pub places: Places,
+}
+
+/// What the moves of a position came to so far.
+pub(super) struct Best {
+    pub score: i32,
+    /// What a move must be better than to count.
+    pub alpha: i32,
+    /// The last that was.
+    pub m: Option<Move>,
+}
+
+impl Best {
+    /// True if the move counts.
+    pub fn offer(&mut self, m: Move, score: i32) -> bool {
+        self.score = self.score.max(score);
+        let counts = score > self.alpha;
+        if counts {
+            (self.alpha, self.m) = (score, Some(m));
+        }
+        counts
+    }
+
+    /// For the table, where the search began between `alpha` and `beta`.
+    pub fn known(&self, alpha: i32, beta: i32, depth: i32, still: Option<i32>) -> Known {
+        let bound = Bound::of(self.score, alpha, beta);
+        let action = self.m.map(Action::new);
+        Known { action, score: self.score, depth, bound, still, pv: false }
+    }
+}
+
+/// Captures, and promotions to queens alone.
+pub(super) fn loud_moves(position: &Chess) -> MoveList {
+    let mut moves = position.capture_moves();
+    moves.extend(position.promotion_moves().into_iter().filter(|m| !m.is_capture()));
+    moves.retain(|m| m.promotion().is_none_or(|role| role == Role::Queen));
+    moves
+}
