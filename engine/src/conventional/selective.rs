@@ -12,6 +12,7 @@ mod attack;
 mod candidate;
 mod correction;
 mod credit;
+mod cycle;
 mod history;
 mod margins;
 mod node;
@@ -174,6 +175,7 @@ pub fn search(
         allowed,
         watch,
         nodes: 0,
+        told: 0,
         depth: 0,
         width: INFINITE,
         average: None,
@@ -203,7 +205,9 @@ struct Tree<'a> {
     /// Moves of the root; none = all.
     allowed: &'a [Action],
     watch: &'a mut dyn Watch,
+    /// Moves made, and how many of them `watch` knows of.
     nodes: u64,
+    told: u64,
     /// Plies of the search under way.
     depth: i32,
     /// Of the root's window.

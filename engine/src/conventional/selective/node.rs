@@ -7,7 +7,7 @@ use super::margins;
 use super::order::{Purpose, Ranked};
 use super::quiescence::{Best, Judged, loud_moves};
 use super::scale::{centipawns, wins};
-use super::{DEEPEST, Ply, Tree};
+use super::{DEEPEST, Ply, Tree, cycle};
 use crate::chess::action::Action;
 use crate::chess::ending::{self, by_fifty_moves};
 use crate::conventional::table::{Bound, INFINITE, Known, MATE, MATES};
@@ -28,10 +28,15 @@ impl Tree<'_> {
         if pv {
             self.memory.lines.clear(ply);
         }
+        // Who can repeat need not take less than a draw.
+        let alpha = if alpha < 0 && self.may_repeat(position, ply) { 0 } else { alpha };
+        if alpha >= beta {
+            return alpha;
+        }
         if depth <= 0 || ply >= DEEPEST {
             return self.quiesce(position, alpha, beta, ply);
         }
-        if self.counts(position) {
+        if self.is_over(position) {
             return 0;
         }
         if ply > 0 && self.is_drawn(position) {
@@ -155,6 +160,12 @@ impl Tree<'_> {
         self.at(ply + 2).refuted = 0;
         let at = self.at(ply);
         (at.check, at.tried, at.doubled) = (check, 0, last.doubled);
+    }
+
+    /// Whether the mover can bring back a position of this line.
+    fn may_repeat(&self, position: &Chess, ply: usize) -> bool {
+        let moves = (1..ply).take_while(|plies| self.back(ply, *plies).moved.is_some());
+        position.halfmoves() >= 3 && cycle::is_near(position, &self.memory.keys, moves.count())
     }
 
     /// How much better the evaluation is than at the mover's last turn out of check.

@@ -21,10 +21,13 @@ const HOPELESS: i32 = 153;
 const TAKEN: usize = 2;
 
 impl Tree<'_> {
-    /// Counts a position; true if it was one too many.
-    pub(super) fn counts(&mut self, position: &Chess) -> bool {
-        self.nodes += 1;
-        self.over |= self.nodes.is_multiple_of(PATIENCE) && self.watch.is_over(PATIENCE, position);
+    /// Whether that is enough.
+    pub(super) fn is_over(&mut self, position: &Chess) -> bool {
+        let more = self.nodes - self.told;
+        if more >= PATIENCE {
+            self.told = self.nodes;
+            self.over |= self.watch.is_over(more, position);
+        }
         self.over
     }
 
@@ -64,7 +67,7 @@ impl Tree<'_> {
     /// Captures and promotions to queens only, until nothing hangs; the mover may stand still instead. In check, all
     /// moves, and it may not.
     pub(super) fn quiesce(&mut self, position: &Chess, alpha: i32, beta: i32, ply: usize) -> i32 {
-        if self.counts(position) {
+        if self.is_over(position) {
             return 0;
         }
         let narrow = beta - alpha == 1;
@@ -173,6 +176,7 @@ impl Tree<'_> {
 
     /// The position after a move, which is searched next. `key` is that of the position before it.
     pub(super) fn play(&mut self, position: &Chess, key: u64, m: Move, ply: usize) -> Chess {
+        self.nodes += 1;
         let mut next = position.clone();
         self.enter(ending::play_keyed(&mut next, key, m));
         let at = self.at(ply);

@@ -126,6 +126,7 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
         allowed: &[],
         watch: &mut watch,
         nodes: 0,
+        told: 0,
         depth: 1,
         width: INFINITE,
         average: None,
