@@ -23,12 +23,13 @@ pub fn hear<W: World>(job: &Job<'_, W>, opinion: Opinion<W::Action>) {
     }
 }
 
-/// The root's most visited move; None before the first.
+/// The root's most visited move; None before it has the visits that it takes.
 pub fn favourite<W: World>(job: &Job<'_, W>) -> Option<W::Action> {
     let edges = job.tree.edges(job.tree.root().meta().edges());
     let visits = |edge: &EdgeWord| edge.child().map(|at| job.tree.node(at).stats().visits);
-    let visited = edges.iter().filter(|edge| visits(edge).is_some());
-    visited.max_by_key(visits).map(|edge| W::Action::from(edge.action()))
+    let most = edges.iter().max_by_key(|edge| visits(edge))?;
+    let enough = visits(&most).is_some_and(|visits| visits >= job.params.scout_favourite_visits);
+    enough.then(|| W::Action::from(most.action()))
 }
 
 #[cfg(test)]

@@ -166,6 +166,8 @@ pub struct Settings {
     pub scoring: Scoring,
     /// See [`Params::scout_nodes`].
     pub scout_nodes: u64,
+    /// See [`Params::scout_favourite_visits`].
+    pub scout_favourite_visits: u64,
     /// See [`Params::scout_share`].
     pub scout_share: f32,
     /// See [`Params::scout_prior`].
@@ -245,6 +247,7 @@ impl Default for Settings {
             final_move: search.final_move,
             scoring: Scoring::Mean,
             scout_nodes: search.scout_nodes,
+            scout_favourite_visits: search.scout_favourite_visits,
             scout_share: search.scout_share,
             scout_prior: search.scout_prior,
             contempt: 0,

@@ -72,9 +72,14 @@ impl History {
     }
 
     /// How well a quiet move has done as an answer to each of the moves before it.
+    #[inline]
     pub fn of_answer(&self, turn: Color, m: Move, past: &Past) -> [i32; ANSWERED.len()] {
         let arrival = usize::from(Arrival::new(turn, m).0);
-        past.map(|to| to.map_or(0, |to| i32::from(self.answers[to.number() * ARRIVALS + arrival])))
+        let of = |to: Option<Prompt>| {
+            to.map_or(0, |to| i32::from(self.answers[to.number() * ARRIVALS + arrival]))
+        };
+        let [one, two, four, six] = *past;
+        [of(one), of(two), of(four), of(six)]
     }
 
     /// How well a capture has done.

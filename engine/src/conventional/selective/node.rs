@@ -125,10 +125,12 @@ impl Tree<'_> {
             threats: if check { Threats::NONE } else { Threats::new(position) },
             has_pieces: has_pieces(position),
         };
-        let tried = match self.search_moves(&node, &moves) {
-            Ok(tried) => tried,
-            Err(score) => return score,
-        };
+        let best = Best { score: -INFINITE, alpha, m: None };
+        let (quiets, captures, depth) = (MoveList::new(), MoveList::new(), window.depth);
+        let mut tried = Tried { best, quiets, captures, depth };
+        if let Some(score) = self.search_moves(&node, &moves, &mut tried) {
+            return score;
+        }
         self.learn(position, window, &tried, &node.past);
         let Tried { best, depth, .. } = tried;
         // The move before is likely good, then.
@@ -177,16 +179,18 @@ impl Tree<'_> {
     }
 
     /// All moves, or as many as it takes to reach beta. The position's score if there is nothing to learn from them.
-    fn search_moves(&mut self, node: &Node<'_>, moves: &MoveList) -> Result<Tried, i32> {
+    fn search_moves(
+        &mut self,
+        node: &Node<'_>,
+        moves: &MoveList,
+        tried: &mut Tried,
+    ) -> Option<i32> {
         let Node { position, window, past, first, improving, .. } = *node;
-        let Window { depth, alpha, beta, ply, fails, pv } = window;
+        let Window { alpha, beta, ply, fails, pv, .. } = window;
         let (turn, check, excluded) =
             (position.turn(), node.still.is_none(), self.at(ply).excluded);
         let purpose =
             if check { Purpose::Evade } else { Purpose::All(&node.checks, &node.threats) };
-        let best = Best { score: -INFINITE, alpha, m: None };
-        let (quiets, captures) = (MoveList::new(), MoveList::new());
-        let mut tried = Tried { best, quiets, captures, depth };
         let mut singular = false;
         let mut number = 0;
         let mut enough = false;
@@ -224,7 +228,7 @@ impl Tree<'_> {
                     plies
                 }
                 Extension::Check => 1,
-                Extension::Refuted(score) => return Err(score),
+                Extension::Refuted(score) => return Some(score),
             };
             let mut full = depth - 1 + longer;
             self.at(ply).doubled = node.last.doubled + i32::from(longer == 2);
@@ -257,7 +261,7 @@ impl Tree<'_> {
             self.memory.keys.pop();
             if self.over {
                 // At the root what was found so far counts.
-                return Err(if ply == 0 { tried.best.score } else { 0 });
+                return Some(if ply == 0 { tried.best.score } else { 0 });
             }
             if tried.best.offer(m, score) {
                 if pv {
@@ -276,7 +280,7 @@ impl Tree<'_> {
             }
         }
         // There may be no move but the excluded one.
-        if number == 0 { Err(alpha) } else { Ok(tried) }
+        (number == 0).then_some(alpha)
     }
 
     /// How much further a move is looked at. `answer` is what it is known for as an answer to the last move.

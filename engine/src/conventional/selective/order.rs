@@ -4,6 +4,7 @@ use super::attack::{Checks, Threats};
 use super::history::{History, Past};
 use super::scale::{opening_value, wins};
 use crate::chess::action::Action;
+use arrayvec::ArrayVec;
 use shakmaty::{Chess, Move, MoveList, Position, Role};
 
 /// No position has more moves.
@@ -24,7 +25,7 @@ const SOUGHT: usize = 3;
 pub(super) struct Ordered<'a> {
     moves: &'a MoveList,
     /// A rank, and below it the index, the lower the better. Sorted up to `next`, or all from [`SOUGHT`] on.
-    keys: [i64; MOVES],
+    keys: ArrayVec<i64, MOVES>,
     next: usize,
 }
 
@@ -59,8 +60,8 @@ impl<'a> Ordered<'a> {
     ) -> Ordered<'a> {
         let turn = position.turn();
         let Hints { history, past, .. } = hints;
-        let mut keys = [0; MOVES];
-        for ((at, m), key) in moves.iter().enumerate().zip(&mut keys) {
+        let mut keys = ArrayVec::new();
+        for (at, m) in moves.iter().enumerate() {
             let action = Action::new(*m);
             let taken = m.capture().map_or(0, opening_value);
             let takes = m.is_capture() || m.promotion() == Some(Role::Queen);
@@ -91,7 +92,7 @@ impl<'a> Ordered<'a> {
                 }
                 Purpose::Take => 0,
             };
-            *key = i64::from(rank) << 8 | (MOVES - 1 - at) as i64;
+            keys.push(i64::from(rank) << 8 | (MOVES - 1 - at) as i64);
         }
         Ordered { moves, keys, next: 0 }
     }
@@ -109,7 +110,7 @@ impl Iterator for Ordered<'_> {
     type Item = Ranked;
 
     fn next(&mut self) -> Option<Ranked> {
-        let left = self.keys.get_mut(self.next..self.moves.len())?;
+        let left = self.keys.get_mut(self.next..)?;
         if self.next < SOUGHT {
             let (mut best, mut most) = (0, i64::MIN);
             for (at, key) in left.iter().enumerate() {

@@ -102,7 +102,8 @@ impl Tree<'_> {
             if !moves.is_empty() {
                 self.prepare(position, ply);
             }
-            let checks = Checks::new(position);
+            // In check it does not matter.
+            let checks = (!check && !moves.is_empty()).then(|| Checks::new(position));
             let (turn, past) = (position.turn(), self.past(ply));
             let before = self.back(ply, 1).moved.map(|m| m.to());
             let mut evasions = 0;
@@ -110,7 +111,8 @@ impl Tree<'_> {
             for (number, Ranked { m, .. }) in ordered.by_ref().enumerate() {
                 if best.score > -MATES {
                     let forced = before == Some(m.to()) || m.is_promotion();
-                    if !check && !forced && !checks.are_given_by(position, m) {
+                    let gives_check = |checks: &Checks| checks.are_given_by(position, m);
+                    if !check && !forced && !checks.as_ref().is_some_and(gives_check) {
                         if number >= TAKEN {
                             continue;
                         }
@@ -170,8 +172,11 @@ impl Tree<'_> {
     }
 
     /// The moves before this ply of the line.
+    #[inline]
     pub(super) fn past(&self, ply: usize) -> Past {
-        ANSWERED.map(|plies| self.back(ply, plies).prompt)
+        let [one, two, four, six] = ANSWERED;
+        let of = |plies| self.back(ply, plies).prompt;
+        [of(one), of(two), of(four), of(six)]
     }
 
     /// The position after a move, which is searched next. `key` is that of the position before it.

@@ -262,6 +262,12 @@ pub static HIDDEN: &[Entry] = &[
         help: "Nodes of an alpha-beta search with a small network, which searches the root beside the tree search, for each playout, and seven times as many where `go` sets no limit of nodes; 0 turns it off.",
     },
     Entry {
+        name: "ScoutFavouriteVisits",
+        kind: spin!(scout_favourite_visits: u64, 1 to 1_000_000),
+        effect: Effect::NewTree,
+        help: "Visits of the tree search's preferred move from which that search is asked whether it is as good as its own, within 10 centipawns; it is played then.",
+    },
+    Entry {
         name: "ScoutShare",
         kind: real!(scout_share, 0.0 to 1.0),
         effect: Effect::NewTree,
