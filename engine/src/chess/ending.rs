@@ -86,13 +86,19 @@ pub fn recurrences(
     past.filter(move |(_, key)| Some(*key) == now).map(|(plies, _)| plies)
 }
 
+/// The [`key`] after a legal move, where it can be made from `key`, the one before.
+#[must_use]
+pub fn key_after(position: &Chess, key: u64, m: Move) -> Option<u64> {
+    Some(position.update_zobrist_hash(Zobrist64(key), m, EnPassantMode::Legal)?.0)
+}
+
 /// Plays a legal move and answers the [`key`] after it. `key` is the one before: as a rule the new one is made
 /// from it, which is quicker than making it from the board.
 #[must_use]
 pub fn play_keyed(position: &mut Chess, key: u64, m: Move) -> u64 {
-    let quick = position.update_zobrist_hash(Zobrist64(key), m, EnPassantMode::Legal);
+    let quick = key_after(position, key, m);
     position.play_unchecked(m);
-    quick.map_or_else(|| self::key(position), |key| key.0)
+    quick.unwrap_or_else(|| self::key(position))
 }
 
 /// The key that repetition is counted by: board, mover, castling rights, and the en-passant square

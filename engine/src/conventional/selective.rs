@@ -15,6 +15,7 @@ mod credit;
 mod cycle;
 mod history;
 mod margins;
+mod moves;
 mod node;
 mod order;
 mod quiescence;

@@ -2,7 +2,7 @@
 
 use super::evaluation::value;
 use crate::chess::action::Action;
-use nn::cpu::prefetch;
+use nn::cpu::{large_pages, prefetch};
 use shakmaty::{Color, Move};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -131,8 +131,9 @@ impl Table {
     /// Room for so many positions: a power of two, or 0.
     #[must_use]
     pub fn new(positions: usize) -> Table {
-        let mut clusters = Vec::new();
-        clusters.resize_with(positions.div_ceil(CLUSTER), Default::default);
+        let count = positions.div_ceil(CLUSTER);
+        let mut clusters = large_pages::with_capacity(count);
+        clusters.resize_with(count, Default::default);
         Table { clusters, generation: AtomicU64::new(0) }
     }
 

@@ -4,7 +4,7 @@
 //!
 //! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `vector`, `rows` and
 //! `attention` (kernels by row), in `matmul` and `int8` (products of floats and of bytes), each time with its argument and a
-//! safe twin that tests compare it with, and in `prefetch`, a hint that changes no result.
+//! safe twin that tests compare it with, and in `prefetch` and `large_pages`, hints that change no result.
 
 mod activations;
 mod arithmetic;
@@ -15,6 +15,7 @@ mod dynamic_bias;
 pub(crate) mod forward;
 pub mod int8;
 pub(crate) mod isa;
+pub mod large_pages;
 mod layers;
 pub mod matmul;
 mod multihead;

@@ -7,6 +7,7 @@ use super::features::View;
 use super::layout::{Layout, Parameters};
 use super::{BUCKETS, HIDDEN, INPUTS, bucket};
 use crate::cpu::isa::by_isa;
+use crate::cpu::large_pages;
 use arrayvec::ArrayVec;
 use shakmaty::{Bitboard, Chess, Color, Position, Role, Square};
 
@@ -38,8 +39,10 @@ impl Nnue {
         let mut output_bias = [0.0; BUCKETS];
         output_bias.copy_from_slice(&values[layout.output_bias]);
         debug_assert_eq!(rows.len(), INPUTS);
+        let mut rounded = large_pages::with_capacity(INPUTS);
+        rounded.extend(rows.iter().map(|row| row.each_ref().map(round)));
         Nnue {
-            rows: rows.iter().map(|row| row.each_ref().map(round)).collect(),
+            rows: rounded,
             bias,
             output: output
                 .as_chunks::<2>()

@@ -5,17 +5,39 @@ use super::margins::{self, bonus};
 use super::quiescence::Best;
 use super::{Ply, Tree};
 use crate::chess::action::Action;
-use crate::conventional::table::Known;
-use shakmaty::{Chess, Move, MoveList, Position};
+use crate::conventional::table::{INFINITE, Known};
+use arrayvec::ArrayVec;
+use shakmaty::{Chess, Move, Position};
 
 /// What the moves of a position came to so far.
 pub(super) struct Tried {
     pub best: Best,
-    /// Those that were not the best.
-    pub quiets: MoveList,
-    pub captures: MoveList,
+    /// Those that were not the best, the first of many.
+    pub quiets: ArrayVec<Move, 64>,
+    pub captures: ArrayVec<Move, 32>,
     /// How deep the others are searched: less once a move was better than expected.
     pub depth: i32,
+    /// How many there were.
+    pub number: i32,
+    /// Of ordinary ones no more are tried.
+    pub enough: bool,
+    /// The table's quiet move is better than all others.
+    pub singular: bool,
+}
+
+impl Tried {
+    /// None yet, where scores up to `alpha` count for nothing.
+    pub fn new(alpha: i32, depth: i32) -> Tried {
+        Tried {
+            best: Best { score: -INFINITE, alpha, m: None },
+            quiets: ArrayVec::new(),
+            captures: ArrayVec::new(),
+            depth,
+            number: 0,
+            enough: false,
+            singular: false,
+        }
+    }
 }
 
 /// How a position was searched.
@@ -61,7 +83,7 @@ impl Tree<'_> {
     /// All moves were searched that had to be.
     pub(super) fn learn(&mut self, position: &Chess, window: Window, tried: &Tried, past: &Past) {
         let Window { alpha, beta, ply, fails, pv, .. } = window;
-        let Tried { best, quiets, captures, depth } = tried;
+        let Tried { best, quiets, captures, depth, .. } = tried;
         let (depth, turn, check) = (*depth, position.turn(), self.at(ply).check);
         let Some(m) = best.m else {
             if let Some(twice) = margins::praises_last(depth, pv, fails, alpha - best.score) {

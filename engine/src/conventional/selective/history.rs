@@ -1,6 +1,7 @@
 //! Which moves refuted others so far: what the order of moves and the depth of late ones go by.
 
 use crate::chess::action::Action;
+use nn::cpu::large_pages;
 use shakmaty::{Color, Move};
 
 /// Kinds of pieces, of both colours, times squares they go to.
@@ -44,6 +45,21 @@ impl Prompt {
 /// The moves so many plies back, as [`ANSWERED`] has them; none where a side passed.
 pub(super) type Past = [Option<Prompt>; ANSWERED.len()];
 
+/// What answers a pass counts for.
+static UNASKED: [i16; ARRIVALS] = [0; ARRIVALS];
+
+/// Counts of quiet moves as answers to some moves, as [`Past`] has these.
+pub(super) struct Answers<'a>([&'a [i16; ARRIVALS]; ANSWERED.len()]);
+
+impl Answers<'_> {
+    /// The counts of one.
+    #[inline]
+    pub fn of(&self, turn: Color, m: Move) -> [i32; ANSWERED.len()] {
+        let arrival = usize::from(Arrival::new(turn, m).0);
+        self.0.map(|counts| i32::from(counts[arrival]))
+    }
+}
+
 /// Counts of moves: up when one refuted another, down when it was tried before the one that did.
 pub(super) struct History {
     /// Of quiet moves by colour, origin and target.
@@ -51,17 +67,19 @@ pub(super) struct History {
     /// Of captures by arrival and what they take.
     captures: Vec<i16>,
     /// Of quiet moves as answers to others, by prompt and arrival.
-    answers: Vec<i16>,
+    answers: Vec<[i16; ARRIVALS]>,
     /// The last move that refuted another, by its arrival.
     counters: Vec<Option<Action>>,
 }
 
 impl History {
     pub fn new() -> History {
+        let mut answers = large_pages::with_capacity(4 * ARRIVALS);
+        answers.resize(4 * ARRIVALS, [UNTRIED; ARRIVALS]);
         History {
             quiet: vec![0; 2 * 64 * 64],
             captures: vec![0; ARRIVALS * 6],
-            answers: vec![UNTRIED; 4 * ARRIVALS * ARRIVALS],
+            answers,
             counters: vec![None; ARRIVALS],
         }
     }
@@ -71,15 +89,16 @@ impl History {
         i32::from(self.quiet[quiet_place(turn, m)])
     }
 
+    /// How well quiet moves have done as answers to each of the moves before.
+    #[inline]
+    pub fn answers(&self, past: &Past) -> Answers<'_> {
+        Answers(past.map(|to| to.map_or(&UNASKED, |to| &self.answers[to.number()])))
+    }
+
     /// How well a quiet move has done as an answer to each of the moves before it.
     #[inline]
     pub fn of_answer(&self, turn: Color, m: Move, past: &Past) -> [i32; ANSWERED.len()] {
-        let arrival = usize::from(Arrival::new(turn, m).0);
-        let of = |to: Option<Prompt>| {
-            to.map_or(0, |to| i32::from(self.answers[to.number() * ARRIVALS + arrival]))
-        };
-        let [one, two, four, six] = *past;
-        [of(one), of(two), of(four), of(six)]
+        self.answers(past).of(turn, m)
     }
 
     /// How well a capture has done.
@@ -110,7 +129,7 @@ impl History {
     pub fn count_answer(&mut self, turn: Color, m: Move, past: &Past, check: bool, bonus: i32) {
         let arrival = usize::from(Arrival::new(turn, m).0);
         for to in past[..if check { 2 } else { past.len() }].iter().flatten() {
-            draw_near(&mut self.answers[to.number() * ARRIVALS + arrival], bonus, MOST_ANSWERS);
+            draw_near(&mut self.answers[to.number()][arrival], bonus, MOST_ANSWERS);
         }
     }
 }

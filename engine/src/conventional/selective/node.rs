@@ -4,14 +4,15 @@ use super::attack::{Checks, Threats};
 use super::candidate::{Candidate, Node, has_pieces, takes_in_check};
 use super::credit::{Tried, Window};
 use super::margins;
-use super::order::{Purpose, Ranked};
-use super::quiescence::{Best, Judged, loud_moves};
+use super::moves::add_loud;
+use super::order::{Purpose, Ranked, Rankings};
+use super::quiescence::{Best, Judged};
 use super::scale::{centipawns, wins};
 use super::{DEEPEST, Ply, Tree, cycle};
 use crate::chess::action::Action;
 use crate::chess::ending::{self, by_fifty_moves};
 use crate::conventional::table::{Bound, INFINITE, Known, MATE, MATES};
-use shakmaty::{Chess, MoveList, Position};
+use shakmaty::{Chess, Move, MoveList, Position};
 
 impl Tree<'_> {
     /// The score of a position for its mover. `fails` says that beta is likely to be reached.
@@ -99,16 +100,11 @@ impl Tree<'_> {
         } else if let Some(score) = takes_in_check(window, known, first) {
             return score;
         }
-        let mut moves = position.legal_moves();
-        if ply == 0 && !self.allowed.is_empty() {
-            moves.retain(|m| self.allowed.contains(&Action::new(*m)));
-        }
-        if moves.is_empty() {
-            return if check { ply as i32 - MATE } else { 0 };
-        }
         if by_fifty_moves(position) {
-            return 0;
+            let is_mate = check && position.legal_moves().is_empty();
+            return if is_mate { ply as i32 - MATE } else { 0 };
         }
+        let first = first.filter(|m| self.may_play(position, *m, ply));
         self.prepare(position, ply);
         let node = Node {
             position,
@@ -125,10 +121,8 @@ impl Tree<'_> {
             threats: if check { Threats::NONE } else { Threats::new(position) },
             has_pieces: has_pieces(position),
         };
-        let best = Best { score: -INFINITE, alpha, m: None };
-        let (quiets, captures, depth) = (MoveList::new(), MoveList::new(), window.depth);
-        let mut tried = Tried { best, quiets, captures, depth };
-        if let Some(score) = self.search_moves(&node, &moves, &mut tried) {
+        let mut tried = Tried::new(alpha, window.depth);
+        if let Some(score) = self.search_moves(&node, &mut tried) {
             return score;
         }
         self.learn(position, window, &tried, &node.past);
@@ -178,109 +172,147 @@ impl Tree<'_> {
         still.map_or(0, |still| before.map_or(UNKNOWN, |before| still - before))
     }
 
+    /// Whether a move that was found elsewhere, and may be another position's, is one to search.
+    fn may_play(&self, position: &Chess, m: Move, ply: usize) -> bool {
+        self.is_allowed(m, ply) && position.is_legal(m)
+    }
+
+    /// Only at the root not all moves may be.
+    fn is_allowed(&self, m: Move, ply: usize) -> bool {
+        ply > 0 || self.allowed.is_empty() || self.allowed.contains(&Action::new(m))
+    }
+
     /// All moves, or as many as it takes to reach beta. The position's score if there is nothing to learn from them.
-    fn search_moves(
-        &mut self,
-        node: &Node<'_>,
-        moves: &MoveList,
-        tried: &mut Tried,
-    ) -> Option<i32> {
-        let Node { position, window, past, first, improving, .. } = *node;
-        let Window { alpha, beta, ply, fails, pv, .. } = window;
-        let (turn, check, excluded) =
-            (position.turn(), node.still.is_none(), self.at(ply).excluded);
-        let purpose =
-            if check { Purpose::Evade } else { Purpose::All(&node.checks, &node.threats) };
-        let mut singular = false;
-        let mut number = 0;
-        let mut enough = false;
-        let mut ordered = self.order(position, moves, ply, first.map(Action::new), &purpose);
-        for Ranked { m, ordinary } in ordered.by_ref() {
-            let skipped = enough && ordinary && !check;
-            if skipped || excluded.is_some_and(|excluded| excluded == Action::new(m)) {
+    fn search_moves(&mut self, node: &Node<'_>, tried: &mut Tried) -> Option<i32> {
+        let Node { position, window, first, .. } = *node;
+        let (ply, check) = (window.ply, node.still.is_none());
+        // Mostly it is enough, and what it takes to find and order the others is spared.
+        let known = first.map(|m| self.try_move(node, Ranked { m, ordinary: false }, tried));
+        match known {
+            Some(After::Known(score)) => return Some(score),
+            Some(After::Enough) => return None,
+            Some(After::Others) | None => (),
+        }
+        let mut moves = MoveList::new();
+        let purpose = if check {
+            moves = position.legal_moves();
+            Purpose::Evade
+        } else {
+            add_loud(position, &mut moves);
+            Purpose::All(&node.checks, &node.threats)
+        };
+        let mut rankings = Rankings::new();
+        let mut ordered = self.order(position, &mut moves, ply, None, &purpose, &mut rankings);
+        while let Some(ranked) = ordered.next(&self.memory.history) {
+            let skipped = tried.enough && ranked.ordinary && !check;
+            if skipped || first == Some(ranked.m) || !self.is_allowed(ranked.m, ply) {
                 continue;
             }
-            number += 1;
-            self.at(ply).tried = number;
-            let (depth, alpha) = (tried.depth, tried.best.alpha);
-            let late = margins::late(depth, number, beta - alpha, self.width, improving);
-            let answers = self.memory.history.of_answer(turn, m, &past);
-            let mut candidate = Candidate {
-                m,
-                depth,
-                alpha,
-                late,
-                gives_check: node.checks.are_given_by(position, m),
-                answers: answers[0] + answers[1] + answers[2],
-                known_for: 0,
-            };
-            candidate.known_for = candidate.answers + 2 * self.memory.history.of_quiet(turn, m);
-            if ply > 0 && node.has_pieces && tried.best.score > -MATES {
-                enough = number >= margins::enough(depth, improving);
-                if self.skips(node, &candidate) {
-                    continue;
-                }
-            }
-            let longer = match self.extend(node, &candidate, answers[0]) {
-                Extension::None => 0,
-                Extension::Alone(plies) => {
-                    singular = plies > 0 && first.is_some_and(|m| !m.is_capture());
-                    plies
-                }
-                Extension::Check => 1,
-                Extension::Refuted(score) => return Some(score),
-            };
-            let mut full = depth - 1 + longer;
-            self.at(ply).doubled = node.last.doubled + i32::from(longer == 2);
-            let next = self.play(position, node.key, m, ply);
-            let mut score = INFINITE;
-            let reduces = depth >= margins::LATE
-                && number > 1 + i32::from(pv && ply <= 1)
-                && (!node.was_pv || !m.is_capture() || fails && node.last.tried > 1);
-            if reduces {
-                let less = self.reduction(node, &candidate, singular);
-                let reduced = (full - less).clamp(1, (full + 1).max(1));
-                score = -self.negamax(&next, reduced, -alpha - 1, -alpha, ply + 1, true);
-                if score > alpha && reduced < full {
-                    full += i32::from(score > alpha + margins::surprise(full - reduced))
-                        - i32::from(score < tried.best.score + full);
-                    if full > reduced {
-                        score = -self.negamax(&next, full, -alpha - 1, -alpha, ply + 1, !fails);
-                    }
-                    let bonus = margins::bonus(full) / if m.is_capture() { 6 } else { 1 };
-                    let bonus = if score > alpha { bonus } else { -bonus };
-                    self.memory.history.count_answer(turn, m, &past, check, bonus);
-                }
-            } else if !pv || number > 1 {
-                score = -self.negamax(&next, full, -alpha - 1, -alpha, ply + 1, !fails);
-            }
-            if pv && (number == 1 || score > alpha && (ply == 0 || score < beta)) {
-                let most = if ply == 0 { depth } else { depth + 1 };
-                score = -self.negamax(&next, full.min(most), -beta, -alpha, ply + 1, false);
-            }
-            self.memory.keys.pop();
-            if self.over {
-                // At the root what was found so far counts.
-                return Some(if ply == 0 { tried.best.score } else { 0 });
-            }
-            if tried.best.offer(m, score) {
-                if pv {
-                    self.memory.lines.keep(ply, m);
-                }
-                if tried.best.alpha >= beta {
-                    self.at(ply).refuted += 1;
-                    break;
-                }
-                let near = tried.best.alpha > -MATES && beta < MATES;
-                tried.depth -= i32::from(near && margins::settles(depth));
-            } else if m.is_capture() {
-                tried.captures.push(m);
-            } else {
-                tried.quiets.push(m);
+            match self.try_move(node, ranked, tried) {
+                After::Known(score) => return Some(score),
+                After::Enough => return None,
+                After::Others => (),
             }
         }
-        // There may be no move but the excluded one.
-        (number == 0).then_some(alpha)
+        // There may be no move, or none but the excluded one.
+        let none = match self.at(ply).excluded {
+            Some(_) => tried.best.alpha,
+            None if check => ply as i32 - MATE,
+            None => 0,
+        };
+        (tried.number == 0).then_some(none)
+    }
+
+    /// One move, if it is worth a look.
+    fn try_move(&mut self, node: &Node<'_>, ranked: Ranked, tried: &mut Tried) -> After {
+        let Node { position, window, past, first, improving, .. } = *node;
+        let Window { beta, ply, fails, pv, .. } = window;
+        let (turn, check) = (position.turn(), node.still.is_none());
+        let m = ranked.m;
+        if self.at(ply).excluded.is_some_and(|excluded| excluded == Action::new(m)) {
+            return After::Others;
+        }
+        tried.number += 1;
+        let number = tried.number;
+        self.at(ply).tried = number;
+        let (depth, alpha) = (tried.depth, tried.best.alpha);
+        let late = margins::late(depth, number, beta - alpha, self.width, improving);
+        let answers = self.memory.history.of_answer(turn, m, &past);
+        let mut candidate = Candidate {
+            m,
+            depth,
+            alpha,
+            late,
+            gives_check: node.checks.are_given_by(position, m),
+            answers: answers[0] + answers[1] + answers[2],
+            known_for: 0,
+        };
+        candidate.known_for = candidate.answers + 2 * self.memory.history.of_quiet(turn, m);
+        if ply > 0 && node.has_pieces && tried.best.score > -MATES {
+            tried.enough = number >= margins::enough(depth, improving);
+            if self.skips(node, &candidate) {
+                return After::Others;
+            }
+        }
+        let longer = match self.extend(node, &candidate, answers[0]) {
+            Extension::None => 0,
+            Extension::Alone(plies) => {
+                tried.singular = plies > 0 && first.is_some_and(|m| !m.is_capture());
+                plies
+            }
+            Extension::Check => 1,
+            Extension::Refuted(score) => return After::Known(score),
+        };
+        let mut full = depth - 1 + longer;
+        self.at(ply).doubled = node.last.doubled + i32::from(longer == 2);
+        let next = self.play(position, node.key, m, ply);
+        let mut score = INFINITE;
+        let reduces = depth >= margins::LATE
+            && number > 1 + i32::from(pv && ply <= 1)
+            && (!node.was_pv || !m.is_capture() || fails && node.last.tried > 1);
+        if reduces {
+            let less = self.reduction(node, &candidate, tried.singular);
+            let reduced = (full - less).clamp(1, (full + 1).max(1));
+            score = -self.negamax(&next, reduced, -alpha - 1, -alpha, ply + 1, true);
+            if score > alpha && reduced < full {
+                full += i32::from(score > alpha + margins::surprise(full - reduced))
+                    - i32::from(score < tried.best.score + full);
+                if full > reduced {
+                    score = -self.negamax(&next, full, -alpha - 1, -alpha, ply + 1, !fails);
+                }
+                let bonus = margins::bonus(full) / if m.is_capture() { 6 } else { 1 };
+                let bonus = if score > alpha { bonus } else { -bonus };
+                self.memory.history.count_answer(turn, m, &past, check, bonus);
+            }
+        } else if !pv || number > 1 {
+            score = -self.negamax(&next, full, -alpha - 1, -alpha, ply + 1, !fails);
+        }
+        if pv && (number == 1 || score > alpha && (ply == 0 || score < beta)) {
+            let most = if ply == 0 { depth } else { depth + 1 };
+            score = -self.negamax(&next, full.min(most), -beta, -alpha, ply + 1, false);
+        }
+        self.memory.keys.pop();
+        if self.over {
+            // At the root what was found so far counts.
+            return After::Known(if ply == 0 { tried.best.score } else { 0 });
+        }
+        if tried.best.offer(m, score) {
+            if pv {
+                self.memory.lines.keep(ply, m);
+            }
+            if tried.best.alpha >= beta {
+                self.at(ply).refuted += 1;
+                return After::Enough;
+            }
+            let near = tried.best.alpha > -MATES && beta < MATES;
+            tried.depth -= i32::from(near && margins::settles(depth));
+        } else if m.is_capture() {
+            // Of more than there is room for nothing is learnt.
+            let _ = tried.captures.try_push(m);
+        } else {
+            let _ = tried.quiets.try_push(m);
+        }
+        After::Others
     }
 
     /// How much further a move is looked at. `answer` is what it is known for as an answer to the last move.
@@ -417,14 +449,18 @@ impl Tree<'_> {
     ) -> Option<i32> {
         let Window { depth, ply, fails, .. } = window;
         let excluded = self.at(ply).excluded;
-        let moves = loud_moves(position);
+        let mut moves = MoveList::new();
+        add_loud(position, &mut moves);
         if moves.is_empty() {
             return None;
         }
         self.prepare(position, ply);
         let key = self.memory.keys.last().copied().unwrap_or_default();
         let hint = known.and_then(|known| known.action);
-        for Ranked { m, .. } in self.order(position, &moves, ply, hint, &Purpose::Take) {
+        let mut rankings = Rankings::new();
+        let mut ordered =
+            self.order(position, &mut moves, ply, hint, &Purpose::Take, &mut rankings);
+        while let Some(Ranked { m, .. }) = ordered.next(&self.memory.history) {
             if excluded == Some(Action::new(m)) || !wins(position, m, bar - judged.still) {
                 continue;
             }
@@ -449,6 +485,16 @@ impl Tree<'_> {
         }
         None
     }
+}
+
+/// What follows from a move.
+enum After {
+    /// The position's score.
+    Known(i32),
+    /// It reaches beta.
+    Enough,
+    /// Others may be better.
+    Others,
 }
 
 /// How much further a move is searched.

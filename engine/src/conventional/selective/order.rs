@@ -2,17 +2,18 @@
 
 use super::attack::{Checks, Threats};
 use super::history::{History, Past};
+use super::moves::{add_quiet, is_loud};
 use super::scale::{opening_value, wins};
 use crate::chess::action::Action;
 use arrayvec::ArrayVec;
-use shakmaty::{Chess, Move, MoveList, Position, Role};
+use shakmaty::{Chess, Move, MoveList, Position};
 
 /// No position has more moves.
 const MOVES: usize = 256;
-/// Captures and promotions to queens come with this and more; those that lose something with less than its opposite.
+/// The move to begin with.
+const HINTED: i32 = 5_000_000;
+/// Captures out of check come with this and more.
 const TAKES: i32 = 4_000_000;
-/// The two latest quiet moves that refuted another at this ply, and what refuted the same move before.
-const REFUTES: [i32; 3] = [2_000_000, 1_900_000, 1_800_000];
 /// Promotions to other pieces than queens.
 const LESSER: i32 = -1_000_000;
 /// A quiet move that gives check.
@@ -21,98 +22,33 @@ const CHECK: i32 = 16_384;
 /// Moves that are sought out one by one before the others are sorted: mostly few are asked for.
 const SOUGHT: usize = 3;
 
-/// Moves by rank, the highest first.
-pub(super) struct Ordered<'a> {
-    moves: &'a MoveList,
+/// Some moves by rank.
+struct Ranking {
     /// A rank, and below it the index, the lower the better. Sorted up to `next`, or all from [`SOUGHT`] on.
-    keys: ArrayVec<i64, MOVES>,
+    keys: ArrayVec<i32, MOVES>,
     next: usize,
 }
 
-/// What the order goes by.
-pub(super) struct Hints<'a> {
-    /// The table's move.
-    pub known: Option<Action>,
-    /// See [`REFUTES`].
-    pub refutations: [Option<Action>; 3],
-    pub history: &'a History,
-    pub past: &'a Past,
-}
-
-/// What moves are ordered for.
-pub(super) enum Purpose<'a> {
-    /// All moves are searched.
-    All(&'a Checks, &'a Threats),
-    /// All moves out of check.
-    Evade,
-    /// Captures alone.
-    Take,
-}
-
-impl<'a> Ordered<'a> {
-    // Inlined, it is made where it stays: it is large.
-    #[inline(always)]
-    pub fn new(
-        position: &Chess,
-        moves: &'a MoveList,
-        purpose: &Purpose<'_>,
-        hints: &Hints<'_>,
-    ) -> Ordered<'a> {
-        let turn = position.turn();
-        let Hints { history, past, .. } = hints;
-        let mut keys = ArrayVec::new();
-        for (at, m) in moves.iter().enumerate() {
-            let action = Action::new(*m);
-            let taken = m.capture().map_or(0, opening_value);
-            let takes = m.is_capture() || m.promotion() == Some(Role::Queen);
-            let rank = match purpose {
-                _ if hints.known == Some(action) => i32::MAX,
-                Purpose::Evade if m.is_capture() => TAKES + taken - m.role() as i32,
-                Purpose::Evade => history.of_quiet(turn, *m) + history.of_answer(turn, *m, past)[0],
-                _ if m.promotion().is_some_and(|role| role != Role::Queen) => LESSER,
-                _ if takes => {
-                    let rank = 6 * taken + history.of_capture(turn, *m);
-                    let loses = matches!(purpose, Purpose::All(..))
-                        && !wins(position, *m, -69 * rank / 1024);
-                    if loses { rank - TAKES } else { rank + TAKES }
-                }
-                Purpose::All(checks, threats) => {
-                    match hints.refutations.iter().position(|known| *known == Some(action)) {
-                        Some(refutation) => REFUTES[refutation],
-                        None => {
-                            let [one, two, four, six] = history.of_answer(turn, *m, past);
-                            2 * (history.of_quiet(turn, *m) + one)
-                                + two
-                                + four
-                                + six
-                                + threats.escape(*m)
-                                + if checks.directly(*m) { CHECK } else { 0 }
-                        }
-                    }
-                }
-                Purpose::Take => 0,
-            };
-            keys.push(i64::from(rank) << 8 | (MOVES - 1 - at) as i64);
-        }
-        Ordered { moves, keys, next: 0 }
+impl Ranking {
+    fn new() -> Ranking {
+        Ranking { keys: ArrayVec::new(), next: 0 }
     }
-}
 
-/// A move that is tried.
-#[derive(Clone, Copy)]
-pub(super) struct Ranked {
-    pub m: Move,
-    /// A quiet move of which nothing is known but its history.
-    pub ordinary: bool,
-}
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.next = 0;
+    }
 
-impl Iterator for Ordered<'_> {
-    type Item = Ranked;
+    /// A move by its index; ranks stay below 2^23.
+    fn push(&mut self, rank: i32, at: usize) {
+        self.keys.push(rank << 8 | (MOVES - 1 - at) as i32);
+    }
 
-    fn next(&mut self) -> Option<Ranked> {
+    /// The highest rank left, and its move's index.
+    fn take(&mut self) -> Option<(i32, usize)> {
         let left = self.keys.get_mut(self.next..)?;
         if self.next < SOUGHT {
-            let (mut best, mut most) = (0, i64::MIN);
+            let (mut best, mut most) = (0, i32::MIN);
             for (at, key) in left.iter().enumerate() {
                 if *key > most {
                     (best, most) = (at, *key);
@@ -125,17 +61,199 @@ impl Iterator for Ordered<'_> {
         }
         let key = *left.first()?;
         self.next += 1;
-        let m = *self.moves.get(MOVES - 1 - (key & 0xFF) as usize)?;
-        let rank = (key >> 8) as i32;
-        let ordinary = rank < REFUTES[2] && rank > -TAKES / 2;
-        Some(Ranked { m, ordinary })
+        Some((key >> 8, MOVES - 1 - (key & 0xFF) as usize))
+    }
+}
+
+/// What moves are ordered for.
+pub(super) enum Purpose<'a> {
+    /// All moves are searched.
+    All(&'a Checks, &'a Threats),
+    /// All moves out of check.
+    Evade,
+    /// Captures alone.
+    Take,
+}
+
+/// What the order goes by, beside the history.
+pub(super) struct Hints {
+    /// To be tried first, unless all moves are searched.
+    pub first: Option<Action>,
+    /// The two latest quiet moves that refuted another at this ply, and what refuted the same move before.
+    pub refutations: [Option<Action>; 3],
+    pub past: Past,
+}
+
+/// Which moves come next.
+#[derive(Clone, Copy)]
+enum Stage {
+    /// Captures and promotions to queens that lose nothing.
+    Loud,
+    /// The refutation of this number.
+    Refutation(usize),
+    /// All others that lose nothing at once.
+    Quiet,
+    /// Captures that lose something.
+    Losing,
+}
+
+/// Room for what [`Ordered`] finds out: too much to be moved about.
+pub(super) struct Rankings {
+    /// Of the moves whose turn it is.
+    now: Ranking,
+    losing: Ranking,
+}
+
+impl Rankings {
+    #[inline(always)]
+    pub fn new() -> Rankings {
+        Rankings { now: Ranking::new(), losing: Ranking::new() }
+    }
+}
+
+/// Moves by rank, the highest first. They are ranked when their turn comes: mostly one of the first is enough.
+pub(super) struct Ordered<'a> {
+    position: &'a Chess,
+    /// For [`Purpose::All`] at first those that [`is_loud`] holds of.
+    moves: &'a mut MoveList,
+    purpose: &'a Purpose<'a>,
+    hints: Hints,
+    stage: Stage,
+    rankings: &'a mut Rankings,
+}
+
+/// A move that is tried.
+#[derive(Clone, Copy)]
+pub(super) struct Ranked {
+    pub m: Move,
+    /// A quiet move of which nothing is known but its history.
+    pub ordinary: bool,
+}
+
+impl<'a> Ordered<'a> {
+    /// Of `moves`, legal ones: all, or for [`Purpose::All`] those that [`is_loud`] holds of, which the others are added to when their turn
+    /// comes. `rankings` are new.
+    pub fn new(
+        position: &'a Chess,
+        moves: &'a mut MoveList,
+        purpose: &'a Purpose<'a>,
+        hints: Hints,
+        history: &History,
+        rankings: &'a mut Rankings,
+    ) -> Ordered<'a> {
+        let mut ordered = Ordered { position, moves, purpose, hints, stage: Stage::Loud, rankings };
+        ordered.rank_loud(history);
+        ordered
+    }
+
+    fn rank_loud(&mut self, history: &History) {
+        let turn = self.position.turn();
+        for (at, m) in self.moves.iter().enumerate() {
+            let taken = m.capture().map_or(0, opening_value);
+            let rank = match self.purpose {
+                Purpose::Evade | Purpose::Take if self.hints.first == Some(Action::new(*m)) => {
+                    HINTED
+                }
+                Purpose::Evade if m.is_capture() => TAKES + taken - m.role() as i32,
+                Purpose::Evade => {
+                    history.of_quiet(turn, *m) + history.of_answer(turn, *m, &self.hints.past)[0]
+                }
+                Purpose::All(..) | Purpose::Take => 6 * taken + history.of_capture(turn, *m),
+            };
+            self.rankings.now.push(rank, at);
+        }
+    }
+
+    fn rank_quiet(&mut self, checks: &Checks, threats: &Threats, history: &History) {
+        let turn = self.position.turn();
+        let Hints { refutations, past, .. } = &self.hints;
+        let answers = history.answers(past);
+        self.rankings.now.clear();
+        for (at, m) in self.moves.iter().enumerate() {
+            if is_loud(*m) || refutations.contains(&Some(Action::new(*m))) {
+                continue;
+            }
+            let rank = if m.is_promotion() {
+                LESSER
+            } else {
+                let [one, two, four, six] = answers.of(turn, *m);
+                let check = if checks.directly(*m) { CHECK } else { 0 };
+                2 * (history.of_quiet(turn, *m) + one)
+                    + two
+                    + four
+                    + six
+                    + threats.escape(*m)
+                    + check
+            };
+            self.rankings.now.push(rank, at);
+        }
+    }
+
+    /// The next move; `history` may have changed meanwhile.
+    pub fn next(&mut self, history: &History) -> Option<Ranked> {
+        loop {
+            match (self.stage, self.purpose) {
+                (Stage::Loud, Purpose::All(..)) => match self.rankings.now.take() {
+                    Some((rank, at)) => {
+                        let m = self.moves[at];
+                        if wins(self.position, m, -69 * rank / 1024) {
+                            return Some(Ranked { m, ordinary: false });
+                        }
+                        self.rankings.losing.push(rank, at);
+                    }
+                    None => {
+                        add_quiet(self.position, self.moves);
+                        self.stage = Stage::Refutation(0);
+                    }
+                },
+                (Stage::Refutation(number), Purpose::All(checks, threats)) => {
+                    let refutations = &self.hints.refutations;
+                    let Some(action) = refutations.get(number) else {
+                        self.rank_quiet(checks, threats, history);
+                        self.stage = Stage::Quiet;
+                        continue;
+                    };
+                    self.stage = Stage::Refutation(number + 1);
+                    let is_new = !refutations[..number].contains(action);
+                    let is_it = |m: &&Move| *action == Some(Action::new(**m)) && !is_loud(**m);
+                    if let Some(m) = self.moves.iter().find(is_it).filter(|_| is_new) {
+                        return Some(Ranked { m: *m, ordinary: false });
+                    }
+                }
+                (Stage::Quiet, _) => match self.rankings.now.take() {
+                    Some((_, at)) => return Some(Ranked { m: self.moves[at], ordinary: true }),
+                    None => self.stage = Stage::Losing,
+                },
+                (Stage::Losing, _) => {
+                    let (_, at) = self.rankings.losing.take()?;
+                    return Some(Ranked { m: self.moves[at], ordinary: false });
+                }
+                (Stage::Loud | Stage::Refutation(_), _) => {
+                    let (_, at) = self.rankings.now.take()?;
+                    return Some(Ranked { m: self.moves[at], ordinary: false });
+                }
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::moves::add_loud;
     use super::*;
     use crate::chess::game::Game;
+
+    fn ordered(
+        position: &Chess,
+        moves: &mut MoveList,
+        purpose: &Purpose<'_>,
+        hints: Hints,
+    ) -> Vec<Ranked> {
+        let history = History::new();
+        let mut rankings = Rankings::new();
+        let mut ordered = Ordered::new(position, moves, purpose, hints, &history, &mut rankings);
+        std::iter::from_fn(|| ordered.next(&history)).collect()
+    }
 
     #[test]
     fn moves_come_by_rank_and_each_once() {
@@ -143,24 +261,22 @@ mod tests {
         let game = Game::from_fen("4k3/8/2p5/3p4/3QPP2/8/8/4K3 w - - 0 1", false).unwrap();
         let (position, legal) = (game.position(), game.legal_actions());
         let named = |name: &str| legal.iter().find(|action| game.uci(**action) == name).copied();
-        let hints = Hints {
-            known: named("e1f1"),
-            refutations: [named("e1d2"), None, named("d4a1")],
-            history: &History::new(),
-            past: &[None; 4],
-        };
-        let moves = position.legal_moves();
+        let refutations = [named("e1d2"), named("e1d2"), named("d4a1")];
+        let hints = Hints { first: None, refutations, past: [None; 4] };
+        let mut moves = MoveList::new();
+        add_loud(position, &mut moves);
         let (checks, threats) = (Checks::new(position), Threats::new(position));
         let all = Purpose::All(&checks, &threats);
-        let ordered = Ordered::new(position, &moves, &all, &hints);
-        let order: Vec<(String, bool)> =
-            ordered.map(|ranked| (game.uci(Action::new(ranked.m)), ranked.ordinary)).collect();
+        let order: Vec<(String, bool)> = ordered(position, &mut moves, &all, hints)
+            .into_iter()
+            .map(|ranked| (game.uci(Action::new(ranked.m)), ranked.ordinary))
+            .collect();
         let first: Vec<(&str, bool)> =
-            order.iter().map(|(name, ordinary)| (name.as_str(), *ordinary)).take(4).collect();
-        let special = ["e1f1", "e4d5", "e1d2", "d4a1"].map(|name| (name, false));
+            order.iter().map(|(name, ordinary)| (name.as_str(), *ordinary)).take(3).collect();
+        let special = ["e4d5", "e1d2", "d4a1"].map(|name| (name, false));
         assert_eq!(first, special, "{order:?}");
         assert_eq!(*order.last().unwrap(), ("d4d5".to_owned(), false), "the queen for a pawn");
-        assert!(order[4..order.len() - 1].iter().all(|(_, ordinary)| *ordinary), "{order:?}");
+        assert!(order[3..order.len() - 1].iter().all(|(_, ordinary)| *ordinary), "{order:?}");
         let place = |name: &str| order.iter().position(|(other, _)| other == name).unwrap();
         assert!(place("d4g7") > place("d4e3"), "by index where nothing is known");
         assert!(place("d4a4") < place("e1e2"), "a check first");
@@ -174,12 +290,14 @@ mod tests {
     #[test]
     fn out_of_check_captures_come_first() {
         let game = Game::from_fen("4k3/8/8/8/1b6/2N5/3P4/q3K1R1 w - - 0 1", false).unwrap();
-        let (position, history) = (game.position(), History::new());
-        let hints =
-            Hints { known: None, refutations: [None; 3], history: &history, past: &[None; 4] };
-        let moves = position.legal_moves();
-        let ordered = Ordered::new(position, &moves, &Purpose::Evade, &hints);
-        let takes: Vec<bool> = ordered.map(|ranked| ranked.m.is_capture()).collect();
-        assert!(takes.is_sorted_by(|a, b| a >= b), "{takes:?}");
+        let mut moves = game.position().legal_moves();
+        for first in [None, Some(Action::new(*moves.last().unwrap()))] {
+            let hints = Hints { first, refutations: [None; 3], past: [None; 4] };
+            let order = ordered(game.position(), &mut moves, &Purpose::Evade, hints);
+            let rest = &order[usize::from(first.is_some())..];
+            assert!(first.is_none_or(|first| first == Action::new(order[0].m)));
+            assert!(rest.is_sorted_by(|a, b| a.m.is_capture() >= b.m.is_capture()));
+            assert_eq!(order.len(), moves.len());
+        }
     }
 }

@@ -4,14 +4,15 @@
 use super::attack::Checks;
 use super::correction::{Corrections, Places};
 use super::history::{ANSWERED, Past, Prompt};
-use super::order::{Hints, Ordered, Purpose, Ranked};
+use super::moves::add_loud;
+use super::order::{Hints, Ordered, Purpose, Ranked, Rankings};
 use super::scale::{MOST, endgame_value, points, wins};
 use super::{DEEPEST, Ply, Tree};
 use crate::chess::action::Action;
 use crate::chess::ending::{self, key_before, recurrences};
 use crate::conventional::evaluation::centipawns;
 use crate::conventional::table::{Bound, Known, MATE, MATES};
-use shakmaty::{Chess, Move, MoveList, Position, Role};
+use shakmaty::{Chess, Move, MoveList, Position};
 
 /// Positions between two questions whether that is enough.
 const PATIENCE: u64 = 16;
@@ -95,9 +96,13 @@ impl Tree<'_> {
         let mut best = Best { score: stands, alpha: alpha.max(stands), m: None };
         if stands < beta {
             let hint = known.and_then(|known| known.action);
-            let (moves, purpose) = match judged {
-                None => (position.legal_moves(), Purpose::Evade),
-                Some(_) => (loud_moves(position), Purpose::Take),
+            let mut moves = MoveList::new();
+            let purpose = if check {
+                moves = position.legal_moves();
+                Purpose::Evade
+            } else {
+                add_loud(position, &mut moves);
+                Purpose::Take
             };
             if !moves.is_empty() {
                 self.prepare(position, ply);
@@ -107,8 +112,12 @@ impl Tree<'_> {
             let (turn, past) = (position.turn(), self.past(ply));
             let before = self.back(ply, 1).moved.map(|m| m.to());
             let mut evasions = 0;
-            let mut ordered = self.order(position, &moves, ply, hint, &purpose);
-            for (number, Ranked { m, .. }) in ordered.by_ref().enumerate() {
+            let mut rankings = Rankings::new();
+            let mut ordered = self.order(position, &mut moves, ply, hint, &purpose, &mut rankings);
+            let mut tried = 0;
+            while let Some(Ranked { m, .. }) = ordered.next(&self.memory.history) {
+                let number = tried;
+                tried += 1;
                 if best.score > -MATES {
                     let forced = before == Some(m.to()) || m.is_promotion();
                     let gives_check = |checks: &Checks| checks.are_given_by(position, m);
@@ -182,8 +191,14 @@ impl Tree<'_> {
     /// The position after a move, which is searched next. `key` is that of the position before it.
     pub(super) fn play(&mut self, position: &Chess, key: u64, m: Move, ply: usize) -> Chess {
         self.nodes += 1;
+        let known = ending::key_after(position, key, m);
+        if let Some(key) = known {
+            // As early as can be: the memory is far away.
+            self.memory.table.expect(key);
+        }
         let mut next = position.clone();
-        self.enter(ending::play_keyed(&mut next, key, m));
+        next.play_unchecked(m);
+        self.memory.keys.push(known.unwrap_or_else(|| ending::key(&next)));
         let at = self.at(ply);
         at.moved = Some(m);
         at.prompt = Some(Prompt::new(position.turn(), m, at.check));
@@ -203,19 +218,20 @@ impl Tree<'_> {
             || position.is_insufficient_material()
     }
 
-    #[inline(always)]
     pub(super) fn order<'a>(
         &self,
-        position: &Chess,
-        moves: &'a MoveList,
+        position: &'a Chess,
+        moves: &'a mut MoveList,
         ply: usize,
-        hint: Option<Action>,
-        purpose: &Purpose<'_>,
+        first: Option<Action>,
+        purpose: &'a Purpose<'a>,
+        rankings: &'a mut Rankings,
     ) -> Ordered<'a> {
-        let (history, past) = (&self.memory.history, &self.past(ply));
-        let [first, second] = self.back(ply, 0).killers;
-        let refutations = [first, second, history.counter(past)];
-        Ordered::new(position, moves, purpose, &Hints { known: hint, refutations, history, past })
+        let (history, past) = (&self.memory.history, self.past(ply));
+        let [one, two] = self.back(ply, 0).killers;
+        let refutations = [one, two, history.counter(&past)];
+        let hints = Hints { first, refutations, past };
+        Ordered::new(position, moves, purpose, hints, history, rankings)
     }
 }
 
@@ -257,12 +273,4 @@ impl Best {
         let action = self.m.map(Action::new);
         Known { action, score: self.score, depth, bound, still, pv: false }
     }
-}
-
-/// Captures, and promotions to queens alone.
-pub(super) fn loud_moves(position: &Chess) -> MoveList {
-    let mut moves = position.capture_moves();
-    moves.extend(position.promotion_moves().into_iter().filter(|m| !m.is_capture()));
-    moves.retain(|m| m.promotion().is_none_or(|role| role == Role::Queen));
-    moves
 }
