@@ -5,7 +5,7 @@ use super::candidate::{Candidate, Node, has_pieces, takes_in_check};
 use super::credit::{Tried, Window};
 use super::margins;
 use super::moves::add_loud;
-use super::order::{Purpose, Ranked, Rankings};
+use super::order::{Purpose, Rankings};
 use super::quiescence::{Best, Judged};
 use super::scale::{centipawns, wins};
 use super::{DEEPEST, Ply, Tree, cycle};
@@ -187,7 +187,7 @@ impl Tree<'_> {
         let Node { position, window, first, .. } = *node;
         let (ply, check) = (window.ply, node.still.is_none());
         // Mostly it is enough, and what it takes to find and order the others is spared.
-        let known = first.map(|m| self.try_move(node, Ranked { m, ordinary: false }, tried));
+        let known = first.map(|m| self.try_move(node, m, tried));
         match known {
             Some(After::Known(score)) => return Some(score),
             Some(After::Enough) => return None,
@@ -203,12 +203,11 @@ impl Tree<'_> {
         };
         let mut rankings = Rankings::new();
         let mut ordered = self.order(position, &mut moves, ply, None, &purpose, &mut rankings);
-        while let Some(ranked) = ordered.next(&self.memory.history) {
-            let skipped = tried.enough && ranked.ordinary && !check;
-            if skipped || first == Some(ranked.m) || !self.is_allowed(ranked.m, ply) {
+        while let Some(m) = ordered.next(&self.memory.history, tried.enough) {
+            if first == Some(m) || !self.is_allowed(m, ply) {
                 continue;
             }
-            match self.try_move(node, ranked, tried) {
+            match self.try_move(node, m, tried) {
                 After::Known(score) => return Some(score),
                 After::Enough => return None,
                 After::Others => (),
@@ -224,11 +223,10 @@ impl Tree<'_> {
     }
 
     /// One move, if it is worth a look.
-    fn try_move(&mut self, node: &Node<'_>, ranked: Ranked, tried: &mut Tried) -> After {
+    fn try_move(&mut self, node: &Node<'_>, m: Move, tried: &mut Tried) -> After {
         let Node { position, window, past, first, improving, .. } = *node;
         let Window { beta, ply, fails, pv, .. } = window;
         let (turn, check) = (position.turn(), node.still.is_none());
-        let m = ranked.m;
         if self.at(ply).excluded.is_some_and(|excluded| excluded == Action::new(m)) {
             return After::Others;
         }
@@ -460,7 +458,7 @@ impl Tree<'_> {
         let mut rankings = Rankings::new();
         let mut ordered =
             self.order(position, &mut moves, ply, hint, &Purpose::Take, &mut rankings);
-        while let Some(Ranked { m, .. }) = ordered.next(&self.memory.history) {
+        while let Some(m) = ordered.next(&self.memory.history, false) {
             if excluded == Some(Action::new(m)) || !wins(position, m, bar - judged.still) {
                 continue;
             }

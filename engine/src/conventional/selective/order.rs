@@ -122,14 +122,6 @@ pub(super) struct Ordered<'a> {
     rankings: &'a mut Rankings,
 }
 
-/// A move that is tried.
-#[derive(Clone, Copy)]
-pub(super) struct Ranked {
-    pub m: Move,
-    /// A quiet move of which nothing is known but its history.
-    pub ordinary: bool,
-}
-
 impl<'a> Ordered<'a> {
     /// Of `moves`, legal ones: all, or for [`Purpose::All`] those that [`is_loud`] holds of, which the others are added to when their turn
     /// comes. `rankings` are new.
@@ -189,15 +181,16 @@ impl<'a> Ordered<'a> {
         }
     }
 
-    /// The next move; `history` may have changed meanwhile.
-    pub fn next(&mut self, history: &History) -> Option<Ranked> {
+    /// The next move; `history` may have changed meanwhile. After `enough` no ordinary move follows: a quiet one of which nothing is known
+    /// but its history.
+    pub fn next(&mut self, history: &History, enough: bool) -> Option<Move> {
         loop {
             match (self.stage, self.purpose) {
                 (Stage::Loud, Purpose::All(..)) => match self.rankings.now.take() {
                     Some((rank, at)) => {
                         let m = self.moves[at];
                         if wins(self.position, m, -69 * rank / 1024) {
-                            return Some(Ranked { m, ordinary: false });
+                            return Some(m);
                         }
                         self.rankings.losing.push(rank, at);
                     }
@@ -209,7 +202,9 @@ impl<'a> Ordered<'a> {
                 (Stage::Refutation(number), Purpose::All(checks, threats)) => {
                     let refutations = &self.hints.refutations;
                     let Some(action) = refutations.get(number) else {
-                        self.rank_quiet(checks, threats, history);
+                        if !enough {
+                            self.rank_quiet(checks, threats, history);
+                        }
                         self.stage = Stage::Quiet;
                         continue;
                     };
@@ -217,20 +212,20 @@ impl<'a> Ordered<'a> {
                     let is_new = !refutations[..number].contains(action);
                     let is_it = |m: &&Move| *action == Some(Action::new(**m)) && !is_loud(**m);
                     if let Some(m) = self.moves.iter().find(is_it).filter(|_| is_new) {
-                        return Some(Ranked { m: *m, ordinary: false });
+                        return Some(*m);
                     }
                 }
-                (Stage::Quiet, _) => match self.rankings.now.take() {
-                    Some((_, at)) => return Some(Ranked { m: self.moves[at], ordinary: true }),
+                (Stage::Quiet, _) => match self.rankings.now.take().filter(|_| !enough) {
+                    Some((_, at)) => return Some(self.moves[at]),
                     None => self.stage = Stage::Losing,
                 },
                 (Stage::Losing, _) => {
                     let (_, at) = self.rankings.losing.take()?;
-                    return Some(Ranked { m: self.moves[at], ordinary: false });
+                    return Some(self.moves[at]);
                 }
                 (Stage::Loud | Stage::Refutation(_), _) => {
                     let (_, at) = self.rankings.now.take()?;
-                    return Some(Ranked { m: self.moves[at], ordinary: false });
+                    return Some(self.moves[at]);
                 }
             }
         }
@@ -243,16 +238,23 @@ mod tests {
     use super::*;
     use crate::chess::game::Game;
 
+    /// All of them, where after so many it is enough.
     fn ordered(
         position: &Chess,
         moves: &mut MoveList,
         purpose: &Purpose<'_>,
-        hints: Hints,
-    ) -> Vec<Ranked> {
+        hints: &Hints,
+        enough: usize,
+    ) -> Vec<Move> {
         let history = History::new();
         let mut rankings = Rankings::new();
+        let hints = Hints { ..*hints };
         let mut ordered = Ordered::new(position, moves, purpose, hints, &history, &mut rankings);
-        std::iter::from_fn(|| ordered.next(&history)).collect()
+        let mut found = Vec::new();
+        while let Some(m) = ordered.next(&history, found.len() >= enough) {
+            found.push(m);
+        }
+        found
     }
 
     #[test]
@@ -267,24 +269,27 @@ mod tests {
         add_loud(position, &mut moves);
         let (checks, threats) = (Checks::new(position), Threats::new(position));
         let all = Purpose::All(&checks, &threats);
-        let order: Vec<(String, bool)> = ordered(position, &mut moves, &all, hints)
-            .into_iter()
-            .map(|ranked| (game.uci(Action::new(ranked.m)), ranked.ordinary))
-            .collect();
-        let first: Vec<(&str, bool)> =
-            order.iter().map(|(name, ordinary)| (name.as_str(), *ordinary)).take(3).collect();
-        let special = ["e4d5", "e1d2", "d4a1"].map(|name| (name, false));
-        assert_eq!(first, special, "{order:?}");
-        assert_eq!(*order.last().unwrap(), ("d4d5".to_owned(), false), "the queen for a pawn");
-        assert!(order[3..order.len() - 1].iter().all(|(_, ordinary)| *ordinary), "{order:?}");
-        let place = |name: &str| order.iter().position(|(other, _)| other == name).unwrap();
+        let names = |moves: Vec<Move>| -> Vec<String> {
+            moves.into_iter().map(|m| game.uci(Action::new(m))).collect()
+        };
+        let order = names(ordered(position, &mut moves, &all, &hints, usize::MAX));
+        assert_eq!(order[..3], ["e4d5", "e1d2", "d4a1"], "{order:?}");
+        assert_eq!(order.last().unwrap(), "d4d5", "the queen for a pawn");
+        let place = |name: &str| order.iter().position(|other| other == name).unwrap();
         assert!(place("d4g7") > place("d4e3"), "by index where nothing is known");
         assert!(place("d4a4") < place("e1e2"), "a check first");
         let mut every: Vec<String> = legal.iter().map(|action| game.uci(*action)).collect();
-        let mut each: Vec<String> = order.into_iter().map(|(name, _)| name).collect();
+        let mut each = order.clone();
         every.sort();
         each.sort();
         assert_eq!(each, every);
+        for (ordinary, known) in [(0, vec![]), (2, order[3..5].to_vec())] {
+            let mut moves = MoveList::new();
+            add_loud(position, &mut moves);
+            let some = names(ordered(position, &mut moves, &all, &hints, 3 + ordinary));
+            let expected = [&order[..3], &known[..], &["d4d5".to_owned()]].concat();
+            assert_eq!(some, expected, "ordinary moves are enough after {ordinary}");
+        }
     }
 
     #[test]
@@ -293,10 +298,10 @@ mod tests {
         let mut moves = game.position().legal_moves();
         for first in [None, Some(Action::new(*moves.last().unwrap()))] {
             let hints = Hints { first, refutations: [None; 3], past: [None; 4] };
-            let order = ordered(game.position(), &mut moves, &Purpose::Evade, hints);
+            let order = ordered(game.position(), &mut moves, &Purpose::Evade, &hints, usize::MAX);
             let rest = &order[usize::from(first.is_some())..];
-            assert!(first.is_none_or(|first| first == Action::new(order[0].m)));
-            assert!(rest.is_sorted_by(|a, b| a.m.is_capture() >= b.m.is_capture()));
+            assert!(first.is_none_or(|first| first == Action::new(order[0])));
+            assert!(rest.is_sorted_by(|a, b| a.is_capture() >= b.is_capture()));
             assert_eq!(order.len(), moves.len());
         }
     }

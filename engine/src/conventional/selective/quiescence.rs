@@ -5,7 +5,7 @@ use super::attack::Checks;
 use super::correction::{Corrections, Places};
 use super::history::{ANSWERED, Past, Prompt};
 use super::moves::add_loud;
-use super::order::{Hints, Ordered, Purpose, Ranked, Rankings};
+use super::order::{Hints, Ordered, Purpose, Rankings};
 use super::scale::{MOST, endgame_value, points, wins};
 use super::{DEEPEST, Ply, Tree};
 use crate::chess::action::Action;
@@ -115,7 +115,7 @@ impl Tree<'_> {
             let mut rankings = Rankings::new();
             let mut ordered = self.order(position, &mut moves, ply, hint, &purpose, &mut rankings);
             let mut tried = 0;
-            while let Some(Ranked { m, .. }) = ordered.next(&self.memory.history) {
+            while let Some(m) = ordered.next(&self.memory.history, false) {
                 let number = tried;
                 tried += 1;
                 if best.score > -MATES {
