@@ -42,6 +42,8 @@ pub struct Snapshot<A> {
     pub nodes: u64,
     /// Playouts of this run alone.
     pub playouts: u64,
+    /// States that a scout looked at in this run.
+    pub scouted: u64,
     /// Mean depth of this run's playouts, in plies, or the scout's if that is more.
     pub depth: u32,
     /// Depth of this run's deepest playout, in plies, or the scout's if that is more.
@@ -66,6 +68,7 @@ impl<A> Default for Snapshot<A> {
         Snapshot {
             nodes: 0,
             playouts: 0,
+            scouted: 0,
             depth: 1,
             seldepth: 1,
             hashfull: 0,
@@ -141,6 +144,7 @@ impl<'a, W: World> View<'a, W> {
         Snapshot {
             nodes: self.stats.kept + self.stats.playouts(),
             playouts: self.stats.playouts(),
+            scouted: self.stats.scouted(),
             depth: depth.mean.max(plies),
             seldepth: depth.max.max(plies).max(furthest),
             hashfull: self.tree.hashfull(),

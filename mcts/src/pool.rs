@@ -125,6 +125,7 @@ impl<W: World> Turns<'_, W> {
 impl<W: World> Scouted<W::Action> for Turns<'_, W> {
     fn goes_on(&mut self, positions: u64) -> bool {
         self.job.stats.add_scouting(self.since.elapsed());
+        self.job.stats.add_scouted(positions);
         let price = i64::try_from(self.job.params.scout_nodes).unwrap_or(i64::MAX);
         self.credit = self.credit.saturating_add_unsigned(positions);
         while self.end.is_none() && self.credit >= price {

@@ -35,7 +35,7 @@ pub fn favourite<W: World>(job: &Job<'_, W>) -> Option<W::Action> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Edge, Leaf, Params, Patient, Scouted, Searcher, Wdl};
+    use crate::{Edge, Leaf, Outcome, Params, Patient, Scouted, Searcher, Wdl};
     use std::convert::Infallible;
     use std::sync::Mutex;
 
@@ -102,13 +102,23 @@ mod tests {
         }
     }
 
-    /// What is played, and the share of the visits that the overlooked move had.
-    fn search(world: &Blind, scout_nodes: u64, threads: usize, restriction: &[u16]) -> (u16, f32) {
+    /// 300 playouts.
+    fn run(
+        world: &Blind,
+        scout_nodes: u64,
+        threads: usize,
+        restriction: &[u16],
+    ) -> Outcome<u16, Infallible> {
         let params = Params { policy_share: 1.0, scout_nodes, ..Params::default() };
         let mut searcher = Searcher::new(params, 1 << 20);
         searcher.set_root(Vec::new());
         searcher.restrict_root(restriction);
-        let outcome = searcher.run(world, threads, Some(300), &Patient);
+        searcher.run(world, threads, Some(300), &Patient)
+    }
+
+    /// What is played, and the share of the visits that the overlooked move had.
+    fn search(world: &Blind, scout_nodes: u64, threads: usize, restriction: &[u16]) -> (u16, f32) {
+        let outcome = run(world, scout_nodes, threads, restriction);
         let lines = &outcome.snapshot.lines;
         let visits = |line: &crate::Line<u16>| line.visits as f32;
         let of_move = lines.iter().find(|line| line.moves.first() == Some(&1));
@@ -150,9 +160,11 @@ mod tests {
     #[test]
     fn playouts_and_positions_keep_their_ratio() {
         let world = Blind::default();
-        search(&world, 100, 1, &[]);
+        let told = run(&world, 100, 1, &[]).snapshot.scouted;
         let asked = world.favourites.into_inner().unwrap().len();
         // 300 playouts, 10 positions each time.
         assert!((2_900..=3_100).contains(&asked), "{asked}");
+        // When it was last told of some, its favourite was no longer asked for.
+        assert!((0..=10).contains(&(told as i64 - 10 * asked as i64)), "{told}");
     }
 }

@@ -86,6 +86,7 @@ pub struct RunStats {
     refused: AtomicU64,
     known: AtomicU64,
     collisions: AtomicU64,
+    scouted: AtomicU64,
     /// Nanoseconds that the scout took.
     scouting: AtomicU64,
 }
@@ -108,6 +109,7 @@ impl RunStats {
             refused: zero(),
             known: zero(),
             collisions: zero(),
+            scouted: zero(),
             scouting: zero(),
         }
     }
@@ -159,6 +161,16 @@ impl RunStats {
     /// Descents that met a leaf in flight.
     pub fn collisions(&self) -> u64 {
         self.collisions.load(Relaxed)
+    }
+
+    /// Adds states that the scout looked at.
+    pub fn add_scouted(&self, states: u64) {
+        self.scouted.fetch_add(states, Relaxed);
+    }
+
+    /// States that the scout looked at.
+    pub fn scouted(&self) -> u64 {
+        self.scouted.load(Relaxed)
     }
 
     /// Adds time that the scout took.

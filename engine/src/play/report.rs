@@ -32,6 +32,8 @@ pub struct Reporter {
     live_stats: bool,
     /// Each line tells its own visits.
     line_counters: bool,
+    /// What the scout looked at counts as well.
+    with_scouted: bool,
 }
 
 impl Reporter {
@@ -46,6 +48,7 @@ impl Reporter {
             root_hits: None,
             live_stats: false,
             line_counters: false,
+            with_scouted: false,
         }
     }
 
@@ -67,6 +70,12 @@ impl Reporter {
     #[must_use]
     pub fn with_line_counters(self, line_counters: bool) -> Reporter {
         Reporter { line_counters, ..self }
+    }
+
+    /// The same, with what the scout looked at among the nodes.
+    #[must_use]
+    pub fn with_scouted(self, with_scouted: bool) -> Reporter {
+        Reporter { with_scouted, ..self }
     }
 
     /// How many lines a snapshot needs.
@@ -101,6 +110,7 @@ impl Reporter {
     #[must_use]
     pub fn infos(&self, snapshot: &Snapshot<Action>, elapsed: Duration) -> Vec<Info> {
         let time = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        let nodes = snapshot.playouts + if self.with_scouted { snapshot.scouted } else { 0 };
         let lines = snapshot.lines.iter().take(self.multipv).enumerate();
         lines
             .map(|(index, line)| (index, line, self.known.unwrap_or(line.value)))
@@ -110,8 +120,8 @@ impl Reporter {
                 multipv: (self.multipv > 1).then(|| u32::try_from(index + 1).unwrap_or(u32::MAX)),
                 score: Some(line.mate_plies.map_or_else(|| centipawns(value.q()), mate)),
                 wdl: self.show_wdl.then(|| permille(value)),
-                nodes: Some(if self.line_counters { line.visits } else { snapshot.playouts }),
-                nps: Some(per_second(snapshot.playouts, elapsed)),
+                nodes: Some(if self.line_counters { line.visits } else { nodes }),
+                nps: Some(per_second(nodes, elapsed)),
                 hashfull: Some(snapshot.hashfull.min(1000)),
                 tbhits: self.root_hits.map(|hits| hits + snapshot.known),
                 time_ms: Some(time),
@@ -225,7 +235,7 @@ mod tests {
             q: 0.5,
         };
         let lines = vec![line(0, 200), line(1, 100)];
-        let snapshot = Snapshot { playouts: 300, lines, ..Snapshot::default() };
+        let snapshot = Snapshot { playouts: 300, scouted: 10_000, lines, ..Snapshot::default() };
         let told = |reporter: Reporter| -> Vec<Option<u64>> {
             let infos = reporter.infos(&snapshot, Duration::from_secs(1));
             infos.into_iter().map(|info| info.nodes).collect()
@@ -233,6 +243,8 @@ mod tests {
         assert_eq!(told(Reporter::new(&game, 2, false)), [Some(300), Some(300)]);
         let own = Reporter::new(&game, 2, false).with_line_counters(true);
         assert_eq!(told(own), [Some(200), Some(100)]);
+        let all = Reporter::new(&game, 2, false).with_scouted(true);
+        assert_eq!(told(all), [Some(10_300), Some(10_300)]);
     }
 
     #[test]

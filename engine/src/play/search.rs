@@ -119,7 +119,9 @@ impl Job {
         let lines = self.settings.multipv.min(allowed.len());
         let mut reporter = Reporter::new(game, lines, self.settings.shows_wdl())
             .with_live_stats(self.settings.log_live_stats)
-            .with_line_counters(self.settings.per_pv_counters);
+            .with_line_counters(self.settings.per_pv_counters)
+            // Whoever limits the nodes counts playouts.
+            .with_scouted(self.limits.nodes.is_none());
         if self.tables.is_some() {
             reporter = reporter.with_tables(known.as_ref());
         }
