@@ -15,7 +15,7 @@ fn advise<T>(start: *const T, bytes: usize) {
     const PAGE: usize = 4096;
     let (first, end) = (start.addr().next_multiple_of(PAGE), (start.addr() + bytes) / PAGE * PAGE);
     if let Some(length) = end.checked_sub(first).filter(|length| *length > 0) {
-        // SAFETY: the bytes are the list's own, and the advice changes how they are held, not what they are. If it is not taken,
+        // SAFETY: the bytes are the list's own, and the advice changes how they are held, not what they are, then or later. If it is not taken,
         // nothing changes.
         unsafe {
             let whole = start.cast::<u8>().wrapping_add(first - start.addr());

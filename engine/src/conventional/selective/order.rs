@@ -134,11 +134,12 @@ impl<'a> Ordered<'a> {
         rankings: &'a mut Rankings,
     ) -> Ordered<'a> {
         let mut ordered = Ordered { position, moves, purpose, hints, stage: Stage::Loud, rankings };
-        ordered.rank_loud(history);
+        ordered.rank_first(history);
         ordered
     }
 
-    fn rank_loud(&mut self, history: &History) {
+    /// Ranks what it begins with.
+    fn rank_first(&mut self, history: &History) {
         let turn = self.position.turn();
         for (at, m) in self.moves.iter().enumerate() {
             let taken = m.capture().map_or(0, opening_value);
