@@ -5,7 +5,7 @@
 //!
 //! It is the tree search's scout: what is this position worth, and is there a better move than the one preferred so far?
 //! `node` searches one position, `quiescence` what lies behind the last ply; `candidate` says which moves are left out or searched less
-//! deep, `margins` by what numbers, `order` which come first, `history` what they are known for, `credit` what for, `correction` by how
+//! deep, `extension` which deeper, `margins` by what numbers, `order` which come first, `moves` which there are, `history` what they are known for, `credit` what for, `correction` by how
 //! much the network errs in positions alike.
 
 mod attack;
@@ -13,6 +13,7 @@ mod candidate;
 mod correction;
 mod credit;
 mod cycle;
+mod extension;
 mod history;
 mod margins;
 mod moves;

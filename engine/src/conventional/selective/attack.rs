@@ -3,7 +3,7 @@
 use shakmaty::attacks::{
     aligned, between, bishop_attacks, knight_attacks, pawn_attacks, rook_attacks,
 };
-use shakmaty::{Bitboard, Chess, Color, Move, Position, Role, Square};
+use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square};
 
 /// Squares from which the mover's pieces attack the other king.
 pub(super) struct Checks {
@@ -21,16 +21,7 @@ impl Checks {
         };
         let (occupied, us) = (board.occupied(), position.us());
         let (diagonal, straight) = (bishop_attacks(king, occupied), rook_attacks(king, occupied));
-        let snipers = (bishop_attacks(king, Bitboard::EMPTY) & (board.bishops() | board.queens())
-            | rook_attacks(king, Bitboard::EMPTY) & (board.rooks() | board.queens()))
-            & us;
-        let mut screens = Bitboard::EMPTY;
-        for sniper in snipers {
-            let between = between(sniper, king) & occupied;
-            if between.count() == 1 {
-                screens |= between & us;
-            }
-        }
+        let screens = screens(board, king, us) & us;
         let by_role = [
             pawn_attacks(!turn, king),
             knight_attacks(king),
@@ -69,6 +60,15 @@ impl Checks {
         };
         reached.contains(king)
     }
+}
+
+/// Pieces that alone stand between `king` and a slider among `sliders`.
+pub(super) fn screens(board: &Board, king: Square, sliders: Bitboard) -> Bitboard {
+    let snipers = (bishop_attacks(king, Bitboard::EMPTY) & (board.bishops() | board.queens())
+        | rook_attacks(king, Bitboard::EMPTY) & (board.rooks() | board.queens()))
+        & sliders;
+    let between = snipers.into_iter().map(|sniper| between(sniper, king) & board.occupied());
+    between.filter(|pieces| !pieces.more_than_one()).fold(Bitboard::EMPTY, |all, one| all | one)
 }
 
 /// What the other side attacks.

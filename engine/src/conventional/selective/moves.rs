@@ -1,5 +1,6 @@
 //! Legal moves out of check in two parts, so that the second is spared where the first is enough.
 
+use super::attack::screens;
 use shakmaty::attacks::{
     bishop_attacks, king_attacks, knight_attacks, pawn_attacks, queen_attacks, ray, rook_attacks,
 };
@@ -8,6 +9,15 @@ use shakmaty::{Bitboard, CastlingSide, Chess, Move, MoveList, Position, Rank, Ro
 /// Whether it is a capture or a promotion to a queen.
 pub(super) fn is_loud(m: Move) -> bool {
     m.promotion().map_or(m.is_capture(), |role| role == Role::Queen)
+}
+
+/// Adds what is tried first: in `check` all moves, else captures and promotions to queens.
+pub(super) fn add_first(position: &Chess, check: bool, moves: &mut MoveList) {
+    if check {
+        moves.extend(position.legal_moves());
+    } else {
+        add_loud(position, moves);
+    }
 }
 
 /// Adds captures and promotions to queens. The mover is not in check.
@@ -120,18 +130,9 @@ struct Pins {
 impl Pins {
     /// None without a king.
     fn new(position: &Chess) -> Option<Pins> {
-        let (board, us) = (position.board(), position.us());
+        let board = position.board();
         let king = board.king_of(position.turn())?;
-        let snipers = (rook_attacks(king, Bitboard::EMPTY) & (board.rooks() | board.queens())
-            | bishop_attacks(king, Bitboard::EMPTY) & (board.bishops() | board.queens()))
-            & position.them();
-        let mut pinned = Bitboard::EMPTY;
-        for sniper in snipers {
-            let between = shakmaty::attacks::between(king, sniper) & board.occupied();
-            if !between.more_than_one() {
-                pinned |= between & us;
-            }
-        }
+        let pinned = screens(board, king, position.them()) & position.us();
         Some(Pins { king, pinned })
     }
 

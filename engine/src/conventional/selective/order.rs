@@ -76,6 +76,7 @@ pub(super) enum Purpose<'a> {
 }
 
 /// What the order goes by, beside the history.
+#[derive(Clone, Copy)]
 pub(super) struct Hints {
     /// To be tried first, unless all moves are searched.
     pub first: Option<Action>,
@@ -249,8 +250,7 @@ mod tests {
     ) -> Vec<Move> {
         let history = History::new();
         let mut rankings = Rankings::new();
-        let hints = Hints { ..*hints };
-        let mut ordered = Ordered::new(position, moves, purpose, hints, &history, &mut rankings);
+        let mut ordered = Ordered::new(position, moves, purpose, *hints, &history, &mut rankings);
         let mut found = Vec::new();
         while let Some(m) = ordered.next(&history, found.len() >= enough) {
             found.push(m);

@@ -4,7 +4,7 @@
 use super::attack::Checks;
 use super::correction::{Corrections, Places};
 use super::history::{ANSWERED, Past, Prompt};
-use super::moves::add_loud;
+use super::moves::add_first;
 use super::order::{Hints, Ordered, Purpose, Rankings};
 use super::scale::{MOST, endgame_value, points, wins};
 use super::{DEEPEST, Ply, Tree};
@@ -97,13 +97,8 @@ impl Tree<'_> {
         if stands < beta {
             let hint = known.and_then(|known| known.action);
             let mut moves = MoveList::new();
-            let purpose = if check {
-                moves = position.legal_moves();
-                Purpose::Evade
-            } else {
-                add_loud(position, &mut moves);
-                Purpose::Take
-            };
+            add_first(position, check, &mut moves);
+            let purpose = if check { Purpose::Evade } else { Purpose::Take };
             if !moves.is_empty() {
                 self.prepare(position, ply);
             }
