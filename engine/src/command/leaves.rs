@@ -4,6 +4,7 @@ use super::output::Failure;
 use super::words::{WordError, command_line, read_option};
 use crate::conventional::bundled::nnue;
 use crate::interrupt::raised_by_ctrl_c;
+use crate::leaves::asked::Asked;
 use crate::leaves::competing::Competing;
 use crate::leaves::harvest::{Harvest, Method};
 use crate::leaves::quiet::Quiet;
@@ -23,7 +24,7 @@ pub struct Leaves {
     /// Data files with action values (MAVG1); games held out from training are left out
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// File of labels to write or to add to (MAVG1, compressed)
+    /// File of labels to write or to add to, compressed (MAVG1; with `--static` MVKN1)
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Labelled positions wanted in all
@@ -35,7 +36,7 @@ pub struct Leaves {
     /// A UCI option of it; may be repeated
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
     options: Vec<(String, String)>,
-    /// Whose tree: the tree search's, for the large network, or quiet positions of the alpha-beta search's, for the small one
+    /// Whose tree: the tree search's, for the large network, or positions of the alpha-beta search's, for the small one
     #[arg(long, default_value = "mcts", value_name = "SEARCH")]
     of: Tree,
     /// Nodes of each search, of positions of the tree search
@@ -45,10 +46,15 @@ pub struct Leaves {
     /// --successors`, not its best one alone (sets the engine's option MultiPV)
     #[arg(long)]
     every_move: bool,
+    /// Take quiet and loud positions of the alpha-beta search with what the engine says of each without any search (its word `eval`, as
+    /// Stockfish has it), for `mavka train-nnue --samples`
+    #[arg(long = "static", conflicts_with = "every_move")]
+    judged: bool,
     /// Plies of each search, of positions of the alpha-beta search; to value every move, 1 is enough
     #[arg(long, default_value_t = 4, value_name = "N")]
     depth: u32,
-    /// Positions that the alpha-beta search looks at from each it begins with; one in some 50 is labelled
+    /// Positions that the alpha-beta search looks at from each it begins with; one in some 50 is labelled. With `--static` at most so many,
+    /// and one in some 20
     #[arg(long, default_value_t = 1_536, value_name = "N")]
     looked_at: u64,
     /// Moves drawn before those that compete: from none to so many
@@ -104,7 +110,10 @@ impl Leaves {
                 self.harvest(Competing { walk, evaluator, nodes })
             }
             Tree::AlphaBeta => {
-                let Leaves { looked_at, depth, every_move, .. } = self;
+                let Leaves { looked_at, depth, every_move, judged, .. } = self;
+                if judged {
+                    return self.harvest(Asked { nnue: nnue()?, looked_at });
+                }
                 if every_move {
                     self.options.push(("MultiPV".to_owned(), MOST_MOVES.to_string()));
                 }

@@ -9,6 +9,7 @@ use clap::Args;
 use nn::data::{Ask, HeldOut, MixConfig, MixSource, Variant, exclude_from_files};
 use nn::nnue::gradient::error;
 use nn::nnue::run::{Length, kinds, run};
+use nn::nnue::samples::samples;
 use nn::nnue::{Parameters, Sample};
 use nn::train::Schedule;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,10 @@ pub struct TrainNnue {
     /// too; may be repeated
     #[arg(long = "static", value_name = "FILE[=SHARE]", value_parser = read_share)]
     judged: Vec<(PathBuf, f64)>,
+    /// A file of positions that the search asks about, quiet or loud (`mavka leaves --of alpha-beta --static`), kept in memory, too; may be
+    /// repeated
+    #[arg(long, value_name = "FILE")]
+    samples: Vec<PathBuf>,
     /// Files (EPD, CSV) whose positions must not be trained on
     #[arg(long, num_args = 1.., value_name = "FILE")]
     exclude: Vec<PathBuf>,
@@ -84,20 +89,24 @@ impl TrainNnue {
         let raised = raised_by_ctrl_c()?;
         // Relaxed: the flag is all there is to know.
         let goes_on = || !raised.load(Ordering::Relaxed);
+        let bar = tally("samples");
+        let mut watch = |count| {
+            bar.set_position(count as u64);
+            goes_on()
+        };
         let mut begun = Vec::new();
+        // Gigabytes need not be copied for nothing.
+        let mut keep = |found: Vec<Sample>| match begun.is_empty() {
+            true => begun = found,
+            false => begun.extend(found),
+        };
         for file in self.files() {
-            let bar = tally("successors");
-            let found = successors(file, &mix, false, &mut |count| {
-                bar.set_position(count as u64);
-                goes_on()
-            })?;
-            // Gigabytes need not be copied for nothing.
-            match begun.is_empty() {
-                true => begun = found,
-                false => begun.extend(found),
-            }
-            bar.finish_and_clear();
+            keep(successors(file, &mix, false, &mut watch)?);
         }
+        for path in &self.samples {
+            keep(samples(path, false, &mut watch)?);
+        }
+        bar.finish_and_clear();
         if !goes_on() {
             return Err("ended before the training began; nothing was written".into());
         }
@@ -124,7 +133,7 @@ impl TrainNnue {
         learnt.save(&self.out)?;
         let mut out = Sink::default();
         out.say(format_args!(
-            "root mean squared error {:.2} % of win probability in the last steps, {begun_with} successors kept",
+            "root mean squared error {:.2} % of win probability in the last steps, {begun_with} samples kept",
             100.0 * mean.sqrt()
         ));
         for file in self.files() {
@@ -132,6 +141,10 @@ impl TrainNnue {
             let some = all.len().div_ceil(HELD_OUT).max(1);
             let samples: Vec<Sample> = all.into_iter().step_by(some).collect();
             tell(&mut out, file.0, "successors of held-out positions", &learnt, &samples);
+        }
+        for path in &self.samples {
+            let held = samples(path, true, &mut |_| true)?;
+            tell(&mut out, path, "held-out samples", &learnt, &held);
         }
         for (path, _) in &self.data {
             let games = HeldOut::read(path, &mix)?;

@@ -33,6 +33,9 @@ impl Default for Patience {
 /// The option that seeds an engine's random choices.
 const SEED: &str = "Seed";
 
+/// What the line begins with that answers `eval`.
+const EVALUATION: &str = "Final evaluation";
+
 /// An engine that is lost for the league: it has to be started anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -221,6 +224,26 @@ impl<T: Transport> Player<T> {
             thoughts.push(thought);
         }
         Ok(thoughts)
+    }
+
+    /// Asks what the engine makes of positions without a search, all at once: by the word `eval`, which is no part of the protocol, but
+    /// Stockfish and its kin have it. Blocks until the last answer; each is what follows `Final evaluation` in its line.
+    ///
+    /// # Errors
+    /// The engine is lost.
+    pub fn eval_all(&mut self, positions: &[Command]) -> Result<Vec<String>, Fault> {
+        let eval = Command::Other("eval".to_owned());
+        for position in positions {
+            self.send(position)?;
+            self.send(&eval)?;
+        }
+        let mut answers = Vec::with_capacity(positions.len());
+        while answers.len() < positions.len() {
+            let deadline = self.transport.now() + self.patience.think;
+            let line = self.line("eval", deadline)?;
+            answers.extend(line.strip_prefix(EVALUATION).map(|answer| answer.trim().to_owned()));
+        }
+        Ok(answers)
     }
 
     /// Collects lines until `bestmove` (true) or the deadline (false).

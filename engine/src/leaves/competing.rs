@@ -8,6 +8,7 @@ use crate::internal::roots::Root;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::ask;
 use nn::Evaluator;
+use nn::data::chunks::ChunkWriter;
 use nn::data::record::MavgGame;
 use nn::rng::Rng;
 use shakmaty::Position;
@@ -25,6 +26,7 @@ pub struct Competing {
 
 impl Method for Competing {
     type Kept = ();
+    type Store = ChunkWriter;
 
     fn start(&self) -> Result<(), HarvestError> {
         Ok(())

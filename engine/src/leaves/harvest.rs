@@ -16,10 +16,12 @@ use nn::data::label::{stored_value, win_probability};
 use nn::data::record::{Format, GameResult, Header, MavgGame, VALUE_UNKNOWN};
 use nn::data::{self, DataError};
 use nn::encode::canonical_moves;
+use nn::nnue::Sample;
+use nn::nnue::samples::SampleWriter;
 use nn::rng::{Rng, split_mix};
 use shakmaty::CastlingMode;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use uci::Score;
@@ -35,7 +37,7 @@ const MOST_MOVES: i32 = 999;
 pub struct Harvest<M> {
     /// Data files with action values; of each, the games that are not held out.
     pub files: Vec<PathBuf>,
-    /// The labels, in the format MAVG1 with unknown values; what is in it already counts.
+    /// The labels; what is in it already counts.
     pub out: PathBuf,
     /// Labelled positions wanted in all.
     pub count: u64,
@@ -55,6 +57,8 @@ pub struct Harvest<M> {
 pub trait Method: Sync {
     /// What a worker keeps from one position to the next.
     type Kept;
+    /// What keeps the labels.
+    type Store: Store;
 
     /// For another worker.
     ///
@@ -62,7 +66,7 @@ pub trait Method: Sync {
     /// What is needed cannot be had.
     fn start(&self) -> Result<Self::Kept, HarvestError>;
 
-    /// Labelled positions, each a game of its own. What `engine` remembers of others does no harm, and to forget it would
+    /// Labelled positions. What `engine` remembers of others does no harm, and to forget it would
     /// cost as much as a label.
     ///
     /// # Errors
@@ -73,7 +77,53 @@ pub trait Method: Sync {
         rng: &mut Rng,
         kept: &mut Self::Kept,
         engine: &mut Player<T>,
-    ) -> Result<Vec<MavgGame>, HarvestError>;
+    ) -> Result<Vec<Label<Self>>, HarvestError>;
+}
+
+/// A labelled position, as the method's file keeps it.
+pub type Label<M> = <<M as Method>::Store as Store>::Label;
+
+/// A file of labels that grows.
+pub trait Store: Sized {
+    /// One of them.
+    type Label: Send;
+
+    /// Opens it to add to, or creates it; also says how many it holds.
+    ///
+    /// # Errors
+    /// It cannot be read or written, or holds something else.
+    fn open(path: &Path) -> Result<(Self, u64), DataError>;
+
+    /// Adds labels.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn add(&mut self, labels: Vec<Self::Label>) -> Result<(), DataError>;
+}
+
+impl Store for SampleWriter {
+    type Label = Sample;
+
+    fn open(path: &Path) -> Result<(SampleWriter, u64), DataError> {
+        SampleWriter::open(path)
+    }
+
+    fn add(&mut self, labels: Vec<Sample>) -> Result<(), DataError> {
+        self.write(&labels)
+    }
+}
+
+/// Each is a game of its own, in the format MAVG1 with unknown values.
+impl Store for ChunkWriter {
+    type Label = MavgGame;
+
+    fn open(path: &Path) -> Result<(ChunkWriter, u64), DataError> {
+        ChunkWriter::open(path, Format::Mavg)
+    }
+
+    fn add(&mut self, labels: Vec<MavgGame>) -> Result<(), DataError> {
+        self.write(&labels.into_iter().map(data::Game::Mavg).collect::<Vec<_>>())
+    }
 }
 
 /// Why nothing more is labelled.
@@ -118,7 +168,7 @@ impl<M: Method> Harvest<M> {
     /// # Errors
     /// A file cannot be read or written, or engine or network fail. What was labelled before is kept.
     pub fn run(&self) -> Result<u64, HarvestError> {
-        let (mut out, mut held) = ChunkWriter::open(&self.out, Format::Mavg)?;
+        let (mut out, mut held) = M::Store::open(&self.out)?;
         // Another stretch of games and other walks than those of the labels there are.
         let mut seeds = Rng::new(split_mix(self.seed ^ split_mix(held)));
         let mut roots = Roots::open(&self.files, seeds.bits())?;
@@ -145,14 +195,14 @@ impl<M: Method> Harvest<M> {
                     self.method.label(root, &mut Rng::new(*seed), &mut kept, &mut engine)
                 })
             };
-            let mut games = Vec::new();
+            let mut labels = Vec::new();
             let result = deal(&tasks, crew, start, |_, labelled| {
                 bar.inc(labelled.len() as u64);
-                games.extend(labelled.into_iter().map(data::Game::Mavg));
+                labels.extend(labelled);
                 Ok(())
             });
-            out.write(&games)?;
-            held += games.len() as u64;
+            held += labels.len() as u64;
+            out.add(labels)?;
             result?;
         }
         bar.finish_and_clear();

@@ -11,6 +11,7 @@ use crate::conventional::table::Table;
 use crate::internal::roots::Root;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::{ask_all, ask_all_moves};
+use nn::data::chunks::ChunkWriter;
 use nn::data::record::MavgGame;
 use nn::encode::canonical_moves;
 use nn::nnue::Nnue;
@@ -39,6 +40,7 @@ const ONE_IN: usize = 2;
 
 impl Method for Quiet {
     type Kept = Memory;
+    type Store = ChunkWriter;
 
     fn start(&self) -> Result<Memory, HarvestError> {
         Ok(Memory::new(self.nnue.clone(), Arc::new(Table::new(POSITIONS))))

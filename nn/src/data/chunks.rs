@@ -13,22 +13,23 @@ use std::sync::Arc;
 /// zstd's level: files are read far more often than written.
 const LEVEL: i32 = 12;
 
-/// Adds games to a file.
-pub struct ChunkWriter {
+/// A file that grows by frames.
+pub(crate) struct Frames {
     file: File,
     name: Arc<str>,
-    format: Format,
-    /// The file begins as its format says.
+    /// What its content begins with.
+    magic: &'static [u8; 6],
+    /// It holds that.
     begun: bool,
 }
 
-impl ChunkWriter {
-    /// Opens a file to add to, or creates it; also says how many games it holds. A last chunk that was cut short is
-    /// cut off.
+impl Frames {
+    /// Opens a file to add to, or creates it. A last frame that was cut short is cut off. Whether its content begins with `magic`
+    /// shows when it is read.
     ///
     /// # Errors
     /// If the file cannot be read or written, or holds something else.
-    pub fn open(path: &Path, format: Format) -> Result<(ChunkWriter, u64), DataError> {
+    pub fn open(path: &Path, magic: &'static [u8; 6]) -> Result<Frames, DataError> {
         let name: Arc<str> = path.display().to_string().into();
         let of_file = |source| DataError::Io { file: name.clone(), offset: 0, source };
         let mut file = OpenOptions::new()
@@ -41,24 +42,65 @@ impl ChunkWriter {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(of_file)?;
         let whole = whole_frames(&bytes);
-        // A chunk of ours that was cut short begins as zstd does; anything else is somebody's file.
-        let magic = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
-        if !bytes[whole..].iter().zip(magic).all(|(byte, magic)| *byte == magic) {
-            let why = "holds more than compressed games: not ours to add to";
+        // A frame of ours that was cut short begins as zstd does; anything else is somebody's file.
+        let ours = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
+        if !bytes[whole..].iter().zip(ours).all(|(byte, ours)| *byte == ours) {
+            let why = "holds more than compressed data: not ours to add to";
             return Err(of_file(io::Error::new(io::ErrorKind::InvalidData, why)));
         }
         file.set_len(whole as u64).map_err(of_file)?;
+        Ok(Frames { file, name, magic, begun: whole > 0 })
+    }
+
+    /// It holds whole frames.
+    pub fn is_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Adds a frame of `content`, which begins with the magic.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&mut self, content: &[u8]) -> Result<(), DataError> {
+        let head = if self.begun { self.magic.len() } else { 0 };
+        let frame = zstd::encode_all(&content[head..], LEVEL);
+        // One write: what is cut in two by the end of the process is cut off when the file is opened again.
+        frame.and_then(|frame| self.file.write_all(&frame)).map_err(|source| DataError::Io {
+            file: self.name.clone(),
+            offset: 0,
+            source,
+        })?;
+        self.begun = true;
+        Ok(())
+    }
+}
+
+/// Adds games to a file.
+pub struct ChunkWriter {
+    frames: Frames,
+    format: Format,
+}
+
+impl ChunkWriter {
+    /// Opens a file to add to, or creates it; also says how many games it holds. A last chunk that was cut short is
+    /// cut off.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written, or holds something else.
+    pub fn open(path: &Path, format: Format) -> Result<(ChunkWriter, u64), DataError> {
+        let frames = Frames::open(path, format.magic())?;
         let mut games = 0;
-        if whole > 0 {
+        if frames.is_begun() {
             let mut reader = FileReader::open(path)?;
             if reader.format() != format {
                 let why = "the other format of labels";
-                return Err(of_file(io::Error::new(io::ErrorKind::InvalidData, why)));
+                let source = io::Error::new(io::ErrorKind::InvalidData, why);
+                return Err(DataError::Io { file: frames.name.clone(), offset: 0, source });
             }
             reader.by_ref().try_for_each(|game| game.map(drop))?;
             games = reader.games();
         }
-        Ok((ChunkWriter { file, name, format, begun: whole > 0 }, games))
+        Ok((ChunkWriter { frames, format }, games))
     }
 
     /// Adds games as one chunk; none make no chunk.
@@ -69,19 +111,9 @@ impl ChunkWriter {
         if games.is_empty() {
             return Ok(());
         }
-        let mut writer = GameWriter::new(Vec::new(), self.format, &self.name)?;
+        let mut writer = GameWriter::new(Vec::new(), self.format, &self.frames.name)?;
         games.iter().try_for_each(|game| writer.write(game))?;
-        let bytes = writer.into_inner();
-        let head = if self.begun { self.format.magic().len() } else { 0 };
-        let chunk = zstd::encode_all(&bytes[head..], LEVEL);
-        // One write: what is cut in two by the end of the process is cut off when the file is opened again.
-        chunk.and_then(|chunk| self.file.write_all(&chunk)).map_err(|source| DataError::Io {
-            file: self.name.clone(),
-            offset: 0,
-            source,
-        })?;
-        self.begun = true;
-        Ok(())
+        self.frames.write(&writer.into_inner())
     }
 }
 

@@ -146,6 +146,34 @@ impl Sample {
         sample
     }
 
+    /// Of its form in a file.
+    pub(super) const BYTES: usize = 28;
+
+    /// As files hold it.
+    pub(super) fn to_bytes(&self) -> [u8; Sample::BYTES] {
+        let mut bytes = [0; Sample::BYTES];
+        bytes[..8].copy_from_slice(&self.occupied.to_le_bytes());
+        bytes[8..24].copy_from_slice(&self.classes);
+        bytes[24..].copy_from_slice(&self.value.to_le_bytes());
+        bytes
+    }
+
+    /// As files hold it; None if that is no board with a win probability.
+    pub(super) fn from_bytes(bytes: &[u8; Sample::BYTES]) -> Option<Sample> {
+        let (occupied, rest) = bytes.split_first_chunk::<8>()?;
+        let (classes, rest) = rest.split_first_chunk::<{ PIECES / 2 }>()?;
+        let value = f32::from_le_bytes(*rest.first_chunk()?);
+        let sample = Sample { occupied: u64::from_le_bytes(*occupied), classes: *classes, value };
+        let pieces = sample.occupied.count_ones() as usize;
+        let known = (0..pieces.min(PIECES)).all(|at| sample.class(at) < 12);
+        (pieces <= PIECES && known && (0.0..=1.0).contains(&value)).then_some(sample)
+    }
+
+    /// What stands on the `at`-th square that is occupied.
+    fn class(&self, at: usize) -> u8 {
+        self.classes[at / 2] >> (4 * (at % 2)) & 15
+    }
+
     /// Where both kings stand, as far as it matters for what their sides see.
     pub(super) fn zones(&self) -> [u8; 2] {
         let mut zones = self.board().views.map(|view| view.zone);
@@ -155,16 +183,16 @@ impl Sample {
 
     /// How both sides see it.
     pub(super) fn board(&self) -> Board {
-        let class = |at: usize| self.classes[at / 2] >> (4 * (at % 2)) & 15;
         let mut classes = [0; 64];
         let (mut ours, mut theirs) = (0, 0);
         for (at, square) in Bitboard(self.occupied).into_iter().map(usize::from).enumerate() {
-            match class(at) {
+            let class = self.class(at);
+            match class {
                 5 => ours = square,
                 11 => theirs = square,
                 _ => (),
             }
-            classes[square] = class(at) + 1;
+            classes[square] = class + 1;
         }
         let views = [View::of(ours), View::of(theirs ^ 56)];
         Board { occupied: self.occupied, classes, views }

@@ -16,6 +16,7 @@ mod layout;
 mod panel;
 mod quantised;
 pub mod run;
+pub mod samples;
 mod steps;
 pub mod train;
 

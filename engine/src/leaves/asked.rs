@@ -1,0 +1,196 @@
+//! Positions that the alpha-beta search asks its network ([`nn::nnue`]) about, quiet or loud, with what an engine says of each without
+//! any search: what the network is to say, too. More than half of what a search asks about is loud, for it prunes by such answers.
+
+use super::harvest::{HarvestError, Method};
+use crate::chess::action::Action;
+use crate::chess::ending;
+use crate::conventional::selective::{self, Found, Memory, Question, Watch};
+use crate::conventional::table::Table;
+use crate::internal::roots::Root;
+use crate::league::{Player, Transport};
+use crate::measure::tune::label::LabelError;
+use nn::data::label::win_probability;
+use nn::encode::canonical_moves;
+use nn::nnue::samples::SampleWriter;
+use nn::nnue::{Nnue, Sample};
+use nn::rng::Rng;
+use shakmaty::fen::Epd;
+use shakmaty::{Chess, EnPassantMode, Position};
+use std::sync::Arc;
+use uci::{Command, StartPosition};
+
+/// Entries of a search's table: it looks at a few thousand positions.
+const POSITIONS: usize = 1 << 15;
+/// Plies of a walk from a game's position.
+const PLIES: usize = 30;
+/// Of its first moves, none to so many are drawn by lot.
+const STRAYS: usize = 3;
+/// Of the others one in so many.
+const STRAY: usize = 10;
+/// Of the positions of a walk, one in so many has its search's positions taken: those of the next one are much the same.
+const TAKEN: usize = 6;
+/// The fewest positions that a search looks at.
+const FEWEST: f64 = 100.0;
+/// A walk ends where one side is ahead by so many centipawns.
+const DECIDED: i32 = 1_000;
+
+/// How they are found.
+pub struct Asked {
+    /// What the search asks.
+    pub nnue: Arc<Nnue>,
+    /// Positions that a search looks at, at most; of these, about one in sixteen is taken.
+    pub looked_at: u64,
+}
+
+impl Method for Asked {
+    type Kept = Memory;
+    type Store = SampleWriter;
+
+    fn start(&self) -> Result<Memory, HarvestError> {
+        Ok(Memory::new(self.nnue.clone(), Arc::new(Table::new(POSITIONS))))
+    }
+
+    fn label<T: Transport>(
+        &self,
+        root: &Root,
+        rng: &mut Rng,
+        memory: &mut Memory,
+        engine: &mut Player<T>,
+    ) -> Result<Vec<Sample>, HarvestError> {
+        let mut taken = Vec::new();
+        let mut position = root.game.position().clone();
+        let strays = rng.below(STRAYS + 1);
+        for ply in 0..PLIES {
+            let legal = canonical_moves(&position);
+            if legal.is_empty() || position.is_insufficient_material() {
+                break;
+            }
+            if ply < strays || rng.below(STRAY) == 0 {
+                position.play_unchecked(legal[rng.below(legal.len())]);
+                continue;
+            }
+            // As likely from 100 to 200 as from 1,000 to 2,000.
+            let range = (self.looked_at as f64 / FEWEST).max(1.0);
+            let left = (FEWEST * range.powf(rng.unit())) as u64;
+            let mut seen = Taken { left, positions: Vec::new() };
+            let question = Question { position: &position, allowed: &[], lane: 0 };
+            let found = selective::search(memory, [ending::key(&position)], &question, &mut seen);
+            if rng.below(TAKEN) == 0 {
+                taken.append(&mut seen.positions);
+            }
+            let Some(found) = found.filter(|found| found.score.abs() < DECIDED) else { break };
+            let best = found.line.first().and_then(|best| best.to_move(&position));
+            let Some(m) = best else { break };
+            position.play_unchecked(m);
+        }
+        Ok(judged(engine, &taken)?)
+    }
+}
+
+/// Some positions of a search.
+struct Taken {
+    left: u64,
+    positions: Vec<Chess>,
+}
+
+impl Watch for Taken {
+    fn is_over(&mut self, positions: u64, at: &Chess) -> bool {
+        // Of these it asks nobody.
+        if !at.is_check() && !at.is_game_over() {
+            self.positions.push(at.clone());
+        }
+        self.left = self.left.saturating_sub(positions);
+        self.left == 0
+    }
+
+    fn favourite(&self) -> Option<Action> {
+        None
+    }
+
+    fn heard(&mut self, _: &Found) {}
+}
+
+/// What the engine says of positions without search, whatever was played before.
+fn judged<T: Transport>(
+    engine: &mut Player<T>,
+    positions: &[Chess],
+) -> Result<Vec<Sample>, LabelError> {
+    let fen =
+        |position: &Chess| format!("{} 0 1", Epd::from_position(position, EnPassantMode::Legal));
+    let questions = positions.iter().map(|position| {
+        let start = StartPosition::Fen(fen(position));
+        Command::Position { start, moves: Vec::new() }
+    });
+    let answers = engine.eval_all(&questions.collect::<Vec<_>>())?;
+    let samples = positions.iter().zip(answers).map(|(position, answer)| {
+        let odd = || LabelError::NoAnswer { word: answer.clone(), fen: fen(position) };
+        let white = pawns(&answer).ok_or_else(odd)?;
+        let mover = position.turn().fold_wb(white, -white);
+        Ok(Sample::at(position, win_probability((100.0 * mover).round() as i16)))
+    });
+    samples.collect()
+}
+
+/// White's advantage by an answer such as `+0.17 (white side)`.
+fn pawns(answer: &str) -> Option<f32> {
+    let number = answer.split_whitespace().next()?;
+    number.parse().ok().filter(|pawns: &f32| pawns.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::game::Game;
+    use crate::conventional::bundled::nnue;
+    use crate::league::Patience;
+    use crate::league::fake::Fake;
+
+    fn labelled(fake: Fake) -> Result<Vec<Sample>, HarvestError> {
+        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
+        let root = Root { game: Game::from_fen(fen, false).unwrap(), values: Vec::new() };
+        let asked = Asked { nnue: nnue().unwrap(), looked_at: 1_000 };
+        let mut memory = asked.start().unwrap();
+        asked.label(&root, &mut Rng::new(3), &mut memory, &mut player)
+    }
+
+    #[test]
+    fn positions_of_searches_have_the_mover_s_share_of_what_the_engine_says() {
+        let fake = Fake::polite(|line| match line {
+            "eval" => vec![
+                (1, "NNUE evaluation        +9.99 (white side)".to_owned()),
+                (1, "Final evaluation       +2.00 (white side) [with scaled NNUE]".to_owned()),
+            ],
+            _ => vec![],
+        });
+        let sent = fake.sent();
+        let samples = labelled(fake).unwrap();
+        let sent = sent.lock().unwrap();
+        let asked: Vec<&String> = sent.iter().filter(|line| line.starts_with("position")).collect();
+        assert!(samples.len() > 30, "{}", samples.len());
+        assert_eq!(asked.len(), samples.len());
+        let mut loud = 0;
+        for (line, sample) in asked.iter().zip(&samples) {
+            let fen = line.strip_prefix("position fen ").unwrap();
+            let game = Game::from_fen(fen, false).unwrap();
+            let position = game.position();
+            assert!(!position.is_check() && position.halfmoves() == 0);
+            loud += usize::from(position.legal_moves().iter().any(|m| m.is_capture()));
+            let expected = position.turn().fold_wb(200, -200);
+            assert_eq!(sample.value, win_probability(expected), "{fen}");
+        }
+        assert!(loud > 10, "{loud} of {}", samples.len());
+    }
+
+    #[test]
+    fn an_answer_without_a_number_is_named() {
+        let fake = Fake::polite(|line| match line {
+            "eval" => vec![(1, "Final evaluation: none (in check)")],
+            _ => vec![],
+        });
+        let why = labelled(fake).err().map(|why| why.to_string()).unwrap();
+        assert!(why.contains("`: none (in check)`"), "{why}");
+        assert_eq!(pawns("-1.25 (white side)"), Some(-1.25));
+        assert_eq!(pawns("nan"), None);
+    }
+}

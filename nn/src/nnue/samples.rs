@@ -1,0 +1,180 @@
+//! Files of samples: "MVKN1\n", then 28 bytes each, compressed. A file grows by frames, so that a run that was killed goes on where it
+//! stopped.
+//!
+//! ```text
+//! sample = u64 occupied squares from the mover's edge, 16 bytes: half a byte for each of them in order (0..=5 the mover's pawn,
+//!          knight, bishop, rook, queen, king, 6..=11 the other side's), f32 win probability of the mover
+//! ```
+
+use super::features::Sample;
+use crate::data::DataError;
+use crate::data::chunks::Frames;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+const MAGIC: &[u8; 6] = b"MVKN1\n";
+/// Samples read at once.
+const READ: usize = 1 << 15;
+/// Of so many samples, the last of a file, one is held out: they come from other games than those before.
+const HELD_OUT: usize = 100;
+
+/// Adds samples to a file.
+pub struct SampleWriter(Frames);
+
+impl SampleWriter {
+    /// Opens a file to add to, or creates it; also says how many samples it holds.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written, or holds something else.
+    pub fn open(path: &Path) -> Result<(SampleWriter, u64), DataError> {
+        let frames = Frames::open(path, MAGIC)?;
+        let held = if frames.is_begun() { read(path, &mut |_| true)?.len() } else { 0 };
+        Ok((SampleWriter(frames), held as u64))
+    }
+
+    /// Adds samples as one frame; none make no frame.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&mut self, samples: &[Sample]) -> Result<(), DataError> {
+        if samples.is_empty() {
+            return Ok(());
+        }
+        let mut content = MAGIC.to_vec();
+        samples.iter().for_each(|sample| content.extend_from_slice(&sample.to_bytes()));
+        self.0.write(&content)
+    }
+}
+
+/// The samples of a file but those held out, or those alone. Calls `watch` with how many there are so far; ends early if it answers
+/// false.
+///
+/// # Errors
+/// The file cannot be read, or holds something else.
+pub fn samples(
+    path: &Path,
+    held_out: bool,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<Vec<Sample>, DataError> {
+    let mut all = read(path, watch)?;
+    let last = all.split_off(all.len() - all.len().div_ceil(HELD_OUT));
+    Ok(if held_out { last } else { all })
+}
+
+fn read(path: &Path, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Sample>, DataError> {
+    let file: Arc<str> = path.display().to_string().into();
+    let at = |offset: usize| {
+        let file = file.clone();
+        move |source| DataError::Io { file, offset: offset as u64, source }
+    };
+    let mut input = File::open(path).and_then(zstd::Decoder::new).map_err(at(0))?;
+    let mut magic = [0; MAGIC.len()];
+    input.read_exact(&mut magic).map_err(at(0))?;
+    if magic != *MAGIC {
+        let found = magic.escape_ascii().to_string();
+        return Err(DataError::Format { file, offset: 0, expected: "MVKN1", found });
+    }
+    let mut all = Vec::new();
+    let mut bytes = vec![0; READ * Sample::BYTES];
+    while watch(all.len()) {
+        let offset = MAGIC.len() + all.len() * Sample::BYTES;
+        let filled = fill(&mut input, &mut bytes).map_err(at(offset))?;
+        if filled == 0 {
+            break;
+        }
+        let (whole, rest) = bytes[..filled].as_chunks::<{ Sample::BYTES }>();
+        for bytes in whole {
+            let bad = || DataError::Format {
+                file: file.clone(),
+                offset: (MAGIC.len() + all.len() * Sample::BYTES) as u64,
+                expected: "a board and a win probability",
+                found: format!("{bytes:02x?}"),
+            };
+            all.push(Sample::from_bytes(bytes).ok_or_else(bad)?);
+        }
+        if !rest.is_empty() {
+            let cut = io::Error::new(io::ErrorKind::UnexpectedEof, "a sample is cut short");
+            return Err(at(offset + filled)(cut));
+        }
+    }
+    Ok(all)
+}
+
+/// As many bytes as there are, up to all of `bytes`.
+fn fill(input: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match input.read(&mut bytes[filled..])? {
+            0 => break,
+            some => filled += some,
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shakmaty::Chess;
+    use std::fs;
+
+    #[test]
+    fn a_file_grows_gives_what_was_written_and_holds_its_end_out() {
+        let path = std::env::temp_dir().join(format!("mavka-samples-{}.zst", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let made = |from: usize, to: usize| -> Vec<Sample> {
+            (from..to).map(|at| Sample::at(&Chess::default(), at as f32 / 1000.0)).collect()
+        };
+        let (mut writer, held) = SampleWriter::open(&path).unwrap();
+        assert_eq!(held, 0);
+        writer.write(&made(0, 150)).unwrap();
+        drop(writer);
+        let (mut writer, held) = SampleWriter::open(&path).unwrap();
+        assert_eq!(held, 150);
+        writer.write(&[]).unwrap();
+        writer.write(&made(150, 201)).unwrap();
+        let (trained, last) =
+            (samples(&path, false, &mut |_| true), samples(&path, true, &mut |_| true));
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+        let (_, cut) = SampleWriter::open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let (trained, last) = (trained.unwrap(), last.unwrap());
+        assert_eq!((trained.len(), last.len()), (198, 3));
+        let all: Vec<[u8; Sample::BYTES]> =
+            trained.iter().chain(&last).map(Sample::to_bytes).collect();
+        let expected: Vec<_> = made(0, 201).iter().map(Sample::to_bytes).collect();
+        assert_eq!(all, expected);
+        assert_eq!(cut, 150, "the frame that was cut short is gone");
+    }
+
+    #[test]
+    fn what_is_no_sample_is_named() {
+        let path = std::env::temp_dir().join(format!("mavka-no-samples-{}", std::process::id()));
+        let fault = |content: &[u8]| {
+            fs::write(&path, zstd::encode_all(content, 1).unwrap()).unwrap();
+            samples(&path, false, &mut |_| true).err().map(|why| why.to_string())
+        };
+        let good = Sample::at(&Chess::default(), 0.5).to_bytes();
+        let mut worth = good;
+        worth[24..].copy_from_slice(&1.5f32.to_le_bytes());
+        let mut class = good;
+        class[8] = 0x0c;
+        assert_eq!(fault(&[&MAGIC[..], &good].concat()), None);
+        for (content, words) in [
+            ([b"MAVG1\n", &good[..]].concat(), "expected MVKN1, found MAVG1\\n"),
+            (
+                [MAGIC, &good[..], &worth].concat(),
+                "byte 34 of the decompressed stream: expected a board",
+            ),
+            ([MAGIC, &class[..]].concat(), "byte 6 of the decompressed stream: expected a board"),
+            ([MAGIC, &good[..27]].concat(), "cut short"),
+        ] {
+            let why = fault(&content).expect("a fault");
+            assert!(why.contains(words), "{why}");
+        }
+        fs::remove_file(&path).unwrap();
+    }
+}
