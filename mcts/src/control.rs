@@ -131,16 +131,16 @@ impl<'a, W: World> View<'a, W> {
         Some(self.root_policy.told()?.map(W::Action::from))
     }
 
-    /// The best `multipv` lines and the counters. If the first one begins with the scout's move, it is the scout's.
+    /// The best `multipv` lines and the counters. A line that begins as one of the scout's is the scout's.
     pub fn snapshot(&self, multipv: usize) -> Snapshot<W::Action> {
         let depth = self.stats.depth();
         let mut lines = root::lines(self.tree, self.root_policy, self.params, multipv);
         let scouted = self.scouted();
-        if let (Some(first), Some(scouted)) = (lines.first_mut(), &scouted) {
-            first.follow(scouted);
+        for told in scouted.iter().flat_map(Opinion::variations) {
+            lines.iter_mut().for_each(|line| line.follow(told));
         }
         let (plies, furthest) =
-            scouted.map_or((0, 0), |scouted| (scouted.depth, scouted.line.len() as u32));
+            scouted.map_or((0, 0), |told| (told.depth, told.best.line.len() as u32));
         Snapshot {
             nodes: self.stats.kept + self.stats.playouts(),
             playouts: self.stats.playouts(),

@@ -86,4 +86,4 @@ pub use root::{Line, Race};
 pub use search::{Ancestor, Outcome, Searcher};
 pub use tree::RankedEdge;
 pub use value::Wdl;
-pub use world::{Edge, Leaf, Opinion, Scouted, World};
+pub use world::{Edge, Leaf, Opinion, Scouted, Variation, World};

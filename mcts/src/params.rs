@@ -54,6 +54,8 @@ pub struct Params {
     pub contempt: f32,
     /// Positions that the scout looks at for each playout of its thread: see [`crate::World::scout`]. 0 = none.
     pub scout_nodes: u64,
+    /// Moves of the root for which the scout is to find lines, the best ones. At least 1.
+    pub scout_lines: usize,
     /// Visits from which the scout is asked whether the root's most visited move is as good as its own, which is then played
     /// instead. At least 1.
     pub scout_favourite_visits: u64,
@@ -92,6 +94,7 @@ impl Default for Params {
             final_move: FinalMove::Robust,
             contempt: 0.0,
             scout_nodes: 1500,
+            scout_lines: 1,
             scout_favourite_visits: 1,
             scout_share: 0.6,
             scout_prior: 0.3,
@@ -134,6 +137,7 @@ impl Params {
         });
         self.static_virtual = self.static_virtual.clamp(1, MAX_VIRTUAL);
         self.contempt = or(self.contempt, -0.5, 0.5, 0.0);
+        self.scout_lines = self.scout_lines.max(1);
         self.scout_favourite_visits = self.scout_favourite_visits.max(1);
         self.scout_share = or(self.scout_share, 0.0, 1.0, d.scout_share);
         self.scout_prior = or(self.scout_prior, 0.0, 1.0, d.scout_prior);

@@ -147,6 +147,10 @@ impl<W: World> Scouted<W::Action> for Turns<'_, W> {
         self.ticks.then(|| scout::favourite(self.job)).flatten()
     }
 
+    fn lines(&self) -> usize {
+        self.job.params.scout_lines
+    }
+
     fn hear(&mut self, opinion: Opinion<W::Action>) {
         scout::hear(self.job, opinion);
     }

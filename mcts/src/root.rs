@@ -8,7 +8,7 @@ use crate::{
     tree::{EdgeWord, Tree},
     value::Wdl,
     verdict::Verdict,
-    world::Opinion,
+    world::{Opinion, Variation},
 };
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,7 +35,7 @@ pub struct Line<A> {
 
 impl<A: Copy + PartialEq> Line<A> {
     /// A line that the tree has not proven is the scout's, which looked further, if it begins with the same move.
-    pub fn follow(&mut self, scouted: &Opinion<A>) {
+    pub fn follow(&mut self, scouted: &Variation<A>) {
         let decided = [Wdl::WIN, Wdl::DRAW, Wdl::LOSS].contains(&self.value);
         if !decided && self.moves.first() == scouted.line.first() {
             self.moves.clone_from(&scouted.line);
@@ -199,6 +199,11 @@ impl Candidate {
         self.proof?.mate_plies()
     }
 
+    /// Nothing is certain of it.
+    fn is_open(&self) -> bool {
+        self.proof.is_none() && !self.refused
+    }
+
     /// The final-move rule as an order, best first. Proven wins lead, the shortest foremost; proven
     /// losses trail, the longest foremost; refused states come last. Then the rule itself (paper 000,
     /// App. A.3: most visits, ties by value), and the prior where nothing has been visited.
@@ -228,12 +233,22 @@ pub fn candidates(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Vec
     moves
 }
 
+/// Behind the first move, those that the scout has lines for come next, in its order.
+fn rank(moves: &mut [Candidate], told: &Opinion<u16>) {
+    let place = |c: &Candidate| {
+        let mut told = told.variations().map(|told| told.line.first());
+        told.position(|action| action == Some(&c.action) && c.is_open()).unwrap_or(usize::MAX)
+    };
+    if let Some((_, behind)) = moves.split_first_mut() {
+        behind.sort_by_key(place);
+    }
+}
+
 /// Which of the ordered moves is played in place of the first, of which the scout does not approve.
 fn preferred(moves: &[Candidate], root_policy: &RootPolicy, params: &Params) -> Option<usize> {
     let verdict = root_policy.verdict().filter(|_| params.final_move == FinalMove::Robust)?;
-    let open = |c: &Candidate| c.proof.is_none() && !c.refused;
-    let first = moves.first().filter(|first| open(first) && !verdict.approves(first.edge))?;
-    let best = moves.iter().position(|c| c.edge == verdict.best.0 && open(c));
+    let first = moves.first().filter(|first| first.is_open() && !verdict.approves(first.edge))?;
+    let best = moves.iter().position(|c| c.edge == verdict.best.0 && c.is_open());
     best.filter(|best| moves[*best].edge != first.edge)
 }
 
@@ -292,7 +307,11 @@ pub fn lines<A: From<u16>>(
     params: &Params,
     multipv: usize,
 ) -> Vec<Line<A>> {
-    candidates(tree, root_policy, params)
+    let mut moves = candidates(tree, root_policy, params);
+    if let Some(told) = root_policy.told().filter(|told| !told.others.is_empty()) {
+        rank(&mut moves, &told);
+    }
+    moves
         .iter()
         .take(multipv)
         .map(|first| {

@@ -16,7 +16,8 @@ pub fn hear<W: World>(job: &Job<'_, W>, opinion: Opinion<W::Action>) {
     let named = |(action, value): (u16, f32)| {
         Some((edges.iter().position(|edge| edge.action() == action)?, value))
     };
-    let best = opinion.line.first().and_then(|action| named((*action, opinion.worth)));
+    let told = &opinion.best;
+    let best = told.line.first().and_then(|action| named((*action, told.worth)));
     if let Some(best) = best.filter(|(edge, _)| job.root_policy.allows(*edge)) {
         let favourite = opinion.favourite.and_then(named).unwrap_or(best);
         job.root_policy.judge(Verdict { best, favourite }, opinion);
@@ -35,7 +36,7 @@ pub fn favourite<W: World>(job: &Job<'_, W>) -> Option<W::Action> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Edge, Leaf, Outcome, Params, Patient, Scouted, Searcher, Wdl};
+    use crate::{Edge, Leaf, Outcome, Params, Patient, Scouted, Searcher, Variation, Wdl};
     use std::convert::Infallible;
     use std::sync::Mutex;
 
@@ -49,6 +50,8 @@ mod tests {
         fools: bool,
         /// Calls the tree's favourite as good.
         content: bool,
+        /// What it tells of moves after that one.
+        others: Vec<Variation<u16>>,
         /// The favourites that it was told of.
         favourites: Mutex<Vec<Option<u16>>>,
     }
@@ -90,13 +93,9 @@ mod tests {
                 let worth = if self.content { 0.6 } else { 0.3 };
                 if self.sees {
                     let favourite = other.map(|favourite| (favourite, worth));
-                    tree.hear(Opinion {
-                        line: vec![1, 0],
-                        worth: 0.6,
-                        mate_plies: None,
-                        depth: 7,
-                        favourite,
-                    });
+                    let best = Variation { line: vec![1, 0], worth: 0.6, mate_plies: None };
+                    let others = self.others.clone();
+                    tree.hear(Opinion { best, others, depth: 7, favourite });
                 }
             }
         }
@@ -155,6 +154,23 @@ mod tests {
         let content = Blind { sees: true, fools: true, content: true, ..Blind::default() };
         let (best, share) = search(&content, 2_000, 1, &[]);
         assert!(best != 1 && share < 0.5, "{best} {share}");
+    }
+
+    #[test]
+    fn moves_that_the_scout_has_lines_for_are_shown_with_them_in_its_order() {
+        let told = |first, worth| Variation { line: vec![first, 0, 0], worth, mate_plies: None };
+        for others in [vec![], vec![told(2, 0.55), told(0, 0.4)], vec![told(0, 0.5), told(2, 0.3)]]
+        {
+            let world = Blind { sees: true, others: others.clone(), ..Blind::default() };
+            let lines = run(&world, 100, 1, &[]).snapshot.lines;
+            let firsts: Vec<u16> = lines.iter().map(|line| line.moves[0]).collect();
+            assert_eq!(lines[0].moves, [1, 0], "the best one's line comes first");
+            for (line, told) in lines[1..].iter().zip(&others) {
+                assert_eq!((&line.moves, line.value.q()), (&told.line, told.worth), "{firsts:?}");
+            }
+            let decided = others.is_empty() || firsts[1] == others[0].line[0];
+            assert!(decided && firsts.len() == 3, "{firsts:?}");
+        }
     }
 
     #[test]

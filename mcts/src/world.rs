@@ -83,6 +83,8 @@ pub trait Scouted<A> {
     fn goes_on(&mut self, positions: u64) -> bool;
     /// The action that it prefers at present, if that is worth telling apart from the best one on this lane.
     fn favourite(&self) -> Option<A>;
+    /// How many of the best actions are to have lines of their own.
+    fn lines(&self) -> usize;
     /// Tells it of an opinion.
     fn hear(&mut self, opinion: Opinion<A>);
 }
@@ -90,24 +92,46 @@ pub trait Scouted<A> {
 /// What a scout thinks of the root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opinion<A> {
-    /// Best play as far as it was searched, at least one action.
-    pub line: Vec<A>,
-    /// The expected score of its first action for the side to move, in [0, 1].
-    pub worth: f32,
-    /// Plies to a mate that it has seen to the end: positive = the side to move mates, negative = it is mated.
-    pub mate_plies: Option<i32>,
+    /// Best play.
+    pub best: Variation<A>,
+    /// The next best actions, as many as were to have lines of their own, the best one first.
+    pub others: Vec<Variation<A>>,
     /// Plies searched.
     pub depth: u32,
     /// The action that the tree preferred, if it is another, and its score: that of the best one if it is as good.
     pub favourite: Option<(A, f32)>,
 }
 
+/// What a scout thinks of one of the root's actions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variation<A> {
+    /// It, and best play after it as far as it was searched.
+    pub line: Vec<A>,
+    /// Its expected score for the side to move, in [0, 1].
+    pub worth: f32,
+    /// Plies to a mate that was seen to the end: positive = the side to move mates, negative = it is mated.
+    pub mate_plies: Option<i32>,
+}
+
+impl<A> Variation<A> {
+    fn map<B>(self, name: impl Fn(A) -> B) -> Variation<B> {
+        let Variation { line, worth, mate_plies } = self;
+        Variation { line: line.into_iter().map(name).collect(), worth, mate_plies }
+    }
+}
+
 impl<A> Opinion<A> {
+    /// All of them, the best one first.
+    pub fn variations(&self) -> impl Iterator<Item = &Variation<A>> {
+        std::iter::once(&self.best).chain(&self.others)
+    }
+
     /// The same of actions under other names.
     pub(crate) fn map<B>(self, name: impl Fn(A) -> B) -> Opinion<B> {
-        let Opinion { line, worth, mate_plies, depth, favourite } = self;
+        let Opinion { best, others, depth, favourite } = self;
         let favourite = favourite.map(|(action, worth)| (name(action), worth));
-        Opinion { line: line.into_iter().map(name).collect(), worth, mate_plies, depth, favourite }
+        let others = others.into_iter().map(|other| other.map(&name)).collect();
+        Opinion { best: best.map(&name), others, depth, favourite }
     }
 }
 

@@ -48,20 +48,36 @@ const TOLERANCE: i32 = 36;
 /// What a search has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The best move, and what follows as far as it was searched.
-    pub line: Vec<Action>,
-    /// Centipawns for the side to move.
-    pub score: i32,
+    /// The best move.
+    pub best: Variation,
+    /// The next best moves, as many as were asked for, the best one first.
+    pub others: Vec<Variation>,
     /// Plies searched to the end.
     pub depth: u32,
     /// Positions looked at.
     pub nodes: u64,
-    /// The move asked about, and `score` if it is as good within a tolerance, else a bound of its centipawns. None for the best
+    /// The move asked about, and the best one's score if it is as good within a tolerance, else a bound of its centipawns. None for the best
     /// move itself, and if there was no time.
     pub favourite: Option<(Action, i32)>,
 }
 
 impl Found {
+    /// All moves that have lines, the best one first.
+    pub fn variations(&self) -> impl Iterator<Item = &Variation> {
+        std::iter::once(&self.best).chain(&self.others)
+    }
+}
+
+/// A move, what follows, and what it is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variation {
+    /// As far as it was searched; at least one move.
+    pub line: Vec<Action>,
+    /// Centipawns for the side to move.
+    pub score: i32,
+}
+
+impl Variation {
     /// Plies to a mate: positive = the side to move mates. Nothing that could escape it was left out: only who is not mated prunes.
     #[must_use]
     pub fn mate_plies(&self) -> Option<i32> {
@@ -154,6 +170,8 @@ pub struct Question<'a> {
     /// Which of several threads this is that search the same root. They help each other by what is in their table, the more the less
     /// they do the same.
     pub lane: usize,
+    /// Moves of the root that are to be told apart, each with a line of its own: 1 where the best one will do.
+    pub lines: usize,
 }
 
 /// Searches deeper and deeper until `watch` has enough. `keys` are those of the positions so far, the root's last. None if not one
@@ -167,7 +185,7 @@ pub fn search(
     memory.keys.clear();
     memory.keys.extend(keys);
     memory.plies.fill(Ply::default());
-    let Question { position, allowed, lane } = *question;
+    let Question { position, allowed, lane, lines } = *question;
     if lane == 0 {
         memory.table.begin();
     }
@@ -180,7 +198,10 @@ pub fn search(
         told: 0,
         depth: 0,
         width: INFINITE,
-        average: None,
+        lines: lines.max(1),
+        averages: vec![None; lines.max(1)],
+        taken: Vec::new(),
+        hint: None,
         verified: 0,
         verifies: Color::White,
         over: false,
@@ -189,7 +210,7 @@ pub fn search(
     for depth in 1 + lane as u32 % 2..DEEPEST as u32 / 2 {
         let Some(next) = tree.deepen(depth, found.as_ref()) else { break };
         tree.watch.heard(&next);
-        let score = next.score.abs();
+        let score = next.best.score.abs();
         found = Some(next);
         // What prunes by guess may find a longer mate first, but not for long.
         let seen = score >= MATES && MATE - score + SHORTER <= depth as i32;
@@ -214,8 +235,14 @@ struct Tree<'a> {
     depth: i32,
     /// Of the root's window.
     width: i32,
-    /// Of the root's scores, the last ones counting most.
-    average: Option<i32>,
+    /// Moves of the root that are to be told apart.
+    lines: usize,
+    /// Of the root's scores for each of these, the last ones counting most.
+    averages: Vec<Option<i32>>,
+    /// Moves of the root that have a line of this depth.
+    taken: Vec<Action>,
+    /// The move that came next after those at the last depth.
+    hint: Option<Action>,
     /// Up to this ply the side `verifies` does not pass: whether passing refutes is being looked at.
     verified: usize,
     verifies: Color,
@@ -226,38 +253,91 @@ impl Tree<'_> {
     /// The search of one depth. None if there was no time for anything.
     fn deepen(&mut self, depth: u32, last: Option<&Found>) -> Option<Found> {
         self.depth = depth as i32;
+        self.taken.clear();
         let score = self.aspire(depth);
         let line = self.memory.lines.best().to_vec();
         let first = *line.first()?;
         if self.over {
             // The last depth's move came first: what is preferred to it, if anything, is better.
-            let last = last.filter(|last| last.line.first() == Some(&first));
+            let last = last.filter(|last| last.best.line.first() == Some(&first));
             return Some(last.cloned().unwrap_or(Found {
-                line,
-                score: centipawns(score),
+                best: Variation { line, score: centipawns(score) },
+                others: Vec::new(),
                 depth: depth - 1,
                 nodes: self.nodes,
                 favourite: None,
             }));
         }
+        let mut ranked = self.rank(depth, (line, score), last);
+        let (line, score) = ranked.remove(0);
+        let first = *line.first()?;
+        let others = self.others(&first, ranked, last);
         let asked = self.watch.favourite().filter(|favourite| *favourite != first);
         let told = |favourite| Some((favourite, self.follow(favourite, depth, score)?));
         let favourite = asked.and_then(told);
         // No time to ask again: what was true one ply before is likely still.
-        let before = last.filter(|last| self.over && last.line.first() == Some(&first));
+        let before = last.filter(|last| self.over && last.best.line.first() == Some(&first));
         Some(Found {
-            line,
-            score: centipawns(score),
+            best: Variation { line, score: centipawns(score) },
+            others,
             depth,
             nodes: self.nodes,
             favourite: favourite.or(before.and_then(|last| last.favourite)),
         })
     }
 
-    /// The score, first sought near the last one.
+    /// The lines of as many moves as are to be told apart, and their scores, beginning with the `best` one's; the best one first. As far as
+    /// there is time.
+    fn rank(
+        &mut self,
+        depth: u32,
+        best: (Vec<Action>, i32),
+        last: Option<&Found>,
+    ) -> Vec<(Vec<Action>, i32)> {
+        let before = || last.into_iter().flat_map(Found::variations);
+        let mut ranked = vec![best];
+        while ranked.len() < self.lines {
+            self.taken.extend(ranked.last().and_then(|(line, _)| line.first()));
+            let mut hints = before().filter_map(|told| told.line.first());
+            self.hint = hints.find(|action| !self.taken.contains(action)).copied();
+            let score = self.aspire(depth);
+            let line = self.memory.lines.best().to_vec();
+            if self.over || line.is_empty() {
+                break;
+            }
+            ranked.push((line, score));
+        }
+        self.taken.clear();
+        ranked.sort_by_key(|(_, score)| -score);
+        ranked
+    }
+
+    /// What is told of the moves after the `first`: what was `found`, and what was told at the `last` depth.
+    fn others(
+        &self,
+        first: &Action,
+        found: Vec<(Vec<Action>, i32)>,
+        last: Option<&Found>,
+    ) -> Vec<Variation> {
+        let told = |(line, score)| Variation { line, score: centipawns(score) };
+        let mut others: Vec<Variation> = found.into_iter().map(told).collect();
+        for before in last.into_iter().flat_map(Found::variations) {
+            let is_known = |known: &Variation| known.line.first() == before.line.first();
+            let known = before.line.first() == Some(first) || others.iter().any(is_known);
+            if others.len() + 1 < self.lines && !known {
+                others.push(before.clone());
+            }
+        }
+        others.sort_by_key(|other| -other.score);
+        others
+    }
+
+    /// The score, first sought near the last one. Without the moves that are taken.
     fn aspire(&mut self, depth: u32) -> i32 {
         let position = self.position;
-        let near = self.average.filter(|score| depth >= STEADY && score.abs() < MATES);
+        let place = self.taken.len();
+        let average = self.averages.get(place).copied().flatten();
+        let near = average.filter(|score| depth >= STEADY && score.abs() < MATES);
         let mut width = near.map_or(INFINITE, |score| WINDOW + score * score / 15_620);
         let mut alpha = near.map_or(-INFINITE, |score| (score - width).max(-INFINITE));
         let mut beta = near.map_or(INFINITE, |score| (score + width).min(INFINITE));
@@ -278,8 +358,10 @@ impl Tree<'_> {
                     higher += 1;
                 }
                 _ => {
-                    self.average =
-                        Some(self.average.map_or(score, |average| (2 * score + average) / 3));
+                    let average = average.map_or(score, |average| (2 * score + average) / 3);
+                    if let Some(known) = self.averages.get_mut(place) {
+                        *known = Some(average);
+                    }
                     return score;
                 }
             }

@@ -73,13 +73,13 @@ impl Method for Asked {
             let range = (self.looked_at as f64 / FEWEST).max(1.0);
             let left = (FEWEST * range.powf(rng.unit())) as u64;
             let mut seen = Taken { left, positions: Vec::new() };
-            let question = Question { position: &position, allowed: &[], lane: 0 };
+            let question = Question { position: &position, allowed: &[], lane: 0, lines: 1 };
             let found = selective::search(memory, [ending::key(&position)], &question, &mut seen);
             if rng.below(TAKEN) == 0 {
                 taken.append(&mut seen.positions);
             }
-            let Some(found) = found.filter(|found| found.score.abs() < DECIDED) else { break };
-            let best = found.line.first().and_then(|best| best.to_move(&position));
+            let Some(found) = found.filter(|found| found.best.score.abs() < DECIDED) else { break };
+            let best = found.best.line.first().and_then(|best| best.to_move(&position));
             let Some(m) = best else { break };
             position.play_unchecked(m);
         }

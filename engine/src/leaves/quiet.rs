@@ -57,7 +57,7 @@ impl Method for Quiet {
         let left = self.looked_at + rng.below(self.looked_at as usize / 8 + 1) as u64;
         let mut seen = Taken { left, positions: Vec::new() };
         let keys = root.game.keys().iter().copied();
-        let question = Question { position: root.game.position(), allowed: &[], lane: 0 };
+        let question = Question { position: root.game.position(), allowed: &[], lane: 0, lines: 1 };
         selective::search(memory, keys, &question, &mut seen);
         let mode = root.game.mode();
         let mut taken = seen.positions;

@@ -61,27 +61,29 @@ impl ClassicSearch<'_> {
     #[must_use]
     pub fn run(&self, player: Classic) -> Option<Snapshot<Action>> {
         let (game, allowed) = (self.game, self.allowed);
+        let position = game.position();
         let mut watch = Watching { search: self, done: false };
-        let found = match player {
+        match player {
             Classic::Tree(pruning) => {
                 let depth = self.limits.depth;
                 let question = negamax::Question { game, allowed, pruning, depth };
-                negamax::search(&question, &mut watch)
+                negamax::search(&question, &mut watch).as_ref().map(snapshot)
             }
             Classic::Selective => {
                 let keys = game.keys().iter().copied();
                 let steadiness = Steadiness::default();
                 let mut deepening = Deepening { watching: watch, nodes: 0, steadiness };
-                let scout = self.scout.as_ref()?;
-                scout.search(game.position(), keys, allowed, 0, &mut deepening).map(of_selective)
+                let lines = self.reporter.lines().min(allowed.len());
+                let question = selective::Question { position, allowed, lane: 0, lines };
+                let found = self.scout.as_ref()?.search(keys, &question, &mut deepening);
+                found.as_ref().map(of_selective)
             }
             Classic::Uct(leaf) => {
                 let (seed, playouts) = (self.seed, self.limits.nodes);
                 let question = uct::Question { game, allowed, leaf, seed, playouts };
-                uct::search(&question, &mut watch)
+                uct::search(&question, &mut watch).as_ref().map(snapshot)
             }
-        };
-        found.map(|found| snapshot(&found))
+        }
     }
 }
 
@@ -89,6 +91,18 @@ struct Watching<'a> {
     search: &'a ClassicSearch<'a>,
     /// What was sought is found.
     done: bool,
+}
+
+impl Watching<'_> {
+    fn tell(&mut self, snapshot: &Snapshot<Action>) {
+        let ClassicSearch { limits, signal, reporter, output, .. } = self.search;
+        output.block(&reporter.infos(snapshot, signal.since_go()));
+        let plies = snapshot.lines.first().and_then(|line| line.mate_plies);
+        let plies = plies.filter(|plies| *plies > 0).map(i32::unsigned_abs);
+        self.done |=
+            plies.zip(limits.mate).is_some_and(|(plies, moves)| plies.div_ceil(2) <= moves)
+                || limits.depth.is_some_and(|depth| snapshot.depth >= depth);
+    }
 }
 
 impl Watch for Watching<'_> {
@@ -109,12 +123,7 @@ impl Watch for Watching<'_> {
     }
 
     fn heard(&mut self, found: &Found) {
-        let ClassicSearch { limits, signal, reporter, output, .. } = self.search;
-        output.block(&reporter.infos(&snapshot(found), signal.since_go()));
-        let plies = found.mate_plies.filter(|plies| *plies > 0).map(i32::unsigned_abs);
-        self.done |=
-            plies.zip(limits.mate).is_some_and(|(plies, moves)| plies.div_ceil(2) <= moves)
-                || limits.depth.is_some_and(|depth| found.depth >= depth);
+        self.tell(&snapshot(found));
     }
 }
 
@@ -152,40 +161,43 @@ impl selective::Watch for Deepening<'_> {
     }
 
     fn heard(&mut self, found: &selective::Found) {
-        if let Some(best) = found.line.first() {
-            self.steadiness.hear(*best, win(found.score), found.depth);
+        if let Some(best) = found.best.line.first() {
+            self.steadiness.hear(*best, win(found.best.score), found.depth);
         }
-        self.watching.heard(&of_selective(found.clone()));
+        self.watching.tell(&of_selective(found));
     }
 }
 
-fn of_selective(found: selective::Found) -> Found {
-    let mate_plies = found.mate_plies();
-    let selective::Found { line, score, depth, nodes, .. } = found;
-    let seldepth = depth.max(line.len() as u32);
-    Found { line, win: win(score), mate_plies, depth, seldepth, nodes }
+fn of_selective(found: &selective::Found) -> Snapshot<Action> {
+    let lines = found
+        .variations()
+        .map(|told| line(&told.line, win(told.score), told.mate_plies(), found.nodes));
+    Snapshot {
+        nodes: found.nodes,
+        playouts: found.nodes,
+        depth: found.depth,
+        seldepth: found.depth.max(found.best.line.len() as u32),
+        lines: lines.collect(),
+        ..Snapshot::default()
+    }
 }
 
 fn snapshot(found: &Found) -> Snapshot<Action> {
-    let value = match found.mate_plies {
-        Some(plies) if plies > 0 => Wdl::WIN,
-        Some(_) => Wdl::LOSS,
-        None => Wdl::from_score_and_draw(found.win, 0.0),
-    };
-    let line = Line {
-        moves: found.line.clone(),
-        visits: found.nodes,
-        value,
-        mate_plies: found.mate_plies,
-        prior: 0.0,
-        q: value.q(),
-    };
     Snapshot {
         nodes: found.nodes,
         playouts: found.nodes,
         depth: found.depth,
         seldepth: found.seldepth,
-        lines: vec![line],
+        lines: vec![line(&found.line, found.win, found.mate_plies, found.nodes)],
         ..Snapshot::default()
     }
+}
+
+fn line(moves: &[Action], win: f32, mate_plies: Option<i32>, nodes: u64) -> Line<Action> {
+    let value = match mate_plies {
+        Some(plies) if plies > 0 => Wdl::WIN,
+        Some(_) => Wdl::LOSS,
+        None => Wdl::from_score_and_draw(win, 0.0),
+    };
+    Line { moves: moves.to_vec(), visits: nodes, value, mate_plies, prior: 0.0, q: value.q() }
 }

@@ -44,6 +44,7 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
         virtual_value: settings.virtual_value,
         final_move: settings.final_move,
         scout_nodes: settings.scout_nodes,
+        scout_lines: settings.multipv,
         scout_favourite_visits: settings.scout_favourite_visits,
         scout_share: settings.scout_share,
         scout_prior: settings.scout_prior,

@@ -182,9 +182,9 @@ impl<'a> Stopper<'a> {
         }
         // Where a scout decides, what the tree has seen counts for little.
         if let Some(scouted) = view.scouted()
-            && let Some(best) = scouted.line.first()
+            && let Some(best) = scouted.best.line.first()
         {
-            memory.steadiness.hear(*best, scouted.worth, scouted.depth);
+            memory.steadiness.hear(*best, scouted.best.worth, scouted.depth);
             return memory.steadiness.is_enough(used, budget.soft);
         }
         let elapsed = view.elapsed().max(Duration::from_micros(1));

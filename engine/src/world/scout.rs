@@ -40,23 +40,21 @@ impl Scout {
         lane: usize,
         tree: &mut dyn Scouted<Action>,
     ) {
-        self.search(position, keys, &[], lane, &mut Beside { tree, untold: 0 });
+        let question = Question { position, allowed: &[], lane, lines: tree.lines() };
+        self.search(keys, &question, &mut Beside { tree, untold: 0 });
     }
 
-    /// Searches alone, of the root's moves only those `allowed` if any are named, until `watch` has enough.
+    /// Searches alone until `watch` has enough. `keys` are those of the positions so far, the root's last.
     pub fn search(
         &self,
-        position: &Chess,
         keys: impl IntoIterator<Item = u64>,
-        allowed: &[Action],
-        lane: usize,
+        question: &Question<'_>,
         watch: &mut dyn Watch,
     ) -> Option<Found> {
         let memories = || self.memories.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = memories().pop();
         let mut memory = kept.unwrap_or_else(|| Memory::new(self.nnue.clone(), self.table.clone()));
-        let question = Question { position, allowed, lane };
-        let found = selective::search(&mut memory, keys, &question, watch);
+        let found = selective::search(&mut memory, keys, question, watch);
         memories().push(memory);
         found
     }
@@ -83,11 +81,17 @@ impl Watch for Beside<'_> {
     }
 
     fn heard(&mut self, found: &Found) {
-        if !found.line.is_empty() && found.depth >= SHALLOWEST {
+        if !found.best.line.is_empty() && found.depth >= SHALLOWEST {
             let favourite = found.favourite.map(|(action, score)| (action, win(score)));
-            let (line, worth, depth) = (found.line.clone(), win(found.score), found.depth);
-            let mate_plies = found.mate_plies();
-            self.tree.hear(Opinion { line, worth, mate_plies, depth, favourite });
+            let mut told = found.variations().map(|found| mcts::Variation {
+                line: found.line.clone(),
+                worth: win(found.score),
+                mate_plies: found.mate_plies(),
+            });
+            if let Some(best) = told.next() {
+                let others = told.collect();
+                self.tree.hear(Opinion { best, others, depth: found.depth, favourite });
+            }
         }
     }
 }
@@ -114,6 +118,10 @@ mod tests {
             Some(self.favourite)
         }
 
+        fn lines(&self) -> usize {
+            1
+        }
+
         fn hear(&mut self, opinion: Opinion<Action>) {
             self.last = Some(opinion);
         }
@@ -127,9 +135,9 @@ mod tests {
         let mut tree = Fixed { favourite, left: 20_000, last: None };
         let keys = game.keys().iter().copied();
         Scout::new(1 << 16).unwrap().accompany(game.position(), keys, 0, &mut tree);
-        assert!(tree.left == 0 || tree.last.as_ref().is_some_and(|last| last.worth > 0.99));
+        assert!(tree.left == 0 || tree.last.as_ref().is_some_and(|last| last.best.worth > 0.99));
         let last = tree.last.unwrap();
-        let (best, most) = (last.line[0], last.worth);
+        let (best, most) = (last.best.line[0], last.best.worth);
         let content = last.favourite.is_some_and(|(_, worth)| worth >= most);
         (game.uci(best), best == favourite || content)
     }

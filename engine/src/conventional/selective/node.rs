@@ -56,11 +56,16 @@ impl Tree<'_> {
         let last = *self.back(ply, 1);
         self.begin(ply, check, &last);
         let excluded = self.at(ply).excluded;
+        let whole = excluded.is_none() && (ply > 0 || self.taken.is_empty());
         let key = self.memory.keys.last().copied().unwrap_or_default();
         let stored = self.memory.table.get(key, ply);
-        // What is known of all moves says nothing of all but one.
-        let known = stored.filter(|_| excluded.is_none());
-        let first = known.and_then(|known| known.action?.to_move(position));
+        // What is known of all moves says nothing of some of them.
+        let known = stored.filter(|_| whole);
+        let first = match known {
+            Some(known) => known.action,
+            None => self.hint.filter(|_| ply == 0 && !whole),
+        };
+        let first = first.and_then(|first| first.to_move(position));
         let at = self.at(ply);
         at.known = known.is_some();
         if excluded.is_none() {
@@ -130,7 +135,7 @@ impl Tree<'_> {
         let Tried { best, depth, .. } = tried;
         // The move before is likely good, then.
         self.at(ply).pv |= best.score <= alpha && last.pv && depth > 3;
-        if excluded.is_some() {
+        if !whole {
             return best.score;
         }
         let raw = judged.map(|judged| judged.raw);
@@ -180,7 +185,8 @@ impl Tree<'_> {
 
     /// Only at the root not all moves may be.
     fn is_allowed(&self, m: Move, ply: usize) -> bool {
-        ply > 0 || self.allowed.is_empty() || self.allowed.contains(&Action::new(m))
+        let is_in = |list: &[Action]| list.contains(&Action::new(m));
+        ply > 0 || (self.allowed.is_empty() || is_in(self.allowed)) && !is_in(&self.taken)
     }
 
     /// All moves, or as many as it takes to reach beta. The position's score if there is nothing to learn from them.

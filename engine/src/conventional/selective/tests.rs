@@ -35,7 +35,7 @@ fn named(game: &Game, name: &str) -> Action {
 /// Searches the last position of `game`.
 fn look(memory: &mut Memory, game: &Game, favourite: Option<Action>, left: u64) -> Option<Found> {
     let keys = game.keys().iter().copied();
-    let question = Question { position: game.position(), allowed: &[], lane: 0 };
+    let question = Question { position: game.position(), allowed: &[], lane: 0, lines: 1 };
     search(memory, keys, &question, &mut Budget { favourite, left })
 }
 
@@ -44,19 +44,19 @@ fn ask(fen: &str, favourite: &str, left: u64) -> Found {
     let favourite = Some(named(&game, favourite));
     let found = look(&mut memory(), &game, favourite, left).unwrap();
     let mut line = game.clone();
-    for action in &found.line {
+    for action in &found.best.line {
         line.play(*action).unwrap();
     }
-    if found.score > MATES {
+    if found.best.score > MATES {
         assert!(line.position().is_checkmate(), "{}", line.fen());
-        assert_eq!(found.line.len() as i32, MATE - found.score);
+        assert_eq!(found.best.line.len() as i32, MATE - found.best.score);
     }
     found
 }
 
 /// The move asked about is not as good as the best one.
 fn is_behind(found: &Found) -> bool {
-    found.favourite.is_some_and(|(_, worth)| worth < found.score)
+    found.favourite.is_some_and(|(_, worth)| worth < found.best.score)
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn mates_are_found_and_counted() {
     ] {
         let found = ask(fen, quiet, 400_000);
         // What is pruned may be the shortest way.
-        assert!((2 * moves - 1..=2 * moves + 1).contains(&(MATE - found.score)), "{found:?}");
+        assert!((2 * moves - 1..=2 * moves + 1).contains(&(MATE - found.best.score)), "{found:?}");
         assert!(is_behind(&found));
     }
 }
@@ -107,7 +107,7 @@ fn it_agrees_with_exact_alpha_beta_about_what_wins_material() {
         let found = look(&mut memory(), &game, Some(exact.line[0]), 40_000).unwrap();
         assert!(found.depth >= 3);
         // A pawn and a half: more than the two evaluations differ by.
-        let far = found.favourite.is_some_and(|(_, worth)| worth + 150 < found.score);
+        let far = found.favourite.is_some_and(|(_, worth)| worth + 150 < found.best.score);
         same += i32::from(!far);
     }
     // What it finds beyond the third ply may differ.
@@ -129,7 +129,10 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
         told: 0,
         depth: 1,
         width: INFINITE,
-        average: None,
+        lines: 1,
+        averages: vec![None],
+        taken: Vec::new(),
+        hint: None,
         verified: 0,
         verifies: Color::White,
         over: false,
@@ -153,4 +156,43 @@ fn what_was_found_before_the_time_was_up_counts() {
         )
         .is_none()
     );
+}
+
+/// The best moves by name with what they are worth.
+fn rank(fen: &str, lines: usize, left: u64) -> Vec<(String, i32)> {
+    let game = Game::from_fen(fen, false).unwrap();
+    let question = Question { position: game.position(), allowed: &[], lane: 0, lines };
+    let mut watch = Budget { favourite: None, left };
+    let keys = game.keys().iter().copied();
+    let found = search(&mut memory(), keys, &question, &mut watch).unwrap();
+    for told in found.variations() {
+        let mut line = game.clone();
+        told.line.iter().for_each(|action| line.play(*action).unwrap());
+    }
+    found.variations().map(|told| (game.uci(told.line[0]), told.score)).collect()
+}
+
+#[test]
+fn the_best_moves_have_lines_of_their_own_in_order() {
+    // Of the queen, of the rook, and nothing.
+    let fen = "4k3/8/8/2q1r3/3P4/8/8/7K w - - 0 1";
+    let [(first, most), (second, less), (_, least)] = &rank(fen, 3, 30_000)[..] else { panic!() };
+    assert_eq!([first.as_str(), second], ["d4c5", "d4e5"]);
+    assert!(most > less && *less > least + 100, "{most} {less} {least}");
+    // Both mates, though the search could end with the first.
+    let mates = rank("7k/8/6K1/8/8/8/8/R1R5 w - - 0 1", 2, 30_000);
+    let mut names: Vec<&str> = mates.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!((names, mates[1].1), (vec!["a1a8", "c1c8"], MATE - 1));
+    // There are no more moves.
+    assert_eq!(rank("7k/8/8/8/8/8/8/K6r w - - 0 1", 10, 5_000).len(), 2);
+    // Wherever time ends, as many are told apart as at the depth before.
+    for left in (4_000..6_000).step_by(150) {
+        let ranked = rank("4k3/8/8/2q1r3/3P4/8/8/7K w - - 0 1", 4, left);
+        let mut names: Vec<&String> = ranked.iter().map(|(name, _)| name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!((names.len(), ranked.len()), (4, 4), "{left}: {ranked:?}");
+        assert!(ranked[1..].is_sorted_by_key(|(_, score)| -score), "{left}: {ranked:?}");
+    }
 }

@@ -75,7 +75,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "MultiPV",
         kind: spin!(multipv: usize, 1 to 256),
         effect: Effect::None,
-        help: "Number of best lines to report.",
+        help: "Number of best lines to report, each searched by itself.",
     },
     Entry {
         name: "Ponder",
