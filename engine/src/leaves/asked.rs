@@ -2,10 +2,9 @@
 //! any search: what the network is to say, too. More than half of what a search asks about is loud, for it prunes by such answers.
 
 use super::harvest::{HarvestError, Method};
-use crate::chess::action::Action;
+use super::looks::{self, look};
 use crate::chess::ending;
-use crate::conventional::selective::{self, Found, Memory, Question, Watch};
-use crate::conventional::table::Table;
+use crate::conventional::selective::Memory;
 use crate::internal::roots::Root;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::LabelError;
@@ -19,8 +18,6 @@ use shakmaty::{Chess, EnPassantMode, Position};
 use std::sync::Arc;
 use uci::{Command, StartPosition};
 
-/// Entries of a search's table: it looks at a few thousand positions.
-const POSITIONS: usize = 1 << 15;
 /// Plies of a walk from a game's position.
 const PLIES: usize = 30;
 /// Of its first moves, none to so many are drawn by lot.
@@ -47,7 +44,7 @@ impl Method for Asked {
     type Store = SampleWriter;
 
     fn start(&self) -> Result<Memory, HarvestError> {
-        Ok(Memory::new(self.nnue.clone(), Arc::new(Table::new(POSITIONS))))
+        Ok(looks::memory(self.nnue.clone()))
     }
 
     fn label<T: Transport>(
@@ -72,11 +69,10 @@ impl Method for Asked {
             // As likely from 100 to 200 as from 1,000 to 2,000.
             let range = (self.looked_at as f64 / FEWEST).max(1.0);
             let left = (FEWEST * range.powf(rng.unit())) as u64;
-            let mut seen = Taken { left, positions: Vec::new() };
-            let question = Question { position: &position, allowed: &[], lane: 0, lines: 1 };
-            let found = selective::search(memory, [ending::key(&position)], &question, &mut seen);
+            let keys = [ending::key(&position)];
+            let (found, mut seen) = look(memory, keys, &position, left, is_asked_about);
             if rng.below(TAKEN) == 0 {
-                taken.append(&mut seen.positions);
+                taken.append(&mut seen);
             }
             let Some(found) = found.filter(|found| found.best.score.abs() < DECIDED) else { break };
             let best = found.best.line.first().and_then(|best| best.to_move(&position));
@@ -87,27 +83,9 @@ impl Method for Asked {
     }
 }
 
-/// Some positions of a search.
-struct Taken {
-    left: u64,
-    positions: Vec<Chess>,
-}
-
-impl Watch for Taken {
-    fn is_over(&mut self, positions: u64, at: &Chess) -> bool {
-        // Of these it asks nobody.
-        if !at.is_check() && !at.is_game_over() {
-            self.positions.push(at.clone());
-        }
-        self.left = self.left.saturating_sub(positions);
-        self.left == 0
-    }
-
-    fn favourite(&self) -> Option<Action> {
-        None
-    }
-
-    fn heard(&mut self, _: &Found) {}
+/// Of no others does a search ask its network.
+fn is_asked_about(position: &Chess) -> bool {
+    !position.is_check() && !position.is_game_over()
 }
 
 /// What the engine says of positions without search, whatever was played before.

@@ -6,6 +6,7 @@
 pub mod asked;
 pub mod competing;
 pub mod harvest;
+mod looks;
 pub mod quiet;
 pub mod successors;
 pub mod walk;

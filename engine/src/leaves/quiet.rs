@@ -2,12 +2,12 @@
 //! Few of them would occur in a game, for most moves that such a search tries are mistakes.
 
 use super::harvest::{HarvestError, Method, record, stored};
+use super::looks::{self, look};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::conventional::evaluation::value;
 use crate::conventional::exchange;
-use crate::conventional::selective::{self, Found, Memory, Question, Watch};
-use crate::conventional::table::Table;
+use crate::conventional::selective::Memory;
 use crate::internal::roots::Root;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::{ask_all, ask_all_moves};
@@ -18,9 +18,6 @@ use nn::nnue::Nnue;
 use nn::rng::Rng;
 use shakmaty::{Chess, Move, Position};
 use std::sync::Arc;
-
-/// Entries of a search's table: it looks at a few thousand positions.
-const POSITIONS: usize = 1 << 15;
 
 /// How they are found and searched.
 pub struct Quiet {
@@ -43,7 +40,7 @@ impl Method for Quiet {
     type Store = ChunkWriter;
 
     fn start(&self) -> Result<Memory, HarvestError> {
-        Ok(Memory::new(self.nnue.clone(), Arc::new(Table::new(POSITIONS))))
+        Ok(looks::memory(self.nnue.clone()))
     }
 
     fn label<T: Transport>(
@@ -55,12 +52,9 @@ impl Method for Quiet {
     ) -> Result<Vec<MavgGame>, HarvestError> {
         // Other positions if the root comes up again.
         let left = self.looked_at + rng.below(self.looked_at as usize / 8 + 1) as u64;
-        let mut seen = Taken { left, positions: Vec::new() };
         let keys = root.game.keys().iter().copied();
-        let question = Question { position: root.game.position(), allowed: &[], lane: 0, lines: 1 };
-        selective::search(memory, keys, &question, &mut seen);
+        let (_, mut taken) = look(memory, keys, root.game.position(), left, is_still);
         let mode = root.game.mode();
-        let mut taken = seen.positions;
         taken.retain(|_| !self.every_move || rng.below(ONE_IN) == 0);
         let games = taken.into_iter().map(|position| Game::new(position, mode));
         if self.every_move {
@@ -87,28 +81,6 @@ impl Method for Quiet {
         }
         Ok(records)
     }
-}
-
-/// Some positions of a search.
-struct Taken {
-    left: u64,
-    positions: Vec<Chess>,
-}
-
-impl Watch for Taken {
-    fn is_over(&mut self, positions: u64, at: &Chess) -> bool {
-        if is_still(at) {
-            self.positions.push(at.clone());
-        }
-        self.left = self.left.saturating_sub(positions);
-        self.left == 0
-    }
-
-    fn favourite(&self) -> Option<Action> {
-        None
-    }
-
-    fn heard(&mut self, _: &Found) {}
 }
 
 /// The moves that lead to quiet positions. What comes after the others is not for the network to judge.
