@@ -99,6 +99,7 @@ impl Leaves {
     /// A file cannot be read or written, or engine or network fail.
     pub fn run(mut self) -> Result<(), Failure> {
         match self.of {
+            Tree::Mcts if self.judged => Err("--static takes positions --of alpha-beta".into()),
             Tree::Mcts => {
                 let walk = Walk {
                     plies: self.plies,

@@ -73,7 +73,7 @@ impl ClassicSearch<'_> {
                 let keys = game.keys().iter().copied();
                 let steadiness = Steadiness::default();
                 let mut deepening = Deepening { watching: watch, nodes: 0, steadiness };
-                let lines = self.reporter.lines().min(allowed.len());
+                let lines = self.reporter.multipv();
                 let question = selective::Question { position, allowed, lane: 0, lines };
                 let found = self.scout.as_ref()?.search(keys, &question, &mut deepening);
                 found.as_ref().map(of_selective)

@@ -78,6 +78,12 @@ impl Reporter {
         Reporter { with_scouted, ..self }
     }
 
+    /// How many of the best moves have a line each.
+    #[must_use]
+    pub fn multipv(&self) -> usize {
+        self.multipv
+    }
+
     /// How many lines a snapshot needs.
     #[must_use]
     pub fn lines(&self) -> usize {
