@@ -2,9 +2,10 @@
 //! shown, and the [`Snapshot`] it may take.
 
 use crate::{
+    line::{Line, lines},
     params::Params,
     puct,
-    root::{self, Candidate, Line, Race, RootPolicy},
+    root::{self, Candidate, Race, RootPolicy},
     stats::RunStats,
     tree::Tree,
     world::{Opinion, World},
@@ -134,13 +135,11 @@ impl<'a, W: World> View<'a, W> {
     /// The best `multipv` lines and the counters. A line that begins as one of the scout's is the scout's.
     pub fn snapshot(&self, multipv: usize) -> Snapshot<W::Action> {
         let depth = self.stats.depth();
-        let mut lines = root::lines(self.tree, self.root_policy, self.params, multipv);
         let scouted = self.scouted();
-        for told in scouted.iter().flat_map(Opinion::variations) {
-            lines.iter_mut().for_each(|line| line.follow(told));
-        }
+        let told = scouted.as_ref();
+        let lines = lines(self.tree, self.root_policy, self.params, told, multipv);
         let (plies, furthest) =
-            scouted.map_or((0, 0), |told| (told.depth, told.best.line.len() as u32));
+            told.map_or((0, 0), |told| (told.depth, told.best.line.len() as u32));
         Snapshot {
             nodes: self.stats.kept + self.stats.playouts(),
             playouts: self.stats.playouts(),

@@ -37,7 +37,7 @@
 //! |---|---|
 //! | `value`, `world`, `params`, `rng` | values, what a game must offer, all constants, seeded dice |
 //! | `node`, `tree`, `compact`, `path_ends`, `audit` | one node's words, the arena, room in it, ends that hang on the path, its books |
-//! | `puct`, `verdict`, `root`, `stats`, `control`, `job`, `scout`, `select`, `backup` | formulas; what the scout says; the root's moves and lines; counters; what passes between search and caller; what workers share; a search beside the tree; the way down; the way up |
+//! | `puct`, `verdict`, `root`, `line`, `stats`, `control`, `job`, `scout`, `select`, `backup` | formulas; what the scout says; the root's moves; best lines; counters; what passes between search and caller; what workers share; a search beside the tree; the way down; the way up |
 //! | `worker`, `pool`, `search` | one thread's minibatches, the threads, the [`Searcher`] |
 //! | `toy` | games for tests |
 //!
@@ -58,6 +58,7 @@ mod backup;
 mod compact;
 mod control;
 mod job;
+mod line;
 mod node;
 mod params;
 mod path_ends;
@@ -80,9 +81,10 @@ mod world;
 
 pub use audit::Audit;
 pub use control::{Control, Patient, Snapshot, View};
+pub use line::Line;
 pub use params::{FinalMove, Fpu, Params, VirtualCounts, VirtualValue};
 pub use puct::Ranker;
-pub use root::{Line, Race};
+pub use root::Race;
 pub use search::{Ancestor, Outcome, Searcher};
 pub use tree::RankedEdge;
 pub use value::Wdl;

@@ -1,5 +1,5 @@
-//! What is special about the root: noise and restriction before the search, the final move and the
-//! principal variations after it. Reads the tree; changes nothing in it.
+//! What is special about the root: noise and restriction before the search, and the final move after it. Reads the tree; changes nothing in
+//! it.
 
 use crate::{
     node::{Node, NodeState, Proof, from_unit16},
@@ -8,45 +8,11 @@ use crate::{
     tree::{EdgeWord, Tree},
     value::Wdl,
     verdict::Verdict,
-    world::{Opinion, Variation},
+    world::Opinion,
 };
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-
-/// One principal variation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Line<A> {
-    /// Best play from the root on.
-    pub moves: Vec<A>,
-    /// Visits of the first move.
-    pub visits: u64,
-    /// For the side to move at the root.
-    pub value: Wdl,
-    /// Proven mate: plies to mate, positive = the root's mover mates, negative = is mated. The winner
-    /// needs no more than that; a shorter one may exist. None for a result that rests on a
-    /// [`crate::Leaf::Known`]: proven by `value` alone.
-    pub mate_plies: Option<i32>,
-    /// Prior of the first move as the search has it: Eq. 1, the root's temperature, noise.
-    pub prior: f32,
-    /// The model's action value of the first move, before any search, for the side to move at the root.
-    pub q: f32,
-}
-
-impl<A: Copy + PartialEq> Line<A> {
-    /// A line that the tree has not proven is the scout's, which looked further, if it begins with the same move.
-    pub fn follow(&mut self, scouted: &Variation<A>) {
-        let decided = [Wdl::WIN, Wdl::DRAW, Wdl::LOSS].contains(&self.value);
-        if !decided && self.moves.first() == scouted.line.first() {
-            self.moves.clone_from(&scouted.line);
-            self.value = Wdl::from_score_and_draw(scouted.worth, self.value.draw);
-            if let Some(plies) = scouted.mate_plies {
-                self.mate_plies = Some(plies);
-                self.value = if plies > 0 { Wdl::WIN } else { Wdl::LOSS };
-            }
-        }
-    }
-}
 
 /// How the visits of a search are spread over the root's moves. Moves that are proven lost, and those
 /// whose state was refused, are out of the race: they will not be played while there is another.
@@ -160,7 +126,7 @@ pub struct Candidate {
     pub child: Option<u32>,
     /// The model's action value.
     pub q: f32,
-    refused: bool,
+    pub refused: bool,
 }
 
 impl Candidate {
@@ -200,7 +166,7 @@ impl Candidate {
     }
 
     /// Nothing is certain of it.
-    fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.proof.is_none() && !self.refused
     }
 
@@ -233,17 +199,6 @@ pub fn candidates(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Vec
     moves
 }
 
-/// Behind the first move, those that the scout has lines for come next, in its order.
-fn rank(moves: &mut [Candidate], told: &Opinion<u16>) {
-    let place = |c: &Candidate| {
-        let mut told = told.variations().map(|told| told.line.first());
-        told.position(|action| action == Some(&c.action) && c.is_open()).unwrap_or(usize::MAX)
-    };
-    if let Some((_, behind)) = moves.split_first_mut() {
-        behind.sort_by_key(place);
-    }
-}
-
 /// Which of the ordered moves is played in place of the first, of which the scout does not approve.
 fn preferred(moves: &[Candidate], root_policy: &RootPolicy, params: &Params) -> Option<usize> {
     let verdict = root_policy.verdict().filter(|_| params.final_move == FinalMove::Robust)?;
@@ -253,7 +208,7 @@ fn preferred(moves: &[Candidate], root_policy: &RootPolicy, params: &Params) -> 
 }
 
 /// The moves of an expanded node `plies` below the root, best first; none of any other node.
-fn ordered(
+pub fn ordered(
     tree: &Tree,
     node: Node<'_>,
     root_policy: &RootPolicy,
@@ -298,44 +253,6 @@ pub fn proven(tree: &Tree, root_policy: &RootPolicy) -> bool {
         }
     }
     moves > 0 && all
-}
-
-/// The best `multipv` lines of the root.
-pub fn lines<A: From<u16>>(
-    tree: &Tree,
-    root_policy: &RootPolicy,
-    params: &Params,
-    multipv: usize,
-) -> Vec<Line<A>> {
-    let mut moves = candidates(tree, root_policy, params);
-    if let Some(told) = root_policy.told().filter(|told| !told.others.is_empty()) {
-        rank(&mut moves, &told);
-    }
-    moves
-        .iter()
-        .take(multipv)
-        .map(|first| {
-            let mut moves = vec![A::from(first.action)];
-            let mut next = first.child;
-            while let Some(best) = next.and_then(|at| best_reply(tree, at, params, moves.len())) {
-                moves.push(A::from(best.action));
-                next = best.child;
-            }
-            Line {
-                moves,
-                visits: first.visits,
-                value: first.value,
-                mate_plies: first.mate_plies(),
-                prior: first.prior,
-                q: first.q,
-            }
-        })
-        .collect()
-}
-
-fn best_reply(tree: &Tree, at: u32, params: &Params, plies: usize) -> Option<Candidate> {
-    let best = *ordered(tree, tree.node(at), &RootPolicy::default(), params, plies).first()?;
-    (best.visits > 0 && !best.refused).then_some(best)
 }
 
 /// How the visits are spread over the root's moves.

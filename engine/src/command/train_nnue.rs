@@ -103,8 +103,11 @@ impl TrainNnue {
         for file in self.files() {
             keep(successors(file, &mix, false, &mut watch)?);
         }
+        let mut held_out = Vec::new();
         for path in &self.samples {
-            keep(samples(path, false, &mut watch)?);
+            let (learnt, held) = samples(path, &mut watch)?;
+            keep(learnt);
+            held_out.push((path, held));
         }
         bar.finish_and_clear();
         if !goes_on() {
@@ -142,9 +145,8 @@ impl TrainNnue {
             let samples: Vec<Sample> = all.into_iter().step_by(some).collect();
             tell(&mut out, file.0, "successors of held-out positions", &learnt, &samples);
         }
-        for path in &self.samples {
-            let held = samples(path, true, &mut |_| true)?;
-            tell(&mut out, path, "held-out samples", &learnt, &held);
+        for (path, held) in &held_out {
+            tell(&mut out, path, "held-out samples", &learnt, held);
         }
         for (path, _) in &self.data {
             let games = HeldOut::read(path, &mix)?;

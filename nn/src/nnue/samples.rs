@@ -30,8 +30,14 @@ impl SampleWriter {
     /// If the file cannot be read or written, or holds something else.
     pub fn open(path: &Path) -> Result<(SampleWriter, u64), DataError> {
         let frames = Frames::open(path, MAGIC)?;
-        let held = if frames.is_begun() { read(path, &mut |_| true)?.len() } else { 0 };
-        Ok((SampleWriter(frames), held as u64))
+        let mut held = 0;
+        if frames.is_begun() {
+            read(path, &mut |samples| {
+                held += samples.len() as u64;
+                true
+            })?;
+        }
+        Ok((SampleWriter(frames), held))
     }
 
     /// Adds samples as one frame; none make no frame.
@@ -48,22 +54,25 @@ impl SampleWriter {
     }
 }
 
-/// The samples of a file but those held out, or those alone. Calls `watch` with how many there are so far; ends early if it answers
-/// false.
+/// The samples of a file to learn from, and those held out. Calls `watch` with how many there are so far; ends early if it answers false.
 ///
 /// # Errors
 /// The file cannot be read, or holds something else.
 pub fn samples(
     path: &Path,
-    held_out: bool,
     watch: &mut dyn FnMut(usize) -> bool,
-) -> Result<Vec<Sample>, DataError> {
-    let mut all = read(path, watch)?;
-    let last = all.split_off(all.len() - all.len().div_ceil(HELD_OUT));
-    Ok(if held_out { last } else { all })
+) -> Result<(Vec<Sample>, Vec<Sample>), DataError> {
+    let mut all = Vec::new();
+    read(path, &mut |samples| {
+        all.extend(samples);
+        watch(all.len())
+    })?;
+    let held_out = all.split_off(all.len() - all.len().div_ceil(HELD_OUT));
+    Ok((all, held_out))
 }
 
-fn read(path: &Path, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Sample>, DataError> {
+/// Shows `take` all samples, many at a time, until it answers false.
+fn read(path: &Path, take: &mut dyn FnMut(Vec<Sample>) -> bool) -> Result<(), DataError> {
     let file: Arc<str> = path.display().to_string().into();
     let at = |offset: usize| {
         let file = file.clone();
@@ -76,30 +85,29 @@ fn read(path: &Path, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Sample>
         let found = magic.escape_ascii().to_string();
         return Err(DataError::Format { file, offset: 0, expected: "MVKN1", found });
     }
-    let mut all = Vec::new();
+    let mut offset = MAGIC.len();
     let mut bytes = vec![0; READ * Sample::BYTES];
-    while watch(all.len()) {
-        let offset = MAGIC.len() + all.len() * Sample::BYTES;
+    loop {
         let filled = fill(&mut input, &mut bytes).map_err(at(offset))?;
-        if filled == 0 {
-            break;
-        }
         let (whole, rest) = bytes[..filled].as_chunks::<{ Sample::BYTES }>();
-        for bytes in whole {
-            let bad = || DataError::Format {
+        let sample = |(number, bytes)| {
+            Sample::from_bytes(bytes).ok_or_else(|| DataError::Format {
                 file: file.clone(),
-                offset: (MAGIC.len() + all.len() * Sample::BYTES) as u64,
+                offset: (offset + number * Sample::BYTES) as u64,
                 expected: "a board and a win probability",
                 found: format!("{bytes:02x?}"),
-            };
-            all.push(Sample::from_bytes(bytes).ok_or_else(bad)?);
-        }
+            })
+        };
+        let samples = whole.iter().enumerate().map(sample).collect::<Result<Vec<_>, _>>()?;
         if !rest.is_empty() {
             let cut = io::Error::new(io::ErrorKind::UnexpectedEof, "a sample is cut short");
             return Err(at(offset + filled)(cut));
         }
+        if filled == 0 || !take(samples) {
+            return Ok(());
+        }
+        offset += filled;
     }
-    Ok(all)
 }
 
 /// As many bytes as there are, up to all of `bytes`.
@@ -135,13 +143,12 @@ mod tests {
         assert_eq!(held, 150);
         writer.write(&[]).unwrap();
         writer.write(&made(150, 201)).unwrap();
-        let (trained, last) =
-            (samples(&path, false, &mut |_| true), samples(&path, true, &mut |_| true));
+        let read = samples(&path, &mut |_| true);
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 1]).unwrap();
         let (_, cut) = SampleWriter::open(&path).unwrap();
         fs::remove_file(&path).unwrap();
-        let (trained, last) = (trained.unwrap(), last.unwrap());
+        let (trained, last) = read.unwrap();
         assert_eq!((trained.len(), last.len()), (198, 3));
         let all: Vec<[u8; Sample::BYTES]> =
             trained.iter().chain(&last).map(Sample::to_bytes).collect();
@@ -155,7 +162,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("mavka-no-samples-{}", std::process::id()));
         let fault = |content: &[u8]| {
             fs::write(&path, zstd::encode_all(content, 1).unwrap()).unwrap();
-            samples(&path, false, &mut |_| true).err().map(|why| why.to_string())
+            samples(&path, &mut |_| true).err().map(|why| why.to_string())
         };
         let good = Sample::at(&Chess::default(), 0.5).to_bytes();
         let mut worth = good;
