@@ -241,7 +241,7 @@ struct Tree<'a> {
     averages: Vec<Option<i32>>,
     /// Moves of the root that have a line of this depth.
     taken: Vec<Action>,
-    /// The move that came next after those at the last depth.
+    /// The move to begin with: which came next after those at the last depth. None where the table's will do.
     hint: Option<Action>,
     /// Up to this ply the side `verifies` does not pass: whether passing refutes is being looked at.
     verified: usize,
@@ -253,16 +253,18 @@ impl Tree<'_> {
     /// The search of one depth. None if there was no time for anything.
     fn deepen(&mut self, depth: u32, last: Option<&Found>) -> Option<Found> {
         self.depth = depth as i32;
-        self.taken.clear();
+        // The table may know a move that another, searched by itself, turned out to be better than.
+        self.hint =
+            last.filter(|_| self.lines > 1).and_then(|last| last.best.line.first().copied());
         let score = self.aspire(depth);
         let line = self.memory.lines.best().to_vec();
         let first = *line.first()?;
         if self.over {
             // The last depth's move came first: what is preferred to it, if anything, is better.
-            let last = last.filter(|last| last.best.line.first() == Some(&first));
-            return Some(last.cloned().unwrap_or(Found {
+            let same = last.filter(|last| last.best.line.first() == Some(&first));
+            return Some(same.cloned().unwrap_or_else(|| Found {
                 best: Variation { line, score: centipawns(score) },
-                others: Vec::new(),
+                others: self.others(&first, Vec::new(), last),
                 depth: depth - 1,
                 nodes: self.nodes,
                 favourite: None,

@@ -61,10 +61,8 @@ impl Tree<'_> {
         let stored = self.memory.table.get(key, ply);
         // What is known of all moves says nothing of some of them.
         let known = stored.filter(|_| whole);
-        let first = match known {
-            Some(known) => known.action,
-            None => self.hint.filter(|_| ply == 0 && !whole),
-        };
+        let hint = self.hint.filter(|_| ply == 0);
+        let first = hint.or(known.and_then(|known| known.action));
         let first = first.and_then(|first| first.to_move(position));
         let at = self.at(ply);
         at.known = known.is_some();
