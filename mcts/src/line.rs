@@ -25,6 +25,8 @@ pub struct Line<A> {
     pub prior: f32,
     /// The model's action value of the first move, before any search, for the side to move at the root.
     pub q: f32,
+    /// A scout searched this move by itself: moves and value are its own.
+    pub scouted: bool,
 }
 
 impl<A: Copy + PartialEq> Line<A> {
@@ -32,6 +34,7 @@ impl<A: Copy + PartialEq> Line<A> {
     fn follow(&mut self, scouted: &Variation<A>) {
         let decided = [Wdl::WIN, Wdl::DRAW, Wdl::LOSS].contains(&self.value);
         if !decided && self.moves.first() == scouted.line.first() {
+            self.scouted = true;
             self.moves.clone_from(&scouted.line);
             self.value = Wdl::from_score_and_draw(scouted.worth, self.value.draw);
             if let Some(plies) = scouted.mate_plies {
@@ -68,6 +71,7 @@ pub fn lines<A: Copy + PartialEq + From<u16>>(
             mate_plies: first.mate_plies(),
             prior: first.prior,
             q: first.q,
+            scouted: false,
         };
         told.into_iter().flat_map(Opinion::variations).for_each(|told| line.follow(told));
         line

@@ -147,6 +147,10 @@ impl<W: World> Scouted<W::Action> for Turns<'_, W> {
         self.ticks.then(|| scout::favourite(self.job)).flatten()
     }
 
+    fn allowed(&self) -> Vec<W::Action> {
+        scout::allowed(self.job)
+    }
+
     fn lines(&self) -> usize {
         self.job.params.scout_lines
     }

@@ -24,13 +24,25 @@ pub fn hear<W: World>(job: &Job<'_, W>, opinion: Opinion<W::Action>) {
     }
 }
 
-/// The root's most visited move; None before it has the visits that it takes.
+/// The root's most visited move that may be played; None before it has the visits that it takes.
 pub fn favourite<W: World>(job: &Job<'_, W>) -> Option<W::Action> {
-    let edges = job.tree.edges(job.tree.root().meta().edges());
     let visits = |edge: &EdgeWord| edge.child().map(|at| job.tree.node(at).stats().visits);
-    let most = edges.iter().max_by_key(|edge| visits(edge))?;
+    let most = choices(job).max_by_key(visits)?;
     let enough = visits(&most).is_some_and(|visits| visits >= job.params.scout_favourite_visits);
     enough.then(|| W::Action::from(most.action()))
+}
+
+/// What the root is restricted to; none = all.
+pub fn allowed<W: World>(job: &Job<'_, W>) -> Vec<W::Action> {
+    let allowed: Vec<_> = choices(job).map(|edge| W::Action::from(edge.action())).collect();
+    let all = job.tree.edges(job.tree.root().meta().edges()).len();
+    if allowed.len() < all { allowed } else { Vec::new() }
+}
+
+/// The root's edges that may be played.
+fn choices<'a, W: World>(job: &'a Job<'_, W>) -> impl Iterator<Item = EdgeWord> + 'a {
+    let edges = job.tree.edges(job.tree.root().meta().edges()).iter().enumerate();
+    edges.filter(|(at, _)| job.root_policy.allows(*at)).map(|(_, edge)| edge)
 }
 
 #[cfg(test)]
@@ -54,6 +66,8 @@ mod tests {
         others: Vec<Variation<u16>>,
         /// The favourites that it was told of.
         favourites: Mutex<Vec<Option<u16>>>,
+        /// The moves that it was told to choose from.
+        allowed: Mutex<Vec<u16>>,
     }
 
     impl World for Blind {
@@ -86,6 +100,8 @@ mod tests {
 
         fn scout(&self, played: &Vec<u16>, _: usize, tree: &mut dyn Scouted<u16>) {
             assert!(played.is_empty());
+            let allowed = tree.allowed();
+            self.allowed.lock().unwrap().clone_from(&allowed);
             while tree.goes_on(10) {
                 let favourite = tree.favourite();
                 self.favourites.lock().unwrap().push(favourite);
@@ -154,6 +170,17 @@ mod tests {
         let content = Blind { sees: true, fools: true, content: true, ..Blind::default() };
         let (best, share) = search(&content, 2_000, 1, &[]);
         assert!(best != 1 && share < 0.5, "{best} {share}");
+    }
+
+    #[test]
+    fn the_scout_knows_what_the_root_is_restricted_to() {
+        for (restriction, allowed) in
+            [(vec![], vec![]), (vec![2, 0], vec![0, 2]), (vec![7], vec![])]
+        {
+            let world = Blind::default();
+            run(&world, 100, 1, &restriction);
+            assert_eq!(world.allowed.into_inner().unwrap(), allowed);
+        }
     }
 
     #[test]

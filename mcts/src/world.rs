@@ -83,6 +83,8 @@ pub trait Scouted<A> {
     fn goes_on(&mut self, positions: u64) -> bool;
     /// The action that it prefers at present, if that is worth telling apart from the best one on this lane.
     fn favourite(&self) -> Option<A>;
+    /// The actions to choose from; none = all.
+    fn allowed(&self) -> Vec<A>;
     /// How many of the best actions are to have lines of their own.
     fn lines(&self) -> usize;
     /// Tells it of an opinion.

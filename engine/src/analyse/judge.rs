@@ -102,7 +102,8 @@ impl Judgement {
         };
         // The move that the search would have played needs no more proof; others do.
         let proven = |choice: &Choice| {
-            choice.visits as f32 >= LOOKED_AT * before.playouts as f32 || choice.mate.is_some()
+            let looked_at = choice.visits as f32 >= LOOKED_AT * before.playouts as f32;
+            looked_at || choice.scouted || choice.mate.is_some()
         };
         let known: Vec<(usize, &Choice)> =
             others().filter(|(place, choice)| *place == 0 || proven(choice)).collect();
@@ -172,6 +173,7 @@ mod tests {
             visits,
             value,
             mate: None,
+            scouted: false,
         };
         Found {
             choices: choices.iter().enumerate().map(choice).collect(),
@@ -198,6 +200,10 @@ mod tests {
         let judged = Judgement::new(&before, action(1), 0.2, 3);
         assert_eq!((judged.glyph, judged.better.as_slice()), (Some(Glyph::Blunder), &[1][..]));
         assert_eq!(Judgement::new(&before, action(1), 0.55, 3).glyph, None);
+        // Where the scout knows of it, the third counts, too.
+        let mut told = before;
+        told.choices[2].scouted = true;
+        assert_eq!(Judgement::new(&told, action(1), 0.2, 3).better, [1, 2]);
     }
 
     #[test]

@@ -131,6 +131,7 @@ impl Analyse {
     fn settings(&self) -> Result<Settings, Failure> {
         let mut settings = read_settings(&self.options)?;
         settings.threads = self.threads.unwrap_or(settings.threads).max(1);
+        settings.multipv = self.multipv.max(1);
         Ok(settings)
     }
 }

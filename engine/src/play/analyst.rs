@@ -7,7 +7,7 @@ use super::clock::{Budget, SystemClock};
 use super::host;
 use super::limits::Limits;
 use super::network::{Network, NetworkError, Networks};
-use super::params::{batch_within, search_params};
+use super::params::{batch_within, scouting_without_nodes, search_params};
 use super::session::{Plan, SearchSession};
 use super::settings::{Backend, Settings};
 use super::warm_up::{EvalTiming, warm_up};
@@ -147,10 +147,15 @@ impl Analyst {
             }
             (size, _) => size,
         };
+        let lanes = evaluator.in_flight();
+        let mut params = search_params(settings, batch);
+        if playouts.is_none() {
+            params.scout_nodes *= scouting_without_nodes(lanes);
+        }
         let plan = Plan {
-            params: search_params(settings, batch),
+            params,
             searchmoves: &[],
-            threads: host::threads(settings.threads).max(evaluator.in_flight()),
+            threads: host::threads(settings.threads).max(lanes),
             playouts,
         };
         let scout = self.session.scout(settings.scout_nodes > 0);

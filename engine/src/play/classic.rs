@@ -199,5 +199,13 @@ fn line(moves: &[Action], win: f32, mate_plies: Option<i32>, nodes: u64) -> Line
         Some(_) => Wdl::LOSS,
         None => Wdl::from_score_and_draw(win, 0.0),
     };
-    Line { moves: moves.to_vec(), visits: nodes, value, mate_plies, prior: 0.0, q: value.q() }
+    Line {
+        moves: moves.to_vec(),
+        visits: nodes,
+        value,
+        mate_plies,
+        prior: 0.0,
+        q: value.q(),
+        scouted: false,
+    }
 }

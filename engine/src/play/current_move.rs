@@ -65,6 +65,7 @@ mod tests {
                     mate_plies: None,
                     prior: 0.0,
                     q: 0.5,
+                    scouted: false,
                 })
                 .collect()
         };

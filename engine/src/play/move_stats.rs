@@ -83,6 +83,7 @@ mod tests {
             mate_plies: None,
             prior: 0.25,
             q: 0.5,
+            scouted: false,
         };
         let snapshot = Snapshot {
             nodes: 31,

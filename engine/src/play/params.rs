@@ -53,6 +53,14 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
     }
 }
 
+/// Where playouts are not counted, and no device computes them beside the search, a scout looks at so many times `ScoutNodes`
+/// positions for each: its time is worth more there than the tree's (`assets/search.md`). `lanes` is how many minibatches the
+/// evaluator works at together.
+#[must_use]
+pub const fn scouting_without_nodes(lanes: usize) -> u64 {
+    if lanes <= 1 { 7 } else { 1 }
+}
+
 /// The rules of chess with `evaluator`'s values, as `settings` want them read and mixed.
 #[must_use]
 pub fn rules_world(evaluator: Arc<dyn Evaluator>, settings: &Settings) -> RulesWorld {

@@ -193,10 +193,25 @@ pub fn permille(wdl: Wdl) -> [u32; 3] {
     [win, 1000 - win - loss, loss]
 }
 
-/// Puts the line of the move that will be played first.
-pub fn lead_with(lines: &mut [Line<Action>], best: Action) {
-    if let Some(place) = lines.iter().position(|line| line.moves.first() == Some(&best)) {
-        lines[..=place].rotate_right(1);
+/// Puts the line of the move that will be played first. If nothing is known about the move, it still gets a line: a GUI wants a
+/// score with every answer.
+pub fn lead_with(lines: &mut Vec<Line<Action>>, best: Action) {
+    match lines.iter().position(|line| line.moves.first() == Some(&best)) {
+        Some(place) => lines[..=place].rotate_right(1),
+        None => lines.insert(0, unknown(best)),
+    }
+}
+
+/// A line about which only its move is known.
+fn unknown(best: Action) -> Line<Action> {
+    Line {
+        moves: vec![best],
+        visits: 0,
+        value: Wdl::DRAW,
+        mate_plies: None,
+        prior: 0.0,
+        q: 0.5,
+        scouted: false,
     }
 }
 
@@ -239,6 +254,7 @@ mod tests {
             mate_plies: None,
             prior: 0.5,
             q: 0.5,
+            scouted: false,
         };
         let lines = vec![line(0, 200), line(1, 100)];
         let snapshot = Snapshot { playouts: 300, scouted: 10_000, lines, ..Snapshot::default() };

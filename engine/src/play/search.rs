@@ -9,7 +9,7 @@ use super::head_player::{Head, Question};
 use super::host;
 use super::limits::Limits;
 use super::network::Network;
-use super::params::{batch_within, search_params};
+use super::params::{batch_within, scouting_without_nodes, search_params};
 use super::report::{self, Reporter};
 use super::session::{Plan, SearchSession};
 use super::settings::{Search, Settings};
@@ -63,10 +63,6 @@ pub struct Job {
 const MATES_TRIED: u32 = 5;
 /// The same with a clock, which as a rule ends it sooner: each move takes some of the thread's stack.
 const MATES_TRIED_BY_CLOCK: u32 = 20;
-
-/// Where playouts are not counted, and no device computes them beside the search, a scout looks at so many times `ScoutNodes`
-/// positions for each: its time is worth more there than the tree's (`assets/search.md`).
-const WITHOUT_NODES: u64 = 7;
 
 /// What a search or a head found.
 struct Found {
@@ -277,6 +273,7 @@ impl Job {
             mate_plies: Some(mate.plies),
             prior: 1.0,
             q: value.q(),
+            scouted: false,
         };
         let snapshot = Snapshot {
             nodes,
@@ -330,8 +327,8 @@ impl Job {
             params.contempt = 0.0;
         }
         let lanes = self.network.evaluator.in_flight();
-        if self.limits.nodes.is_none() && lanes <= 1 {
-            params.scout_nodes *= WITHOUT_NODES;
+        if self.limits.nodes.is_none() {
+            params.scout_nodes *= scouting_without_nodes(lanes);
         }
         let plan = Plan {
             params,
@@ -437,12 +434,7 @@ impl Job {
         let found = answer.best.filter(|best| allowed.contains(best));
         let best = found.unwrap_or_else(|| fallback_move(game, allowed));
         report::lead_with(&mut snapshot.lines, best);
-        let line = snapshot.lines.first().filter(|line| line.moves.first() == Some(&best));
-        let reply = line.and_then(|line| line.moves.get(1)).copied();
-        if line.is_none() {
-            // Nothing is known about this move, but a GUI wants a score with every answer.
-            snapshot.lines.insert(0, unknown(best));
-        }
+        let reply = snapshot.lines.first().and_then(|line| line.moves.get(1)).copied();
         if self.settings.verbose_move_stats {
             self.output.block(&reporter.move_stats(&snapshot));
         }
@@ -490,9 +482,4 @@ impl Found {
     fn nothing() -> Found {
         Found { snapshot: Snapshot::default(), answer: Answer::default() }
     }
-}
-
-/// A line about which only its move is known.
-fn unknown(best: Action) -> Line<Action> {
-    Line { moves: vec![best], visits: 0, value: Wdl::DRAW, mate_plies: None, prior: 0.0, q: 0.5 }
 }

@@ -101,6 +101,7 @@ mod tests {
             mate_plies: None,
             prior,
             q,
+            scouted: false,
         };
         let strength = Strength { nodes: 2, generosity: 0.1, taste: 1.0 };
         let logit = |q, prior| strength.logit(&line(q, prior));

@@ -40,7 +40,7 @@ impl Scout {
         lane: usize,
         tree: &mut dyn Scouted<Action>,
     ) {
-        let question = Question { position, allowed: &[], lane, lines: tree.lines() };
+        let question = Question { position, allowed: &tree.allowed(), lane, lines: tree.lines() };
         self.search(keys, &question, &mut Beside { tree, untold: 0 });
     }
 
@@ -104,6 +104,7 @@ mod tests {
     /// A tree that prefers one move, and gives the scout so many positions.
     struct Fixed {
         favourite: Action,
+        allowed: Vec<Action>,
         left: u64,
         last: Option<Opinion<Action>>,
     }
@@ -118,6 +119,10 @@ mod tests {
             Some(self.favourite)
         }
 
+        fn allowed(&self) -> Vec<Action> {
+            self.allowed.clone()
+        }
+
         fn lines(&self) -> usize {
             1
         }
@@ -129,10 +134,17 @@ mod tests {
 
     /// The best move, and whether the favourite is as good.
     fn ask(fen: &str, favourite: &str) -> (String, bool) {
+        ask_of(fen, favourite, &[])
+    }
+
+    /// The same where these moves are not to be played.
+    fn ask_of(fen: &str, favourite: &str, forbidden: &[&str]) -> (String, bool) {
         let game = Game::from_fen(fen, false).unwrap();
-        let mut moves = game.legal_actions().into_iter();
-        let favourite = moves.find(|action| game.uci(*action) == favourite).unwrap();
-        let mut tree = Fixed { favourite, left: 20_000, last: None };
+        let mut allowed = game.legal_actions();
+        allowed.retain(|action| !forbidden.contains(&game.uci(*action).as_str()));
+        let named = |action: &&Action| game.uci(**action) == favourite;
+        let favourite = *allowed.iter().find(named).unwrap();
+        let mut tree = Fixed { favourite, allowed, left: 20_000, last: None };
         let keys = game.keys().iter().copied();
         Scout::new(1 << 16).unwrap().accompany(game.position(), keys, 0, &mut tree);
         assert!(tree.left == 0 || tree.last.as_ref().is_some_and(|last| last.best.worth > 0.99));
@@ -151,5 +163,6 @@ mod tests {
         assert!(ask(rooks, "a1a8").1 && ask(rooks, "c1c8").1, "two mates");
         let mate = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1";
         assert_eq!(ask(mate, "d1d7"), ("d1d8".to_owned(), false));
+        assert_ne!(ask_of(mate, "d1d7", &["d1d8"]).0, "d1d8");
     }
 }
