@@ -138,8 +138,7 @@ impl<'a, W: World> View<'a, W> {
         let scouted = self.scouted();
         let told = scouted.as_ref();
         let lines = lines(self.tree, self.root_policy, self.params, told, multipv);
-        let (plies, furthest) =
-            told.map_or((0, 0), |told| (told.depth, told.best.line.len() as u32));
+        let (plies, furthest) = told.map_or((0, 0), |told| (told.depth, told.seldepth));
         Snapshot {
             nodes: self.stats.kept + self.stats.playouts(),
             playouts: self.stats.playouts(),

@@ -111,7 +111,7 @@ mod tests {
                     let favourite = other.map(|favourite| (favourite, worth));
                     let best = Variation { line: vec![1, 0], worth: 0.6, mate_plies: None };
                     let others = self.others.clone();
-                    tree.hear(Opinion { best, others, depth: 7, favourite });
+                    tree.hear(Opinion { best, others, depth: 7, seldepth: 12, favourite });
                 }
             }
         }
@@ -189,7 +189,10 @@ mod tests {
         for others in [vec![], vec![told(2, 0.55), told(0, 0.4)], vec![told(0, 0.5), told(2, 0.3)]]
         {
             let world = Blind { sees: true, others: others.clone(), ..Blind::default() };
-            let lines = run(&world, 100, 1, &[]).snapshot.lines;
+            let snapshot = run(&world, 100, 1, &[]).snapshot;
+            // Deeper than the tree, whose world has ten plies.
+            assert_eq!((snapshot.depth, snapshot.seldepth), (7, 12));
+            let lines = snapshot.lines;
             let firsts: Vec<u16> = lines.iter().map(|line| line.moves[0]).collect();
             assert_eq!(lines[0].moves, [1, 0], "the best one's line comes first");
             for (line, told) in lines[1..].iter().zip(&others) {

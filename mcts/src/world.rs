@@ -100,6 +100,8 @@ pub struct Opinion<A> {
     pub others: Vec<Variation<A>>,
     /// Plies searched.
     pub depth: u32,
+    /// Plies of the furthest line that it looked at.
+    pub seldepth: u32,
     /// The action that the tree preferred, if it is another, and its score: that of the best one if it is as good.
     pub favourite: Option<(A, f32)>,
 }
@@ -130,10 +132,10 @@ impl<A> Opinion<A> {
 
     /// The same of actions under other names.
     pub(crate) fn map<B>(self, name: impl Fn(A) -> B) -> Opinion<B> {
-        let Opinion { best, others, depth, favourite } = self;
+        let Opinion { best, others, depth, seldepth, favourite } = self;
         let favourite = favourite.map(|(action, worth)| (name(action), worth));
         let others = others.into_iter().map(|other| other.map(&name)).collect();
-        Opinion { best: best.map(&name), others, depth, favourite }
+        Opinion { best: best.map(&name), others, depth, seldepth, favourite }
     }
 }
 

@@ -42,7 +42,7 @@ const WIDEST: i32 = 2_000;
 const STEADY: u32 = 4;
 /// So many plies further a shorter mate is looked for.
 const SHORTER: i32 = 4;
-/// A move that is no more than so many centipawns worse than the best one counts as its equal. Guess.
+/// A move that is no more than so many points worse than the best one, ten centipawns, counts as its equal. Guess.
 const TOLERANCE: i32 = 36;
 
 /// What a search has found.
@@ -54,6 +54,8 @@ pub struct Found {
     pub others: Vec<Variation>,
     /// Plies searched to the end.
     pub depth: u32,
+    /// Plies of the longest line that was taken for best for a while.
+    pub seldepth: u32,
     /// Positions looked at.
     pub nodes: u64,
     /// The move asked about, and the best one's score if it is as good within a tolerance, else a bound of its centipawns. None for the best
@@ -197,6 +199,7 @@ pub fn search(
         nodes: 0,
         told: 0,
         depth: 0,
+        seldepth: 0,
         width: INFINITE,
         lines: lines.max(1),
         averages: vec![None; lines.max(1)],
@@ -231,8 +234,9 @@ struct Tree<'a> {
     /// Moves made, and how many of them `watch` knows of.
     nodes: u64,
     told: u64,
-    /// Plies of the search under way.
+    /// Plies of the search under way, and of the longest line that it took for best.
     depth: i32,
+    seldepth: usize,
     /// Of the root's window.
     width: i32,
     /// Moves of the root that are to be told apart.
@@ -252,7 +256,7 @@ struct Tree<'a> {
 impl Tree<'_> {
     /// The search of one depth. None if there was no time for anything.
     fn deepen(&mut self, depth: u32, last: Option<&Found>) -> Option<Found> {
-        self.depth = depth as i32;
+        (self.depth, self.seldepth) = (depth as i32, 0);
         // The table may know a move that another, searched by itself, turned out to be better than.
         self.hint =
             last.filter(|_| self.lines > 1).and_then(|last| last.best.line.first().copied());
@@ -266,6 +270,7 @@ impl Tree<'_> {
                 best: Variation { line, score: centipawns(score) },
                 others: self.others(&first, Vec::new(), last),
                 depth: depth - 1,
+                seldepth: self.seldepth as u32,
                 nodes: self.nodes,
                 favourite: None,
             }));
@@ -283,6 +288,7 @@ impl Tree<'_> {
             best: Variation { line, score: centipawns(score) },
             others,
             depth,
+            seldepth: self.seldepth as u32,
             nodes: self.nodes,
             favourite: favourite.or(before.and_then(|last| last.favourite)),
         })

@@ -176,7 +176,7 @@ fn of_selective(found: &selective::Found) -> Snapshot<Action> {
         nodes: found.nodes,
         playouts: found.nodes,
         depth: found.depth,
-        seldepth: found.depth.max(found.best.line.len() as u32),
+        seldepth: found.seldepth.max(found.depth),
         lines: lines.collect(),
         ..Snapshot::default()
     }

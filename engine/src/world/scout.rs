@@ -90,7 +90,8 @@ impl Watch for Beside<'_> {
             });
             if let Some(best) = told.next() {
                 let others = told.collect();
-                self.tree.hear(Opinion { best, others, depth: found.depth, favourite });
+                let Found { depth, seldepth, .. } = *found;
+                self.tree.hear(Opinion { best, others, depth, seldepth, favourite });
             }
         }
     }

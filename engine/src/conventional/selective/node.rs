@@ -29,6 +29,7 @@ impl Tree<'_> {
         let pv = beta - alpha > 1;
         if pv {
             self.memory.lines.clear(ply);
+            self.seldepth = self.seldepth.max(ply);
         }
         // Who can repeat need not take less than a draw.
         let alpha = if alpha < 0 && self.may_repeat(position, ply) { 0 } else { alpha };

@@ -74,6 +74,7 @@ impl Tree<'_> {
         let narrow = beta - alpha == 1;
         if !narrow {
             self.memory.lines.clear(ply);
+            self.seldepth = self.seldepth.max(ply);
         }
         if self.is_drawn(position) {
             return 0;

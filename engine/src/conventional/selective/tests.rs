@@ -47,6 +47,7 @@ fn ask(fen: &str, favourite: &str, left: u64) -> Found {
     for action in &found.best.line {
         line.play(*action).unwrap();
     }
+    assert!(found.seldepth as usize >= found.best.line.len(), "{found:?}");
     if found.best.score > MATES {
         assert!(line.position().is_checkmate(), "{}", line.fen());
         assert_eq!(found.best.line.len() as i32, MATE - found.best.score);
@@ -128,6 +129,7 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
         nodes: 0,
         told: 0,
         depth: 1,
+        seldepth: 0,
         width: INFINITE,
         lines: 1,
         averages: vec![None],
