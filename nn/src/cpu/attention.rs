@@ -2,6 +2,8 @@
 //! at a time, so that a row of scores never leaves the first-level cache.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+mod fixed;
 mod floats;
 #[cfg(target_arch = "x86_64")]
 mod halves;
@@ -21,15 +23,20 @@ pub(super) struct Operands {
     floats: floats::Keys,
     #[cfg(target_arch = "x86_64")]
     halves: halves::Packed,
+    #[cfg(target_arch = "x86_64")]
+    fixed: fixed::Packed,
 }
 
-/// Whether [`attend`] can do heads of this size on this CPU. In bf16, AMX is left to products of whole matrices.
+/// Whether [`attend`] can do heads of this size on this CPU. In bf16, AMX is left to products of whole matrices; int8 means
+/// fixed point.
 pub(super) fn takes(arithmetic: Arithmetic, dim: usize) -> bool {
     match (arithmetic, Isa::used()) {
         (Arithmetic::Single, Isa::Neon | Isa::Avx2) => dim.is_multiple_of(16),
         (Arithmetic::Single, Isa::Avx512) => dim.is_multiple_of(32),
         #[cfg(target_arch = "x86_64")]
         (Arithmetic::Bf16, Isa::Avx512) => isa::bf16() && !isa::amx() && halves::takes(dim),
+        #[cfg(target_arch = "x86_64")]
+        (Arithmetic::Int8, Isa::Avx2) => fixed::takes(dim),
         _ => false,
     }
 }
@@ -56,6 +63,8 @@ pub(super) fn attend(
         match arithmetic {
             #[cfg(target_arch = "x86_64")]
             Arithmetic::Bf16 => halves::attend(head, &mut operands.halves, out, row),
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::Int8 => fixed::attend(head, &mut operands.fixed, out, row),
             _ => floats::attend(head, &mut operands.floats, out, row),
         }
     }
@@ -93,7 +102,7 @@ mod tests {
 
     #[test]
     fn one_pass_is_what_plain_loops_make_of_it() {
-        for (dim, spread) in [(32, 1.0), (64, 8.0), (32, 0.0)] {
+        for (dim, spread) in [(32, 1.0), (64, 8.0), (32, 0.0), (16, 4.0)] {
             let (stride, row) = (3 * dim + 5, dim + 3);
             let numbers3: Vec<_> = (0..3).map(|i| numbers(TOKENS * stride, i, spread)).collect();
             let bias = numbers(TOKENS * TOKENS, 4, 2.0);
@@ -104,9 +113,13 @@ mod tests {
                 let mut want = vec![7.0; TOKENS * row];
                 let mut got = want.clone();
                 twin(&head, &mut want, row);
-                // In bf16 the weights are rounded, by a part in 512 at most.
-                for (arithmetic, error) in [(Arithmetic::Single, 2e-5), (Arithmetic::Bf16, 2.5e-3)]
-                {
+                // In bf16 the weights are rounded, by a part in 512 at most; in fixed point all operands, and long
+                // queries and keys make most of it.
+                for (arithmetic, error) in [
+                    (Arithmetic::Single, 2e-5),
+                    (Arithmetic::Bf16, 2.5e-3),
+                    (Arithmetic::Int8, 3e-3),
+                ] {
                     if !takes(arithmetic, dim) {
                         continue;
                     }
@@ -120,12 +133,27 @@ mod tests {
     }
 
     #[test]
+    fn the_highest_sums_are_right() {
+        for dim in [16, 32, 64, 128] {
+            let (qkv, bias) = (vec![-3.0; TOKENS * dim], vec![0.0; TOKENS * TOKENS]);
+            let head = Head { qkv: [&qkv; 3], stride: dim, dim, bias: &bias, dynamic: None };
+            for arithmetic in [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8] {
+                if takes(arithmetic, dim) {
+                    let mut out = vec![0.0; TOKENS * dim];
+                    attend(arithmetic, &head, &mut Operands::default(), &mut out, dim);
+                    assert!(out.iter().all(|x| (x + 3.0).abs() < 1e-3), "{dim} in {arithmetic}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_no_number_stays_none() {
         let mut qkv = vec![0.5; TOKENS * 32];
         qkv[17] = f32::NAN;
         let bias = vec![0.0; TOKENS * TOKENS];
         let head = Head { qkv: [&qkv; 3], stride: 32, dim: 32, bias: &bias, dynamic: None };
-        for arithmetic in [Arithmetic::Single, Arithmetic::Bf16] {
+        for arithmetic in [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8] {
             if takes(arithmetic, 32) {
                 let mut out = vec![0.0; TOKENS * 32];
                 attend(arithmetic, &head, &mut Operands::default(), &mut out, 32);

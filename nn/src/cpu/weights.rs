@@ -1,6 +1,8 @@
 //! The parameters as the kernels want them: the flat vector, and beside it every matrix packed once for
 //! all the products to come.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use super::attention;
 use super::int8::Kernel;
 use super::matmul::{Into, Mat, Operand, Packed, matmul_packed, multiply_rows};
 use super::weights8::Weights8;
@@ -62,13 +64,18 @@ impl Weights {
     pub fn int8(kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights {
         let weights8 = Some(Weights8::new(kernel, layout, values));
         // Asked once: some systems take their time to say what the CPU is.
-        let attention = Arithmetic::best();
+        let best = Arithmetic::best();
         let rest = |param: &Param| match param.name.as_str() {
             _ if Weights8::holds(param) => None,
             // What it makes is added to the scores of attention.
-            BASIS => Some(attention),
+            BASIS => Some(best),
             _ => Some(Arithmetic::Single),
         };
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        let fixed = attention::takes(Arithmetic::Int8, layout.config.width / layout.config.heads);
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let fixed = false;
+        let attention = if fixed { Arithmetic::Int8 } else { best };
         let rest = Weights::some(layout, values, Arithmetic::Single, false, rest);
         Weights { weights8, attention, ..rest }
     }

@@ -129,15 +129,23 @@ impl Format for Narrow {
             let scale = _mm256_set1_ps(scale);
             let places = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
             for (i, sums) in sums.into_iter().enumerate() {
-                let (bits, at) = (i32::from(mask) >> (8 * i), 8 * i);
+                let (bits, at) = (i32::from(mask) >> (8 * i) & 0xff, 8 * i);
+                let (from, to) = (base.wrapping_add(at), out.wrapping_add(at));
+                // AMD's processors are slow to write by masks.
+                let whole = bits == 0xff;
                 let mask = _mm256_sllv_epi32(_mm256_set1_epi32(bits), places);
                 let value = if base.is_null() {
                     _mm256_mul_ps(sums, scale)
                 } else {
-                    let base = _mm256_maskload_ps(base.wrapping_add(at), mask);
+                    let base =
+                        if whole { _mm256_loadu_ps(from) } else { _mm256_maskload_ps(from, mask) };
                     _mm256_fmadd_ps(sums, scale, base)
                 };
-                _mm256_maskstore_ps(out.wrapping_add(at), mask, value);
+                if whole {
+                    _mm256_storeu_ps(to, value);
+                } else {
+                    _mm256_maskstore_ps(to, mask, value);
+                }
             }
         }
     }

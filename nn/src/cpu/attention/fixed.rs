@@ -1,0 +1,342 @@
+//! The same pass in fixed point of 16 bits (AVX2), beside weights of 8: two channels of queries and keys in a lane of
+//! 32 bits, then two positions of weights and values. `vpmaddwd` multiplies twice as many of these as of floats.
+#![allow(unsafe_code)]
+
+use super::head::Head;
+use crate::cpu::vector::{Vector, transpose_four};
+use crate::net::TOKENS;
+use std::arch::x86_64::*;
+
+/// Floats, and lanes of two numbers, of a vector.
+const LANES: usize = 8;
+/// Rows that go together.
+const FOUR: usize = 4;
+/// Vectors that a row is multiplied with at a time.
+const COLUMNS: usize = 2;
+/// Vectors that hold a row of scores.
+const SCORES: usize = TOKENS / LANES;
+/// What the highest value of a head becomes: a sum of 64, each with a weight of one at most, has 32 bits.
+const TOP_VALUE: i32 = 2047;
+/// A weight of one, as an exponent of two.
+const ONE: i32 = 14;
+
+const _: () = assert!(((TOP_VALUE as i64 * TOKENS as i64) << ONE) < 1 << 31);
+
+/// Lanes of two numbers: they begin at a cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line {
+    _lanes: [i32; 16],
+}
+
+/// Queries, keys and values on their way.
+#[derive(Default)]
+pub(super) struct Packed {
+    /// `[64, dim / 2]`.
+    queries: Vec<Line>,
+    /// The same on the way to `keys`.
+    rows: Vec<Line>,
+    /// `[dim / 2, 64]`.
+    keys: Vec<Line>,
+    /// `[32, dim]`.
+    values: Vec<Line>,
+}
+
+/// The operands as the products want them, and what one of each is worth.
+#[derive(Clone, Copy)]
+struct Operands {
+    queries: *const i32,
+    keys: *const i32,
+    values: *const i32,
+    /// Of a product of a query and a key, divided by the root of the head's size.
+    score: f32,
+    value: f32,
+}
+
+/// Whether [`attend`] can do heads of this size.
+pub(super) fn takes(dim: usize) -> bool {
+    dim.is_multiple_of(COLUMNS * LANES)
+}
+
+/// What the highest query and the highest key of a head become: a sum of its products has 32 bits.
+fn top(dim: usize) -> i32 {
+    (i32::MAX as usize / dim).isqrt() as i32
+}
+
+/// As [`super::attend`].
+///
+/// # Safety
+/// The lengths are as [`super::attend`] checks them, [`takes`] allows the head, and the CPU has AVX2 and FMA.
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32], row: usize) {
+    let lines = TOKENS * head.dim / 32;
+    let Packed { queries, rows, keys, values } = packed;
+    let [queries, rows, keys, values] = [queries, rows, keys, values].map(|lanes| {
+        lanes.resize(lines, Line { _lanes: [0; 16] });
+        lanes.as_mut_ptr().cast::<i32>()
+    });
+    // SAFETY: this function's contract; there is room for 64 rows of `dim / 2` lanes in each.
+    unsafe {
+        let query = by_rows(head, 0, queries);
+        let key = by_rows(head, 1, rows);
+        for d in (0..head.dim / 2).step_by(4) {
+            for j in (0..TOKENS).step_by(4) {
+                let (from, to) = (rows.add(j * head.dim / 2 + d), keys.add(d * TOKENS + j));
+                // Lanes are moved, whatever they hold.
+                transpose_four(from.cast(), head.dim / 2, to.cast(), TOKENS);
+            }
+        }
+        let value = by_pairs(head, values);
+        let score = query * key * (head.dim as f32).sqrt().recip();
+        let operands = Operands { queries, keys, values, score, value };
+        for first in (0..TOKENS).step_by(FOUR) {
+            let mut weights = [[0; TOKENS / 2]; FOUR];
+            let shares = weigh(head, operands, first, &mut weights);
+            mix(head.dim, operands, &weights, shares, out.as_mut_ptr().add(first * row), row);
+        }
+    }
+}
+
+/// The factor that makes the highest absolute value of a part `top`, and what one is worth then.
+///
+/// # Safety
+/// As [`attend`].
+#[inline(always)]
+unsafe fn steps(head: &Head<'_>, part: usize, top: i32) -> (f32, f32) {
+    // SAFETY: rows and vectors of channels exist.
+    let high = unsafe {
+        let mut high = [__m256::all(0.0); COLUMNS];
+        for i in 0..TOKENS {
+            let from = head.qkv[part].as_ptr().add(i * head.stride);
+            for at in (0..head.dim).step_by(COLUMNS * LANES) {
+                for (j, high) in high.iter_mut().enumerate() {
+                    *high = high.high_bits(__m256::load(from.add(at + j * LANES)));
+                }
+            }
+        }
+        f32::from_bits(high[0].high_bits(high[1]).highest_bits())
+    };
+    // Of what is no number nothing is left but its worth, which makes none of every sum.
+    let factor = if high > 0.0 { top as f32 / high } else { 0.0 };
+    (factor, high / top as f32)
+}
+
+/// Rounds queries or keys, two channels in a lane; returns what one is worth.
+///
+/// # Safety
+/// As [`attend`]; there is room for 64 rows of `dim / 2` lanes at `to`.
+#[inline(always)]
+unsafe fn by_rows(head: &Head<'_>, part: usize, to: *mut i32) -> f32 {
+    // SAFETY: this function's contract.
+    unsafe {
+        let (factor, worth) = steps(head, part, top(head.dim));
+        let factor = _mm256_set1_ps(factor);
+        for i in 0..TOKENS {
+            let from = head.qkv[part].as_ptr().add(i * head.stride);
+            for at in (0..head.dim).step_by(2 * LANES) {
+                let eight = |from| _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(from), factor));
+                let (low, high) = (eight(from.add(at)), eight(from.add(at + LANES)));
+                store_pairs(low, high, to.add((i * head.dim + at) / 2));
+            }
+        }
+        worth
+    }
+}
+
+/// Writes sixteen numbers, two to a lane.
+///
+/// # Safety
+/// There is room for 8 lanes at `to`; the CPU has AVX2.
+#[inline(always)]
+unsafe fn store_pairs(low: __m256i, high: __m256i, to: *mut i32) {
+    // SAFETY: this function's contract.
+    unsafe {
+        // Packing works on halves of vectors: this puts their quarters in order again.
+        let lanes = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(low, high));
+        _mm256_storeu_si256(to.cast(), lanes);
+    }
+}
+
+/// Rounds values, those of two positions in a lane; returns what one is worth.
+///
+/// # Safety
+/// As [`attend`]; there is room for 32 rows of `dim` lanes at `to`.
+#[inline(always)]
+unsafe fn by_pairs(head: &Head<'_>, to: *mut i32) -> f32 {
+    // SAFETY: this function's contract.
+    unsafe {
+        let (factor, worth) = steps(head, 2, TOP_VALUE);
+        let factor = _mm256_set1_ps(factor);
+        for i in 0..TOKENS / 2 {
+            let from = head.qkv[2].as_ptr().add(2 * i * head.stride);
+            for at in (0..head.dim).step_by(LANES) {
+                let eight = |from| _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(from), factor));
+                let (one, two) = (eight(from.add(at)), eight(from.add(head.stride + at)));
+                let lanes = _mm256_blend_epi16::<0b1010_1010>(one, _mm256_slli_epi32::<16>(two));
+                _mm256_storeu_si256(to.add(i * head.dim + at).cast(), lanes);
+            }
+        }
+        worth
+    }
+}
+
+/// The products of four rows of lanes, `row` apart, with `COLUMNS` vectors of each of `depth` rows, `step` apart.
+///
+/// # Safety
+/// Such lanes exist; the CPU has AVX2.
+#[inline(always)]
+unsafe fn products(
+    rows: *const i32,
+    row: usize,
+    columns: *const i32,
+    step: usize,
+    depth: usize,
+) -> [[__m256i; COLUMNS]; FOUR] {
+    // SAFETY: this function's contract.
+    unsafe {
+        let mut sums = [[_mm256_setzero_si256(); COLUMNS]; FOUR];
+        for p in 0..depth {
+            let columns = columns.add(p * step);
+            let columns: [_; COLUMNS] =
+                std::array::from_fn(|j| _mm256_loadu_si256(columns.add(j * LANES).cast()));
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let lane = _mm256_set1_epi32(*rows.add(i * row + p));
+                for (sum, column) in sums.iter_mut().zip(columns) {
+                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(lane, column));
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// The weights of four rows from `first` on, not divided by their sums yet; returns those sums' reciprocals.
+///
+/// # Safety
+/// As [`attend`]; there are such rows, and these are the head's operands.
+#[inline(always)]
+unsafe fn weigh(
+    head: &Head<'_>,
+    operands: Operands,
+    first: usize,
+    weights: &mut [[i32; TOKENS / 2]; FOUR],
+) -> [f32; FOUR] {
+    // SAFETY: this function's contract; a row of scores is as many vectors.
+    unsafe {
+        let mut scores = [[_mm256_setzero_ps(); SCORES]; FOUR];
+        let depth = head.dim / 2;
+        let queries = operands.queries.add(first * depth);
+        let worth = _mm256_set1_ps(operands.score);
+        for col in (0..SCORES).step_by(COLUMNS) {
+            let keys = operands.keys.add(col * LANES);
+            let sums = products(queries, depth, keys, TOKENS, depth);
+            for (i, sums) in sums.into_iter().enumerate() {
+                for (j, sum) in sums.into_iter().enumerate() {
+                    let at = (first + i) * TOKENS + (col + j) * LANES;
+                    let mut bias = _mm256_loadu_ps(head.bias.as_ptr().add(at));
+                    if let Some(dynamic) = head.dynamic {
+                        bias = _mm256_add_ps(bias, _mm256_loadu_ps(dynamic.as_ptr().add(at)));
+                    }
+                    scores[i][col + j] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), worth, bias);
+                }
+            }
+        }
+        exponentials(&mut scores, weights)
+    }
+}
+
+/// exp of the scores less the highest of their row, in units of two to the minus [`ONE`], half of which is the error; returns one over
+/// the rows' sums.
+///
+/// # Safety
+/// The CPU has AVX2 and FMA.
+#[inline(always)]
+unsafe fn exponentials(
+    rows: &mut [[__m256; SCORES]; FOUR],
+    weights: &mut [[i32; TOKENS / 2]; FOUR],
+) -> [f32; FOUR] {
+    // The best of degree 4 for two to a power of at most a half, either sign: relative error below 3e-6.
+    const POLYNOMIAL: [f32; 5] = [9.582_85e-3, 5.590_643e-2, 0.240_241, 0.693_124_2, 1.0];
+    // SAFETY: this function's contract.
+    unsafe {
+        let log2 = _mm256_set1_ps(std::f32::consts::LOG2_E);
+        // Adding 1.5 * 2^23 rounds to the nearest whole number in the low bits.
+        let round = _mm256_set1_ps(12_582_912.0);
+        let tops = together(rows, |a, b| _mm256_max_ps(a, b));
+        for ((row, top), weights) in rows.iter_mut().zip(tops).zip(weights) {
+            let top = _mm256_set1_ps(top * std::f32::consts::LOG2_E - ONE as f32);
+            for score in row.iter_mut() {
+                let t = _mm256_fmsub_ps(*score, log2, top);
+                // The second operand is what comes of NaN.
+                let t = _mm256_max_ps(_mm256_set1_ps(-64.0), t);
+                let shifted = _mm256_add_ps(t, round);
+                let r = _mm256_sub_ps(t, _mm256_sub_ps(shifted, round));
+                let [highest, rest @ ..] = POLYNOMIAL.map(|c| _mm256_set1_ps(c));
+                let p = rest.into_iter().fold(highest, |p, c| _mm256_fmadd_ps(p, r, c));
+                *score = p.shift(shifted);
+            }
+            for (pair, to) in row.chunks_exact(2).zip(weights.chunks_exact_mut(LANES)) {
+                let (low, high) = (_mm256_cvtps_epi32(pair[0]), _mm256_cvtps_epi32(pair[1]));
+                store_pairs(low, high, to.as_mut_ptr());
+            }
+        }
+        together(rows, |a, b| _mm256_add_ps(a, b)).map(f32::recip)
+    }
+}
+
+/// What `both` makes of all the floats of a row, for each of four rows.
+///
+/// # Safety
+/// The CPU has AVX.
+#[inline(always)]
+unsafe fn together(
+    rows: &[[__m256; SCORES]; FOUR],
+    both: impl Fn(__m256, __m256) -> __m256,
+) -> [f32; FOUR] {
+    // SAFETY: this function's contract.
+    unsafe {
+        let eight = |[a, b, c, d, e, f, g, h]: [__m256; SCORES]| {
+            both(both(both(a, b), both(c, d)), both(both(e, f), both(g, h)))
+        };
+        let halves =
+            |a, b| both(_mm256_permute2f128_ps::<0x20>(a, b), _mm256_permute2f128_ps::<0x31>(a, b));
+        let ab = halves(eight(rows[0]), eight(rows[1]));
+        let cd = halves(eight(rows[2]), eight(rows[3]));
+        // A quarter of the vector for each two floats that are left of a, c, b and d.
+        let pairs = both(_mm256_shuffle_ps::<0x44>(ab, cd), _mm256_shuffle_ps::<0xee>(ab, cd));
+        let all = both(pairs, _mm256_permute_ps::<0xb1>(pairs));
+        let mut floats = [0.0; LANES];
+        _mm256_storeu_ps(floats.as_mut_ptr(), all);
+        let [a, _, c, _, b, _, d, _] = floats;
+        [a, b, c, d]
+    }
+}
+
+/// The means of the values by the weights of four rows and one over their sums.
+///
+/// # Safety
+/// As [`weigh`]; there is room for four rows of `dim` at `out`, `row` floats apart.
+#[inline(always)]
+unsafe fn mix(
+    dim: usize,
+    operands: Operands,
+    weights: &[[i32; TOKENS / 2]; FOUR],
+    shares: [f32; FOUR],
+    out: *mut f32,
+    row: usize,
+) {
+    // SAFETY: this function's contract.
+    unsafe {
+        for col in (0..dim).step_by(COLUMNS * LANES) {
+            let (weights, values) = (weights.as_ptr().cast(), operands.values.add(col));
+            let sums = products(weights, TOKENS / 2, values, dim, TOKENS / 2);
+            for (i, sums) in sums.into_iter().enumerate() {
+                let worth = _mm256_set1_ps(operands.value * shares[i]);
+                for (j, sum) in sums.into_iter().enumerate() {
+                    let to = out.add(i * row + col + j * LANES);
+                    _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_cvtepi32_ps(sum), worth));
+                }
+            }
+        }
+    }
+}
