@@ -30,10 +30,10 @@ pub struct Line<A> {
 }
 
 impl<A: Copy + PartialEq> Line<A> {
-    /// A line that the tree has not proven is the scout's, which looked further, if it begins with the same move.
+    /// A line that the tree has not proven is the scout's, which looked further.
     fn follow(&mut self, scouted: &Variation<A>) {
         let decided = [Wdl::WIN, Wdl::DRAW, Wdl::LOSS].contains(&self.value);
-        if !decided && self.moves.first() == scouted.line.first() {
+        if !decided {
             self.scouted = true;
             self.moves.clone_from(&scouted.line);
             self.value = Wdl::from_score_and_draw(scouted.worth, self.value.draw);
@@ -73,7 +73,9 @@ pub fn lines<A: Copy + PartialEq + From<u16>>(
             q: first.q,
             scouted: false,
         };
-        told.into_iter().flat_map(Opinion::variations).for_each(|told| line.follow(told));
+        if let Some(told) = told.and_then(|told| told.of(&A::from(first.action))) {
+            line.follow(told);
+        }
         line
     };
     moves.iter().take(multipv).map(of_move).collect()

@@ -6,20 +6,20 @@ use crate::{
     job::Job,
     tree::EdgeWord,
     verdict::Verdict,
-    world::{Opinion, World},
+    world::{Opinion, Variation, World},
 };
 
 /// Takes the scout's opinion to heart.
 pub fn hear<W: World>(job: &Job<'_, W>, opinion: Opinion<W::Action>) {
     let opinion = opinion.map(|action| -> u16 { action.into() });
     let edges = job.tree.edges(job.tree.root().meta().edges());
-    let named = |(action, value): (u16, f32)| {
-        Some((edges.iter().position(|edge| edge.action() == action)?, value))
+    let named = |told: &Variation<u16>| {
+        let first = told.line.first()?;
+        Some((edges.iter().position(|edge| edge.action() == *first)?, told.worth))
     };
-    let told = &opinion.best;
-    let best = told.line.first().and_then(|action| named((*action, told.worth)));
+    let best = named(&opinion.best);
     if let Some(best) = best.filter(|(edge, _)| job.root_policy.allows(*edge)) {
-        let favourite = opinion.favourite.and_then(named).unwrap_or(best);
+        let favourite = opinion.favourite.as_ref().and_then(named).unwrap_or(best);
         job.root_policy.judge(Verdict { best, favourite }, opinion);
     }
 }
@@ -48,7 +48,7 @@ fn choices<'a, W: World>(job: &'a Job<'_, W>) -> impl Iterator<Item = EdgeWord> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Edge, Leaf, Outcome, Params, Patient, Scouted, Searcher, Variation, Wdl};
+    use crate::{Edge, Leaf, Outcome, Params, Patient, Scouted, Searcher, Wdl};
     use std::convert::Infallible;
     use std::sync::Mutex;
 
@@ -108,7 +108,8 @@ mod tests {
                 let other = favourite.filter(|favourite| *favourite != 1);
                 let worth = if self.content { 0.6 } else { 0.3 };
                 if self.sees {
-                    let favourite = other.map(|favourite| (favourite, worth));
+                    let told = |first| Variation { line: vec![first, 2], worth, mate_plies: None };
+                    let favourite = other.map(told);
                     let best = Variation { line: vec![1, 0], worth: 0.6, mate_plies: None };
                     let others = self.others.clone();
                     tree.hear(Opinion { best, others, depth: 7, seldepth: 12, favourite });
@@ -170,6 +171,9 @@ mod tests {
         let content = Blind { sees: true, fools: true, content: true, ..Blind::default() };
         let (best, share) = search(&content, 2_000, 1, &[]);
         assert!(best != 1 && share < 0.5, "{best} {share}");
+        // What is shown of it is the scout's, too.
+        let line = run(&content, 2_000, 1, &[]).snapshot.lines.remove(0);
+        assert_eq!((line.moves, line.value.q(), line.scouted), (vec![best, 2], 0.6, true));
     }
 
     #[test]

@@ -102,8 +102,8 @@ pub struct Opinion<A> {
     pub depth: u32,
     /// Plies of the furthest line that it looked at.
     pub seldepth: u32,
-    /// The action that the tree preferred, if it is another, and its score: that of the best one if it is as good.
-    pub favourite: Option<(A, f32)>,
+    /// The action that the tree preferred, if it is another. It is worth as much as the best one if it is as good, else less than it has.
+    pub favourite: Option<Variation<A>>,
 }
 
 /// What a scout thinks of one of the root's actions.
@@ -130,10 +130,23 @@ impl<A> Opinion<A> {
         std::iter::once(&self.best).chain(&self.others)
     }
 
+    /// What is told of an action: of the tree's favourite only where it is as good as the best one.
+    pub(crate) fn of(&self, action: &A) -> Option<&Variation<A>>
+    where
+        A: PartialEq,
+    {
+        // How long a mate by another action takes is not known.
+        let is_equal = |favourite: &&Variation<A>| {
+            favourite.worth >= self.best.worth && self.best.mate_plies.is_none()
+        };
+        let favourite = self.favourite.as_ref().filter(is_equal);
+        self.variations().chain(favourite).find(|told| told.line.first() == Some(action))
+    }
+
     /// The same of actions under other names.
     pub(crate) fn map<B>(self, name: impl Fn(A) -> B) -> Opinion<B> {
         let Opinion { best, others, depth, seldepth, favourite } = self;
-        let favourite = favourite.map(|(action, worth)| (name(action), worth));
+        let favourite = favourite.map(|favourite| favourite.map(&name));
         let others = others.into_iter().map(|other| other.map(&name)).collect();
         Opinion { best: best.map(&name), others, depth, seldepth, favourite }
     }

@@ -58,9 +58,9 @@ pub struct Found {
     pub seldepth: u32,
     /// Positions looked at.
     pub nodes: u64,
-    /// The move asked about, and the best one's score if it is as good within a tolerance, else a bound of its centipawns. None for the best
+    /// The move asked about; it has the best one's score if it is as good within a tolerance, else a bound of its own. None for the best
     /// move itself, and if there was no time.
-    pub favourite: Option<(Action, i32)>,
+    pub favourite: Option<Variation>,
 }
 
 impl Found {
@@ -267,7 +267,7 @@ impl Tree<'_> {
             // The last depth's move came first: what is preferred to it, if anything, is better.
             let same = last.filter(|last| last.best.line.first() == Some(&first));
             return Some(same.cloned().unwrap_or_else(|| Found {
-                best: Variation { line, score: centipawns(score) },
+                best: Variation { line: self.prolonged(line, depth), score: centipawns(score) },
                 others: self.others(&first, Vec::new(), last),
                 depth: depth - 1,
                 seldepth: self.seldepth as u32,
@@ -280,7 +280,7 @@ impl Tree<'_> {
         let first = *line.first()?;
         let others = self.others(&first, ranked, last);
         let asked = self.watch.favourite().filter(|favourite| *favourite != first);
-        let told = |favourite| Some((favourite, self.follow(favourite, depth, score)?));
+        let told = |favourite| self.follow(favourite, depth, score);
         let favourite = asked.and_then(told);
         // No time to ask again: what was true one ply before is likely still.
         let before = last.filter(|last| self.over && last.best.line.first() == Some(&first));
@@ -290,8 +290,32 @@ impl Tree<'_> {
             depth,
             seldepth: self.seldepth as u32,
             nodes: self.nodes,
-            favourite: favourite.or(before.and_then(|last| last.favourite)),
+            favourite: favourite.or_else(|| before.and_then(|last| last.favourite.clone())),
         })
+    }
+
+    /// The line, and what the table takes for best after it, up to so many plies: of a move that came up when time ended, or that was only
+    /// compared with the best one, there is no more.
+    fn prolonged(&self, mut line: Vec<Action>, plies: u32) -> Vec<Action> {
+        let mut position = self.position.clone();
+        let mut keys = vec![ending::key(&position)];
+        for ply in 0..plies as usize {
+            let key = keys[ply];
+            let known = self.memory.table.get(key, ply).and_then(|known| known.action);
+            let Some(action) = line.get(ply).copied().or(known) else { break };
+            let Some(m) = action.to_move(&position).filter(|m| position.is_legal(*m)) else {
+                break;
+            };
+            let next = ending::play_keyed(&mut position, key, m);
+            if keys.contains(&next) {
+                break;
+            }
+            keys.push(next);
+            if ply == line.len() {
+                line.push(action);
+            }
+        }
+        line
     }
 
     /// The lines of as many moves as are to be told apart, and their scores, beginning with the `best` one's; the best one first. As far as
@@ -377,8 +401,8 @@ impl Tree<'_> {
         }
     }
 
-    /// The score of a move of the root that is not the best one. None if there was no time.
-    fn follow(&mut self, action: Action, depth: u32, best: i32) -> Option<i32> {
+    /// What is to be told of a move of the root that is not the best one. None if there was no time.
+    fn follow(&mut self, action: Action, depth: u32, best: i32) -> Option<Variation> {
         let position = self.position;
         let m = action.to_move(position)?;
         let key = self.memory.keys.last().copied().unwrap_or_default();
@@ -389,7 +413,10 @@ impl Tree<'_> {
         let bar = best - TOLERANCE;
         let score = -self.negamax(&next, depth as i32 - 1, -bar, 1 - bar, 1, false);
         self.memory.keys.pop();
-        (!self.over).then_some(centipawns(if score >= bar { best } else { score }))
+        (!self.over).then(|| Variation {
+            line: self.prolonged(vec![action], depth),
+            score: centipawns(if score >= bar { best } else { score }),
+        })
     }
 }
 

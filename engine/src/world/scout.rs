@@ -4,7 +4,7 @@
 use crate::chess::action::Action;
 use crate::conventional::bundled::nnue;
 use crate::conventional::evaluation::win;
-use crate::conventional::selective::{self, Found, Memory, Question, Watch};
+use crate::conventional::selective::{self, Found, Memory, Question, Variation, Watch};
 use crate::conventional::table::Table;
 use mcts::{Opinion, Scouted};
 use nn::nnue::Nnue;
@@ -82,12 +82,13 @@ impl Watch for Beside<'_> {
 
     fn heard(&mut self, found: &Found) {
         if !found.best.line.is_empty() && found.depth >= SHALLOWEST {
-            let favourite = found.favourite.map(|(action, score)| (action, win(score)));
-            let mut told = found.variations().map(|found| mcts::Variation {
+            let tell = |found: &Variation| mcts::Variation {
                 line: found.line.clone(),
                 worth: win(found.score),
                 mate_plies: found.mate_plies(),
-            });
+            };
+            let mut told = found.variations().map(tell);
+            let favourite = found.favourite.as_ref().map(tell);
             if let Some(best) = told.next() {
                 let others = told.collect();
                 let Found { depth, seldepth, .. } = *found;
@@ -151,7 +152,7 @@ mod tests {
         assert!(tree.left == 0 || tree.last.as_ref().is_some_and(|last| last.best.worth > 0.99));
         let last = tree.last.unwrap();
         let (best, most) = (last.best.line[0], last.best.worth);
-        let content = last.favourite.is_some_and(|(_, worth)| worth >= most);
+        let content = last.favourite.is_some_and(|told| told.worth >= most);
         (game.uci(best), best == favourite || content)
     }
 

@@ -57,7 +57,7 @@ fn ask(fen: &str, favourite: &str, left: u64) -> Found {
 
 /// The move asked about is not as good as the best one.
 fn is_behind(found: &Found) -> bool {
-    found.favourite.is_some_and(|(_, worth)| worth < found.best.score)
+    found.favourite.as_ref().is_some_and(|told| told.score < found.best.score)
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn it_agrees_with_exact_alpha_beta_about_what_wins_material() {
         let found = look(&mut memory(), &game, Some(exact.line[0]), 40_000).unwrap();
         assert!(found.depth >= 3);
         // A pawn and a half: more than the two evaluations differ by.
-        let far = found.favourite.is_some_and(|(_, worth)| worth + 150 < found.best.score);
+        let far = found.favourite.is_some_and(|told| told.score + 150 < found.best.score);
         same += i32::from(!far);
     }
     // What it finds beyond the third ply may differ.
@@ -158,6 +158,24 @@ fn what_was_found_before_the_time_was_up_counts() {
         )
         .is_none()
     );
+}
+
+#[test]
+fn what_was_only_compared_has_a_line_too() {
+    let fen = "r1bq1rk1/pp1p1pbp/5np1/n1pPp3/2P5/2N3P1/PP1NPPBP/R1BQK2R w KQ e6 0 9";
+    let game = Game::from_fen(fen, false).unwrap();
+    let asked = ["d5d6", "e1g1"].map(|name| named(&game, name));
+    for left in (10_000..30_000).step_by(1_000) {
+        let look = |favourite| look(&mut memory(), &game, Some(favourite), left).unwrap();
+        let told = asked.map(|favourite| look(favourite).favourite).into_iter().flatten();
+        let lines: Vec<_> = told.map(|told| told.line).collect();
+        assert!(!lines.is_empty());
+        for told in lines {
+            assert!(told.len() > 1 && asked.contains(&told[0]), "{told:?}");
+            let mut line = game.clone();
+            told.iter().for_each(|action| line.play(*action).unwrap());
+        }
+    }
 }
 
 /// The best moves by name with what they are worth.
