@@ -11,8 +11,8 @@ pub enum Arithmetic {
     Single,
     /// bf16, rounded to nearest: 8 bits of mantissa, twice the speed.
     Bf16,
-    /// Integers of 8 bits in every product of weights over all tokens, single precision in the rest; for
-    /// evaluation on the CPU alone.
+    /// Integers of 8 bits in every product of weights over all tokens, in attention what is fastest (single precision, bf16, or fixed point of 16
+    /// bits), single precision in the rest; for evaluation on the CPU alone.
     Int8,
 }
 

@@ -38,6 +38,10 @@ pub(super) fn mix(
     let rows = positions * layout.config.heads;
     size(&mut layer.attention, rows * SQUARE);
     let rank = layer.bias_mix.len() / rows;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(basis) = w.weights8().and_then(|maps| maps.basis.as_ref()) {
+        return basis.mix(&layer.bias_mix, &mut layer.attention);
+    }
     let mix = Mat::new(&layer.bias_mix, rows, rank, rank);
     w.product(&mut layer.attention, SQUARE, Into::Replace, mix, &layout.bias_basis);
 }

@@ -3,7 +3,7 @@
 //! the right answers are; tests hold both to each other.
 //!
 //! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `vector`, `rows` and
-//! `attention` (kernels by row), in `matmul` and `int8` (products of floats and of bytes), each time with its argument and a
+//! `attention` (kernels by row), in `matmul`, `int8` and `fixed_basis` (products of floats, of bytes and of 16 bits), each time with its argument and a
 //! safe twin that tests compare it with, and in `prefetch` and `large_pages`, hints that change no result.
 
 mod activations;
@@ -12,6 +12,8 @@ mod arithmetic;
 mod attention;
 pub(crate) mod backward;
 mod dynamic_bias;
+#[cfg(target_arch = "x86_64")]
+mod fixed_basis;
 pub(crate) mod forward;
 pub mod int8;
 pub(crate) mod isa;

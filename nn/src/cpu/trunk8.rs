@@ -1,7 +1,7 @@
 //! The blocks of the network by products of 8 bits, for play alone: nothing is kept for a gradient.
 //!
-//! Products of weights are in bytes; attention, the mixing of the dynamic bias, residual sums and
-//! normalisation stay in single precision. Whatever makes a product's input rounds it in the same pass.
+//! Products of weights are in bytes; attention and the mixing of the dynamic bias are in what is fastest, residual sums and
+//! normalisation in single precision. Whatever makes a product's input rounds it in the same pass.
 
 use super::activations::{Heads, LayerActivations, size};
 use super::dynamic_bias;

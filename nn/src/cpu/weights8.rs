@@ -1,5 +1,7 @@
 //! The weights of products over all tokens in 8 bits, made when a network is loaded.
 
+#[cfg(target_arch = "x86_64")]
+use super::fixed_basis::FixedBasis;
 use super::int8::{Kernel, Linear8, Sign};
 use crate::net::layout::Layout;
 use crate::net::params::{Linear, Param};
@@ -9,6 +11,9 @@ pub(super) struct Weights8 {
     pub kernel: Kernel,
     pub blocks: Vec<Block8>,
     pub heads: Linear8,
+    /// What dynamic attention biases are mixed of; None where floats do it.
+    #[cfg(target_arch = "x86_64")]
+    pub basis: Option<FixedBasis>,
 }
 
 /// Those of one block.
@@ -33,7 +38,17 @@ impl Weights8 {
             up: round(Sign::Either, &places.up),
             down: round(Sign::Positive, &places.down),
         });
-        Weights8 { kernel, blocks: blocks.collect(), heads: round(Sign::Either, &layout.heads) }
+        Weights8 {
+            kernel,
+            blocks: blocks.collect(),
+            heads: round(Sign::Either, &layout.heads),
+            #[cfg(target_arch = "x86_64")]
+            basis: layout
+                .config
+                .dynamic_bias
+                .as_ref()
+                .and_then(|sizes| FixedBasis::new(&values[layout.bias_basis.clone()], sizes.rank)),
+        }
     }
 
     /// Whether the matrix is one of these, so that nobody else need keep it.

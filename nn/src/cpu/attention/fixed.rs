@@ -15,8 +15,9 @@ const FOUR: usize = 4;
 const COLUMNS: usize = 2;
 /// Vectors that hold a row of scores.
 const SCORES: usize = TOKENS / LANES;
-/// What the highest value of a head becomes: a sum of 64, each with a weight of one at most, has 32 bits.
-const TOP_VALUE: i32 = 2047;
+/// What the highest value of a head becomes: a sum of 64, each with a weight of one at most, has 32 bits, though the weight of a very long
+/// query's best key is rounded to a little more.
+const TOP_VALUE: i32 = 2000;
 /// A weight of one, as an exponent of two.
 const ONE: i32 = 14;
 

@@ -13,6 +13,7 @@ use super::view::{Into, fits};
 use crate::cpu::isa::{self, Isa};
 use crate::cpu::prefetch::prefetch;
 use crate::precision::Arithmetic;
+use std::ops::Range;
 
 /// `MR` rows and `NR` vectors of columns; of the last vector only `mask`'s columns are written.
 ///
@@ -59,19 +60,20 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
     }
 }
 
-/// The rows of one panel of `NR` vectors: `MR` at a time, then 4, then one by one.
+/// Some rows of one panel of `NR` vectors: `MR` at a time, then 4, then one by one.
 ///
 /// # Safety
-/// As [`tile`], for every row of the left operand.
+/// As [`tile`], for every one of these rows.
 #[inline(always)]
 unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
     task: &Task<'_>,
+    rows: Range<usize>,
     col: usize,
     b: *const u32,
     mask: u16,
 ) {
-    let (mut i, rows) = (0, task.left.rows);
-    // SAFETY: `i` stays below `rows`; the rest is the caller's contract.
+    let Range { start: mut i, end: rows } = rows;
+    // SAFETY: `i` stays below the rows' end; the rest is the caller's contract.
     unsafe {
         while i + MR <= rows {
             tile::<F, MR, NR>(task, i, col, b, mask);
@@ -88,25 +90,33 @@ unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
     }
 }
 
+/// Of each panel of so many columns in all: where it begins, its vectors, and which columns of the last one count.
+#[inline(always)]
+fn panels(cols: usize) -> impl Iterator<Item = (usize, usize, u16)> {
+    (0..cols).step_by(PANEL).map(move |col| {
+        let cols = (cols - col).min(PANEL);
+        let vectors = cols.div_ceil(LANES);
+        (col, vectors, !0 >> (vectors * LANES - cols))
+    })
+}
+
 /// All rows and columns.
 ///
 /// # Safety
 /// As [`tile`], for all of them.
 #[inline(always)]
 unsafe fn product<F: Format>(task: &Task<'_>) {
-    for col in (0..task.right.cols).step_by(PANEL) {
-        let cols = (task.right.cols - col).min(PANEL);
-        let vectors = cols.div_ceil(LANES);
-        let mask = !0 >> (vectors * LANES - cols);
+    for (col, vectors, mask) in panels(task.right.cols) {
         // SAFETY: `col` is below `cols`; the rest is the caller's contract.
         unsafe {
             let b = task.right.data.as_ptr().add(col / PANEL * task.right.panel);
+            let rows = 0..task.left.rows;
             // 16 to 24 sums: enough to hide the latency of a product, few enough for 32 registers.
             match vectors {
-                1 => panel::<F, 16, 1>(task, col, b, mask),
-                2 => panel::<F, 8, 2>(task, col, b, mask),
-                3 => panel::<F, 8, 3>(task, col, b, mask),
-                _ => panel::<F, 6, 4>(task, col, b, mask),
+                1 => panel::<F, 16, 1>(task, rows, col, b, mask),
+                2 => panel::<F, 8, 2>(task, rows, col, b, mask),
+                3 => panel::<F, 8, 3>(task, rows, col, b, mask),
+                _ => panel::<F, 6, 4>(task, rows, col, b, mask),
             }
         }
     }
@@ -118,13 +128,38 @@ unsafe fn product<F: Format>(task: &Task<'_>) {
 /// As [`tile`], for all of them.
 #[inline(always)]
 unsafe fn product_by_vector<F: Format, const MR: usize>(task: &Task<'_>) {
+    let rows = task.left.rows;
+    let few = rows % MR % 4;
+    // SAFETY: the caller's contract.
+    unsafe { few_rows::<F>(task, rows - few..rows) };
     for col in (0..task.right.cols).step_by(LANES) {
         let cols = (task.right.cols - col).min(LANES);
         // SAFETY: `col` is below `cols`; the rest is the caller's contract.
         unsafe {
             let b = task.right.data.as_ptr();
             let b = b.add(col / PANEL * task.right.panel + col % PANEL);
-            panel::<F, MR, 1>(task, col, b, !0 >> (LANES - cols));
+            panel::<F, MR, 1>(task, 0..rows - few, col, b, !0 >> (LANES - cols));
+        }
+    }
+}
+
+/// All columns of some rows, one by one and four vectors of columns at a time: one vector alone would wait for its own sums.
+///
+/// # Safety
+/// As [`tile`], for all of them.
+#[inline(always)]
+unsafe fn few_rows<F: Format>(task: &Task<'_>, rows: Range<usize>) {
+    for (col, vectors, mask) in panels(task.right.cols) {
+        let rows = rows.clone();
+        // SAFETY: `col` is below `cols`; the rest is the caller's contract.
+        unsafe {
+            let b = task.right.data.as_ptr().add(col / PANEL * task.right.panel);
+            match vectors {
+                1 => panel::<F, 1, 1>(task, rows, col, b, mask),
+                2 => panel::<F, 1, 2>(task, rows, col, b, mask),
+                3 => panel::<F, 1, 3>(task, rows, col, b, mask),
+                _ => panel::<F, 1, 4>(task, rows, col, b, mask),
+            }
         }
     }
 }
