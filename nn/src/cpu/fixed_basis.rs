@@ -3,22 +3,16 @@
 #![allow(unsafe_code)]
 
 use super::isa::Isa;
+use super::sixteen::{COLUMNS, FOUR, LANES, Line, highest, products};
 use std::arch::x86_64::*;
 
-/// Lanes of a vector.
-const LANES: usize = 8;
-/// Mixtures that are made together: the heads of a block, mostly.
-const FOUR: usize = 4;
-
-/// A vector of lanes.
-#[derive(Clone, Copy)]
-#[repr(align(32))]
-struct Lanes([i32; LANES]);
+/// Places of a pattern that are mixed together.
+const PLACES: usize = COLUMNS * LANES;
 
 /// The patterns, rounded.
 pub(super) struct FixedBasis {
-    /// For every eight places of a pattern, a vector for each two patterns.
-    lanes: Vec<Lanes>,
+    /// For every sixteen places of a pattern, a line for each two patterns.
+    lines: Vec<Line>,
     /// What one is worth in each pattern.
     worth: Vec<f32>,
     /// Places of a pattern.
@@ -29,7 +23,7 @@ impl FixedBasis {
     /// Rounds `basis`, `[rank, places]`. None if the CPU has something better, or nothing, or the numbers do not go two by two.
     pub(super) fn new(basis: &[f32], rank: usize) -> Option<FixedBasis> {
         let places = basis.len().checked_div(rank)?;
-        let fits = rank > 0 && rank.is_multiple_of(2) && places.is_multiple_of(LANES);
+        let fits = rank > 0 && rank.is_multiple_of(2) && places.is_multiple_of(PLACES);
         if Isa::used() != Isa::Avx2 || !fits {
             return None;
         }
@@ -37,15 +31,14 @@ impl FixedBasis {
         let of = |pattern: &&[f32]| worth(pattern.iter().copied(), rank);
         let worth: Vec<f32> = patterns.iter().map(of).collect();
         let number = |pattern: usize, place: usize| round(patterns[pattern][place], worth[pattern]);
-        let eight = |at: usize| {
-            let pair = move |pair: usize| {
-                let lane = |i| lane(number(2 * pair, at + i), number(2 * pair + 1, at + i));
-                Lanes(std::array::from_fn(lane))
-            };
-            (0..rank / 2).map(pair)
+        let line = |at: usize, pair: usize| {
+            let lane = |i| lane(number(2 * pair, at + i), number(2 * pair + 1, at + i));
+            Line::new(std::array::from_fn(lane))
         };
-        let lanes = (0..places).step_by(LANES).flat_map(eight).collect();
-        Some(FixedBasis { lanes, worth, places })
+        let starts = (0..places).step_by(PLACES);
+        let lines = starts.flat_map(|at| (0..rank / 2).map(move |pair| (at, pair)));
+        let lines = lines.map(|(at, pair)| line(at, pair)).collect();
+        Some(FixedBasis { lines, worth, places })
     }
 
     /// Writes a mixture for each row of `shares`, `[rows, rank]`, to `out`, `[rows, places]`.
@@ -57,55 +50,41 @@ impl FixedBasis {
         assert!(shares.len() / rank * places <= out.len(), "{} shares", shares.len());
         let several = shares.chunks(FOUR * rank).zip(out.chunks_mut(FOUR * places));
         for (shares, out) in several {
-            let mut rounded = Vec::with_capacity(shares.len() / 2);
-            let mut worths = [0.0; FOUR];
-            for (shares, row_worth) in shares.chunks_exact(rank).zip(&mut worths) {
+            // Four rows always: what there are fewer of stays zero.
+            let (mut pairs, mut worths) = (vec![0; FOUR * rank / 2], [0.0; FOUR]);
+            let rows = shares.chunks_exact(rank).zip(pairs.chunks_exact_mut(rank / 2));
+            for ((shares, pairs), row_worth) in rows.zip(&mut worths) {
                 let scaled = |at: usize| shares[at] * self.worth[at];
                 *row_worth = worth((0..rank).map(scaled), rank);
                 let number = |at: usize| round(scaled(at), *row_worth);
-                rounded
-                    .extend((0..rank / 2).map(|pair| lane(number(2 * pair), number(2 * pair + 1))));
-            }
-            // SAFETY: the CPU has AVX2, or there were no patterns; for each row there are as many lanes as a vector of patterns has, and room.
-            unsafe {
-                match shares.len() / rank {
-                    FOUR => self.rows::<FOUR>(&rounded, &worths, out),
-                    rows => {
-                        for row in 0..rows {
-                            let pairs = &rounded[row * rank / 2..];
-                            self.rows::<1>(pairs, &worths[row..], &mut out[row * places..]);
-                        }
-                    }
+                for (i, pair) in pairs.iter_mut().enumerate() {
+                    *pair = lane(number(2 * i), number(2 * i + 1));
                 }
             }
+            // SAFETY: the CPU has AVX2, or there were no patterns; there are four rows of lanes, one for each line.
+            unsafe { self.four(&pairs, &worths, out) };
         }
     }
 
-    /// Mixtures of `R` rows.
+    /// Mixtures of four rows, written to as many rows as `out` has.
     ///
     /// # Safety
-    /// The CPU has AVX2; `pairs` has lanes and `worths` a number for as many rows, and `out` room.
+    /// The CPU has AVX2; `pairs` has a lane for each two patterns in each of four rows.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn rows<const R: usize>(&self, pairs: &[i32], worths: &[f32], out: &mut [f32]) {
+    unsafe fn four(&self, pairs: &[i32], worths: &[f32; FOUR], out: &mut [f32]) {
         let depth = self.worth.len() / 2;
-        for (at, columns) in self.lanes.chunks_exact(depth).enumerate() {
-            let mut sums = [_mm256_setzero_si256(); R];
-            for (p, column) in columns.iter().enumerate() {
-                // SAFETY: a vector of lanes; each row has a lane for it.
-                unsafe {
-                    let column = _mm256_load_si256(column.0.as_ptr().cast());
-                    for (i, sum) in sums.iter_mut().enumerate() {
-                        let share = _mm256_set1_epi32(*pairs.get_unchecked(i * depth + p));
-                        *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(share, column));
-                    }
-                }
-            }
-            for (i, sum) in sums.into_iter().enumerate() {
-                // SAFETY: there is room for `R` rows.
-                unsafe {
-                    let worth = _mm256_set1_ps(*worths.get_unchecked(i));
-                    let to = out.as_mut_ptr().add(i * self.places + at * LANES);
-                    _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_cvtepi32_ps(sum), worth));
+        for (at, lines) in self.lines.chunks_exact(depth).enumerate() {
+            // SAFETY: this function's contract; `depth` lines of two vectors follow each other.
+            let sums =
+                unsafe { products(pairs.as_ptr(), depth, lines.as_ptr().cast(), PLACES, depth) };
+            let rows = out.chunks_exact_mut(self.places).zip(worths);
+            for ((out, worth), sums) in rows.zip(sums) {
+                let worth = _mm256_set1_ps(*worth);
+                let to = out[at * PLACES..][..PLACES].as_chunks_mut::<LANES>().0;
+                for (to, sum) in to.iter_mut().zip(sums) {
+                    let mixed = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), worth);
+                    // SAFETY: eight floats.
+                    unsafe { _mm256_storeu_ps(to.as_mut_ptr(), mixed) };
                 }
             }
         }
@@ -117,7 +96,7 @@ fn worth(numbers: impl Iterator<Item = f32>, products: usize) -> f32 {
     // Whatever is no number stays.
     let higher = |high: f32, x: f32| if high.is_nan() || x <= high { high } else { x };
     let high = numbers.map(f32::abs).fold(0.0, higher);
-    high / (i32::MAX as usize / products).isqrt() as f32
+    high / highest(products) as f32
 }
 
 /// A number in units of `worth`; of what is no number nothing is left but its worth.

@@ -3,7 +3,7 @@
 //! the right answers are; tests hold both to each other.
 //!
 //! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `vector`, `rows` and
-//! `attention` (kernels by row), in `matmul`, `int8` and `fixed_basis` (products of floats, of bytes and of 16 bits), each time with its argument and a
+//! `attention` (kernels by row), in `matmul`, `int8`, `sixteen` and `fixed_basis` (products of floats, of bytes and of 16 bits), each time with its argument and a
 //! safe twin that tests compare it with, and in `prefetch` and `large_pages`, hints that change no result.
 
 mod activations;
@@ -25,6 +25,8 @@ pub mod ops;
 mod prefetch;
 mod relations;
 mod rows;
+#[cfg(target_arch = "x86_64")]
+mod sixteen;
 pub mod stages;
 mod trunk8;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -62,11 +62,12 @@ impl Weights {
     /// For the forward pass, with weights of 8 bits for a kernel that this CPU has.
     #[must_use]
     pub fn int8(kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights {
-        let weights8 = Some(Weights8::new(kernel, layout, values));
+        let weights8 = Weights8::new(kernel, layout, values);
         // Asked once: some systems take their time to say what the CPU is.
         let best = Arithmetic::best();
         let rest = |param: &Param| match param.name.as_str() {
             _ if Weights8::holds(param) => None,
+            BASIS if weights8.mixes() => None,
             // What it makes is added to the scores of attention.
             BASIS => Some(best),
             _ => Some(Arithmetic::Single),
@@ -77,7 +78,7 @@ impl Weights {
         let fixed = false;
         let attention = if fixed { Arithmetic::Int8 } else { best };
         let rest = Weights::some(layout, values, Arithmetic::Single, false, rest);
-        Weights { weights8, attention, ..rest }
+        Weights { weights8: Some(weights8), attention, ..rest }
     }
 
     /// For the gradient, which goes through every matrix transposed; int8 is single there.

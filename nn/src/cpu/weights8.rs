@@ -51,6 +51,15 @@ impl Weights8 {
         }
     }
 
+    /// Whether dynamic attention biases are mixed here, so that nobody else need keep what of.
+    pub(super) fn mixes(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let mixes = self.basis.is_some();
+        #[cfg(not(target_arch = "x86_64"))]
+        let mixes = false;
+        mixes
+    }
+
     /// Whether the matrix is one of these, so that nobody else need keep it.
     pub(super) fn holds(param: &Param) -> bool {
         let name = param.name.strip_suffix(".weight").unwrap_or_default();

@@ -3,16 +3,11 @@
 #![allow(unsafe_code)]
 
 use super::head::Head;
+use crate::cpu::sixteen::{COLUMNS, FOUR, LANES, Line, highest, products};
 use crate::cpu::vector::{Vector, transpose_four};
 use crate::net::TOKENS;
 use std::arch::x86_64::*;
 
-/// Floats, and lanes of two numbers, of a vector.
-const LANES: usize = 8;
-/// Rows that go together.
-const FOUR: usize = 4;
-/// Vectors that a row is multiplied with at a time.
-const COLUMNS: usize = 2;
 /// Vectors that hold a row of scores.
 const SCORES: usize = TOKENS / LANES;
 /// What the highest value of a head becomes: a sum of 64, each with a weight of one at most, has 32 bits, though the weight of a very long
@@ -22,13 +17,6 @@ const TOP_VALUE: i32 = 2000;
 const ONE: i32 = 14;
 
 const _: () = assert!(((TOP_VALUE as i64 * TOKENS as i64) << ONE) < 1 << 31);
-
-/// Lanes of two numbers: they begin at a cache line.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line {
-    _lanes: [i32; 16],
-}
 
 /// Queries, keys and values on their way.
 #[derive(Default)]
@@ -59,11 +47,6 @@ pub(super) fn takes(dim: usize) -> bool {
     dim.is_multiple_of(COLUMNS * LANES)
 }
 
-/// What the highest query and the highest key of a head become: a sum of its products has 32 bits.
-fn top(dim: usize) -> i32 {
-    (i32::MAX as usize / dim).isqrt() as i32
-}
-
 /// As [`super::attend`].
 ///
 /// # Safety
@@ -73,7 +56,7 @@ pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32
     let lines = TOKENS * head.dim / 32;
     let Packed { queries, rows, keys, values } = packed;
     let [queries, rows, keys, values] = [queries, rows, keys, values].map(|lanes| {
-        lanes.resize(lines, Line { _lanes: [0; 16] });
+        lanes.resize(lines, Line::default());
         lanes.as_mut_ptr().cast::<i32>()
     });
     // SAFETY: this function's contract; there is room for 64 rows of `dim / 2` lanes in each.
@@ -130,7 +113,7 @@ unsafe fn steps(head: &Head<'_>, part: usize, top: i32) -> (f32, f32) {
 unsafe fn by_rows(head: &Head<'_>, part: usize, to: *mut i32) -> f32 {
     // SAFETY: this function's contract.
     unsafe {
-        let (factor, worth) = steps(head, part, top(head.dim));
+        let (factor, worth) = steps(head, part, highest(head.dim));
         let factor = _mm256_set1_ps(factor);
         for i in 0..TOKENS {
             let from = head.qkv[part].as_ptr().add(i * head.stride);
@@ -178,36 +161,6 @@ unsafe fn by_pairs(head: &Head<'_>, to: *mut i32) -> f32 {
             }
         }
         worth
-    }
-}
-
-/// The products of four rows of lanes, `row` apart, with `COLUMNS` vectors of each of `depth` rows, `step` apart.
-///
-/// # Safety
-/// Such lanes exist; the CPU has AVX2.
-#[inline(always)]
-unsafe fn products(
-    rows: *const i32,
-    row: usize,
-    columns: *const i32,
-    step: usize,
-    depth: usize,
-) -> [[__m256i; COLUMNS]; FOUR] {
-    // SAFETY: this function's contract.
-    unsafe {
-        let mut sums = [[_mm256_setzero_si256(); COLUMNS]; FOUR];
-        for p in 0..depth {
-            let columns = columns.add(p * step);
-            let columns: [_; COLUMNS] =
-                std::array::from_fn(|j| _mm256_loadu_si256(columns.add(j * LANES).cast()));
-            for (i, sums) in sums.iter_mut().enumerate() {
-                let lane = _mm256_set1_epi32(*rows.add(i * row + p));
-                for (sum, column) in sums.iter_mut().zip(columns) {
-                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(lane, column));
-                }
-            }
-        }
-        sums
     }
 }
 
