@@ -1,5 +1,5 @@
 /* AMX in software: preloaded into a program on x86-64 Linux, it carries out the tile instructions that the
- * kernels use (tiles, and bf16 products) when the CPU stops at them. The engine searches some ten nodes a second by it.
+ * kernels use (tiles, and products of bf16 and of bytes) when the CPU stops at them. The engine searches some ten nodes a second by it.
  *
  *     cc -O2 -shared -fPIC amx.c -o amx.so; LD_PRELOAD=./amx.so PROGRAM
  *
@@ -37,11 +37,24 @@ static int configure(const uint8_t *config) {
     return config[0] <= 1;
 }
 
+/* Whether a CPU would multiply these. */
+static int fit(int out, int left, int right) {
+    if (amx.rows[left] != amx.rows[out] || 4 * amx.rows[right] != amx.bytes[left]) return 0;
+    return amx.bytes[right] == amx.bytes[out] && out != left && out != right && left != right;
+}
+
+/* What lies outside a destination's size becomes zero. */
+static void clear_rest(int out) {
+    for (int row = 0; row < MOST_ROWS; row++) {
+        int bytes = row < amx.rows[out] ? amx.bytes[out] : 0;
+        memset(amx.data[out][row] + bytes, 0, MOST_BYTES - bytes);
+    }
+}
+
 /* TDPBF16PS: even and odd products are summed apart, then added to the destination. */
 static int multiply(int out, int left, int right) {
     int depth = amx.bytes[left] / 4, cols = amx.bytes[out] / 4;
-    if (amx.rows[left] != amx.rows[out] || amx.rows[right] != depth || amx.bytes[right] != amx.bytes[out]) return 0;
-    if (out == left || out == right || left == right) return 0;
+    if (!fit(out, left, right)) return 0;
     for (int row = 0; row < amx.rows[out]; row++) {
         const uint16_t *a = (const uint16_t *)amx.data[left][row];
         float *c = (float *)amx.data[out][row];
@@ -54,9 +67,24 @@ static int multiply(int out, int left, int right) {
             }
             c[col] += even + odd;
         }
-        memset(c + cols, 0, MOST_BYTES - 4 * cols);
     }
-    memset(amx.data[out][amx.rows[out]], 0, (MOST_ROWS - amx.rows[out]) * MOST_BYTES);
+    clear_rest(out);
+    return 1;
+}
+
+/* TDPBSSD and TDPBUSD: four products of bytes, those of the left tile with or without a sign, are added to each sum. */
+static int multiply_bytes(int out, int left, int right, int has_sign) {
+    int depth = amx.bytes[left] / 4, cols = amx.bytes[out] / 4;
+    if (!fit(out, left, right)) return 0;
+    for (int row = 0; row < amx.rows[out]; row++) {
+        const uint8_t *a = amx.data[left][row];
+        int32_t *c = (int32_t *)amx.data[out][row];
+        for (int col = 0; col < cols; col++)
+            for (int lane = 0; lane < depth; lane++)
+                for (int i = 4 * lane; i < 4 * lane + 4; i++)
+                    c[col] += (has_sign ? (int8_t)a[i] : a[i]) * (int8_t)amx.data[right][lane][4 * col + i % 4];
+    }
+    clear_rest(out);
     return 1;
 }
 
@@ -80,7 +108,9 @@ static int step(greg_t *all) {
         if (opcode == 0x49 && prefix == 0 && code[4] == 0xC0) return memset(&amx, 0, sizeof amx), 1;
         if (!amx.configured) return 0;
         if (opcode == 0x49 && prefix == 3 && low == 0) return memset(amx.data[reg], 0, sizeof amx.data[reg]), 1;
-        return opcode == 0x5C && prefix == 2 && third < TILES && multiply(reg, low, third);
+        if (third >= TILES) return 0;
+        if (opcode == 0x5E && prefix & 1) return multiply_bytes(reg, low, third, prefix == 3);
+        return opcode == 0x5C && prefix == 2 && multiply(reg, low, third);
     }
     int64_t stride = 0;
     int base = low, has_index = low == 4;

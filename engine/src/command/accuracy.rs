@@ -48,7 +48,7 @@ pub struct Accuracy {
     /// Arithmetic of the network's products: auto (the fastest of floats this CPU has), single, bf16 or int8
     #[arg(long, default_value = "auto")]
     arithmetic: Arithmetic,
-    /// Instructions to do with: portable, avx2, avx512, or neon on Arm's processors [default: the widest this CPU has]
+    /// Instructions to do with: portable, avx2, avx512, amx, or neon on Arm's processors [default: the widest this CPU has]
     #[arg(long)]
     isa: Option<Isa>,
     /// Threads [default: one a core]

@@ -40,7 +40,7 @@ pub struct EvalBench {
     pub threads: Option<usize>,
     /// Arithmetic of the products: auto, single, bf16 or int8; default: all the device has.
     pub arithmetic: Vec<Arithmetic>,
-    /// Instructions to do with: portable, avx2, avx512, or neon on Arm's processors; default: the widest this CPU has.
+    /// Instructions to do with: portable, avx2, avx512, amx, or neon on Arm's processors; default: the widest this CPU has.
     pub isa: Option<Isa>,
     /// Burn's CPU backend instead of the hand-written kernels.
     pub flex: bool,

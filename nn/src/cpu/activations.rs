@@ -3,7 +3,11 @@
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::attention;
+#[cfg(target_arch = "x86_64")]
+use super::fixed_basis::Four;
 use super::int8::Rows;
+#[cfg(target_arch = "x86_64")]
+use super::matmul::Buffer;
 use super::matmul::Operand;
 use super::relations::Relations;
 use super::stages::Stages;
@@ -54,11 +58,21 @@ pub(super) struct LayerActivations {
     pub squared: Operand,
     /// A few rows on their way into an operand.
     pub few: Vec<f32>,
-    /// The input of a product of bytes.
+    /// The input of a product of bytes, and what that product becomes as input of the next.
     pub bytes: Rows,
+    pub next: Rows,
+    /// The same on its way.
+    #[cfg(target_arch = "x86_64")]
+    pub halves: Buffer,
     /// A head on its way.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub head: attention::Operands,
+    /// Shares of the patterns of dynamic biases.
+    #[cfg(target_arch = "x86_64")]
+    pub four: Four,
+    /// All heads of a position on their way.
+    #[cfg(target_arch = "x86_64")]
+    pub board: attention::tiles::Packed,
 }
 
 /// Everything a forward pass computes; reused from call to call. After `forward` the public fields

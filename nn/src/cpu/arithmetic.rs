@@ -13,20 +13,11 @@ impl Arithmetic {
     #[must_use]
     pub fn best() -> Arithmetic {
         #[cfg(target_arch = "x86_64")]
-        if Arithmetic::Bf16.available() && (isa::amx() || vendor() == *b"AuthenticAMD") {
+        if Arithmetic::Bf16.available() && (Isa::used() == Isa::Amx || vendor() == *b"AuthenticAMD")
+        {
             return Arithmetic::Bf16;
         }
         Arithmetic::Single
-    }
-
-    /// Whether 8 bits are faster than [`Arithmetic::best`], which they are but beside AMX.
-    #[must_use]
-    pub fn int8_is_best() -> bool {
-        #[cfg(target_arch = "x86_64")]
-        let tiles = Arithmetic::best() == Arithmetic::Bf16 && isa::amx();
-        #[cfg(not(target_arch = "x86_64"))]
-        let tiles = false;
-        Arithmetic::Int8.available() && !tiles
     }
 
     /// Whether there are kernels for it on this CPU: for single precision always.
@@ -34,7 +25,7 @@ impl Arithmetic {
     pub fn available(self) -> bool {
         match self {
             Arithmetic::Single => true,
-            Arithmetic::Bf16 => Isa::used() == Isa::Avx512 && isa::bf16(),
+            Arithmetic::Bf16 => Isa::used() >= Isa::Avx512 && isa::bf16(),
             Arithmetic::Int8 => Kernel::used().is_some(),
         }
     }

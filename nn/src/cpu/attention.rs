@@ -8,6 +8,10 @@ mod floats;
 #[cfg(target_arch = "x86_64")]
 mod halves;
 mod head;
+#[cfg(target_arch = "x86_64")]
+mod softmax;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod tiles;
 
 use super::Isa;
 #[cfg(target_arch = "x86_64")]
@@ -27,14 +31,13 @@ pub(super) struct Operands {
     fixed: fixed::Packed,
 }
 
-/// Whether [`attend`] can do heads of this size on this CPU. In bf16, AMX is left to products of whole matrices; int8 means
-/// fixed point.
+/// Whether [`attend`] can do heads of this size on this CPU; int8 means fixed point. [`tiles`] does all heads of a position together.
 pub(super) fn takes(arithmetic: Arithmetic, dim: usize) -> bool {
     match (arithmetic, Isa::used()) {
         (Arithmetic::Single, Isa::Neon | Isa::Avx2) => dim.is_multiple_of(16),
-        (Arithmetic::Single, Isa::Avx512) => dim.is_multiple_of(32),
+        (Arithmetic::Single, Isa::Avx512 | Isa::Amx) => dim.is_multiple_of(32),
         #[cfg(target_arch = "x86_64")]
-        (Arithmetic::Bf16, Isa::Avx512) => isa::bf16() && !isa::amx() && halves::takes(dim),
+        (Arithmetic::Bf16, Isa::Avx512) => isa::bf16() && halves::takes(dim),
         #[cfg(target_arch = "x86_64")]
         (Arithmetic::Int8, Isa::Avx2) => fixed::takes(dim),
         _ => false,
@@ -127,6 +130,62 @@ mod tests {
                     for (got, want) in got.iter().zip(&want) {
                         assert!((got - want).abs() <= error * (1.0 + spread), "{got} for {want}");
                     }
+                }
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn all_heads_together_are_what_plain_loops_make_of_each() {
+        use super::super::fixed_basis::FixedBasis;
+        use super::super::matmul::{Left, Mat, Method, Right};
+        const SQUARE: usize = TOKENS * TOKENS;
+        let rank = 6;
+        let patterns = numbers(rank * SQUARE, 7, 1.0);
+        for (dim, heads, spread) in [(32, 5, 2.0), (64, 2, 1.0), (128, 1, 0.0)] {
+            let (width, stride) = (heads * dim, 3 * heads * dim);
+            let qkv = numbers(TOKENS * stride, 1, spread);
+            let (bias, shares) = (numbers(heads * SQUARE, 2, 2.0), numbers(heads * rank, 3, 0.5));
+            let part = |h: usize, i: usize| &qkv[i * width + h * dim..];
+            if !tiles::takes(dim) {
+                return;
+            }
+            let Some(basis) = FixedBasis::new(&patterns, rank) else { return };
+            let mut packed = tiles::Packed::default();
+            for (h, [queries, keys, values]) in packed.heads(heads).iter_mut().enumerate() {
+                let method = Method { isa: Isa::Amx, arithmetic: Arithmetic::Bf16 };
+                let scale = (dim as f32).sqrt().recip();
+                let scaled: Vec<f32> = qkv.iter().map(|x| x * scale).collect();
+                let mat = |i: usize| Mat::new(part(h, i), TOKENS, dim, stride);
+                let _ = Left::halves(Mat::new(&scaled[h * dim..], TOKENS, dim, stride), queries);
+                let _ = Right::packed(mat(1).t(), method, keys);
+                let _ = Right::packed(mat(2), method, values);
+            }
+            for mixes in [false, true] {
+                let mixture = tiles::Mixture { shares: &shares, patterns: &basis };
+                let dynamic = mixes.then_some(mixture);
+                let board = tiles::Board { heads, dim, bias: &bias, dynamic };
+                let mut got = vec![9.0; TOKENS * width];
+                tiles::attend(&board, &mut packed, &mut |first, rows| {
+                    got[first * width..][..rows.len()].copy_from_slice(rows);
+                });
+                let mut want = vec![0.0; TOKENS * width];
+                for h in 0..heads {
+                    let of = |r: usize, at: usize| shares[h * rank + r] * patterns[r * SQUARE + at];
+                    let mixed: Vec<f32> =
+                        (0..SQUARE).map(|at| (0..rank).map(|r| of(r, at)).sum()).collect();
+                    let head = Head {
+                        qkv: [0, 1, 2].map(|i| part(h, i)),
+                        stride,
+                        dim,
+                        bias: &bias[h * SQUARE..][..SQUARE],
+                        dynamic: mixes.then_some(&mixed),
+                    };
+                    twin(&head, &mut want[h * dim..], width);
+                }
+                for (got, want) in got.iter().zip(&want) {
+                    assert!((got - want).abs() <= 8e-3 * (1.0 + spread), "{got} for {want}");
                 }
             }
         }

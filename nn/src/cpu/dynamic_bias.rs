@@ -2,8 +2,8 @@
 
 use super::activations::{LayerActivations, Scratch, size};
 use super::layers::{
-    Gradient, InputGradient, linear, linear_backward, project, project_backward, relu,
-    relu_backward, take_gradient,
+    Gradient, InputGradient, linear, linear_backward, project_backward, relu, relu_backward,
+    take_gradient,
 };
 use super::matmul::{Into, Mat, matmul};
 use super::weights::Weights;
@@ -12,21 +12,8 @@ use crate::net::layout::{DynamicBias, Layout};
 
 const SQUARE: usize = TOKENS * TOKENS;
 
-/// Writes the bias, `[positions, heads, 64, 64]`, where the attention scores are to be added.
-pub(super) fn forward(
-    layout: &Layout,
-    w: &Weights,
-    places: &DynamicBias,
-    positions: usize,
-    layer: &mut LayerActivations,
-) {
-    project(w, &places.compress, &layer.normed1, &mut layer.bias_tokens);
-    mix(layout, w, places, positions, layer);
-}
-
-/// The same from the compressed tokens, `layer.bias_tokens`, on.
-pub(super) fn mix(
-    layout: &Layout,
+/// How much of each pattern there is in a head's bias, `layer.bias_mix`, from the compressed tokens, `layer.bias_tokens`.
+pub(super) fn shares(
     w: &Weights,
     places: &DynamicBias,
     positions: usize,
@@ -35,12 +22,16 @@ pub(super) fn mix(
     linear(w, &places.hidden, &layer.bias_tokens, positions, &mut layer.bias_hidden);
     relu(&mut layer.bias_hidden);
     linear(w, &places.mix, &layer.bias_hidden, positions, &mut layer.bias_mix);
+}
+
+/// Writes the bias, `[positions, heads, 64, 64]`, where the attention scores are to be added, from the shares of its patterns.
+pub(super) fn mix(layout: &Layout, w: &Weights, positions: usize, layer: &mut LayerActivations) {
     let rows = positions * layout.config.heads;
     size(&mut layer.attention, rows * SQUARE);
     let rank = layer.bias_mix.len() / rows;
     #[cfg(target_arch = "x86_64")]
     if let Some(basis) = w.weights8().and_then(|maps| maps.basis.as_ref()) {
-        return basis.mix(&layer.bias_mix, &mut layer.attention);
+        return basis.mix(&layer.bias_mix, &mut layer.four, &mut layer.attention);
     }
     let mix = Mat::new(&layer.bias_mix, rows, rank, rank);
     w.product(&mut layer.attention, SQUARE, Into::Replace, mix, &layout.bias_basis);

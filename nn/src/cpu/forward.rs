@@ -124,7 +124,9 @@ fn block(
     project(w, &places.qkv, &layer.normed1, &mut layer.qkv);
     if let Some(bias) = &places.dynamic_bias {
         stages.begin(Stage::Bias);
-        dynamic_bias::forward(layout, w, bias, rows / TOKENS, layer);
+        project(w, &bias.compress, &layer.normed1, &mut layer.bias_tokens);
+        dynamic_bias::shares(w, bias, rows / TOKENS, layer);
+        dynamic_bias::mix(layout, w, rows / TOKENS, layer);
     }
     stages.begin(Stage::Bias);
     relate(w, places, relations, layer);

@@ -21,6 +21,8 @@ pub enum Isa {
     Avx2,
     /// AVX-512 F, BW, DQ and VL: 16 floats at a time.
     Avx512,
+    /// The same with bf16 and VNNI, and AMX's tiles of bf16 and of bytes, which the system lets this process use.
+    Amx,
 }
 
 /// The widest set in use, as a number; 0: nobody has asked yet.
@@ -29,7 +31,7 @@ static USED: AtomicU8 = AtomicU8::new(0);
 impl Isa {
     /// Those for this kind of processor, from none to the widest.
     #[cfg(target_arch = "x86_64")]
-    pub const ALL: &[Isa] = &[Isa::Portable, Isa::Avx2, Isa::Avx512];
+    pub const ALL: &[Isa] = &[Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Amx];
     /// Those for this kind of processor, from none to the widest.
     #[cfg(target_arch = "aarch64")]
     pub const ALL: &[Isa] = &[Isa::Portable, Isa::Neon];
@@ -48,6 +50,7 @@ impl Isa {
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl");
             match (fma, wide) {
+                (true, true) if amx() => Isa::Amx,
                 (true, true) => Isa::Avx512,
                 (true, false) => Isa::Avx2,
                 _ => Isa::Portable,
@@ -87,22 +90,24 @@ impl Isa {
 /// Whether this CPU has AVX512_BF16, whatever [`Isa::limit`] says.
 pub(super) fn bf16() -> bool {
     #[cfg(target_arch = "x86_64")]
-    let halves = Isa::found() == Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
+    let halves = Isa::found() >= Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
     #[cfg(not(target_arch = "x86_64"))]
     let halves = false;
     halves
 }
 
-/// Whether this CPU has AMX for bf16 and the system lets this process use it.
+/// Whether this CPU has [`Isa::Amx`] beyond AVX-512 and the system lets this process use it.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn amx() -> bool {
+fn amx() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
     *AVAILABLE.get_or_init(|| {
-        let (tile, bf16) = (1 << 24, 1 << 22);
+        let tiles = (1 << 22) | (1 << 24) | (1 << 25); // bf16, tiles, bytes
         let features = std::arch::x86_64::__cpuid_count(7, 0).edx;
-        let present = features & tile != 0 && features & bf16 != 0 && permitted();
+        let present = features & tiles == tiles && permitted();
         // `.ci/amx` lets every CPU with the other instructions test the tiles.
-        is_x86_feature_detected!("avx512bf16") && (present || cfg!(emulated_amx))
+        is_x86_feature_detected!("avx512bf16")
+            && is_x86_feature_detected!("avx512vnni")
+            && (present || cfg!(emulated_amx))
     })
 }
 
@@ -151,7 +156,7 @@ macro_rules! by_isa {
                 // SAFETY: what is used is never more than what the CPU has, and that is what each is
                 // compiled for.
                 #[cfg(target_arch = "x86_64")]
-                $crate::cpu::isa::Isa::Avx512 => unsafe { avx512($($arg),*) },
+                $crate::cpu::isa::Isa::Avx512 | $crate::cpu::isa::Isa::Amx => unsafe { avx512($($arg),*) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.
                 $crate::cpu::isa::Isa::Avx2 => unsafe { avx2($($arg),*) },
@@ -170,6 +175,7 @@ impl fmt::Display for Isa {
             Isa::Neon => "neon",
             Isa::Avx2 => "avx2",
             Isa::Avx512 => "avx512",
+            Isa::Amx => "amx",
         })
     }
 }
@@ -226,7 +232,7 @@ mod tests {
     #[test]
     fn a_limit_leads_to_no_other_processors_instructions() {
         assert!(Isa::ALL.contains(&Isa::found()));
-        for most in [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512] {
+        for most in [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512, Isa::Amx] {
             let widest = Isa::widest(most);
             assert!(widest <= most && Isa::ALL.contains(&widest), "{widest} for {most}");
         }

@@ -23,11 +23,15 @@ pub mod matmul;
 mod multihead;
 pub mod ops;
 mod prefetch;
+#[cfg(target_arch = "x86_64")]
+mod quarters;
 mod relations;
 mod rows;
 #[cfg(target_arch = "x86_64")]
 mod sixteen;
 pub mod stages;
+#[cfg(target_arch = "x86_64")]
+mod tiles;
 mod trunk8;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod vector;

@@ -16,7 +16,7 @@ const LANES: usize = 16;
 
 #[cfg(target_arch = "x86_64")]
 fn vectors() -> bool {
-    Isa::used() == Isa::Avx512
+    Isa::used() >= Isa::Avx512
 }
 
 /// [`ops::layer_norm`].

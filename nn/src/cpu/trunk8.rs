@@ -4,6 +4,8 @@
 //! normalisation in single precision. Whatever makes a product's input rounds it in the same pass.
 
 use super::activations::{Heads, LayerActivations, size};
+#[cfg(target_arch = "x86_64")]
+use super::attention::tiles;
 use super::dynamic_bias;
 use super::int8::{Finish, Kernel, Rows, Sign};
 use super::multihead::{attend, relate};
@@ -46,26 +48,34 @@ pub(super) fn block(
 
     stages.begin(Stage::Norm);
     norm(kernel, w, &places.norm1, x, &mut bytes);
-    stages.begin(Stage::Qkv);
-    size(&mut layer.qkv, rows * 3 * width);
-    maps.qkv.apply(&bytes, &mut layer.qkv, 3 * width, 3 * width, Finish::Replace);
     if let (Some(bias), Some(compress)) = (&places.dynamic_bias, &maps.compress) {
         stages.begin(Stage::Bias);
         let channels = bias.compress.bias.len();
         size(&mut layer.bias_tokens, rows * channels);
         compress.apply(&bytes, &mut layer.bias_tokens, channels, channels, Finish::Replace);
-        dynamic_bias::mix(layout, w, bias, rows / TOKENS, layer);
+        dynamic_bias::shares(w, bias, rows / TOKENS, layer);
     }
-    relate(w, places, relations, layer);
-    stages.begin(Stage::Attention);
-    let mut few = std::mem::take(&mut layer.few);
-    size(&mut few, rows * width);
-    for (p, mixed) in few.chunks_exact_mut(TOKENS * width).enumerate() {
-        attend(layout, w, places, layer, p, mixed);
+    if !by_tiles(trunk, i, &bytes, rows, layer, stages) {
+        stages.begin(Stage::Qkv);
+        size(&mut layer.qkv, rows * 3 * width);
+        maps.qkv.apply(&bytes, &mut layer.qkv, 3 * width, 3 * width, Finish::Replace);
+        stages.begin(Stage::Bias);
+        if places.dynamic_bias.is_some() {
+            dynamic_bias::mix(layout, w, rows / TOKENS, layer);
+        }
+        relate(w, places, relations, layer);
+        stages.begin(Stage::Attention);
+        let mut few = std::mem::take(&mut layer.few);
+        size(&mut few, rows * width);
+        for (p, mixed) in few.chunks_exact_mut(TOKENS * width).enumerate() {
+            attend(layout, w, places, layer, p, mixed);
+        }
+        stages.begin(Stage::Output);
+        layer.next.round(kernel, Sign::Either, &few, width);
+        layer.few = few;
     }
     stages.begin(Stage::Output);
-    bytes.round(kernel, Sign::Either, &few, width);
-    maps.out.apply(&bytes, x, width, width, Finish::Add);
+    maps.out.apply(&layer.next, x, width, width, Finish::Add);
 
     let ffn = places.up.bias.len();
     for x in x.chunks_mut(FEW * width) {
@@ -73,14 +83,77 @@ pub(super) fn block(
         stages.begin(Stage::Norm);
         norm(kernel, w, &places.norm2, x, &mut bytes);
         stages.begin(Stage::Up);
-        size(&mut few, rows * ffn);
-        maps.up.apply(&bytes, &mut few, ffn, ffn, Finish::SquaredRelu);
-        stages.begin(Stage::Activation);
-        bytes.round(kernel, Sign::Positive, &few, ffn);
+        #[cfg(target_arch = "x86_64")]
+        let halves = maps.up.by_blocks() && ffn.is_multiple_of(64);
+        #[cfg(not(target_arch = "x86_64"))]
+        let halves = false;
+        if halves {
+            #[cfg(target_arch = "x86_64")]
+            {
+                maps.up.squared(&bytes, &mut layer.halves);
+                stages.begin(Stage::Activation);
+                layer.next.round_halves(kernel, &layer.halves, rows, ffn);
+            }
+        } else {
+            size(&mut layer.few, rows * ffn);
+            maps.up.apply(&bytes, &mut layer.few, ffn, ffn, Finish::SquaredRelu);
+            stages.begin(Stage::Activation);
+            layer.next.round(kernel, Sign::Positive, &layer.few, ffn);
+        }
         stages.begin(Stage::Down);
-        maps.down.apply(&bytes, x, width, width, Finish::Add);
+        maps.down.apply(&layer.next, x, width, width, Finish::Add);
     }
-    (layer.bytes, layer.few) = (bytes, few);
+    layer.bytes = bytes;
+}
+
+/// Attention of all positions by tiles, where the CPU has them: from `bytes`, normalised, to what goes into the next product.
+fn by_tiles(
+    trunk: Trunk8<'_>,
+    i: usize,
+    bytes: &Rows,
+    rows: usize,
+    layer: &mut LayerActivations,
+    stages: &mut Stages,
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let Trunk8 { layout, w, maps } = trunk;
+        let (places, sizes) = (&layout.blocks[i], &layout.config);
+        let (heads, width) = (sizes.heads, sizes.width);
+        let (kernel, qkv) = (maps.kernel, &maps.blocks[i].qkv);
+        let mixes = places.dynamic_bias.is_none() || maps.mixes();
+        let takes = qkv.by_blocks() && tiles::takes(width / heads);
+        if !takes || !mixes || sizes.relations {
+            return false;
+        }
+        layer.next.hold(kernel, rows, width);
+        for p in 0..rows / TOKENS {
+            stages.begin(Stage::Qkv);
+            qkv.heads(bytes, p, layer.board.heads(heads));
+            stages.begin(Stage::Attention);
+            let each = layer.bias_mix.len() / (rows / TOKENS);
+            let basis = maps.basis.as_ref().filter(|_| places.dynamic_bias.is_some());
+            let board = tiles::Board {
+                heads,
+                dim: width / heads,
+                bias: &w[places.attention_bias.clone()],
+                dynamic: basis.map(|patterns| tiles::Mixture {
+                    shares: &layer.bias_mix[p * each..][..each],
+                    patterns,
+                }),
+            };
+            let next = &mut layer.next;
+            tiles::attend(&board, &mut layer.board, &mut |first, mixed| {
+                next.put(kernel, Sign::Either, p * TOKENS + first, mixed, width);
+            });
+        }
+        true
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = (trunk, i, bytes, rows, layer, stages);
+        false
+    }
 }
 
 fn norm(kernel: Kernel, w: &Weights, places: &Norm, x: &[f32], bytes: &mut Rows) {

@@ -44,7 +44,7 @@ pub(super) trait Vector: Copy {
     /// Floats that [`Vector::bytes`] takes.
     const STEP: usize;
     /// Writes the low bytes of `STEP` floats times `factor`, rounded to even, plus `zero`: all from 0 to 255, or from
-    /// -128 to 127 with NEON, whose products take such bytes.
+    /// -128 to 127 with NEON and AVX-512.
     unsafe fn bytes(from: *const f32, factor: Self, zero: i32, to: *mut u8);
 
     /// exp of `self - top` where that is at most 0, by powers of two: a polynomial of degree 6 (Cephes

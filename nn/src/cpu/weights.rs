@@ -68,9 +68,7 @@ impl Weights {
         let rest = |param: &Param| match param.name.as_str() {
             _ if Weights8::holds(param) => None,
             BASIS if weights8.mixes() => None,
-            // What it makes is added to the scores of attention.
-            BASIS => Some(best),
-            _ => Some(Arithmetic::Single),
+            _ => Some(best),
         };
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         let fixed = attention::takes(Arithmetic::Int8, layout.config.width / layout.config.heads);

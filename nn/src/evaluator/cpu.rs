@@ -46,11 +46,11 @@ impl CpuEvaluator {
     /// The network in the fastest arithmetic that this CPU has and that answers nearly as single precision,
     /// on positions asked now.
     ///
-    /// 8 bits are faster than bf16 but on CPUs with AMX: `assets/speed.md`.
+    /// 8 bits are faster than bf16 wherever there is a kernel for them: `assets/speed.md`.
     #[must_use]
     pub fn fastest(network: &Network) -> CpuEvaluator {
         let best = CpuEvaluator::new(network, Arithmetic::best());
-        if !Arithmetic::int8_is_best() {
+        if !Arithmetic::Int8.available() {
             return best;
         }
         let single = CpuEvaluator::new(network, Arithmetic::Single);
@@ -368,7 +368,7 @@ mod tests {
             assert!(far.is_rounding() && far.mean > 0.0, "{far:?}");
         }
         let fastest = CpuEvaluator::fastest(&network).arithmetic();
-        assert_eq!(fastest == Arithmetic::Int8, Arithmetic::int8_is_best());
+        assert_eq!(fastest == Arithmetic::Int8, Arithmetic::Int8.available());
 
         // A channel so large that the rest of its row is rounded to nothing, and that nobody reads.
         let layout = network.layout.clone();

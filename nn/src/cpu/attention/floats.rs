@@ -33,7 +33,7 @@ pub(super) unsafe fn attend(head: &Head<'_>, keys: &mut Keys, out: &mut [f32], r
         transpose(head, keys.as_mut_ptr().cast());
         #[cfg(target_arch = "x86_64")]
         match Isa::used() {
-            Isa::Avx512 => wide(head, keys, out, row),
+            Isa::Avx512 | Isa::Amx => wide(head, keys, out, row),
             _ => narrow(head, keys, out, row),
         }
         #[cfg(target_arch = "aarch64")]
@@ -222,7 +222,7 @@ mod tests {
             let share = unsafe {
                 match Isa::used() {
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => by_avx512(&mut row),
+                    Isa::Avx512 | Isa::Amx => by_avx512(&mut row),
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx2 => by_avx2(&mut row),
                     #[cfg(target_arch = "aarch64")]

@@ -3,19 +3,15 @@
 #![allow(unsafe_code)]
 
 use super::head::Head;
+use super::softmax::{LANES, SCORES, bias, exponentials, halves};
 use crate::cpu::isa::Isa;
 use crate::cpu::matmul::{Buffer, Left, Mat, Method, Right};
+use crate::cpu::quarters::{FOUR, each};
 use crate::net::TOKENS;
 use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
-/// Floats of a vector.
-const LANES: usize = 16;
-/// Vectors that hold a row of scores.
-const SCORES: usize = TOKENS / LANES;
-/// Rows whose highest scores and sums are found together.
-const FOUR: usize = 4;
 /// Vectors of channels that a row of weights is multiplied with at a time.
 const CHANNELS: usize = 2;
 
@@ -107,24 +103,10 @@ unsafe fn weigh(
                 }
             }
         }
-        let scale = _mm512_set1_ps((head.dim as f32).sqrt().recip());
-        for (i, scores) in scores.iter_mut().enumerate() {
-            for (j, score) in scores.iter_mut().enumerate() {
-                let at = (first + i) * TOKENS + j * LANES;
-                let mut bias = _mm512_loadu_ps(head.bias.as_ptr().add(at));
-                if let Some(dynamic) = head.dynamic {
-                    bias = _mm512_add_ps(bias, _mm512_loadu_ps(dynamic.as_ptr().add(at)));
-                }
-                *score = _mm512_fmadd_ps(*score, scale, bias);
-            }
-        }
+        bias(head, first, &mut scores);
         let sums = exponentials(&mut scores);
         for (scores, weights) in scores.iter().zip(weights) {
-            for (half, pair) in scores.chunks_exact(2).enumerate() {
-                let lanes = _mm512_cvtne2ps_pbh(pair[1], pair[0]);
-                let to = weights.as_mut_ptr().add(half * LANES);
-                _mm512_storeu_si512(to.cast(), transmute::<__m512bh, __m512i>(lanes));
-            }
+            halves(scores, weights.as_mut_ptr());
         }
         _mm512_div_ps(_mm512_set1_ps(1.0), sums)
     }
@@ -188,72 +170,4 @@ unsafe fn load(from: *const u32) -> __m512bh {
 unsafe fn all(lane: u32) -> __m512bh {
     // SAFETY: this function's contract.
     unsafe { transmute::<__m512i, __m512bh>(_mm512_set1_epi32(lane as i32)) }
-}
-
-/// exp of the scores less the highest of their row, with a relative error of 8e-5, where bf16 has one of 2e-3;
-/// returns the rows' sums, each in its quarter of the vector.
-///
-/// # Safety
-/// The CPU has AVX-512 F and DQ.
-#[inline(always)]
-unsafe fn exponentials(rows: &mut [[__m512; SCORES]; FOUR]) -> __m512 {
-    // The best polynomial of degree 3 for two to the power of what is left above a whole exponent.
-    const POLYNOMIAL: [f32; 4] = [0.078_024_81, 0.226_067_45, 0.695_833, 0.999_925_3];
-    // What is left of a number above the next whole one below it, without a word to the flags.
-    const FRACTION: i32 = 0x09;
-    // SAFETY: this function's contract.
-    unsafe {
-        let log2 = _mm512_set1_ps(std::f32::consts::LOG2_E);
-        let tops = together(rows, |a, b| _mm512_max_ps(a, b));
-        for (row, top) in rows.iter_mut().zip(each(_mm512_mul_ps(tops, log2))) {
-            for score in row {
-                let t = _mm512_fmsub_ps(*score, log2, top);
-                let fraction = _mm512_reduce_ps::<FRACTION>(t);
-                let [highest, rest @ ..] = POLYNOMIAL.map(|c| _mm512_set1_ps(c));
-                let p = rest.into_iter().fold(highest, |p, c| _mm512_fmadd_ps(p, fraction, c));
-                *score = _mm512_scalef_ps(p, t);
-            }
-        }
-        together(rows, |a, b| _mm512_add_ps(a, b))
-    }
-}
-
-/// What `both` makes of all the floats of a row, for four rows at once: each result in its quarter of the vector.
-///
-/// # Safety
-/// The CPU has AVX-512.
-#[inline(always)]
-unsafe fn together(
-    rows: &[[__m512; SCORES]; FOUR],
-    both: impl Fn(__m512, __m512) -> __m512,
-) -> __m512 {
-    // SAFETY: this function's contract.
-    unsafe {
-        let halves =
-            |a, b| both(_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xee>(a, b));
-        let sixteen = |[a, b, c, d]: [__m512; SCORES]| both(both(a, b), both(c, d));
-        let ab = halves(sixteen(rows[0]), sixteen(rows[1]));
-        let cd = halves(sixteen(rows[2]), sixteen(rows[3]));
-        let quarters =
-            both(_mm512_shuffle_f32x4::<0x88>(ab, cd), _mm512_shuffle_f32x4::<0xdd>(ab, cd));
-        let pairs = both(quarters, _mm512_permute_ps::<0x4e>(quarters));
-        both(pairs, _mm512_permute_ps::<0xb1>(pairs))
-    }
-}
-
-/// Each quarter of the vector four times.
-///
-/// # Safety
-/// The CPU has AVX-512.
-#[inline(always)]
-unsafe fn each(x: __m512) -> [__m512; FOUR] {
-    // SAFETY: this function's contract.
-    unsafe {
-        [
-            _mm512_shuffle_f32x4::<0x00>(x, x),
-            _mm512_shuffle_f32x4::<0x55>(x, x),
-            _mm512_shuffle_f32x4::<0xaa>(x, x),
-            _mm512_shuffle_f32x4::<0xff>(x, x),
-        ]
-    }
 }

@@ -8,11 +8,11 @@ use super::task::{Finish, Levels, PANEL, Task};
 use crate::cpu::rows;
 use std::arch::x86_64::*;
 
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// The first `len` of 16 lanes.
 #[inline(always)]
-fn first(len: usize) -> __mmask16 {
+pub(super) fn first(len: usize) -> __mmask16 {
     if len >= LANES { !0 } else { !(!0 << len) }
 }
 
@@ -31,6 +31,61 @@ pub(super) unsafe fn round(
 ) {
     // SAFETY: this function's contract.
     unsafe { rounding::round::<__m512>(x, depth, levels, bytes, stride, scales) }
+}
+
+/// Rounds each row of `depth` halves, none below zero, of which two are a lane; bytes of the rows follow each other.
+///
+/// # Safety
+/// The CPU has AVX-512 BW; `depth` is a multiple of 64; there are as many rows of lanes and of bytes as `scales`.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) unsafe fn round_halves(
+    x: &[u32],
+    depth: usize,
+    levels: Levels,
+    bytes: &mut [u8],
+    scales: &mut [f32],
+) {
+    let lanes = depth / 2;
+    for (high, x) in scales.iter_mut().zip(x.chunks_exact(lanes)) {
+        // SAFETY: whole vectors lie in the row.
+        unsafe {
+            let mut top = _mm512_setzero_si512();
+            for at in (0..lanes).step_by(LANES) {
+                top = _mm512_max_epu16(top, _mm512_loadu_si512(x.as_ptr().add(at).cast()));
+            }
+            let upper = _mm512_srli_epi32::<16>(top);
+            let lower = _mm512_and_si512(top, _mm512_set1_epi32(0xffff));
+            let bits = _mm512_reduce_max_epu32(_mm512_max_epu32(upper, lower));
+            *high = f32::from_bits(bits << 16);
+        }
+    }
+    let rows = x.chunks_exact(lanes).zip(bytes.chunks_exact_mut(depth));
+    for ((x, bytes), scale) in rows.zip(scales) {
+        let factor = levels.factor(*scale);
+        *scale /= levels.top;
+        // SAFETY: whole pairs of vectors lie in the row, whose bytes are as many.
+        unsafe {
+            let factor = _mm512_set1_ps(factor);
+            let upper = _mm512_set1_epi32(!0xffff);
+            let whole = |bits: __m512i| {
+                _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(bits), factor))
+            };
+            // Both bytes of a lane in its lower half.
+            let sixteen = |at: usize| {
+                let x = _mm512_loadu_si512(x.as_ptr().add(at).cast());
+                let even = whole(_mm512_slli_epi32::<16>(x));
+                let odd = whole(_mm512_and_si512(x, upper));
+                _mm512_or_si512(even, _mm512_slli_epi32::<8>(odd))
+            };
+            // Packing works on quarters of vectors: this puts their halves in order again.
+            let order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+            for at in (0..lanes).step_by(2 * LANES) {
+                let all = _mm512_packus_epi32(sixteen(at), sixteen(at + LANES));
+                let all = _mm512_permutexvar_epi64(order, all);
+                _mm512_storeu_si512(bytes.as_mut_ptr().add(2 * at).cast(), all);
+            }
+        }
+    }
 }
 
 /// [`rows::normalise`].
@@ -143,16 +198,34 @@ unsafe fn tile<const FINISH: u8, const MR: usize, const NR: usize>(
             for (i, sums) in sums.iter().enumerate() {
                 let out = task.out.add((row + i) * task.stride + at);
                 let scale = _mm512_mul_ps(_mm512_set1_ps(*task.a_scales.add(row + i)), b_scale);
-                let mut y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[j]), scale, bias);
-                if FINISH == 1 {
-                    y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask, out));
-                } else if FINISH == 2 {
-                    // The second operand is what comes of NaN.
-                    y = _mm512_max_ps(_mm512_setzero_ps(), y);
-                    y = _mm512_mul_ps(y, y);
-                }
-                _mm512_mask_storeu_ps(out, mask, y);
+                finish::<FINISH>(sums[j], scale, bias, mask, out);
             }
         }
+    }
+}
+
+/// Writes what `FINISH` makes of sums.
+///
+/// # Safety
+/// There are the lanes of the mask at `out`; the CPU has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn finish<const FINISH: u8>(
+    sums: __m512i,
+    scale: __m512,
+    bias: __m512,
+    mask: __mmask16,
+    out: *mut f32,
+) {
+    // SAFETY: this function's contract.
+    unsafe {
+        let mut y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, bias);
+        if FINISH == 1 {
+            y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask, out));
+        } else if FINISH == 2 {
+            // The second operand is what comes of NaN.
+            y = _mm512_max_ps(_mm512_setzero_ps(), y);
+            y = _mm512_mul_ps(y, y);
+        }
+        _mm512_mask_storeu_ps(out, mask, y);
     }
 }

@@ -3,8 +3,12 @@
 
 use crate::cpu::isa::Isa;
 
-/// Depth is filled up with zeros to a multiple of this: four times four bytes, what AVX2 adds up in 16 bits.
+/// Four times four bytes, what AVX2 adds up in 16 bits.
 pub(super) const CHAIN: usize = 16;
+/// Bytes of a tile's row.
+const TILE: usize = 64;
+/// Rows are filled up to a multiple of this, with anything: what a tile holds.
+pub(super) const ROWS: usize = 16;
 /// Columns that lie together, for every kernel.
 pub(super) const PANEL: usize = 64;
 
@@ -19,6 +23,8 @@ pub enum Kernel {
     AvxVnni,
     /// `vpdpbusd` on 512 bits: activations of 8 bits.
     Vnni,
+    /// AMX's `tdpbssd` and `tdpbusd` on tiles: activations of 8 bits, with a sign where they have both.
+    Tiles,
 }
 
 impl Kernel {
@@ -31,7 +37,7 @@ impl Kernel {
     /// All that the CPU has, the fastest first.
     #[must_use]
     pub fn all() -> Vec<Kernel> {
-        [Kernel::Vnni, Kernel::AvxVnni, Kernel::Avx2, Kernel::Dot]
+        [Kernel::Tiles, Kernel::Vnni, Kernel::AvxVnni, Kernel::Avx2, Kernel::Dot]
             .into_iter()
             .filter(|kernel| kernel.on_this_cpu())
             .collect()
@@ -42,6 +48,7 @@ impl Kernel {
             Kernel::Dot => Isa::Neon,
             Kernel::Avx2 | Kernel::AvxVnni => Isa::Avx2,
             Kernel::Vnni => Isa::Avx512,
+            Kernel::Tiles => Isa::Amx,
         }
     }
 
@@ -49,7 +56,7 @@ impl Kernel {
         #[cfg(target_arch = "x86_64")]
         let extra = match self {
             Kernel::Dot => false,
-            Kernel::Avx2 => true,
+            Kernel::Avx2 | Kernel::Tiles => true,
             Kernel::AvxVnni => is_x86_feature_detected!("avxvnni"),
             Kernel::Vnni => is_x86_feature_detected!("avx512vnni"),
         };
@@ -64,7 +71,7 @@ impl Kernel {
         let (top, zero) = match (self, sign) {
             (Kernel::Avx2, Sign::Either) => (63.0, 64),
             (Kernel::Avx2, Sign::Positive) => (127.0, 0),
-            (Kernel::Dot, Sign::Either) => (127.0, 0),
+            (Kernel::Dot | Kernel::Tiles, Sign::Either) => (127.0, 0),
             (Kernel::Dot, Sign::Positive) => (255.0, -128),
             (_, Sign::Either) => (127.0, 128),
             (_, Sign::Positive) => (255.0, 0),
@@ -72,11 +79,16 @@ impl Kernel {
         Levels { top, zero }
     }
 
+    /// Depth is filled up with zeros to a multiple of the answer.
+    pub(super) fn depth(self, inputs: usize) -> usize {
+        inputs.next_multiple_of(if self == Kernel::Tiles { TILE } else { CHAIN })
+    }
+
     /// The number that a byte of the activations stands for.
     #[cfg(test)]
-    pub(super) fn number(self, byte: u8) -> i32 {
-        match self {
-            Kernel::Dot => i32::from(byte.cast_signed()),
+    pub(super) fn number(self, sign: Sign, byte: u8) -> i32 {
+        match (self, sign) {
+            (Kernel::Dot, _) | (Kernel::Tiles, Sign::Either) => i32::from(byte.cast_signed()),
             _ => i32::from(byte),
         }
     }
@@ -128,9 +140,11 @@ pub enum Finish {
 pub(super) struct Task {
     pub rows: usize,
     pub cols: usize,
-    /// In bytes: a multiple of [`CHAIN`].
+    /// In bytes, as [`Kernel::depth`] fills it up. There are bytes for the next multiple of [`ROWS`] rows.
     pub depth: usize,
     pub a: *const u8,
+    /// Which signs the numbers of `a` have; only tiles ask.
+    pub sign: Sign,
     pub a_scales: *const f32,
     pub b: *const i8,
     pub start: *const i32,

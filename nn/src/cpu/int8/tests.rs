@@ -22,11 +22,12 @@ fn numbers(count: usize, seed: u64) -> Vec<f32> {
 
 /// What [`Linear8::apply`] shall do, number by number; `weights` as they were rounded.
 fn twin(map: &Linear8, x: &Rows, out: &mut [f32], stride: usize, cols: usize, finish: Finish) {
-    for (i, (bytes, scale)) in x.bytes.chunks_exact(x.stride).zip(&x.scales).enumerate() {
+    for (i, (bytes, scale)) in bytes(&x.lines).chunks_exact(x.stride).zip(&x.scales).enumerate() {
         for j in 0..cols {
             let weight = |at: usize| map.lines[at / 64].0[at % 64];
-            let product =
-                |k: usize| map.kernel.number(bytes[k]) * i32::from(weight(map.place(k, j)));
+            let product = |k: usize| {
+                map.kernel.number(map.sign, bytes[k]) * i32::from(weight(map.place(k, j)))
+            };
             let sum = map.start[j] + (0..map.inputs).map(product).sum::<i32>();
             let y = (sum as f32).mul_add(scale * map.scales[j], map.bias[j]);
             let out = &mut out[i * stride + j];
@@ -41,7 +42,15 @@ fn twin(map: &Linear8, x: &Rows, out: &mut [f32], stride: usize, cols: usize, fi
 
 #[test]
 fn every_kernel_equals_its_twin_to_the_bit() {
-    let sizes = [(1, 1, 1), (3, 20, 5), (13, 64, 64), (64, 128, 384), (30, 100, 70), (7, 384, 128)];
+    let sizes = [
+        (1, 1, 1),
+        (3, 20, 5),
+        (13, 64, 64),
+        (64, 128, 384),
+        (30, 100, 70),
+        (7, 384, 128),
+        (35, 272, 50),
+    ];
     for (kernel, (rows, inputs, outputs)) in
         Kernel::all().into_iter().flat_map(|kernel| sizes.map(|size| (kernel, size)))
     {
@@ -56,10 +65,10 @@ fn every_kernel_equals_its_twin_to_the_bit() {
             let mut rounded = Rows::default();
             rounded.round(kernel, sign, &x, inputs);
             for (i, x) in x.chunks_exact(inputs).enumerate() {
-                let mut bytes = vec![0; inputs];
-                let scale = round_row(x, kernel.levels(sign), &mut bytes);
+                let mut want = vec![0; inputs];
+                let scale = round_row(x, kernel.levels(sign), &mut want);
                 assert_eq!(rounded.scales[i], scale);
-                assert_eq!(rounded.bytes[i * rounded.stride..][..inputs], bytes);
+                assert_eq!(bytes(&rounded.lines)[i * rounded.stride..][..inputs], want);
             }
             for (finish, cols) in [
                 (Finish::Replace, outputs),
@@ -135,9 +144,9 @@ fn normalised_rows_are_those_of_single_precision_to_a_step() {
         rows.normalise(kernel, &x, &gamma, &beta);
         let zero = kernel.levels(Sign::Either).zero;
         for (i, want) in want.chunks_exact(width).enumerate() {
-            let bytes = &rows.bytes[i * rows.stride..][..width];
+            let bytes = &bytes(&rows.lines)[i * rows.stride..][..width];
             for (byte, want) in bytes.iter().zip(want) {
-                let got = (kernel.number(*byte) - zero) as f32 * rows.scales[i];
+                let got = (kernel.number(Sign::Either, *byte) - zero) as f32 * rows.scales[i];
                 assert!((got - want).abs() <= 0.51 * rows.scales[i], "{kernel:?} {width}");
             }
         }
@@ -160,6 +169,79 @@ fn rows_of_zeros_and_of_no_numbers_stay_what_they_are() {
             let mut out = [0.0];
             map.apply(&rows, &mut out, 1, 1, Finish::Replace);
             assert!(is_right(out[0]), "{kernel:?}: {odd} became {}", out[0]);
+        }
+    }
+}
+
+/// The float of a half, the lower or the upper one of a lane.
+#[cfg(target_arch = "x86_64")]
+fn half(lanes: &[u32], at: usize) -> f32 {
+    f32::from_bits(if at % 2 == 0 { lanes[at / 2] << 16 } else { lanes[at / 2] & !0xffff })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn squares_in_halves_are_those_of_floats_and_round_alike() {
+    let (rows, inputs, outputs) = (45, 100, 128);
+    let (x, weight) = (numbers(rows * inputs, 1), numbers(inputs * outputs, 2));
+    for kernel in Kernel::all() {
+        let map = Linear8::new(kernel, Sign::Either, &weight, &numbers(outputs, 3));
+        if !map.by_blocks() {
+            continue;
+        }
+        let (mut bytes, mut halves) = (Rows::default(), Buffer::default());
+        bytes.round(kernel, Sign::Either, &x, inputs);
+        let mut want = vec![0.0; rows * outputs];
+        map.apply(&bytes, &mut want, outputs, outputs, Finish::SquaredRelu);
+        map.squared(&bytes, &mut halves);
+        let got: Vec<f32> = (0..rows * outputs).map(|at| half(halves.lanes(), at)).collect();
+        for (got, want) in got.iter().zip(&want) {
+            assert!((got - want).abs() <= want / 256.0, "{got} for {want}");
+        }
+        let (mut got8, mut want8) = (Rows::default(), Rows::default());
+        got8.round_halves(kernel, &halves, rows, outputs);
+        want8.round(kernel, Sign::Positive, &got, outputs);
+        assert_eq!(got8.scales, want8.scales);
+        assert_eq!(
+            super::bytes(&got8.lines)[..rows * outputs],
+            super::bytes(&want8.lines)[..rows * outputs]
+        );
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn packed_heads_are_those_of_floats() {
+    for (kernel, dim) in
+        Kernel::all().into_iter().flat_map(|kernel| [32, 64, 128].map(|d| (kernel, d)))
+    {
+        let (rows, inputs, count) = (2 * TOKENS, 70, 2);
+        let outputs = 3 * count * dim;
+        let (x, weight) = (numbers(rows * inputs, 1), numbers(inputs * outputs, 2));
+        let map = Linear8::new(kernel, Sign::Either, &weight, &numbers(outputs, 3));
+        if !map.by_blocks() {
+            continue;
+        }
+        let mut bytes = Rows::default();
+        bytes.round(kernel, Sign::Either, &x, inputs);
+        let mut plain = vec![0.0; rows * outputs];
+        map.apply(&bytes, &mut plain, outputs, outputs, Finish::Replace);
+        let mut heads: Vec<[Buffer; 3]> = (0..count).map(|_| Default::default()).collect();
+        map.heads(&bytes, 1, &mut heads);
+        for (h, i, d) in
+            (0..count).flat_map(|h| (0..TOKENS * dim).map(move |at| (h, at / dim, at % dim)))
+        {
+            let want = |part: usize| plain[(TOKENS + i) * outputs + (part * count + h) * dim + d];
+            let [queries, keys, values] = &heads[h];
+            let step = dim.min(64);
+            let value = d / 64 * TOKENS / 2 * 64 + i / 2 * step + d % 64;
+            for (got, want) in [
+                (half(queries.lanes(), i * dim + d), want(0) / (dim as f32).sqrt()),
+                (half(keys.lanes(), 2 * (d / 2 * TOKENS + i) + d % 2), want(1)),
+                (half(values.lanes(), 2 * value + i % 2), want(2)),
+            ] {
+                assert!((got - want).abs() <= want.abs() / 256.0 + 1e-6, "{dim}: {got} for {want}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::task::{Finish, Kernel, Levels, Task};
-use super::{avx2, avx512, vnni};
+use super::{avx2, avx512, tiles, vnni};
 
 /// [`super::rounding::round`].
 ///
@@ -20,7 +20,7 @@ pub(super) unsafe fn round(
     // SAFETY: this function's contract.
     unsafe {
         match kernel {
-            Kernel::Vnni => avx512::round(x, depth, levels, bytes, stride, scales),
+            Kernel::Vnni | Kernel::Tiles => avx512::round(x, depth, levels, bytes, stride, scales),
             _ => avx2::round(x, depth, levels, bytes, stride, scales),
         }
     }
@@ -40,7 +40,7 @@ pub(super) unsafe fn normalise(
     // SAFETY: this function's contract.
     unsafe {
         match kernel {
-            Kernel::Vnni => avx512::normalise(x, gamma, beta, out),
+            Kernel::Vnni | Kernel::Tiles => avx512::normalise(x, gamma, beta, out),
             _ => avx2::normalise(x, gamma, beta, out),
         }
     }
@@ -54,6 +54,7 @@ pub(super) unsafe fn product(kernel: Kernel, task: &Task, finish: Finish) {
     // SAFETY: this function's contract.
     unsafe {
         match kernel {
+            Kernel::Tiles => tiles::product(task, finish),
             Kernel::Vnni => avx512::product(task, finish),
             Kernel::AvxVnni => vnni::product(task, finish),
             _ => avx2::product(task, finish),

@@ -10,7 +10,7 @@ use super::pairs::{LANES, PANEL};
 use super::task::{Format, Half, Narrow, Plain, Single, Task};
 use super::tiles;
 use super::view::{Into, fits};
-use crate::cpu::isa::{self, Isa};
+use crate::cpu::isa::Isa;
 use crate::cpu::prefetch::prefetch;
 use crate::precision::Arithmetic;
 use std::ops::Range;
@@ -213,7 +213,7 @@ pub(super) fn multiply(
         }
     };
     // However few the rows are: tiles add in another order, and an answer must not depend on how many are asked for.
-    let by_tiles = arithmetic == Arithmetic::Bf16 && isa::amx();
+    let by_tiles = arithmetic == Arithmetic::Bf16 && isa == Isa::Amx;
     let lanes = rows.next_multiple_of(LANES) * left.row;
     assert!(!by_tiles || left.step == 1 && left.data.len() >= lanes, "rows that fill no tile");
     let task = Task { left, right, out, stride, scale, base, base_row };
@@ -228,7 +228,7 @@ pub(super) fn multiply(
             _ => match isa {
                 Isa::Portable | Isa::Neon => product_by_vector::<Plain, 2>(&task),
                 Isa::Avx2 => product_narrow(&task),
-                Isa::Avx512 => product_single(&task),
+                Isa::Avx512 | Isa::Amx => product_single(&task),
             },
         }
     }

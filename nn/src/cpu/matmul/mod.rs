@@ -24,6 +24,8 @@ use view::fits;
 pub use operand::Operand;
 #[cfg(target_arch = "x86_64")]
 pub(super) use pack::{Buffer, Left, Method, Right};
+#[cfg(target_arch = "x86_64")]
+pub(super) use pairs::{transpose, zip};
 pub use view::{Into, Mat};
 
 /// `out[.., ..n] (+)= scale * a * b`, with `out` row-major and `stride` between its rows.
@@ -335,8 +337,9 @@ mod tests {
     fn kernels() -> Vec<(Isa, Arithmetic, f32)> {
         let all = [Isa::Portable, Isa::Avx2, Isa::Avx512];
         let all = all.map(|isa| (isa, Arithmetic::Single, 1e-4));
-        let bf16 = Arithmetic::Bf16.available().then_some((Isa::Avx512, Arithmetic::Bf16, 0.02));
-        all.into_iter().filter(|(isa, ..)| *isa <= Isa::found()).chain(bf16).collect()
+        let bf16 = [Isa::Avx512, Isa::Amx].map(|isa| (isa, Arithmetic::Bf16, 0.02));
+        let bf16 = bf16.into_iter().filter(|_| Arithmetic::Bf16.available());
+        all.into_iter().chain(bf16).filter(|(isa, ..)| *isa <= Isa::found()).collect()
     }
 
     /// Compares a product, and the same with the right operand packed, with the plain loops.

@@ -61,7 +61,7 @@ struct Line([u32; LANES]);
 impl Buffer {
     /// Room for `lanes`, whatever they hold. None is ever taken away, because what comes back would be
     /// filled with zeros again.
-    pub(super) fn hold(&mut self, lanes: usize) -> *mut u32 {
+    pub(in crate::cpu) fn hold(&mut self, lanes: usize) -> *mut u32 {
         let lines = lanes.div_ceil(LANES);
         if self.0.len() < lines {
             self.0.resize(lines, Line([0; LANES]));
@@ -69,7 +69,7 @@ impl Buffer {
         self.0.as_mut_ptr().cast()
     }
 
-    pub(super) fn lanes(&self) -> &[u32] {
+    pub(in crate::cpu) fn lanes(&self) -> &[u32] {
         // SAFETY: a line is 16 lanes and nothing else.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LANES) }
     }
@@ -138,7 +138,8 @@ impl<'a> Left<'a> {
         let depth = depth(Arithmetic::Bf16, inner);
         let whole = |n: usize| n.next_multiple_of(LANES);
         // Tiles take rows; the AVX-512 kernel takes columns as they come.
-        let (row, step) = if isa::amx() { (whole(depth), 1) } else { (1, whole(rows)) };
+        let (row, step) =
+            if Isa::used() == Isa::Amx { (whole(depth), 1) } else { (1, whole(rows)) };
         // SAFETY: the CPU has the features, as was checked; the buffer holds every vector that is written.
         unsafe {
             if step == 1 {
@@ -179,7 +180,7 @@ impl<'a> Right<'a> {
             match arithmetic {
                 Arithmetic::Bf16 if b.col_stride == 1 => pack_panels(Floats::of(b), out),
                 Arithmetic::Bf16 => transpose_panels_half(b, depth, out),
-                _ if isa == Isa::Avx512 => pack_right_single(b, depth, out),
+                _ if isa >= Isa::Avx512 => pack_right_single(b, depth, out),
                 _ => pack_right_plain(b, depth, out),
             }
         }
@@ -201,7 +202,7 @@ impl<'a> Right<'a> {
     }
 
     /// The first `cols` of the `all` columns that [`Right::packed`] left in `data`; `k` rows before packing.
-    pub(super) fn of(
+    pub(in crate::cpu) fn of(
         data: &'a [u32],
         all: usize,
         cols: usize,

@@ -57,7 +57,7 @@ pub(super) trait Pairs: Copy {
 /// # Safety
 /// The CPU has AVX-512 BW.
 #[inline(always)]
-unsafe fn zip(low: __m512i, high: __m512i) -> [__m512i; 2] {
+pub(in crate::cpu) unsafe fn zip(low: __m512i, high: __m512i) -> [__m512i; 2] {
     // SAFETY: this function's contract.
     unsafe {
         // 0, 32, 1, 33 and so on.
@@ -165,7 +165,7 @@ pub(super) const AHEAD: usize = 8;
 /// # Safety
 /// The CPU has AVX-512F.
 #[inline(always)]
-pub(super) unsafe fn transpose(block: &mut [__m512i; LANES]) {
+pub(in crate::cpu) unsafe fn transpose(block: &mut [__m512i; LANES]) {
     // SAFETY: by this function's contract.
     unsafe {
         let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

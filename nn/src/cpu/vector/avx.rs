@@ -96,14 +96,22 @@ impl Vector for __m512 {
         unsafe { _mm512_reduce_max_epu32(_mm512_castps_si512(self)) }
     }
 
-    const STEP: usize = 16;
+    const STEP: usize = 64;
 
     #[inline(always)]
     unsafe fn bytes(from: *const f32, factor: __m512, zero: i32, to: *mut u8) {
         unsafe {
-            let x = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(from), factor));
-            let x = _mm512_add_epi32(x, _mm512_set1_epi32(zero));
-            _mm_storeu_si128(to.cast(), _mm512_cvtepi32_epi8(x));
+            let sixteen = |i: usize| {
+                let x = _mm512_mul_ps(_mm512_loadu_ps(from.add(16 * i)), factor);
+                _mm512_add_epi32(_mm512_cvtps_epi32(x), _mm512_set1_epi32(zero))
+            };
+            // Only the low byte of each counts, whatever its sign.
+            let low = |a, b| _mm512_and_si512(_mm512_packs_epi32(a, b), _mm512_set1_epi16(0xff));
+            let (lower, upper) = (low(sixteen(0), sixteen(1)), low(sixteen(2), sixteen(3)));
+            let all = _mm512_packus_epi16(lower, upper);
+            // Packing works on quarters of vectors: this puts their parts in order again.
+            let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+            _mm512_storeu_si512(to.cast(), _mm512_permutexvar_epi32(order, all));
         }
     }
 }

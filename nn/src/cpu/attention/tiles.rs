@@ -1,0 +1,264 @@
+//! Attention of a whole position by AMX, 16 rows of all heads at a time, so that neither scores nor biases leave the first-level
+//! cache: the dynamic biases of these rows are mixed on top of the others, the products of queries and keys are added to them, and
+//! what the softmax makes of that weighs the values.
+#![allow(unsafe_code)]
+
+use super::softmax::{LANES, SCORES, exponentials, halves};
+use crate::cpu::fixed_basis::{FixedBasis, Four, Mixed};
+use crate::cpu::isa::Isa;
+use crate::cpu::matmul::{Buffer, Right};
+use crate::cpu::quarters::{FOUR, each};
+use crate::cpu::tiles::{Pair, Panel, ROWS, Steps, configured};
+use crate::net::TOKENS;
+use crate::precision::Arithmetic;
+use std::arch::x86_64::*;
+
+const SQUARE: usize = TOKENS * TOKENS;
+/// Scores of the rows that go together, of one head.
+const SOME: usize = ROWS * TOKENS;
+/// Channels of two vectors: halves of them fill a tile's row.
+const CHANNELS: usize = 2 * LANES;
+
+/// One position, whose heads have been packed.
+#[derive(Clone, Copy)]
+pub(in crate::cpu) struct Board<'a> {
+    pub heads: usize,
+    /// Channels of a head.
+    pub dim: usize,
+    /// `[heads, 64, 64]`, added to the scores.
+    pub bias: &'a [f32],
+    /// What else is.
+    pub dynamic: Option<Mixture<'a>>,
+}
+
+/// Biases of one position alone.
+#[derive(Clone, Copy)]
+pub(in crate::cpu) struct Mixture<'a> {
+    /// `[heads, rank]`.
+    pub shares: &'a [f32],
+    /// `[rank, 64 * 64]`.
+    pub patterns: &'a FixedBasis,
+}
+
+/// A cache line of floats, which are read by its address.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line {
+    _floats: [f32; LANES],
+}
+
+/// Operands on their way.
+#[derive(Default)]
+pub(in crate::cpu) struct Packed {
+    /// Queries over the root of their size, row by row; keys by pairs of channels; values by pairs of rows. Of each head.
+    heads: Vec<[Buffer; 3]>,
+    shares: Vec<Four>,
+    /// Biases of some rows, `[heads, 16, 64]`, and scores of one head.
+    bias: Vec<Line>,
+    scores: Vec<Line>,
+    weights: Buffer,
+    /// Means of some rows, `[16, width]`.
+    out: Vec<Line>,
+}
+
+impl Packed {
+    /// Where queries, keys and values of so many heads go.
+    pub fn heads(&mut self, count: usize) -> &mut [[Buffer; 3]] {
+        self.heads.resize_with(count, Default::default);
+        &mut self.heads
+    }
+}
+
+/// All floats of the lines.
+fn floats(lines: &mut [Line]) -> &mut [f32] {
+    // SAFETY: a line is 16 floats and nothing else.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), LANES * lines.len()) }
+}
+
+/// Whether [`attend`] can do heads of `dim` on this CPU: values fill panels, or half of one.
+pub(in crate::cpu) fn takes(dim: usize) -> bool {
+    Isa::used() == Isa::Amx && (dim == CHANNELS || dim.is_multiple_of(2 * CHANNELS))
+}
+
+/// Gives `take` the heads' means of the values, 16 rows of all heads at a time, and the first of these rows.
+///
+/// # Panics
+/// If [`takes`] says no, or heads or biases are missing: a fault of the caller.
+pub(in crate::cpu) fn attend(
+    board: &Board<'_>,
+    packed: &mut Packed,
+    take: &mut dyn FnMut(usize, &[f32]),
+) {
+    let Board { heads, dim, bias, dynamic } = *board;
+    assert!(takes(dim) && packed.heads.len() == heads, "{heads} heads of {dim}");
+    let lanes = TOKENS * dim / 2;
+    let whole = |buffer: &Buffer| buffer.lanes().len() >= lanes;
+    assert!(packed.heads.as_flattened().iter().all(whole), "heads that are not packed");
+    assert!(bias.len() >= heads * SQUARE, "a bias of {}", bias.len());
+    let line = Line { _floats: [0.0; LANES] };
+    packed.scores.resize(SOME / LANES, line);
+    packed.bias.resize(heads * SOME / LANES, line);
+    packed.out.resize(ROWS * heads * dim / LANES, line);
+    if let Some(Mixture { shares, patterns }) = dynamic {
+        let each = FOUR * shares.len() / heads;
+        packed.shares.resize_with(heads.div_ceil(FOUR), Default::default);
+        for (shares, four) in shares.chunks(each).zip(&mut packed.shares) {
+            patterns.round(shares, four);
+        }
+    }
+    let heads = Heads {
+        board,
+        heads: &packed.heads,
+        shares: &packed.shares,
+        mixed: floats(&mut packed.bias),
+        scores: packed.scores.as_mut_ptr().cast(),
+        weights: packed.weights.hold(2 * SOME / 2),
+        out: floats(&mut packed.out),
+    };
+    // SAFETY: the CPU has the instructions; operands and buffers are as large as was asked for above.
+    unsafe { configured(ROWS, ROWS, || heads.attend(take)) };
+}
+
+/// All heads on their way, 16 rows of one after 16 rows of another.
+struct Heads<'a> {
+    board: &'a Board<'a>,
+    heads: &'a [[Buffer; 3]],
+    shares: &'a [Four],
+    /// Biases of the rows under way, `[heads, 16, 64]`, if they are mixed.
+    mixed: &'a mut [f32],
+    /// `[16, 64]`
+    scores: *mut f32,
+    /// Twice `[16, 64]`
+    weights: *mut u32,
+    /// `[16, width]`
+    out: &'a mut [f32],
+}
+
+impl Heads<'_> {
+    /// While the tiles multiply for one head, the vectors weigh the scores of the one before, whose means come next but one: what has just
+    /// been written cannot be read at once.
+    ///
+    /// # Safety
+    /// Inside [`configured`] for whole tiles; operands are packed, and buffers as large as [`attend`] makes them.
+    #[inline(always)]
+    unsafe fn attend(mut self, take: &mut dyn FnMut(usize, &[f32])) {
+        let heads = self.heads.len();
+        let all = TOKENS / ROWS * heads;
+        let place = |n: usize| (n / heads * ROWS, n % heads);
+        for n in 0..all + 2 {
+            // SAFETY: this function's contract.
+            unsafe {
+                if n < all {
+                    let (first, h) = place(n);
+                    if h == 0 {
+                        self.mix(first);
+                    }
+                    self.score(first, h);
+                }
+                if (1..=all).contains(&n) {
+                    weigh(self.scores, self.weights.add((n - 1) % 2 * SOME / 2));
+                }
+                if n < all {
+                    Panel::store(self.scores.cast(), 4 * TOKENS);
+                }
+                if n > 1 {
+                    let (first, h) = place(n - 2);
+                    self.average(h, self.weights.add(n % 2 * SOME / 2));
+                    if h == heads - 1 {
+                        take(first, self.out);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The biases of the rows from `first` on.
+    #[inline(always)]
+    fn mix(&mut self, first: usize) {
+        let Some(Mixture { patterns, .. }) = self.board.dynamic else { return };
+        let bases = self.board.bias.chunks(FOUR * SQUARE);
+        let groups = self.mixed.chunks_mut(FOUR * SOME).zip(bases);
+        for ((out, base), four) in groups.zip(self.shares) {
+            let (base, places) = (Some(base), first * TOKENS..first * TOKENS + SOME);
+            patterns.four(four, Mixed { places, base, out, stride: SOME });
+        }
+    }
+
+    /// Leaves the scores of head `h` in the tiles.
+    ///
+    /// # Safety
+    /// As [`Heads::attend`].
+    #[inline(always)]
+    unsafe fn score(&self, first: usize, h: usize) {
+        let [queries, keys, _] = &self.heads[h];
+        let dim = self.board.dim;
+        let keys = Right::of(keys.lanes(), TOKENS, TOKENS, dim, Arithmetic::Bf16);
+        let (a_row, count) = (dim / 2, dim / 2 / ROWS);
+        let base = match self.board.dynamic {
+            Some(_) => self.mixed[h * SOME..].as_ptr(),
+            None => self.board.bias[h * SQUARE + first * TOKENS..].as_ptr(),
+        };
+        // SAFETY: this function's contract.
+        unsafe {
+            let scores = Panel {
+                a: queries.lanes().as_ptr().add(first * a_row),
+                b: keys.data.as_ptr(),
+                base: base.cast(),
+                base_row: 4 * TOKENS,
+            };
+            scores.multiply_halves(Steps { a_row, b_row: keys.step, lanes: ROWS, count });
+        }
+    }
+
+    /// Writes the means of head `h`'s values.
+    ///
+    /// # Safety
+    /// As [`Heads::attend`]; there are weights.
+    #[inline(always)]
+    unsafe fn average(&mut self, h: usize, weights: *const u32) {
+        let (dim, width) = (self.board.dim, self.heads.len() * self.board.dim);
+        let values = Right::of(self.heads[h][2].lanes(), dim, dim, TOKENS, Arithmetic::Bf16);
+        let (a_row, count) = (TOKENS / 2, TOKENS / 2 / ROWS);
+        for col in (0..dim).step_by(CHANNELS) {
+            // SAFETY: this function's contract.
+            unsafe {
+                let panel = values.data.as_ptr().add(col / TOKENS * values.panel);
+                let means = Pair {
+                    a: weights,
+                    b: panel.add(col % TOKENS),
+                    out: self.out.as_mut_ptr().add(h * dim + col).cast(),
+                    out_row: 4 * width,
+                };
+                means.multiply_halves(Steps { a_row, b_row: values.step, lanes: ROWS, count });
+            }
+        }
+    }
+}
+
+/// The weights of 16 rows of scores, whose sums are one.
+///
+/// # Safety
+/// There are `[16, 64]` scores, and room for as many halves at `weights`; the CPU has the instructions of
+/// [`Arithmetic::Bf16`], AVX-512 DQ among them.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
+unsafe fn weigh(scores: *const f32, weights: *mut u32) {
+    for first in (0..ROWS).step_by(FOUR) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let mut rows = [[_mm512_setzero_ps(); SCORES]; FOUR];
+            for (i, row) in rows.iter_mut().enumerate() {
+                for (j, vector) in row.iter_mut().enumerate() {
+                    *vector = _mm512_loadu_ps(scores.add((first + i) * TOKENS + j * LANES));
+                }
+            }
+            let sums = exponentials(&mut rows);
+            let shares = each(_mm512_div_ps(_mm512_set1_ps(1.0), sums));
+            for (i, (row, share)) in rows.iter_mut().zip(shares).enumerate() {
+                for vector in row.iter_mut() {
+                    *vector = _mm512_mul_ps(*vector, share);
+                }
+                halves(row, weights.add((first + i) * TOKENS / 2));
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Normalisation and rounding of four rows at a time by AVX-512.
+#![allow(unsafe_code)]
+
+use super::avx512::LANES;
+use super::task::Levels;
+use crate::cpu::ops::EPSILON;
+use crate::cpu::quarters::{FOUR, each, together};
+use crate::cpu::vector::Vector;
+use std::arch::x86_64::*;
+
+/// Rows are as wide as a multiple of this.
+pub(super) const WIDTH: usize = <__m512 as Vector>::STEP;
+
+/// What goes into it.
+#[derive(Clone, Copy)]
+pub(super) struct Norm<'a> {
+    pub gamma: &'a [f32],
+    pub beta: &'a [f32],
+    pub levels: Levels,
+}
+
+/// Normalises four rows of `x` as [`ops::layer_norm`](crate::cpu::ops::layer_norm) does, and rounds them: bytes of the rows follow each
+/// other, and scales are as many. `block` holds the rows in between.
+///
+/// # Safety
+/// The CPU has AVX-512 F, BW and DQ; `gamma` and `beta` are of one length, a multiple of [`WIDTH`]; `x`, `bytes` and `block` are four
+/// times as long.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
+pub(super) unsafe fn four(
+    x: &[f32],
+    norm: Norm<'_>,
+    bytes: &mut [u8],
+    scales: &mut [f32; FOUR],
+    block: &mut [f32],
+) {
+    let Norm { gamma, beta, levels } = norm;
+    let width = gamma.len();
+    // SAFETY: this function's contract; `at` goes to the width in whole vectors.
+    unsafe {
+        let load = |row: usize, at: usize| _mm512_loadu_ps(x.as_ptr().add(row * width + at));
+        let share = _mm512_set1_ps((width as f32).recip());
+        let add = |a, b| _mm512_add_ps(a, b);
+        let mut sums = [_mm512_setzero_ps(); FOUR];
+        for at in (0..width).step_by(LANES) {
+            for (row, sum) in sums.iter_mut().enumerate() {
+                *sum = _mm512_add_ps(*sum, load(row, at));
+            }
+        }
+        let means = _mm512_mul_ps(together(sums, add), share);
+        let mean = each(means);
+        let mut squares = [_mm512_setzero_ps(); FOUR];
+        for at in (0..width).step_by(LANES) {
+            for (row, sum) in squares.iter_mut().enumerate() {
+                let d = _mm512_sub_ps(load(row, at), mean[row]);
+                *sum = _mm512_fmadd_ps(d, d, *sum);
+            }
+        }
+        let variance = _mm512_fmadd_ps(together(squares, add), share, _mm512_set1_ps(EPSILON));
+        let deviations = _mm512_div_ps(_mm512_set1_ps(1.0), _mm512_sqrt_ps(variance));
+        let deviation = each(deviations);
+        let offset = each(_mm512_mul_ps(means, deviations));
+        let sign = _mm512_set1_epi32(i32::MAX);
+        let mut highest = [_mm512_setzero_si512(); FOUR];
+        for at in (0..width).step_by(LANES) {
+            let gamma = _mm512_loadu_ps(gamma.as_ptr().add(at));
+            let beta = _mm512_loadu_ps(beta.as_ptr().add(at));
+            for (row, high) in highest.iter_mut().enumerate() {
+                let unit = _mm512_fmsub_ps(load(row, at), deviation[row], offset[row]);
+                let y = _mm512_fmadd_ps(unit, gamma, beta);
+                _mm512_storeu_ps(block.as_mut_ptr().add(row * width + at), y);
+                let bits = _mm512_and_si512(_mm512_castps_si512(y), sign);
+                // Without their sign, floats are ordered as their bits are, NaN above all.
+                *high = _mm512_max_epu32(*high, bits);
+            }
+        }
+        let mut tops = [_mm512_setzero_ps(); FOUR];
+        for (top, high) in tops.iter_mut().zip(highest) {
+            *top = _mm512_castsi512_ps(high);
+        }
+        let bits = |x| _mm512_castps_si512(x);
+        let tops = together(tops, |a, b| _mm512_castsi512_ps(_mm512_max_epu32(bits(a), bits(b))));
+        for (row, top) in each(tops).into_iter().enumerate() {
+            let top = _mm512_cvtss_f32(top);
+            scales[row] = top / levels.top;
+            let factor = _mm512_set1_ps(levels.factor(top));
+            for at in (0..width).step_by(WIDTH) {
+                let place = row * width + at;
+                let to = bytes.as_mut_ptr().add(place);
+                Vector::bytes(block.as_ptr().add(place), factor, levels.zero, to);
+            }
+        }
+    }
+}

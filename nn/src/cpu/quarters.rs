@@ -1,0 +1,46 @@
+//! What four vectors come to, found for all four at once: a result in each quarter of a vector. One after another, each would wait
+//! for its own.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+/// Vectors that go together.
+pub(super) const FOUR: usize = 4;
+
+/// What `both` makes of all the floats of a vector, for four of them: each result in its quarter.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn together(
+    [a, b, c, d]: [__m512; FOUR],
+    both: impl Fn(__m512, __m512) -> __m512,
+) -> __m512 {
+    // SAFETY: this function's contract.
+    unsafe {
+        let halves =
+            |a, b| both(_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xee>(a, b));
+        let (ab, cd) = (halves(a, b), halves(c, d));
+        let quarters =
+            both(_mm512_shuffle_f32x4::<0x88>(ab, cd), _mm512_shuffle_f32x4::<0xdd>(ab, cd));
+        let pairs = both(quarters, _mm512_permute_ps::<0x4e>(quarters));
+        both(pairs, _mm512_permute_ps::<0xb1>(pairs))
+    }
+}
+
+/// Each quarter of the vector four times.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn each(x: __m512) -> [__m512; FOUR] {
+    // SAFETY: this function's contract.
+    unsafe {
+        [
+            _mm512_shuffle_f32x4::<0x00>(x, x),
+            _mm512_shuffle_f32x4::<0x55>(x, x),
+            _mm512_shuffle_f32x4::<0xaa>(x, x),
+            _mm512_shuffle_f32x4::<0xff>(x, x),
+        ]
+    }
+}
