@@ -56,11 +56,13 @@ pub(super) struct LayerActivations {
     pub normed2: Operand,
     /// `[rows, ffn]`: after the squared ReLU.
     pub squared: Operand,
-    /// A few rows on their way into an operand.
+    /// A few rows on their way into an operand, of one width and of the feed-forward part's.
     pub few: Vec<f32>,
-    /// The input of a product of bytes, and what that product becomes as input of the next.
+    pub wide: Vec<f32>,
+    /// Inputs of products of bytes: what was normalised, the heads' outputs, and squared ReLUs.
     pub bytes: Rows,
-    pub next: Rows,
+    pub mixed8: Rows,
+    pub squared8: Rows,
     /// The same on its way.
     #[cfg(target_arch = "x86_64")]
     pub halves: Buffer,

@@ -156,9 +156,8 @@ mod tests {
             for (h, [queries, keys, values]) in packed.heads(heads).iter_mut().enumerate() {
                 let method = Method { isa: Isa::Amx, arithmetic: Arithmetic::Bf16 };
                 let scale = (dim as f32).sqrt().recip();
-                let scaled: Vec<f32> = qkv.iter().map(|x| x * scale).collect();
                 let mat = |i: usize| Mat::new(part(h, i), TOKENS, dim, stride);
-                let _ = Left::halves(Mat::new(&scaled[h * dim..], TOKENS, dim, stride), queries);
+                let _ = Left::halves(mat(0), scale, queries);
                 let _ = Right::packed(mat(1).t(), method, keys);
                 let _ = Right::packed(mat(2), method, values);
             }

@@ -88,7 +88,7 @@ fn block(
         g.w.product_of_rows(dwide, ffn, Into::Replace, &s.dout, rows, &places.down.weight);
         s.stages.begin(Stage::Activation);
         layer.squared.get(first, squared);
-        ops::square_positive_backward(dwide, squared);
+        rows::square_positive_backward(dwide, squared);
         put_gradient(g.grads, &places.up, dwide, &mut s.dwide, first);
     }
     s.stages.begin(Stage::Down);

@@ -246,12 +246,12 @@ mod tests {
         let (mut four, mut whole) = (Four::default(), vec![0.0; 3 * 256]);
         fixed.mix(&shares, &mut four, &mut whole);
         let mut some = vec![9.0; 2 * 130 + 128];
-        let base = Some(&base[5..]);
+        let base = &base[5..];
         let places = 64..192;
-        fixed.four(&four, Mixed { places, base, out: &mut some, stride: 130 });
+        fixed.four(&four, Mixed { places, base: Some(base), out: &mut some, stride: 130 });
         for (row, place) in (0..3).flat_map(|row| (0..128).map(move |place| (row, place))) {
             let at = row * 256 + 64 + place;
-            let want = whole[at] + base.unwrap()[at];
+            let want = whole[at] + base[at];
             assert!((some[row * 130 + place] - want).abs() < 1e-5, "{row}, {place}");
         }
         assert!(some[128] == 9.0 && some[129] == 9.0, "between the rows");

@@ -152,20 +152,21 @@ fn block(
 
     let ffn = places.up.bias.len();
     layer.squared.shape(w.arithmetic(), rows, ffn);
-    size(&mut few, TOKENS * ffn);
+    let mut wide = std::mem::take(&mut layer.wide);
+    size(&mut wide, TOKENS * ffn);
     for (p, x) in x.chunks_mut(TOKENS * width).enumerate() {
         let rows = p * TOKENS..(p + 1) * TOKENS;
         stages.begin(Stage::Up);
         let bias = Into::Bias(&w[places.up.bias.clone()]);
         let normed = &layer.normed2;
-        w.product_of_rows(&mut few, ffn, bias, normed, rows.clone(), &places.up.weight);
+        w.product_of_rows(&mut wide, ffn, bias, normed, rows.clone(), &places.up.weight);
         stages.begin(Stage::Activation);
-        squared_relu(&mut few, &mut layer.squared, rows.start);
+        squared_relu(&mut wide, &mut layer.squared, rows.start);
         stages.begin(Stage::Down);
         ops::add_bias(&w[places.down.bias.clone()], x);
         w.product_of_rows(x, width, Into::Add, &layer.squared, rows, &places.down.weight);
     }
-    layer.few = few;
+    (layer.few, layer.wide) = (few, wide);
 }
 
 fn board_heads(layout: &Layout, w: &Weights, n: usize, activations: &mut Activations) {

@@ -71,15 +71,15 @@ pub(super) fn block(
             attend(layout, w, places, layer, p, mixed);
         }
         stages.begin(Stage::Output);
-        layer.next.round(kernel, Sign::Either, &few, width);
+        layer.mixed8.round(kernel, Sign::Either, &few, width);
         layer.few = few;
     }
-    stages.begin(Stage::Output);
-    maps.out.apply(&layer.next, x, width, width, Finish::Add);
-
     let ffn = places.up.bias.len();
-    for x in x.chunks_mut(FEW * width) {
+    let mixed = std::mem::take(&mut layer.mixed8);
+    for (i, x) in x.chunks_mut(FEW * width).enumerate() {
         let rows = x.len() / width;
+        stages.begin(Stage::Output);
+        maps.out.apply_to(&mixed, i * FEW..i * FEW + rows, x, width, width, Finish::Add);
         stages.begin(Stage::Norm);
         norm(kernel, w, &places.norm2, x, &mut bytes);
         stages.begin(Stage::Up);
@@ -92,18 +92,18 @@ pub(super) fn block(
             {
                 maps.up.squared(&bytes, &mut layer.halves);
                 stages.begin(Stage::Activation);
-                layer.next.round_halves(kernel, &layer.halves, rows, ffn);
+                layer.squared8.round_halves(kernel, &layer.halves, rows, ffn);
             }
         } else {
-            size(&mut layer.few, rows * ffn);
-            maps.up.apply(&bytes, &mut layer.few, ffn, ffn, Finish::SquaredRelu);
+            size(&mut layer.wide, rows * ffn);
+            maps.up.apply(&bytes, &mut layer.wide, ffn, ffn, Finish::SquaredRelu);
             stages.begin(Stage::Activation);
-            layer.next.round(kernel, Sign::Positive, &layer.few, ffn);
+            layer.squared8.round(kernel, Sign::Positive, &layer.wide, ffn);
         }
         stages.begin(Stage::Down);
-        maps.down.apply(&layer.next, x, width, width, Finish::Add);
+        maps.down.apply(&layer.squared8, x, width, width, Finish::Add);
     }
-    layer.bytes = bytes;
+    (layer.bytes, layer.mixed8) = (bytes, mixed);
 }
 
 /// Attention of all positions by tiles, where the CPU has them: from `bytes`, normalised, to what goes into the next product.
@@ -126,7 +126,7 @@ fn by_tiles(
         if !takes || !mixes || sizes.relations {
             return false;
         }
-        layer.next.hold(kernel, rows, width);
+        layer.mixed8.hold(kernel, rows, width);
         for p in 0..rows / TOKENS {
             stages.begin(Stage::Qkv);
             qkv.heads(bytes, p, layer.board.heads(heads));
@@ -142,7 +142,7 @@ fn by_tiles(
                     patterns,
                 }),
             };
-            let next = &mut layer.next;
+            let next = &mut layer.mixed8;
             tiles::attend(&board, &mut layer.board, &mut |first, mixed| {
                 next.put(kernel, Sign::Either, p * TOKENS + first, mixed, width);
             });

@@ -31,7 +31,7 @@ mod x86;
 use super::matmul::Buffer;
 use super::ops;
 #[cfg(target_arch = "x86_64")]
-use super::quarters::FOUR;
+use super::quarters::EIGHT;
 use super::rows::FEW;
 #[cfg(target_arch = "x86_64")]
 use super::tiles::BLOCK;
@@ -97,7 +97,7 @@ impl Rows {
         let few = FEW * width;
         self.block.resize(few, 0.0);
         #[cfg(target_arch = "x86_64")]
-        let done = self.normalise_fours(kernel, x, normalise::Norm { gamma, beta, levels });
+        let done = self.normalise_most(kernel, x, normalise::Norm { gamma, beta, levels });
         #[cfg(not(target_arch = "x86_64"))]
         let done = 0;
         let rows = bytes_mut(&mut self.lines)[done * self.stride..].chunks_mut(FEW * self.stride);
@@ -122,23 +122,22 @@ impl Rows {
         }
     }
 
-    /// The same of as many rows as go four by four, where there is a kernel for that; returns how many those are.
+    /// The same of as many rows as go together, where there is a kernel for that; returns how many those are.
     #[cfg(target_arch = "x86_64")]
-    fn normalise_fours(&mut self, kernel: Kernel, x: &[f32], norm: normalise::Norm<'_>) -> usize {
+    fn normalise_most(&mut self, kernel: Kernel, x: &[f32], norm: normalise::Norm<'_>) -> usize {
         let width = norm.gamma.len();
-        if !matches!(kernel, Kernel::Vnni | Kernel::Tiles)
-            || !width.is_multiple_of(normalise::WIDTH)
-        {
+        let wide = matches!(kernel, Kernel::Vnni | Kernel::Tiles);
+        if !wide || !width.is_multiple_of(normalise::WIDTH) {
             return 0;
         }
-        let (scales, _) = self.scales.as_chunks_mut::<FOUR>();
-        let bytes = bytes_mut(&mut self.lines).chunks_exact_mut(FOUR * width);
-        for ((x, bytes), scales) in x.chunks_exact(FOUR * width).zip(bytes).zip(&mut *scales) {
+        let (scales, _) = self.scales.as_chunks_mut::<EIGHT>();
+        let bytes = bytes_mut(&mut self.lines).chunks_exact_mut(EIGHT * width);
+        for ((x, bytes), scales) in x.chunks_exact(EIGHT * width).zip(bytes).zip(&mut *scales) {
             let block = &mut self.block[..x.len()];
-            // SAFETY: the CPU has the kernel, as the caller checked; these are four rows, whose bytes need no filling up.
-            unsafe { normalise::four(x, norm, bytes, scales, block) };
+            // SAFETY: the CPU has the kernel, as the caller checked; there are as many rows, whose bytes need no filling up.
+            unsafe { normalise::rows(x, norm, bytes, scales, block) };
         }
-        scales.len() * FOUR
+        scales.len() * EIGHT
     }
 
     /// Rounds rows of `depth`, `x` `[rows, depth]`.
@@ -293,13 +292,29 @@ impl Linear8 {
     /// # Panics
     /// If shapes do not agree or the CPU lacks the kernel: a fault of the caller.
     pub fn apply(&self, x: &Rows, out: &mut [f32], stride: usize, cols: usize, finish: Finish) {
-        let rows = x.scales.len();
-        if rows == 0 {
+        self.apply_to(x, 0..x.scales.len(), out, stride, cols, finish);
+    }
+
+    /// The same of some rows of `x`, the first of which becomes the first of `out`.
+    ///
+    /// # Panics
+    /// As [`Linear8::apply`], or if there are no such rows: a fault of the caller.
+    pub(super) fn apply_to(
+        &self,
+        x: &Rows,
+        rows: Range<usize>,
+        out: &mut [f32],
+        stride: usize,
+        cols: usize,
+        finish: Finish,
+    ) {
+        let count = rows.len();
+        if count == 0 {
             return;
         }
         assert!(0 < cols && cols <= self.outputs && cols <= stride, "{cols} columns");
-        assert!((rows - 1) * stride + cols <= out.len(), "{rows} rows in {}", out.len());
-        let task = Task { cols, out: out.as_mut_ptr(), stride, ..self.task(x, 0..rows) };
+        assert!((count - 1) * stride + cols <= out.len(), "{count} rows in {}", out.len());
+        let task = Task { cols, out: out.as_mut_ptr(), stride, ..self.task(x, rows) };
         // SAFETY: the CPU has the kernel; `Rows` holds `rows x depth` bytes in whole blocks and a scale for each row, this map
         // whole panels of `depth`, and `out` is exclusively borrowed and large enough: all checked above or
         // by the makers.

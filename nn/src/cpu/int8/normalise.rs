@@ -1,10 +1,10 @@
-//! Normalisation and rounding of four rows at a time by AVX-512.
+//! Normalisation and rounding of eight rows at a time by AVX-512: fewer would wait for their own sums.
 #![allow(unsafe_code)]
 
 use super::avx512::LANES;
 use super::task::Levels;
 use crate::cpu::ops::EPSILON;
-use crate::cpu::quarters::{FOUR, each, together};
+use crate::cpu::quarters::{EIGHT, all, apart};
 use crate::cpu::vector::Vector;
 use std::arch::x86_64::*;
 
@@ -19,18 +19,18 @@ pub(super) struct Norm<'a> {
     pub levels: Levels,
 }
 
-/// Normalises four rows of `x` as [`ops::layer_norm`](crate::cpu::ops::layer_norm) does, and rounds them: bytes of the rows follow each
+/// Normalises eight rows of `x` as [`ops::layer_norm`](crate::cpu::ops::layer_norm) does, and rounds them: bytes of the rows follow each
 /// other, and scales are as many. `block` holds the rows in between.
 ///
 /// # Safety
-/// The CPU has AVX-512 F, BW and DQ; `gamma` and `beta` are of one length, a multiple of [`WIDTH`]; `x`, `bytes` and `block` are four
+/// The CPU has AVX-512 F, BW and DQ; `gamma` and `beta` are of one length, a multiple of [`WIDTH`]; `x`, `bytes` and `block` are eight
 /// times as long.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-pub(super) unsafe fn four(
+pub(super) unsafe fn rows(
     x: &[f32],
     norm: Norm<'_>,
     bytes: &mut [u8],
-    scales: &mut [f32; FOUR],
+    scales: &mut [f32; EIGHT],
     block: &mut [f32],
 ) {
     let Norm { gamma, beta, levels } = norm;
@@ -38,29 +38,19 @@ pub(super) unsafe fn four(
     // SAFETY: this function's contract; `at` goes to the width in whole vectors.
     unsafe {
         let load = |row: usize, at: usize| _mm512_loadu_ps(x.as_ptr().add(row * width + at));
-        let share = _mm512_set1_ps((width as f32).recip());
-        let add = |a, b| _mm512_add_ps(a, b);
-        let mut sums = [_mm512_setzero_ps(); FOUR];
-        for at in (0..width).step_by(LANES) {
-            for (row, sum) in sums.iter_mut().enumerate() {
-                *sum = _mm512_add_ps(*sum, load(row, at));
-            }
+        let Moments { means, deviations } = Moments::of(x.as_ptr(), width);
+        let mut offsets = means;
+        for (offset, deviation) in offsets.iter_mut().zip(deviations) {
+            *offset = _mm512_mul_ps(*offset, deviation);
         }
-        let means = _mm512_mul_ps(together(sums, add), share);
-        let mean = each(means);
-        let mut squares = [_mm512_setzero_ps(); FOUR];
-        for at in (0..width).step_by(LANES) {
-            for (row, sum) in squares.iter_mut().enumerate() {
-                let d = _mm512_sub_ps(load(row, at), mean[row]);
-                *sum = _mm512_fmadd_ps(d, d, *sum);
-            }
-        }
-        let variance = _mm512_fmadd_ps(together(squares, add), share, _mm512_set1_ps(EPSILON));
-        let deviations = _mm512_div_ps(_mm512_set1_ps(1.0), _mm512_sqrt_ps(variance));
-        let deviation = each(deviations);
-        let offset = each(_mm512_mul_ps(means, deviations));
+        let (deviation, offset) = (apart(deviations), apart(offsets));
         let sign = _mm512_set1_epi32(i32::MAX);
-        let mut highest = [_mm512_setzero_si512(); FOUR];
+        let mut highest = [_mm512_setzero_ps(); EIGHT];
+        // Without their sign, floats are ordered as their bits are, NaN above all.
+        let higher = |a, b| {
+            let bits = _mm512_max_epu32(_mm512_castps_si512(a), _mm512_castps_si512(b));
+            _mm512_castsi512_ps(bits)
+        };
         for at in (0..width).step_by(LANES) {
             let gamma = _mm512_loadu_ps(gamma.as_ptr().add(at));
             let beta = _mm512_loadu_ps(beta.as_ptr().add(at));
@@ -69,17 +59,10 @@ pub(super) unsafe fn four(
                 let y = _mm512_fmadd_ps(unit, gamma, beta);
                 _mm512_storeu_ps(block.as_mut_ptr().add(row * width + at), y);
                 let bits = _mm512_and_si512(_mm512_castps_si512(y), sign);
-                // Without their sign, floats are ordered as their bits are, NaN above all.
-                *high = _mm512_max_epu32(*high, bits);
+                *high = higher(*high, _mm512_castsi512_ps(bits));
             }
         }
-        let mut tops = [_mm512_setzero_ps(); FOUR];
-        for (top, high) in tops.iter_mut().zip(highest) {
-            *top = _mm512_castsi512_ps(high);
-        }
-        let bits = |x| _mm512_castps_si512(x);
-        let tops = together(tops, |a, b| _mm512_castsi512_ps(_mm512_max_epu32(bits(a), bits(b))));
-        for (row, top) in each(tops).into_iter().enumerate() {
+        for (row, top) in apart(all(highest, higher)).into_iter().enumerate() {
             let top = _mm512_cvtss_f32(top);
             scales[row] = top / levels.top;
             let factor = _mm512_set1_ps(levels.factor(top));
@@ -88,6 +71,50 @@ pub(super) unsafe fn four(
                 let to = bytes.as_mut_ptr().add(place);
                 Vector::bytes(block.as_ptr().add(place), factor, levels.zero, to);
             }
+        }
+    }
+}
+
+/// Means of eight rows, and one over their deviations, as [`layer_norm`](crate::cpu::ops::layer_norm) wants them: those of four in the quarters of a vector.
+struct Moments {
+    means: [__m512; 2],
+    deviations: [__m512; 2],
+}
+
+impl Moments {
+    /// # Safety
+    /// Eight rows of `width`, a multiple of 16, follow each other at `x`; the CPU has AVX-512.
+    #[inline(always)]
+    unsafe fn of(x: *const f32, width: usize) -> Moments {
+        // SAFETY: this function's contract; `at` goes to the width in whole vectors.
+        unsafe {
+            let load = |row: usize, at: usize| _mm512_loadu_ps(x.add(row * width + at));
+            let share = _mm512_set1_ps((width as f32).recip());
+            let add = |a, b| _mm512_add_ps(a, b);
+            let mut sums = [_mm512_setzero_ps(); EIGHT];
+            for at in (0..width).step_by(LANES) {
+                for (row, sum) in sums.iter_mut().enumerate() {
+                    *sum = _mm512_add_ps(*sum, load(row, at));
+                }
+            }
+            let mut means = all(sums, add);
+            for means in &mut means {
+                *means = _mm512_mul_ps(*means, share);
+            }
+            let mean = apart(means);
+            let mut squares = [_mm512_setzero_ps(); EIGHT];
+            for at in (0..width).step_by(LANES) {
+                for (row, sum) in squares.iter_mut().enumerate() {
+                    let d = _mm512_sub_ps(load(row, at), mean[row]);
+                    *sum = _mm512_fmadd_ps(d, d, *sum);
+                }
+            }
+            let mut deviations = all(squares, add);
+            for deviation in &mut deviations {
+                let variance = _mm512_fmadd_ps(*deviation, share, _mm512_set1_ps(EPSILON));
+                *deviation = _mm512_div_ps(_mm512_set1_ps(1.0), _mm512_sqrt_ps(variance));
+            }
+            Moments { means, deviations }
         }
     }
 }

@@ -176,7 +176,7 @@ fn rows_of_zeros_and_of_no_numbers_stay_what_they_are() {
 /// The float of a half, the lower or the upper one of a lane.
 #[cfg(target_arch = "x86_64")]
 fn half(lanes: &[u32], at: usize) -> f32 {
-    f32::from_bits(if at % 2 == 0 { lanes[at / 2] << 16 } else { lanes[at / 2] & !0xffff })
+    f32::from_bits(if at.is_multiple_of(2) { lanes[at / 2] << 16 } else { lanes[at / 2] & !0xffff })
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -135,7 +135,7 @@ pub fn matmul_packed(
     #[cfg(target_arch = "x86_64")]
     BUFFERS.with_borrow_mut(|[first, _]| {
         let left = match b.method.arithmetic {
-            Arithmetic::Bf16 => pack::Left::halves(a, first),
+            Arithmetic::Bf16 => pack::Left::halves(a, 1.0, first),
             _ => pack::Left::plain(a),
         };
         kernel::multiply(out, stride, into, 1.0, b.method.isa, left, b.right(cols));
@@ -212,8 +212,8 @@ fn by_kernel(
         let small = a.rows < WORTH_PACKING || a.cols < WORTH_PACKING;
         if arithmetic == Arithmetic::Bf16 && arithmetic.available() && !small {
             let right = Right::packed(b, method, second);
-            let left = Left::halves(a, first);
-            return kernel::multiply(out, stride, into, scale, isa, left, right);
+            let left = Left::halves(a, scale, first);
+            return kernel::multiply(out, stride, into, 1.0, isa, left, right);
         }
         let right = match Right::plain(b) {
             Some(right) => right,

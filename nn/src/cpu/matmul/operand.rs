@@ -75,7 +75,12 @@ impl Operand {
             let out = self.lanes.hold(self.rows.next_multiple_of(LANES) * stride);
             // SAFETY: the CPU has bf16, or these would be no halves; the rows lie in the buffer.
             unsafe {
-                pack_rows(Mat::new(x, rows, self.cols, self.cols), stride, out.add(first * stride));
+                pack_rows(
+                    Mat::new(x, rows, self.cols, self.cols),
+                    1.0,
+                    stride,
+                    out.add(first * stride),
+                );
             }
             return;
         }

@@ -96,20 +96,20 @@ impl<'a> Left<'a> {
         }
     }
 
-    /// Halves, packed into `buffer`.
+    /// Halves, `scale` times as large, packed into `buffer`.
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    pub(in crate::cpu) fn halves(a: Mat<'_>, buffer: &'a mut Buffer) -> Left<'a> {
+    pub(in crate::cpu) fn halves(a: Mat<'_>, scale: f32, buffer: &'a mut Buffer) -> Left<'a> {
         if a.col_stride != 1 {
-            return Left::columns(Floats::of(a), buffer);
+            return Left::columns(Floats::of(a, scale), buffer);
         }
         assert!(isa::bf16(), "no bf16 on this CPU");
         let depth = depth(Arithmetic::Bf16, a.cols);
         let row = depth.next_multiple_of(LANES);
         let out = buffer.hold(a.rows.next_multiple_of(LANES) * row);
         // SAFETY: the CPU has the features, as was checked; the buffer holds whole vectors of every row.
-        unsafe { pack_rows(a, row, out) };
+        unsafe { pack_rows(a, scale, row, out) };
         Left::of(buffer.lanes(), a.rows, a.cols)
     }
 
@@ -178,7 +178,7 @@ impl<'a> Right<'a> {
         // SAFETY: the CPU has the features, as was checked; the buffer holds all panels.
         unsafe {
             match arithmetic {
-                Arithmetic::Bf16 if b.col_stride == 1 => pack_panels(Floats::of(b), out),
+                Arithmetic::Bf16 if b.col_stride == 1 => pack_panels(Floats::of(b, 1.0), out),
                 Arithmetic::Bf16 => transpose_panels_half(b, depth, out),
                 _ if isa >= Isa::Avx512 => pack_right_single(b, depth, out),
                 _ => pack_right_plain(b, depth, out),
@@ -221,12 +221,12 @@ fn width(cols: usize) -> usize {
     cols.next_multiple_of(LANES).min(PANEL)
 }
 
-/// Rows of `a`, whose columns are neighbours, in halves, `row` lanes apart.
+/// Rows of `a`, whose columns are neighbours, in halves and `scale` times as large, `row` lanes apart.
 ///
 /// # Safety
 /// `out` has room for whole vectors of every row; the CPU has the features of [`Arithmetic::Bf16`].
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-pub(super) unsafe fn pack_rows(a: Mat<'_>, row: usize, out: *mut u32) {
+pub(super) unsafe fn pack_rows(a: Mat<'_>, scale: f32, row: usize, out: *mut u32) {
     let whole = a.cols / (2 * LANES) * LANES;
     for i in 0..a.rows {
         let from = a.data.as_ptr().wrapping_add(i * a.row_stride);
@@ -237,13 +237,14 @@ pub(super) unsafe fn pack_rows(a: Mat<'_>, row: usize, out: *mut u32) {
             for at in (0..whole).step_by(LANES) {
                 prefetch(ahead.wrapping_add(2 * at));
                 prefetch(ahead.wrapping_add(2 * at + LANES));
+                let scaled = |from| _mm512_mul_ps(_mm512_loadu_ps(from), _mm512_set1_ps(scale));
                 let (low, high) = (from.add(2 * at), from.add(2 * at + LANES));
-                let lanes = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(high), _mm512_loadu_ps(low));
+                let lanes = _mm512_cvtne2ps_pbh(scaled(high), scaled(low));
                 let lanes = std::mem::transmute::<__m512bh, __m512i>(lanes);
                 _mm512_storeu_si512(out.add(at).cast(), lanes);
             }
             for at in (whole..row).step_by(LANES) {
-                _mm512_storeu_si512(out.add(at).cast(), along::<true>(from, a.cols, at));
+                _mm512_storeu_si512(out.add(at).cast(), along::<true>(from, a.cols, at, scale));
             }
         }
     }
@@ -377,7 +378,8 @@ unsafe fn pack_right_single(b: Mat<'_>, depth: usize, out: *mut u32) {
         for p in 0..depth {
             // SAFETY: `Mat` holds its rows and columns; `out` is the caller's contract.
             unsafe {
-                let lanes = along::<false>(b.data.as_ptr().add(p * b.row_stride), b.cols, column);
+                let from = b.data.as_ptr().add(p * b.row_stride);
+                let lanes = along::<false>(from, b.cols, column, 1.0);
                 _mm512_storeu_si512(out.add(start + p * step).cast(), lanes);
             }
         }
@@ -404,7 +406,7 @@ unsafe fn transpose_panels<const HALF: bool>(b: Mat<'_>, depth: usize, out: *mut
                     if HALF {
                         prefetch(ahead.wrapping_add(2 * at + LANES));
                     }
-                    *row = along::<HALF>(from, b.rows, at);
+                    *row = along::<HALF>(from, b.rows, at, 1.0);
                 }
                 transpose(&mut block);
                 for (p, row) in block.iter().enumerate().take(depth - at) {
@@ -446,7 +448,7 @@ mod tests {
         }
         let data: Vec<f32> = (0..4000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
         for (rows, cols) in [(40, 37), (7, 16), (64, 48), (33, 5)] {
-            let floats = Floats::of(Mat::new(&data, rows, cols, cols + 2));
+            let floats = Floats::of(Mat::new(&data, rows, cols, cols + 2), 1.0);
             let (depth, whole) = (rows.div_ceil(2), cols.next_multiple_of(LANES));
             let row = depth.next_multiple_of(LANES);
             let (mut straight, mut transposed) = (Buffer::default(), Buffer::default());

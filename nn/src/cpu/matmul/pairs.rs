@@ -16,16 +16,24 @@ pub(super) fn first(len: usize) -> __mmask16 {
     if len >= LANES { !0 } else { !(!0 << len) }
 }
 
-/// 16 lanes of one memory row of `len` floats, from lane `at` on: halves are neighbours in the row. Zero
+/// 16 lanes of one memory row of `len` floats, `scale` times as large, from lane `at` on: halves are neighbours in the row. Zero
 /// beyond the end.
 ///
 /// # Safety
 /// `row` leads to `len` floats; the CPU has the arithmetic's features.
 #[inline(always)]
-pub(super) unsafe fn along<const HALF: bool>(row: *const f32, len: usize, at: usize) -> __m512i {
+pub(super) unsafe fn along<const HALF: bool>(
+    row: *const f32,
+    len: usize,
+    at: usize,
+    scale: f32,
+) -> __m512i {
     let load = |at: usize| {
         // SAFETY: the mask ends at `len`.
-        unsafe { _mm512_maskz_loadu_ps(first(len.saturating_sub(at)), row.wrapping_add(at)) }
+        unsafe {
+            let mask = first(len.saturating_sub(at));
+            _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, row.wrapping_add(at)), _mm512_set1_ps(scale))
+        }
     };
     if HALF {
         // SAFETY: AVX512_BF16 by this function's contract; both types are 64 plain bytes.
@@ -75,15 +83,17 @@ pub(super) struct Floats<'a> {
     data: &'a [f32],
     sizes: (usize, usize),
     stride: usize,
+    scale: f32,
 }
 
 impl<'a> Floats<'a> {
-    /// The rows of `mat` where they lie in memory; of its transpose if it is one.
-    pub(super) fn of(mat: Mat<'a>) -> Floats<'a> {
-        match mat.col_stride {
-            1 => Floats { data: mat.data, sizes: (mat.rows, mat.cols), stride: mat.row_stride },
-            _ => Floats { data: mat.data, sizes: (mat.cols, mat.rows), stride: mat.col_stride },
-        }
+    /// The rows of `mat` where they lie in memory, `scale` times as large; of its transpose if it is one.
+    pub(super) fn of(mat: Mat<'a>, scale: f32) -> Floats<'a> {
+        let (sizes, stride) = match mat.col_stride {
+            1 => ((mat.rows, mat.cols), mat.row_stride),
+            _ => ((mat.cols, mat.rows), mat.col_stride),
+        };
+        Floats { data: mat.data, sizes, stride, scale }
     }
 }
 
@@ -105,8 +115,10 @@ impl Pairs for Floats<'_> {
         // SAFETY: the masks end at the rows' ends; the odd row exists where it is read.
         unsafe {
             let halves = |row: *const f32| {
-                let [low, high] =
-                    [0, 1].map(|i| _mm512_maskz_loadu_ps(masks[i], row.wrapping_add(i * LANES)));
+                let [low, high] = [0, 1].map(|i| {
+                    let x = _mm512_maskz_loadu_ps(masks[i], row.wrapping_add(i * LANES));
+                    _mm512_mul_ps(x, _mm512_set1_ps(self.scale))
+                });
                 std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low))
             };
             let high = if 2 * p + 1 < rows { halves(odd) } else { _mm512_setzero_si512() };
