@@ -7,7 +7,7 @@ A NETWORK is a file, or the sizes WIDTHxLAYERSxHEADSxFFN of one with random weig
 ONNX graph of all that play asks for, in fp32 and with int8 products (`quantize_dynamic`).
 
 Answers: ONNX Runtime's are held against Mavka's `eval`, which prints tenths of a per cent and
-computes in bf16 where the CPU can. Only a trained network tests all: a random one's blocks start out closed.
+computes in bytes where the CPU can. Only a trained network tests all: a random one's blocks start out closed.
 
 Times: taken in turns, Mavka's by `evalbench`. They include encoding positions and the heads'
 softmaxes, which ONNX Runtime's do not.
@@ -306,7 +306,7 @@ def evalbench(mavka, *flags):
 
 MAVKA = {
     "Mavka single": ["--arithmetic", "single"],
-    "Mavka auto": ["--arithmetic", "auto"],
+    "Mavka int8": ["--arithmetic", "int8"],
     "burn flex": ["--flex"],
 }
 
@@ -347,9 +347,9 @@ def show(args, graphs, speeds, peaks):
                 row += f"{speed:>13.0f}{mark or ' '}"
             print(f"{threads:>7}{batch:>7}{row}")
         print(f"{threads:>7}   best" + "".join(f"{best[name]:>13.0f} " for name in columns))
-        single, auto, flex = (best[name] for name in MAVKA)
+        single, bytes8, flex = (best[name] for name in MAVKA)
         fp32, int8 = (best[name] for name in graphs)
-        ratios = f"single / fp32 {single / fp32:.2f}, auto / int8 {auto / int8:.2f}, "
+        ratios = f"single / fp32 {single / fp32:.2f}, int8 / int8 {bytes8 / int8:.2f}, "
         ratios += f"single / flex {single / flex:.2f}"
         print(f"{threads:>7}         {ratios}; sgemm peak {peaks[threads]:.0f} GFLOP/s")
 
