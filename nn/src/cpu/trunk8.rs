@@ -7,7 +7,7 @@ use super::activations::{Heads, LayerActivations, size};
 #[cfg(target_arch = "x86_64")]
 use super::attention::tiles;
 use super::dynamic_bias;
-use super::int8::{Finish, Kernel, Rows, Sign};
+use super::int8::{Finish, Kernel, Linear8, Rows, Sign};
 use super::multihead::{attend, relate};
 use super::relations::Relations;
 use super::stages::{Stage, Stages};
@@ -74,7 +74,6 @@ pub(super) fn block(
         layer.mixed8.round(kernel, Sign::Either, &few, width);
         layer.few = few;
     }
-    let ffn = places.up.bias.len();
     let mixed = std::mem::take(&mut layer.mixed8);
     for (i, x) in x.chunks_mut(FEW * width).enumerate() {
         let rows = x.len() / width;
@@ -82,28 +81,34 @@ pub(super) fn block(
         maps.out.apply_to(&mixed, i * FEW..i * FEW + rows, x, width, width, Finish::Add);
         stages.begin(Stage::Norm);
         norm(kernel, w, &places.norm2, x, &mut bytes);
-        stages.begin(Stage::Up);
-        #[cfg(target_arch = "x86_64")]
-        let halves = maps.up.by_blocks() && ffn.is_multiple_of(64);
-        #[cfg(not(target_arch = "x86_64"))]
-        let halves = false;
-        if halves {
-            #[cfg(target_arch = "x86_64")]
-            {
-                maps.up.squared(&bytes, &mut layer.halves);
-                stages.begin(Stage::Activation);
-                layer.squared8.round_halves(kernel, &layer.halves, rows, ffn);
-            }
-        } else {
-            size(&mut layer.wide, rows * ffn);
-            maps.up.apply(&bytes, &mut layer.wide, ffn, ffn, Finish::SquaredRelu);
-            stages.begin(Stage::Activation);
-            layer.squared8.round(kernel, Sign::Positive, &layer.wide, ffn);
-        }
+        squares(&maps.up, kernel, &bytes, rows, layer, stages);
         stages.begin(Stage::Down);
         maps.down.apply(&layer.squared8, x, width, width, Finish::Add);
     }
     (layer.bytes, layer.mixed8) = (bytes, mixed);
+}
+
+/// The squared ReLU of a product of a few rows, as the next one's input.
+fn squares(
+    map: &Linear8,
+    kernel: Kernel,
+    bytes: &Rows,
+    rows: usize,
+    layer: &mut LayerActivations,
+    stages: &mut Stages,
+) {
+    stages.begin(Stage::Up);
+    let ffn = map.outputs();
+    #[cfg(target_arch = "x86_64")]
+    if map.by_blocks() && ffn.is_multiple_of(64) {
+        map.squared(bytes, &mut layer.halves);
+        stages.begin(Stage::Activation);
+        return layer.squared8.round_halves(kernel, &layer.halves, rows, ffn);
+    }
+    size(&mut layer.wide, rows * ffn);
+    map.apply(bytes, &mut layer.wide, ffn, ffn, Finish::SquaredRelu);
+    stages.begin(Stage::Activation);
+    layer.squared8.round(kernel, Sign::Positive, &layer.wide, ffn);
 }
 
 /// Attention of all positions by tiles, where the CPU has them: from `bytes`, normalised, to what goes into the next product.
@@ -126,7 +131,7 @@ fn by_tiles(
         if !takes || !mixes || sizes.relations {
             return false;
         }
-        layer.mixed8.hold(kernel, rows, width);
+        layer.mixed8.hold(kernel, Sign::Either, rows, width);
         for p in 0..rows / TOKENS {
             stages.begin(Stage::Qkv);
             qkv.heads(bytes, p, layer.board.heads(heads));
@@ -144,7 +149,7 @@ fn by_tiles(
             };
             let next = &mut layer.mixed8;
             tiles::attend(&board, &mut layer.board, &mut |first, mixed| {
-                next.put(kernel, Sign::Either, p * TOKENS + first, mixed, width);
+                next.put(kernel, p * TOKENS + first, mixed, width);
             });
         }
         true

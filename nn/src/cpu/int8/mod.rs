@@ -50,6 +50,8 @@ pub use task::{Finish, Kernel, Sign};
 #[derive(Default)]
 pub struct Rows {
     lines: Vec<Line>,
+    /// Of the numbers that the bytes stand for.
+    sign: Sign,
     scales: Vec<f32>,
     /// Bytes from row to row.
     stride: usize,
@@ -68,7 +70,7 @@ impl Rows {
         let lanes = x.lanes();
         assert!(depth.is_multiple_of(64) && lanes.len() >= rows * depth / 2, "{rows} of {depth}");
         assert!(kernel == Kernel::Tiles && kernel.on_this_cpu(), "no {kernel:?}");
-        self.hold(kernel, rows, depth);
+        self.hold(kernel, Sign::Positive, rows, depth);
         let levels = kernel.levels(Sign::Positive);
         let bytes = bytes_mut(&mut self.lines);
         // SAFETY: the CPU has the instructions; there are such rows of halves, and room for their bytes and scales.
@@ -76,7 +78,8 @@ impl Rows {
     }
 
     /// Room for `rows` of `depth` and for whole blocks of rows, whatever they hold; bytes beyond the depth meet weights of zero.
-    pub(super) fn hold(&mut self, kernel: Kernel, rows: usize, depth: usize) {
+    pub(super) fn hold(&mut self, kernel: Kernel, sign: Sign, rows: usize, depth: usize) {
+        self.sign = sign;
         self.stride = kernel.depth(depth);
         // Content need not be cleared: every byte that counts is written.
         let lines = (rows.next_multiple_of(ROWS) * self.stride).div_ceil(64);
@@ -92,7 +95,7 @@ impl Rows {
         let width = gamma.len();
         assert!(beta.len() == width && x.len().is_multiple_of(width), "rows of another width");
         assert!(kernel.on_this_cpu(), "no {kernel:?}");
-        self.hold(kernel, x.len() / width, width);
+        self.hold(kernel, Sign::Either, x.len() / width, width);
         let levels = kernel.levels(Sign::Either);
         let few = FEW * width;
         self.block.resize(few, 0.0);
@@ -146,26 +149,19 @@ impl Rows {
     /// If the CPU lacks the kernel, or `x` holds no whole rows: a fault of the caller.
     pub fn round(&mut self, kernel: Kernel, sign: Sign, x: &[f32], depth: usize) {
         assert!(depth > 0 && x.len().is_multiple_of(depth), "{} of {depth}", x.len());
-        self.hold(kernel, x.len() / depth, depth);
-        self.put(kernel, sign, 0, x, depth);
+        self.hold(kernel, sign, x.len() / depth, depth);
+        self.put(kernel, 0, x, depth);
     }
 
     /// The same of some rows from row `first` on, for which there is room.
     ///
     /// # Panics
     /// As [`Rows::round`], or if there are no such rows: a fault of the caller.
-    pub(super) fn put(
-        &mut self,
-        kernel: Kernel,
-        sign: Sign,
-        first: usize,
-        x: &[f32],
-        depth: usize,
-    ) {
+    pub(super) fn put(&mut self, kernel: Kernel, first: usize, x: &[f32], depth: usize) {
         assert!(kernel.on_this_cpu(), "no {kernel:?}");
         assert!(self.stride == kernel.depth(depth), "rows of {depth}");
         assert!(first + x.len() / depth <= self.scales.len(), "rows from {first} on");
-        let levels = kernel.levels(sign);
+        let levels = kernel.levels(self.sign);
         let bytes = &mut bytes_mut(&mut self.lines)[first * self.stride..];
         let rows = bytes.chunks_mut(FEW * self.stride);
         let scales = self.scales[first..].chunks_mut(FEW);
@@ -262,6 +258,7 @@ impl Linear8 {
     /// If shapes do not agree or the CPU lacks the kernel: a fault of the caller.
     fn task(&self, x: &Rows, rows: Range<usize>) -> Task {
         assert!(x.stride == self.kernel.depth(self.inputs), "depth {}", x.stride);
+        assert!(x.sign == self.sign, "rows of {:?} for {:?}", x.sign, self.sign);
         assert!(rows.end <= x.scales.len(), "row {}", rows.end);
         assert!(self.kernel.on_this_cpu(), "no {:?}", self.kernel);
         Task {
@@ -269,6 +266,7 @@ impl Linear8 {
             cols: self.outputs,
             depth: x.stride,
             a: bytes(&x.lines)[rows.start * x.stride..].as_ptr(),
+            #[cfg(target_arch = "x86_64")]
             sign: self.sign,
             a_scales: x.scales[rows.start..].as_ptr(),
             b: self.lines.as_ptr().cast(),
@@ -284,6 +282,10 @@ impl Linear8 {
     fn place(&self, k: usize, j: usize) -> usize {
         let depth = self.kernel.depth(self.inputs);
         j / PANEL * depth * PANEL + k / 4 * 4 * PANEL + j % PANEL * 4 + k % 4
+    }
+
+    pub(super) fn outputs(&self) -> usize {
+        self.outputs
     }
 
     /// `out = x * weight + bias`, or what `finish` says, for the first `cols` outputs; rows of `out` are `stride`

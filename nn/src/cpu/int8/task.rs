@@ -111,9 +111,10 @@ impl Levels {
 }
 
 /// Which signs activations have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sign {
     /// Both: zero lies in the middle of the range.
+    #[default]
     Either,
     /// None is below zero.
     Positive,
@@ -144,6 +145,7 @@ pub(super) struct Task {
     pub depth: usize,
     pub a: *const u8,
     /// Which signs the numbers of `a` have; only tiles ask.
+    #[cfg(target_arch = "x86_64")]
     pub sign: Sign,
     pub a_scales: *const f32,
     pub b: *const i8,
