@@ -204,7 +204,8 @@ fn worth(numbers: impl Iterator<Item = f32>, products: usize) -> f32 {
 
 /// A number in units of `worth`; of what is no number nothing is left but its worth.
 fn round(x: f32, worth: f32) -> i16 {
-    if worth > 0.0 { (x / worth).round_ties_even() as i16 } else { 0 }
+    // Adding 1.5 * 2^23 rounds to the nearest whole number in the low bits.
+    if worth > 0.0 { (x / worth + 12_582_912.0).to_bits() as i16 } else { 0 }
 }
 
 fn lane(low: i16, high: i16) -> i32 {

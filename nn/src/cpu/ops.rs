@@ -192,6 +192,33 @@ by_isa! {
 }
 
 by_isa! {
+    /// Of each row of 64 probabilities: the mean of what they are the probabilities of, and the place of the highest, the first of equals.
+    pub fn mean_and_mode64(p: &[f32], of: &[f32; 64], means: &mut [f32], modes: &mut [usize]) {
+        let (rows, _) = p.as_chunks::<64>();
+        for ((row, mean), mode) in rows.iter().zip(means).zip(modes) {
+            let (mut sums, mut high) = ([0.0; LANES], [0.0f32; LANES]);
+            for c in 0..4 {
+                for i in 0..LANES {
+                    let p = row[c * LANES + i];
+                    sums[i] = fma::<FUSED>(p, of[c * LANES + i], sums[i]);
+                    high[i] = if p > high[i] { p } else { high[i] };
+                }
+            }
+            *mean = sum(sums);
+            let top = high.into_iter().fold(0.0f32, f32::max);
+            let mut first = [63; LANES];
+            for c in (0..4).rev() {
+                for i in 0..LANES {
+                    let at = c * LANES + i;
+                    first[i] = if row[at] == top { at as u32 } else { first[i] };
+                }
+            }
+            *mode = first.into_iter().fold(63, u32::min) as usize;
+        }
+    }
+}
+
+by_isa! {
     /// Squared ReLU, in place: `max(x, 0)^2`.
     pub fn square_positive(x: &mut [f32]) {
         for x in x {
@@ -279,6 +306,22 @@ by_isa! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn means_and_modes_are_those_of_plain_loops() {
+        let of: [f32; 64] = std::array::from_fn(|i| i as f32 / 7.0 - 3.0);
+        // Coarse, so that there are equals.
+        let mut rows: Vec<f32> = (0..640).map(|i| (i * 7919 % 101 / 10) as f32 / 300.0).collect();
+        rows[64..128].fill(0.0);
+        rows[128..192].fill(0.5);
+        let (mut means, mut modes) = ([0.0; 10], [0; 10]);
+        mean_and_mode64(&rows, &of, &mut means, &mut modes);
+        for ((row, mean), mode) in rows.chunks_exact(64).zip(means).zip(modes) {
+            let want: f32 = row.iter().zip(&of).map(|(p, x)| p * x).sum();
+            assert!((mean - want).abs() < 1e-4, "{mean} for {want}");
+            assert_eq!(Some(mode), crate::numeric::argmax(row));
+        }
+    }
 
     #[test]
     fn binary_loss_of_a_row_is_the_sum_of_softplus() {

@@ -4,20 +4,25 @@ use super::error::EvalError;
 use super::query::Evaluation;
 use crate::cpu::ops;
 use crate::net::BUCKETS;
-use crate::numeric::{argmax, softmax};
+use crate::numeric::softmax;
 
-fn bucket_centre(bucket: usize) -> f32 {
-    (bucket as f32 + 0.5) / BUCKETS as f32
-}
+/// The win probability that a bucket stands for.
+const CENTRES: [f32; BUCKETS] = {
+    let mut centres = [0.0; BUCKETS];
+    let mut bucket = 0;
+    while bucket < BUCKETS {
+        centres[bucket] = (bucket as f32 + 0.5) / BUCKETS as f32;
+        bucket += 1;
+    }
+    centres
+};
 
-/// Mean over the buckets of a softmaxed row.
-fn mean(row: &[f32]) -> f32 {
-    row.iter().enumerate().map(|(i, p)| p * bucket_centre(i)).sum()
-}
-
-/// Centre of a row's largest entry.
-fn mode(row: &[f32]) -> f32 {
-    bucket_centre(argmax(row).unwrap_or(0))
+/// Means over the buckets of softmaxed rows, and the centres of their highest.
+fn summaries(rows: &[f32]) -> (Vec<f32>, Vec<f32>) {
+    let count = rows.len() / BUCKETS;
+    let (mut means, mut modes) = (vec![0.0; count], vec![0; count]);
+    ops::mean_and_mode64(rows, &CENTRES, &mut means, &mut modes);
+    (means, modes.into_iter().map(|bucket| CENTRES[bucket]).collect())
 }
 
 /// One position's evaluation from the heads' logits: `policy` `[m]`, `actions` `[m, 64]`, `value` `[64]`,
@@ -44,15 +49,17 @@ pub(crate) fn evaluation(
     }
     let mut rows = actions.to_vec();
     ops::softmax64(&mut rows);
+    let (action_values, action_modes) = summaries(&rows);
     let mut board = value.to_vec();
     ops::softmax64(&mut board);
+    let (values, modes) = summaries(&board);
     let result = softmax(result);
     Ok(Evaluation {
         wdl: [result[2], result[1], result[0]],
-        value: mean(&board),
-        value_mode: mode(&board),
-        action_values: rows.chunks_exact(BUCKETS).map(mean).collect(),
-        action_modes: rows.chunks_exact(BUCKETS).map(mode).collect(),
+        value: values[0],
+        value_mode: modes[0],
+        action_values,
+        action_modes,
         policy: softmax(policy),
     })
 }
