@@ -208,9 +208,9 @@ by_isa! {
             let top = high.into_iter().fold(0.0f32, f32::max);
             let mut first = [63; LANES];
             for c in (0..4).rev() {
-                for i in 0..LANES {
+                for (i, first) in first.iter_mut().enumerate() {
                     let at = c * LANES + i;
-                    first[i] = if row[at] == top { at as u32 } else { first[i] };
+                    *first = if row[at] == top { at as u32 } else { *first };
                 }
             }
             *mode = first.into_iter().fold(63, u32::min) as usize;
