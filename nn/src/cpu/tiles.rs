@@ -9,11 +9,6 @@ pub(super) const ROWS: usize = 16;
 /// Rows and columns of a block: two tiles by two, so that each loaded tile is used twice.
 pub(super) const BLOCK: usize = 2 * ROWS;
 
-/// The lanes of a tile if the depth is cut into equal ones.
-pub(super) fn equal_lanes(depth: usize) -> Option<usize> {
-    (8..=ROWS).rev().chain([depth]).find(|lanes| *lanes <= ROWS && depth.is_multiple_of(*lanes))
-}
-
 /// What LDTILECFG reads: palette 1, then bytes a row and rows of each of eight tiles.
 #[repr(C, align(64))]
 struct Config {

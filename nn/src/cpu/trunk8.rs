@@ -25,7 +25,7 @@ const FEW: usize = 64;
 pub(super) struct Trunk8<'a> {
     /// Where parameters lie.
     pub layout: &'a Layout,
-    /// What stays in single precision.
+    /// What is not multiplied in bytes.
     pub w: &'a Weights,
     /// What is multiplied in bytes.
     pub maps: &'a Weights8,

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::head::Head;
-use super::softmax::{LANES, SCORES, bias, exponentials, halves};
+use super::softmax::{LANES, SCORES, bias, exponentials, write};
 use crate::cpu::isa::Isa;
 use crate::cpu::matmul::{Buffer, Left, Mat, Method, Right};
 use crate::cpu::quarters::{FOUR, each};
@@ -106,7 +106,7 @@ unsafe fn weigh(
         bias(head, first, &mut scores);
         let sums = exponentials(&mut scores);
         for (scores, weights) in scores.iter().zip(weights) {
-            halves(scores, weights.as_mut_ptr());
+            write(*scores, weights.as_mut_ptr());
         }
         _mm512_div_ps(_mm512_set1_ps(1.0), sums)
     }

@@ -2,10 +2,10 @@
 #![allow(unsafe_code)]
 
 use super::head::Head;
+use crate::cpu::matmul::halves;
 use crate::cpu::quarters::{FOUR, each, together};
 use crate::net::TOKENS;
 use std::arch::x86_64::*;
-use std::mem::transmute;
 
 /// Floats of a vector.
 pub(super) const LANES: usize = 16;
@@ -39,13 +39,11 @@ pub(super) unsafe fn bias(head: &Head<'_>, first: usize, rows: &mut [[__m512; SC
 /// # Safety
 /// There is room for 32 lanes at `to`; the CPU has AVX512_BF16.
 #[inline(always)]
-pub(super) unsafe fn halves(row: &[__m512; SCORES], to: *mut u32) {
-    for (half, pair) in row.chunks_exact(2).enumerate() {
-        // SAFETY: this function's contract; a vector of halves is one of lanes.
-        unsafe {
-            let lanes = transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(pair[1], pair[0]));
-            _mm512_storeu_si512(to.add(half * LANES).cast(), lanes);
-        }
+pub(super) unsafe fn write([a, b, c, d]: [__m512; SCORES], to: *mut u32) {
+    // SAFETY: this function's contract.
+    unsafe {
+        _mm512_storeu_si512(to.cast(), halves(a, b));
+        _mm512_storeu_si512(to.add(LANES).cast(), halves(c, d));
     }
 }
 

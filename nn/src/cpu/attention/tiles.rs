@@ -3,7 +3,7 @@
 //! what the softmax makes of that weighs the values.
 #![allow(unsafe_code)]
 
-use super::softmax::{LANES, SCORES, exponentials, halves};
+use super::softmax::{LANES, SCORES, exponentials, write};
 use crate::cpu::fixed_basis::{FixedBasis, Four, Mixed};
 use crate::cpu::isa::Isa;
 use crate::cpu::matmul::{Buffer, Right};
@@ -257,7 +257,7 @@ unsafe fn weigh(scores: *const f32, weights: *mut u32) {
                 for vector in row.iter_mut() {
                     *vector = _mm512_mul_ps(*vector, share);
                 }
-                halves(row, weights.add((first + i) * TOKENS / 2));
+                write(*row, weights.add((first + i) * TOKENS / 2));
             }
         }
     }

@@ -5,16 +5,11 @@
 
 use super::rounding;
 use super::task::{Finish, Levels, PANEL, Task};
+use crate::cpu::matmul::first;
 use crate::cpu::rows;
 use std::arch::x86_64::*;
 
 pub(super) const LANES: usize = 16;
-
-/// The first `len` of 16 lanes.
-#[inline(always)]
-pub(super) fn first(len: usize) -> __mmask16 {
-    if len >= LANES { !0 } else { !(!0 << len) }
-}
 
 /// [`rounding::round`].
 ///

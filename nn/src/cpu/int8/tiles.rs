@@ -5,13 +5,12 @@
 //! the next block.
 #![allow(unsafe_code)]
 
-use super::avx512::{self, LANES, first};
+use super::avx512::{self, LANES};
 use super::task::{Finish, PANEL, Sign, Task};
-use crate::cpu::matmul::{Buffer, transpose, zip};
+use crate::cpu::matmul::{Buffer, first, halves, transpose, zip};
 use crate::cpu::tiles::{BLOCK, Block, ROWS, Steps, configured};
 use crate::net::TOKENS;
 use std::arch::x86_64::*;
-use std::mem::transmute;
 
 /// All rows and columns.
 ///
@@ -173,16 +172,16 @@ impl Columns {
             [one(0), one(1)]
         }
     }
-}
 
-/// A row of a block in bf16, neighbours in a lane.
-///
-/// # Safety
-/// The CPU has AVX512_BF16.
-#[inline(always)]
-unsafe fn halves(row: [__m512; 2]) -> __m512i {
-    // SAFETY: this function's contract; a vector of halves is one of lanes.
-    unsafe { transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(row[1], row[0])) }
+    /// The same in bf16, neighbours in a lane.
+    #[inline(always)]
+    unsafe fn halves(&self, sums: &Sums, i: usize, scale: f32) -> __m512i {
+        // SAFETY: the contract of `of`, and AVX512_BF16.
+        unsafe {
+            let [low, high] = self.row(sums, i, scale);
+            halves(low, high)
+        }
+    }
 }
 
 /// # Safety
@@ -200,7 +199,7 @@ unsafe fn write_squared(task: &Task, sums: &Sums, row: usize, col: usize, out: *
                 *y = _mm512_mul_ps(positive, positive);
             }
             let to = out.add(((row + i) * task.cols + col) / 2);
-            _mm512_storeu_si512(to.cast(), halves(y));
+            _mm512_storeu_si512(to.cast(), halves(y[0], y[1]));
         }
     }
 }
@@ -220,8 +219,8 @@ unsafe fn write_queries(
     unsafe {
         let columns = Columns::of(task, col, (dim as f32).sqrt().recip());
         for i in 0..BLOCK {
-            let y = columns.row(sums, i, *task.a_scales.add(row + i));
-            _mm512_storeu_si512(out.add(((row + i) * dim + channel) / 2).cast(), halves(y));
+            let y = columns.halves(sums, i, *task.a_scales.add(row + i));
+            _mm512_storeu_si512(out.add(((row + i) * dim + channel) / 2).cast(), y);
         }
     }
 }
@@ -244,7 +243,7 @@ unsafe fn write_keys(
             let mut block = [_mm512_setzero_si512(); LANES];
             for (i, lanes) in block.iter_mut().enumerate() {
                 let row = row + first + i;
-                *lanes = halves(columns.row(sums, first + i, *task.a_scales.add(row)));
+                *lanes = columns.halves(sums, first + i, *task.a_scales.add(row));
             }
             transpose(&mut block);
             for (pair, keys) in block.iter().enumerate() {
@@ -273,7 +272,7 @@ unsafe fn write_values(
         let step = dim.min(PANEL);
         let out = out.add(channel / PANEL * TOKENS / 2 * PANEL + channel % PANEL);
         for i in (0..BLOCK).step_by(2) {
-            let one = |i: usize| halves(columns.row(sums, i, *task.a_scales.add(row + i)));
+            let one = |i: usize| columns.halves(sums, i, *task.a_scales.add(row + i));
             let lanes = zip(one(i), one(i + 1));
             let to = out.add((row + i) / 2 * step);
             _mm512_storeu_si512(to.cast(), lanes[0]);

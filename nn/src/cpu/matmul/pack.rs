@@ -5,7 +5,7 @@
 //! columns that lie together, so that a panel is read from end to end.
 #![allow(unsafe_code)]
 
-use super::pairs::{AHEAD, Floats, Halves, LANES, PANEL, Pairs, along, first, transpose};
+use super::pairs::{AHEAD, Floats, Halves, LANES, PANEL, Pairs, along, first, halves, transpose};
 use super::view::Mat;
 use crate::cpu::isa::{self, Isa};
 use crate::cpu::prefetch::prefetch;
@@ -239,9 +239,7 @@ pub(super) unsafe fn pack_rows(a: Mat<'_>, scale: f32, row: usize, out: *mut u32
                 prefetch(ahead.wrapping_add(2 * at + LANES));
                 let scaled = |from| _mm512_mul_ps(_mm512_loadu_ps(from), _mm512_set1_ps(scale));
                 let (low, high) = (from.add(2 * at), from.add(2 * at + LANES));
-                let lanes = _mm512_cvtne2ps_pbh(scaled(high), scaled(low));
-                let lanes = std::mem::transmute::<__m512bh, __m512i>(lanes);
-                _mm512_storeu_si512(out.add(at).cast(), lanes);
+                _mm512_storeu_si512(out.add(at).cast(), halves(scaled(low), scaled(high)));
             }
             for at in (whole..row).step_by(LANES) {
                 _mm512_storeu_si512(out.add(at).cast(), along::<true>(from, a.cols, at, scale));

@@ -12,8 +12,18 @@ pub(super) const PANEL: usize = 4 * LANES;
 
 /// The first `len` of 16 lanes.
 #[inline(always)]
-pub(super) fn first(len: usize) -> __mmask16 {
+pub(in crate::cpu) fn first(len: usize) -> __mmask16 {
     if len >= LANES { !0 } else { !(!0 << len) }
+}
+
+/// Two vectors of floats as one of lanes, neighbours in bf16 in each.
+///
+/// # Safety
+/// The CPU has AVX512_BF16.
+#[inline(always)]
+pub(in crate::cpu) unsafe fn halves(low: __m512, high: __m512) -> __m512i {
+    // SAFETY: this function's contract; both types are 64 plain bytes.
+    unsafe { std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low)) }
 }
 
 /// 16 lanes of one memory row of `len` floats, `scale` times as large, from lane `at` on: halves are neighbours in the row. Zero
@@ -36,11 +46,8 @@ pub(super) unsafe fn along<const HALF: bool>(
         }
     };
     if HALF {
-        // SAFETY: AVX512_BF16 by this function's contract; both types are 64 plain bytes.
-        unsafe {
-            let halves = _mm512_cvtne2ps_pbh(load(2 * at + LANES), load(2 * at));
-            std::mem::transmute::<__m512bh, __m512i>(halves)
-        }
+        // SAFETY: AVX512_BF16 by this function's contract.
+        unsafe { halves(load(2 * at), load(2 * at + LANES)) }
     } else {
         // SAFETY: AVX-512F.
         unsafe { _mm512_castps_si512(load(at)) }
@@ -114,15 +121,15 @@ impl Pairs for Floats<'_> {
         let masks = [first(len - at), first((len - at).saturating_sub(LANES))];
         // SAFETY: the masks end at the rows' ends; the odd row exists where it is read.
         unsafe {
-            let halves = |row: *const f32| {
+            let packed = |row: *const f32| {
                 let [low, high] = [0, 1].map(|i| {
                     let x = _mm512_maskz_loadu_ps(masks[i], row.wrapping_add(i * LANES));
                     _mm512_mul_ps(x, _mm512_set1_ps(self.scale))
                 });
-                std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low))
+                halves(low, high)
             };
-            let high = if 2 * p + 1 < rows { halves(odd) } else { _mm512_setzero_si512() };
-            zip(halves(even), high)
+            let high = if 2 * p + 1 < rows { packed(odd) } else { _mm512_setzero_si512() };
+            zip(packed(even), high)
         }
     }
 }

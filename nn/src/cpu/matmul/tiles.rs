@@ -5,8 +5,13 @@
 
 use super::pairs::{LANES, PANEL};
 use super::task::{Half, Task};
-use crate::cpu::tiles::{BLOCK, Block, Panel, ROWS, Steps, configured, equal_lanes};
+use crate::cpu::tiles::{BLOCK, Block, Panel, ROWS, Steps, configured};
 use std::arch::x86_64::*;
+
+/// The lanes of a tile if the depth is cut into equal ones.
+fn equal_lanes(depth: usize) -> Option<usize> {
+    (8..=ROWS).rev().chain([depth]).find(|lanes| *lanes <= ROWS && depth.is_multiple_of(*lanes))
+}
 
 /// A product.
 ///
