@@ -75,6 +75,9 @@ pub(super) struct LayerActivations {
     /// All heads of a position on their way.
     #[cfg(target_arch = "x86_64")]
     pub board: attention::tiles::Packed,
+    /// What attention by tiles has left for the gradient, if it has.
+    #[cfg(target_arch = "x86_64")]
+    pub kept: Option<attention::gradient::Kept>,
 }
 
 /// Everything a forward pass computes; reused from call to call. After `forward` the public fields
@@ -186,10 +189,13 @@ pub struct Scratch {
     pub(super) dhidden: Vec<f32>,
     pub(super) dnormed: Vec<f32>,
     pub(super) dmixed: Vec<f32>,
-    /// `[64, 3 * width]`, a position at a time.
-    pub(super) dqkv: Vec<f32>,
-    /// `[positions, heads, 64, 64]`.
-    pub(super) dscores: Vec<f32>,
+    /// `[positions * heads, 64 * 64]`.
+    pub(super) dscores: Operand,
+    /// `[positions * heads, rank]`: shares of the patterns of dynamic biases.
+    pub(super) bias_mix: Operand,
+    /// A head on its way.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) head: attention::gradient::Packed,
     pub(super) dgamma: Vec<f32>,
     pub(super) dbeta: Vec<f32>,
     /// The gradient of a map's output, `[rows, outputs]`.

@@ -6,6 +6,8 @@
 mod fixed;
 mod floats;
 #[cfg(target_arch = "x86_64")]
+pub(super) mod gradient;
+#[cfg(target_arch = "x86_64")]
 mod halves;
 mod head;
 #[cfg(target_arch = "x86_64")]
@@ -139,7 +141,6 @@ mod tests {
     #[test]
     fn all_heads_together_are_what_plain_loops_make_of_each() {
         use super::super::fixed_basis::FixedBasis;
-        use super::super::matmul::{Left, Mat, Method, Right};
         const SQUARE: usize = TOKENS * TOKENS;
         let rank = 6;
         let patterns = numbers(rank * SQUARE, 7, 1.0);
@@ -153,22 +154,18 @@ mod tests {
             }
             let Some(basis) = FixedBasis::new(&patterns, rank) else { return };
             let mut packed = tiles::Packed::default();
-            for (h, [queries, keys, values]) in packed.heads(heads).iter_mut().enumerate() {
-                let method = Method { isa: Isa::Amx, arithmetic: Arithmetic::Bf16 };
-                let scale = (dim as f32).sqrt().recip();
-                let mat = |i: usize| Mat::new(part(h, i), TOKENS, dim, stride);
-                let _ = Left::halves(mat(0), scale, queries);
-                let _ = Right::packed(mat(1).t(), method, keys);
-                let _ = Right::packed(mat(2), method, values);
-            }
+            packed.pack(heads, dim, &qkv);
             for mixes in [false, true] {
                 let mixture = tiles::Mixture { shares: &shares, patterns: &basis };
                 let dynamic = mixes.then_some(mixture);
                 let board = tiles::Board { heads, dim, bias: &bias, dynamic };
                 let mut got = vec![9.0; TOKENS * width];
-                tiles::attend(&board, &mut packed, &mut |first, rows| {
-                    got[first * width..][..rows.len()].copy_from_slice(rows);
-                });
+                let mut kept = vec![0; heads * SQUARE / 2];
+                for kept in [None, Some(&mut kept[..])] {
+                    tiles::attend(&board, &mut packed, kept, &mut |first, rows| {
+                        got[first * width..][..rows.len()].copy_from_slice(rows);
+                    });
+                }
                 let mut want = vec![0.0; TOKENS * width];
                 for h in 0..heads {
                     let of = |r: usize, at: usize| shares[h * rank + r] * patterns[r * SQUARE + at];

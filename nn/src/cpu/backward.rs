@@ -114,7 +114,10 @@ fn block(
         dynamic_bias::backward(layout, g, bias, layer, s);
     }
     if let Some(table) = &places.relations {
-        relations.backward(&s.dscores, &mut g.grads[table.clone()]);
+        let [dbias, _] = &mut s.few;
+        size(dbias, s.dscores.rows() * s.dscores.cols());
+        s.dscores.get(0, dbias);
+        relations.backward(dbias, &mut g.grads[table.clone()]);
     }
     s.stages.begin(Stage::Norm);
     norm(g, &places.norm1, &layer.unit1, &layer.scale1, s);

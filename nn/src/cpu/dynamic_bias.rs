@@ -5,7 +5,7 @@ use super::layers::{
     Gradient, InputGradient, linear, linear_backward, project_backward, relu, relu_backward,
     take_gradient,
 };
-use super::matmul::{Into, Mat, matmul};
+use super::matmul::{Into, Mat, multiply_transposed};
 use super::weights::Weights;
 use crate::net::TOKENS;
 use crate::net::layout::{DynamicBias, Layout};
@@ -30,14 +30,14 @@ pub(super) fn mix(layout: &Layout, w: &Weights, positions: usize, layer: &mut La
     size(&mut layer.attention, rows * SQUARE);
     let rank = layer.bias_mix.len() / rows;
     #[cfg(target_arch = "x86_64")]
-    if let Some(basis) = w.weights8().and_then(|maps| maps.basis.as_ref()) {
+    if let Some(basis) = w.basis() {
         return basis.mix(&layer.bias_mix, &mut layer.four, &mut layer.attention);
     }
     let mix = Mat::new(&layer.bias_mix, rows, rank, rank);
     w.product(&mut layer.attention, SQUARE, Into::Replace, mix, &layout.bias_basis);
 }
 
-/// From `s.dscores`, `[positions, heads, 64, 64]`, down to the parameters and, added, to `s.dnormed`.
+/// From `s.dscores`, `[positions * heads, 64 * 64]`, down to the parameters and, added, to `s.dnormed`.
 pub(super) fn backward(
     layout: &Layout,
     g: &mut Gradient<'_>,
@@ -45,14 +45,14 @@ pub(super) fn backward(
     layer: &LayerActivations,
     s: &mut Scratch,
 ) {
-    let rows = s.dscores.len() / SQUARE;
+    let rows = s.dscores.rows();
     let rank = layer.bias_mix.len() / rows;
-    let dscores = Mat::new(&s.dscores, rows, SQUARE, SQUARE);
-    let mix = Mat::new(&layer.bias_mix, rows, rank, rank);
-    let dbasis = &mut g.grads[layout.bias_basis.clone()];
-    matmul(g.w.arithmetic(), dbasis, SQUARE, Into::Add, 1.0, mix.t(), dscores);
+    s.bias_mix.shape(g.w.arithmetic(), rows, rank);
+    s.bias_mix.put(0, &layer.bias_mix);
+    multiply_transposed(&mut g.grads[layout.bias_basis.clone()], &s.bias_mix, &s.dscores);
     size(&mut s.dbias_mix, rows * rank);
-    g.w.product(&mut s.dbias_mix, rank, Into::Replace, dscores, &layout.bias_basis);
+    let (out, into) = (&mut s.dbias_mix, Into::Replace);
+    g.w.product_of_rows(out, rank, into, &s.dscores, 0..rows, &layout.bias_basis);
 
     size(&mut s.dbias_hidden, layer.bias_hidden.len());
     let to = InputGradient { dx: &mut s.dbias_hidden, into: Into::Replace };

@@ -4,9 +4,13 @@
 //! gradient, play uses one set for all layers.
 
 use super::activations::{Activations, Heads, LayerActivations, size};
+#[cfg(target_arch = "x86_64")]
+use super::attention::{gradient::Kept, tiles};
 use super::dynamic_bias;
 use super::layers::{Unit, linear, norm, project, relu, squared_relu};
 use super::matmul::{Into, Mat, matmul};
+#[cfg(target_arch = "x86_64")]
+use super::multihead::board;
 use super::multihead::{attend, relate, weigh};
 use super::ops;
 use super::relations::Relations;
@@ -15,7 +19,7 @@ use super::trunk8::{self, Trunk8};
 use super::weights::Weights;
 use crate::encode::Item;
 use crate::encode::board::MARKS;
-use crate::net::layout::{Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};
+use crate::net::layout::{Block, Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use crate::net::{BUCKETS, TOKENS};
 use std::ops::Range;
 
@@ -120,35 +124,40 @@ fn block(
     stages.begin(Stage::Norm);
     let unit = Unit { unit: &mut layer.unit1, scale: &mut layer.scale1 };
     norm(w, &places.norm1, x, unit, &mut layer.normed1, &mut layer.few);
-    stages.begin(Stage::Qkv);
-    project(w, &places.qkv, &layer.normed1, &mut layer.qkv);
     if let Some(bias) = &places.dynamic_bias {
         stages.begin(Stage::Bias);
         project(w, &bias.compress, &layer.normed1, &mut layer.bias_tokens);
         dynamic_bias::shares(w, bias, rows / TOKENS, layer);
-        dynamic_bias::mix(layout, w, rows / TOKENS, layer);
     }
-    stages.begin(Stage::Bias);
-    relate(w, places, relations, layer);
-    stages.begin(Stage::Attention);
-    let mut few = std::mem::take(&mut layer.few);
-    size(&mut few, TOKENS * width);
-    size(&mut layer.attention, rows * layout.config.heads * TOKENS);
     layer.mixed.shape(w.arithmetic(), rows, width);
-    for p in 0..rows / TOKENS {
-        if keep {
-            weigh(layout, w, places, layer, p, &mut few);
-        } else {
-            attend(layout, w, places, layer, p, &mut few);
+    if !by_tiles(trunk, places, layer, stages) {
+        stages.begin(Stage::Qkv);
+        project(w, &places.qkv, &layer.normed1, &mut layer.qkv);
+        stages.begin(Stage::Bias);
+        if places.dynamic_bias.is_some() {
+            dynamic_bias::mix(layout, w, rows / TOKENS, layer);
         }
-        layer.mixed.put(p * TOKENS, &few);
+        relate(w, places, relations, layer);
+        stages.begin(Stage::Attention);
+        let mut few = std::mem::take(&mut layer.few);
+        size(&mut few, TOKENS * width);
+        size(&mut layer.attention, rows * layout.config.heads * TOKENS);
+        for p in 0..rows / TOKENS {
+            if keep {
+                weigh(layout, w, places, layer, p, &mut few);
+            } else {
+                attend(layout, w, places, layer, p, &mut few);
+            }
+            layer.mixed.put(p * TOKENS, &few);
+        }
+        layer.few = few;
     }
     stages.begin(Stage::Output);
     ops::add_bias(&w[places.out.bias.clone()], x);
     w.product_of_rows(x, width, Into::Add, &layer.mixed, 0..rows, &places.out.weight);
     stages.begin(Stage::Norm);
     let unit = Unit { unit: &mut layer.unit2, scale: &mut layer.scale2 };
-    norm(w, &places.norm2, x, unit, &mut layer.normed2, &mut few);
+    norm(w, &places.norm2, x, unit, &mut layer.normed2, &mut layer.few);
 
     let ffn = places.up.bias.len();
     layer.squared.shape(w.arithmetic(), rows, ffn);
@@ -166,7 +175,53 @@ fn block(
         ops::add_bias(&w[places.down.bias.clone()], x);
         w.product_of_rows(x, width, Into::Add, &layer.squared, rows, &places.down.weight);
     }
-    (layer.few, layer.wide) = (few, wide);
+    layer.wide = wide;
+}
+
+/// Attention of all positions by tiles, where the CPU has them, from `layer.normed1` to `layer.mixed`.
+fn by_tiles(
+    trunk: Trunk<'_>,
+    places: &Block,
+    layer: &mut LayerActivations,
+    stages: &mut Stages,
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let Trunk { layout, w, keep } = trunk;
+        let (width, rows) = (layout.config.width, layer.normed1.rows());
+        let positions = rows / TOKENS;
+        size(&mut layer.wide, TOKENS * 3 * width);
+        for p in 0..positions {
+            let at = (p, positions);
+            let Some(board) = board(layout, w, places, &layer.bias_mix, at) else {
+                layer.kept = None;
+                return false;
+            };
+            stages.begin(Stage::Qkv);
+            let (into, rows) =
+                (Into::Bias(&w[places.qkv.bias.clone()]), p * TOKENS..(p + 1) * TOKENS);
+            let (qkv, normed) = (&mut layer.wide, &layer.normed1);
+            w.product_of_rows(qkv, 3 * width, into, normed, rows, &places.qkv.weight);
+            layer.board.pack(board.heads, board.dim, qkv);
+            let kept = keep.then(|| {
+                let kept = layer.kept.get_or_insert_with(|| Kept::new(board.heads, board.dim));
+                kept.hold(positions);
+                kept.put(p, qkv);
+                kept.weights(p)
+            });
+            stages.begin(Stage::Attention);
+            let mixed = &mut layer.mixed;
+            tiles::attend(&board, &mut layer.board, kept, &mut |first, rows| {
+                mixed.put(p * TOKENS + first, rows);
+            });
+        }
+        true
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = (trunk, places, layer, stages);
+        false
+    }
 }
 
 fn board_heads(layout: &Layout, w: &Weights, n: usize, activations: &mut Activations) {

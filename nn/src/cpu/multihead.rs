@@ -4,6 +4,8 @@
 use super::activations::{LayerActivations, Scratch, size};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::attention;
+#[cfg(target_arch = "x86_64")]
+use super::attention::{gradient, tiles};
 use super::layers::{Gradient, put_gradient};
 use super::matmul::{Into, Mat, matmul};
 use super::relations::Relations;
@@ -11,6 +13,8 @@ use super::weights::Weights;
 use super::{ops, rows};
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout};
+#[cfg(target_arch = "x86_64")]
+use crate::precision::Arithmetic;
 
 const SQUARE: usize = TOKENS * TOKENS;
 
@@ -33,6 +37,31 @@ pub(super) fn relate(
 fn head_start(layout: &Layout, h: usize, part: usize) -> usize {
     let (width, heads) = (layout.config.width, layout.config.heads);
     part * width + h * (width / heads)
+}
+
+/// Position `p` of so many, for attention of all heads by tiles; None: it has to go head by head.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn board<'a>(
+    layout: &Layout,
+    w: &'a Weights,
+    places: &Block,
+    bias_mix: &'a [f32],
+    (p, positions): (usize, usize),
+) -> Option<tiles::Board<'a>> {
+    let (heads, dim) = (layout.config.heads, layout.config.width / layout.config.heads);
+    let takes = w.attention() == Arithmetic::Bf16 && tiles::takes(dim);
+    if !takes || layout.config.relations {
+        return None;
+    }
+    let dynamic = match &places.dynamic_bias {
+        None => None,
+        Some(_) => {
+            let each = bias_mix.len() / positions;
+            let shares = &bias_mix[p * each..][..each];
+            Some(tiles::Mixture { shares, patterns: w.basis()? })
+        }
+    };
+    Some(tiles::Board { heads, dim, bias: &w[places.attention_bias.clone()], dynamic })
 }
 
 /// Attention of position `p`: `mixed`, `[64, width]`, gets the heads' outputs side by side, `layer.attention` the
@@ -94,8 +123,8 @@ pub(super) fn attend(
     weigh(layout, w, places, layer, p, mixed);
 }
 
-/// Gradient of [`weigh`]: from `s.dmixed`, `[rows, width]`, to `s.dout`, `[rows, 3 * width]`, the biases and
-/// `s.dscores`.
+/// Gradient of [`weigh`], or of what went by tiles: from `s.dmixed`, `[rows, width]`, to `s.dout`, `[rows, 3 * width]`, the biases
+/// and `s.dscores`.
 pub(super) fn backward(
     layout: &Layout,
     g: &mut Gradient<'_>,
@@ -103,34 +132,81 @@ pub(super) fn backward(
     layer: &LayerActivations,
     s: &mut Scratch,
 ) {
+    let (width, heads) = (layout.config.width, layout.config.heads);
+    let positions = s.dmixed.len() / (TOKENS * width);
+    s.dscores.shape(g.w.arithmetic(), positions * heads, SQUARE);
+    s.dout.shape(g.w.arithmetic(), positions * TOKENS, 3 * width);
+    for p in 0..positions {
+        if !by_tiles(layout, g, places, layer, s, p) {
+            head_by_head(layout, g, places, layer, s, p);
+        }
+    }
+    let dbias = &mut g.grads[places.attention_bias.clone()];
+    for (h, dbias) in dbias.chunks_exact_mut(SQUARE).enumerate() {
+        s.dscores.add_every(heads, h, dbias);
+    }
+}
+
+/// The gradient of position `p` by tiles, if its attention went by them.
+fn by_tiles(
+    layout: &Layout,
+    g: &mut Gradient<'_>,
+    places: &Block,
+    layer: &LayerActivations,
+    s: &mut Scratch,
+    p: usize,
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let (width, heads) = (layout.config.width, layout.config.heads);
+        let scores = s.dscores.lanes_mut(p * heads..(p + 1) * heads);
+        let rows = s.dout.lanes_mut(p * TOKENS..(p + 1) * TOKENS);
+        let (Some(kept), Some(dscores), Some(dqkv)) = (&layer.kept, scores, rows) else {
+            return false;
+        };
+        let sums = &mut g.grads[places.qkv.bias.clone()];
+        let mut to = gradient::Gradients { dscores, dqkv, sums };
+        let dmixed = &s.dmixed[p * TOKENS * width..][..TOKENS * width];
+        gradient::backward(kept, p, dmixed, &mut s.head, &mut to);
+        true
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = (layout, g, places, layer, s, p);
+        false
+    }
+}
+
+fn head_by_head(
+    layout: &Layout,
+    g: &mut Gradient<'_>,
+    places: &Block,
+    layer: &LayerActivations,
+    s: &mut Scratch,
+    p: usize,
+) {
     let (width, heads, arithmetic) = (layout.config.width, layout.config.heads, g.w.arithmetic());
     let (dim, stride) = (width / heads, 3 * width);
     let scale = (dim as f32).sqrt().recip();
-    let positions = s.dmixed.len() / (TOKENS * width);
-    size(&mut s.dqkv, TOKENS * stride);
-    size(&mut s.dscores, positions * heads * SQUARE);
-    s.dout.shape(arithmetic, positions * TOKENS, stride);
-    for p in 0..positions {
-        let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
-        for h in 0..heads {
-            let at = |i| head_start(layout, h, i);
-            let part = |i| Mat::new(&qkv[at(i)..], TOKENS, dim, stride);
-            let place = (p * heads + h) * SQUARE;
-            let weights = &layer.attention[place..][..SQUARE];
-            let dscores = &mut s.dscores[place..][..SQUARE];
-            let square = |x| Mat::new(x, TOKENS, TOKENS, TOKENS);
-            let dmixed = Mat::new(&s.dmixed[p * TOKENS * width + h * dim..], TOKENS, dim, width);
-            let multiply = |out: &mut [f32], scale, a, b| {
-                matmul(arithmetic, out, stride, Into::Replace, scale, a, b);
-            };
-            multiply(&mut s.dqkv[at(2)..], 1.0, square(weights).t(), dmixed);
-            matmul(arithmetic, dscores, TOKENS, Into::Replace, 1.0, dmixed, part(2).t());
-            ops::softmax64_backward(dscores, weights);
-            let dbias = &mut g.grads[places.attention_bias.clone()][h * SQUARE..][..SQUARE];
-            ops::add_scaled(dbias, 1.0, dscores);
-            multiply(&mut s.dqkv[at(0)..], scale, square(dscores), part(1));
-            multiply(&mut s.dqkv[at(1)..], scale, square(dscores).t(), part(0));
-        }
-        put_gradient(g.grads, &places.qkv, &s.dqkv, &mut s.dout, p * TOKENS);
+    let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
+    let [dqkv, dscores] = &mut s.few;
+    size(dqkv, TOKENS * stride);
+    size(dscores, SQUARE);
+    for h in 0..heads {
+        let at = |i| head_start(layout, h, i);
+        let part = |i| Mat::new(&qkv[at(i)..], TOKENS, dim, stride);
+        let weights = &layer.attention[(p * heads + h) * SQUARE..][..SQUARE];
+        let square = |x| Mat::new(x, TOKENS, TOKENS, TOKENS);
+        let dmixed = Mat::new(&s.dmixed[p * TOKENS * width + h * dim..], TOKENS, dim, width);
+        let multiply = |out: &mut [f32], scale, a, b| {
+            matmul(arithmetic, out, stride, Into::Replace, scale, a, b);
+        };
+        multiply(&mut dqkv[at(2)..], 1.0, square(weights).t(), dmixed);
+        matmul(arithmetic, dscores, TOKENS, Into::Replace, 1.0, dmixed, part(2).t());
+        ops::softmax64_backward(dscores, weights);
+        multiply(&mut dqkv[at(0)..], scale, square(dscores), part(1));
+        multiply(&mut dqkv[at(1)..], scale, square(dscores).t(), part(0));
+        s.dscores.put(p * heads + h, dscores);
     }
+    put_gradient(g.grads, &places.qkv, dqkv, &mut s.dout, p * TOKENS);
 }

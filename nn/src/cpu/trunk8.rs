@@ -8,6 +8,8 @@ use super::activations::{Heads, LayerActivations, size};
 use super::attention::tiles;
 use super::dynamic_bias;
 use super::int8::{Finish, Kernel, Linear8, Rows, Sign};
+#[cfg(target_arch = "x86_64")]
+use super::multihead::board;
 use super::multihead::{attend, relate};
 use super::relations::Relations;
 use super::stages::{Stage, Stages};
@@ -123,32 +125,21 @@ fn by_tiles(
     #[cfg(target_arch = "x86_64")]
     {
         let Trunk8 { layout, w, maps } = trunk;
-        let (places, sizes) = (&layout.blocks[i], &layout.config);
-        let (heads, width) = (sizes.heads, sizes.width);
+        let (places, width) = (&layout.blocks[i], layout.config.width);
         let (kernel, qkv) = (maps.kernel, &maps.blocks[i].qkv);
-        let mixes = places.dynamic_bias.is_none() || maps.mixes();
-        let takes = qkv.by_blocks() && tiles::takes(width / heads);
-        if !takes || !mixes || sizes.relations {
+        let positions = rows / TOKENS;
+        if !qkv.by_blocks() {
             return false;
         }
         layer.mixed8.hold(kernel, Sign::Either, rows, width);
-        for p in 0..rows / TOKENS {
+        for p in 0..positions {
+            let at = (p, positions);
+            let Some(board) = board(layout, w, places, &layer.bias_mix, at) else { return false };
             stages.begin(Stage::Qkv);
-            qkv.heads(bytes, p, layer.board.heads(heads));
+            qkv.heads(bytes, p, layer.board.heads(board.heads));
             stages.begin(Stage::Attention);
-            let each = layer.bias_mix.len() / (rows / TOKENS);
-            let basis = maps.basis.as_ref().filter(|_| places.dynamic_bias.is_some());
-            let board = tiles::Board {
-                heads,
-                dim: width / heads,
-                bias: &w[places.attention_bias.clone()],
-                dynamic: basis.map(|patterns| tiles::Mixture {
-                    shares: &layer.bias_mix[p * each..][..each],
-                    patterns,
-                }),
-            };
             let next = &mut layer.mixed8;
-            tiles::attend(&board, &mut layer.board, &mut |first, mixed| {
+            tiles::attend(&board, &mut layer.board, None, &mut |first, mixed| {
                 next.put(kernel, p * TOKENS + first, mixed, width);
             });
         }

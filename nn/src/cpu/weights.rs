@@ -3,6 +3,8 @@
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::attention;
+#[cfg(target_arch = "x86_64")]
+use super::fixed_basis::FixedBasis;
 use super::int8::Kernel;
 use super::matmul::{Into, Mat, Operand, Packed, matmul_packed, multiply_rows};
 use super::weights8::Weights8;
@@ -26,6 +28,42 @@ pub struct Weights {
     packed: BTreeMap<usize, Packed>,
     /// What is multiplied in bytes instead.
     weights8: Option<Weights8>,
+    /// What dynamic attention biases are mixed of; None where a product does it.
+    basis: Option<Basis>,
+}
+
+#[cfg(target_arch = "x86_64")]
+type Basis = FixedBasis;
+/// Elsewhere a product always does it.
+#[cfg(not(target_arch = "x86_64"))]
+type Basis = std::convert::Infallible;
+
+/// The patterns of the layout's dynamic attention biases in fixed point, if this CPU mixes them so.
+fn basis(layout: &Layout, values: &[f32]) -> Option<Basis> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let sizes = layout.config.dynamic_bias.as_ref()?;
+        FixedBasis::new(&values[layout.bias_basis.clone()], sizes.rank)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = (layout, values);
+        None
+    }
+}
+
+/// Whether attention in bf16 goes by tiles on this CPU, whose biases are in fixed point.
+fn by_tiles(layout: &Layout) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let sizes = &layout.config;
+        !sizes.relations && attention::tiles::takes(sizes.width / sizes.heads)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = layout;
+        false
+    }
 }
 
 impl Deref for Weights {
@@ -63,11 +101,12 @@ impl Weights {
     #[must_use]
     pub fn int8(kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights {
         let weights8 = Weights8::new(kernel, layout, values);
+        let basis = basis(layout, values);
         // Asked once: some systems take their time to say what the CPU is.
         let best = Arithmetic::best();
         let rest = |param: &Param| match param.name.as_str() {
             _ if Weights8::holds(param) => None,
-            BASIS if weights8.mixes() => None,
+            BASIS if basis.is_some() => None,
             _ => Some(best),
         };
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -76,7 +115,7 @@ impl Weights {
         let fixed = false;
         let attention = if fixed { Arithmetic::Int8 } else { best };
         let rest = Weights::some(layout, values, Arithmetic::Single, false, rest);
-        Weights { weights8: Some(weights8), attention, ..rest }
+        Weights { weights8: Some(weights8), attention, basis, ..rest }
     }
 
     /// For the gradient, which goes through every matrix transposed; int8 is single there.
@@ -91,13 +130,16 @@ impl Weights {
         [false, true].map(|transposed| Weights::of(layout, values, arithmetic, transposed))
     }
 
-    /// Takes other values for the same layout and packs them where the old ones lie, on all threads of the
+    /// Takes other values for the same `layout` and packs them where the old ones lie, on all threads of the
     /// rayon pool.
     ///
     /// # Panics
     /// If the number of values differs or weights are in bytes: a fault of the caller.
-    pub fn refresh(&mut self, values: &[f32]) {
+    pub fn refresh(&mut self, layout: &Layout, values: &[f32]) {
         assert!(self.weights8.is_none() && values.len() == self.values.len(), "{}", values.len());
+        if self.basis.is_some() {
+            self.basis = basis(layout, values);
+        }
         let Weights { values: old, packed, transposed, .. } = self;
         let places = old.par_chunks_mut(1 << 16).zip(values.par_chunks(1 << 16));
         let pack = |(start, packed): (&usize, &mut Packed)| {
@@ -117,7 +159,16 @@ impl Weights {
     fn of(layout: &Layout, values: &[f32], arithmetic: Arithmetic, transposed: bool) -> Weights {
         let halves = arithmetic == Arithmetic::Bf16 && arithmetic.available();
         let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
-        Weights::some(layout, values, arithmetic, transposed, |_| Some(arithmetic))
+        let basis = match halves && !transposed && by_tiles(layout) {
+            true => basis(layout, values),
+            false => None,
+        };
+        let packing = |param: &Param| match param.name.as_str() {
+            BASIS if basis.is_some() => None,
+            _ => Some(arithmetic),
+        };
+        let rest = Weights::some(layout, values, arithmetic, transposed, packing);
+        Weights { basis, ..rest }
     }
 
     /// With the matrices packed for which `packing` names an arithmetic.
@@ -139,12 +190,18 @@ impl Weights {
         };
         let packed = layout.params.iter().filter_map(pack).collect();
         let (values, attention) = (values.to_vec(), arithmetic);
-        Weights { values, arithmetic, attention, transposed, packed, weights8: None }
+        Weights { values, arithmetic, attention, transposed, packed, weights8: None, basis: None }
     }
 
     /// What is multiplied in bytes; None: nothing.
     pub(super) fn weights8(&self) -> Option<&Weights8> {
         self.weights8.as_ref()
+    }
+
+    /// What dynamic attention biases are mixed of; None: a product does it.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn basis(&self) -> Option<&FixedBasis> {
+        self.basis.as_ref()
     }
 
     /// The arithmetic of products of weights over all tokens.

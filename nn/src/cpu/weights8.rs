@@ -1,7 +1,5 @@
 //! The weights of products over all tokens in 8 bits, made when a network is loaded.
 
-#[cfg(target_arch = "x86_64")]
-use super::fixed_basis::FixedBasis;
 use super::int8::{Kernel, Linear8, Sign};
 use crate::net::layout::Layout;
 use crate::net::params::{Linear, Param};
@@ -11,9 +9,6 @@ pub(super) struct Weights8 {
     pub kernel: Kernel,
     pub blocks: Vec<Block8>,
     pub heads: Linear8,
-    /// What dynamic attention biases are mixed of; None where floats do it.
-    #[cfg(target_arch = "x86_64")]
-    pub basis: Option<FixedBasis>,
 }
 
 /// Those of one block.
@@ -38,26 +33,7 @@ impl Weights8 {
             up: round(Sign::Either, &places.up),
             down: round(Sign::Positive, &places.down),
         });
-        Weights8 {
-            kernel,
-            blocks: blocks.collect(),
-            heads: round(Sign::Either, &layout.heads),
-            #[cfg(target_arch = "x86_64")]
-            basis: layout
-                .config
-                .dynamic_bias
-                .as_ref()
-                .and_then(|sizes| FixedBasis::new(&values[layout.bias_basis.clone()], sizes.rank)),
-        }
-    }
-
-    /// Whether dynamic attention biases are mixed here, so that nobody else need keep what of.
-    pub(super) fn mixes(&self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        let mixes = self.basis.is_some();
-        #[cfg(not(target_arch = "x86_64"))]
-        let mixes = false;
-        mixes
+        Weights8 { kernel, blocks: blocks.collect(), heads: round(Sign::Either, &layout.heads) }
     }
 
     /// Whether the matrix is one of these, so that nobody else need keep it.

@@ -6,7 +6,7 @@
 use super::softmax::{LANES, SCORES, exponentials, write};
 use crate::cpu::fixed_basis::{FixedBasis, Four, Mixed};
 use crate::cpu::isa::Isa;
-use crate::cpu::matmul::{Buffer, Right};
+use crate::cpu::matmul::{Buffer, Left, Mat, Method, Right};
 use crate::cpu::quarters::{FOUR, each};
 use crate::cpu::tiles::{Pair, Panel, ROWS, Steps, configured};
 use crate::net::TOKENS;
@@ -67,6 +67,21 @@ impl Packed {
         self.heads.resize_with(count, Default::default);
         &mut self.heads
     }
+
+    /// Packs heads of `dim` from rows of `[64, 3 * width]` queries, keys and values.
+    ///
+    /// # Panics
+    /// If there are fewer rows, or the CPU has no tiles: a fault of the caller.
+    pub fn pack(&mut self, heads: usize, dim: usize, qkv: &[f32]) {
+        let method = Method { isa: Isa::Amx, arithmetic: Arithmetic::Bf16 };
+        let width = heads * dim;
+        for (h, [queries, keys, values]) in self.heads(heads).iter_mut().enumerate() {
+            let part = |i| Mat::new(&qkv[i * width + h * dim..], TOKENS, dim, 3 * width);
+            let _ = Left::halves(part(0), (dim as f32).sqrt().recip(), queries);
+            let _ = Right::packed(part(1).t(), method, keys);
+            let _ = Right::packed(part(2), method, values);
+        }
+    }
 }
 
 /// All floats of the lines.
@@ -80,13 +95,15 @@ pub(in crate::cpu) fn takes(dim: usize) -> bool {
     Isa::used() == Isa::Amx && (dim == CHANNELS || dim.is_multiple_of(2 * CHANNELS))
 }
 
-/// Gives `take` the heads' means of the values, 16 rows of all heads at a time, and the first of these rows.
+/// Gives `take` the heads' means of the values, 16 rows of all heads at a time, and the first of these rows. `kept`, `[heads, 64, 64]`
+/// halves, gets the weights.
 ///
 /// # Panics
-/// If [`takes`] says no, or heads or biases are missing: a fault of the caller.
+/// If [`takes`] says no, or heads, biases or room are missing: a fault of the caller.
 pub(in crate::cpu) fn attend(
     board: &Board<'_>,
     packed: &mut Packed,
+    kept: Option<&mut [u32]>,
     take: &mut dyn FnMut(usize, &[f32]),
 ) {
     let Board { heads, dim, bias, dynamic } = *board;
@@ -106,6 +123,9 @@ pub(in crate::cpu) fn attend(
             patterns.round(shares, four);
         }
     }
+    if let Some(kept) = &kept {
+        assert!(kept.len() >= heads * SQUARE / 2, "room for {} weights", 2 * kept.len());
+    }
     let heads = Heads {
         board,
         heads: &packed.heads,
@@ -113,6 +133,7 @@ pub(in crate::cpu) fn attend(
         mixed: floats(&mut packed.bias),
         scores: packed.scores.as_mut_ptr().cast(),
         weights: packed.weights.hold(2 * SOME / 2),
+        kept: kept.map(<[u32]>::as_mut_ptr),
         out: floats(&mut packed.out),
     };
     // SAFETY: the CPU has the instructions; operands and buffers are as large as was asked for above.
@@ -130,6 +151,8 @@ struct Heads<'a> {
     scores: *mut f32,
     /// Twice `[16, 64]`
     weights: *mut u32,
+    /// `[heads, 64, 64]` instead, if they are kept.
+    kept: Option<*mut u32>,
     /// `[16, width]`
     out: &'a mut [f32],
 }
@@ -145,6 +168,11 @@ impl Heads<'_> {
         let heads = self.heads.len();
         let all = TOKENS / ROWS * heads;
         let place = |n: usize| (n / heads * ROWS, n % heads);
+        let (ring, kept) = (self.weights, self.kept);
+        let weights = |n: usize| match (kept, place(n)) {
+            (Some(kept), (first, h)) => kept.wrapping_add((h * TOKENS + first) * TOKENS / 2),
+            (None, _) => ring.wrapping_add(n % 2 * SOME / 2),
+        };
         for n in 0..all + 2 {
             // SAFETY: this function's contract.
             unsafe {
@@ -156,14 +184,14 @@ impl Heads<'_> {
                     self.score(first, h);
                 }
                 if (1..=all).contains(&n) {
-                    weigh(self.scores, self.weights.add((n - 1) % 2 * SOME / 2));
+                    weigh(self.scores, weights(n - 1));
                 }
                 if n < all {
                     Panel::store(self.scores.cast(), 4 * TOKENS);
                 }
                 if n > 1 {
                     let (first, h) = place(n - 2);
-                    self.average(h, self.weights.add(n % 2 * SOME / 2));
+                    self.average(h, weights(n - 2));
                     if h == heads - 1 {
                         take(first, self.out);
                     }

@@ -25,7 +25,7 @@ pub use operand::Operand;
 #[cfg(target_arch = "x86_64")]
 pub(super) use pack::{Buffer, Left, Method, Right};
 #[cfg(target_arch = "x86_64")]
-pub(super) use pairs::{first, halves, transpose, zip};
+pub(super) use pairs::{Halves, first, floats, halves, transpose, zip};
 pub use view::{Into, Mat};
 
 /// `out[.., ..n] (+)= scale * a * b`, with `out` row-major and `stride` between its rows.

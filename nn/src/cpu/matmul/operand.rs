@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
-use super::pack::{Buffer, Left, Right, pack_rows, unpack_rows};
+use super::pack::{Buffer, Left, Right, add_halves, pack_rows, unpack_rows};
 #[cfg(target_arch = "x86_64")]
 use super::pairs::{Halves, LANES};
 use super::view::Mat;
@@ -102,6 +102,34 @@ impl Operand {
             return unsafe { unpack_rows(from.as_ptr(), stride, self.cols, out) };
         }
         out.copy_from_slice(&self.floats[first * self.cols..][..out.len()]);
+    }
+
+    /// Adds every row whose place leaves `rest` when divided by `every` to `out`.
+    ///
+    /// # Panics
+    /// If `out` is not as long as a row: a fault of the caller.
+    pub fn add_every(&self, every: usize, rest: usize, out: &mut [f32]) {
+        assert!(out.len() == self.cols, "{} floats for {} columns", out.len(), self.cols);
+        #[cfg(target_arch = "x86_64")]
+        if self.halves {
+            let rows = self.rows.saturating_sub(rest).div_ceil(every);
+            let lanes = &self.lanes.lanes()[..self.rows * self.stride()];
+            let first = lanes.as_ptr().wrapping_add(rest * self.stride());
+            // SAFETY: the CPU has bf16, or these would be no halves; the rows lie in the buffer.
+            return unsafe { add_halves(first, every * self.stride(), rows, out) };
+        }
+        for row in (rest..self.rows).step_by(every) {
+            crate::cpu::ops::add_scaled(out, 1.0, &self.floats[row * self.cols..][..self.cols]);
+        }
+    }
+
+    /// The lanes of rows of halves; None: they are floats.
+    #[cfg(target_arch = "x86_64")]
+    pub(in crate::cpu) fn lanes_mut(&mut self, rows: Range<usize>) -> Option<&mut [u32]> {
+        assert!(rows.end <= self.rows, "rows {rows:?} of {}", self.rows);
+        let stride = self.stride();
+        let lanes = self.halves.then(|| self.lanes.lanes_mut())?;
+        Some(&mut lanes[rows.start * stride..rows.end * stride])
     }
 
     /// Rows of floats.

@@ -5,7 +5,9 @@
 //! columns that lie together, so that a panel is read from end to end.
 #![allow(unsafe_code)]
 
-use super::pairs::{AHEAD, Floats, Halves, LANES, PANEL, Pairs, along, first, halves, transpose};
+use super::pairs::{
+    AHEAD, Floats, Halves, LANES, PANEL, Pairs, along, first, floats, halves, transpose,
+};
 use super::view::Mat;
 use crate::cpu::isa::{self, Isa};
 use crate::cpu::prefetch::prefetch;
@@ -69,6 +71,11 @@ impl Buffer {
         self.0.as_mut_ptr().cast()
     }
 
+    pub(in crate::cpu) fn lanes_mut(&mut self) -> &mut [u32] {
+        // SAFETY: a line is 16 lanes and nothing else.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * LANES) }
+    }
+
     pub(in crate::cpu) fn lanes(&self) -> &[u32] {
         // SAFETY: a line is 16 lanes and nothing else.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LANES) }
@@ -113,6 +120,19 @@ impl<'a> Left<'a> {
         Left::of(buffer.lanes(), a.rows, a.cols)
     }
 
+    /// Writes rows of halves, `scale` times as large, one after another to `out`; columns fill vectors.
+    ///
+    /// # Panics
+    /// If they do not, there is no room, or the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
+    pub(in crate::cpu) fn rows_of_halves(a: Mat<'_>, scale: f32, out: &mut [u32]) {
+        assert!(isa::bf16(), "no bf16 on this CPU");
+        let row = a.cols / 2;
+        assert!(a.col_stride == 1 && a.cols.is_multiple_of(2 * LANES), "{} columns", a.cols);
+        assert!(out.len() >= a.rows * row, "{} rows in {}", a.rows, out.len());
+        // SAFETY: the CPU has the features; there is room for every row, as was checked.
+        unsafe { pack_rows(a, scale, row, out.as_mut_ptr()) };
+    }
+
     /// Rows of halves that lie in `data`, whole vectors each, with room for whole blocks of 16 rows.
     pub(super) fn of(data: &'a [u32], rows: usize, cols: usize) -> Left<'a> {
         let depth = depth(Arithmetic::Bf16, cols);
@@ -124,7 +144,7 @@ impl<'a> Left<'a> {
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    pub(super) fn transposed(a: Halves<'_>, buffer: &'a mut Buffer) -> Left<'a> {
+    pub(in crate::cpu) fn transposed(a: Halves<'_>, buffer: &'a mut Buffer) -> Left<'a> {
         Left::columns(a, buffer)
     }
 
@@ -191,13 +211,28 @@ impl<'a> Right<'a> {
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    pub(super) fn halves(b: Halves<'_>, buffer: &'a mut Buffer) -> Right<'a> {
+    pub(in crate::cpu) fn halves(b: Halves<'_>, buffer: &'a mut Buffer) -> Right<'a> {
         assert!(isa::bf16(), "no bf16 on this CPU");
         let (rows, cols) = b.sizes();
         let depth = depth(Arithmetic::Bf16, rows);
         let out = buffer.hold(depth * width(cols) * cols.div_ceil(PANEL));
         // SAFETY: the CPU has the features, as was checked; the buffer holds all panels.
         unsafe { pack_panels(b, out) };
+        Right::of(buffer.lanes(), cols, cols, rows, Arithmetic::Bf16)
+    }
+
+    /// Rows of halves as the columns of the operand, packed into `buffer`.
+    ///
+    /// # Panics
+    /// If the rows are no whole vectors of lanes or no blocks of 16, or the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
+    pub(in crate::cpu) fn channels(b: Halves<'_>, buffer: &'a mut Buffer) -> Right<'a> {
+        assert!(isa::bf16(), "no bf16 on this CPU");
+        let (cols, rows) = b.sizes();
+        let depth = depth(Arithmetic::Bf16, rows);
+        assert!(cols.is_multiple_of(LANES) && rows.is_multiple_of(2 * LANES), "{cols} x {rows}");
+        let out = buffer.hold(depth * cols);
+        // SAFETY: the CPU has the features; the buffer holds all panels.
+        unsafe { transpose_lanes(b, depth, out) };
         Right::of(buffer.lanes(), cols, cols, rows, Arithmetic::Bf16)
     }
 
@@ -258,14 +293,30 @@ pub(super) unsafe fn unpack_rows(from: *const u32, row: usize, cols: usize, out:
         for (at, out) in out.chunks_mut(LANES).enumerate() {
             // SAFETY: this function's contract; the mask ends at the row's end.
             unsafe {
-                let halves = _mm256_loadu_si256(from.add(i * row + at * LANES / 2).cast());
-                let floats = _mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(halves));
-                let floats = _mm512_castsi512_ps(floats);
+                let floats = floats(from.add(i * row + at * LANES / 2));
                 match out.len() {
                     LANES => _mm512_storeu_ps(out.as_mut_ptr(), floats),
                     len => _mm512_mask_storeu_ps(out.as_mut_ptr(), first(len), floats),
                 }
             }
+        }
+    }
+}
+
+/// Adds `rows` rows of halves, `row` lanes apart at `from`, to `out`, which is as long as they are.
+///
+/// # Safety
+/// As many rows of whole vectors lie at `from`; the CPU has AVX-512 BW.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) unsafe fn add_halves(from: *const u32, row: usize, rows: usize, out: &mut [f32]) {
+    for (at, out) in out.chunks_mut(LANES).enumerate() {
+        let mask = first(out.len());
+        // SAFETY: this function's contract; the mask ends at the row's end.
+        unsafe {
+            let from = from.add(at * LANES / 2);
+            let sum = _mm512_maskz_loadu_ps(mask, out.as_ptr());
+            let add = |sum, i| _mm512_add_ps(sum, floats(from.add(i * row)));
+            _mm512_mask_storeu_ps(out.as_mut_ptr(), mask, (0..rows).fold(sum, add));
         }
     }
 }
@@ -325,6 +376,31 @@ unsafe fn transpose_columns<P: Pairs>(a: P, row: usize, out: *mut u32) {
                             _mm512_storeu_si512(out.add((at + i) * row + first).cast(), *lanes);
                         }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// Panels of the transpose of `b`: a lane stays one.
+///
+/// # Safety
+/// `out` has room for all panels; `b` has blocks of 16 rows and of 16 lanes; the CPU has AVX-512.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn transpose_lanes(b: Halves<'_>, depth: usize, out: *mut u32) {
+    let (cols, _) = b.sizes();
+    for col in (0..cols).step_by(LANES) {
+        for p in (0..depth).step_by(LANES) {
+            let mut block = [_mm512_setzero_si512(); LANES];
+            // SAFETY: this function's contract.
+            unsafe {
+                for (i, lanes) in block.iter_mut().enumerate() {
+                    *lanes = b.lanes(col + i, p);
+                }
+                transpose(&mut block);
+                let out = out.add(col / PANEL * depth * PANEL + col % PANEL);
+                for (i, lanes) in block.iter().enumerate() {
+                    _mm512_storeu_si512(out.add((p + i) * width(cols)).cast(), *lanes);
                 }
             }
         }

@@ -26,6 +26,19 @@ pub(in crate::cpu) unsafe fn halves(low: __m512, high: __m512) -> __m512i {
     unsafe { std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low)) }
 }
 
+/// Sixteen halves as floats.
+///
+/// # Safety
+/// There are eight lanes at `from`; the CPU has AVX-512.
+#[inline(always)]
+pub(in crate::cpu) unsafe fn floats(from: *const u32) -> __m512 {
+    // SAFETY: this function's contract.
+    unsafe {
+        let halves = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
+        _mm512_castsi512_ps(_mm512_slli_epi32::<16>(halves))
+    }
+}
+
 /// 16 lanes of one memory row of `len` floats, `scale` times as large, from lane `at` on: halves are neighbours in the row. Zero
 /// beyond the end.
 ///
@@ -136,7 +149,7 @@ impl Pairs for Floats<'_> {
 
 /// Rows of bf16 side by side in lanes, `stride` lanes apart, whole vectors each.
 #[derive(Clone, Copy)]
-pub(super) struct Halves<'a> {
+pub(in crate::cpu) struct Halves<'a> {
     data: &'a [u32],
     sizes: (usize, usize),
     stride: usize,
@@ -145,10 +158,27 @@ pub(super) struct Halves<'a> {
 impl<'a> Halves<'a> {
     /// # Panics
     /// If the rows are no whole vectors, too short or too few: a fault of the caller.
-    pub(super) fn new(data: &'a [u32], rows: usize, cols: usize, stride: usize) -> Halves<'a> {
+    pub(in crate::cpu) fn new(
+        data: &'a [u32],
+        rows: usize,
+        cols: usize,
+        stride: usize,
+    ) -> Halves<'a> {
         let whole = stride.is_multiple_of(LANES) && cols <= 2 * stride;
-        assert!(whole && rows * stride <= data.len(), "{rows} rows of {stride} in {}", data.len());
+        let last = cols.div_ceil(2).next_multiple_of(LANES);
+        let fits = rows > 0 && (rows - 1) * stride + last <= data.len();
+        assert!(whole && fits, "{rows} rows of {stride} in {}", data.len());
         Halves { data, sizes: (rows, cols), stride }
+    }
+
+    /// Sixteen lanes of row `i` from lane `at` on.
+    ///
+    /// # Safety
+    /// There are such lanes; the CPU has AVX-512.
+    #[inline(always)]
+    pub(super) unsafe fn lanes(self, i: usize, at: usize) -> __m512i {
+        // SAFETY: this function's contract.
+        unsafe { _mm512_loadu_si512(self.data.as_ptr().add(i * self.stride + at).cast()) }
     }
 }
 

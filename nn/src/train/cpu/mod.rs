@@ -123,7 +123,7 @@ impl Step for CpuStep {
         let work = || {
             let started = Instant::now();
             let [forward, transposed] = weights;
-            rayon::join(|| forward.refresh(params), || transposed.refresh(params));
+            rayon::join(|| forward.refresh(layout, params), || transposed.refresh(layout, params));
             *packing += started.elapsed();
             let task = &Task {
                 layout,

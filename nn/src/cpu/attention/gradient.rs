@@ -1,0 +1,326 @@
+//! The gradient of attention by AMX, head by head: from what the pass of [`super::tiles`] kept and the gradient of the heads' means
+//! to those of scores, queries, keys and values. Nothing but the latter leaves the second-level cache.
+#![allow(unsafe_code)]
+
+use super::softmax::{LANES, SCORES, write};
+use crate::cpu::isa::Isa;
+use crate::cpu::matmul::{Buffer, Halves, Left, Mat, Method, Right, floats, halves};
+use crate::cpu::quarters::{FOUR, each, together};
+use crate::cpu::tiles::{BLOCK, Block, Panel, ROWS, Steps, configured};
+use crate::net::TOKENS;
+use crate::precision::Arithmetic;
+use std::arch::x86_64::*;
+use std::ptr;
+
+const SQUARE: usize = TOKENS * TOKENS;
+/// Scores of the rows that go together.
+const SOME: usize = ROWS * TOKENS;
+/// What bf16 is multiplied by.
+const TILES: Method = Method { isa: Isa::Amx, arithmetic: Arithmetic::Bf16 };
+
+/// How the heads of a position lie.
+#[derive(Clone, Copy)]
+struct Heads {
+    heads: usize,
+    /// Channels of a head.
+    dim: usize,
+}
+
+impl Heads {
+    fn width(self) -> usize {
+        self.heads * self.dim
+    }
+
+    /// One over the root of a head's size.
+    fn scale(self) -> f32 {
+        (self.dim as f32).sqrt().recip()
+    }
+}
+
+/// What a pass leaves for the gradient, in halves.
+pub(in crate::cpu) struct Kept {
+    sizes: Heads,
+    /// Queries over the root of their size, keys and values: `[positions, 64, width]`.
+    parts: [Buffer; 3],
+    /// `[positions, heads, 64, 64]`
+    weights: Buffer,
+}
+
+impl Kept {
+    /// Nothing yet.
+    pub fn new(heads: usize, dim: usize) -> Kept {
+        let sizes = Heads { heads, dim };
+        Kept { sizes, parts: Default::default(), weights: Buffer::default() }
+    }
+
+    /// Makes room.
+    pub fn hold(&mut self, positions: usize) {
+        for part in &mut self.parts {
+            part.hold(positions * TOKENS * self.sizes.width() / 2);
+        }
+        self.weights.hold(positions * self.sizes.heads * SQUARE / 2);
+    }
+
+    /// Keeps `[64, 3 * width]` queries, keys and values of position `p`.
+    ///
+    /// # Panics
+    /// If there are fewer, or no room: a fault of the caller.
+    pub fn put(&mut self, p: usize, projected: &[f32]) {
+        let (sizes, width) = (self.sizes, self.sizes.width());
+        for (i, part) in self.parts.iter_mut().enumerate() {
+            let scale = if i == 0 { sizes.scale() } else { 1.0 };
+            let rows = Mat::new(&projected[i * width..], TOKENS, width, 3 * width);
+            let lanes = TOKENS * width / 2;
+            Left::rows_of_halves(rows, scale, &mut part.lanes_mut()[p * lanes..][..lanes]);
+        }
+    }
+
+    /// Where the weights of position `p` go: `[heads, 64, 64]` halves.
+    ///
+    /// # Panics
+    /// If there is no room: a fault of the caller.
+    pub fn weights(&mut self, p: usize) -> &mut [u32] {
+        let lanes = self.sizes.heads * SQUARE / 2;
+        &mut self.weights.lanes_mut()[p * lanes..][..lanes]
+    }
+
+    fn part(&self, i: usize, (p, h): (usize, usize)) -> Halves<'_> {
+        let (dim, row) = (self.sizes.dim, self.sizes.width() / 2);
+        let lanes = &self.parts[i].lanes()[p * TOKENS * row + h * dim / 2..];
+        Halves::new(lanes, TOKENS, dim, row)
+    }
+}
+
+/// A head's operands on their way.
+#[derive(Default)]
+pub(in crate::cpu) struct Packed {
+    /// By pairs of rows.
+    queries: Buffer,
+    keys: Buffer,
+    dmeans: Buffer,
+    /// By pairs of channels.
+    values: Buffer,
+    /// Row by row.
+    dmeans_rows: Buffer,
+    weights_columns: Buffer,
+    dscores_columns: Buffer,
+    /// Gradients of some rows' weights, `[16, 64]`, then of queries, keys and values, `[3, 64, dim]`; floats.
+    sums: Buffer,
+}
+
+/// Where gradients go.
+pub(in crate::cpu) struct Gradients<'a> {
+    /// `[heads, 64, 64]` halves.
+    pub dscores: &'a mut [u32],
+    /// `[64, 3 * width]` halves.
+    pub dqkv: &'a mut [u32],
+    /// What the latter's rows come to is added to this, `[3 * width]`.
+    pub sums: &'a mut [f32],
+}
+
+/// The gradients of position `p` from that of the heads' means, `[64, width]`.
+///
+/// # Panics
+/// If [`super::tiles::takes`] says no, or something is too short: a fault of the caller.
+pub(in crate::cpu) fn backward(
+    kept: &Kept,
+    p: usize,
+    dmeans: &[f32],
+    packed: &mut Packed,
+    to: &mut Gradients<'_>,
+) {
+    let sizes = kept.sizes;
+    let Heads { heads, dim } = sizes;
+    let width = sizes.width();
+    assert!(super::tiles::takes(dim), "heads of {dim}");
+    assert!(to.dscores.len() >= heads * SQUARE / 2, "room for scores");
+    assert!(to.dqkv.len() >= TOKENS * 3 * width / 2 && to.sums.len() >= 3 * width, "room");
+    for h in 0..heads {
+        let part = |i| kept.part(i, (p, h));
+        let mean = Mat::new(&dmeans[h * dim..], TOKENS, dim, width);
+        let place = (p * heads + h) * SQUARE / 2;
+        let weights = &kept.weights.lanes()[place..][..SQUARE / 2];
+        let head = Head {
+            dim,
+            queries: Right::halves(part(0), &mut packed.queries),
+            keys: Right::halves(part(1), &mut packed.keys),
+            values: Right::channels(part(2), &mut packed.values),
+            dmeans: Right::packed(mean, TILES, &mut packed.dmeans),
+            dmeans_rows: Left::halves(mean, 1.0, &mut packed.dmeans_rows),
+            weights,
+            weights_columns: Left::transposed(square(weights), &mut packed.weights_columns),
+        };
+        let dscores = &mut to.dscores[h * SQUARE / 2..][..SQUARE / 2];
+        let sums = packed.sums.hold(SOME + 3 * TOKENS * dim).cast::<f32>();
+        // SAFETY: the CPU has the instructions, as `takes` says; the operands have just been packed; `sums` holds what is asked for.
+        unsafe {
+            configured(ROWS, ROWS, || head.scores(sums, dscores));
+            let columns = Left::transposed(square(dscores), &mut packed.dscores_columns);
+            let out = sums.add(SOME);
+            configured(ROWS, ROWS, || head.rest(dscores, columns, out));
+            for (i, scale) in [sizes.scale(), 1.0, 1.0].into_iter().enumerate() {
+                let at = i * width + h * dim;
+                let lanes = to.dqkv.as_mut_ptr().add(at / 2);
+                let from = out.add(i * TOKENS * dim);
+                finish(from, dim, scale, (lanes, 3 * width / 2), to.sums.as_mut_ptr().add(at));
+            }
+        }
+    }
+}
+
+/// The rows of a head's scores or weights.
+fn square(lanes: &[u32]) -> Halves<'_> {
+    Halves::new(lanes, TOKENS, TOKENS, TOKENS / 2)
+}
+
+/// One head, packed.
+struct Head<'a> {
+    dim: usize,
+    queries: Right<'a>,
+    keys: Right<'a>,
+    values: Right<'a>,
+    dmeans: Right<'a>,
+    dmeans_rows: Left<'a>,
+    weights: &'a [u32],
+    weights_columns: Left<'a>,
+}
+
+impl Head<'_> {
+    /// Writes the gradient of the scores. While the tiles multiply 16 rows, the vectors finish those before.
+    ///
+    /// # Safety
+    /// Inside [`configured`] for whole tiles; the operands are packed; `sums` are `[16, 64]`, `dscores` `[64, 64]` halves.
+    #[inline(always)]
+    unsafe fn scores(&self, sums: *mut f32, dscores: &mut [u32]) {
+        let (a_row, count) = (self.dmeans_rows.row, self.dim / 2 / ROWS);
+        for first in (0..=TOKENS).step_by(ROWS) {
+            // SAFETY: this function's contract.
+            unsafe {
+                if first < TOKENS {
+                    let a = self.dmeans_rows.data.as_ptr().add(first * a_row);
+                    let b = self.values.data.as_ptr();
+                    let panel = Panel { a, b, base: ptr::null(), base_row: 0 };
+                    let b_row = self.values.step;
+                    panel.multiply_halves(Steps { a_row, b_row, lanes: ROWS, count });
+                }
+                if first > 0 {
+                    let at = (first - ROWS) * TOKENS / 2;
+                    slopes(sums, self.weights.as_ptr().add(at), dscores.as_mut_ptr().add(at));
+                }
+                if first < TOKENS {
+                    Panel::store(sums.cast(), 4 * TOKENS);
+                }
+            }
+        }
+    }
+
+    /// Writes the gradients of queries, times the root of their size, of keys and of values to `out`, `[3, 64, dim]`.
+    ///
+    /// # Safety
+    /// As [`Head::scores`].
+    #[inline(always)]
+    unsafe fn rest(&self, dscores: &[u32], dscores_columns: Left<'_>, out: *mut f32) {
+        let all = [
+            (dscores.as_ptr(), self.keys),
+            (dscores_columns.data.as_ptr(), self.queries),
+            (self.weights_columns.data.as_ptr(), self.dmeans),
+        ];
+        for (i, (a, right)) in all.into_iter().enumerate() {
+            // SAFETY: this function's contract.
+            unsafe { product(a, right, out.add(i * TOKENS * self.dim)) };
+        }
+    }
+}
+
+/// `[64, 64]` halves at `a`, row by row, times `right`, to `[64, right.cols]` floats.
+///
+/// # Safety
+/// Inside [`configured`] for whole tiles; there are the lanes, and there is room.
+#[inline(always)]
+unsafe fn product(a: *const u32, right: Right<'_>, out: *mut f32) {
+    let (a_row, count) = (TOKENS / 2, TOKENS / 2 / ROWS);
+    for col in (0..right.cols).step_by(BLOCK) {
+        for row in (0..TOKENS).step_by(BLOCK) {
+            // SAFETY: this function's contract.
+            unsafe {
+                let a = a.add(row * a_row);
+                let b = right.data.as_ptr().add(col / TOKENS * right.panel + col % TOKENS);
+                let block = Block {
+                    a: [a, a.add(ROWS * a_row)],
+                    b: [b, b.add(LANES)],
+                    base: [ptr::null(); 2],
+                    base_row: 0,
+                };
+                block.multiply_halves(Steps { a_row, b_row: right.step, lanes: ROWS, count });
+                let out = out.add(row * right.cols + col);
+                let out = [out, out.add(ROWS * right.cols)];
+                Block::store(out.map(<*mut f32>::cast), 4 * right.cols);
+            }
+        }
+    }
+}
+
+/// From the gradient of 16 rows' weights, floats, and the weights, halves, to the gradient of the scores, halves.
+///
+/// # Safety
+/// There are 16 rows of 64 each; the CPU has the instructions of [`Arithmetic::Bf16`], AVX-512 DQ among them.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
+unsafe fn slopes(dweights: *const f32, weights: *const u32, dscores: *mut u32) {
+    for first in (0..ROWS).step_by(FOUR) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let mut slopes = [[_mm512_setzero_ps(); SCORES]; FOUR];
+            let mut shares = slopes;
+            let mut sums = [_mm512_setzero_ps(); FOUR];
+            for i in 0..FOUR {
+                for j in 0..SCORES {
+                    let at = (first + i) * TOKENS + j * LANES;
+                    let slope = _mm512_loadu_ps(dweights.add(at));
+                    let share = floats(weights.add(at / 2));
+                    sums[i] = _mm512_fmadd_ps(slope, share, sums[i]);
+                    (slopes[i][j], shares[i][j]) = (slope, share);
+                }
+            }
+            let means = each(together(sums, |a, b| _mm512_add_ps(a, b)));
+            for (i, (slopes, shares)) in slopes.iter_mut().zip(&shares).enumerate() {
+                for (slope, share) in slopes.iter_mut().zip(shares) {
+                    *slope = _mm512_mul_ps(*share, _mm512_sub_ps(*slope, means[i]));
+                }
+                write(*slopes, dscores.add((first + i) * TOKENS / 2));
+            }
+        }
+    }
+}
+
+/// Rounds `[64, dim]` floats, `scale` times as large, to rows of halves, and adds what the rows come to to `sums`.
+///
+/// # Safety
+/// There are such floats, room for 64 rows of `dim` halves, so many lanes apart, and `dim` sums; `dim` is a multiple of 32; the CPU has the
+/// instructions of [`Arithmetic::Bf16`].
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+unsafe fn finish(
+    from: *const f32,
+    dim: usize,
+    scale: f32,
+    (to, row): (*mut u32, usize),
+    sums: *mut f32,
+) {
+    for col in (0..dim).step_by(2 * LANES) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let scale = _mm512_set1_ps(scale);
+            let sums = [sums.add(col), sums.add(col + LANES)];
+            let mut totals = sums.map(|sums| _mm512_loadu_ps(sums));
+            for i in 0..TOKENS {
+                let from = from.add(i * dim + col);
+                let pair = [from, from.add(LANES)];
+                let pair = pair.map(|from| _mm512_mul_ps(_mm512_loadu_ps(from), scale));
+                totals = [_mm512_add_ps(totals[0], pair[0]), _mm512_add_ps(totals[1], pair[1])];
+                _mm512_storeu_si512(to.add(i * row + col / 2).cast(), halves(pair[0], pair[1]));
+            }
+            for (sums, total) in sums.into_iter().zip(totals) {
+                _mm512_storeu_ps(sums, total);
+            }
+        }
+    }
+}
