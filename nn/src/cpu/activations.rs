@@ -36,7 +36,8 @@ impl Heads {
 /// One layer's intermediate values; rows = 64 × positions.
 #[derive(Default)]
 pub(super) struct LayerActivations {
-    pub unit1: Vec<f32>,
+    /// `[rows, width]`: with mean 0 and variance 1, and one over the rows' deviations.
+    pub unit1: Operand,
     pub scale1: Vec<f32>,
     /// `[rows, width]`: input of qkv.
     pub normed1: Operand,
@@ -51,7 +52,7 @@ pub(super) struct LayerActivations {
     pub attention: Vec<f32>,
     /// `[rows, width]`: the heads' outputs side by side.
     pub mixed: Operand,
-    pub unit2: Vec<f32>,
+    pub unit2: Operand,
     pub scale2: Vec<f32>,
     pub normed2: Operand,
     /// `[rows, ffn]`: after the squared ReLU.
@@ -87,7 +88,7 @@ pub struct Activations {
     pub(super) layers: Vec<LayerActivations>,
     pub(super) relations: Relations,
     pub(super) x: Vec<f32>,
-    pub(super) unit: Vec<f32>,
+    pub(super) unit: Operand,
     pub(super) scale: Vec<f32>,
     /// `[rows, width]`: input of the heads' projection.
     pub(super) normed: Operand,
@@ -196,8 +197,6 @@ pub struct Scratch {
     /// A head on its way.
     #[cfg(target_arch = "x86_64")]
     pub(super) head: attention::gradient::Packed,
-    pub(super) dgamma: Vec<f32>,
-    pub(super) dbeta: Vec<f32>,
     /// The gradient of a map's output, `[rows, outputs]`.
     pub(super) dout: Operand,
     /// `[rows, ffn]`.

@@ -3,12 +3,11 @@
 
 use super::activations::{Activations, HeadGradients, LayerActivations, Scratch, size, zeroed};
 use super::layers::{
-    Gradient, InputGradient, linear_backward, project_backward, put_gradient, relu_backward,
-    take_gradient,
+    Gradient, InputGradient, linear_backward, norm_backward, project_backward, put_slopes,
+    relu_backward, take_gradient,
 };
 use super::matmul::{Into, Mat, matmul, multiply_transposed};
 use super::relations::Relations;
-use super::rows::{self, Normed};
 use super::stages::Stage;
 use super::weights::Weights;
 use super::{dynamic_bias, multihead, ops};
@@ -16,7 +15,6 @@ use crate::encode::Item;
 use crate::encode::board::MARKS;
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout, TRANSITION_OUTPUTS};
-use crate::net::params::Norm;
 use std::ops::Range;
 
 /// Adds dL/d(parameters) for one forward pass that kept its layers and computed all heads; `w` is
@@ -48,23 +46,14 @@ pub fn backward(
     project_backward(g, &layout.heads, &activations.normed, &s.dout, to);
     s.stages.begin(Stage::Norm);
     zeroed(&mut s.dx, rows * width);
-    norm(g, &layout.norm, &activations.unit, &activations.scale, s);
+    let kept = (&activations.unit, &activations.scale[..]);
+    norm_backward(g, &layout.norm, kept, &s.dnormed, &mut s.dx, &mut s.few[0]);
     for (places, layer) in layout.blocks.iter().zip(&activations.layers).rev() {
         block(layout, g, places, &activations.relations, layer, s);
     }
     s.stages.begin(Stage::Embedding);
     embed(layout, items, &s.dx, g.grads);
     s.stages.begin(Stage::Outside);
-}
-
-/// Gradient through a normalisation: from `s.dnormed`, added to `s.dx`.
-fn norm(g: &mut Gradient<'_>, places: &Norm, unit: &[f32], scale: &[f32], s: &mut Scratch) {
-    let normed = Normed { gamma: &g.w[places.gamma.clone()], unit, scale };
-    zeroed(&mut s.dgamma, places.gamma.len());
-    zeroed(&mut s.dbeta, places.beta.len());
-    rows::layer_norm_backward(&s.dnormed, normed, &mut s.dx, &mut s.dgamma, &mut s.dbeta);
-    ops::add_rows(&s.dgamma, &mut g.grads[places.gamma.clone()]);
-    ops::add_rows(&s.dbeta, &mut g.grads[places.beta.clone()]);
 }
 
 fn block(
@@ -79,17 +68,15 @@ fn block(
     s.stages.begin(Stage::Down);
     take_gradient(g, &places.down, &s.dx, &mut s.dout);
     s.dwide.shape(g.w.arithmetic(), s.dout.rows(), ffn);
-    let [dwide, squared] = &mut s.few;
+    let [dwide, few] = &mut s.few;
     size(dwide, TOKENS * ffn);
-    size(squared, TOKENS * ffn);
     for first in (0..s.dout.rows()).step_by(TOKENS) {
         s.stages.begin(Stage::Down);
         let rows = first..first + TOKENS;
         g.w.product_of_rows(dwide, ffn, Into::Replace, &s.dout, rows, &places.down.weight);
         s.stages.begin(Stage::Activation);
-        layer.squared.get(first, squared);
-        rows::square_positive_backward(dwide, squared);
-        put_gradient(g.grads, &places.up, dwide, &mut s.dwide, first);
+        let slopes = (&mut dwide[..], &layer.squared);
+        put_slopes(g.grads, &places.up, slopes, &mut s.dwide, first, few);
     }
     s.stages.begin(Stage::Down);
     multiply_transposed(&mut g.grads[places.down.weight.clone()], &layer.squared, &s.dout);
@@ -97,7 +84,8 @@ fn block(
     let to = InputGradient { dx: &mut s.dnormed, into: Into::Replace };
     project_backward(g, &places.up, &layer.normed2, &s.dwide, to);
     s.stages.begin(Stage::Norm);
-    norm(g, &places.norm2, &layer.unit2, &layer.scale2, s);
+    let kept = (&layer.unit2, &layer.scale2[..]);
+    norm_backward(g, &places.norm2, kept, &s.dnormed, &mut s.dx, &mut s.few[0]);
 
     s.stages.begin(Stage::Output);
     take_gradient(g, &places.out, &s.dx, &mut s.dout);
@@ -120,7 +108,8 @@ fn block(
         relations.backward(dbias, &mut g.grads[table.clone()]);
     }
     s.stages.begin(Stage::Norm);
-    norm(g, &places.norm1, &layer.unit1, &layer.scale1, s);
+    let kept = (&layer.unit1, &layer.scale1[..]);
+    norm_backward(g, &places.norm1, kept, &s.dnormed, &mut s.dx, &mut s.few[0]);
 }
 
 fn embed(layout: &Layout, items: &[Item<'_>], dx: &[f32], grads: &mut [f32]) {

@@ -1,9 +1,12 @@
 //! The layers that a network is made of, and their gradients: linear maps, normalisation, ReLU.
 
 use super::activations::size;
+#[cfg(target_arch = "x86_64")]
+use super::fused;
 use super::matmul::{Into, Mat, Operand, matmul, multiply_transposed};
+use super::ops;
+use super::rows::{self, Normed};
 use super::weights::Weights;
-use super::{ops, rows};
 use crate::net::params::{Linear, Norm};
 
 /// Rows that go together from one pass over them to the next: they stay in the first-level cache.
@@ -92,19 +95,55 @@ pub(super) fn put_gradient(
     to: &mut Operand,
     first: usize,
 ) {
-    for (i, dout) in dout.chunks(FEW * places.bias.len()).enumerate() {
-        ops::add_rows(dout, &mut grads[places.bias.clone()]);
+    let sums = &mut grads[places.bias.clone()];
+    #[cfg(target_arch = "x86_64")]
+    if let Some(lanes) = whole_rows(to, first, dout.len()) {
+        return fused::sum(dout, lanes, sums);
+    }
+    for (i, dout) in dout.chunks(FEW * sums.len()).enumerate() {
+        ops::add_rows(dout, sums);
         to.put(first + i * FEW, dout);
     }
 }
 
+/// The same of the gradient by a squared ReLU's input, from that by its output, `dout`, and rows of the output. `few` is scratch.
+pub(super) fn put_slopes(
+    grads: &mut [f32],
+    places: &Linear,
+    (dout, squared): (&mut [f32], &Operand),
+    to: &mut Operand,
+    first: usize,
+    few: &mut Vec<f32>,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(lanes) = whole_rows(to, first, dout.len()) {
+        let rows = first..first + dout.len() / squared.cols();
+        if let Some(squares) = squared.lanes(rows) {
+            return fused::sum_slopes(dout, squares, lanes, &mut grads[places.bias.clone()]);
+        }
+    }
+    size(few, dout.len());
+    squared.get(first, few);
+    rows::square_positive_backward(dout, few);
+    put_gradient(grads, places, dout, to, first);
+}
+
+/// The lanes of rows from `first` on, if they are halves that can be written by [`fused`], `len` of them.
+#[cfg(target_arch = "x86_64")]
+fn whole_rows(to: &mut Operand, first: usize, len: usize) -> Option<&mut [u32]> {
+    let columns = to.cols();
+    fused::takes(columns).then(|| to.lanes_mut(first..first + len / columns))?
+}
+
 /// What the gradient of a normalisation needs.
 pub(super) struct Unit<'a> {
-    pub unit: &'a mut Vec<f32>,
+    /// Rows with mean 0 and variance 1.
+    pub unit: &'a mut Operand,
+    /// One over each row's deviation.
     pub scale: &'a mut Vec<f32>,
 }
 
-/// Normalises rows of `x` into an operand; `few` is scratch.
+/// Normalises rows of `x`, position by position, into an operand; `few` is scratch.
 pub(super) fn norm(
     w: &Weights,
     places: &Norm,
@@ -115,20 +154,77 @@ pub(super) fn norm(
 ) {
     let (gamma, beta) = (&w[places.gamma.clone()], &w[places.beta.clone()]);
     let width = gamma.len();
-    size(kept.unit, x.len());
-    size(kept.scale, x.len() / width);
-    size(few, FEW * width);
+    let Unit { unit, scale } = kept;
+    size(scale, x.len() / width);
+    unit.shape(w.arithmetic(), x.len() / width, width);
     out.shape(w.arithmetic(), x.len() / width, width);
-    let units = kept.unit.chunks_mut(FEW * width).zip(kept.scale.chunks_mut(FEW));
-    for (i, (x, (unit, scale))) in x.chunks(FEW * width).zip(units).enumerate() {
-        let few = &mut few[..x.len()];
-        rows::layer_norm(x, gamma, beta, unit, scale, few);
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(unit), Some(out)) = (whole_rows(unit, 0, x.len()), whole_rows(out, 0, x.len())) {
+        return fused::norm(x, gamma, beta, fused::Kept { unit, scale }, out);
+    }
+    size(few, 2 * FEW * width);
+    let (few, units) = few.split_at_mut(FEW * width);
+    let rows = x.chunks(FEW * width).zip(scale.chunks_mut(FEW));
+    for (i, (x, scale)) in rows.enumerate() {
+        let (few, units) = (&mut few[..x.len()], &mut units[..x.len()]);
+        rows::layer_norm(x, gamma, beta, units, scale, few);
+        unit.put(i * FEW, units);
         out.put(i * FEW, few);
     }
 }
 
-/// Squared ReLU of rows of `x`, in place and into rows of an operand from row `first` on.
+/// Gradient of [`norm`], from `dout`: added to `dx` and to that of the parameters; `few` is scratch.
+pub(super) fn norm_backward(
+    g: &mut Gradient<'_>,
+    places: &Norm,
+    (unit, scale): (&Operand, &[f32]),
+    dout: &[f32],
+    dx: &mut [f32],
+    few: &mut Vec<f32>,
+) {
+    let gamma = &g.w[places.gamma.clone()];
+    let width = gamma.len();
+    size(few, (2 + FEW) * width);
+    let (sums, few) = few.split_at_mut(2 * width);
+    sums.fill(0.0);
+    let (dgamma, dbeta) = sums.split_at_mut(width);
+    if !norm_backward_fused(gamma, (unit, scale), dout, dx, [dgamma, dbeta]) {
+        let rows = dout.chunks(FEW * width).zip(dx.chunks_mut(FEW * width));
+        for (i, ((dout, dx), scale)) in rows.zip(scale.chunks(FEW)).enumerate() {
+            let unit_rows = &mut few[..dout.len()];
+            unit.get(i * FEW, unit_rows);
+            let normed = Normed { gamma, unit: unit_rows, scale };
+            rows::layer_norm_backward(dout, normed, dx, dgamma, dbeta);
+        }
+    }
+    ops::add_rows(dgamma, &mut g.grads[places.gamma.clone()]);
+    ops::add_rows(dbeta, &mut g.grads[places.beta.clone()]);
+}
+
+/// The same where [`fused`] can do it, adding the parameters' to `dgamma` and `dbeta`.
+fn norm_backward_fused(
+    gamma: &[f32],
+    (unit, scale): (&Operand, &[f32]),
+    dout: &[f32],
+    dx: &mut [f32],
+    [dgamma, dbeta]: [&mut [f32]; 2],
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(unit) = unit.lanes(0..unit.rows()).filter(|_| fused::takes(gamma.len())) {
+        let normed = fused::Normed { gamma, unit, scale };
+        fused::norm_backward(dout, normed, dx, dgamma, dbeta);
+        return true;
+    }
+    let _ = (gamma, unit, scale, dout, dx, dgamma, dbeta);
+    false
+}
+
+/// Squared ReLU of rows of `x`, which are lost, into rows of an operand from row `first` on.
 pub(super) fn squared_relu(x: &mut [f32], out: &mut Operand, first: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(lanes) = whole_rows(out, first, x.len()) {
+        return fused::square(x, lanes);
+    }
     for (i, x) in x.chunks_mut(FEW * out.cols()).enumerate() {
         ops::square_positive(x);
         out.put(first + i * FEW, x);

@@ -16,11 +16,15 @@ mod dynamic_bias;
 #[cfg(target_arch = "x86_64")]
 mod fixed_basis;
 pub(crate) mod forward;
+#[cfg(target_arch = "x86_64")]
+mod fused;
 pub mod int8;
 pub(crate) mod isa;
 pub mod large_pages;
 mod layers;
 pub mod matmul;
+#[cfg(target_arch = "x86_64")]
+mod moments;
 mod multihead;
 pub mod ops;
 mod prefetch;

@@ -132,6 +132,14 @@ impl Operand {
         Some(&mut lanes[rows.start * stride..rows.end * stride])
     }
 
+    /// The same to be read.
+    #[cfg(target_arch = "x86_64")]
+    pub(in crate::cpu) fn lanes(&self, rows: Range<usize>) -> Option<&[u32]> {
+        assert!(rows.end <= self.rows, "rows {rows:?} of {}", self.rows);
+        let stride = self.stride();
+        self.halves.then(|| &self.lanes.lanes()[rows.start * stride..rows.end * stride])
+    }
+
     /// Rows of floats.
     ///
     /// # Panics
