@@ -184,12 +184,79 @@ impl Block {
     }
 }
 
+/// The same step by step, so that other instructions stand between the tiles': the processor looks ahead no further than a few hundred.
+#[derive(Clone, Copy)]
+pub(super) struct Halves {
+    pub a: [*const u32; 2],
+    pub b: [*const u32; 2],
+}
+
+impl Halves {
+    /// Sums begin at nothing.
+    ///
+    /// # Safety
+    /// Inside [`configured`].
+    #[inline(always)]
+    pub unsafe fn begin() {
+        // SAFETY: this function's contract.
+        unsafe {
+            asm!(
+                "tilezero tmm0",
+                "tilezero tmm1",
+                "tilezero tmm2",
+                "tilezero tmm3",
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                options(nostack, nomem),
+            );
+        }
+    }
+
+    /// Adds the products of one tile of the depth, and goes on to the next.
+    ///
+    /// # Safety
+    /// As [`Block::multiply_halves`], of one tile; [`Halves::begin`] came before.
+    #[inline(always)]
+    pub unsafe fn step(&mut self, steps: Steps) {
+        let Halves { a: [a0, a1], b: [b0, b1] } = *self;
+        // SAFETY: this function's contract.
+        unsafe {
+            asm!(
+                "tileloadd tmm4, [{a0} + {a_row}]",
+                "tileloadd tmm6, [{b0} + {b_row}]",
+                "tdpbf16ps tmm0, tmm4, tmm6",
+                "tileloadd tmm7, [{b1} + {b_row}]",
+                "tdpbf16ps tmm1, tmm4, tmm7",
+                "tileloadd tmm5, [{a1} + {a_row}]",
+                "tdpbf16ps tmm2, tmm5, tmm6",
+                "tdpbf16ps tmm3, tmm5, tmm7",
+                a0 = in(reg) a0,
+                a1 = in(reg) a1,
+                a_row = in(reg) 4 * steps.a_row,
+                b0 = in(reg) b0,
+                b1 = in(reg) b1,
+                b_row = in(reg) 4 * steps.b_row,
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack, readonly),
+            );
+        }
+        let (a_step, b_step) = (steps.lanes, steps.lanes * steps.b_row);
+        self.a = [a0.wrapping_add(a_step), a1.wrapping_add(a_step)];
+        self.b = [b0.wrapping_add(b_step), b1.wrapping_add(b_step)];
+    }
+}
+
+/// 64 columns whose rows follow each other, sixteen by sixteen.
+pub(super) fn side_by_side(b: *const u32) -> [*const u32; 4] {
+    [0, 1, 2, 3].map(|i| b.wrapping_add(i * ROWS))
+}
+
 /// A tile of the left operand times the four of a panel of the right one, over the whole depth: for products of few rows. Sums stay
 /// in tiles 0 to 3 until they are stored.
 pub(super) struct Panel {
     pub a: *const u32,
-    /// 64 columns side by side.
-    pub b: *const u32,
+    /// Four times 16 columns.
+    pub b: [*const u32; 4],
     /// What the sums begin at; null: at nothing.
     pub base: *const u32,
     /// Bytes from row to row of the base; 0 repeats one row.
@@ -220,16 +287,19 @@ impl Panel {
                 "tilezero tmm3",
                 "2:",
                 "tileloadd tmm4, [{a} + {a_row}]",
-                "tileloadd tmm6, [{b} + {b_row}]",
+                "tileloadd tmm6, [{b0} + {b_row}]",
                 "tdpbf16ps tmm0, tmm4, tmm6",
-                "tileloadd tmm7, [{b} + {b_row} + 64]",
+                "tileloadd tmm7, [{b1} + {b_row}]",
                 "tdpbf16ps tmm1, tmm4, tmm7",
-                "tileloadd tmm6, [{b} + {b_row} + 128]",
+                "tileloadd tmm6, [{b2} + {b_row}]",
                 "tdpbf16ps tmm2, tmm4, tmm6",
-                "tileloadd tmm7, [{b} + {b_row} + 192]",
+                "tileloadd tmm7, [{b3} + {b_row}]",
                 "tdpbf16ps tmm3, tmm4, tmm7",
                 "add {a}, {a_step}",
-                "add {b}, {b_step}",
+                "add {b0}, {b_step}",
+                "add {b1}, {b_step}",
+                "add {b2}, {b_step}",
+                "add {b3}, {b_step}",
                 "dec {count}",
                 "jnz 2b",
                 base = in(reg) self.base,
@@ -237,7 +307,10 @@ impl Panel {
                 a = inout(reg) self.a => _,
                 a_row = in(reg) 4 * steps.a_row,
                 a_step = in(reg) 4 * steps.lanes,
-                b = inout(reg) self.b => _,
+                b0 = inout(reg) self.b[0] => _,
+                b1 = inout(reg) self.b[1] => _,
+                b2 = inout(reg) self.b[2] => _,
+                b3 = inout(reg) self.b[3] => _,
                 b_row = in(reg) 4 * steps.b_row,
                 b_step = in(reg) 4 * steps.lanes * steps.b_row,
                 count = inout(reg) steps.count => _,

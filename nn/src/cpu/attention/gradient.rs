@@ -3,10 +3,11 @@
 #![allow(unsafe_code)]
 
 use super::softmax::{LANES, SCORES, write};
+use super::tiles::{PANELS, takes};
 use crate::cpu::isa::Isa;
 use crate::cpu::matmul::{Buffer, Halves, Left, Mat, Method, Right, floats, halves};
 use crate::cpu::quarters::{FOUR, each, together};
-use crate::cpu::tiles::{BLOCK, Block, Panel, ROWS, Steps, configured};
+use crate::cpu::tiles::{BLOCK, Block, Panel, ROWS, Steps, configured, side_by_side};
 use crate::net::TOKENS;
 use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
@@ -132,7 +133,7 @@ pub(in crate::cpu) fn backward(
     let sizes = kept.sizes;
     let Heads { heads, dim } = sizes;
     let width = sizes.width();
-    assert!(super::tiles::takes(dim), "heads of {dim}");
+    assert!(takes(dim), "heads of {dim}");
     assert!(to.dscores.len() >= heads * SQUARE / 2, "room for scores");
     assert!(to.dqkv.len() >= TOKENS * 3 * width / 2 && to.sums.len() >= 3 * width, "room");
     for h in 0..heads {
@@ -142,9 +143,9 @@ pub(in crate::cpu) fn backward(
         let weights = &kept.weights.lanes()[place..][..SQUARE / 2];
         let head = Head {
             dim,
-            queries: Right::halves(part(0), &mut packed.queries),
-            keys: Right::halves(part(1), &mut packed.keys),
-            values: Right::channels(part(2), &mut packed.values),
+            queries: Right::halves(part(0), Isa::Amx, &mut packed.queries),
+            keys: Right::halves(part(1), Isa::Amx, &mut packed.keys),
+            values: Right::channels(part(2), PANELS.isa, &mut packed.values),
             dmeans: Right::packed(mean, TILES, &mut packed.dmeans),
             dmeans_rows: Left::halves(mean, 1.0, &mut packed.dmeans_rows),
             weights,
@@ -198,7 +199,7 @@ impl Head<'_> {
             unsafe {
                 if first < TOKENS {
                     let a = self.dmeans_rows.data.as_ptr().add(first * a_row);
-                    let b = self.values.data.as_ptr();
+                    let b = side_by_side(self.values.data.as_ptr());
                     let panel = Panel { a, b, base: ptr::null(), base_row: 0 };
                     let b_row = self.values.step;
                     panel.multiply_halves(Steps { a_row, b_row, lanes: ROWS, count });
@@ -244,10 +245,10 @@ unsafe fn product(a: *const u32, right: Right<'_>, out: *mut f32) {
             // SAFETY: this function's contract.
             unsafe {
                 let a = a.add(row * a_row);
-                let b = right.data.as_ptr().add(col / TOKENS * right.panel + col % TOKENS);
+                let b = right.data.as_ptr();
                 let block = Block {
                     a: [a, a.add(ROWS * a_row)],
-                    b: [b, b.add(LANES)],
+                    b: [b.add(right.at(col)), b.add(right.at(col + LANES))],
                     base: [ptr::null(); 2],
                     base_row: 0,
                 };

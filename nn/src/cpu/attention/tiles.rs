@@ -8,12 +8,14 @@ use crate::cpu::fixed_basis::{FixedBasis, Four, Mixed};
 use crate::cpu::isa::Isa;
 use crate::cpu::matmul::{Buffer, Left, Mat, Method, Right};
 use crate::cpu::quarters::{FOUR, each};
-use crate::cpu::tiles::{Pair, Panel, ROWS, Steps, configured};
+use crate::cpu::tiles::{Pair, Panel, ROWS, Steps, configured, side_by_side};
 use crate::net::TOKENS;
 use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
 
 const SQUARE: usize = TOKENS * TOKENS;
+/// Keys and values lie as vectors want them, in panels as wide as a row of scores.
+pub(super) const PANELS: Method = Method { isa: Isa::Avx512, arithmetic: Arithmetic::Bf16 };
 /// Scores of the rows that go together, of one head.
 const SOME: usize = ROWS * TOKENS;
 /// Channels of two vectors: halves of them fill a tile's row.
@@ -73,13 +75,12 @@ impl Packed {
     /// # Panics
     /// If there are fewer rows, or the CPU has no tiles: a fault of the caller.
     pub fn pack(&mut self, heads: usize, dim: usize, qkv: &[f32]) {
-        let method = Method { isa: Isa::Amx, arithmetic: Arithmetic::Bf16 };
         let width = heads * dim;
         for (h, [queries, keys, values]) in self.heads(heads).iter_mut().enumerate() {
             let part = |i| Mat::new(&qkv[i * width + h * dim..], TOKENS, dim, 3 * width);
             let _ = Left::halves(part(0), (dim as f32).sqrt().recip(), queries);
-            let _ = Right::packed(part(1).t(), method, keys);
-            let _ = Right::packed(part(2), method, values);
+            let _ = Right::packed(part(1).t(), PANELS, keys);
+            let _ = Right::packed(part(2), PANELS, values);
         }
     }
 }
@@ -220,7 +221,7 @@ impl Heads<'_> {
     unsafe fn score(&self, first: usize, h: usize) {
         let [queries, keys, _] = &self.heads[h];
         let dim = self.board.dim;
-        let keys = Right::of(keys.lanes(), TOKENS, TOKENS, dim, Arithmetic::Bf16);
+        let keys = Right::of(keys.lanes(), TOKENS, TOKENS, dim, PANELS);
         let (a_row, count) = (dim / 2, dim / 2 / ROWS);
         let base = match self.board.dynamic {
             Some(_) => self.mixed[h * SOME..].as_ptr(),
@@ -230,7 +231,7 @@ impl Heads<'_> {
         unsafe {
             let scores = Panel {
                 a: queries.lanes().as_ptr().add(first * a_row),
-                b: keys.data.as_ptr(),
+                b: side_by_side(keys.data.as_ptr()),
                 base: base.cast(),
                 base_row: 4 * TOKENS,
             };
@@ -245,15 +246,14 @@ impl Heads<'_> {
     #[inline(always)]
     unsafe fn average(&mut self, h: usize, weights: *const u32) {
         let (dim, width) = (self.board.dim, self.heads.len() * self.board.dim);
-        let values = Right::of(self.heads[h][2].lanes(), dim, dim, TOKENS, Arithmetic::Bf16);
+        let values = Right::of(self.heads[h][2].lanes(), dim, dim, TOKENS, PANELS);
         let (a_row, count) = (TOKENS / 2, TOKENS / 2 / ROWS);
         for col in (0..dim).step_by(CHANNELS) {
             // SAFETY: this function's contract.
             unsafe {
-                let panel = values.data.as_ptr().add(col / TOKENS * values.panel);
                 let means = Pair {
                     a: weights,
-                    b: panel.add(col % TOKENS),
+                    b: values.data.as_ptr().add(values.at(col)),
                     out: self.out.as_mut_ptr().add(h * dim + col).cast(),
                     out_row: 4 * width,
                 };

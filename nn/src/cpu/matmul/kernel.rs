@@ -215,6 +215,8 @@ pub(super) fn multiply(
     // However few the rows are: tiles add in another order, and an answer must not depend on how many are asked for.
     let by_tiles = arithmetic == Arithmetic::Bf16 && isa == Isa::Amx;
     let lanes = rows.next_multiple_of(LANES) * left.row;
+    let columns = if by_tiles { LANES } else { PANEL };
+    assert!(right.columns == columns, "panels of {}", right.columns);
     assert!(!by_tiles || left.step == 1 && left.data.len() >= lanes, "rows that fill no tile");
     let task = Task { left, right, out, stride, scale, base, base_row };
     // SAFETY: the makers of `Left` and `Right` checked that their lanes hold `rows x depth` and `depth x

@@ -108,7 +108,7 @@ impl Packed {
     #[cfg(target_arch = "x86_64")]
     fn right(&self, cols: usize) -> pack::Right<'_> {
         let lanes = self.lanes.lanes();
-        pack::Right::of(lanes, self.cols, cols, self.rows, self.method.arithmetic)
+        pack::Right::of(lanes, self.cols, cols, self.rows, self.method)
     }
 
     #[cfg(not(target_arch = "x86_64"))]

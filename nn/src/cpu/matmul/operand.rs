@@ -172,6 +172,6 @@ impl Operand {
     /// All rows as a right operand, by way of `buffer`.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn right<'a>(&self, buffer: &'a mut Buffer) -> Right<'a> {
-        Right::halves(self.pairs(), buffer)
+        Right::halves(self.pairs(), isa::Isa::used(), buffer)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Floats are multiplied where they lie if their columns fill vectors; halves are packed first, the left
 //! operand row by row or, transposed, pair of rows by pair of rows, the right one in panels of up to 64
-//! columns that lie together, so that a panel is read from end to end.
+//! columns that lie together, so that a panel is read from end to end; for tiles they have 16.
 #![allow(unsafe_code)]
 
 use super::pairs::{
@@ -23,6 +23,16 @@ pub(in crate::cpu) struct Method {
     pub arithmetic: Arithmetic,
 }
 
+impl Method {
+    /// Columns of a right operand's panel.
+    fn panel(self) -> usize {
+        match (self.isa, self.arithmetic) {
+            (Isa::Amx, Arithmetic::Bf16) => LANES,
+            _ => PANEL,
+        }
+    }
+}
+
 /// The left operand: lane `p` of row `i` is `data[i * row + p * step]`.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Left<'a> {
@@ -34,13 +44,15 @@ pub(in crate::cpu) struct Left<'a> {
     pub arithmetic: Arithmetic,
 }
 
-/// The right operand: column `j` of lane row `p` is `data[j / 64 * panel + p * step + j % 64]`. Vectors are
+/// The right operand: column `j` of lane row `p` is `data[j / columns * panel + p * step + j % columns]`. Vectors are
 /// whole: lanes up to the next multiple of 16 columns exist.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Right<'a> {
     pub data: &'a [u32],
     pub step: usize,
     pub panel: usize,
+    /// Of a panel: 16 or 64.
+    pub columns: usize,
     pub cols: usize,
     pub depth: usize,
     pub arithmetic: Arithmetic,
@@ -179,6 +191,7 @@ impl<'a> Right<'a> {
             data: bits(b.data),
             step: b.row_stride,
             panel: PANEL,
+            columns: PANEL,
             cols: b.cols,
             depth: b.rows,
             arithmetic: Arithmetic::Single,
@@ -193,47 +206,51 @@ impl<'a> Right<'a> {
         let Method { isa, arithmetic } = method;
         let halves = arithmetic == Arithmetic::Bf16;
         assert!(isa <= Isa::found() && (!halves || isa::bf16()), "no {arithmetic} by {isa}");
-        let depth = depth(arithmetic, b.rows);
-        let out = buffer.hold(depth * width(b.cols) * b.cols.div_ceil(PANEL));
+        let panels = Panels::new(method, b.rows, b.cols);
+        let out = buffer.hold(panels.lanes);
         // SAFETY: the CPU has the features, as was checked; the buffer holds all panels.
         unsafe {
             match arithmetic {
-                Arithmetic::Bf16 if b.col_stride == 1 => pack_panels(Floats::of(b, 1.0), out),
-                Arithmetic::Bf16 => transpose_panels_half(b, depth, out),
-                _ if isa >= Isa::Avx512 => pack_right_single(b, depth, out),
-                _ => pack_right_plain(b, depth, out),
+                Arithmetic::Bf16 if b.col_stride == 1 => {
+                    pack_panels(Floats::of(b, 1.0), panels, out);
+                }
+                Arithmetic::Bf16 => transpose_panels_half(b, panels, out),
+                _ if isa >= Isa::Avx512 => pack_right_single(b, panels, out),
+                _ => pack_right_plain(b, panels, out),
             }
         }
-        Right::of(buffer.lanes(), b.cols, b.cols, b.rows, arithmetic)
+        Right::of(buffer.lanes(), b.cols, b.cols, b.rows, method)
     }
 
-    /// Rows of halves as the rows of the operand, packed into `buffer`.
+    /// Rows of halves as the rows of the operand, packed into `buffer` for `isa`.
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    pub(in crate::cpu) fn halves(b: Halves<'_>, buffer: &'a mut Buffer) -> Right<'a> {
+    pub(in crate::cpu) fn halves(b: Halves<'_>, isa: Isa, buffer: &'a mut Buffer) -> Right<'a> {
         assert!(isa::bf16(), "no bf16 on this CPU");
         let (rows, cols) = b.sizes();
-        let depth = depth(Arithmetic::Bf16, rows);
-        let out = buffer.hold(depth * width(cols) * cols.div_ceil(PANEL));
+        let method = Method { isa, arithmetic: Arithmetic::Bf16 };
+        let panels = Panels::new(method, rows, cols);
+        let out = buffer.hold(panels.lanes);
         // SAFETY: the CPU has the features, as was checked; the buffer holds all panels.
-        unsafe { pack_panels(b, out) };
-        Right::of(buffer.lanes(), cols, cols, rows, Arithmetic::Bf16)
+        unsafe { pack_panels(b, panels, out) };
+        Right::of(buffer.lanes(), cols, cols, rows, method)
     }
 
-    /// Rows of halves as the columns of the operand, packed into `buffer`.
+    /// Rows of halves as the columns of the operand, packed into `buffer` for `isa`.
     ///
     /// # Panics
     /// If the rows are no whole vectors of lanes or no blocks of 16, or the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    pub(in crate::cpu) fn channels(b: Halves<'_>, buffer: &'a mut Buffer) -> Right<'a> {
+    pub(in crate::cpu) fn channels(b: Halves<'_>, isa: Isa, buffer: &'a mut Buffer) -> Right<'a> {
         assert!(isa::bf16(), "no bf16 on this CPU");
         let (cols, rows) = b.sizes();
-        let depth = depth(Arithmetic::Bf16, rows);
         assert!(cols.is_multiple_of(LANES) && rows.is_multiple_of(2 * LANES), "{cols} x {rows}");
-        let out = buffer.hold(depth * cols);
+        let method = Method { isa, arithmetic: Arithmetic::Bf16 };
+        let panels = Panels::new(method, rows, cols);
+        let out = buffer.hold(panels.lanes);
         // SAFETY: the CPU has the features; the buffer holds all panels.
-        unsafe { transpose_lanes(b, depth, out) };
-        Right::of(buffer.lanes(), cols, cols, rows, Arithmetic::Bf16)
+        unsafe { transpose_lanes(b, panels, out) };
+        Right::of(buffer.lanes(), cols, cols, rows, method)
     }
 
     /// The first `cols` of the `all` columns that [`Right::packed`] left in `data`; `k` rows before packing.
@@ -242,18 +259,47 @@ impl<'a> Right<'a> {
         all: usize,
         cols: usize,
         k: usize,
-        arithmetic: Arithmetic,
+        method: Method,
     ) -> Right<'a> {
-        let depth = depth(arithmetic, k);
-        let lanes = depth * width(all) * all.div_ceil(PANEL);
+        let Panels { columns, step, depth, lanes } = Panels::new(method, k, all);
         assert!(cols <= all && data.len() >= lanes, "{lanes} lanes in {}", data.len());
-        Right { data, step: width(all), panel: depth * PANEL, cols, depth, arithmetic }
+        let (panel, arithmetic) = (depth * columns, method.arithmetic);
+        Right { data, step, panel, columns, cols, depth, arithmetic }
+    }
+
+    /// The lane where column `j` begins.
+    #[inline(always)]
+    pub(in crate::cpu) fn at(&self, j: usize) -> usize {
+        j / self.columns * self.panel + j % self.columns
     }
 }
 
-/// Lanes between the rows of a panel.
-fn width(cols: usize) -> usize {
-    cols.next_multiple_of(LANES).min(PANEL)
+/// How the panels of a right operand lie.
+#[derive(Clone, Copy)]
+struct Panels {
+    /// Of each.
+    columns: usize,
+    /// Lanes between a panel's rows.
+    step: usize,
+    /// Lanes along the inner dimension.
+    depth: usize,
+    /// Of all panels.
+    lanes: usize,
+}
+
+impl Panels {
+    /// For `k` rows before packing.
+    fn new(method: Method, k: usize, cols: usize) -> Panels {
+        let (depth, columns) = (depth(method.arithmetic, k), method.panel());
+        let step = cols.next_multiple_of(LANES).min(columns);
+        Panels { columns, step, depth, lanes: depth * step * cols.div_ceil(columns) }
+    }
+
+    /// Where a column begins.
+    #[inline(always)]
+    fn at(self, column: usize) -> usize {
+        column / self.columns * self.depth * self.columns + column % self.columns
+    }
 }
 
 /// Rows of `a`, whose columns are neighbours, in halves and `scale` times as large, `row` lanes apart.
@@ -361,23 +407,47 @@ unsafe fn transpose_columns<P: Pairs>(a: P, row: usize, out: *mut u32) {
     let depth = rows.div_ceil(2);
     for at in (0..cols).step_by(2 * LANES) {
         for first in (0..depth).step_by(LANES) {
-            let mut blocks = [[_mm512_setzero_si512(); LANES]; 2];
             // SAFETY: this function's contract.
             unsafe {
-                let [left, right] = &mut blocks;
-                let pairs = left.iter_mut().zip(right).enumerate();
-                for (p, (left, right)) in pairs.take(depth - first) {
-                    [*left, *right] = a.pair(first + p, at);
-                }
-                for (block, at) in blocks.iter_mut().zip([at, at + LANES]) {
-                    if at < cols {
-                        transpose(block);
-                        for (i, lanes) in block.iter().enumerate() {
-                            _mm512_storeu_si512(out.add((at + i) * row + first).cast(), *lanes);
-                        }
-                    }
+                let out = out.add(at * row + first);
+                // One half of the columns after the other: there are registers for one.
+                transpose_block::<P, 0>(a, (first, at), depth - first, row, out);
+                if cols - at > LANES {
+                    let out = out.add(LANES * row);
+                    transpose_block::<P, 1>(a, (first, at), depth - first, row, out);
                 }
             }
+        }
+    }
+}
+
+/// Sixteen of the 32 columns from `at` on, of at most 16 pairs from `first` on, of which there are `pairs`.
+///
+/// # Safety
+/// As [`transpose_columns`]; there are such columns.
+#[inline(always)]
+unsafe fn transpose_block<P: Pairs, const HALF: usize>(
+    a: P,
+    (first, at): (usize, usize),
+    pairs: usize,
+    row: usize,
+    out: *mut u32,
+) {
+    // SAFETY: this function's contract.
+    unsafe {
+        let mut block = [_mm512_setzero_si512(); LANES];
+        if pairs >= LANES {
+            for (p, lanes) in block.iter_mut().enumerate() {
+                *lanes = a.pair(first + p, at)[HALF];
+            }
+        } else {
+            for (p, lanes) in block.iter_mut().enumerate().take(pairs) {
+                *lanes = a.pair(first + p, at)[HALF];
+            }
+        }
+        transpose(&mut block);
+        for (i, lanes) in block.iter().enumerate() {
+            _mm512_storeu_si512(out.add(i * row).cast(), *lanes);
         }
     }
 }
@@ -387,10 +457,10 @@ unsafe fn transpose_columns<P: Pairs>(a: P, row: usize, out: *mut u32) {
 /// # Safety
 /// `out` has room for all panels; `b` has blocks of 16 rows and of 16 lanes; the CPU has AVX-512.
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn transpose_lanes(b: Halves<'_>, depth: usize, out: *mut u32) {
+unsafe fn transpose_lanes(b: Halves<'_>, panels: Panels, out: *mut u32) {
     let (cols, _) = b.sizes();
     for col in (0..cols).step_by(LANES) {
-        for p in (0..depth).step_by(LANES) {
+        for p in (0..panels.depth).step_by(LANES) {
             let mut block = [_mm512_setzero_si512(); LANES];
             // SAFETY: this function's contract.
             unsafe {
@@ -398,9 +468,9 @@ unsafe fn transpose_lanes(b: Halves<'_>, depth: usize, out: *mut u32) {
                     *lanes = b.lanes(col + i, p);
                 }
                 transpose(&mut block);
-                let out = out.add(col / PANEL * depth * PANEL + col % PANEL);
+                let out = out.add(panels.at(col));
                 for (i, lanes) in block.iter().enumerate() {
-                    _mm512_storeu_si512(out.add((p + i) * width(cols)).cast(), *lanes);
+                    _mm512_storeu_si512(out.add((p + i) * panels.step).cast(), *lanes);
                 }
             }
         }
@@ -412,15 +482,20 @@ unsafe fn transpose_lanes(b: Halves<'_>, depth: usize, out: *mut u32) {
 /// # Safety
 /// `out` has room for all panels; the CPU has the features of [`Arithmetic::Bf16`].
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn pack_panels<P: Pairs>(b: P, out: *mut u32) {
-    let (rows, cols) = b.sizes();
-    let (depth, step) = (rows.div_ceil(2), width(cols));
-    for panel in (0..cols).step_by(PANEL) {
+unsafe fn pack_panels<P: Pairs>(b: P, panels: Panels, out: *mut u32) {
+    let (_, cols) = b.sizes();
+    let Panels { step, depth, .. } = panels;
+    for column in (0..cols).step_by(2 * LANES) {
+        let [first, second] = [column, column + LANES].map(|at| out.wrapping_add(panels.at(at)));
+        let both = column + LANES < cols;
         for p in 0..depth {
-            for column in (panel..cols.min(panel + PANEL)).step_by(2 * LANES) {
-                let place = panel * depth + p * step + column % PANEL;
-                // SAFETY: this function's contract.
-                unsafe { store(b.pair(p, column), out.add(place), cols - column) };
+            // SAFETY: this function's contract; the second vector is written if there are columns for it.
+            unsafe {
+                let lanes = b.pair(p, column);
+                _mm512_storeu_si512(first.add(p * step).cast(), lanes[0]);
+                if both {
+                    _mm512_storeu_si512(second.add(p * step).cast(), lanes[1]);
+                }
             }
         }
     }
@@ -431,9 +506,9 @@ unsafe fn pack_panels<P: Pairs>(b: P, out: *mut u32) {
 /// # Safety
 /// As [`pack_panels`].
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn transpose_panels_half(b: Mat<'_>, depth: usize, out: *mut u32) {
+unsafe fn transpose_panels_half(b: Mat<'_>, panels: Panels, out: *mut u32) {
     // SAFETY: the caller's contract.
-    unsafe { transpose_panels::<true>(b, depth, out) }
+    unsafe { transpose_panels::<true>(b, panels, out) }
 }
 
 /// Panels of floats.
@@ -441,14 +516,14 @@ unsafe fn transpose_panels_half(b: Mat<'_>, depth: usize, out: *mut u32) {
 /// # Safety
 /// `out` has room for all panels; the CPU has AVX-512.
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn pack_right_single(b: Mat<'_>, depth: usize, out: *mut u32) {
+unsafe fn pack_right_single(b: Mat<'_>, panels: Panels, out: *mut u32) {
     if b.col_stride != 1 {
         // SAFETY: the caller's contract.
-        return unsafe { transpose_panels::<false>(b, depth, out) };
+        return unsafe { transpose_panels::<false>(b, panels, out) };
     }
-    let step = width(b.cols);
+    let Panels { step, depth, .. } = panels;
     for column in (0..b.cols).step_by(LANES) {
-        let start = column / PANEL * depth * PANEL + column % PANEL;
+        let start = panels.at(column);
         for p in 0..depth {
             // SAFETY: `Mat` holds its rows and columns; `out` is the caller's contract.
             unsafe {
@@ -465,10 +540,10 @@ unsafe fn pack_right_single(b: Mat<'_>, depth: usize, out: *mut u32) {
 /// # Safety
 /// As [`pack_panels`], or [`pack_right_single`] for floats.
 #[inline(always)]
-unsafe fn transpose_panels<const HALF: bool>(b: Mat<'_>, depth: usize, out: *mut u32) {
-    let (data, step) = (b.data.as_ptr(), width(b.cols));
+unsafe fn transpose_panels<const HALF: bool>(b: Mat<'_>, panels: Panels, out: *mut u32) {
+    let (data, Panels { step, depth, .. }) = (b.data.as_ptr(), panels);
     for column in (0..b.cols).step_by(LANES) {
-        let start = column / PANEL * depth * PANEL + column % PANEL;
+        let start = panels.at(column);
         for at in (0..depth).step_by(LANES) {
             // SAFETY: `Mat` holds its rows and columns; `out` is the caller's contract.
             unsafe {
@@ -495,10 +570,10 @@ unsafe fn transpose_panels<const HALF: bool>(b: Mat<'_>, depth: usize, out: *mut
 ///
 /// # Safety
 /// `out` has room for all panels.
-unsafe fn pack_right_plain(b: Mat<'_>, depth: usize, out: *mut u32) {
-    let step = width(b.cols);
+unsafe fn pack_right_plain(b: Mat<'_>, panels: Panels, out: *mut u32) {
+    let Panels { step, depth, .. } = panels;
     for column in (0..b.cols).step_by(LANES) {
-        let start = column / PANEL * depth * PANEL + column % PANEL;
+        let start = panels.at(column);
         let cols = (b.cols - column).min(LANES);
         for p in 0..depth {
             let from = p * b.row_stride + column * b.col_stride;

@@ -209,7 +209,7 @@ impl Pairs for Halves<'_> {
 /// columns is not what the processor itself fetches ahead for.
 pub(super) const AHEAD: usize = 8;
 
-/// Transposes a block of 16 x 16 lanes: four times, blocks of 8, 4, 2 and 1 change places across the diagonal.
+/// Transposes a block of 16 x 16 lanes: lanes, then pairs of them, inside each quarter of four rows' vectors, then the quarters.
 ///
 /// # Safety
 /// The CPU has AVX-512F.
@@ -217,21 +217,26 @@ pub(super) const AHEAD: usize = 8;
 pub(in crate::cpu) unsafe fn transpose(block: &mut [__m512i; LANES]) {
     // SAFETY: by this function's contract.
     unsafe {
-        let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        for size in [8, 4, 2, 1] {
-            let bit = _mm512_set1_epi32(size as i32);
-            // Where the bit is set, the upper row takes from the lower one what stands `size` before it.
-            let set = _mm512_test_epi32_mask(lanes, bit);
-            let second = _mm512_set1_epi32(LANES as i32);
-            let upper = _mm512_mask_sub_epi32(lanes, set, _mm512_or_si512(lanes, second), bit);
-            let lower = _mm512_mask_add_epi32(_mm512_or_si512(lanes, second), !set, lanes, bit);
-            for i in 0..LANES {
-                if i & size == 0 {
-                    let (a, b) = (block[i], block[i + size]);
-                    block[i] = _mm512_permutex2var_epi32(a, upper, b);
-                    block[i + size] = _mm512_permutex2var_epi32(a, lower, b);
-                }
-            }
+        for four in block.as_chunks_mut::<4>().0 {
+            let [a, b, c, d] = *four;
+            let (low, high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+            let (low2, high2) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+            *four = [
+                _mm512_unpacklo_epi64(low, low2),
+                _mm512_unpackhi_epi64(low, low2),
+                _mm512_unpacklo_epi64(high, high2),
+                _mm512_unpackhi_epi64(high, high2),
+            ];
+        }
+        // Quarter k of vector j holds column 4 k + j of its four rows.
+        for j in 0..4 {
+            let [a, b, c, d] = [block[j], block[4 + j], block[8 + j], block[12 + j]];
+            let even = |a, b| _mm512_shuffle_i32x4::<0x88>(a, b);
+            let odd = |a, b| _mm512_shuffle_i32x4::<0xdd>(a, b);
+            let (ab, cd) = (even(a, b), even(c, d));
+            (block[j], block[8 + j]) = (even(ab, cd), odd(ab, cd));
+            let (ab, cd) = (odd(a, b), odd(c, d));
+            (block[4 + j], block[12 + j]) = (even(ab, cd), odd(ab, cd));
         }
     }
 }
