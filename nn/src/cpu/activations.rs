@@ -189,7 +189,8 @@ pub struct Scratch {
     pub(super) dcontext: Vec<f32>,
     pub(super) dhidden: Vec<f32>,
     pub(super) dnormed: Vec<f32>,
-    pub(super) dmixed: Vec<f32>,
+    /// `[rows, width]`.
+    pub(super) dmixed: Operand,
     /// `[positions * heads, 64 * 64]`.
     pub(super) dscores: Operand,
     /// `[positions * heads, rank]`: shares of the patterns of dynamic biases.

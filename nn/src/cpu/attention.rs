@@ -141,6 +141,7 @@ mod tests {
     #[test]
     fn all_heads_together_are_what_plain_loops_make_of_each() {
         use super::super::fixed_basis::FixedBasis;
+        use super::super::matmul::{Left, Mat, Right};
         const SQUARE: usize = TOKENS * TOKENS;
         let rank = 6;
         let patterns = numbers(rank * SQUARE, 7, 1.0);
@@ -154,7 +155,13 @@ mod tests {
             }
             let Some(basis) = FixedBasis::new(&patterns, rank) else { return };
             let mut packed = tiles::Packed::default();
-            packed.pack(heads, dim, &qkv);
+            let method = tiles::PANELS;
+            for (h, [queries, keys, values]) in packed.heads(heads).iter_mut().enumerate() {
+                let mat = |i: usize| Mat::new(part(h, i), TOKENS, dim, stride);
+                let _ = Left::halves(mat(0), (dim as f32).sqrt().recip(), queries);
+                let _ = Right::packed(mat(1).t(), method, keys);
+                let _ = Right::packed(mat(2), method, values);
+            }
             for mixes in [false, true] {
                 let mixture = tiles::Mixture { shares: &shares, patterns: &basis };
                 let dynamic = mixes.then_some(mixture);

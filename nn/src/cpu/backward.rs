@@ -3,8 +3,8 @@
 
 use super::activations::{Activations, HeadGradients, LayerActivations, Scratch, size, zeroed};
 use super::layers::{
-    Gradient, InputGradient, linear_backward, norm_backward, project_backward, put_slopes,
-    relu_backward, take_gradient,
+    Gradient, InputGradient, input_gradient, linear_backward, norm_backward, project_backward,
+    relu_backward, slopes, take_gradient,
 };
 use super::matmul::{Into, Mat, matmul, multiply_transposed};
 use super::relations::Relations;
@@ -68,17 +68,10 @@ fn block(
     s.stages.begin(Stage::Down);
     take_gradient(g, &places.down, &s.dx, &mut s.dout);
     s.dwide.shape(g.w.arithmetic(), s.dout.rows(), ffn);
-    let [dwide, few] = &mut s.few;
-    size(dwide, TOKENS * ffn);
     for first in (0..s.dout.rows()).step_by(TOKENS) {
-        s.stages.begin(Stage::Down);
-        let rows = first..first + TOKENS;
-        g.w.product_of_rows(dwide, ffn, Into::Replace, &s.dout, rows, &places.down.weight);
-        s.stages.begin(Stage::Activation);
-        let slopes = (&mut dwide[..], &layer.squared);
-        put_slopes(g.grads, &places.up, slopes, &mut s.dwide, first, few);
+        let (maps, given) = ((&places.up, &places.down), (&s.dout, &layer.squared));
+        slopes(g, maps, given, first..first + TOKENS, &mut s.dwide, &mut s.few);
     }
-    s.stages.begin(Stage::Down);
     multiply_transposed(&mut g.grads[places.down.weight.clone()], &layer.squared, &s.dout);
     s.stages.begin(Stage::Up);
     let to = InputGradient { dx: &mut s.dnormed, into: Into::Replace };
@@ -89,9 +82,10 @@ fn block(
 
     s.stages.begin(Stage::Output);
     take_gradient(g, &places.out, &s.dx, &mut s.dout);
-    size(&mut s.dmixed, s.dout.rows() * width);
-    let to = InputGradient { dx: &mut s.dmixed, into: Into::Replace };
-    project_backward(g, &places.out, &layer.mixed, &s.dout, to);
+    multiply_transposed(&mut g.grads[places.out.weight.clone()], &layer.mixed, &s.dout);
+    let rows = 0..s.dout.rows();
+    s.dmixed.shape(g.w.arithmetic(), rows.end, width);
+    input_gradient(g.w, &places.out, &s.dout, rows, &mut s.dmixed, &mut s.few[0]);
     s.stages.begin(Stage::Attention);
     multihead::backward(layout, g, places, layer, s);
     s.stages.begin(Stage::Qkv);

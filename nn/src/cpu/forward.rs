@@ -7,7 +7,9 @@ use super::activations::{Activations, Heads, LayerActivations, size};
 #[cfg(target_arch = "x86_64")]
 use super::attention::{gradient::Kept, tiles};
 use super::dynamic_bias;
-use super::layers::{Unit, linear, norm, project, relu, squared_relu};
+#[cfg(target_arch = "x86_64")]
+use super::epilogues;
+use super::layers::{Unit, linear, norm, project, project_onto, project_squared, relu};
 use super::matmul::{Into, Mat, matmul};
 #[cfg(target_arch = "x86_64")]
 use super::multihead::board;
@@ -153,29 +155,21 @@ fn block(
         layer.few = few;
     }
     stages.begin(Stage::Output);
-    ops::add_bias(&w[places.out.bias.clone()], x);
-    w.product_of_rows(x, width, Into::Add, &layer.mixed, 0..rows, &places.out.weight);
+    project_onto(w, &places.out, &layer.mixed, 0..rows, x);
     stages.begin(Stage::Norm);
     let unit = Unit { unit: &mut layer.unit2, scale: &mut layer.scale2 };
     norm(w, &places.norm2, x, unit, &mut layer.normed2, &mut layer.few);
 
     let ffn = places.up.bias.len();
     layer.squared.shape(w.arithmetic(), rows, ffn);
-    let mut wide = std::mem::take(&mut layer.wide);
-    size(&mut wide, TOKENS * ffn);
     for (p, x) in x.chunks_mut(TOKENS * width).enumerate() {
         let rows = p * TOKENS..(p + 1) * TOKENS;
         stages.begin(Stage::Up);
-        let bias = Into::Bias(&w[places.up.bias.clone()]);
-        let normed = &layer.normed2;
-        w.product_of_rows(&mut wide, ffn, bias, normed, rows.clone(), &places.up.weight);
-        stages.begin(Stage::Activation);
-        squared_relu(&mut wide, &mut layer.squared, rows.start);
+        let (normed, squared) = (&layer.normed2, &mut layer.squared);
+        project_squared(w, &places.up, normed, rows.clone(), squared, &mut layer.wide);
         stages.begin(Stage::Down);
-        ops::add_bias(&w[places.down.bias.clone()], x);
-        w.product_of_rows(x, width, Into::Add, &layer.squared, rows, &places.down.weight);
+        project_onto(w, &places.down, &layer.squared, rows, x);
     }
-    layer.wide = wide;
 }
 
 /// Attention of all positions by tiles, where the CPU has them, from `layer.normed1` to `layer.mixed`.
@@ -188,9 +182,7 @@ fn by_tiles(
     #[cfg(target_arch = "x86_64")]
     {
         let Trunk { layout, w, keep } = trunk;
-        let (width, rows) = (layout.config.width, layer.normed1.rows());
-        let positions = rows / TOKENS;
-        size(&mut layer.wide, TOKENS * 3 * width);
+        let positions = layer.normed1.rows() / TOKENS;
         for p in 0..positions {
             let at = (p, positions);
             let Some(board) = board(layout, w, places, &layer.bias_mix, at) else {
@@ -198,17 +190,16 @@ fn by_tiles(
                 return false;
             };
             stages.begin(Stage::Qkv);
-            let (into, rows) =
-                (Into::Bias(&w[places.qkv.bias.clone()]), p * TOKENS..(p + 1) * TOKENS);
-            let (qkv, normed) = (&mut layer.wide, &layer.normed1);
-            w.product_of_rows(qkv, 3 * width, into, normed, rows, &places.qkv.weight);
-            layer.board.pack(board.heads, board.dim, qkv);
-            let kept = keep.then(|| {
-                let kept = layer.kept.get_or_insert_with(|| Kept::new(board.heads, board.dim));
-                kept.hold(positions);
-                kept.put(p, qkv);
-                kept.weights(p)
-            });
+            let kept = layer.kept.get_or_insert_with(|| Kept::new(board.heads, board.dim));
+            kept.hold(positions);
+            let (scale, parts) = kept.parts(p);
+            let rows = p * TOKENS..(p + 1) * TOKENS;
+            if !epilogues::heads(w, &places.qkv, &layer.normed1, rows, scale, parts) {
+                layer.kept = None;
+                return false;
+            }
+            layer.board.pack(kept.heads(p));
+            let kept = keep.then(|| kept.weights(p));
             stages.begin(Stage::Attention);
             let mixed = &mut layer.mixed;
             tiles::attend(&board, &mut layer.board, kept, &mut |first, rows| {

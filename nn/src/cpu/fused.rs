@@ -171,15 +171,26 @@ unsafe fn sum_slopes_of_rows(
     // SAFETY: this function's contract.
     unsafe {
         sum_all(to, sums, rows, |at| {
-            // As `square_positive_backward` in `rows`: one of Newton's steps from an inverse root.
-            let square = floats(squares.as_ptr().add(at / 2));
-            let some = _mm512_max_ps(square, _mm512_set1_ps(1e-30));
-            let inverse = _mm512_rsqrt14_ps(some);
-            let half = _mm512_mul_ps(_mm512_mul_ps(some, _mm512_set1_ps(-1.0)), inverse);
-            let step = _mm512_fmadd_ps(half, inverse, _mm512_set1_ps(3.0));
-            let slope = _mm512_mul_ps(_mm512_mul_ps(square, inverse), step);
-            _mm512_mul_ps(load(x, at), slope)
+            _mm512_mul_ps(load(x, at), slope(floats(squares.as_ptr().add(at / 2))))
         });
+    }
+}
+
+/// The slope of a squared ReLU where it has made `square`: twice its root, within a part in a million, as
+/// [`square_positive_backward`](super::rows::square_positive_backward) finds it.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn slope(square: __m512) -> __m512 {
+    // SAFETY: this function's contract.
+    unsafe {
+        let some = _mm512_max_ps(square, _mm512_set1_ps(1e-30));
+        let inverse = _mm512_rsqrt14_ps(some);
+        // One of Newton's steps.
+        let half = _mm512_mul_ps(_mm512_mul_ps(some, _mm512_set1_ps(-1.0)), inverse);
+        let step = _mm512_fmadd_ps(half, inverse, _mm512_set1_ps(3.0));
+        _mm512_mul_ps(_mm512_mul_ps(square, inverse), step)
     }
 }
 

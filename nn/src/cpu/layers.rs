@@ -1,13 +1,14 @@
 //! The layers that a network is made of, and their gradients: linear maps, normalisation, ReLU.
 
 use super::activations::size;
-#[cfg(target_arch = "x86_64")]
-use super::fused;
 use super::matmul::{Into, Mat, Operand, matmul, multiply_transposed};
 use super::ops;
 use super::rows::{self, Normed};
 use super::weights::Weights;
+#[cfg(target_arch = "x86_64")]
+use super::{epilogues, fused};
 use crate::net::params::{Linear, Norm};
+use std::ops::Range;
 
 /// Rows that go together from one pass over them to the next: they stay in the first-level cache.
 const FEW: usize = 8;
@@ -45,6 +46,62 @@ pub(super) fn project(w: &Weights, places: &Linear, x: &Operand, out: &mut Vec<f
     size(out, x.rows() * outputs);
     let bias = Into::Bias(&w[places.bias.clone()]);
     w.product_of_rows(out, outputs, bias, x, 0..x.rows(), &places.weight);
+}
+
+/// The squared ReLU of a map of some rows of `x`, into the same rows of `out`; `wide` is scratch.
+pub(super) fn project_squared(
+    w: &Weights,
+    places: &Linear,
+    x: &Operand,
+    rows: Range<usize>,
+    out: &mut Operand,
+    wide: &mut Vec<f32>,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if epilogues::squares(w, places, x, rows.clone(), out) {
+        return;
+    }
+    let (outputs, first) = (places.bias.len(), rows.start);
+    size(wide, rows.len() * outputs);
+    let bias = Into::Bias(&w[places.bias.clone()]);
+    w.product_of_rows(wide, outputs, bias, x, rows, &places.weight);
+    squared_relu(wide, out, first);
+}
+
+/// Adds a map of some rows of `from` to `x`, `[rows, out]`.
+pub(super) fn project_onto(
+    w: &Weights,
+    places: &Linear,
+    from: &Operand,
+    rows: Range<usize>,
+    x: &mut [f32],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if epilogues::add(w, places, from, rows.clone(), x) {
+        return;
+    }
+    ops::add_bias(&w[places.bias.clone()], x);
+    w.product_of_rows(x, places.bias.len(), Into::Add, from, rows, &places.weight);
+}
+
+/// Gradient of the input of a map, some rows, into the same rows of an operand; `few` is scratch.
+pub(super) fn input_gradient(
+    w: &Weights,
+    places: &Linear,
+    dout: &Operand,
+    rows: Range<usize>,
+    to: &mut Operand,
+    few: &mut Vec<f32>,
+) {
+    let inputs = to.cols();
+    #[cfg(target_arch = "x86_64")]
+    if epilogues::plain(w, &places.weight, dout, rows.clone(), to) {
+        return;
+    }
+    let first = rows.start;
+    size(few, rows.len() * inputs);
+    w.product_of_rows(few, inputs, Into::Replace, dout, rows, &places.weight);
+    to.put(first, few);
 }
 
 /// Gradient of [`linear`], down to `x`.
@@ -106,26 +163,35 @@ pub(super) fn put_gradient(
     }
 }
 
-/// The same of the gradient by a squared ReLU's input, from that by its output, `dout`, and rows of the output. `few` is scratch.
-pub(super) fn put_slopes(
-    grads: &mut [f32],
-    places: &Linear,
-    (dout, squared): (&mut [f32], &Operand),
+/// From the gradient of what `down` makes of a squared ReLU, some rows of `dout`, to that of the ReLU's input, the same rows of `to`, which
+/// are added to the gradient of the bias of `up`, the map before; `squared` is what the ReLU has made.
+pub(super) fn slopes(
+    g: &mut Gradient<'_>,
+    (up, down): (&Linear, &Linear),
+    (dout, squared): (&Operand, &Operand),
+    rows: Range<usize>,
     to: &mut Operand,
-    first: usize,
-    few: &mut Vec<f32>,
+    [dwide, few]: &mut [Vec<f32>; 2],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(lanes) = whole_rows(to, first, dout.len()) {
-        let rows = first..first + dout.len() / squared.cols();
-        if let Some(squares) = squared.lanes(rows) {
-            return fused::sum_slopes(dout, squares, lanes, &mut grads[places.bias.clone()]);
+    {
+        let (sums, given) = (&mut g.grads[up.bias.clone()], (dout, squared));
+        if epilogues::slopes(g.w, &down.weight, given, rows.clone(), to, sums) {
+            return;
         }
     }
-    size(few, dout.len());
+    let (ffn, first) = (to.cols(), rows.start);
+    size(dwide, rows.len() * ffn);
+    g.w.product_of_rows(dwide, ffn, Into::Replace, dout, rows.clone(), &down.weight);
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(lanes), Some(squares)) = (whole_rows(to, first, dwide.len()), squared.lanes(rows))
+    {
+        return fused::sum_slopes(dwide, squares, lanes, &mut g.grads[up.bias.clone()]);
+    }
+    size(few, dwide.len());
     squared.get(first, few);
-    rows::square_positive_backward(dout, few);
-    put_gradient(grads, places, dout, to, first);
+    rows::square_positive_backward(dwide, few);
+    put_gradient(g.grads, up, dwide, to, first);
 }
 
 /// The lanes of rows from `first` on, if they are halves that can be written by [`fused`], `len` of them.

@@ -14,6 +14,8 @@ mod attention;
 pub(crate) mod backward;
 mod dynamic_bias;
 #[cfg(target_arch = "x86_64")]
+mod epilogues;
+#[cfg(target_arch = "x86_64")]
 mod fixed_basis;
 pub(crate) mod forward;
 #[cfg(target_arch = "x86_64")]

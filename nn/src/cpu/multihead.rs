@@ -133,7 +133,7 @@ pub(super) fn backward(
     s: &mut Scratch,
 ) {
     let (width, heads) = (layout.config.width, layout.config.heads);
-    let positions = s.dmixed.len() / (TOKENS * width);
+    let positions = s.dmixed.rows() / TOKENS;
     s.dscores.shape(g.w.arithmetic(), positions * heads, SQUARE);
     s.dout.shape(g.w.arithmetic(), positions * TOKENS, 3 * width);
     for p in 0..positions {
@@ -158,15 +158,14 @@ fn by_tiles(
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        let (width, heads) = (layout.config.width, layout.config.heads);
+        let heads = layout.config.heads;
+        let dmixed = s.dmixed.lanes(p * TOKENS..(p + 1) * TOKENS);
         let scores = s.dscores.lanes_mut(p * heads..(p + 1) * heads);
         let rows = s.dout.lanes_mut(p * TOKENS..(p + 1) * TOKENS);
-        let (Some(kept), Some(dscores), Some(dqkv)) = (&layer.kept, scores, rows) else {
-            return false;
-        };
+        let (Some(kept), Some(dmixed)) = (&layer.kept, dmixed) else { return false };
+        let (Some(dscores), Some(dqkv)) = (scores, rows) else { return false };
         let sums = &mut g.grads[places.qkv.bias.clone()];
         let mut to = gradient::Gradients { dscores, dqkv, sums };
-        let dmixed = &s.dmixed[p * TOKENS * width..][..TOKENS * width];
         gradient::backward(kept, p, dmixed, &mut s.head, &mut to);
         true
     }
@@ -189,15 +188,17 @@ fn head_by_head(
     let (dim, stride) = (width / heads, 3 * width);
     let scale = (dim as f32).sqrt().recip();
     let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
-    let [dqkv, dscores] = &mut s.few;
-    size(dqkv, TOKENS * stride);
+    let [few, dscores] = &mut s.few;
+    size(few, TOKENS * (stride + width));
     size(dscores, SQUARE);
+    let (dqkv, dmixed) = few.split_at_mut(TOKENS * stride);
+    s.dmixed.get(p * TOKENS, dmixed);
     for h in 0..heads {
         let at = |i| head_start(layout, h, i);
         let part = |i| Mat::new(&qkv[at(i)..], TOKENS, dim, stride);
         let weights = &layer.attention[(p * heads + h) * SQUARE..][..SQUARE];
         let square = |x| Mat::new(x, TOKENS, TOKENS, TOKENS);
-        let dmixed = Mat::new(&s.dmixed[p * TOKENS * width + h * dim..], TOKENS, dim, width);
+        let dmixed = Mat::new(&dmixed[h * dim..], TOKENS, dim, width);
         let multiply = |out: &mut [f32], scale, a, b| {
             matmul(arithmetic, out, stride, Into::Replace, scale, a, b);
         };

@@ -233,7 +233,7 @@ impl Weights {
         a: Mat<'_>,
         place: &Range<usize>,
     ) {
-        matmul_packed(out, cols, into, a, &self.packed[&place.start], cols);
+        matmul_packed(out, cols, into, a, self.packed(place), cols);
     }
 
     /// The same for the rows `rows` of an operand of [`Weights::arithmetic`].
@@ -249,6 +249,15 @@ impl Weights {
         rows: Range<usize>,
         place: &Range<usize>,
     ) {
-        multiply_rows(out, cols, into, a, rows, &self.packed[&place.start], cols);
+        multiply_rows(out, cols, into, a, rows, self.packed(place), cols);
+    }
+
+    /// The matrix at `place`, packed.
+    #[cfg(target_arch = "x86_64")]
+    ///
+    /// # Panics
+    /// As [`Weights::product`].
+    pub(super) fn packed(&self, place: &Range<usize>) -> &Packed {
+        &self.packed[&place.start]
     }
 }

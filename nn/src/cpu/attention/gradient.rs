@@ -5,19 +5,16 @@
 use super::softmax::{LANES, SCORES, write};
 use super::tiles::{PANELS, takes};
 use crate::cpu::isa::Isa;
-use crate::cpu::matmul::{Buffer, Halves, Left, Mat, Method, Right, floats, halves};
+use crate::cpu::matmul::{Buffer, Halves, Left, Right, floats, halves};
 use crate::cpu::quarters::{FOUR, each, together};
 use crate::cpu::tiles::{BLOCK, Block, Panel, ROWS, Steps, configured, side_by_side};
 use crate::net::TOKENS;
-use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
 use std::ptr;
 
 const SQUARE: usize = TOKENS * TOKENS;
 /// Scores of the rows that go together.
 const SOME: usize = ROWS * TOKENS;
-/// What bf16 is multiplied by.
-const TILES: Method = Method { isa: Isa::Amx, arithmetic: Arithmetic::Bf16 };
 
 /// How the heads of a position lie.
 #[derive(Clone, Copy)]
@@ -62,18 +59,19 @@ impl Kept {
         self.weights.hold(positions * self.sizes.heads * SQUARE / 2);
     }
 
-    /// Keeps `[64, 3 * width]` queries, keys and values of position `p`.
+    /// What queries are to be scaled by, and where those of position `p`, keys and values go, `[64, width]` each.
     ///
     /// # Panics
-    /// If there are fewer, or no room: a fault of the caller.
-    pub fn put(&mut self, p: usize, projected: &[f32]) {
-        let (sizes, width) = (self.sizes, self.sizes.width());
-        for (i, part) in self.parts.iter_mut().enumerate() {
-            let scale = if i == 0 { sizes.scale() } else { 1.0 };
-            let rows = Mat::new(&projected[i * width..], TOKENS, width, 3 * width);
-            let lanes = TOKENS * width / 2;
-            Left::rows_of_halves(rows, scale, &mut part.lanes_mut()[p * lanes..][..lanes]);
-        }
+    /// If there is no room: a fault of the caller.
+    pub fn parts(&mut self, p: usize) -> (f32, [&mut [u32]; 3]) {
+        let lanes = TOKENS * self.sizes.width() / 2;
+        let parts = self.parts.each_mut();
+        (self.sizes.scale(), parts.map(|part| &mut part.lanes_mut()[p * lanes..][..lanes]))
+    }
+
+    /// Queries, keys and values of the heads of position `p`.
+    pub fn heads(&self, p: usize) -> impl ExactSizeIterator<Item = [Halves<'_>; 3]> {
+        (0..self.sizes.heads).map(move |h| [0, 1, 2].map(|i| self.part(i, (p, h))))
     }
 
     /// Where the weights of position `p` go: `[heads, 64, 64]` halves.
@@ -102,7 +100,6 @@ pub(in crate::cpu) struct Packed {
     /// By pairs of channels.
     values: Buffer,
     /// Row by row.
-    dmeans_rows: Buffer,
     weights_columns: Buffer,
     dscores_columns: Buffer,
     /// Gradients of some rows' weights, `[16, 64]`, then of queries, keys and values, `[3, 64, dim]`; floats.
@@ -119,14 +116,14 @@ pub(in crate::cpu) struct Gradients<'a> {
     pub sums: &'a mut [f32],
 }
 
-/// The gradients of position `p` from that of the heads' means, `[64, width]`.
+/// The gradients of position `p` from that of the heads' means, `[64, width]` halves.
 ///
 /// # Panics
 /// If [`super::tiles::takes`] says no, or something is too short: a fault of the caller.
 pub(in crate::cpu) fn backward(
     kept: &Kept,
     p: usize,
-    dmeans: &[f32],
+    dmeans: &[u32],
     packed: &mut Packed,
     to: &mut Gradients<'_>,
 ) {
@@ -138,7 +135,7 @@ pub(in crate::cpu) fn backward(
     assert!(to.dqkv.len() >= TOKENS * 3 * width / 2 && to.sums.len() >= 3 * width, "room");
     for h in 0..heads {
         let part = |i| kept.part(i, (p, h));
-        let mean = Mat::new(&dmeans[h * dim..], TOKENS, dim, width);
+        let dmeans = Halves::new(&dmeans[h * dim / 2..], TOKENS, dim, width / 2);
         let place = (p * heads + h) * SQUARE / 2;
         let weights = &kept.weights.lanes()[place..][..SQUARE / 2];
         let head = Head {
@@ -146,8 +143,8 @@ pub(in crate::cpu) fn backward(
             queries: Right::halves(part(0), Isa::Amx, &mut packed.queries),
             keys: Right::halves(part(1), Isa::Amx, &mut packed.keys),
             values: Right::channels(part(2), PANELS.isa, &mut packed.values),
-            dmeans: Right::packed(mean, TILES, &mut packed.dmeans),
-            dmeans_rows: Left::halves(mean, 1.0, &mut packed.dmeans_rows),
+            dmeans: Right::halves(dmeans, Isa::Amx, &mut packed.dmeans),
+            dmeans_rows: Left::rows(dmeans),
             weights,
             weights_columns: Left::transposed(square(weights), &mut packed.weights_columns),
         };

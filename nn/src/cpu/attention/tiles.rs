@@ -6,7 +6,7 @@
 use super::softmax::{LANES, SCORES, exponentials, write};
 use crate::cpu::fixed_basis::{FixedBasis, Four, Mixed};
 use crate::cpu::isa::Isa;
-use crate::cpu::matmul::{Buffer, Left, Mat, Method, Right};
+use crate::cpu::matmul::{Buffer, Halves, Left, Method, Right};
 use crate::cpu::quarters::{FOUR, each};
 use crate::cpu::tiles::{Pair, Panel, ROWS, Steps, configured, side_by_side};
 use crate::net::TOKENS;
@@ -70,17 +70,17 @@ impl Packed {
         &mut self.heads
     }
 
-    /// Packs heads of `dim` from rows of `[64, 3 * width]` queries, keys and values.
+    /// Packs rows of halves: queries over the root of their size, keys and values of each head.
     ///
     /// # Panics
-    /// If there are fewer rows, or the CPU has no tiles: a fault of the caller.
-    pub fn pack(&mut self, heads: usize, dim: usize, qkv: &[f32]) {
-        let width = heads * dim;
-        for (h, [queries, keys, values]) in self.heads(heads).iter_mut().enumerate() {
-            let part = |i| Mat::new(&qkv[i * width + h * dim..], TOKENS, dim, 3 * width);
-            let _ = Left::halves(part(0), (dim as f32).sqrt().recip(), queries);
-            let _ = Right::packed(part(1).t(), PANELS, keys);
-            let _ = Right::packed(part(2), PANELS, values);
+    /// If they do not fill vectors, or the CPU has no bf16: a fault of the caller.
+    pub fn pack<'a>(&mut self, heads: impl ExactSizeIterator<Item = [Halves<'a>; 3]>) {
+        let buffers = self.heads(heads.len());
+        for ([queries, keys, values], buffers) in heads.zip(buffers) {
+            let [first, second, third] = buffers;
+            let _ = Left::copied(queries, first);
+            let _ = Right::channels(keys, PANELS.isa, second);
+            let _ = Right::halves(values, PANELS.isa, third);
         }
     }
 }

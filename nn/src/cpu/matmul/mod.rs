@@ -26,6 +26,8 @@ pub use operand::Operand;
 pub(super) use pack::{Buffer, Left, Method, Right};
 #[cfg(target_arch = "x86_64")]
 pub(super) use pairs::{Halves, first, floats, halves, transpose, zip};
+#[cfg(target_arch = "x86_64")]
+pub(super) use tiles::{Finish, Sums};
 pub use view::{Into, Mat};
 
 /// `out[.., ..n] (+)= scale * a * b`, with `out` row-major and `stride` between its rows.
@@ -166,6 +168,29 @@ pub fn multiply_rows(
         return kernel::multiply(out, stride, into, 1.0, b.method.isa, left, b.right(cols));
     }
     matmul_packed(out, stride, into, a.floats(rows), b, cols);
+}
+
+/// Gives `finish` the product of the rows `rows` of `a` with `b`, block by block, by tiles; false: there are none, or the operands do not fill
+/// blocks.
+///
+/// # Safety
+/// `finish` takes the blocks of so many rows and `b`'s columns.
+///
+/// # Panics
+/// If shapes do not agree: a fault of the caller's shapes, never of user input.
+#[cfg(target_arch = "x86_64")]
+pub(super) unsafe fn multiply_blocks<F: Finish>(
+    a: &Operand,
+    rows: Range<usize>,
+    b: &Packed,
+    finish: &mut F,
+) -> bool {
+    let Some(left) = a.left(rows) else { return false };
+    assert!(a.cols() == b.rows, "{} in {}x{}", a.cols(), b.rows, b.cols);
+    let by_tiles = b.method.isa == Isa::Amx && b.method.arithmetic == Arithmetic::Bf16;
+    let right = b.right(b.cols);
+    // SAFETY: `Amx` is found or nothing could have been packed for it; the rest is this function's contract.
+    by_tiles && unsafe { tiles::whole(&left, &right, finish) }
 }
 
 /// `out += aᵀ * b`, `[a.cols, b.cols]`: the gradient of weights.

@@ -132,17 +132,35 @@ impl<'a> Left<'a> {
         Left::of(buffer.lanes(), a.rows, a.cols)
     }
 
-    /// Writes rows of halves, `scale` times as large, one after another to `out`; columns fill vectors.
+    /// Rows of halves where they lie, whole vectors each and whole blocks of 16 rows.
     ///
     /// # Panics
-    /// If they do not, there is no room, or the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    pub(in crate::cpu) fn rows_of_halves(a: Mat<'_>, scale: f32, out: &mut [u32]) {
-        assert!(isa::bf16(), "no bf16 on this CPU");
-        let row = a.cols / 2;
-        assert!(a.col_stride == 1 && a.cols.is_multiple_of(2 * LANES), "{} columns", a.cols);
-        assert!(out.len() >= a.rows * row, "{} rows in {}", a.rows, out.len());
-        // SAFETY: the CPU has the features; there is room for every row, as was checked.
-        unsafe { pack_rows(a, scale, row, out.as_mut_ptr()) };
+    /// If they are not: a fault of the caller.
+    pub(in crate::cpu) fn rows(a: Halves<'a>) -> Left<'a> {
+        let (rows, cols) = a.sizes;
+        assert!(cols.is_multiple_of(2 * LANES) && rows.is_multiple_of(LANES), "{rows} x {cols}");
+        let (data, row, depth) = (a.data, a.stride, cols / 2);
+        Left { data, row, step: 1, rows, depth, arithmetic: Arithmetic::Bf16 }
+    }
+
+    /// The same one after another in `buffer`.
+    ///
+    /// # Panics
+    /// As [`Left::rows`].
+    pub(in crate::cpu) fn copied(a: Halves<'_>, buffer: &'a mut Buffer) -> Left<'a> {
+        let Left { data, row, rows, depth, .. } = Left::rows(a);
+        buffer.hold(rows * depth);
+        for (from, to) in data.chunks(row).zip(buffer.lanes_mut().chunks_exact_mut(depth)) {
+            to.copy_from_slice(&from[..depth]);
+        }
+        Left {
+            data: buffer.lanes(),
+            row: depth,
+            step: 1,
+            rows,
+            depth,
+            arithmetic: Arithmetic::Bf16,
+        }
     }
 
     /// Rows of halves that lie in `data`, whole vectors each, with room for whole blocks of 16 rows.

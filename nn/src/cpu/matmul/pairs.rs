@@ -150,9 +150,9 @@ impl Pairs for Floats<'_> {
 /// Rows of bf16 side by side in lanes, `stride` lanes apart, whole vectors each.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Halves<'a> {
-    data: &'a [u32],
-    sizes: (usize, usize),
-    stride: usize,
+    pub(super) data: &'a [u32],
+    pub(super) sizes: (usize, usize),
+    pub(super) stride: usize,
 }
 
 impl<'a> Halves<'a> {

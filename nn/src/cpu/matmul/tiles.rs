@@ -62,6 +62,24 @@ unsafe fn floats(task: &Task<'_>, first: usize, steps: Steps) {
     unsafe { blocks(&task.left, &task.right, first, steps, &mut ToTask(task)) }
 }
 
+/// All blocks of a product that consists of whole ones; false if it does not.
+///
+/// # Safety
+/// As [`product`], of operands of bf16 packed for tiles; `finish` takes the blocks of this product.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
+pub(super) unsafe fn whole<F: Finish>(left: &Left<'_>, right: &Right<'_>, finish: &mut F) -> bool {
+    let fills = |n: usize, of: usize| n > 0 && n.is_multiple_of(of);
+    let depth = left.depth == right.depth && fills(left.depth, ROWS);
+    if !depth || !fills(left.rows, BLOCK) || !fills(right.cols, BLOCK) {
+        return false;
+    }
+    let (lanes, count) = (ROWS, left.depth / ROWS);
+    let steps = Steps { a_row: left.row, b_row: right.step, lanes, count };
+    // SAFETY: this function's contract.
+    unsafe { blocks(left, right, 0, steps, finish) };
+    true
+}
+
 /// What becomes of a block's sums.
 pub(in crate::cpu) trait Finish {
     /// Takes some of the sums' rows; `place` is the row and the column of the product where the block begins.

@@ -1,0 +1,260 @@
+//! What becomes of products by tiles in a training step (the field calls it a product's epilogue): sums of a block are finished and
+//! rounded while the next block is multiplied, and the next product's operand is what leaves the first-level cache. Every function
+//! says whether it has done its work; where it has not, [`super::layers`] goes the longer way, which is also the twin.
+#![allow(unsafe_code)]
+
+use super::fused::{slope, takes};
+use super::matmul::{Finish, Operand, Sums, floats, halves, multiply_blocks};
+use super::tiles::BLOCK;
+use super::weights::Weights;
+use crate::net::params::Linear;
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+/// Floats of a vector.
+const LANES: usize = 16;
+
+/// The squared ReLU of a linear map of some rows of `x`, into the same rows of `to`.
+pub(super) fn squares(
+    w: &Weights,
+    places: &Linear,
+    x: &Operand,
+    rows: Range<usize>,
+    to: &mut Operand,
+) -> bool {
+    let bias = &w[places.bias.clone()];
+    let Some(to) = Rows::of(to, rows.clone(), bias.len()) else { return false };
+    // SAFETY: bias and rows are as long as the product's rows, and there are as many.
+    unsafe { multiply_blocks(x, rows, w.packed(&places.weight), &mut Squares { bias, to }) }
+}
+
+/// Adds a linear map of some rows of `from` to `x`, as many rows.
+pub(super) fn add(
+    w: &Weights,
+    places: &Linear,
+    from: &Operand,
+    rows: Range<usize>,
+    x: &mut [f32],
+) -> bool {
+    let bias = &w[places.bias.clone()];
+    assert!(x.len() >= rows.len() * bias.len(), "{} floats", x.len());
+    // SAFETY: bias and rows are as long as the product's rows, and there are as many.
+    unsafe { multiply_blocks(from, rows, w.packed(&places.weight), &mut Residual { bias, x }) }
+}
+
+/// Some rows of `x` times the matrix at `place`, into the same rows of `to`.
+pub(super) fn plain(
+    w: &Weights,
+    place: &Range<usize>,
+    x: &Operand,
+    rows: Range<usize>,
+    to: &mut Operand,
+) -> bool {
+    let columns = to.cols();
+    assert!(place.len() == x.cols() * columns, "{columns} columns");
+    let Some(to) = Rows::of(to, rows.clone(), columns) else { return false };
+    // SAFETY: rows are as long as the product's, and there are as many.
+    unsafe { multiply_blocks(x, rows, w.packed(place), &mut Plain { to }) }
+}
+
+/// From the gradient by what follows a squared ReLU, some rows of `dout`, through the map `down` whose transpose is in `w`, to that by the
+/// ReLU's input, the same rows of `to`, which are added up in `sums`; `squared` is what the ReLU has made.
+pub(super) fn slopes(
+    w: &Weights,
+    down: &Range<usize>,
+    (dout, squared): (&Operand, &Operand),
+    rows: Range<usize>,
+    to: &mut Operand,
+    sums: &mut [f32],
+) -> bool {
+    let Some(squares) = squared.lanes(rows.clone()) else { return false };
+    let Some(to) = Rows::of(to, rows.clone(), sums.len()) else { return false };
+    assert!(squares.len() == to.lanes.len(), "{} squares", 2 * squares.len());
+    // SAFETY: sums, squares and rows are as long as the product's rows, and there are as many.
+    unsafe { multiply_blocks(dout, rows, w.packed(down), &mut Slopes { squares, to, sums }) }
+}
+
+/// Queries times `scale`, keys and values of some rows of `x`, into three lists of rows of halves.
+pub(super) fn heads(
+    w: &Weights,
+    places: &Linear,
+    x: &Operand,
+    rows: Range<usize>,
+    scale: f32,
+    parts: [&mut [u32]; 3],
+) -> bool {
+    let bias = &w[places.bias.clone()];
+    let width = bias.len() / 3;
+    if !takes(width) {
+        return false;
+    }
+    assert!(parts.iter().all(|part| 2 * part.len() >= rows.len() * width), "room");
+    let parts = parts.map(|lanes| Rows { lanes, columns: width });
+    // SAFETY: the bias is as long as the product's rows, which the parts hold.
+    unsafe { multiply_blocks(x, rows, w.packed(&places.weight), &mut Heads { bias, scale, parts }) }
+}
+
+/// Rows of halves one after another.
+struct Rows<'a> {
+    lanes: &'a mut [u32],
+    columns: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// Rows of an operand; None if they are no halves, or do not fill vectors.
+    fn of(to: &'a mut Operand, rows: Range<usize>, columns: usize) -> Option<Rows<'a>> {
+        assert!(to.cols() == columns, "{columns} columns for {}", to.cols());
+        takes(columns).then(|| to.lanes_mut(rows))?.map(|lanes| Rows { lanes, columns })
+    }
+
+    /// Writes 32 floats of a row from column `col` on.
+    ///
+    /// # Safety
+    /// There is such a row with these columns; the CPU has AVX512_BF16.
+    #[inline(always)]
+    unsafe fn put(&mut self, row: usize, col: usize, [low, high]: [__m512; 2]) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let to = self.lanes.as_mut_ptr().add((row * self.columns + col) / 2);
+            _mm512_storeu_si512(to.cast(), halves(low, high));
+        }
+    }
+}
+
+/// Two vectors of floats, side by side.
+///
+/// # Safety
+/// There are 32 floats at `from`; the CPU has AVX-512.
+#[inline(always)]
+unsafe fn pair(from: *const f32) -> [__m512; 2] {
+    // SAFETY: this function's contract.
+    unsafe { [_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(LANES))] }
+}
+
+/// The sums of a row of a block.
+///
+/// # Safety
+/// The block has the row; the CPU has AVX-512.
+#[inline(always)]
+unsafe fn row(sums: &Sums, i: usize) -> [__m512; 2] {
+    // SAFETY: this function's contract.
+    unsafe { pair(sums.0.as_ptr().add(i * BLOCK)) }
+}
+
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn sum([a, b]: [__m512; 2], [c, d]: [__m512; 2]) -> [__m512; 2] {
+    // SAFETY: this function's contract.
+    unsafe { [_mm512_add_ps(a, c), _mm512_add_ps(b, d)] }
+}
+
+struct Plain<'a> {
+    to: Rows<'a>,
+}
+
+impl Finish for Plain<'_> {
+    #[inline(always)]
+    unsafe fn take(&mut self, sums: &Sums, (first, col): (usize, usize), rows: Range<usize>) {
+        for i in rows {
+            // SAFETY: this function's contract.
+            unsafe { self.to.put(first + i, col, row(sums, i)) }
+        }
+    }
+}
+
+struct Squares<'a> {
+    bias: &'a [f32],
+    to: Rows<'a>,
+}
+
+impl Finish for Squares<'_> {
+    #[inline(always)]
+    unsafe fn take(&mut self, sums: &Sums, (first, col): (usize, usize), rows: Range<usize>) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let bias = pair(self.bias.as_ptr().add(col));
+            for i in rows {
+                let squares = sum(row(sums, i), bias).map(|x| {
+                    let positive = _mm512_max_ps(x, _mm512_setzero_ps());
+                    _mm512_mul_ps(positive, positive)
+                });
+                self.to.put(first + i, col, squares);
+            }
+        }
+    }
+}
+
+struct Residual<'a> {
+    bias: &'a [f32],
+    x: &'a mut [f32],
+}
+
+impl Finish for Residual<'_> {
+    #[inline(always)]
+    unsafe fn take(&mut self, sums: &Sums, (first, col): (usize, usize), rows: Range<usize>) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let bias = pair(self.bias.as_ptr().add(col));
+            for i in rows {
+                let x = self.x.as_mut_ptr().add((first + i) * self.bias.len() + col);
+                let [low, high] = sum(sum(row(sums, i), bias), pair(x));
+                _mm512_storeu_ps(x, low);
+                _mm512_storeu_ps(x.add(LANES), high);
+            }
+        }
+    }
+}
+
+struct Slopes<'a> {
+    squares: &'a [u32],
+    to: Rows<'a>,
+    sums: &'a mut [f32],
+}
+
+impl Finish for Slopes<'_> {
+    #[inline(always)]
+    unsafe fn take(&mut self, sums: &Sums, (first, col): (usize, usize), rows: Range<usize>) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let place = self.sums.as_mut_ptr().add(col);
+            let mut totals = pair(place);
+            for i in rows {
+                let at = ((first + i) * self.to.columns + col) / 2;
+                let squares = self.squares.as_ptr().add(at);
+                let squares = [floats(squares), floats(squares.add(LANES / 2))];
+                let [low, high] = row(sums, i);
+                let slopes =
+                    [_mm512_mul_ps(low, slope(squares[0])), _mm512_mul_ps(high, slope(squares[1]))];
+                totals = sum(totals, slopes);
+                self.to.put(first + i, col, slopes);
+            }
+            _mm512_storeu_ps(place, totals[0]);
+            _mm512_storeu_ps(place.add(LANES), totals[1]);
+        }
+    }
+}
+
+struct Heads<'a> {
+    bias: &'a [f32],
+    scale: f32,
+    parts: [Rows<'a>; 3],
+}
+
+impl Finish for Heads<'_> {
+    #[inline(always)]
+    unsafe fn take(&mut self, sums: &Sums, (first, col): (usize, usize), rows: Range<usize>) {
+        // SAFETY: this function's contract; there are three parts.
+        unsafe {
+            let width = self.bias.len() / 3;
+            let (part, column) = (col / width, col % width);
+            let scale = _mm512_set1_ps(if part == 0 { self.scale } else { 1.0 });
+            let bias = pair(self.bias.as_ptr().add(col));
+            let to = self.parts.get_unchecked_mut(part);
+            for i in rows {
+                let row = sum(row(sums, i), bias).map(|x| _mm512_mul_ps(x, scale));
+                to.put(first + i, column, row);
+            }
+        }
+    }
+}
