@@ -44,11 +44,32 @@ impl Config {
 /// [`Isa::Amx`](super::isa::Isa::Amx) has been found; both numbers are from 1 to 16; `work` does not configure tiles itself.
 #[inline(always)]
 pub(super) unsafe fn configured(height: usize, lanes: usize, work: impl FnOnce()) {
+    // SAFETY: this function's contract.
+    unsafe { configure(height, lanes) };
+    work();
+    // SAFETY: as above.
+    unsafe { release() };
+}
+
+/// What [`configured`] does before the work: [`release`] has to follow. For work that is no closure, which the compiler might not put in
+/// its place, where the instructions are known that it may use.
+///
+/// # Safety
+/// As [`configured`].
+#[inline(always)]
+pub(super) unsafe fn configure(height: usize, lanes: usize) {
     let config = Config::new(height, lanes);
     // SAFETY: the configuration is valid and outlives its use; the rest is this function's contract.
     unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const config, options(nostack, readonly)) };
-    work();
-    // SAFETY: as above.
+}
+
+/// Gives the tiles back.
+///
+/// # Safety
+/// After [`configure`].
+#[inline(always)]
+pub(super) unsafe fn release() {
+    // SAFETY: this function's contract.
     unsafe { asm!("tilerelease", options(nostack, nomem)) };
 }
 
@@ -188,6 +209,8 @@ impl Block {
 #[derive(Clone, Copy)]
 pub(super) struct Halves {
     pub a: [*const u32; 2],
+    /// Lanes from tile to tile of the left operand.
+    pub a_step: usize,
     pub b: [*const u32; 2],
 }
 
@@ -217,7 +240,7 @@ impl Halves {
     /// As [`Block::multiply_halves`], of one tile; [`Halves::begin`] came before.
     #[inline(always)]
     pub unsafe fn step(&mut self, steps: Steps) {
-        let Halves { a: [a0, a1], b: [b0, b1] } = *self;
+        let Halves { a: [a0, a1], a_step, b: [b0, b1] } = *self;
         // SAFETY: this function's contract.
         unsafe {
             asm!(
@@ -240,7 +263,7 @@ impl Halves {
                 options(nostack, readonly),
             );
         }
-        let (a_step, b_step) = (steps.lanes, steps.lanes * steps.b_row);
+        let b_step = steps.lanes * steps.b_row;
         self.a = [a0.wrapping_add(a_step), a1.wrapping_add(a_step)];
         self.b = [b0.wrapping_add(b_step), b1.wrapping_add(b_step)];
     }

@@ -5,13 +5,14 @@
 //! it broadcasts a lane at a time, of `b` it reads vectors of 16 columns; the sums stay in registers.
 #![allow(unsafe_code)]
 
-use super::pack::{Left, Right};
-use super::pairs::{LANES, PANEL};
+use super::pack::{Buffer, Left, Right};
+use super::pairs::{Halves, LANES, PANEL, Pairs};
 use super::task::{Format, Half, Narrow, Plain, Single, Task};
 use super::tiles;
 use super::view::{Into, fits};
 use crate::cpu::isa::Isa;
 use crate::cpu::prefetch::prefetch;
+use crate::cpu::tiles::BLOCK;
 use crate::precision::Arithmetic;
 use std::ops::Range;
 
@@ -234,4 +235,24 @@ pub(super) fn multiply(
             },
         }
     }
+}
+
+/// Adds `aᵀ * right` to `out`, rows of which are `stride` apart, by tiles; false: there are none, or it does not consist of whole blocks.
+///
+/// # Panics
+/// If the operands differ in depth, or `out` is too small: a fault of the caller.
+pub(super) fn add_transposed(
+    out: &mut [f32],
+    stride: usize,
+    a: Halves<'_>,
+    right: Right<'_>,
+    buffer: &mut Buffer,
+) -> bool {
+    let (inner, rows) = a.sizes();
+    assert!(inner.div_ceil(2) == right.depth, "depths {inner} and {}", right.depth);
+    assert!(fits(out.len(), rows, right.cols, stride), "{rows}x{} in {}", right.cols, out.len());
+    let by_tiles = Isa::used() == Isa::Amx && right.columns == LANES;
+    let columns = buffer.hold(BLOCK * right.depth);
+    // SAFETY: the CPU has tiles where they are used, and with them bf16; `out` and the buffer have room, as was checked.
+    by_tiles && unsafe { tiles::transposed(a, &right, columns, out.as_mut_ptr(), stride) }
 }

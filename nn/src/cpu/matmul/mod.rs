@@ -3,12 +3,18 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
+mod columns;
+#[cfg(target_arch = "x86_64")]
 mod kernel;
 mod operand;
 #[cfg(target_arch = "x86_64")]
 mod pack;
 #[cfg(target_arch = "x86_64")]
 mod pairs;
+#[cfg(target_arch = "x86_64")]
+mod panels;
+#[cfg(target_arch = "x86_64")]
+mod rows;
 #[cfg(target_arch = "x86_64")]
 mod task;
 #[cfg(target_arch = "x86_64")]
@@ -202,7 +208,11 @@ pub fn multiply_transposed(out: &mut [f32], a: &Operand, b: &Operand) {
     #[cfg(target_arch = "x86_64")]
     if a.arithmetic() == Arithmetic::Bf16 {
         return BUFFERS.with_borrow_mut(|[first, second]| {
-            let (left, right) = (a.transposed(first), b.right(second));
+            let right = b.right(second);
+            if kernel::add_transposed(out, b.cols(), a.pairs(), right, first) {
+                return;
+            }
+            let left = a.transposed(first);
             kernel::multiply(out, b.cols(), Into::Add, 1.0, Isa::used(), left, right);
         });
     }

@@ -4,9 +4,11 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
-use super::pack::{Buffer, Left, Right, add_halves, pack_rows, unpack_rows};
+use super::pack::{Buffer, Left, Right};
 #[cfg(target_arch = "x86_64")]
 use super::pairs::{Halves, LANES};
+#[cfg(target_arch = "x86_64")]
+use super::rows::{add_halves, pack_rows, unpack_rows};
 use super::view::Mat;
 use crate::cpu::isa;
 use crate::precision::Arithmetic;
@@ -158,7 +160,7 @@ impl Operand {
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn pairs(&self) -> Halves<'_> {
+    pub(super) fn pairs(&self) -> Halves<'_> {
         assert!(self.halves, "no halves");
         Halves::new(self.lanes.lanes(), self.rows, self.cols, self.stride())
     }

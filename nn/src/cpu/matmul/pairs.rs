@@ -78,6 +78,8 @@ pub(super) trait Pairs: Copy {
     /// Lanes of rows `2 p` and `2 p + 1`, of 16 columns from `at` on and of the next 16; what there is none of
     /// counts as zeros. Asks for what stands [`AHEAD`] rows below.
     unsafe fn pair(self, p: usize, at: usize) -> [__m512i; 2];
+    /// The same, four columns in turn: the first vector has columns 0 to 3, 8 to 11 and so on, the second one the others.
+    unsafe fn crossed(self, p: usize, at: usize) -> [__m512i; 2];
 }
 
 /// Lanes of the bf16 in `low` and, above them, those in `high`: of the first 16 of each, and of the rest.
@@ -95,6 +97,16 @@ pub(in crate::cpu) unsafe fn zip(low: __m512i, high: __m512i) -> [__m512i; 2] {
         let rest = _mm512_add_epi16(first, _mm512_set1_epi16(16));
         [_mm512_permutex2var_epi16(low, first, high), _mm512_permutex2var_epi16(low, rest, high)]
     }
+}
+
+/// The same four by four: of columns 0 to 3, 8 to 11 and so on, and of the others.
+///
+/// # Safety
+/// The CPU has AVX-512 BW.
+#[inline(always)]
+pub(super) unsafe fn cross(low: __m512i, high: __m512i) -> [__m512i; 2] {
+    // SAFETY: this function's contract.
+    unsafe { [_mm512_unpacklo_epi16(low, high), _mm512_unpackhi_epi16(low, high)] }
 }
 
 /// Rows of floats, `stride` apart.
@@ -117,13 +129,13 @@ impl<'a> Floats<'a> {
     }
 }
 
-impl Pairs for Floats<'_> {
-    fn sizes(self) -> (usize, usize) {
-        self.sizes
-    }
-
+impl Floats<'_> {
+    /// Two rows in halves.
+    ///
+    /// # Safety
+    /// As [`Pairs`].
     #[inline(always)]
-    unsafe fn pair(self, p: usize, at: usize) -> [__m512i; 2] {
+    unsafe fn rows(self, p: usize, at: usize) -> [__m512i; 2] {
         let (rows, len) = self.sizes;
         let even = self.data.as_ptr().wrapping_add(2 * p * self.stride + at);
         let odd = even.wrapping_add(self.stride);
@@ -142,7 +154,7 @@ impl Pairs for Floats<'_> {
                 halves(low, high)
             };
             let high = if 2 * p + 1 < rows { packed(odd) } else { _mm512_setzero_si512() };
-            zip(packed(even), high)
+            [packed(even), high]
         }
     }
 }
@@ -182,28 +194,59 @@ impl<'a> Halves<'a> {
     }
 }
 
-impl Pairs for Halves<'_> {
-    fn sizes(self) -> (usize, usize) {
-        self.sizes
-    }
-
+impl Halves<'_> {
+    /// Two rows.
+    ///
+    /// # Safety
+    /// As [`Pairs`].
     #[inline(always)]
-    unsafe fn pair(self, p: usize, at: usize) -> [__m512i; 2] {
+    unsafe fn rows(self, p: usize, at: usize) -> [__m512i; 2] {
         let even = self.data.as_ptr().wrapping_add(2 * p * self.stride + at / 2);
         let odd = even.wrapping_add(self.stride);
         prefetch(even.wrapping_add(AHEAD * self.stride));
         prefetch(odd.wrapping_add(AHEAD * self.stride));
         // SAFETY: rows are whole vectors of 32 halves; the odd row exists where it is read.
         unsafe {
-            let low = _mm512_loadu_si512(even.cast());
             let high = match 2 * p + 1 < self.sizes.0 {
                 true => _mm512_loadu_si512(odd.cast()),
                 false => _mm512_setzero_si512(),
             };
-            zip(low, high)
+            [_mm512_loadu_si512(even.cast()), high]
         }
     }
 }
+
+/// Both kinds of rows are put together alike.
+macro_rules! pairs {
+    ($rows:ty) => {
+        impl Pairs for $rows {
+            fn sizes(self) -> (usize, usize) {
+                self.sizes
+            }
+
+            #[inline(always)]
+            unsafe fn pair(self, p: usize, at: usize) -> [__m512i; 2] {
+                // SAFETY: the trait's contract.
+                unsafe {
+                    let [low, high] = self.rows(p, at);
+                    zip(low, high)
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn crossed(self, p: usize, at: usize) -> [__m512i; 2] {
+                // SAFETY: the trait's contract.
+                unsafe {
+                    let [low, high] = self.rows(p, at);
+                    cross(low, high)
+                }
+            }
+        }
+    };
+}
+
+pairs!(Floats<'_>);
+pairs!(Halves<'_>);
 
 /// Rows that packing looks ahead: operands come from beyond the second-level cache, and a walk down the
 /// columns is not what the processor itself fetches ahead for.

@@ -3,10 +3,11 @@
 //! them in the packed operand, and not written.
 #![allow(unsafe_code)]
 
+use super::columns::transpose_tiles;
 use super::pack::{Left, Right};
-use super::pairs::{LANES, PANEL, first};
+use super::pairs::{Halves as Rows, LANES, PANEL, Pairs, first};
 use super::task::{Half, Task};
-use crate::cpu::tiles::{BLOCK, Block, Halves, Panel, ROWS, Steps, configured};
+use crate::cpu::tiles::{BLOCK, Block, Halves, Panel, ROWS, Steps, configure, configured, release};
 use std::arch::x86_64::*;
 use std::ops::Range;
 
@@ -92,19 +93,18 @@ pub(in crate::cpu) trait Finish {
 /// Bytes of the left operand that leave room for other things in the first-level cache.
 const NEAR: usize = 24 << 10;
 
-/// Gives `finish` the sums of all blocks, a few rows between any two steps of the block after.
+/// Gives `finish` the sums of all blocks.
 ///
 /// # Safety
 /// As [`share`]; inlined into what is compiled for the instructions of `F`.
 #[inline(always)]
-pub(super) unsafe fn blocks<F: Finish>(
+unsafe fn blocks<F: Finish>(
     left: &Left<'_>,
     right: &Right<'_>,
     first: usize,
     steps: Steps,
     finish: &mut F,
 ) {
-    let mut sums = Sums([0.0; BLOCK * BLOCK]);
     let (down, across) = (left.rows.div_ceil(BLOCK), right.cols.div_ceil(BLOCK));
     // Column after column if all rows stay near; otherwise row after row.
     let near = 4 * left.rows * left.row <= NEAR;
@@ -112,38 +112,116 @@ pub(super) unsafe fn blocks<F: Finish>(
         true => (n % down * BLOCK, n / down * BLOCK),
         false => (n / across * BLOCK, n % across * BLOCK),
     };
+    let tiles = |(row, col): (usize, usize)| {
+        let next = if col + LANES < right.cols { col + LANES } else { col };
+        let b = right.data.as_ptr().wrapping_add(first * right.step);
+        let a = left.data.as_ptr().wrapping_add(row * left.row + first);
+        let tall = row + ROWS < left.rows;
+        let a = [a, if tall { a.wrapping_add(ROWS * left.row) } else { a }];
+        Halves { a, a_step: steps.lanes, b: [col, next].map(|col| b.wrapping_add(right.at(col))) }
+    };
+    // SAFETY: every tile's rows lie in the operands: whole tiles of rows in `left`, columns in whole vectors of `right`,
+    // lanes inside the depth. A block's missing second tile is a copy of its first. The rest is this function's contract.
+    unsafe { pipeline(down * across, steps, place, tiles, finish) }
+}
+
+/// Gives `finish` the sums of `count` blocks, a few rows between any two steps of the block after: `place` says where one stands in the
+/// product, `tiles` where its operands lie.
+///
+/// # Safety
+/// There are such operands, `steps.count` tiles along the depth; `finish` takes blocks at these places; the CPU has tiles. Inlined into what
+/// is compiled for the instructions of `F`.
+#[inline(always)]
+unsafe fn pipeline<F: Finish>(
+    count: usize,
+    steps: Steps,
+    place: impl Fn(usize) -> (usize, usize),
+    mut tiles: impl FnMut((usize, usize)) -> Halves,
+    finish: &mut F,
+) {
+    let mut sums = Sums([0.0; BLOCK * BLOCK]);
     let part = |step: usize| step * BLOCK / steps.count;
-    let work = || {
-        for n in 0..down * across {
-            let (row, col) = place(n);
-            // SAFETY: every tile's rows lie in the operands: whole tiles of rows in `left`, columns in whole vectors of `right`,
-            // lanes inside the depth. A block's missing second tile is a copy of its first. Sums have been stored before they are taken.
-            unsafe {
-                let a = left.data.as_ptr().add(row * left.row + first);
-                let b = right.data.as_ptr().add(first * right.step);
-                let tall = row + ROWS < left.rows;
-                let next = if col + LANES < right.cols { col + LANES } else { col };
-                let mut block = Halves {
-                    a: [a, if tall { a.add(ROWS * left.row) } else { a }],
-                    b: [b.add(right.at(col)), b.add(right.at(next))],
-                };
-                Halves::begin();
-                for step in 0..steps.count {
-                    block.step(steps);
-                    if n > 0 {
-                        finish.take(&sums, place(n - 1), part(step)..part(step + 1));
-                    }
+    // SAFETY: this function's contract; nobody configures tiles before they are released; sums have been stored before they are taken.
+    unsafe {
+        configure(ROWS, steps.lanes);
+        for n in 0..count {
+            let mut block = tiles(place(n));
+            Halves::begin();
+            for step in 0..steps.count {
+                block.step(steps);
+                if n > 0 {
+                    finish.take(&sums, place(n - 1), part(step)..part(step + 1));
                 }
-                let out = sums.0.as_mut_ptr();
-                let out = [out, out.add(ROWS * BLOCK)];
-                Block::store(out.map(<*mut f32>::cast), 4 * BLOCK);
+            }
+            let out = sums.0.as_mut_ptr();
+            let out = [out, out.add(ROWS * BLOCK)];
+            Block::store(out.map(<*mut f32>::cast), 4 * BLOCK);
+        }
+        if count > 0 {
+            finish.take(&sums, place(count - 1), 0..BLOCK);
+        }
+        release();
+    }
+}
+
+/// Adds `aᵀ * right` to `out`, `[a.cols, right.cols]`, rows `stride` apart, if it consists of whole blocks; false if it does not. Columns of
+/// `a` are transposed 32 at a time, into `columns`, and do not leave the first-level cache.
+///
+/// # Safety
+/// The CPU has tiles; `right` is packed for them; `columns` has room for 32 columns' lanes, and `out` for the product.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
+pub(super) unsafe fn transposed(
+    a: Rows<'_>,
+    right: &Right<'_>,
+    columns: *mut u32,
+    out: *mut f32,
+    stride: usize,
+) -> bool {
+    let ((inner, rows), depth) = (a.sizes(), right.depth);
+    let fills = |n: usize, of: usize| n > 0 && n.is_multiple_of(of);
+    let deep = inner == 2 * depth && fills(depth, ROWS);
+    if !deep || !fills(rows, BLOCK) || !fills(right.cols, BLOCK) {
+        return false;
+    }
+    let across = right.cols / BLOCK;
+    let steps = Steps { a_row: ROWS, b_row: right.step, lanes: ROWS, count: depth / ROWS };
+    let tiles = |(row, col): (usize, usize)| {
+        if col == 0 {
+            // SAFETY: this function's contract; the product has 32 rows from this one on.
+            unsafe { transpose_tiles(a, row, columns) };
+        }
+        Halves {
+            a: [columns, columns.wrapping_add(depth * ROWS)],
+            a_step: ROWS * ROWS,
+            b: [col, col + LANES].map(|col| right.data.as_ptr().wrapping_add(right.at(col))),
+        }
+    };
+    let place = |n: usize| (n / across * BLOCK, n % across * BLOCK);
+    // SAFETY: this function's contract.
+    unsafe { pipeline(rows / BLOCK * across, steps, place, tiles, &mut Onto { out, stride }) };
+    true
+}
+
+/// Sums are added to what lies there.
+struct Onto {
+    out: *mut f32,
+    stride: usize,
+}
+
+impl Finish for Onto {
+    #[inline(always)]
+    unsafe fn take(&mut self, sums: &Sums, (row, col): (usize, usize), rows: Range<usize>) {
+        for i in rows {
+            for j in [0, LANES] {
+                // SAFETY: this function's contract.
+                unsafe {
+                    let to = self.out.add((row + i) * self.stride + col + j);
+                    let sum = _mm512_load_ps(sums.0.as_ptr().add(i * BLOCK + j));
+                    _mm512_storeu_ps(to, _mm512_add_ps(sum, _mm512_loadu_ps(to)));
+                }
             }
         }
-        // SAFETY: as above.
-        unsafe { finish.take(&sums, place(down * across - 1), 0..BLOCK) };
-    };
-    // SAFETY: by this function's contract; nobody configures tiles inside.
-    unsafe { configured(ROWS, steps.lanes, work) };
+    }
 }
 
 /// The same for no more rows than a tile has, and whole panels.

@@ -1,0 +1,152 @@
+//! Left operands in halves from columns: pairs of rows as they come, for vectors, or transposed, for tiles.
+#![allow(unsafe_code)]
+
+use super::pairs::{Halves, LANES, Pairs, transpose};
+use std::arch::x86_64::*;
+
+/// Pairs of rows, each as long as there are columns, `step` lanes apart.
+///
+/// # Safety
+/// `out` has room for whole vectors of every pair; the CPU has the features of [`Arithmetic::Bf16`](crate::precision::Arithmetic::Bf16).
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+pub(super) unsafe fn pack_columns<P: Pairs>(a: P, step: usize, out: *mut u32) {
+    let (rows, cols) = a.sizes();
+    for p in 0..rows.div_ceil(2) {
+        for at in (0..cols).step_by(2 * LANES) {
+            // SAFETY: this function's contract.
+            unsafe {
+                let [first, second] = a.pair(p, at);
+                let out = out.add(p * step + at);
+                _mm512_storeu_si512(out.cast(), first);
+                if cols - at > LANES {
+                    _mm512_storeu_si512(out.add(LANES).cast(), second);
+                }
+            }
+        }
+    }
+}
+
+/// The columns of `a` as rows of halves, `row` lanes apart.
+///
+/// # Safety
+/// As [`pack_columns`]; `out` has room for whole blocks of 16 rows.
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+pub(super) unsafe fn transpose_columns<P: Pairs>(a: P, row: usize, out: *mut u32) {
+    let (rows, cols) = a.sizes();
+    let depth = rows.div_ceil(2);
+    for at in (0..cols).step_by(2 * LANES) {
+        for first in (0..depth).step_by(LANES) {
+            // SAFETY: this function's contract.
+            unsafe {
+                let whole = cols.next_multiple_of(LANES) - at;
+                transpose_block(a, (first, at), depth - first, |column, lanes| {
+                    if column < whole {
+                        let out = out.add((at + column) * row + first);
+                        _mm512_storeu_si512(out.cast(), lanes);
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// The 32 columns from `at` on as rows of tiles of 16 lanes: sixteen columns' tiles follow each other, then those of the others.
+///
+/// # Safety
+/// There are 32 such columns, rows go by 32, and `out` has room for all; the CPU has the features of [`Arithmetic::Bf16`](crate::precision::Arithmetic::Bf16).
+#[inline(always)]
+pub(super) unsafe fn transpose_tiles(a: Halves<'_>, at: usize, out: *mut u32) {
+    let depth = a.sizes().0 / 2;
+    for first in (0..depth).step_by(LANES) {
+        // SAFETY: this function's contract.
+        unsafe {
+            transpose_block(a, (first, at), LANES, |column, lanes| {
+                let place = column / LANES * depth * LANES + first * LANES;
+                _mm512_storeu_si512(out.add(place + column % LANES * LANES).cast(), lanes);
+            });
+        }
+    }
+}
+
+/// Gives `take` the 32 columns from `at` on, of at most 16 pairs from `first` on, of which there are `pairs`.
+///
+/// # Safety
+/// As [`Pairs`].
+#[inline(always)]
+unsafe fn transpose_block<P: Pairs>(
+    a: P,
+    places: (usize, usize),
+    pairs: usize,
+    mut take: impl FnMut(usize, __m512i),
+) {
+    // SAFETY: this function's contract.
+    unsafe {
+        // One half of the columns after the other: there are registers for one.
+        transpose_half::<P, 0>(a, places, pairs, &mut take);
+        transpose_half::<P, 1>(a, places, pairs, &mut take);
+    }
+}
+
+/// Half of that.
+///
+/// # Safety
+/// As [`Pairs`].
+#[inline(always)]
+unsafe fn transpose_half<P: Pairs, const HALF: usize>(
+    a: P,
+    (first, at): (usize, usize),
+    pairs: usize,
+    take: &mut impl FnMut(usize, __m512i),
+) {
+    // SAFETY: this function's contract.
+    unsafe {
+        let mut block = [_mm512_setzero_si512(); LANES];
+        if pairs >= LANES {
+            for (p, lanes) in block.iter_mut().enumerate() {
+                *lanes = a.crossed(first + p, at)[HALF];
+            }
+        } else {
+            for (p, lanes) in block.iter_mut().enumerate().take(pairs) {
+                *lanes = a.crossed(first + p, at)[HALF];
+            }
+        }
+        transpose(&mut block);
+        for (i, lanes) in block.into_iter().enumerate() {
+            take(i / 4 * 8 + HALF * 4 + i % 4, lanes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pack::Buffer;
+    use super::super::pairs::Floats;
+    use super::super::view::Mat;
+    use super::*;
+    use crate::cpu::isa;
+
+    /// What AMX reads, made by whatever has bf16: the same lanes as those of the AVX-512 kernel, transposed.
+    #[test]
+    fn columns_are_transposed_into_the_same_lanes() {
+        if !isa::bf16() {
+            return;
+        }
+        let data: Vec<f32> = (0..4000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
+        for (rows, cols) in [(40, 37), (7, 16), (64, 48), (33, 5)] {
+            let floats = Floats::of(Mat::new(&data, rows, cols, cols + 2), 1.0);
+            let (depth, whole) = (rows.div_ceil(2), cols.next_multiple_of(LANES));
+            let row = depth.next_multiple_of(LANES);
+            let (mut straight, mut transposed) = (Buffer::default(), Buffer::default());
+            // SAFETY: the CPU has bf16; the buffers hold every vector that is written.
+            unsafe {
+                pack_columns(floats, whole, straight.hold(depth * whole));
+                transpose_columns(floats, row, transposed.hold(whole * row));
+            }
+            for (p, column) in (0..depth).flat_map(|p| (0..cols).map(move |column| (p, column))) {
+                let lanes =
+                    (straight.lanes()[p * whole + column], transposed.lanes()[column * row + p]);
+                assert_eq!(lanes.0, lanes.1, "{rows}x{cols}: {p}, {column}");
+            }
+        }
+    }
+}

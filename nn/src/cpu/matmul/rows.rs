@@ -1,0 +1,72 @@
+//! Rows of halves from floats and back.
+#![allow(unsafe_code)]
+
+use super::pairs::{AHEAD, LANES, along, first, floats, halves};
+use super::view::Mat;
+use crate::cpu::prefetch::prefetch;
+use std::arch::x86_64::*;
+
+/// Rows of `a`, whose columns are neighbours, in halves and `scale` times as large, `row` lanes apart.
+///
+/// # Safety
+/// `out` has room for whole vectors of every row; the CPU has the features of [`Arithmetic::Bf16`].
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+pub(super) unsafe fn pack_rows(a: Mat<'_>, scale: f32, row: usize, out: *mut u32) {
+    let whole = a.cols / (2 * LANES) * LANES;
+    for i in 0..a.rows {
+        let from = a.data.as_ptr().wrapping_add(i * a.row_stride);
+        let ahead = from.wrapping_add(AHEAD * a.row_stride);
+        // SAFETY: `Mat` holds its rows and columns; `out` is the caller's contract.
+        unsafe {
+            let out = out.add(i * row);
+            for at in (0..whole).step_by(LANES) {
+                prefetch(ahead.wrapping_add(2 * at));
+                prefetch(ahead.wrapping_add(2 * at + LANES));
+                let scaled = |from| _mm512_mul_ps(_mm512_loadu_ps(from), _mm512_set1_ps(scale));
+                let (low, high) = (from.add(2 * at), from.add(2 * at + LANES));
+                _mm512_storeu_si512(out.add(at).cast(), halves(scaled(low), scaled(high)));
+            }
+            for at in (whole..row).step_by(LANES) {
+                _mm512_storeu_si512(out.add(at).cast(), along::<true>(from, a.cols, at, scale));
+            }
+        }
+    }
+}
+
+/// The floats of halves: `out` holds whole rows of `cols`, `row` lanes apart at `from`.
+///
+/// # Safety
+/// As many rows of whole vectors lie at `from`; the CPU has AVX-512 BW.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) unsafe fn unpack_rows(from: *const u32, row: usize, cols: usize, out: &mut [f32]) {
+    for (i, out) in out.chunks_exact_mut(cols).enumerate() {
+        for (at, out) in out.chunks_mut(LANES).enumerate() {
+            // SAFETY: this function's contract; the mask ends at the row's end.
+            unsafe {
+                let floats = floats(from.add(i * row + at * LANES / 2));
+                match out.len() {
+                    LANES => _mm512_storeu_ps(out.as_mut_ptr(), floats),
+                    len => _mm512_mask_storeu_ps(out.as_mut_ptr(), first(len), floats),
+                }
+            }
+        }
+    }
+}
+
+/// Adds `rows` rows of halves, `row` lanes apart at `from`, to `out`, which is as long as they are.
+///
+/// # Safety
+/// As many rows of whole vectors lie at `from`; the CPU has AVX-512 BW.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) unsafe fn add_halves(from: *const u32, row: usize, rows: usize, out: &mut [f32]) {
+    for (at, out) in out.chunks_mut(LANES).enumerate() {
+        let mask = first(out.len());
+        // SAFETY: this function's contract; the mask ends at the row's end.
+        unsafe {
+            let from = from.add(at * LANES / 2);
+            let sum = _mm512_maskz_loadu_ps(mask, out.as_ptr());
+            let add = |sum, i| _mm512_add_ps(sum, floats(from.add(i * row)));
+            _mm512_mask_storeu_ps(out.as_mut_ptr(), mask, (0..rows).fold(sum, add));
+        }
+    }
+}
