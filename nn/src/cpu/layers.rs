@@ -309,3 +309,169 @@ pub(super) fn relu_backward(grad: &mut [f32], out: &[f32]) {
         *grad = if *out > 0.0 { *grad } else { 0.0 };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::NetConfig;
+    use crate::net::layout::Layout;
+    use crate::precision::Arithmetic;
+
+    /// Rows of a position.
+    const ROWS: usize = 64;
+
+    fn numbers(count: usize, seed: u64) -> Vec<f32> {
+        let mut random = crate::rng::Rng::new(seed);
+        (0..count).map(|_| random.unit() as f32 * 2.0 - 1.0).collect()
+    }
+
+    /// The maps of a network whose parts fill blocks, or do not, forward and transposed.
+    fn maps(width: usize, ffn: usize) -> (Layout, [Weights; 2]) {
+        let config = NetConfig { width, ffn, heads: 2, layers: 1, ..NetConfig::default() };
+        let layout = Layout::new(&config);
+        let values: Vec<f32> = numbers(layout.len, 9).iter().map(|x| 0.25 * x).collect();
+        let weights = Weights::both(&layout, &values, Arithmetic::Bf16);
+        (layout, weights)
+    }
+
+    /// An operand, and what it holds of the numbers.
+    fn operand(x: &[f32], cols: usize) -> (Operand, Vec<f32>) {
+        let (mut operand, mut held) = (Operand::default(), vec![0.0; x.len()]);
+        operand.shape(Arithmetic::Bf16, x.len() / cols, cols);
+        operand.put(0, x);
+        operand.get(0, &mut held);
+        (operand, held)
+    }
+
+    fn empty(cols: usize) -> Operand {
+        operand(&vec![f32::NAN; 2 * ROWS * cols], cols).0
+    }
+
+    fn all(operand: &Operand) -> Vec<f32> {
+        let mut out = vec![0.0; operand.rows() * operand.cols()];
+        operand.get(0, &mut out);
+        out
+    }
+
+    /// Within what rounding to halves does.
+    fn near(got: &[f32], want: &[f32]) {
+        assert_eq!(got.len(), want.len());
+        let most = want.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+        for (got, want) in got.iter().zip(want) {
+            let error = 0.005 * want.abs() + 0.0005 * most;
+            assert!((got - want).abs() <= error, "{got} for {want}");
+        }
+    }
+
+    /// A product of rows by itself.
+    fn product(w: &Weights, places: &Linear, x: &Operand, cols: usize) -> Vec<f32> {
+        let mut out = vec![0.0; ROWS * cols];
+        let rows = ROWS..2 * ROWS;
+        w.product_of_rows(&mut out, cols, Into::Replace, x, rows, &places.weight);
+        out
+    }
+
+    /// Of the second of two positions, so that a mistaken row shows.
+    #[test]
+    fn maps_and_what_follows_are_the_same_in_one_pass_and_in_several() {
+        for (width, ffn) in [(64, 96), (20, 24)] {
+            let (layout, [w, transposed]) = maps(width, ffn);
+            let (block, rows) = (&layout.blocks[0], ROWS..2 * ROWS);
+            let (x, _) = operand(&numbers(2 * ROWS * width, 1), width);
+            let mut few = [Vec::new(), Vec::new()];
+
+            let mut squared = empty(ffn);
+            project_squared(&w, &block.up, &x, rows.clone(), &mut squared, &mut few[0]);
+            let mut want = product(&w, &block.up, &x, ffn);
+            ops::add_bias(&w[block.up.bias.clone()], &mut want);
+            ops::square_positive(&mut want);
+            near(&all(&squared)[ROWS * ffn..], &want);
+
+            let start = numbers(ROWS * width, 2);
+            let mut sum = start.clone();
+            project_onto(&w, &block.down, &squared, rows.clone(), &mut sum);
+            let mut want = product(&w, &block.down, &squared, width);
+            ops::add_bias(&w[block.down.bias.clone()], &mut want);
+            ops::add_scaled(&mut want, 1.0, &start);
+            near(&sum, &want);
+
+            let (dout, _) = operand(&numbers(2 * ROWS * width, 3), width);
+            let mut dx = empty(width);
+            let down = rows.clone();
+            input_gradient(&transposed, &block.out, &dout, down, &mut dx, &mut few[0]);
+            near(&all(&dx)[ROWS * width..], &product(&transposed, &block.out, &dout, width));
+
+            let (squared, squares) = operand(&squares(2 * ROWS * ffn), ffn);
+            let (mut grads, mut dwide) = (vec![0.5; layout.len], empty(ffn));
+            let g = &mut Gradient { w: &transposed, grads: &mut grads };
+            let (maps, given) = ((&block.up, &block.down), (&dout, &squared));
+            slopes(g, maps, given, rows, &mut dwide, &mut few);
+            let mut want = product(&transposed, &block.down, &dout, ffn);
+            ops::square_positive_backward(&mut want, &squares[ROWS * ffn..]);
+            near(&all(&dwide)[ROWS * ffn..], &want);
+            let mut sums = vec![0.5; ffn];
+            ops::add_rows(&want, &mut sums);
+            near(&grads[block.up.bias.clone()], &sums);
+        }
+    }
+
+    /// Half of them zero.
+    fn squares(count: usize) -> Vec<f32> {
+        numbers(count, 4).into_iter().map(|x| x.max(0.0) * x).collect()
+    }
+
+    #[test]
+    fn gradients_become_operands_and_sums() {
+        for width in [64, 20] {
+            let (layout, [_, transposed]) = maps(width, 32);
+            let places = &layout.blocks[0].out;
+            let dout = numbers(2 * ROWS * width, 5);
+            let (mut grads, mut to) = (vec![0.5; layout.len], Operand::default());
+            let g = &mut Gradient { w: &transposed, grads: &mut grads };
+            take_gradient(g, places, &dout, &mut to);
+            near(&all(&to), &dout);
+            let mut sums = vec![0.5; width];
+            ops::add_rows(&dout, &mut sums);
+            near(&grads[places.bias.clone()], &sums);
+        }
+    }
+
+    #[test]
+    fn normalisation_and_its_gradient_are_those_of_plain_loops() {
+        for width in [64, 20] {
+            let (layout, [w, _]) = maps(width, 32);
+            let places = &layout.norm;
+            let (gamma, beta) = (&w[places.gamma.clone()], &w[places.beta.clone()]);
+            let (x, rows) = (numbers(ROWS * width, 6), ROWS);
+            let (mut unit, mut scale, mut out) =
+                (Operand::default(), Vec::new(), Operand::default());
+            let kept = Unit { unit: &mut unit, scale: &mut scale };
+            norm(&w, places, &x, kept, &mut out, &mut Vec::new());
+            let (mut units, mut scales, mut want) =
+                (vec![0.0; x.len()], vec![0.0; rows], vec![0.0; x.len()]);
+            ops::layer_norm(&x, gamma, beta, &mut units, &mut scales, &mut want);
+            near(&all(&unit), &units);
+            near(&scale, &scales);
+            near(&all(&out), &want);
+
+            let (dout, start) = (numbers(x.len(), 7), numbers(x.len(), 8));
+            let (mut grads, mut dx) = (vec![0.5; layout.len], start.clone());
+            let g = &mut Gradient { w: &w, grads: &mut grads };
+            norm_backward(g, places, (&unit, &scale), &dout, &mut dx, &mut Vec::new());
+            let (mut want, mut dgamma, mut dbeta) = (start, vec![0.5; width], vec![0.5; width]);
+            let units = all(&unit);
+            ops::layer_norm_backward(
+                &dout,
+                gamma,
+                &units,
+                &scale,
+                &mut want,
+                &mut dgamma,
+                &mut dbeta,
+            );
+            near(&dx, &want);
+            near(&grads[places.gamma.clone()], &dgamma);
+            near(&grads[places.beta.clone()], &dbeta);
+        }
+    }
+}

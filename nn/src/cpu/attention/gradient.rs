@@ -322,3 +322,114 @@ unsafe fn finish(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    /// Numbers that bf16 holds, from -1 to 1.
+    fn numbers(count: usize, random: &mut Rng) -> Vec<f32> {
+        let mut number = || random.unit() as f32 * 2.0 - 1.0;
+        (0..count).map(|_| f32::from_bits(number().to_bits() & 0xffff_0000)).collect()
+    }
+
+    fn pack(x: &[f32], to: &mut [u32]) {
+        for (pair, lane) in x.chunks_exact(2).zip(to) {
+            *lane = pair[0].to_bits() >> 16 | pair[1].to_bits() & 0xffff_0000;
+        }
+    }
+
+    fn unpack(lanes: &[u32]) -> Vec<f32> {
+        let pair = |lane: &u32| [lane << 16, lane & 0xffff_0000].map(f32::from_bits);
+        lanes.iter().flat_map(pair).collect()
+    }
+
+    /// As plain loops have them; a head's rows are `width` apart.
+    struct Twin {
+        dscores: Vec<f32>,
+        parts: [Vec<f32>; 3],
+    }
+
+    fn twin(
+        parts: &[Vec<f32>; 3],
+        weights: &[f32],
+        dmeans: &[f32],
+        heads: usize,
+        dim: usize,
+    ) -> Twin {
+        let width = heads * dim;
+        let mut dscores = vec![0.0; heads * SQUARE];
+        let mut out = [0, 1, 2].map(|_| vec![0.0; TOKENS * width]);
+        for h in 0..heads {
+            let at = |row: usize, d: usize| row * width + h * dim + d;
+            let weight = |i: usize, j: usize| weights[h * SQUARE + i * TOKENS + j];
+            for i in 0..TOKENS {
+                let slope = |j: usize| -> f32 {
+                    (0..dim).map(|d| dmeans[at(i, d)] * parts[2][at(j, d)]).sum()
+                };
+                let slopes: Vec<f32> = (0..TOKENS).map(slope).collect();
+                let mean: f32 = (0..TOKENS).map(|j| weight(i, j) * slopes[j]).sum();
+                for j in 0..TOKENS {
+                    let ds = weight(i, j) * (slopes[j] - mean);
+                    dscores[h * SQUARE + i * TOKENS + j] = ds;
+                    for d in 0..dim {
+                        out[0][at(i, d)] += ds * parts[1][at(j, d)] / (dim as f32).sqrt();
+                        out[1][at(j, d)] += ds * parts[0][at(i, d)];
+                        out[2][at(j, d)] += weight(i, j) * dmeans[at(i, d)];
+                    }
+                }
+            }
+        }
+        Twin { dscores, parts: out }
+    }
+
+    fn near(got: &[f32], want: &[f32], what: &str) {
+        let most = want.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+        assert!(got.len() == want.len() && most > 0.0, "{what}");
+        for (got, want) in got.iter().zip(want) {
+            assert!((got - want).abs() <= 0.01 * most, "{what}: {got} for {want}, at most {most}");
+        }
+    }
+
+    #[test]
+    fn gradients_are_what_plain_loops_make_of_the_same() {
+        for (heads, dim) in [(3, 32), (2, 64)] {
+            if !takes(dim) {
+                return;
+            }
+            let (width, random) = (heads * dim, &mut Rng::new(dim as u64));
+            let mut kept = Kept::new(heads, dim);
+            kept.hold(2);
+            let parts = [0, 1, 2].map(|_| numbers(TOKENS * width, random));
+            for (part, to) in parts.iter().zip(kept.parts(1).1) {
+                pack(part, to);
+            }
+            let share = |x: f32| f32::from_bits((x.abs() / 32.0).to_bits() & 0xffff_0000);
+            let weights: Vec<f32> =
+                numbers(heads * SQUARE, random).into_iter().map(share).collect();
+            pack(&weights, kept.weights(1));
+            let dmeans = numbers(TOKENS * width, random);
+            let mut lanes = vec![0; TOKENS * width / 2];
+            pack(&dmeans, &mut lanes);
+
+            let (mut dscores, mut dqkv) =
+                (vec![0; heads * SQUARE / 2], vec![0; TOKENS * 3 * width / 2]);
+            let mut sums = vec![1.0; 3 * width];
+            let to = &mut Gradients { dscores: &mut dscores, dqkv: &mut dqkv, sums: &mut sums };
+            backward(&kept, 1, &lanes, &mut Packed::default(), to);
+
+            let want = twin(&parts, &weights, &dmeans, heads, dim);
+            near(&unpack(&dscores), &want.dscores, "scores");
+            let rows = unpack(&dqkv);
+            for (i, want) in want.parts.iter().enumerate() {
+                let part = |row: &[f32]| row[i * width..][..width].to_vec();
+                let got: Vec<f32> = rows.chunks_exact(3 * width).flat_map(part).collect();
+                near(&got, want, ["queries", "keys", "values"][i]);
+                let column = |d: usize| 1.0 + want.iter().skip(d).step_by(width).sum::<f32>();
+                let want: Vec<f32> = (0..width).map(column).collect();
+                near(&sums[i * width..][..width], &want, "sums");
+            }
+        }
+    }
+}

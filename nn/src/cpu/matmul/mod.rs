@@ -321,7 +321,8 @@ mod tests {
     #[test]
     fn products_of_operands_equal_those_of_their_floats() {
         let data: Vec<f32> = (0..9000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
-        for (rows, inputs, outputs) in [(64, 32, 48), (7, 5, 3), (33, 40, 80), (1, 8, 1)] {
+        let sizes = [(64, 32, 48), (7, 5, 3), (33, 40, 80), (1, 8, 1), (96, 64, 32), (32, 32, 96)];
+        for (rows, inputs, outputs) in sizes {
             for arithmetic in [Arithmetic::Single, Arithmetic::Bf16] {
                 let arithmetic =
                     if arithmetic.available() { arithmetic } else { Arithmetic::Single };
@@ -329,8 +330,8 @@ mod tests {
                 let mut operands = [Operand::default(), Operand::default()];
                 let [a, b] = &mut operands;
                 // What lay there before must not count.
-                a.shape(arithmetic, 80, 96);
-                a.put(0, &vec![f32::NAN; 80 * 96]);
+                a.shape(arithmetic, 96, 96);
+                a.put(0, &vec![f32::NAN; 96 * 96]);
                 a.shape(arithmetic, rows, inputs);
                 b.shape(arithmetic, rows, outputs);
                 let half = rows / 2;
@@ -362,6 +363,13 @@ mod tests {
                 let left = Mat::new(x, rows, inputs, inputs).t();
                 let right = Mat::new(dout, rows, outputs, outputs);
                 twin(&mut want, outputs, Into::Add, 1.0, left, right);
+                near(&got, &want);
+
+                let (mut got, mut want) = (vec![0.5; outputs], vec![0.5; outputs]);
+                b.add_every(3, 1, &mut got);
+                for row in dout.chunks_exact(outputs).skip(1).step_by(3) {
+                    want.iter_mut().zip(row).for_each(|(want, x)| *want += x);
+                }
                 near(&got, &want);
             }
         }
