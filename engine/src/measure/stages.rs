@@ -182,7 +182,7 @@ impl Budget {
             "stage", "us", "share", "least us", "of it"
         )];
         let row = |name: &str, took: f64, least: f64| {
-            let efficiency = match least > 0.0 {
+            let efficiency = match least > 0.0 && took > 0.0 {
                 true => format!("{:.0}%", 100.0 * least / took),
                 false => "-".to_owned(),
             };

@@ -70,8 +70,10 @@ fn block(
     s.dwide.shape(g.w.arithmetic(), s.dout.rows(), ffn);
     for first in (0..s.dout.rows()).step_by(TOKENS) {
         let (maps, given) = ((&places.up, &places.down), (&s.dout, &layer.squared));
-        slopes(g, maps, given, first..first + TOKENS, &mut s.dwide, &mut s.few);
+        let rows = first..first + TOKENS;
+        slopes(g, maps, given, rows, &mut s.dwide, &mut s.few, &mut s.stages);
     }
+    s.stages.begin(Stage::Down);
     multiply_transposed(&mut g.grads[places.down.weight.clone()], &layer.squared, &s.dout);
     s.stages.begin(Stage::Up);
     let to = InputGradient { dx: &mut s.dnormed, into: Into::Replace };

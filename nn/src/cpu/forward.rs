@@ -164,9 +164,8 @@ fn block(
     layer.squared.shape(w.arithmetic(), rows, ffn);
     for (p, x) in x.chunks_mut(TOKENS * width).enumerate() {
         let rows = p * TOKENS..(p + 1) * TOKENS;
-        stages.begin(Stage::Up);
-        let (normed, squared) = (&layer.normed2, &mut layer.squared);
-        project_squared(w, &places.up, normed, rows.clone(), squared, &mut layer.wide);
+        let (normed, squared, wide) = (&layer.normed2, &mut layer.squared, &mut layer.wide);
+        project_squared(w, &places.up, normed, rows.clone(), squared, wide, stages);
         stages.begin(Stage::Down);
         project_onto(w, &places.down, &layer.squared, rows, x);
     }

@@ -4,6 +4,7 @@ use super::activations::size;
 use super::matmul::{Into, Mat, Operand, matmul, multiply_transposed};
 use super::ops;
 use super::rows::{self, Normed};
+use super::stages::{Stage, Stages};
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
 use super::{epilogues, fused};
@@ -48,7 +49,7 @@ pub(super) fn project(w: &Weights, places: &Linear, x: &Operand, out: &mut Vec<f
     w.product_of_rows(out, outputs, bias, x, 0..x.rows(), &places.weight);
 }
 
-/// The squared ReLU of a map of some rows of `x`, into the same rows of `out`; `wide` is scratch.
+/// The squared ReLU of a map of some rows of `x`, into the same rows of `out`; `wide` is scratch. By tiles it is all one stage.
 pub(super) fn project_squared(
     w: &Weights,
     places: &Linear,
@@ -56,7 +57,9 @@ pub(super) fn project_squared(
     rows: Range<usize>,
     out: &mut Operand,
     wide: &mut Vec<f32>,
+    stages: &mut Stages,
 ) {
+    stages.begin(Stage::Up);
     #[cfg(target_arch = "x86_64")]
     if epilogues::squares(w, places, x, rows.clone(), out) {
         return;
@@ -65,6 +68,7 @@ pub(super) fn project_squared(
     size(wide, rows.len() * outputs);
     let bias = Into::Bias(&w[places.bias.clone()]);
     w.product_of_rows(wide, outputs, bias, x, rows, &places.weight);
+    stages.begin(Stage::Activation);
     squared_relu(wide, out, first);
 }
 
@@ -164,7 +168,7 @@ pub(super) fn put_gradient(
 }
 
 /// From the gradient of what `down` makes of a squared ReLU, some rows of `dout`, to that of the ReLU's input, the same rows of `to`, which
-/// are added to the gradient of the bias of `up`, the map before; `squared` is what the ReLU has made.
+/// are added to the gradient of the bias of `up`, the map before; `squared` is what the ReLU has made. By tiles it is all one stage.
 pub(super) fn slopes(
     g: &mut Gradient<'_>,
     (up, down): (&Linear, &Linear),
@@ -172,7 +176,9 @@ pub(super) fn slopes(
     rows: Range<usize>,
     to: &mut Operand,
     [dwide, few]: &mut [Vec<f32>; 2],
+    stages: &mut Stages,
 ) {
+    stages.begin(Stage::Down);
     #[cfg(target_arch = "x86_64")]
     {
         let (sums, given) = (&mut g.grads[up.bias.clone()], (dout, squared));
@@ -183,6 +189,7 @@ pub(super) fn slopes(
     let (ffn, first) = (to.cols(), rows.start);
     size(dwide, rows.len() * ffn);
     g.w.product_of_rows(dwide, ffn, Into::Replace, dout, rows.clone(), &down.weight);
+    stages.begin(Stage::Activation);
     #[cfg(target_arch = "x86_64")]
     if let (Some(lanes), Some(squares)) = (whole_rows(to, first, dwide.len()), squared.lanes(rows))
     {
@@ -381,7 +388,9 @@ mod tests {
             let mut few = [Vec::new(), Vec::new()];
 
             let mut squared = empty(ffn);
-            project_squared(&w, &block.up, &x, rows.clone(), &mut squared, &mut few[0]);
+            let stages = &mut Stages::default();
+            let (wide, up) = (&mut few[0], rows.clone());
+            project_squared(&w, &block.up, &x, up, &mut squared, wide, stages);
             let mut want = product(&w, &block.up, &x, ffn);
             ops::add_bias(&w[block.up.bias.clone()], &mut want);
             ops::square_positive(&mut want);
@@ -405,7 +414,7 @@ mod tests {
             let (mut grads, mut dwide) = (vec![0.5; layout.len], empty(ffn));
             let g = &mut Gradient { w: &transposed, grads: &mut grads };
             let (maps, given) = ((&block.up, &block.down), (&dout, &squared));
-            slopes(g, maps, given, rows, &mut dwide, &mut few);
+            slopes(g, maps, given, rows, &mut dwide, &mut few, stages);
             let mut want = product(&transposed, &block.down, &dout, ffn);
             ops::square_positive_backward(&mut want, &squares[ROWS * ffn..]);
             near(&all(&dwide)[ROWS * ffn..], &want);

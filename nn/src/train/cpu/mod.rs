@@ -19,9 +19,6 @@ use std::time::{Duration, Instant};
 /// Positions a thread takes at a time: few enough for their activations to stay near the core. Tiles are so fast that they wait for the
 /// outer caches, which is what half as many ask less of.
 fn group() -> usize {
-    if let Ok(g) = std::env::var("GROUP") {
-        return g.parse().unwrap_or(4);
-    }
     if Isa::used() == Isa::Amx { 4 } else { 8 }
 }
 
