@@ -3,7 +3,9 @@
 //! Newton-Schulz is the one costly part of an optimiser step; its products are in bf16 where that is the
 //! fastest arithmetic of this CPU, as its author runs it.
 
+use crate::cpu::isa::by_isa;
 use crate::cpu::matmul::{Into, Mat, matmul};
+use crate::cpu::ops;
 use crate::precision::Arithmetic;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
@@ -45,6 +47,41 @@ struct Part {
     square: Vec<f32>,
 }
 
+by_isa! {
+    /// `out = share * out + other * x`.
+    pub fn weighted(out: &mut [f32], share: f32, other: f32, x: &[f32]) {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = *out * share + other * x;
+        }
+    }
+}
+
+by_isa! {
+    /// `out = share * x`.
+    pub fn scaled(out: &mut [f32], share: f32, x: &[f32]) {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = share * x;
+        }
+    }
+}
+
+by_isa! {
+    /// Nesterov's momentum looks one step ahead: `momentum = decay * momentum + clip * grads`, and once more to `step`.
+    pub fn look_ahead(
+        step: &mut [f32],
+        momentum: &mut [f32],
+        grads: &[f32],
+        clip: f32,
+        decay: f32,
+    ) {
+        for ((step, momentum), g) in step.iter_mut().zip(momentum).zip(grads) {
+            let g = clip * g;
+            *momentum = decay * *momentum + g;
+            *step = g + decay * *momentum;
+        }
+    }
+}
+
 impl Muon {
     /// For a parameter of these sizes that holds `parts` matrices side by side.
     pub(super) fn new(rows: usize, stride: usize, parts: usize) -> Muon {
@@ -57,17 +94,14 @@ impl Muon {
     pub(super) fn step(&mut self, how: MuonStep, slices: Slices<'_>) {
         let (rows, cols) = (self.rows, self.cols);
         let stride = cols * self.parts.len();
-        self.parts.iter_mut().for_each(|part| part.step.clear());
+        self.parts.iter_mut().for_each(|part| part.step.resize(rows * cols, 0.0));
         let momentum = slices.momentum.chunks_exact_mut(stride);
-        for (momentum, grads) in momentum.zip(slices.grads.chunks_exact(stride)) {
+        let grads = slices.grads.chunks_exact(stride);
+        for (row, (momentum, grads)) in momentum.zip(grads).enumerate() {
             let places = momentum.chunks_exact_mut(cols).zip(grads.chunks_exact(cols));
             for (part, (momentum, grads)) in self.parts.iter_mut().zip(places) {
-                part.step.extend(momentum.iter_mut().zip(grads).map(|(momentum, g)| {
-                    let g = how.clip * g;
-                    *momentum = how.momentum * *momentum + g;
-                    // Nesterov: look one step ahead.
-                    g + how.momentum * *momentum
-                }));
+                let step = &mut part.step[row * cols..][..cols];
+                look_ahead(step, momentum, grads, how.clip, how.momentum);
             }
         }
         let parts = self.parts.par_iter_mut().with_max_len(1);
@@ -75,9 +109,8 @@ impl Muon {
         let scale = 0.2 * how.rate * (rows.max(cols) as f32).sqrt();
         for (row, params) in slices.params.chunks_exact_mut(stride).enumerate() {
             for (part, params) in self.parts.iter().zip(params.chunks_exact_mut(cols)) {
-                for (p, s) in params.iter_mut().zip(&part.step[row * cols..][..cols]) {
-                    *p = *p * how.shrink - scale * s;
-                }
+                let step = &part.step[row * cols..][..cols];
+                weighted(params, how.shrink, -scale, step);
             }
         }
     }
@@ -91,7 +124,7 @@ impl Part {
         const B: f32 = -4.7750;
         const C: f32 = 2.0315;
         let Part { step: x, next, gram, square } = self;
-        let length = x.iter().map(|v| v * v).sum::<f32>().sqrt() + 1e-12;
+        let length = ops::dot(x, x).sqrt() + 1e-12;
         x.iter_mut().for_each(|v| *v /= length);
         // Work on the smaller Gram matrix: X Xᵀ if wide, Xᵀ X if tall.
         let n = rows.min(cols);
@@ -104,10 +137,8 @@ impl Part {
             matmul(arithmetic, gram, n, Into::Replace, 1.0, left, right);
             let g = Mat::new(gram, n, n, n);
             matmul(arithmetic, square, n, Into::Replace, C, g, g);
-            for (s, g) in square.iter_mut().zip(gram.iter()) {
-                *s += B * g;
-            }
-            next.iter_mut().zip(x.iter()).for_each(|(next, x)| *next = A * x);
+            ops::add_scaled(square, B, gram);
+            scaled(next, A, x);
             let s = Mat::new(square, n, n, n);
             let (left, right) = if rows <= cols { (s, view) } else { (view, s) };
             matmul(arithmetic, next, cols, Into::Add, 1.0, left, right);

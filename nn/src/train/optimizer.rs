@@ -2,6 +2,7 @@
 //! parameter vector. Parameters are stepped side by side on all threads of the rayon pool.
 
 use super::muon::{Muon, MuonStep, Slices};
+use crate::cpu::isa::by_isa;
 use crate::cpu::ops;
 use crate::net::layout::Layout;
 use crate::net::params::Param;
@@ -67,7 +68,7 @@ pub struct Optimizer {
 
 /// What AdamW makes of a step's number and rate.
 #[derive(Clone, Copy)]
-struct AdamStep {
+pub struct AdamStep {
     beta1: f32,
     beta2: f32,
     /// One minus each beta to the power of the step.
@@ -127,7 +128,7 @@ impl Optimizer {
         let length = parts.iter().sum::<f64>().sqrt() as f32;
         let clip = if length > c.clip { c.clip / length } else { 1.0 };
         let (decay, steps) = (c.weight_decay, i32::try_from(step).unwrap_or(i32::MAX));
-        let adam = AdamStep {
+        let how = AdamStep {
             beta1: c.beta1,
             beta2: c.beta2,
             correct1: 1.0 - c.beta1.powi(steps),
@@ -153,7 +154,9 @@ impl Optimizer {
             Rule::Adam { decays, haste } => {
                 let rate = rate * *haste;
                 let shrink = if *decays { 1.0 - rate * decay } else { 1.0 };
-                AdamStep { rate, shrink, ..adam }.step(slices, second);
+                // The mean of the gradient lies where Muon has its momentum.
+                let Slices { params, grads, momentum } = slices;
+                adam(AdamStep { rate, shrink, ..how }, params, grads, momentum, second);
             }
             Rule::Muon(matrices) => matrices.step(muon, slices),
         });
@@ -161,17 +164,21 @@ impl Optimizer {
     }
 }
 
-impl AdamStep {
-    /// AdamW (Loshchilov and Hutter 2019); the mean of the gradient lies where Muon has its momentum.
-    fn step(self, slices: Slices<'_>, second: &mut [f32]) {
-        let first = slices.momentum.iter_mut();
-        let rest = slices.params.iter_mut().zip(slices.grads);
-        for ((p, g), (m, v)) in rest.zip(first.zip(second)) {
-            let g = self.clip * g;
-            *m += (1.0 - self.beta1) * (g - *m);
-            *v += (1.0 - self.beta2) * (g * g - *v);
-            let step = (*m / self.correct1) / ((*v / self.correct2).sqrt() + 1e-8);
-            *p = *p * self.shrink - self.rate * step;
+by_isa! {
+    /// AdamW (Loshchilov and Hutter 2019), with the mean of the gradient and that of its square.
+    pub fn adam(
+        how: AdamStep,
+        params: &mut [f32],
+        grads: &[f32],
+        first: &mut [f32],
+        second: &mut [f32],
+    ) {
+        for ((p, g), (m, v)) in params.iter_mut().zip(grads).zip(first.iter_mut().zip(second)) {
+            let g = how.clip * g;
+            *m += (1.0 - how.beta1) * (g - *m);
+            *v += (1.0 - how.beta2) * (g * g - *v);
+            let step = (*m / how.correct1) / ((*v / how.correct2).sqrt() + 1e-8);
+            *p = *p * how.shrink - how.rate * step;
         }
     }
 }
