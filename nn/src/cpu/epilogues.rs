@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use super::fused::{slope, takes};
-use super::matmul::{Finish, Operand, Sums, floats, halves, multiply_blocks};
+use super::matmul::{Finish, Operand, Packed, Sums, floats, halves, multiply_blocks};
 use super::tiles::BLOCK;
 use super::weights::Weights;
 use crate::net::params::Linear;
@@ -24,8 +24,9 @@ pub(super) fn squares(
 ) -> bool {
     let bias = &w[places.bias.clone()];
     let Some(to) = Rows::of(to, rows.clone(), bias.len()) else { return false };
+    let map = map(w, &places.weight, bias.len());
     // SAFETY: bias and rows are as long as the product's rows, and there are as many.
-    unsafe { multiply_blocks(x, rows, w.packed(&places.weight), &mut Squares { bias, to }) }
+    unsafe { multiply_blocks(x, rows, map, &mut Squares { bias, to }) }
 }
 
 /// Adds a linear map of some rows of `from` to `x`, as many rows.
@@ -38,8 +39,9 @@ pub(super) fn add(
 ) -> bool {
     let bias = &w[places.bias.clone()];
     assert!(x.len() >= rows.len() * bias.len(), "{} floats", x.len());
+    let map = map(w, &places.weight, bias.len());
     // SAFETY: bias and rows are as long as the product's rows, and there are as many.
-    unsafe { multiply_blocks(from, rows, w.packed(&places.weight), &mut Residual { bias, x }) }
+    unsafe { multiply_blocks(from, rows, map, &mut Residual { bias, x }) }
 }
 
 /// Some rows of `x` times the matrix at `place`, into the same rows of `to`.
@@ -51,10 +53,10 @@ pub(super) fn plain(
     to: &mut Operand,
 ) -> bool {
     let columns = to.cols();
-    assert!(place.len() == x.cols() * columns, "{columns} columns");
+    let map = map(w, place, columns);
     let Some(to) = Rows::of(to, rows.clone(), columns) else { return false };
     // SAFETY: rows are as long as the product's, and there are as many.
-    unsafe { multiply_blocks(x, rows, w.packed(place), &mut Plain { to }) }
+    unsafe { multiply_blocks(x, rows, map, &mut Plain { to }) }
 }
 
 /// From the gradient by what follows a squared ReLU, some rows of `dout`, through the map `down` whose transpose is in `w`, to that by the
@@ -70,8 +72,9 @@ pub(super) fn slopes(
     let Some(squares) = squared.lanes(rows.clone()) else { return false };
     let Some(to) = Rows::of(to, rows.clone(), sums.len()) else { return false };
     assert!(squares.len() == to.lanes.len(), "{} squares", 2 * squares.len());
+    let map = map(w, down, sums.len());
     // SAFETY: sums, squares and rows are as long as the product's rows, and there are as many.
-    unsafe { multiply_blocks(dout, rows, w.packed(down), &mut Slopes { squares, to, sums }) }
+    unsafe { multiply_blocks(dout, rows, map, &mut Slopes { squares, to, sums }) }
 }
 
 /// Queries times `scale`, keys and values of some rows of `x`, into three lists of rows of halves.
@@ -90,8 +93,16 @@ pub(super) fn heads(
     }
     assert!(parts.iter().all(|part| 2 * part.len() >= rows.len() * width), "room");
     let parts = parts.map(|lanes| Rows { lanes, columns: width });
+    let map = map(w, &places.weight, bias.len());
     // SAFETY: the bias is as long as the product's rows, which the parts hold.
-    unsafe { multiply_blocks(x, rows, w.packed(&places.weight), &mut Heads { bias, scale, parts }) }
+    unsafe { multiply_blocks(x, rows, map, &mut Heads { bias, scale, parts }) }
+}
+
+/// The matrix at `place`, so many columns wide.
+fn map<'a>(w: &'a Weights, place: &Range<usize>, columns: usize) -> &'a Packed {
+    let map = w.packed(place);
+    assert!(map.sizes().1 == columns, "{columns} columns of {}", map.sizes().1);
+    map
 }
 
 /// Rows of halves one after another.

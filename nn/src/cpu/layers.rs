@@ -216,7 +216,7 @@ pub(super) struct Unit<'a> {
     pub scale: &'a mut Vec<f32>,
 }
 
-/// Normalises rows of `x`, position by position, into an operand; `few` is scratch.
+/// Normalises rows of `x`, those of whole positions, into an operand; `few` is scratch.
 pub(super) fn norm(
     w: &Weights,
     places: &Norm,
