@@ -381,7 +381,7 @@ mod tests {
     /// Of the second of two positions, so that a mistaken row shows.
     #[test]
     fn maps_and_what_follows_are_the_same_in_one_pass_and_in_several() {
-        for (width, ffn) in [(64, 96), (20, 24)] {
+        for (width, ffn) in [(64, 96), (48, 96), (20, 24)] {
             let (layout, [w, transposed]) = maps(width, ffn);
             let (block, rows) = (&layout.blocks[0], ROWS..2 * ROWS);
             let (x, _) = operand(&numbers(2 * ROWS * width, 1), width);
