@@ -189,8 +189,8 @@ fn by_tiles(
                 return false;
             };
             stages.begin(Stage::Qkv);
-            let kept = layer.kept.get_or_insert_with(|| Kept::new(board.heads, board.dim));
-            kept.hold(positions);
+            let kept = layer.kept.get_or_insert_with(Kept::default);
+            kept.hold(board.heads, board.dim, positions);
             let (scale, parts) = kept.parts(p);
             let rows = p * TOKENS..(p + 1) * TOKENS;
             if !epilogues::heads(w, &places.qkv, &layer.normed1, rows, scale, parts) {

@@ -4,8 +4,8 @@
 //!
 //! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `vector`, `rows` and
 //! `attention` (kernels by row), in `matmul`, `int8`, `sixteen` and `fixed_basis` (products of floats, of bytes and of 16 bits), in `tiles`
-//! (AMX) and `quarters` (sums of several vectors), which those are made of, each time with its argument and a safe twin that tests compare it
-//! with, and in `prefetch` and `large_pages`, hints that change no result.
+//! (AMX), `quarters` and `moments` (sums of several vectors), which those are made of, in `fused` and `epilogues` (what training does between
+//! products and with their sums), each time with its argument and a safe twin that tests compare it with, and in `prefetch` and `large_pages`, hints that change no result.
 
 mod activations;
 mod arithmetic;

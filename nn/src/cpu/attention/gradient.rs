@@ -17,7 +17,7 @@ const SQUARE: usize = TOKENS * TOKENS;
 const SOME: usize = ROWS * TOKENS;
 
 /// How the heads of a position lie.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Heads {
     heads: usize,
     /// Channels of a head.
@@ -36,6 +36,7 @@ impl Heads {
 }
 
 /// What a pass leaves for the gradient, in halves.
+#[derive(Default)]
 pub(in crate::cpu) struct Kept {
     sizes: Heads,
     /// Queries over the root of their size, keys and values: `[positions, 64, width]`.
@@ -45,18 +46,13 @@ pub(in crate::cpu) struct Kept {
 }
 
 impl Kept {
-    /// Nothing yet.
-    pub fn new(heads: usize, dim: usize) -> Kept {
-        let sizes = Heads { heads, dim };
-        Kept { sizes, parts: Default::default(), weights: Buffer::default() }
-    }
-
-    /// Makes room.
-    pub fn hold(&mut self, positions: usize) {
+    /// Makes room for so many heads of `dim` in each position.
+    pub fn hold(&mut self, heads: usize, dim: usize, positions: usize) {
+        self.sizes = Heads { heads, dim };
         for part in &mut self.parts {
             part.hold(positions * TOKENS * self.sizes.width() / 2);
         }
-        self.weights.hold(positions * self.sizes.heads * SQUARE / 2);
+        self.weights.hold(positions * heads * SQUARE / 2);
     }
 
     /// What queries are to be scaled by, and where those of position `p`, keys and values go, `[64, width]` each.
@@ -99,7 +95,7 @@ pub(in crate::cpu) struct Packed {
     dmeans: Buffer,
     /// By pairs of channels.
     values: Buffer,
-    /// Row by row.
+    /// Their columns, row by row.
     weights_columns: Buffer,
     dscores_columns: Buffer,
     /// Gradients of some rows' weights, `[16, 64]`, then of queries, keys and values, `[3, 64, dim]`; floats.
@@ -399,8 +395,8 @@ mod tests {
                 return;
             }
             let (width, random) = (heads * dim, &mut Rng::new(dim as u64));
-            let mut kept = Kept::new(heads, dim);
-            kept.hold(2);
+            let mut kept = Kept::default();
+            kept.hold(heads, dim, 2);
             let parts = [0, 1, 2].map(|_| numbers(TOKENS * width, random));
             for (part, to) in parts.iter().zip(kept.parts(1).1) {
                 pack(part, to);

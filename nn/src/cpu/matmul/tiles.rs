@@ -63,15 +63,19 @@ unsafe fn floats(task: &Task<'_>, first: usize, steps: Steps) {
     unsafe { blocks(&task.left, &task.right, first, steps, &mut ToTask(task)) }
 }
 
+/// Whether a product consists of whole blocks, and its depth of whole tiles.
+fn fills(rows: usize, cols: usize, depth: usize) -> bool {
+    let of = |n: usize, size: usize| n > 0 && n.is_multiple_of(size);
+    of(rows, BLOCK) && of(cols, BLOCK) && of(depth, ROWS)
+}
+
 /// All blocks of a product that consists of whole ones; false if it does not.
 ///
 /// # Safety
 /// As [`product`], of operands of bf16 packed for tiles; `finish` takes the blocks of this product.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 pub(super) unsafe fn whole<F: Finish>(left: &Left<'_>, right: &Right<'_>, finish: &mut F) -> bool {
-    let fills = |n: usize, of: usize| n > 0 && n.is_multiple_of(of);
-    let depth = left.depth == right.depth && fills(left.depth, ROWS);
-    if !depth || !fills(left.rows, BLOCK) || !fills(right.cols, BLOCK) {
+    if left.depth != right.depth || !fills(left.rows, right.cols, left.depth) {
         return false;
     }
     let (lanes, count) = (ROWS, left.depth / ROWS);
@@ -178,9 +182,7 @@ pub(super) unsafe fn transposed(
     stride: usize,
 ) -> bool {
     let ((inner, rows), depth) = (a.sizes(), right.depth);
-    let fills = |n: usize, of: usize| n > 0 && n.is_multiple_of(of);
-    let deep = inner == 2 * depth && fills(depth, ROWS);
-    if !deep || !fills(rows, BLOCK) || !fills(right.cols, BLOCK) {
+    if inner != 2 * depth || !fills(rows, right.cols, depth) {
         return false;
     }
     let across = right.cols / BLOCK;
