@@ -3,8 +3,9 @@
 //! says whether it has done its work; where it has not, [`super::layers`] goes the longer way, which is also the twin.
 #![allow(unsafe_code)]
 
-use super::fused::{slope, takes};
+use super::fused::takes;
 use super::matmul::{Finish, Operand, Packed, Sums, floats, halves, multiply_blocks};
+use super::rows::slope;
 use super::tiles::BLOCK;
 use super::weights::Weights;
 use crate::net::params::Linear;

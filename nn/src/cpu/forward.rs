@@ -5,7 +5,7 @@
 
 use super::activations::{Activations, Heads, LayerActivations, size};
 #[cfg(target_arch = "x86_64")]
-use super::attention::{gradient::Kept, tiles};
+use super::attention::tiles;
 use super::dynamic_bias;
 #[cfg(target_arch = "x86_64")]
 use super::epilogues;
@@ -13,7 +13,7 @@ use super::layers::{Unit, linear, norm, project, project_onto, project_squared, 
 use super::matmul::{Into, Mat, matmul};
 #[cfg(target_arch = "x86_64")]
 use super::multihead::board;
-use super::multihead::{attend, relate, weigh};
+use super::multihead::{attend, position_bias, weigh};
 use super::ops;
 use super::relations::Relations;
 use super::stages::{Stage, Stages};
@@ -136,10 +136,7 @@ fn block(
         stages.begin(Stage::Qkv);
         project(w, &places.qkv, &layer.normed1, &mut layer.qkv);
         stages.begin(Stage::Bias);
-        if places.dynamic_bias.is_some() {
-            dynamic_bias::mix(layout, w, rows / TOKENS, layer);
-        }
-        relate(w, places, relations, layer);
+        position_bias(layout, w, places, relations, rows / TOKENS, layer);
         stages.begin(Stage::Attention);
         let mut few = std::mem::take(&mut layer.few);
         size(&mut few, TOKENS * width);
@@ -182,29 +179,27 @@ fn by_tiles(
     {
         let Trunk { layout, w, keep } = trunk;
         let positions = layer.normed1.rows() / TOKENS;
+        // Back again when all of it is filled.
+        let mut kept = layer.kept.take().unwrap_or_default();
         for p in 0..positions {
             let at = (p, positions);
-            let Some(board) = board(layout, w, places, &layer.bias_mix, at) else {
-                layer.kept = None;
-                return false;
-            };
+            let Some(board) = board(layout, w, places, &layer.bias_mix, at) else { return false };
             stages.begin(Stage::Qkv);
-            let kept = layer.kept.get_or_insert_with(Kept::default);
             kept.hold(board.heads, board.dim, positions);
             let (scale, parts) = kept.parts(p);
             let rows = p * TOKENS..(p + 1) * TOKENS;
             if !epilogues::heads(w, &places.qkv, &layer.normed1, rows, scale, parts) {
-                layer.kept = None;
                 return false;
             }
             layer.board.pack(kept.heads(p));
-            let kept = keep.then(|| kept.weights(p));
+            let weights = keep.then(|| kept.weights(p));
             stages.begin(Stage::Attention);
             let mixed = &mut layer.mixed;
-            tiles::attend(&board, &mut layer.board, kept, &mut |first, rows| {
+            tiles::attend(&board, &mut layer.board, weights, &mut |first, rows| {
                 mixed.put(p * TOKENS + first, rows);
             });
         }
+        layer.kept = Some(kept);
         true
     }
     #[cfg(not(target_arch = "x86_64"))]

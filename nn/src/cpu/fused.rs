@@ -5,6 +5,7 @@
 use super::matmul::{floats, halves};
 use super::moments::Moments;
 use super::quarters::{EIGHT, all, apart};
+use super::rows::{Normed, slope};
 use std::arch::x86_64::*;
 
 /// Floats of a vector.
@@ -12,7 +13,7 @@ const LANES: usize = 16;
 /// Columns of a vector of halves: rows are as long as a multiple of this.
 const PAIR: usize = 2 * LANES;
 
-/// Whether rows of so many halves, and of as many lanes as are between them, can be written here.
+/// Whether the CPU has bf16, and rows of so many halves fill vectors.
 pub(super) fn takes(columns: usize) -> bool {
     super::isa::bf16() && columns.is_multiple_of(PAIR)
 }
@@ -78,22 +79,13 @@ pub(super) fn norm(x: &[f32], gamma: &[f32], beta: &[f32], mut kept: Kept<'_>, t
     }
 }
 
-/// What a normalisation has kept.
-#[derive(Clone, Copy)]
-pub(super) struct Normed<'a> {
-    pub gamma: &'a [f32],
-    /// As [`Kept`] has them.
-    pub unit: &'a [u32],
-    pub scale: &'a [f32],
-}
-
 /// [`layer_norm_backward`](super::ops::layer_norm_backward): adds to `dx`, `dgamma` and `dbeta`.
 ///
 /// # Panics
 /// As [`norm`].
 pub(super) fn norm_backward(
     dout: &[f32],
-    normed: Normed<'_>,
+    normed: Normed<'_, u32>,
     dx: &mut [f32],
     dgamma: &mut [f32],
     dbeta: &mut [f32],
@@ -126,26 +118,32 @@ unsafe fn store([low, high]: [__m512; 2], to: *mut u32, at: usize) {
     unsafe { _mm512_storeu_si512(to.add(at / 2).cast(), halves(low, high)) }
 }
 
-/// Writes what `of` makes of every 16 places as halves to `to`, and adds the rows up in `sums`, 32 columns after the others.
+/// Writes what `of` makes of every 16 places of rows that are `columns` long as halves to `to`, rows `stride` halves apart there, and adds the
+/// rows up in `sums`, 32 columns after the others.
 ///
 /// # Safety
-/// There are so many rows, a multiple of 32 long; the CPU has AVX512_BF16 and what `of` asks for.
+/// There are so many rows, a multiple of 32 long, and as many sums; the CPU has AVX512_BF16 and what `of` asks for.
 #[inline(always)]
-unsafe fn sum_all(to: &mut [u32], sums: &mut [f32], rows: usize, of: impl Fn(usize) -> __m512) {
-    let columns = sums.len();
+pub(super) unsafe fn sum_all(
+    (to, stride): (*mut u32, usize),
+    sums: *mut f32,
+    (rows, columns): (usize, usize),
+    of: impl Fn(usize) -> __m512,
+) {
     for column in (0..columns).step_by(PAIR) {
         // SAFETY: this function's contract.
         unsafe {
-            let place = sums.as_mut_ptr().add(column);
-            let mut totals = [load(sums, column), load(sums, column + LANES)];
+            let places = [sums.add(column), sums.add(column + LANES)];
+            let mut totals = places.map(|place| _mm512_loadu_ps(place));
             for row in 0..rows {
                 let at = row * columns + column;
                 let pair = [of(at), of(at + LANES)];
-                store(pair, to.as_mut_ptr(), at);
+                store(pair, to, row * stride + column);
                 totals = [_mm512_add_ps(totals[0], pair[0]), _mm512_add_ps(totals[1], pair[1])];
             }
-            _mm512_storeu_ps(place, totals[0]);
-            _mm512_storeu_ps(place.add(LANES), totals[1]);
+            for (place, total) in places.into_iter().zip(totals) {
+                _mm512_storeu_ps(place, total);
+            }
         }
     }
 }
@@ -155,7 +153,10 @@ unsafe fn sum_all(to: &mut [u32], sums: &mut [f32], rows: usize, of: impl Fn(usi
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn sum_rows(x: &[f32], to: &mut [u32], sums: &mut [f32], rows: usize) {
     // SAFETY: this function's contract.
-    unsafe { sum_all(to, sums, rows, |at| load(x, at)) }
+    unsafe {
+        let (columns, to) = (sums.len(), to.as_mut_ptr());
+        sum_all((to, columns), sums.as_mut_ptr(), (rows, columns), |at| load(x, at));
+    }
 }
 
 /// # Safety
@@ -170,27 +171,10 @@ unsafe fn sum_slopes_of_rows(
 ) {
     // SAFETY: this function's contract.
     unsafe {
-        sum_all(to, sums, rows, |at| {
+        let (columns, to) = (sums.len(), to.as_mut_ptr());
+        sum_all((to, columns), sums.as_mut_ptr(), (rows, columns), |at| {
             _mm512_mul_ps(load(x, at), slope(floats(squares.as_ptr().add(at / 2))))
         });
-    }
-}
-
-/// The slope of a squared ReLU where it has made `square`: twice its root, within a part in a million, as
-/// [`square_positive_backward`](super::rows::square_positive_backward) finds it.
-///
-/// # Safety
-/// The CPU has AVX-512.
-#[inline(always)]
-pub(super) unsafe fn slope(square: __m512) -> __m512 {
-    // SAFETY: this function's contract.
-    unsafe {
-        let some = _mm512_max_ps(square, _mm512_set1_ps(1e-30));
-        let inverse = _mm512_rsqrt14_ps(some);
-        // One of Newton's steps.
-        let half = _mm512_mul_ps(_mm512_mul_ps(some, _mm512_set1_ps(-1.0)), inverse);
-        let step = _mm512_fmadd_ps(half, inverse, _mm512_set1_ps(3.0));
-        _mm512_mul_ps(_mm512_mul_ps(square, inverse), step)
     }
 }
 
@@ -253,7 +237,7 @@ unsafe fn norm_rows(
 unsafe fn norm_rows_backward(
     first: usize,
     dout: &[f32],
-    normed: Normed<'_>,
+    normed: Normed<'_, u32>,
     dx: &mut [f32],
     dgamma: &mut [f32],
     dbeta: &mut [f32],

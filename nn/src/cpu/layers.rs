@@ -284,7 +284,7 @@ fn norm_backward_fused(
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
     if let Some(unit) = unit.lanes(0..unit.rows()).filter(|_| fused::takes(gamma.len())) {
-        let normed = fused::Normed { gamma, unit, scale };
+        let normed = Normed { gamma, unit, scale };
         fused::norm_backward(dout, normed, dx, dgamma, dbeta);
         return true;
     }

@@ -9,8 +9,10 @@ use super::attention::{gradient, tiles};
 use super::layers::{Gradient, put_gradient};
 use super::matmul::{Into, Mat, matmul};
 use super::relations::Relations;
+#[cfg(target_arch = "x86_64")]
+use super::weights;
 use super::weights::Weights;
-use super::{ops, rows};
+use super::{dynamic_bias, ops, rows};
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout};
 #[cfg(target_arch = "x86_64")]
@@ -18,13 +20,18 @@ use crate::precision::Arithmetic;
 
 const SQUARE: usize = TOKENS * TOKENS;
 
-/// Adds what the attacks on the board add to the attention bias, which lies where the scores go.
-pub(super) fn relate(
+/// Writes what the positions add to the attention bias, by their patterns and the attacks on their boards, where the scores go.
+pub(super) fn position_bias(
+    layout: &Layout,
     w: &Weights,
     places: &Block,
     relations: &Relations,
+    positions: usize,
     layer: &mut LayerActivations,
 ) {
+    if places.dynamic_bias.is_some() {
+        dynamic_bias::mix(layout, w, positions, layer);
+    }
     if let Some(table) = &places.relations {
         if places.dynamic_bias.is_none() {
             layer.attention.clear();
@@ -49,8 +56,7 @@ pub(super) fn board<'a>(
     (p, positions): (usize, usize),
 ) -> Option<tiles::Board<'a>> {
     let (heads, dim) = (layout.config.heads, layout.config.width / layout.config.heads);
-    let takes = w.attention() == Arithmetic::Bf16 && tiles::takes(dim);
-    if !takes || layout.config.relations {
+    if w.attention() != Arithmetic::Bf16 || !weights::by_tiles(layout) {
         return None;
     }
     let dynamic = match &places.dynamic_bias {

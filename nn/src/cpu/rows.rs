@@ -93,11 +93,11 @@ const AT_ONCE: usize = 4;
 
 /// What the gradient of a normalisation reads.
 #[derive(Clone, Copy)]
-pub struct Normed<'a> {
+pub struct Normed<'a, T = f32> {
     /// `[width]`.
     pub gamma: &'a [f32],
-    /// `[rows, width]`: the rows with mean 0 and variance 1.
-    pub unit: &'a [f32],
+    /// `[rows, width]`: the rows with mean 0 and variance 1, floats or lanes of two halves.
+    pub unit: &'a [T],
     /// `[rows]`: one over each row's deviation.
     pub scale: &'a [f32],
 }
@@ -275,17 +275,28 @@ unsafe fn square_rows_backward(grad: &mut [f32], squared: &[f32]) {
         // SAFETY: whole vectors lie in both.
         unsafe {
             let square = _mm512_loadu_ps(squared.as_ptr().add(at));
-            // Zero has a root, but no inverse of it; nothing below may be so small that the processor stumbles over it.
-            let some = _mm512_max_ps(square, _mm512_set1_ps(1e-30));
-            let inverse = _mm512_rsqrt14_ps(some);
-            // One of Newton's steps.
-            let half = _mm512_mul_ps(_mm512_mul_ps(some, _mm512_set1_ps(-0.5)), inverse);
-            let step = _mm512_fmadd_ps(half, inverse, _mm512_set1_ps(1.5));
-            let root = _mm512_mul_ps(_mm512_mul_ps(square, inverse), step);
             let to = grad.as_mut_ptr().add(at);
-            let slope = _mm512_add_ps(root, root);
-            _mm512_storeu_ps(to, _mm512_mul_ps(_mm512_loadu_ps(to), slope));
+            _mm512_storeu_ps(to, _mm512_mul_ps(_mm512_loadu_ps(to), slope(square)));
         }
+    }
+}
+
+/// The slope of a squared ReLU where it has made `square`: twice its root.
+///
+/// # Safety
+/// The CPU has AVX-512F.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn slope(square: __m512) -> __m512 {
+    // SAFETY: this function's contract.
+    unsafe {
+        // Zero has a root, but no inverse of it; nothing below may be so small that the processor stumbles over it.
+        let some = _mm512_max_ps(square, _mm512_set1_ps(1e-30));
+        let inverse = _mm512_rsqrt14_ps(some);
+        // One of Newton's steps, twice as long.
+        let whole = _mm512_mul_ps(_mm512_mul_ps(some, _mm512_set1_ps(-1.0)), inverse);
+        let step = _mm512_fmadd_ps(whole, inverse, _mm512_set1_ps(3.0));
+        _mm512_mul_ps(_mm512_mul_ps(square, inverse), step)
     }
 }
 

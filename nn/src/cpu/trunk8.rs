@@ -10,7 +10,7 @@ use super::dynamic_bias;
 use super::int8::{Finish, Kernel, Linear8, Rows, Sign};
 #[cfg(target_arch = "x86_64")]
 use super::multihead::board;
-use super::multihead::{attend, relate};
+use super::multihead::{attend, position_bias};
 use super::relations::Relations;
 use super::stages::{Stage, Stages};
 use super::weights::Weights;
@@ -62,10 +62,7 @@ pub(super) fn block(
         size(&mut layer.qkv, rows * 3 * width);
         maps.qkv.apply(&bytes, &mut layer.qkv, 3 * width, 3 * width, Finish::Replace);
         stages.begin(Stage::Bias);
-        if places.dynamic_bias.is_some() {
-            dynamic_bias::mix(layout, w, rows / TOKENS, layer);
-        }
-        relate(w, places, relations, layer);
+        position_bias(layout, w, places, relations, rows / TOKENS, layer);
         stages.begin(Stage::Attention);
         let mut few = std::mem::take(&mut layer.few);
         size(&mut few, rows * width);

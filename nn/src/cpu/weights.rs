@@ -53,7 +53,7 @@ fn basis(layout: &Layout, values: &[f32]) -> Option<Basis> {
 }
 
 /// Whether attention in bf16 goes by tiles on this CPU, whose biases are in fixed point.
-fn by_tiles(layout: &Layout) -> bool {
+pub(super) fn by_tiles(layout: &Layout) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         let sizes = &layout.config;
@@ -137,10 +137,7 @@ impl Weights {
     /// If the number of values differs or weights are in bytes: a fault of the caller.
     pub fn refresh(&mut self, layout: &Layout, values: &[f32]) {
         assert!(self.weights8.is_none() && values.len() == self.values.len(), "{}", values.len());
-        if self.basis.is_some() {
-            self.basis = basis(layout, values);
-        }
-        let Weights { values: old, packed, transposed, .. } = self;
+        let Weights { values: old, packed, transposed, basis: patterns, .. } = self;
         let places = old.par_chunks_mut(1 << 16).zip(values.par_chunks(1 << 16));
         let pack = |(start, packed): (&usize, &mut Packed)| {
             let (rows, cols) = packed.sizes();
@@ -151,7 +148,10 @@ impl Weights {
             packed.refresh(mat);
         };
         rayon::join(
-            || places.for_each(|(old, new)| old.copy_from_slice(new)),
+            || {
+                *patterns = patterns.take().and_then(|_| basis(layout, values));
+                places.for_each(|(old, new)| old.copy_from_slice(new));
+            },
             || packed.par_iter_mut().for_each(pack),
         );
     }

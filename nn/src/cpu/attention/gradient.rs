@@ -4,8 +4,9 @@
 
 use super::softmax::{LANES, SCORES, write};
 use super::tiles::{PANELS, takes};
+use crate::cpu::fused::sum_all;
 use crate::cpu::isa::Isa;
-use crate::cpu::matmul::{Buffer, Halves, Left, Right, floats, halves};
+use crate::cpu::matmul::{Buffer, Halves, Left, Right, floats};
 use crate::cpu::quarters::{FOUR, each, together};
 use crate::cpu::tiles::{BLOCK, Block, Panel, ROWS, Steps, configured, side_by_side};
 use crate::net::TOKENS;
@@ -299,23 +300,12 @@ unsafe fn finish(
     (to, row): (*mut u32, usize),
     sums: *mut f32,
 ) {
-    for col in (0..dim).step_by(2 * LANES) {
-        // SAFETY: this function's contract.
-        unsafe {
-            let scale = _mm512_set1_ps(scale);
-            let sums = [sums.add(col), sums.add(col + LANES)];
-            let mut totals = sums.map(|sums| _mm512_loadu_ps(sums));
-            for i in 0..TOKENS {
-                let from = from.add(i * dim + col);
-                let pair = [from, from.add(LANES)];
-                let pair = pair.map(|from| _mm512_mul_ps(_mm512_loadu_ps(from), scale));
-                totals = [_mm512_add_ps(totals[0], pair[0]), _mm512_add_ps(totals[1], pair[1])];
-                _mm512_storeu_si512(to.add(i * row + col / 2).cast(), halves(pair[0], pair[1]));
-            }
-            for (sums, total) in sums.into_iter().zip(totals) {
-                _mm512_storeu_ps(sums, total);
-            }
-        }
+    // SAFETY: this function's contract.
+    unsafe {
+        let scale = _mm512_set1_ps(scale);
+        sum_all((to, 2 * row), sums, (TOKENS, dim), |at| {
+            _mm512_mul_ps(_mm512_loadu_ps(from.add(at)), scale)
+        });
     }
 }
 

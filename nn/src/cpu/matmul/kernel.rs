@@ -252,7 +252,10 @@ pub(super) fn add_transposed(
     assert!(inner.div_ceil(2) == right.depth, "depths {inner} and {}", right.depth);
     assert!(fits(out.len(), rows, right.cols, stride), "{rows}x{} in {}", right.cols, out.len());
     let by_tiles = Isa::used() == Isa::Amx && right.columns == LANES;
+    if !by_tiles {
+        return false;
+    }
     let columns = buffer.hold(BLOCK * right.depth);
     // SAFETY: the CPU has tiles where they are used, and with them bf16; `out` and the buffer have room, as was checked.
-    by_tiles && unsafe { tiles::transposed(a, &right, columns, out.as_mut_ptr(), stride) }
+    unsafe { tiles::transposed(a, &right, columns, out.as_mut_ptr(), stride) }
 }

@@ -153,7 +153,8 @@ impl<'a> Left<'a> {
     pub(in crate::cpu) fn copied(a: Halves<'_>, buffer: &'a mut Buffer) -> Left<'a> {
         let Left { data, row, rows, depth, .. } = Left::rows(a);
         buffer.hold(rows * depth);
-        for (from, to) in data.chunks(row).zip(buffer.lanes_mut().chunks_exact_mut(depth)) {
+        let copies = buffer.lanes_mut().chunks_exact_mut(depth).take(rows);
+        for (from, to) in data.chunks(row).zip(copies) {
             to.copy_from_slice(&from[..depth]);
         }
         Left {
