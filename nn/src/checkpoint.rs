@@ -231,17 +231,23 @@ mod tests {
 
         // The deeper one, its dynamic bias awake, grows in width; 20 is no multiple of 8.
         grown.values.iter_mut().enumerate().for_each(|(i, v)| *v += 0.05 * ((i % 7) as f32 - 3.0));
-        for (width, ffn) in [(16, 20), (24, 8)] {
-            let wider = NetConfig { width, ffn, ..deeper.clone() };
+        let n = deeper.heads;
+        for (width, heads, ffn) in [(16, n, 20), (24, n, 8), (16, 2 * n, 8), (24, 3 * n, 20)] {
+            let wider = NetConfig { width, heads, ffn, ..deeper.clone() };
             let mut wide = Network::new(&wider, 7);
             assert_eq!(wide.adopt(&grown), Vec::<String>::new());
             for (a, b) in answer(&wide).iter().zip(answer(&grown)) {
-                assert!((a - b).abs() < 1e-3 * b.abs().max(1.0), "{a} was {b}, {width} wide");
+                assert!(
+                    (a - b).abs() < 1e-3 * b.abs().max(1.0),
+                    "{a} was {b}, {width} wide, {heads} heads"
+                );
             }
         }
-        let odd = NetConfig { width: 12, ..deeper.clone() };
-        let left = Network::new(&odd, 7).adopt(&grown);
-        assert!(left.iter().any(|name| name == "block0.qkv.weight"), "{left:?}");
+        for (width, heads) in [(12, n), (24, 2 * n)] {
+            let odd = NetConfig { width, heads, ..deeper.clone() };
+            let left = Network::new(&odd, 7).adopt(&grown);
+            assert!(left.iter().any(|name| name == "block0.qkv.weight"), "{left:?}");
+        }
     }
 
     #[test]

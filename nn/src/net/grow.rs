@@ -17,6 +17,8 @@ enum Axis {
     Qkv,
     /// Hidden channels of a block's feed-forward part.
     Ffn,
+    /// As many places for each head.
+    PerHead,
     /// Anything that does not grow.
     Fixed,
 }
@@ -37,6 +39,8 @@ fn axes(name: &str) -> (Option<Axis>, Axis) {
         "up.bias" => (None, Axis::Ffn),
         "down.weight" => (Some(Axis::Ffn), Axis::Width),
         "out.bias" | "down.bias" => (None, Axis::Width),
+        "dynamic_bias.mix.weight" => (Some(Axis::Fixed), Axis::PerHead),
+        "attention_bias" | "relations" | "dynamic_bias.mix.bias" => (None, Axis::PerHead),
         name if name.ends_with(".gamma") || name.ends_with(".beta") => (None, Axis::Width),
         _ => (None, Axis::Fixed),
     }
@@ -51,11 +55,12 @@ pub(crate) struct Growth<'a> {
 
 impl<'a> Growth<'a> {
     /// None if some channel would not be there as often as the others: the width must grow by a whole
-    /// factor, or the normalisations would change the function. The same number of heads, and at least as
-    /// many feed-forward channels.
+    /// factor, or the normalisations would change the function. Heads grow wider, or there are more of the
+    /// same width, each old one several times. At least as many feed-forward channels.
     pub fn new(old: &'a Layout, new: &'a Layout, seed: u64) -> Option<Growth<'a>> {
         let (a, b) = (&old.config, &new.config);
-        let grows = b.width.is_multiple_of(a.width) && a.heads == b.heads && a.ffn <= b.ffn;
+        let heads = a.heads == b.heads || a.width / a.heads == b.width / b.heads;
+        let grows = b.width.is_multiple_of(a.width) && heads && a.ffn <= b.ffn;
         grows.then(|| Growth { old, new, rng: Rng::new(seed) })
     }
 
@@ -65,15 +70,15 @@ impl<'a> Growth<'a> {
         let (input, output) = axes(&new.name);
         let sides = |param: &Param| match (input, param.shape.as_slice()) {
             (Some(_), [rows, cols]) => (*rows, *cols),
-            (None, [.., cols]) if output != Axis::Fixed => {
+            (None, [.., cols]) if !matches!(output, Axis::Fixed | Axis::PerHead) => {
                 (param.shape.iter().product::<usize>() / cols, *cols)
             }
             _ => (1, param.shape.iter().product()),
         };
         let ((rows, cols), (old_rows, old_cols)) = (sides(new), sides(old));
         let rows_of: Vec<usize> =
-            (0..rows).map(|i| self.source(input.unwrap_or(Axis::Fixed), i)).collect();
-        let cols_of: Vec<usize> = (0..cols).map(|i| self.source(output, i)).collect();
+            (0..rows).map(|i| self.source(input.unwrap_or(Axis::Fixed), i, rows)).collect();
+        let cols_of: Vec<usize> = (0..cols).map(|i| self.source(output, i, cols)).collect();
         let within = |of: &[usize], end: usize| of.iter().max().is_some_and(|last| last + 1 == end);
         if !within(&rows_of, old_rows) || !within(&cols_of, old_cols) {
             return false;
@@ -91,18 +96,19 @@ impl<'a> Growth<'a> {
         true
     }
 
-    /// Which place of the old network the `i`-th of the new one copies.
-    fn source(&self, axis: Axis, i: usize) -> usize {
+    /// Which place of the old network the `i`-th of `len` of the new one copies.
+    fn source(&self, axis: Axis, i: usize, len: usize) -> usize {
         let (a, b) = (&self.old.config, &self.new.config);
         let within_heads = |i: usize| {
             let (old, new) = (a.width / a.heads, b.width / b.heads);
-            (i / new) * old + i % new % old
+            (i / new % a.heads) * old + i % new % old
         };
         match axis {
             Axis::Width => i % a.width,
             Axis::Ffn => i % a.ffn,
             Axis::Heads => within_heads(i),
             Axis::Qkv => (i / b.width) * a.width + within_heads(i % b.width),
+            Axis::PerHead => i % (len / b.heads * a.heads),
             Axis::Fixed => i,
         }
     }
@@ -120,12 +126,13 @@ impl<'a> Growth<'a> {
         shares.iter().zip(rows_of).map(|(share, &row)| (share / sums[row]) as f32).collect()
     }
 
-    /// Scores are divided by the root of a head's channels, of which there are more now: `n` times the
-    /// sum over the root of `n` times the channels.
+    /// Scores are divided by the root of a head's channels, of which there may be more now: `n` times
+    /// the sum over the root of `n` times the channels.
     fn query_factor(&self, axis: Axis, col: usize) -> f32 {
         let (a, b) = (&self.old.config, &self.new.config);
         if axis == Axis::Qkv && col < b.width {
-            (a.width as f32 / b.width as f32).sqrt()
+            let (old, new) = (a.width / a.heads, b.width / b.heads);
+            (old as f32 / new as f32).sqrt()
         } else {
             1.0
         }
