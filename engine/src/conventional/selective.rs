@@ -4,7 +4,7 @@
 //! time, and overlooks a little.
 //!
 //! It is the tree search's scout: what is this position worth, and is there a better move than the one preferred so far?
-//! `node` searches one position, `quiescence` what lies behind the last ply; `candidate` says which moves are left out or searched less
+//! `node` searches one position, `prune` says when none of its moves need be searched, `quiescence` searches what lies behind the last ply; `window` is what is asked of a position; `candidate` says which moves are left out or searched less
 //! deep, `extension` which deeper, `margins` by what numbers, `order` which come first, `moves` which there are, `history` what they are known for, `credit` what for, `correction` by how
 //! much the network errs in positions alike.
 
@@ -19,8 +19,10 @@ mod margins;
 mod moves;
 mod node;
 mod order;
+mod prune;
 mod quiescence;
 mod scale;
+mod window;
 
 use super::table::{INFINITE, Lines, MATE, MATES, Table};
 use crate::chess::action::Action;
@@ -29,17 +31,16 @@ use correction::Corrections;
 use history::{History, Prompt};
 use nn::nnue::{Accumulators, Nnue};
 use scale::centipawns;
-use shakmaty::{Chess, Color, Move, Position};
+use shakmaty::{Chess, Move, Position};
 use std::sync::Arc;
 
 /// Deepest line, in plies.
 const DEEPEST: usize = 100;
-/// First half-width of the window around the last depth's score, from [`STEADY`] on.
-const WINDOW: i32 = 10;
+/// First half-width of the window around the last depths' score; a point more for each of several threads.
+const WINDOW: i32 = 5;
+const LANES: usize = 8;
 /// Wider windows than this are given up.
 const WIDEST: i32 = 2_000;
-/// Plies from which a score says something of the next depth's.
-const STEADY: u32 = 4;
 /// So many plies further a shorter mate is looked for.
 const SHORTER: i32 = 4;
 /// A move that is no more than so many points worse than the best one, ten centipawns, counts as its equal. Guess.
@@ -122,11 +123,9 @@ impl Memory {
 /// What is kept of the line that is looked at, for each of its positions.
 #[derive(Clone, Copy, Default)]
 struct Ply {
-    /// The two latest quiet moves that refuted another.
-    killers: [Option<Action>; 2],
     /// The move that is left out, to see what the others are worth.
     excluded: Option<Action>,
-    /// The corrected evaluation; none in check.
+    /// The corrected evaluation, in check that of the mover's last turn; none if that was none.
     still: Option<i32>,
     /// The move that follows; none for a pass.
     moved: Option<Move>,
@@ -135,16 +134,18 @@ struct Ply {
     check: bool,
     /// Moves tried so far.
     tried: i32,
-    /// What the last move that was searched less deep is known for.
+    /// What the last move that was searched is known for.
     worth: i32,
+    /// Plies that it is searched less deep.
+    reduced: i32,
     /// Positions refuted here since the one two plies before was entered.
-    refuted: u32,
-    /// Moves of the line that were searched two plies deeper.
-    doubled: i32,
+    refuted: i32,
     /// The table knew it.
     known: bool,
     /// It is or was on a best line.
     pv: bool,
+    /// It is on the last depth's best line.
+    follows: bool,
 }
 
 impl Ply {
@@ -187,6 +188,7 @@ pub fn search(
     memory.keys.clear();
     memory.keys.extend(keys);
     memory.plies.fill(Ply::default());
+    memory.history.begin();
     let Question { position, allowed, lane, lines } = *question;
     if lane == 0 {
         memory.table.begin();
@@ -205,8 +207,9 @@ pub fn search(
         averages: vec![None; lines.max(1)],
         taken: Vec::new(),
         hint: None,
+        line: Vec::new(),
+        lane,
         verified: 0,
-        verifies: Color::White,
         over: false,
     };
     let mut found: Option<Found> = None;
@@ -247,9 +250,12 @@ struct Tree<'a> {
     taken: Vec<Action>,
     /// The move to begin with: which came next after those at the last depth. None where the table's will do.
     hint: Option<Action>,
-    /// Up to this ply the side `verifies` does not pass: whether passing refutes is being looked at.
+    /// The last depth's line of the move that is sought.
+    line: Vec<Action>,
+    /// Which of several threads this is.
+    lane: usize,
+    /// Up to this ply nobody passes: whether passing refutes is being looked at.
     verified: usize,
-    verifies: Color,
     over: bool,
 }
 
@@ -260,6 +266,7 @@ impl Tree<'_> {
         // The table may know a move that another, searched by itself, turned out to be better than.
         self.hint =
             last.filter(|_| self.lines > 1).and_then(|last| last.best.line.first().copied());
+        self.line = last.map_or_else(Vec::new, |last| last.best.line.clone());
         let score = self.aspire(depth);
         let line = self.memory.lines.best().to_vec();
         let first = *line.first()?;
@@ -330,8 +337,12 @@ impl Tree<'_> {
         let mut ranked = vec![best];
         while ranked.len() < self.lines {
             self.taken.extend(ranked.last().and_then(|(line, _)| line.first()));
-            let mut hints = before().filter_map(|told| told.line.first());
-            self.hint = hints.find(|action| !self.taken.contains(action)).copied();
+            let is_left = |told: &&Variation| {
+                told.line.first().is_some_and(|action| !self.taken.contains(action))
+            };
+            let line = before().find(is_left).map(|told| told.line.clone());
+            self.line = line.unwrap_or_default();
+            self.hint = self.line.first().copied();
             let score = self.aspire(depth);
             let line = self.memory.lines.best().to_vec();
             if self.over || line.is_empty() {
@@ -369,8 +380,9 @@ impl Tree<'_> {
         let position = self.position;
         let place = self.taken.len();
         let average = self.averages.get(place).copied().flatten();
-        let near = average.filter(|score| depth >= STEADY && score.abs() < MATES);
-        let mut width = near.map_or(INFINITE, |score| WINDOW + score * score / 15_620);
+        let near = average.filter(|score| score.abs() < MATES);
+        let narrow = WINDOW + (self.lane % LANES) as i32;
+        let mut width = near.map_or(INFINITE, |score| narrow + score * score / 10_193);
         let mut alpha = near.map_or(-INFINITE, |score| (score - width).max(-INFINITE));
         let mut beta = near.map_or(INFINITE, |score| (score + width).min(INFINITE));
         let mut higher = 0;
@@ -381,23 +393,24 @@ impl Tree<'_> {
             match score {
                 _ if self.over => return score,
                 _ if score <= alpha && alpha > -INFINITE => {
-                    beta = i32::midpoint(alpha, beta);
+                    beta = alpha;
                     alpha = (score - reach).max(-INFINITE);
                     higher = 0;
                 }
                 _ if score >= beta && beta < INFINITE => {
+                    alpha = alpha.max(beta - reach);
                     beta = (score + reach).min(INFINITE);
                     higher += 1;
                 }
                 _ => {
-                    let average = average.map_or(score, |average| (2 * score + average) / 3);
+                    let average = average.map_or(score, |average| i32::midpoint(score, average));
                     if let Some(known) = self.averages.get_mut(place) {
                         *known = Some(average);
                     }
                     return score;
                 }
             }
-            width += width / 4 + 2;
+            width += 47 * width / 128;
         }
     }
 

@@ -24,6 +24,8 @@ pub enum Bound {
     Lower,
     /// It is no more.
     Upper,
+    /// Nothing: there is no score.
+    Unknown,
 }
 
 impl Bound {
@@ -63,6 +65,7 @@ impl Known {
             Bound::Exact => true,
             Bound::Lower => self.score >= beta,
             Bound::Upper => self.score <= alpha,
+            Bound::Unknown => false,
         }
     }
 
@@ -73,6 +76,7 @@ impl Known {
             Bound::Exact => true,
             Bound::Lower => self.score > still,
             Bound::Upper => self.score < still,
+            Bound::Unknown => false,
         }
     }
 }
@@ -231,6 +235,7 @@ fn unpack(word: u64) -> Known {
     let bound = match word >> 56 & 3 {
         1 => Bound::Lower,
         2 => Bound::Upper,
+        3 => Bound::Unknown,
         _ => Bound::Exact,
     };
     Known {

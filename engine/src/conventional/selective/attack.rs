@@ -1,5 +1,6 @@
 //! Which moves give check, and which pieces are attacked by lesser ones.
 
+use super::scale::piece_value;
 use shakmaty::attacks::{
     aligned, between, bishop_attacks, knight_attacks, pawn_attacks, rook_attacks,
 };
@@ -71,46 +72,37 @@ pub(super) fn screens(board: &Board, king: Square, sliders: Bitboard) -> Bitboar
     between.filter(|pieces| !pieces.more_than_one()).fold(Bitboard::EMPTY, |all, one| all | one)
 }
 
-/// What the other side attacks.
-pub(super) struct Threats {
-    /// By its pawns; by these, knights and bishops; by all these and rooks.
-    by: [Bitboard; 3],
-    /// The mover's pieces that are attacked by lesser ones.
-    pub threatened: Bitboard,
-}
+/// What the other side attacks: by its pawns; by these, knights and bishops; by all these and rooks.
+pub(super) struct Threats([Bitboard; 3]);
 
 impl Threats {
-    pub const NONE: Threats = Threats { by: [Bitboard::EMPTY; 3], threatened: Bitboard::EMPTY };
+    pub const NONE: Threats = Threats([Bitboard::EMPTY; 3]);
 
     pub fn new(position: &Chess) -> Threats {
-        let (board, us, them) = (position.board(), position.us(), position.them());
-        let (turn, occupied) = (position.turn(), board.occupied());
+        let (board, them) = (position.board(), position.them());
+        let occupied = board.occupied();
         let union = |pieces: Bitboard, attacks: &dyn Fn(Square) -> Bitboard| {
             pieces.into_iter().fold(Bitboard::EMPTY, |all, square| all | attacks(square))
         };
-        let pawns = pawn_threats(board.pawns() & them, !turn);
+        let pawns = pawn_threats(board.pawns() & them, !position.turn());
         let minors = pawns
             | union(board.knights() & them, &knight_attacks)
             | union(board.bishops() & them, &|square| bishop_attacks(square, occupied));
         let rooks = minors | union(board.rooks() & them, &|square| rook_attacks(square, occupied));
-        let threatened = us
-            & (board.queens() & rooks
-                | board.rooks() & minors
-                | (board.knights() | board.bishops()) & pawns);
-        Threats { by: [pawns, minors, rooks], threatened }
+        Threats([pawns, minors, rooks])
     }
 
-    /// What it is worth to a threatened piece to go where it is not.
+    /// What it is worth to a piece to go where lesser ones do not attack it from where they do, or costs it the other way.
     pub fn escape(&self, m: Move) -> i32 {
-        if !m.from().is_some_and(|from| self.threatened.contains(from)) {
-            return 0;
-        }
-        let (by, worth) = match m.role() {
-            Role::Queen => (self.by[2], 50_000),
-            Role::Rook => (self.by[1], 25_000),
-            _ => (self.by[0], 15_000),
+        let Some(from) = m.from() else { return 0 };
+        let by = match m.role() {
+            Role::Queen => self.0[2],
+            Role::Rook => self.0[1],
+            Role::Knight | Role::Bishop => self.0[0],
+            Role::Pawn | Role::King => return 0,
         };
-        if by.contains(m.to()) { 0 } else { worth }
+        let attacked = |square| i32::from(by.contains(square));
+        20 * piece_value(m.role()) * (attacked(from) - attacked(m.to()))
     }
 }
 
@@ -163,19 +155,31 @@ mod tests {
     }
 
     #[test]
-    fn a_threatened_piece_gains_where_lesser_ones_do_not_attack() {
+    fn a_piece_gains_where_lesser_ones_do_not_attack() {
         // A pawn attacks the knight on d4, a knight the rook on a1; the queen is attacked by its like.
         let fen = "4k3/8/8/4p3/3N4/1n6/7q/R3K2Q w - - 0 1";
         let game = Game::from_fen(fen, false).unwrap();
         let threats = Threats::new(game.position());
-        assert_eq!(threats.threatened, Bitboard::from(Square::D4).with(Square::A1));
         let worth = |name: &str| {
             let action = game.legal_actions().into_iter().find(|action| game.uci(*action) == name);
             threats.escape(action.unwrap().to_move(game.position()).unwrap())
         };
-        assert_eq!(worth("d4c2"), 15_000);
-        assert_eq!(worth("a1a7"), 25_000);
+        assert_eq!(worth("d4c2"), 20 * 781);
+        assert_eq!(worth("a1a7"), 20 * 1_276);
         assert_eq!(worth("a1c1"), 0, "the knight attacks there, too");
-        assert_eq!(worth("h1g1"), 0, "not threatened");
+        assert_eq!(worth("h1g1"), 0, "neither here nor there");
+        assert_eq!(worth("h1d5"), 0, "no lesser piece");
+        assert_eq!(worth("h1h2"), 0, "taken or not");
+        let fen = "4k3/8/8/4p3/8/2N5/7q/R3K2Q w - - 0 1";
+        let game = Game::from_fen(fen, false).unwrap();
+        let threats = Threats::new(game.position());
+        let action = game.legal_actions().into_iter().find(|action| game.uci(*action) == "c3d5");
+        assert_eq!(threats.escape(action.unwrap().to_move(game.position()).unwrap()), 0);
+        let fen = "4k3/8/8/4p3/8/5N2/7q/R3K2Q w - - 0 1";
+        let game = Game::from_fen(fen, false).unwrap();
+        let threats = Threats::new(game.position());
+        let action = game.legal_actions().into_iter().find(|action| game.uci(*action) == "f3d4");
+        let m = action.unwrap().to_move(game.position()).unwrap();
+        assert_eq!(threats.escape(m), -20 * 781, "into a pawn's attack");
     }
 }

@@ -1,11 +1,13 @@
 //! What is asked of a move before it is searched: whether it is searched at all, and how much less deep.
 
+use super::Tree;
 use super::attack::{Checks, Threats};
-use super::credit::Window;
+use super::correction::Places;
 use super::history::Past;
 use super::margins;
-use super::scale::{endgame_value, wins};
-use super::{Ply, Tree};
+use super::moves::is_loud;
+use super::scale::{piece_value, wins};
+use super::window::Window;
 use crate::conventional::table::{Bound, Known, MATES};
 use shakmaty::{Chess, Move, Position};
 
@@ -14,100 +16,148 @@ pub(super) struct Node<'a> {
     pub position: &'a Chess,
     pub key: u64,
     pub window: Window,
-    /// What is kept of the position before.
-    pub last: Ply,
     pub past: Past,
+    /// Where what the evaluation gets wrong in positions alike is remembered.
+    pub places: Places,
+    /// What is known of it, with a score.
     pub known: Option<Known>,
     /// The table's move.
     pub first: Option<Move>,
-    /// None in check.
+    /// The evaluation, in check that of the mover's last turn; none if that was none.
     pub still: Option<i32>,
+    /// What the evaluation was corrected by.
+    pub error: i32,
+    pub check: bool,
     /// The evaluation is better than at the mover's last turn.
     pub improving: bool,
     /// It is or was on a best line.
     pub was_pv: bool,
     pub checks: Checks,
     pub threats: Threats,
-    /// The mover has more than pawns.
-    pub has_pieces: bool,
+    /// What the mover has beside pawns.
+    pub pieces: i32,
+}
+
+impl Node<'_> {
+    /// Nothing is likely to reach alpha.
+    pub fn is_all(&self) -> bool {
+        !(self.window.pv || self.window.fails)
+    }
+
+    /// The table's move takes something.
+    pub fn takes_first(&self) -> bool {
+        self.first.is_some_and(is_loud)
+    }
 }
 
 /// A move that may be searched, and when.
 pub(super) struct Candidate {
     pub m: Move,
     pub depth: i32,
+    /// Which it is.
+    pub number: i32,
     pub alpha: i32,
-    /// Plies less by its number alone.
+    /// The best score so far.
+    pub best: i32,
+    /// How much less deep by its number alone, in [`margins::PLY`]ths.
     pub late: i32,
     pub gives_check: bool,
-    /// What it is known for as an answer to the moves before it.
-    pub answers: i32,
-    /// The same, and what it is known for by itself.
-    pub known_for: i32,
+    /// It is a capture or a promotion to a queen.
+    pub loud: bool,
+    /// What it is known for as an answer to the last move and to the one before it.
+    pub answers: [i32; 2],
+}
+
+/// Whether a move is searched.
+pub(super) enum Worth {
+    Looking,
+    /// No.
+    Nothing,
+    /// No: it comes to so much at most.
+    AtMost(i32),
 }
 
 impl Tree<'_> {
-    /// Whether a move is not worth being looked at so near to the end of the line.
-    pub(super) fn skips(&self, node: &Node<'_>, candidate: &Candidate) -> bool {
-        let Candidate { m, depth, alpha, gives_check, .. } = *candidate;
-        let left = (depth - 1 - candidate.late).max(0);
-        let falls_short = |hope: Option<i32>, bar: i32| {
-            node.still.zip(hope).is_some_and(|(still, hope)| still + hope < bar)
-        };
-        if m.is_capture() || gives_check {
-            let known_for = self.memory.history.of_capture(node.position.turn(), m);
+    /// Whether a move is worth being looked at so near to the end of the line.
+    pub(super) fn weigh(&self, node: &Node<'_>, candidate: &Candidate) -> Worth {
+        let Candidate { m, depth, alpha, .. } = *candidate;
+        let (position, turn, history) = (node.position, node.position.turn(), &self.memory.history);
+        let left = depth - 1 - candidate.late / margins::PLY;
+        if candidate.loud || candidate.gives_check {
+            let known_for = history.of_capture(turn, m);
             let hope = margins::capture_hope(left, known_for)
-                .filter(|_| !gives_check && !node.window.pv)
-                .map(|hope| hope + m.capture().map_or(0, endgame_value));
-            return falls_short(hope, alpha)
-                || !wins(node.position, m, -margins::capture_loss(depth));
+                .filter(|_| !candidate.gives_check)
+                .zip(node.still)
+                .map(|(hope, still)| still + hope + m.capture().map_or(0, piece_value));
+            // The last piece may be given away for a stalemate.
+            let may_lose = alpha < 0 && node.pieces == piece_value(m.role());
+            let loss = margins::capture_loss(depth, known_for);
+            return match () {
+                () if hope.is_some_and(|hope| hope <= alpha) => Worth::Nothing,
+                () if !may_lose && !wins(position, m, -loss) => Worth::Nothing,
+                () => Worth::Looking,
+            };
         }
-        margins::is_bad_answer(depth, left, candidate.answers)
-            || falls_short(margins::quiet_hope(left, candidate.known_for), alpha + 1)
-            || !wins(node.position, m, -margins::quiet_loss(left))
+        if node.window.pv && self.back(node.window.ply, 0).follows {
+            return Worth::Looking;
+        }
+        let shaped = history.of_shaped(turn, m, node.places.pawns);
+        let answers = candidate.answers[0] + candidate.answers[1] + shaped;
+        if margins::is_bad_answer(depth, answers) {
+            return Worth::Nothing;
+        }
+        let left = left + margins::history_plies(depth, answers, history.of_quiet(turn, m));
+        if let Some(still) = node.still.filter(|_| !node.check)
+            && let Some(hope) = margins::quiet_hope(left, still > alpha)
+            && still + hope <= alpha
+        {
+            return Worth::AtMost(still + hope);
+        }
+        let loss = margins::quiet_loss(left.max(0));
+        if wins(position, m, -loss) { Worth::Looking } else { Worth::Nothing }
     }
 
-    /// Plies that a late move is searched less deep by.
-    pub(super) fn reduction(
-        &mut self,
-        node: &Node<'_>,
-        candidate: &Candidate,
-        singular: bool,
-    ) -> i32 {
-        let Candidate { m, depth, late, .. } = *candidate;
+    /// How much less deep a late move is searched, in [`margins::PLY`]ths.
+    pub(super) fn reduction(&mut self, node: &Node<'_>, candidate: &Candidate) -> i32 {
+        let Candidate { m, depth, number, alpha, loud, answers, .. } = *candidate;
         let Window { ply, fails, pv, .. } = node.window;
-        let known_for = candidate.known_for - margins::ORDINARY;
+        let (turn, history) = (node.position.turn(), &self.memory.history);
+        let is = i32::from;
+        let known_for = if loud {
+            873 * m.capture().map_or(0, piece_value) / 128 + history.of_capture(turn, m)
+        } else {
+            (2_252 * history.of_quiet(turn, m) + 1_126 * answers[0] + 1_093 * answers[1]) / 1_024
+        };
+        let mut less = candidate.late + 697 - 65 * number - node.error.abs() / 26_310;
+        if node.was_pv {
+            let high = node.known.is_none_or(|known| known.score > alpha);
+            let deep = node.known.is_some_and(|known| known.depth >= depth);
+            less -= 3_023 + 1_004 * is(pv) + 885 * is(high) + is(deep) * (816 + 940 * is(fails));
+        }
+        if fails {
+            less += 4_026 + 933 * is(node.first.is_none());
+        }
+        less += 1_079 * is(node.takes_first());
+        let refuted = self.back(ply + 1, 0).refuted;
+        if refuted > 1 {
+            less += 264 + 1_095 * is(refuted > 2) + 1_138 * is(node.is_all());
+        } else if node.first == Some(m) {
+            less -= 2_179;
+        }
         self.at(ply).worth = known_for;
-        let known = node.known.filter(|_| node.first.is_some());
-        let low = known.is_some_and(|known| known.bound != Bound::Lower && known.depth >= depth);
-        let threatened = m.from().is_some_and(|from| node.threats.threatened.contains(from));
-        let more = if node.was_pv && !(pv && low) { 2 } else { 0 }
-            + if pv { margins::pv_more(depth) } else { 0 }
-            + i32::from(node.last.tried > margins::MANY)
-            + i32::from(singular)
-            + i32::from(depth > 9 && threatened);
-        let less = if fails { 2 } else { 0 }
-            + i32::from(node.first.is_some_and(|m| m.is_capture()))
-            + i32::from(self.at(ply + 1).refuted > margins::REFUTATIONS);
-        late + less - more + margins::history_less(depth, known_for)
+        less -= known_for * 439 / 4_096;
+        if node.is_all() {
+            less += less * 276 / (256 * depth + 268);
+        }
+        less
     }
 }
 
-/// The score of a position in check where the table's capture is far above beta (ProbCut).
-pub(super) fn takes_in_check(
-    window: Window,
-    known: Option<Known>,
-    first: Option<Move>,
-) -> Option<i32> {
-    let Window { depth, beta, pv, .. } = window;
-    let bar = beta + margins::TAKES_IN_CHECK;
-    let known = known.filter(|_| !pv && depth >= 2 && first.is_some_and(|m| m.is_capture()))?;
-    let near = known.bound != Bound::Upper && known.depth >= depth - 3;
-    (near && (bar..MATES).contains(&known.score) && beta.abs() < MATES).then_some(bar)
-}
-
-/// Whether the mover has more than pawns: else it may well be better to pass, were it allowed.
-pub(super) fn has_pieces(position: &Chess) -> bool {
-    let board = position.board();
-    (position.us() & !board.pawns() & !board.kings()).any()
+/// The score of a position that is known to be far above beta (ProbCut).
+pub(super) fn is_far_above(window: Window, known: Option<Known>) -> Option<i32> {
+    let Window { depth, beta, ply, .. } = window;
+    let bar = beta + margins::FAR_ABOVE;
+    let known = known.filter(|known| ply > 0 && known.depth >= depth - 4)?;
+    let is_low = known.bound != Bound::Upper;
+    (is_low && (bar..MATES).contains(&known.score) && beta.abs() < MATES).then_some(bar)
 }

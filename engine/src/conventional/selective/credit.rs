@@ -1,28 +1,36 @@
 //! What moves are credited with once a position was searched.
 
-use super::history::Past;
-use super::margins::{self, bonus};
+use super::candidate::Node;
+use super::correction::Places;
+use super::history::Setting;
+use super::margins::{self, Praise};
+use super::moves::is_loud;
 use super::quiescence::Best;
+use super::window::Window;
 use super::{Ply, Tree};
-use crate::chess::action::Action;
-use crate::conventional::table::{INFINITE, Known};
+use crate::conventional::table::INFINITE;
 use arrayvec::ArrayVec;
-use shakmaty::{Chess, Move, Position};
+use shakmaty::{Chess, Move, Position, Role};
+
+/// Moves of a position that something is learnt of if another is the best.
+const LEARNT: usize = 32;
+/// What the last move counts as an answer where the table's move refutes it, if it was one of so few.
+const REFUTED: (i32, i32) = (5, -2_210);
+/// What a capture counts that nothing good is found against.
+const GOOD_CAPTURE: i32 = 892;
 
 /// What the moves of a position came to so far.
 pub(super) struct Tried {
     pub best: Best,
     /// Those that were not the best, the first of many.
-    pub quiets: ArrayVec<Move, 64>,
-    pub captures: ArrayVec<Move, 32>,
+    pub quiets: ArrayVec<Move, LEARNT>,
+    pub captures: ArrayVec<Move, LEARNT>,
     /// How deep the others are searched: less once a move was better than expected.
     pub depth: i32,
     /// How many there were.
     pub number: i32,
-    /// Of ordinary ones no more are tried.
+    /// Of quiet ones no more are tried.
     pub enough: bool,
-    /// The table's quiet move is better than all others.
-    pub singular: bool,
 }
 
 impl Tried {
@@ -35,98 +43,110 @@ impl Tried {
             depth,
             number: 0,
             enough: false,
-            singular: false,
+        }
+    }
+
+    /// Another move was the best.
+    pub fn note(&mut self, m: Move) {
+        if self.number <= LEARNT as i32 {
+            let list = if is_loud(m) { &mut self.captures } else { &mut self.quiets };
+            let _ = list.try_push(m);
         }
     }
 }
 
-/// How a position was searched.
-#[derive(Clone, Copy)]
-pub(super) struct Window {
-    pub depth: i32,
-    pub alpha: i32,
-    pub beta: i32,
-    pub ply: usize,
-    /// Beta is likely to be reached.
-    pub fails: bool,
-    /// More than whether the score reaches beta is asked.
-    pub pv: bool,
-}
-
 impl Tree<'_> {
-    /// The table knows the answer: its move counts as if it had been searched.
-    pub(super) fn confirm(
-        &mut self,
-        position: &Chess,
-        known: &Known,
-        first: Option<Move>,
-        window: Window,
-    ) {
-        let Window { depth, beta, ply, .. } = window;
-        let Some(m) = first else { return };
-        let (turn, past, check) = (position.turn(), self.past(ply), self.at(ply).check);
-        let quiet = !m.is_capture();
-        if known.score >= beta {
-            if quiet {
-                self.refutes(position, m, &past, bonus(depth), ply);
+    /// Where a quiet move of `position` counts.
+    pub(super) fn setting(&self, position: &Chess, ply: usize, pawns: usize) -> Setting {
+        let (turn, check) = (position.turn(), self.back(ply, 0).check);
+        Setting { turn, past: self.past(ply), check, ply, pawns }
+    }
+
+    /// The table knows that a move refutes the last one.
+    pub(super) fn confirm(&mut self, position: &Chess, m: Move, window: Window, pawns: usize) {
+        let Window { depth, ply, .. } = window;
+        if !is_loud(m) {
+            let setting = self.setting(position, ply, pawns);
+            self.memory.history.count(&setting, m, margins::confirmed(depth));
+        }
+        let (few, bonus) = REFUTED;
+        if self.back(ply, 1).tried < few {
+            self.credit_last(position, ply, bonus);
+        }
+    }
+
+    /// The evaluation says something of the last move, if that was quiet.
+    pub(super) fn credit_gain(&mut self, position: &Chess, still: i32, ply: usize, pawns: usize) {
+        let Ply { moved, still: before, check, .. } = *self.back(ply, 1);
+        let quiet = moved.filter(|m| !check && !m.is_capture());
+        if let (Some(m), Some(before)) = (quiet, before) {
+            let (turn, gain) = (position.turn().other(), margins::gain(before + still));
+            self.memory.history.count_quiet(turn, m, 11 * gain);
+            if !self.back(ply, 0).known && has_shape(m) {
+                self.memory.history.count_shaped(turn, m, pawns, 13 * gain);
             }
-            if self.back(ply, 1).tried <= 2 {
-                self.credit_last(position, ply, -bonus(depth + 1));
-            }
-        } else if quiet {
-            let penalty = -bonus(depth);
-            self.memory.history.count_quiet(turn, m, penalty);
-            self.memory.history.count_answer(turn, m, &past, check, penalty);
         }
     }
 
     /// All moves were searched that had to be.
-    pub(super) fn learn(&mut self, position: &Chess, window: Window, tried: &Tried, past: &Past) {
-        let Window { alpha, beta, ply, fails, pv, .. } = window;
+    pub(super) fn learn(&mut self, node: &Node<'_>, tried: &Tried) {
+        let Node { position, window, places: Places { pawns, .. }, .. } = *node;
         let Tried { best, quiets, captures, depth, .. } = tried;
-        let (depth, turn, check) = (*depth, position.turn(), self.at(ply).check);
+        let (depth, turn) = (*depth, position.turn());
         let Some(m) = best.m else {
-            if let Some(twice) = margins::praises_last(depth, pv, fails, alpha - best.score) {
-                self.credit_last(position, ply, bonus(depth) * (1 + i32::from(twice)));
-            }
+            self.praise_last(node, depth, best.score);
             return;
         };
-        let much = bonus(depth + 1);
-        if m.is_capture() {
-            self.memory.history.count_capture(turn, m, much);
+        let Ply { moved, worth, tried, known, .. } = *self.back(window.ply, 1);
+        let trusted = node.first == Some(m);
+        let (mut bonus, malus) = margins::credit(depth, trusted, worth);
+        if !window.pv {
+            bonus += bonus * (quiets.len() + captures.len()) as i32 / 256;
+            self.memory.history.count_tables(if trusted { 918 } else { -747 });
+        }
+        if is_loud(m) {
+            self.memory.history.count_capture(turn, m, bonus * 1_427 / 1_024);
         } else {
-            let clear = best.score > beta + margins::CLEAR;
-            let bonus = if clear { much } else { bonus(depth) };
-            self.refutes(position, m, past, bonus, ply);
+            let setting = self.setting(position, window.ply, pawns);
             let history = &mut self.memory.history;
-            for other in quiets.iter().filter(|other| **other != m) {
-                history.count_quiet(turn, *other, -bonus);
-                history.count_answer(turn, *other, past, check, -bonus);
+            history.count(&setting, m, bonus * 899 / 1_024);
+            // The later a move came, the less it was expected to be good.
+            let mut less = malus * 1_159 / 1_024;
+            for other in quiets {
+                less = less * 921 / 1_024;
+                history.count(&setting, *other, -less);
             }
         }
-        let Ply { moved, killers, tried, known, .. } = *self.back(ply, 1);
-        let killer = moved.map(Action::new).is_some_and(|m| killers[0] == Some(m));
-        if tried == 1 + i32::from(known) || killer {
-            self.credit_last(position, ply, -much);
+        if moved.is_some() && tried == 1 + i32::from(known) {
+            self.credit_last(position, window.ply, -malus * 713 / 1_024);
         }
-        for other in captures.iter().filter(|other| **other != m) {
-            self.memory.history.count_capture(turn, *other, -much);
+        for other in captures {
+            self.memory.history.count_capture(turn, *other, -malus * 1_489 / 1_024);
         }
     }
 
-    /// A quiet move refuted the last one.
-    fn refutes(&mut self, position: &Chess, m: Move, past: &Past, bonus: i32, ply: usize) {
-        let at = self.at(ply);
-        let check = at.check;
-        let [first, second] = &mut at.killers;
-        let action = Action::new(m);
-        if *first != Some(action) {
-            *second = first.replace(action);
+    /// No move reached alpha: the last one was good.
+    fn praise_last(&mut self, node: &Node<'_>, depth: i32, score: i32) {
+        let Node { position, window, places: Places { pawns, .. }, .. } = *node;
+        let turn = position.turn().other();
+        let Ply { moved, worth, tried, still, check, .. } = *self.back(window.ply, 1);
+        let Some(m) = moved else { return };
+        if m.is_capture() {
+            self.memory.history.count_capture(turn, m, GOOD_CAPTURE);
+            return;
         }
-        let (turn, history) = (position.turn(), &mut self.memory.history);
-        history.count_quiet(turn, m, bonus);
-        history.count_answer(turn, m, past, check, bonus);
-        history.refutes(past, m);
+        let [answer, quiet, shaped] = margins::praise(Praise {
+            depth,
+            worth,
+            number: tried,
+            short: node.still.filter(|_| !node.check).map(|still| still - score),
+            short_before: still.filter(|_| !check).map(|still| -still - score),
+        });
+        self.credit_last(position, window.ply, answer);
+        self.memory.history.count_quiet(turn, m, quiet);
+        if has_shape(m) {
+            self.memory.history.count_shaped(turn, m, pawns, shaped);
+        }
     }
 
     /// The last move, if quiet, was as good or as bad an answer to those before it.
@@ -139,4 +159,9 @@ impl Tree<'_> {
             self.memory.history.count_answer(position.turn().other(), m, &past, check, bonus);
         }
     }
+}
+
+/// Whether the shape of the pawns says something of a quiet move that was made: it is the same after it.
+fn has_shape(m: Move) -> bool {
+    m.role() != Role::Pawn
 }

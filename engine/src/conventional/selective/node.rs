@@ -1,19 +1,27 @@
-//! The search of one position: what is left out, what is searched how deep, as Stockfish 15.1 does it.
+//! The search of one position: what is left out, what is searched how deep, as Stockfish does it.
 
 use super::attack::{Checks, Threats};
-use super::candidate::{Candidate, Node, has_pieces, takes_in_check};
-use super::credit::{Tried, Window};
+use super::candidate::{Candidate, Node, Worth, is_far_above};
+use super::correction::Corrections;
+use super::credit::Tried;
 use super::extension::Extension;
-use super::margins;
-use super::moves::{add_first, add_loud};
-use super::order::{Purpose, Rankings};
-use super::quiescence::{Best, Judged};
-use super::scale::{centipawns, wins};
+use super::margins::{self, PLY};
+use super::moves::{add_first, is_loud};
+use super::order::{Hints, Purpose, Rankings};
+use super::prune::Outlook;
+use super::quiescence::Judged;
+use super::scale::worth_of_pieces;
+use super::window::Window;
 use super::{DEEPEST, Ply, Tree, cycle};
 use crate::chess::action::Action;
-use crate::chess::ending::{self, by_fifty_moves};
+use crate::chess::ending::by_fifty_moves;
 use crate::conventional::table::{Bound, INFINITE, Known, MATE, MATES};
 use shakmaty::{Chess, Move, MoveList, Position};
+
+/// What a late move that surprised counts as an answer.
+const SURPRISING: i32 = 1_334;
+/// So much less deep that a move is searched a ply less though it is not late; two plies.
+const LESS: (i32, i32) = (5_234, 5_487);
 
 impl Tree<'_> {
     /// The score of a position for its mover. `fails` says that beta is likely to be reached.
@@ -32,7 +40,8 @@ impl Tree<'_> {
             self.seldepth = self.seldepth.max(ply);
         }
         // Who can repeat need not take less than a draw.
-        let alpha = if alpha < 0 && self.may_repeat(position, ply) { 0 } else { alpha };
+        let repeats = ply > 0 && alpha < 0 && self.may_repeat(position, ply);
+        let alpha = if repeats { 0 } else { alpha };
         if alpha >= beta {
             return alpha;
         }
@@ -54,55 +63,61 @@ impl Tree<'_> {
             self.width = beta - alpha;
         }
         let check = position.is_check();
+        let reduced = self.begin(ply, check);
         let last = *self.back(ply, 1);
-        self.begin(ply, check, &last);
         let excluded = self.at(ply).excluded;
+        // What is known of all moves says nothing of some of them.
         let whole = excluded.is_none() && (ply > 0 || self.taken.is_empty());
         let key = self.memory.keys.last().copied().unwrap_or_default();
-        let stored = self.memory.table.get(key, ply);
-        // What is known of all moves says nothing of some of them.
-        let known = stored.filter(|_| whole);
+        let stored = self.memory.table.get(key, ply).filter(|_| ply > 0 || whole);
+        let known = stored.filter(|known| known.bound != Bound::Unknown);
         let hint = self.hint.filter(|_| ply == 0);
-        let first = hint.or(known.and_then(|known| known.action));
+        let first = hint.or(stored.and_then(|stored| stored.action));
         let first = first.and_then(|first| first.to_move(position));
         let at = self.at(ply);
-        at.known = known.is_some();
+        at.known = stored.is_some();
         if excluded.is_none() {
-            at.pv = pv || known.is_some_and(|known| known.pv);
+            at.pv = pv || stored.is_some_and(|stored| stored.pv);
         }
+        let places = self.places(position, ply);
+        let error = self.memory.corrections.of(&places);
+        let judged = match excluded {
+            Some(_) => self.back(ply, 0).still.filter(|_| !check).map(Judged::again),
+            None => self.judge(position, ply, stored, error),
+        };
+        let two = self.back(ply, 2).still;
+        let still = judged.map_or(two, |judged| Some(judged.still));
+        self.at(ply).still = still;
+        if stored.is_none() && excluded.is_none() {
+            // Asking the network again would take longer.
+            if let Some(judged) = judged {
+                self.note(key, ply, Some(judged.raw), self.back(ply, 0).pv);
+            }
+        }
+        let both = still.zip(last.still).map(|(still, last)| still + last);
+        let depth = margins::hindsight(depth, reduced, both);
         let mut window = Window { depth, alpha, beta, ply, fails, pv };
-        if let Some(known) = known.filter(|known| !pv && known.decides(alpha, beta))
-            && known.depth > depth - i32::from(known.bound == Bound::Exact)
+        if excluded.is_none()
+            && let Some(known) = known.filter(|known| window.is_answered_by(known))
         {
-            self.confirm(position, &known, first, window);
-            if position.halfmoves() < margins::STALE {
+            if let Some(m) = first.filter(|_| known.score >= beta) {
+                self.confirm(position, m, window, places.pawns);
+            }
+            if self.holds(position, key, &known, first, window) {
                 return known.score;
             }
         }
-        let judged = self.judge(position, ply, stored).map(|judged| match excluded {
-            Some(_) => Judged { likely: judged.still, ..judged },
-            None => judged,
-        });
-        let still = judged.map(|judged| judged.still);
-        self.at(ply).still = still;
-        let rise = self.rise(ply);
+        let mut improving = still.zip(two).is_some_and(|(still, two)| still > two);
         if let Some(judged) = judged {
-            let answered = last.moved.filter(|m| !m.is_capture());
-            if let (Some(then), Some(m)) = (last.still, answered) {
-                let bonus = margins::gain(judged.still + then);
-                self.memory.history.count_quiet(position.turn().other(), m, bonus);
-            }
-            if let Some(score) = self.prune(position, window, judged, known, rise) {
+            self.credit_gain(position, judged.still, ply, places.pawns);
+            let (worsening, pawns) = (margins::is_worsening(both), places.pawns);
+            let mut outlook = Outlook { judged, improving, worsening, error, known, first, pawns };
+            if let Some(score) = self.prune(position, &mut window, &mut outlook) {
                 return score;
             }
-            // Without a move to begin with, a shallower search finds one for the next time.
-            if first.is_none() && ply > 0 {
-                window.depth -= margins::unknown_less(depth, pv, fails);
-            }
-            if window.depth <= 0 {
-                return self.quiesce(position, alpha, beta, ply);
-            }
-        } else if let Some(score) = takes_in_check(window, known, first) {
+            improving = outlook.improving;
+        }
+        if let Some(score) = is_far_above(window, known) {
             return score;
         }
         if by_fifty_moves(position) {
@@ -115,66 +130,65 @@ impl Tree<'_> {
             position,
             key,
             window,
-            last,
             past: self.past(ply),
+            places,
             known,
             first,
             still,
-            improving: rise > 0,
+            error,
+            check,
+            improving,
             was_pv: self.at(ply).pv,
             checks: Checks::new(position),
             threats: if check { Threats::NONE } else { Threats::new(position) },
-            has_pieces: has_pieces(position),
+            pieces: worth_of_pieces(position),
         };
         let mut tried = Tried::new(alpha, window.depth);
         if let Some(score) = self.search_moves(&node, &mut tried) {
             return score;
         }
-        self.learn(position, window, &tried, &node.past);
-        let Tried { best, depth, .. } = tried;
-        // The move before is likely good, then.
-        self.at(ply).pv |= best.score <= alpha && last.pv && depth > 3;
-        if !whole {
-            return best.score;
+        let (score, depth) = (tried.best.score, tried.depth);
+        if score >= beta && score.abs() < MATES && tried.best.alpha.abs() < MATES {
+            // The less deep, the less is known of how far above beta it is.
+            tried.best.score = (score * depth + beta) / (depth + 1);
         }
-        let raw = judged.map(|judged| judged.raw);
-        let found = Known { pv: self.at(ply).pv, ..best.known(alpha, beta, depth, raw) };
-        if let Some(judged) = judged
+        self.learn(&node, &tried);
+        let Tried { best, .. } = tried;
+        // The move before is likely good, then.
+        self.at(ply).pv |= score < beta && last.pv;
+        if whole {
+            let raw = judged.map(|judged| judged.raw);
+            let found = Known { pv: self.at(ply).pv, ..best.known(alpha, beta, depth, raw) };
+            self.memory.table.put(key, ply, found);
+        }
+        if let Some(still) = still.filter(|_| !check)
             && best.m.is_none_or(|m| !m.is_capture())
             && best.score.abs() < MATES
-            && found.corrects(judged.still)
+            && (best.score > still) == best.m.is_some()
         {
-            let error = centipawns(best.score - judged.still);
-            self.memory.corrections.learn(judged.places, error, depth);
+            let bonus = Corrections::bonus(best.score - still, depth, best.m.is_some());
+            self.memory.corrections.learn(&places, bonus);
         }
-        self.memory.table.put(key, ply, found);
         best.score
     }
 
-    /// A position is searched: what was kept of another one there no longer counts.
-    fn begin(&mut self, ply: usize, check: bool, last: &Ply) {
-        if ply > 0 {
-            self.at(ply + 2).worth = 0;
-        }
+    /// A position is searched: what was kept of another one there no longer counts. Plies that the move to it is searched less deep by.
+    fn begin(&mut self, ply: usize, check: bool) -> i32 {
+        let last = *self.back(ply, 1);
         self.at(ply + 1).excluded = None;
-        self.at(ply + 2).killers = [None; 2];
         self.at(ply + 2).refuted = 0;
+        let leads =
+            |of: Option<&Action>| last.follows && of.copied() == last.moved.map(Action::new);
+        let follows = ply == 0 || leads(self.line.get(ply - 1)) && last.moved.is_some();
         let at = self.at(ply);
-        (at.check, at.tried, at.doubled) = (check, 0, last.doubled);
+        (at.check, at.tried, at.worth, at.reduced, at.follows) = (check, 0, 0, 0, follows);
+        std::mem::take(&mut self.memory.plies[ply + Ply::BEFORE - 1].reduced)
     }
 
     /// Whether the mover can bring back a position of this line.
     fn may_repeat(&self, position: &Chess, ply: usize) -> bool {
         let moves = (1..ply).take_while(|plies| self.back(ply, *plies).moved.is_some());
         position.halfmoves() >= 3 && cycle::is_near(position, &self.memory.keys, moves.count())
-    }
-
-    /// How much better the evaluation is than at the mover's last turn out of check.
-    fn rise(&self, ply: usize) -> i32 {
-        const UNKNOWN: i32 = 168;
-        let before = self.back(ply, 2).still.or(self.back(ply, 4).still);
-        let still = self.back(ply, 0).still;
-        still.map_or(0, |still| before.map_or(UNKNOWN, |before| still - before))
     }
 
     /// Whether a move that was found elsewhere, and may be another position's, is one to search.
@@ -190,8 +204,8 @@ impl Tree<'_> {
 
     /// All moves, or as many as it takes to reach beta. The position's score if there is nothing to learn from them.
     fn search_moves(&mut self, node: &Node<'_>, tried: &mut Tried) -> Option<i32> {
-        let Node { position, window, first, .. } = *node;
-        let (ply, check) = (window.ply, node.still.is_none());
+        let Node { position, window, first, check, past, places, .. } = *node;
+        let ply = window.ply;
         // Mostly it is enough, and what it takes to find and order the others is spared.
         let known = first.map(|m| self.try_move(node, m, tried));
         match known {
@@ -204,7 +218,8 @@ impl Tree<'_> {
         let purpose =
             if check { Purpose::Evade } else { Purpose::All(&node.checks, &node.threats) };
         let mut rankings = Rankings::new();
-        let mut ordered = self.order(position, &mut moves, ply, None, &purpose, &mut rankings);
+        let hints = Hints { first: None, past, ply, pawns: places.pawns };
+        let mut ordered = self.order(position, &mut moves, hints, &purpose, &mut rankings);
         while let Some(m) = ordered.next(&self.memory.history, tried.enough) {
             if first == Some(m) || !self.is_allowed(m, ply) {
                 continue;
@@ -226,9 +241,9 @@ impl Tree<'_> {
 
     /// One move, if it is worth a look.
     fn try_move(&mut self, node: &Node<'_>, m: Move, tried: &mut Tried) -> After {
-        let Node { position, window, past, first, improving, .. } = *node;
-        let Window { beta, ply, fails, pv, .. } = window;
-        let (turn, check) = (position.turn(), node.still.is_none());
+        let Node { position, window, improving, .. } = *node;
+        let Window { beta, ply, pv, .. } = window;
+        let turn = position.turn();
         if self.at(ply).excluded.is_some_and(|excluded| excluded == Action::new(m)) {
             return After::Others;
         }
@@ -237,199 +252,109 @@ impl Tree<'_> {
         self.at(ply).tried = number;
         let (depth, alpha) = (tried.depth, tried.best.alpha);
         let late = margins::late(depth, number, beta - alpha, self.width, improving);
-        let answers = self.memory.history.of_answer(turn, m, &past);
         let mut candidate = Candidate {
             m,
             depth,
+            number,
             alpha,
-            late,
+            best: tried.best.score,
+            late: late + if node.was_pv { margins::LATE_ON_BEST_LINE } else { 0 },
             gives_check: node.checks.are_given_by(position, m),
-            answers: answers[0] + answers[1] + answers[2],
-            known_for: 0,
+            loud: is_loud(m),
+            answers: self.memory.history.answers(&node.past).of_last(turn, m),
         };
-        candidate.known_for = candidate.answers + 2 * self.memory.history.of_quiet(turn, m);
-        if ply > 0 && node.has_pieces && tried.best.score > -MATES {
-            tried.enough = number >= margins::enough(depth, improving);
-            if self.skips(node, &candidate) {
-                return After::Others;
+        if ply > 0 && node.pieces > 0 && tried.best.score > -MATES {
+            tried.enough |= number >= margins::enough(depth, improving);
+            match self.weigh(node, &candidate) {
+                Worth::Looking => (),
+                Worth::Nothing => return After::Others,
+                Worth::AtMost(score) => {
+                    if tried.best.score.abs() < MATES && score < MATES {
+                        tried.best.score = tried.best.score.max(score);
+                    }
+                    return After::Others;
+                }
             }
         }
-        let longer = match self.extend(node, &candidate, answers[0]) {
-            Extension::None => 0,
-            Extension::Alone(plies) => {
-                tried.singular = plies > 0 && first.is_some_and(|m| !m.is_capture());
-                plies
-            }
-            Extension::Check => 1,
+        let longer = match self.extend(node, &candidate) {
+            Extension::By(plies) => plies,
             Extension::Refuted(score) => return After::Known(score),
         };
-        let mut full = depth - 1 + longer;
-        self.at(ply).doubled = node.last.doubled + i32::from(longer == 2);
+        let full = depth - 1 + longer;
+        tried.depth += i32::from(longer > 0);
+        candidate.depth = tried.depth;
         let next = self.play(position, node.key, m, ply);
-        let mut score = INFINITE;
-        let reduces = depth >= margins::LATE
-            && number > 1 + i32::from(pv && ply <= 1)
-            && (!node.was_pv || !m.is_capture() || fails && node.last.tried > 1);
-        if reduces {
-            let less = self.reduction(node, &candidate, tried.singular);
-            let reduced = (full - less).clamp(1, (full + 1).max(1));
-            score = -self.negamax(&next, reduced, -alpha - 1, -alpha, ply + 1, true);
-            if score > alpha && reduced < full {
-                full += i32::from(score > alpha + margins::surprise(full - reduced))
-                    - i32::from(score < tried.best.score + full);
-                if full > reduced {
-                    score = -self.negamax(&next, full, -alpha - 1, -alpha, ply + 1, !fails);
-                }
-                let bonus = margins::bonus(full) / if m.is_capture() { 6 } else { 1 };
-                let bonus = if score > alpha { bonus } else { -bonus };
-                self.memory.history.count_answer(turn, m, &past, check, bonus);
-            }
-        } else if !pv || number > 1 {
-            score = -self.negamax(&next, full, -alpha - 1, -alpha, ply + 1, !fails);
-        }
-        if pv && (number == 1 || score > alpha && (ply == 0 || score < beta)) {
-            let most = if ply == 0 { depth } else { depth + 1 };
-            score = -self.negamax(&next, full.min(most), -beta, -alpha, ply + 1, false);
-        }
+        let score = self.search_after(node, &candidate, &next, full);
         self.memory.keys.pop();
         if self.over {
             // At the root what was found so far counts.
             return After::Known(if ply == 0 { tried.best.score } else { 0 });
         }
-        if tried.best.offer(m, score) {
-            if pv {
-                self.memory.lines.keep(ply, m);
-            }
-            if tried.best.alpha >= beta {
-                self.at(ply).refuted += 1;
-                return After::Enough;
-            }
-            let near = tried.best.alpha > -MATES && beta < MATES;
-            tried.depth -= i32::from(near && margins::settles(depth));
-        } else if m.is_capture() {
-            // Of more than there is room for nothing is learnt.
-            let _ = tried.captures.try_push(m);
-        } else {
-            let _ = tried.quiets.try_push(m);
+        // Now and then another move that is as good is taken, near the end of the line.
+        let favours = score == tried.best.score
+            && ply as i32 + 2 >= self.depth
+            && self.nodes & 14 == 0
+            && score.abs() + 1 < MATES;
+        if !tried.best.offer(m, score, i32::from(favours)) {
+            tried.note(m);
+            return After::Others;
+        }
+        if pv {
+            self.memory.lines.keep(ply, m);
+        }
+        if score >= beta {
+            self.at(ply).refuted += i32::from(longer < 2 || pv);
+            return After::Enough;
+        }
+        if score.abs() < MATES {
+            tried.depth -= margins::settles(tried.depth);
         }
         After::Others
     }
 
-    /// The score if no move needs to be looked at.
-    fn prune(
+    /// The score of a move for its mover, `next` being the position after it, which is searched to a depth of `full` if nothing speaks
+    /// for less.
+    fn search_after(
         &mut self,
-        position: &Chess,
-        window: Window,
-        judged: Judged,
-        known: Option<Known>,
-        rise: i32,
-    ) -> Option<i32> {
-        let Judged { still, likely, .. } = judged;
-        let Window { depth, alpha, beta, ply, pv, .. } = window;
-        let (last, improving) = (*self.back(ply, 1), rise > 0);
-        if likely < alpha - margins::behind(depth) {
-            let score = self.quiesce(position, alpha - 1, alpha, ply);
-            if self.over || score < alpha {
-                return Some(score);
+        node: &Node<'_>,
+        candidate: &Candidate,
+        next: &Chess,
+        mut full: i32,
+    ) -> i32 {
+        let Candidate { m, depth, number, alpha, best, .. } = *candidate;
+        let Window { beta, ply, fails, pv, .. } = node.window;
+        let mut less = self.reduction(node, candidate);
+        let mut score = INFINITE;
+        if depth >= margins::LATE && number > 1 {
+            let reduced = (full - less / PLY).min(full + 2).max(1) + i32::from(pv);
+            self.at(ply).reduced = full - reduced;
+            score = -self.negamax(next, reduced, -alpha - 1, -alpha, ply + 1, true);
+            self.at(ply).reduced = 0;
+            if score > alpha && !self.over {
+                let (much, little) = margins::SURPRISES;
+                full += i32::from(reduced < full && score > best + much)
+                    - i32::from(score < best + little);
+                if full > reduced {
+                    score = -self.negamax(next, full, -alpha - 1, -alpha, ply + 1, !fails);
+                }
+                let turn = node.position.turn();
+                self.memory.history.count_answer(turn, m, &node.past, node.check, SURPRISING);
             }
+        } else if !pv || number > 1 {
+            less += if node.first.is_none() { 1_127 } else { 0 };
+            let (one, two) = LESS;
+            let fewer = i32::from(less > one) + i32::from(less > two && full > 2);
+            score = -self.negamax(next, full - fewer, -alpha - 1, -alpha, ply + 1, !fails);
         }
-        let ahead = margins::ahead(depth, improving, last.worth).filter(|_| !self.at(ply).pv);
-        if ahead.is_some_and(|ahead| likely - ahead >= beta) && (beta..MATES).contains(&likely) {
-            return Some(likely);
-        }
-        if pv || beta.abs() >= MATES {
-            return None;
-        }
-        let may_pass = self.at(ply).excluded.is_none()
-            && last.moved.is_some()
-            && last.worth < margins::GOOD
-            && likely >= beta
-            && likely >= still
-            && still >= beta + margins::pass(depth, rise)
-            && has_pieces(position)
-            && (ply >= self.verified || position.turn() != self.verifies);
-        if may_pass && let Some(score) = self.pass(position, window, likely) {
-            return Some(score);
-        }
-        let bar = beta + margins::probable(improving);
-        let hopeless = known.is_some_and(|known| known.depth >= depth - 3 && known.score < bar);
-        let probable = depth >= margins::PROBABLE && !hopeless;
-        if probable { self.refute(position, window, judged, known, bar) } else { None }
-    }
-
-    /// The score if beta is reached even without a move (null move: Donninger 1993).
-    fn pass(&mut self, position: &Chess, window: Window, likely: i32) -> Option<i32> {
-        let Window { depth, beta, ply, fails, .. } = window;
-        let depth_after = depth - margins::pass_less(depth, likely - beta);
-        let next = position.clone().swap_turn().ok()?;
-        (self.at(ply).moved, self.at(ply).prompt) = (None, None);
-        self.enter(ending::key(&next));
-        let score = -self.negamax(&next, depth_after, -beta, 1 - beta, ply + 1, !fails);
-        self.memory.keys.pop();
-        if self.over {
-            return Some(0);
-        }
-        if score < beta {
-            return None;
-        }
-        let score = if score >= MATES { beta } else { score };
-        if self.verified > 0 || depth < margins::VERIFIED {
-            return Some(score);
-        }
-        // The mover may be in zugzwang, even deep.
-        self.verified = ply + (3 * depth_after.max(0) / 4) as usize;
-        self.verifies = position.turn();
-        let verdict = self.negamax(position, depth_after, beta - 1, beta, ply, false);
-        self.verified = 0;
-        (self.over || verdict >= beta).then_some(score)
-    }
-
-    /// The score of a capture that is worth `bar` at least when it is searched less deep (ProbCut: Buro 1995).
-    fn refute(
-        &mut self,
-        position: &Chess,
-        window: Window,
-        judged: Judged,
-        known: Option<Known>,
-        bar: i32,
-    ) -> Option<i32> {
-        let Window { depth, ply, fails, .. } = window;
-        let excluded = self.at(ply).excluded;
-        let mut moves = MoveList::new();
-        add_loud(position, &mut moves);
-        if moves.is_empty() {
-            return None;
-        }
-        self.prepare(position, ply);
-        let key = self.memory.keys.last().copied().unwrap_or_default();
-        let hint = known.and_then(|known| known.action);
-        let mut rankings = Rankings::new();
-        let mut ordered =
-            self.order(position, &mut moves, ply, hint, &Purpose::Take, &mut rankings);
-        while let Some(m) = ordered.next(&self.memory.history, false) {
-            if excluded == Some(Action::new(m)) || !wins(position, m, bar - judged.still) {
-                continue;
+        if pv && (number == 1 || score > alpha) && !self.over {
+            let mated = |known: &Known| known.score.abs() >= MATES && known.depth > 0;
+            let deep = node.known.is_some_and(|known| known.depth > 1 || mated(&known));
+            if node.first == Some(m) && deep {
+                full = full.max(1);
             }
-            let next = self.play(position, key, m, ply);
-            let mut score = -self.quiesce(&next, -bar, 1 - bar, ply + 1);
-            if score >= bar && !self.over {
-                let depth = depth - margins::PROBABLE_LESS;
-                score = -self.negamax(&next, depth, -bar, 1 - bar, ply + 1, !fails);
-            }
-            self.memory.keys.pop();
-            if self.over {
-                return Some(0);
-            }
-            if score >= bar {
-                let best = Best { score, alpha: score, m: Some(m) };
-                let depth = depth - margins::PROBABLE_LESS + 1;
-                let found = best.known(bar - 1, bar, depth, Some(judged.raw));
-                let pv = self.at(ply).pv;
-                self.memory.table.put(key, ply, Known { pv, ..found });
-                return Some(score);
-            }
+            score = -self.negamax(next, full, -beta, -alpha, ply + 1, false);
         }
-        None
+        score
     }
 }
 

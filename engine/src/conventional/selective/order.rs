@@ -2,8 +2,9 @@
 
 use super::attack::{Checks, Threats};
 use super::history::{History, Past};
+use super::margins::CHEAP_CHECK;
 use super::moves::{add_quiet, is_loud};
-use super::scale::{opening_value, wins};
+use super::scale::{piece_value, wins};
 use crate::chess::action::Action;
 use arrayvec::ArrayVec;
 use shakmaty::{Chess, Move, MoveList, Position};
@@ -14,10 +15,10 @@ const MOVES: usize = 256;
 const HINTED: i32 = 5_000_000;
 /// Captures out of check come with this and more.
 const TAKES: i32 = 4_000_000;
-/// Promotions to other pieces than queens.
-const LESSER: i32 = -1_000_000;
-/// A quiet move that gives check.
+/// A quiet move that gives check and loses little.
 const CHECK: i32 = 16_384;
+/// Quiet moves with no more come after captures that lose something.
+const POOR: i32 = -14_000;
 
 /// Moves that are sought out one by one before the others are sorted: mostly few are asked for.
 const SOUGHT: usize = 3;
@@ -44,8 +45,8 @@ impl Ranking {
         self.keys.push(rank << 8 | (MOVES - 1 - at) as i32);
     }
 
-    /// The highest rank left, and its move's index.
-    fn take(&mut self) -> Option<(i32, usize)> {
+    /// The highest rank left, if it is above `bar`, and its move's index.
+    fn take(&mut self, bar: i32) -> Option<(i32, usize)> {
         let left = self.keys.get_mut(self.next..)?;
         if self.next < SOUGHT {
             let (mut best, mut most) = (0, i32::MIN);
@@ -60,8 +61,12 @@ impl Ranking {
             left.sort_unstable_by(|a, b| b.cmp(a));
         }
         let key = *left.first()?;
+        let rank = key >> 8;
+        if rank <= bar {
+            return None;
+        }
         self.next += 1;
-        Some((key >> 8, MOVES - 1 - (key & 0xFF) as usize))
+        Some((rank, MOVES - 1 - (key & 0xFF) as usize))
     }
 }
 
@@ -80,9 +85,10 @@ pub(super) enum Purpose<'a> {
 pub(super) struct Hints {
     /// To be tried first, unless all moves are searched.
     pub first: Option<Action>,
-    /// The two latest quiet moves that refuted another at this ply, and what refuted the same move before.
-    pub refutations: [Option<Action>; 3],
     pub past: Past,
+    pub ply: usize,
+    /// A number for the shape of the pawns.
+    pub pawns: usize,
 }
 
 /// Which moves come next.
@@ -90,12 +96,12 @@ pub(super) struct Hints {
 enum Stage {
     /// Captures and promotions to queens that lose nothing.
     Loud,
-    /// The refutation of this number.
-    Refutation(usize),
-    /// All others that lose nothing at once.
+    /// All others, until they are [`POOR`].
     Quiet,
     /// Captures that lose something.
     Losing,
+    /// What is left.
+    Poor,
 }
 
 /// Room for what [`Ordered`] finds out: too much to be moved about.
@@ -142,17 +148,16 @@ impl<'a> Ordered<'a> {
     /// Ranks what it begins with.
     fn rank_first(&mut self, history: &History) {
         let turn = self.position.turn();
+        let answers = history.answers(&self.hints.past);
         for (at, m) in self.moves.iter().enumerate() {
-            let taken = m.capture().map_or(0, opening_value);
+            let taken = m.capture().map_or(0, piece_value);
             let rank = match self.purpose {
                 Purpose::Evade | Purpose::Take if self.hints.first == Some(Action::new(*m)) => {
                     HINTED
                 }
-                Purpose::Evade if m.is_capture() => TAKES + taken - m.role() as i32,
-                Purpose::Evade => {
-                    history.of_quiet(turn, *m) + history.of_answer(turn, *m, &self.hints.past)[0]
-                }
-                Purpose::All(..) | Purpose::Take => 6 * taken + history.of_capture(turn, *m),
+                Purpose::Evade if is_loud(*m) => TAKES + taken,
+                Purpose::Evade => history.of_quiet(turn, *m) + answers.of_last(turn, *m)[0],
+                Purpose::All(..) | Purpose::Take => 7 * taken + history.of_capture(turn, *m),
             };
             self.rankings.now.push(rank, at);
         }
@@ -160,73 +165,59 @@ impl<'a> Ordered<'a> {
 
     fn rank_quiet(&mut self, checks: &Checks, threats: &Threats, history: &History) {
         let turn = self.position.turn();
-        let Hints { refutations, past, .. } = &self.hints;
+        let Hints { past, ply, pawns, .. } = &self.hints;
         let answers = history.answers(past);
         self.rankings.now.clear();
         for (at, m) in self.moves.iter().enumerate() {
-            if is_loud(*m) || refutations.contains(&Some(Action::new(*m))) {
+            if is_loud(*m) {
                 continue;
             }
-            let rank = if m.is_promotion() {
-                LESSER
-            } else {
-                let [one, two, four, six] = answers.of(turn, *m);
-                let check = if checks.directly(*m) { CHECK } else { 0 };
-                2 * (history.of_quiet(turn, *m) + one)
-                    + two
-                    + four
-                    + six
-                    + threats.escape(*m)
-                    + check
-            };
+            let checks = checks.directly(*m) && wins(self.position, *m, CHEAP_CHECK);
+            let rank = 2 * (history.of_quiet(turn, *m) + history.of_shaped(turn, *m, *pawns))
+                + answers.sum(turn, *m)
+                + if checks { CHECK } else { 0 }
+                + threats.escape(*m)
+                + 8 * history.of_early(*m, *ply) / (1 + *ply as i32);
             self.rankings.now.push(rank, at);
         }
     }
 
-    /// The next move; `history` may have changed meanwhile. After `enough` no ordinary move follows: a quiet one of which nothing is known
-    /// but its history.
+    /// The next move; `history` may have changed meanwhile. After `enough` no quiet move follows.
     pub fn next(&mut self, history: &History, enough: bool) -> Option<Move> {
         loop {
             match (self.stage, self.purpose) {
-                (Stage::Loud, Purpose::All(..)) => match self.rankings.now.take() {
-                    Some((rank, at)) => {
-                        let m = self.moves[at];
-                        if wins(self.position, m, -69 * rank / 1024) {
-                            return Some(m);
+                (Stage::Loud, Purpose::All(checks, threats)) => {
+                    match self.rankings.now.take(i32::MIN) {
+                        Some((rank, at)) => {
+                            let m = self.moves[at];
+                            if wins(self.position, m, -rank / 18) {
+                                return Some(m);
+                            }
+                            self.rankings.losing.push(rank, at);
                         }
-                        self.rankings.losing.push(rank, at);
-                    }
-                    None => {
-                        add_quiet(self.position, self.moves);
-                        self.stage = Stage::Refutation(0);
-                    }
-                },
-                (Stage::Refutation(number), Purpose::All(checks, threats)) => {
-                    let refutations = &self.hints.refutations;
-                    let Some(action) = refutations.get(number) else {
-                        if !enough {
-                            self.rank_quiet(checks, threats, history);
+                        None => {
+                            if !enough {
+                                add_quiet(self.position, self.moves);
+                                self.rank_quiet(checks, threats, history);
+                            }
+                            self.stage = Stage::Quiet;
                         }
-                        self.stage = Stage::Quiet;
-                        continue;
-                    };
-                    self.stage = Stage::Refutation(number + 1);
-                    let is_new = !refutations[..number].contains(action);
-                    let is_it = |m: &&Move| *action == Some(Action::new(**m)) && !is_loud(**m);
-                    if let Some(m) = self.moves.iter().find(is_it).filter(|_| is_new) {
-                        return Some(*m);
                     }
                 }
-                (Stage::Quiet, _) => match self.rankings.now.take().filter(|_| !enough) {
+                (Stage::Loud, _) => {
+                    let (_, at) = self.rankings.now.take(i32::MIN)?;
+                    return Some(self.moves[at]);
+                }
+                (Stage::Quiet, _) => match self.rankings.now.take(POOR).filter(|_| !enough) {
                     Some((_, at)) => return Some(self.moves[at]),
                     None => self.stage = Stage::Losing,
                 },
-                (Stage::Losing, _) => {
-                    let (_, at) = self.rankings.losing.take()?;
-                    return Some(self.moves[at]);
-                }
-                (Stage::Loud | Stage::Refutation(_), _) => {
-                    let (_, at) = self.rankings.now.take()?;
+                (Stage::Losing, _) => match self.rankings.losing.take(i32::MIN) {
+                    Some((_, at)) => return Some(self.moves[at]),
+                    None => self.stage = Stage::Poor,
+                },
+                (Stage::Poor, _) => {
+                    let (_, at) = self.rankings.now.take(i32::MIN).filter(|_| !enough)?;
                     return Some(self.moves[at]);
                 }
             }
@@ -236,6 +227,7 @@ impl<'a> Ordered<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::history::NO_PAST;
     use super::super::moves::add_loud;
     use super::*;
     use crate::chess::game::Game;
@@ -260,12 +252,10 @@ mod tests {
 
     #[test]
     fn moves_come_by_rank_and_each_once() {
-        // A pawn takes a pawn, a queen would lose itself for that pawn, there is a killer and an answer to the last move.
+        // A pawn takes a pawn; a queen would lose itself for that pawn, or go where pawns attack it.
         let game = Game::from_fen("4k3/8/2p5/3p4/3QPP2/8/8/4K3 w - - 0 1", false).unwrap();
         let (position, legal) = (game.position(), game.legal_actions());
-        let named = |name: &str| legal.iter().find(|action| game.uci(**action) == name).copied();
-        let refutations = [named("e1d2"), named("e1d2"), named("d4a1")];
-        let hints = Hints { first: None, refutations, past: [None; 4] };
+        let hints = Hints { first: None, past: NO_PAST, ply: 9, pawns: 0 };
         let mut moves = MoveList::new();
         add_loud(position, &mut moves);
         let (checks, threats) = (Checks::new(position), Threats::new(position));
@@ -274,22 +264,22 @@ mod tests {
             moves.into_iter().map(|m| game.uci(Action::new(m))).collect()
         };
         let order = names(ordered(position, &mut moves, &all, &hints, usize::MAX));
-        assert_eq!(order[..3], ["e4d5", "e1d2", "d4a1"], "{order:?}");
-        assert_eq!(order.last().unwrap(), "d4d5", "the queen for a pawn");
+        assert_eq!(order[0], "e4d5", "{order:?}");
         let place = |name: &str| order.iter().position(|other| other == name).unwrap();
         assert!(place("d4g7") > place("d4e3"), "by index where nothing is known");
-        assert!(place("d4a4") < place("e1e2"), "a check first");
+        assert!(place("d4a4") < place("e1e2"), "a check that loses nothing first");
+        assert!(place("d4d5") < place("d4c4"), "a queen lost for a pawn, and for nothing");
         let mut every: Vec<String> = legal.iter().map(|action| game.uci(*action)).collect();
         let mut each = order.clone();
         every.sort();
         each.sort();
         assert_eq!(each, every);
-        for (ordinary, known) in [(0, vec![]), (2, order[3..5].to_vec())] {
+        for (quiet, known) in [(0, vec![]), (2, order[1..3].to_vec())] {
             let mut moves = MoveList::new();
             add_loud(position, &mut moves);
-            let some = names(ordered(position, &mut moves, &all, &hints, 3 + ordinary));
-            let expected = [&order[..3], &known[..], &["d4d5".to_owned()]].concat();
-            assert_eq!(some, expected, "ordinary moves are enough after {ordinary}");
+            let some = names(ordered(position, &mut moves, &all, &hints, 1 + quiet));
+            let expected = [&order[..1], &known[..], &["d4d5".to_owned()]].concat();
+            assert_eq!(some, expected, "quiet moves are enough after {quiet}");
         }
     }
 
@@ -298,7 +288,7 @@ mod tests {
         let game = Game::from_fen("4k3/8/8/8/1b6/2N5/3P4/q3K1R1 w - - 0 1", false).unwrap();
         let mut moves = game.position().legal_moves();
         for first in [None, Some(Action::new(*moves.last().unwrap()))] {
-            let hints = Hints { first, refutations: [None; 3], past: [None; 4] };
+            let hints = Hints { first, past: NO_PAST, ply: 9, pawns: 0 };
             let order = ordered(game.position(), &mut moves, &Purpose::Evade, &hints, usize::MAX);
             let rest = &order[usize::from(first.is_some())..];
             assert!(first.is_none_or(|first| first == Action::new(order[0])));

@@ -4,9 +4,9 @@
 use super::attack::Checks;
 use super::correction::{Corrections, Places};
 use super::history::{ANSWERED, Past, Prompt};
-use super::moves::add_first;
+use super::moves::{add_first, is_loud};
 use super::order::{Hints, Ordered, Purpose, Rankings};
-use super::scale::{MOST, endgame_value, points, wins};
+use super::scale::{MOST, piece_value, points, wins};
 use super::{DEEPEST, Ply, Tree};
 use crate::chess::action::Action;
 use crate::chess::ending::{self, key_before, recurrences};
@@ -17,9 +17,11 @@ use shakmaty::{Chess, Move, MoveList, Position};
 /// Positions between two questions whether that is enough.
 const PATIENCE: u64 = 16;
 /// A capture that lifts the evaluation to no more than this below alpha is not looked at.
-const HOPELESS: i32 = 153;
+const HOPELESS: i32 = 306;
 /// More moves than these are not looked at unless they give check or take back.
 const TAKEN: usize = 2;
+/// What a move may lose by exchanges.
+const LOSS: i32 = 74;
 
 impl Tree<'_> {
     /// Whether that is enough.
@@ -45,24 +47,28 @@ impl Tree<'_> {
         memory.nnue.follow(&mut memory.accumulators, ply, position);
     }
 
-    /// What the network says of the position, and better guesses. None in check.
+    /// Where what the evaluation got wrong in positions alike is remembered.
+    pub(super) fn places(&self, position: &Chess, ply: usize) -> Places {
+        Corrections::places(position, &self.past(ply))
+    }
+
+    /// What the network says of the position, and better guesses. `error` is what to correct it by. None in check.
     pub(super) fn judge(
         &mut self,
         position: &Chess,
         ply: usize,
         known: Option<Known>,
+        error: i32,
     ) -> Option<Judged> {
-        if position.is_check() {
+        if self.back(ply, 0).check {
             return None;
         }
         let raw = known.and_then(|known| known.still);
         let raw = raw.unwrap_or_else(|| self.evaluate(position, ply));
-        let past = self.past(ply);
-        let places = Corrections::places(position, [past[0], past[1]]);
-        let still = (raw + points(self.memory.corrections.of(places))).clamp(-MOST, MOST);
+        let still = (raw + Corrections::points(error)).clamp(-MOST, MOST);
         let better = known.filter(|known| known.score.abs() < MATES && known.corrects(still));
         let likely = better.map_or(still, |known| known.score);
-        Some(Judged { raw, still, likely, places })
+        Some(Judged { raw, still, likely })
     }
 
     /// Captures and promotions to queens only, until nothing hangs; the mover may stand still instead. In check, all
@@ -88,76 +94,79 @@ impl Tree<'_> {
         if let Some(known) = known.filter(|known| narrow && known.decides(alpha, beta)) {
             return known.score;
         }
-        let judged = self.judge(position, ply, known);
+        let check = position.is_check();
+        let at = self.at(ply);
+        (at.check, at.known) = (check, known.is_some());
+        let places = self.places(position, ply);
+        let error = if check { 0 } else { self.memory.corrections.of(&places) };
+        let judged = self.judge(position, ply, known, error);
         let raw = judged.map(|judged| judged.raw);
-        let check = judged.is_none();
-        self.at(ply).check = check;
         self.at(ply).still = judged.map(|judged| judged.still);
         let stands = judged.map_or(ply as i32 - MATE, |judged| judged.likely);
         let mut best = Best { score: stands, alpha: alpha.max(stands), m: None };
-        if stands < beta {
-            let hint = known.and_then(|known| known.action);
-            let mut moves = MoveList::new();
-            add_first(position, check, &mut moves);
-            let purpose = if check { Purpose::Evade } else { Purpose::Take };
-            if !moves.is_empty() {
-                self.prepare(position, ply);
+        if stands >= beta {
+            if stands.abs() < MATES {
+                best.score = (441 * stands + 583 * beta) / 1_024;
             }
-            // In check it does not matter.
-            let checks = (!check && !moves.is_empty()).then(|| Checks::new(position));
-            let (turn, past) = (position.turn(), self.past(ply));
-            let before = self.back(ply, 1).moved.map(|m| m.to());
-            let mut evasions = 0;
-            let mut rankings = Rankings::new();
-            let mut ordered = self.order(position, &mut moves, ply, hint, &purpose, &mut rankings);
-            let mut tried = 0;
-            while let Some(m) = ordered.next(&self.memory.history, false) {
-                let number = tried;
-                tried += 1;
-                if best.score > -MATES {
-                    let forced = before == Some(m.to()) || m.is_promotion();
-                    let gives_check = |checks: &Checks| checks.are_given_by(position, m);
-                    if !check && !forced && !checks.as_ref().is_some_and(gives_check) {
-                        if number >= TAKEN {
-                            continue;
-                        }
-                        let hope = stands + HOPELESS + m.capture().map_or(0, endgame_value);
-                        if hope <= best.alpha {
-                            best.score = best.score.max(hope);
-                            continue;
-                        }
-                        if stands + HOPELESS <= best.alpha && !wins(position, m, 1) {
-                            best.score = best.score.max(stands + HOPELESS);
-                            continue;
-                        }
-                    }
-                    if !wins(position, m, 0) {
+            if known.is_none() {
+                self.note(key, ply, raw, false);
+            }
+            return best.score;
+        }
+        let base = judged.map_or(-MATE, |judged| judged.still + HOPELESS);
+        let hint = known.and_then(|known| known.action);
+        let mut moves = MoveList::new();
+        add_first(position, check, &mut moves);
+        let purpose = if check { Purpose::Evade } else { Purpose::Take };
+        if !moves.is_empty() {
+            self.prepare(position, ply);
+        }
+        // In check it does not matter.
+        let checks = (!check && !moves.is_empty()).then(|| Checks::new(position));
+        let before = self.back(ply, 1).moved.map(|m| m.to());
+        let mut rankings = Rankings::new();
+        let hints = Hints { first: hint, past: self.past(ply), ply, pawns: places.pawns };
+        let mut ordered = self.order(position, &mut moves, hints, &purpose, &mut rankings);
+        let mut tried = 0;
+        while let Some(m) = ordered.next(&self.memory.history, false) {
+            let number = tried;
+            tried += 1;
+            if best.score > -MATES {
+                let forced = before == Some(m.to()) || m.is_promotion();
+                let gives_check = |checks: &Checks| checks.are_given_by(position, m);
+                if !check && !forced && !checks.as_ref().is_some_and(gives_check) {
+                    if number >= TAKEN {
                         continue;
                     }
-                    if check && !m.is_capture() {
-                        let [one, two, ..] = self.memory.history.of_answer(turn, m, &past);
-                        if one < 0 && two < 0 {
-                            continue;
-                        }
+                    let hope = base + m.capture().map_or(0, piece_value);
+                    if hope <= best.alpha {
+                        best.score = best.score.max(hope);
+                        continue;
                     }
-                    if evasions > 1 {
-                        break;
+                    if !wins(position, m, best.alpha - base) {
+                        best.score = best.score.max(best.alpha.min(base));
+                        continue;
                     }
                 }
-                evasions += i32::from(check && !m.is_capture());
-                let next = self.play(position, key, m, ply);
-                let score = -self.quiesce(&next, -beta, -best.alpha, ply + 1);
-                self.memory.keys.pop();
-                if self.over {
-                    return 0;
-                }
-                if best.offer(m, score) && !narrow {
-                    self.memory.lines.keep(ply, m);
-                }
-                if best.alpha >= beta {
-                    break;
+                if !is_loud(m) || !wins(position, m, -LOSS) {
+                    continue;
                 }
             }
+            let next = self.play(position, key, m, ply);
+            let score = -self.quiesce(&next, -beta, -best.alpha, ply + 1);
+            self.memory.keys.pop();
+            if self.over {
+                return 0;
+            }
+            if best.offer(m, score, 0) && !narrow {
+                self.memory.lines.keep(ply, m);
+            }
+            if best.alpha >= beta {
+                break;
+            }
+        }
+        if best.score > beta && best.score.abs() < MATES {
+            best.score = (462 * best.score + 562 * beta) / 1_024;
         }
         // What was searched deeper is worth more.
         if known.is_none_or(|known| known.depth <= 0) {
@@ -165,6 +174,12 @@ impl Tree<'_> {
             self.memory.table.put(key, ply, Known { pv, ..best.known(alpha, beta, 0, raw) });
         }
         best.score
+    }
+
+    /// Remembers what the network says, and nothing else.
+    pub(super) fn note(&self, key: u64, ply: usize, still: Option<i32>, pv: bool) {
+        let known = Known { bound: Bound::Unknown, still, pv, ..Known::default() };
+        self.memory.table.put(key, ply, known);
     }
 
     /// What is kept of the line at a ply, and at one before it.
@@ -179,9 +194,12 @@ impl Tree<'_> {
     /// The moves before this ply of the line.
     #[inline]
     pub(super) fn past(&self, ply: usize) -> Past {
-        let [one, two, four, six] = ANSWERED;
-        let of = |plies| self.back(ply, plies).prompt;
-        [of(one), of(two), of(four), of(six)]
+        let at = ply + Ply::BEFORE;
+        let mut past = [None; ANSWERED];
+        for (to, of) in past.iter_mut().zip(self.memory.plies[at - ANSWERED..at].iter().rev()) {
+            *to = of.prompt;
+        }
+        past
     }
 
     /// The position after a move, which is searched next. `key` is that of the position before it.
@@ -218,16 +236,11 @@ impl Tree<'_> {
         &self,
         position: &'a Chess,
         moves: &'a mut MoveList,
-        ply: usize,
-        first: Option<Action>,
+        hints: Hints,
         purpose: &'a Purpose<'a>,
         rankings: &'a mut Rankings,
     ) -> Ordered<'a> {
-        let (history, past) = (&self.memory.history, self.past(ply));
-        let [one, two] = self.back(ply, 0).killers;
-        let refutations = [one, two, history.counter(&past)];
-        let hints = Hints { first, refutations, past };
-        Ordered::new(position, moves, purpose, hints, history, rankings)
+        Ordered::new(position, moves, purpose, hints, &self.memory.history, rankings)
     }
 }
 
@@ -240,7 +253,13 @@ pub(super) struct Judged {
     pub still: i32,
     /// By the table if that knows better.
     pub likely: i32,
-    pub places: Places,
+}
+
+impl Judged {
+    /// Of a position whose evaluation is known already, and nothing else.
+    pub fn again(still: i32) -> Judged {
+        Judged { raw: still, still, likely: still }
+    }
 }
 
 /// What the moves of a position came to so far.
@@ -253,10 +272,10 @@ pub(super) struct Best {
 }
 
 impl Best {
-    /// True if the move counts.
-    pub fn offer(&mut self, m: Move, score: i32) -> bool {
+    /// True if the move counts. With a `favour` of 1 it does where it is as good as the best one.
+    pub fn offer(&mut self, m: Move, score: i32, favour: i32) -> bool {
+        let counts = score + favour > self.alpha.max(self.score);
         self.score = self.score.max(score);
-        let counts = score > self.alpha;
         if counts {
             (self.alpha, self.m) = (score, Some(m));
         }

@@ -1,8 +1,8 @@
-//! The scale of scores inside the search, in which what is known of margins is told (Stockfish 15.1): 361 points are a hundred centipawns.
+//! The scale of scores inside the search, in which what is known of margins is told (Stockfish): 361 points are a hundred centipawns.
 
 use crate::conventional::exchange;
 use crate::conventional::table::MATES;
-use shakmaty::{Chess, Move, Role};
+use shakmaty::{Chess, Move, Position, Role};
 
 /// Points that make a hundred centipawns.
 const POINTS: i32 = 361;
@@ -18,10 +18,10 @@ pub(super) fn centipawns(score: i32) -> i32 {
     if score.abs() >= MATES { score } else { score * 100 / POINTS }
 }
 
-/// What a piece is worth while many are on the board: what exchanges and the order of captures go by.
-pub(super) fn opening_value(role: Role) -> i32 {
+/// What a piece is worth.
+pub(super) fn piece_value(role: Role) -> i32 {
     match role {
-        Role::Pawn => 126,
+        Role::Pawn => 208,
         Role::Knight => 781,
         Role::Bishop => 825,
         Role::Rook => 1_276,
@@ -30,22 +30,17 @@ pub(super) fn opening_value(role: Role) -> i32 {
     }
 }
 
-/// What a piece is worth when few are left: what a capture may add to the evaluation.
-pub(super) fn endgame_value(role: Role) -> i32 {
-    match role {
-        Role::Pawn => 208,
-        Role::Knight => 854,
-        Role::Bishop => 915,
-        Role::Rook => 1_380,
-        Role::Queen => 2_682,
-        Role::King => 0,
-    }
+/// What the mover's pieces other than pawns are worth together. None: it may well be better to pass, were it allowed.
+pub(super) fn worth_of_pieces(position: &Chess) -> i32 {
+    let (board, us) = (position.board(), position.us());
+    let of = |role| piece_value(role) * (board.by_role(role) & us).count() as i32;
+    [Role::Knight, Role::Bishop, Role::Rook, Role::Queen].into_iter().map(of).sum()
 }
 
 /// Whether a move wins so many points by exchanges. Castling and promotions win nothing and lose nothing.
 pub(super) fn wins(position: &Chess, m: Move, least: i32) -> bool {
     match m {
-        Move::Normal { promotion: None, .. } => exchange::wins(position, m, least, opening_value),
+        Move::Normal { promotion: None, .. } => exchange::wins(position, m, least, piece_value),
         _ => least <= 0,
     }
 }

@@ -135,8 +135,9 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
         averages: vec![None],
         taken: Vec::new(),
         hint: None,
+        line: Vec::new(),
+        lane: 0,
         verified: 0,
-        verifies: Color::White,
         over: false,
     };
     assert!(tree.quiesce(position, -INFINITE, INFINITE, DEEPEST) > 100);
