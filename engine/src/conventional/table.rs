@@ -351,6 +351,7 @@ mod tests {
             (1 << 40 | 5, 3, Known { action, ..known(9, -250) }),
             (2 << 40 | 5, 4, Known { bound: Bound::Upper, still: None, ..known(0, MATE - 12) }),
             (3 << 40 | 5, 0, Known { bound: Bound::Exact, pv: true, ..known(60, 6 - MATE) }),
+            (4 << 40 | 5, 0, Known { bound: Bound::Unknown, ..known(0, 0) }),
         ] {
             table.put(key, ply, it);
             assert_eq!(table.get(key, ply), Some(it));
@@ -371,6 +372,14 @@ mod tests {
         table.put(1 << 40 | 5, 3, exact);
         assert_eq!(table.get(1 << 40 | 5, 3), Some(Known { action, ..exact }));
         assert_eq!(Table::new(0).get(5, 0), None);
+    }
+
+    #[test]
+    fn without_a_score_nothing_is_decided() {
+        let [low, none] =
+            [Bound::Lower, Bound::Unknown].map(|bound| Known { bound, ..known(9, 50) });
+        assert!(low.decides(0, 1) && low.corrects(-7));
+        assert!(!none.decides(0, 1) && !none.decides(90, 91) && !none.corrects(-7));
     }
 
     #[test]

@@ -224,3 +224,34 @@ pub(super) fn praise(of: Praise) -> [i32; 3] {
     let bonus = (150 * of.depth - 85).min(1_337) * scale.max(0);
     [bonus * 263 / 16_384, bonus * 215 / 32_768, (i64::from(bonus) * 324 / 8_192) as i32]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reduction_is_taken_back_where_the_move_was_good_for_its_side() {
+        // The mover's evaluation and the opponent's before it: together what the last move cost its side.
+        for (reduced, both, expected) in [
+            (3, Some(-20), 9),
+            (3, Some(20), 8),
+            (3, None, 8),
+            (2, Some(-20), 8),
+            (2, Some(200), 7),
+            (1, Some(200), 8),
+            (4, Some(200), 7),
+        ] {
+            assert_eq!(hindsight(8, reduced, both), expected, "{reduced} {both:?}");
+        }
+        assert_eq!(hindsight(1, 5, Some(200)), 1, "never to nothing");
+    }
+
+    #[test]
+    fn late_moves_of_deep_searches_are_searched_less_deep() {
+        let plies = |depth, number| late(depth, number, 1, 20, true) / PLY;
+        assert!(plies(4, 3) < plies(4, 30) && plies(4, 30) < plies(20, 30), "{}", plies(4, 3));
+        assert!(late(10, 10, 1, 20, false) > late(10, 10, 1, 20, true));
+        assert!(late(10, 10, 20, 20, true) < late(10, 10, 1, 20, true), "a wide window");
+        assert!(late(300, 300, 1, 0, true) < 40 * PLY);
+    }
+}
