@@ -17,7 +17,7 @@ use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::MeasureError;
 use crate::measure::tune::labels;
 use crate::play::engine::Setup;
-use crate::play::network::{self, Network, NetworkError};
+use crate::play::network::{self, LARGE, Network, NetworkError};
 use crate::play::settings::Settings;
 use crate::progress::progress;
 use clap::Args;
@@ -70,7 +70,7 @@ pub struct Think {
     /// Draw the tree into this SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Network file; the built-in network without it
+    /// Network file; the larger built-in network without it
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
     /// Castling as king takes rook
@@ -177,7 +177,8 @@ impl Think {
     }
 
     fn network(&self) -> Result<Network, NetworkError> {
-        Setup::default().networks.open_anywhere(self.weights.as_deref())
+        let file = self.weights.as_deref().unwrap_or(Path::new(LARGE));
+        Setup::default().networks.open_anywhere(Some(file))
     }
 
     fn writer(&self) -> Result<Box<dyn Writer>, Failure> {

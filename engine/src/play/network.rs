@@ -17,7 +17,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The bundled networks: recipes and results in `assets/networks.md`, the fifth and the fourteenth.
+/// The bundled networks: recipes and results in `assets/networks.md`, the fifth and the fifteenth.
 static SMALL_BYTES: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
 static LARGE_BYTES: &[u8] = include_bytes!("../../../assets/mavka-large.safetensors");
 

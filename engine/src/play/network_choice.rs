@@ -1,17 +1,19 @@
-//! Which of the two built-in networks plays. The larger one judges a position better and computes three quarters as
+//! Which of the two built-in networks plays. The larger one judges a position better and computes two thirds as
 //! many in a second. At a fixed number of nodes that is a gain, at a clock none that was seen (`assets/networks.md`).
+//! The trees that the network writes itself are small, and gain the most (`assets/internal.md`).
 
 use super::network::{LARGE, SMALL};
 use super::settings::{Search, Settings};
 use super::strength::Strength;
 
 /// The network file of a search by `settings`, with a clock or without: the user's; or the larger built-in network in
-/// the tree search by the rules, at full strength and without a clock. What else there is, is measured with the
-/// smaller one.
+/// the tree search by the rules, at full strength and without a clock, and in the internal search. What else there is, is
+/// measured with the smaller one.
 #[must_use]
 pub fn network_file(settings: &Settings, clock: bool) -> &str {
     let plain = settings.search == Search::Mcts && !settings.imagines();
     match settings.weights_file.as_str() {
+        "" if settings.search == Search::Internal => LARGE,
         "" if plain && !clock && Strength::of(settings).is_none() => LARGE,
         "" => SMALL,
         file => file,
@@ -24,8 +26,10 @@ mod tests {
     use crate::play::settings::WorldModel;
 
     #[test]
-    fn the_full_search_by_the_rules_has_the_larger_one_without_a_clock() {
+    fn the_full_search_by_the_rules_has_the_larger_one_without_a_clock_and_internal_search_has_it() {
         let plain = Settings::default();
+        let internal = Settings { search: Search::Internal, ..plain.clone() };
+        assert_eq!([false, true].map(|clock| network_file(&internal, clock)), [LARGE; 2]);
         assert_eq!(network_file(&plain, false), LARGE);
         assert_eq!(network_file(&plain, true), SMALL);
         let analysis = Settings { limit_strength: true, analyse_mode: true, ..plain.clone() };
