@@ -26,7 +26,7 @@ mod tests {
     use crate::play::settings::WorldModel;
 
     #[test]
-    fn the_full_search_by_the_rules_has_the_larger_one_without_a_clock_and_internal_search_has_it() {
+    fn the_larger_one_plays_without_a_clock_and_writes_trees() {
         let plain = Settings::default();
         let internal = Settings { search: Search::Internal, ..plain.clone() };
         assert_eq!([false, true].map(|clock| network_file(&internal, clock)), [LARGE; 2]);
