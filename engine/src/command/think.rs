@@ -17,7 +17,8 @@ use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::MeasureError;
 use crate::measure::tune::labels;
 use crate::play::engine::Setup;
-use crate::play::network::{self, LARGE, Network, NetworkError};
+use crate::play::network::{self, Network, NetworkError};
+use crate::play::network_choice::OF_TREES;
 use crate::play::settings::Settings;
 use crate::progress::progress;
 use clap::Args;
@@ -177,7 +178,7 @@ impl Think {
     }
 
     fn network(&self) -> Result<Network, NetworkError> {
-        let file = self.weights.as_deref().unwrap_or(Path::new(LARGE));
+        let file = self.weights.as_deref().unwrap_or(Path::new(OF_TREES));
         Setup::default().networks.open_anywhere(Some(file))
     }
 

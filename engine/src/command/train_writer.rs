@@ -10,6 +10,7 @@ use crate::internal::weigh;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::play::engine::Setup;
 use crate::play::network::Network;
+use crate::play::network_choice::OF_TREES;
 use crate::play::settings::Settings;
 use crate::progress::progress;
 use clap::Args;
@@ -55,7 +56,7 @@ pub struct TrainWriter {
     /// Teach to weigh as well, with these data files (MAVG1); every 50th game of each is held out
     #[arg(long, value_name = "FILE", num_args = 1..)]
     weigh: Vec<PathBuf>,
-    /// Network file that answers the boards to weigh; the built-in network without it
+    /// Network file that answers the boards to weigh; the larger built-in network without it
     #[arg(long, value_name = "FILE", requires = "weigh")]
     weights: Option<PathBuf>,
     /// Write the losses into this CSV
@@ -76,7 +77,8 @@ impl Weighed {
             return Ok(None);
         }
         let roots = Roots::open(files, seed)?;
-        let network = Setup::default().networks.open_anywhere(weights)?;
+        let file = weights.unwrap_or(Path::new(OF_TREES));
+        let network = Setup::default().networks.open_anywhere(Some(file))?;
         Ok(Some(Weighed { roots, network }))
     }
 

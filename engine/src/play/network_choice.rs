@@ -6,6 +6,9 @@ use super::network::{LARGE, SMALL};
 use super::settings::{Search, Settings};
 use super::strength::Strength;
 
+/// The built-in network that the trees of the internal search are written with, in play, taught and measured.
+pub const OF_TREES: &str = LARGE;
+
 /// The network file of a search by `settings`, with a clock or without: the user's; or the larger built-in network in
 /// the tree search by the rules, at full strength and without a clock, and in the internal search. What else there is, is
 /// measured with the smaller one.
@@ -13,7 +16,7 @@ use super::strength::Strength;
 pub fn network_file(settings: &Settings, clock: bool) -> &str {
     let plain = settings.search == Search::Mcts && !settings.imagines();
     match settings.weights_file.as_str() {
-        "" if settings.search == Search::Internal => LARGE,
+        "" if settings.search == Search::Internal => OF_TREES,
         "" if plain && !clock && Strength::of(settings).is_none() => LARGE,
         "" => SMALL,
         file => file,

@@ -156,30 +156,22 @@ mod tests {
 
     #[test]
     fn a_piece_gains_where_lesser_ones_do_not_attack() {
+        let worth = |fen: &str, name: &str| {
+            let game = Game::from_fen(fen, false).unwrap();
+            let action = game.legal_actions().into_iter().find(|action| game.uci(*action) == name);
+            let m = action.unwrap().to_move(game.position()).unwrap();
+            Threats::new(game.position()).escape(m)
+        };
         // A pawn attacks the knight on d4, a knight the rook on a1; the queen is attacked by its like.
         let fen = "4k3/8/8/4p3/3N4/1n6/7q/R3K2Q w - - 0 1";
-        let game = Game::from_fen(fen, false).unwrap();
-        let threats = Threats::new(game.position());
-        let worth = |name: &str| {
-            let action = game.legal_actions().into_iter().find(|action| game.uci(*action) == name);
-            threats.escape(action.unwrap().to_move(game.position()).unwrap())
-        };
-        assert_eq!(worth("d4c2"), 20 * 781);
-        assert_eq!(worth("a1a7"), 20 * 1_276);
-        assert_eq!(worth("a1c1"), 0, "the knight attacks there, too");
-        assert_eq!(worth("h1g1"), 0, "neither here nor there");
-        assert_eq!(worth("h1d5"), 0, "no lesser piece");
-        assert_eq!(worth("h1h2"), 0, "taken or not");
-        let fen = "4k3/8/8/4p3/8/2N5/7q/R3K2Q w - - 0 1";
-        let game = Game::from_fen(fen, false).unwrap();
-        let threats = Threats::new(game.position());
-        let action = game.legal_actions().into_iter().find(|action| game.uci(*action) == "c3d5");
-        assert_eq!(threats.escape(action.unwrap().to_move(game.position()).unwrap()), 0);
-        let fen = "4k3/8/8/4p3/8/5N2/7q/R3K2Q w - - 0 1";
-        let game = Game::from_fen(fen, false).unwrap();
-        let threats = Threats::new(game.position());
-        let action = game.legal_actions().into_iter().find(|action| game.uci(*action) == "f3d4");
-        let m = action.unwrap().to_move(game.position()).unwrap();
-        assert_eq!(threats.escape(m), -20 * 781, "into a pawn's attack");
+        assert_eq!(worth(fen, "d4c2"), 20 * 781);
+        assert_eq!(worth(fen, "a1a7"), 20 * 1_276);
+        assert_eq!(worth(fen, "a1c1"), 0, "the knight attacks there, too");
+        assert_eq!(worth(fen, "h1g1"), 0, "neither here nor there");
+        assert_eq!(worth(fen, "h1d5"), 0, "no lesser piece");
+        assert_eq!(worth(fen, "h1h2"), 0, "taken or not");
+        assert_eq!(worth("4k3/8/8/4p3/8/2N5/7q/R3K2Q w - - 0 1", "c3d5"), 0, "beside a pawn");
+        let into = worth("4k3/8/8/4p3/8/5N2/7q/R3K2Q w - - 0 1", "f3d4");
+        assert_eq!(into, -20 * 781, "into a pawn's attack");
     }
 }

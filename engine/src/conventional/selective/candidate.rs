@@ -3,7 +3,7 @@
 use super::Tree;
 use super::attack::{Checks, Threats};
 use super::correction::Places;
-use super::history::Past;
+use super::history::Setting;
 use super::margins;
 use super::moves::is_loud;
 use super::scale::{piece_value, wins};
@@ -16,7 +16,8 @@ pub(super) struct Node<'a> {
     pub position: &'a Chess,
     pub key: u64,
     pub window: Window,
-    pub past: Past,
+    /// Where its moves are played.
+    pub setting: Setting,
     /// Where what the evaluation gets wrong in positions alike is remembered.
     pub places: Places,
     /// What is known of it, with a score.
@@ -27,7 +28,6 @@ pub(super) struct Node<'a> {
     pub still: Option<i32>,
     /// What the evaluation was corrected by.
     pub error: i32,
-    pub check: bool,
     /// The evaluation is better than at the mover's last turn.
     pub improving: bool,
     /// It is or was on a best line.
@@ -101,13 +101,13 @@ impl Tree<'_> {
         if node.window.pv && self.back(node.window.ply, 0).follows {
             return Worth::Looking;
         }
-        let shaped = history.of_shaped(turn, m, node.places.pawns);
+        let shaped = history.of_shaped(turn, m, node.setting.pawns);
         let answers = candidate.answers[0] + candidate.answers[1] + shaped;
         if margins::is_bad_answer(depth, answers) {
             return Worth::Nothing;
         }
         let left = left + margins::history_plies(depth, answers, history.of_quiet(turn, m));
-        if let Some(still) = node.still.filter(|_| !node.check)
+        if let Some(still) = node.still.filter(|_| !node.setting.check)
             && let Some(hope) = margins::quiet_hope(left, still > alpha)
             && still + hope <= alpha
         {

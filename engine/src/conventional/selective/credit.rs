@@ -1,16 +1,14 @@
 //! What moves are credited with once a position was searched.
 
 use super::candidate::Node;
-use super::correction::Places;
 use super::history::Setting;
 use super::margins::{self, Praise};
 use super::moves::is_loud;
 use super::quiescence::Best;
-use super::window::Window;
 use super::{Ply, Tree};
 use crate::conventional::table::INFINITE;
 use arrayvec::ArrayVec;
-use shakmaty::{Chess, Move, Position, Role};
+use shakmaty::{Move, Role};
 
 /// Moves of a position that something is learnt of if another is the best.
 const LEARNT: usize = 32;
@@ -56,31 +54,24 @@ impl Tried {
 }
 
 impl Tree<'_> {
-    /// Where a quiet move of `position` counts.
-    pub(super) fn setting(&self, position: &Chess, ply: usize, pawns: usize) -> Setting {
-        let (turn, check) = (position.turn(), self.back(ply, 0).check);
-        Setting { turn, past: self.past(ply), check, ply, pawns }
-    }
-
     /// The table knows that a move refutes the last one.
-    pub(super) fn confirm(&mut self, position: &Chess, m: Move, window: Window, pawns: usize) {
-        let Window { depth, ply, .. } = window;
+    pub(super) fn confirm(&mut self, setting: &Setting, m: Move, depth: i32) {
         if !is_loud(m) {
-            let setting = self.setting(position, ply, pawns);
-            self.memory.history.count(&setting, m, margins::confirmed(depth));
+            self.memory.history.count(setting, m, margins::confirmed(depth));
         }
         let (few, bonus) = REFUTED;
-        if self.back(ply, 1).tried < few {
-            self.credit_last(position, ply, bonus);
+        if self.back(setting.ply, 1).tried < few {
+            self.credit_last(setting, bonus);
         }
     }
 
     /// The evaluation says something of the last move, if that was quiet.
-    pub(super) fn credit_gain(&mut self, position: &Chess, still: i32, ply: usize, pawns: usize) {
+    pub(super) fn credit_gain(&mut self, setting: &Setting, still: i32) {
+        let Setting { turn, ply, pawns, .. } = *setting;
         let Ply { moved, still: before, check, .. } = *self.back(ply, 1);
         let quiet = moved.filter(|m| !check && !m.is_capture());
         if let (Some(m), Some(before)) = (quiet, before) {
-            let (turn, gain) = (position.turn().other(), margins::gain(before + still));
+            let (turn, gain) = (turn.other(), margins::gain(before + still));
             self.memory.history.count_quiet(turn, m, 11 * gain);
             if !self.back(ply, 0).known && has_shape(m) {
                 self.memory.history.count_shaped(turn, m, pawns, 13 * gain);
@@ -90,9 +81,9 @@ impl Tree<'_> {
 
     /// All moves were searched that had to be.
     pub(super) fn learn(&mut self, node: &Node<'_>, tried: &Tried) {
-        let Node { position, window, places: Places { pawns, .. }, .. } = *node;
+        let Node { window, setting, .. } = node;
         let Tried { best, quiets, captures, depth, .. } = tried;
-        let (depth, turn) = (*depth, position.turn());
+        let (depth, turn) = (*depth, setting.turn);
         let Some(m) = best.m else {
             self.praise_last(node, depth, best.score);
             return;
@@ -107,18 +98,17 @@ impl Tree<'_> {
         if is_loud(m) {
             self.memory.history.count_capture(turn, m, bonus * 1_427 / 1_024);
         } else {
-            let setting = self.setting(position, window.ply, pawns);
             let history = &mut self.memory.history;
-            history.count(&setting, m, bonus * 899 / 1_024);
+            history.count(setting, m, bonus * 899 / 1_024);
             // The later a move came, the less it was expected to be good.
             let mut less = malus * 1_159 / 1_024;
             for other in quiets {
                 less = less * 921 / 1_024;
-                history.count(&setting, *other, -less);
+                history.count(setting, *other, -less);
             }
         }
         if moved.is_some() && tried == 1 + i32::from(known) {
-            self.credit_last(position, window.ply, -malus * 713 / 1_024);
+            self.credit_last(setting, -malus * 713 / 1_024);
         }
         for other in captures {
             self.memory.history.count_capture(turn, *other, -malus * 1_489 / 1_024);
@@ -127,9 +117,9 @@ impl Tree<'_> {
 
     /// No move reached alpha: the last one was good.
     fn praise_last(&mut self, node: &Node<'_>, depth: i32, score: i32) {
-        let Node { position, window, places: Places { pawns, .. }, .. } = *node;
-        let turn = position.turn().other();
-        let Ply { moved, worth, tried, still, check, .. } = *self.back(window.ply, 1);
+        let Setting { turn, ply, pawns, check: here, .. } = node.setting;
+        let turn = turn.other();
+        let Ply { moved, worth, tried, still, check, .. } = *self.back(ply, 1);
         let Some(m) = moved else { return };
         if m.is_capture() {
             self.memory.history.count_capture(turn, m, GOOD_CAPTURE);
@@ -139,10 +129,10 @@ impl Tree<'_> {
             depth,
             worth,
             number: tried,
-            short: node.still.filter(|_| !node.check).map(|still| still - score),
+            short: node.still.filter(|_| !here).map(|still| still - score),
             short_before: still.filter(|_| !check).map(|still| -still - score),
         });
-        self.credit_last(position, window.ply, answer);
+        self.credit_last(&node.setting, answer);
         self.memory.history.count_quiet(turn, m, quiet);
         if has_shape(m) {
             self.memory.history.count_shaped(turn, m, pawns, shaped);
@@ -150,13 +140,14 @@ impl Tree<'_> {
     }
 
     /// The last move, if quiet, was as good or as bad an answer to those before it.
-    fn credit_last(&mut self, position: &Chess, ply: usize, bonus: i32) {
+    fn credit_last(&mut self, setting: &Setting, bonus: i32) {
+        let Setting { turn, ply, .. } = *setting;
         let Ply { moved, check, .. } = *self.back(ply, 1);
         if ply > 0
             && let Some(m) = moved.filter(|m| !m.is_capture())
         {
             let past = self.past(ply - 1);
-            self.memory.history.count_answer(position.turn().other(), m, &past, check, bonus);
+            self.memory.history.count_answer(turn.other(), m, &past, check, bonus);
         }
     }
 }

@@ -64,7 +64,9 @@ impl Tree<'_> {
             // Another move refutes as well.
             _ if score >= beta && score.abs() < MATES => {
                 self.memory.history.count_tables(-421 - 110 * candidate.depth);
-                if let Some(still) = node.still.filter(|still| !node.check && score > *still) {
+                if let Some(still) =
+                    node.still.filter(|still| !node.setting.check && score > *still)
+                {
                     let bonus = Corrections::bonus_of_others(score - still, shallow);
                     self.memory.corrections.learn(&node.places, bonus);
                 }

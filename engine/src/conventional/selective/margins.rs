@@ -1,6 +1,7 @@
 //! The numbers of the search: how far from its window a position or a move is left out, and how much less deep a late move is
 //! searched. They are those of Stockfish as of August 2026, found in millions of games; scores are in its points ([`super::scale`]),
 //! depths in plies, reductions in [`PLY`]ths of one. Single ones of them, or a few, gained nothing here in earlier tries: they belong together.
+//! What makes up a late move's reduction stands in [`super::candidate`], what moves are credited with also in [`super::credit`].
 
 use std::sync::LazyLock;
 

@@ -5,6 +5,7 @@ use super::candidate::{Candidate, Node, Worth, is_far_above};
 use super::correction::Corrections;
 use super::credit::Tried;
 use super::extension::Extension;
+use super::history::Setting;
 use super::margins::{self, PLY};
 use super::moves::{add_first, is_loud};
 use super::order::{Hints, Purpose, Rankings};
@@ -63,8 +64,7 @@ impl Tree<'_> {
             self.width = beta - alpha;
         }
         let check = position.is_check();
-        let reduced = self.begin(ply, check);
-        let last = *self.back(ply, 1);
+        let last = self.begin(ply, check);
         let excluded = self.at(ply).excluded;
         // What is known of all moves says nothing of some of them.
         let whole = excluded.is_none() && (ply > 0 || self.taken.is_empty());
@@ -79,7 +79,9 @@ impl Tree<'_> {
         if excluded.is_none() {
             at.pv = pv || stored.is_some_and(|stored| stored.pv);
         }
-        let places = self.places(position, ply);
+        let past = self.past(ply);
+        let places = Corrections::places(position, &past);
+        let setting = Setting { turn: position.turn(), past, check, ply, pawns: places.pawns };
         let error = self.memory.corrections.of(&places);
         let judged = match excluded {
             Some(_) => self.back(ply, 0).still.filter(|_| !check).map(Judged::again),
@@ -95,13 +97,13 @@ impl Tree<'_> {
             }
         }
         let both = still.zip(last.still).map(|(still, last)| still + last);
-        let depth = margins::hindsight(depth, reduced, both);
+        let depth = margins::hindsight(depth, last.reduced, both);
         let mut window = Window { depth, alpha, beta, ply, fails, pv };
         if excluded.is_none()
             && let Some(known) = known.filter(|known| window.is_answered_by(known))
         {
             if let Some(m) = first.filter(|_| known.score >= beta) {
-                self.confirm(position, m, window, places.pawns);
+                self.confirm(&setting, m, depth);
             }
             if self.holds(position, key, &known, first, window) {
                 return known.score;
@@ -109,9 +111,10 @@ impl Tree<'_> {
         }
         let mut improving = still.zip(two).is_some_and(|(still, two)| still > two);
         if let Some(judged) = judged {
-            self.credit_gain(position, judged.still, ply, places.pawns);
-            let (worsening, pawns) = (margins::is_worsening(both), places.pawns);
-            let mut outlook = Outlook { judged, improving, worsening, error, known, first, pawns };
+            self.credit_gain(&setting, judged.still);
+            let worsening = margins::is_worsening(both);
+            let mut outlook =
+                Outlook { judged, improving, worsening, error, known, first, setting };
             if let Some(score) = self.prune(position, &mut window, &mut outlook) {
                 return score;
             }
@@ -130,13 +133,12 @@ impl Tree<'_> {
             position,
             key,
             window,
-            past: self.past(ply),
+            setting,
             places,
             known,
             first,
             still,
             error,
-            check,
             improving,
             was_pv: self.at(ply).pv,
             checks: Checks::new(position),
@@ -172,17 +174,19 @@ impl Tree<'_> {
         best.score
     }
 
-    /// A position is searched: what was kept of another one there no longer counts. Plies that the move to it is searched less deep by.
-    fn begin(&mut self, ply: usize, check: bool) -> i32 {
-        let last = *self.back(ply, 1);
+    /// A position is searched: what was kept of another one there no longer counts. What is kept of the one before, of which the search
+    /// is no longer a reduced one.
+    fn begin(&mut self, ply: usize, check: bool) -> Ply {
+        let before = &mut self.memory.plies[ply + Ply::BEFORE - 1];
+        let last = *before;
+        before.reduced = 0;
         self.at(ply + 1).excluded = None;
         self.at(ply + 2).refuted = 0;
-        let leads =
-            |of: Option<&Action>| last.follows && of.copied() == last.moved.map(Action::new);
-        let follows = ply == 0 || leads(self.line.get(ply - 1)) && last.moved.is_some();
+        let leads = |m| self.line.get(ply - 1) == Some(&Action::new(m));
+        let follows = ply == 0 || last.follows && last.moved.is_some_and(leads);
         let at = self.at(ply);
         (at.check, at.tried, at.worth, at.reduced, at.follows) = (check, 0, 0, 0, follows);
-        std::mem::take(&mut self.memory.plies[ply + Ply::BEFORE - 1].reduced)
+        last
     }
 
     /// Whether the mover can bring back a position of this line.
@@ -204,8 +208,8 @@ impl Tree<'_> {
 
     /// All moves, or as many as it takes to reach beta. The position's score if there is nothing to learn from them.
     fn search_moves(&mut self, node: &Node<'_>, tried: &mut Tried) -> Option<i32> {
-        let Node { position, window, first, check, past, places, .. } = *node;
-        let ply = window.ply;
+        let Node { position, first, setting, .. } = *node;
+        let Setting { ply, check, .. } = setting;
         // Mostly it is enough, and what it takes to find and order the others is spared.
         let known = first.map(|m| self.try_move(node, m, tried));
         match known {
@@ -218,7 +222,7 @@ impl Tree<'_> {
         let purpose =
             if check { Purpose::Evade } else { Purpose::All(&node.checks, &node.threats) };
         let mut rankings = Rankings::new();
-        let hints = Hints { first: None, past, ply, pawns: places.pawns };
+        let hints = Hints { first: None, setting };
         let mut ordered = self.order(position, &mut moves, hints, &purpose, &mut rankings);
         while let Some(m) = ordered.next(&self.memory.history, tried.enough) {
             if first == Some(m) || !self.is_allowed(m, ply) {
@@ -261,7 +265,7 @@ impl Tree<'_> {
             late: late + if node.was_pv { margins::LATE_ON_BEST_LINE } else { 0 },
             gives_check: node.checks.are_given_by(position, m),
             loud: is_loud(m),
-            answers: self.memory.history.answers(&node.past).of_last(turn, m),
+            answers: self.memory.history.answers(&node.setting.past).of_last(turn, m),
         };
         if ply > 0 && node.pieces > 0 && tried.best.score > -MATES {
             tried.enough |= number >= margins::enough(depth, improving);
@@ -337,8 +341,8 @@ impl Tree<'_> {
                 if full > reduced {
                     score = -self.negamax(next, full, -alpha - 1, -alpha, ply + 1, !fails);
                 }
-                let turn = node.position.turn();
-                self.memory.history.count_answer(turn, m, &node.past, node.check, SURPRISING);
+                let Setting { turn, past, check, .. } = &node.setting;
+                self.memory.history.count_answer(*turn, m, past, *check, SURPRISING);
             }
         } else if !pv || number > 1 {
             less += if node.first.is_none() { 1_127 } else { 0 };

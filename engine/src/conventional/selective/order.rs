@@ -1,7 +1,7 @@
 //! In which order moves are tried.
 
 use super::attack::{Checks, Threats};
-use super::history::{History, Past};
+use super::history::{History, Setting};
 use super::margins::CHEAP_CHECK;
 use super::moves::{add_quiet, is_loud};
 use super::scale::{piece_value, wins};
@@ -85,10 +85,7 @@ pub(super) enum Purpose<'a> {
 pub(super) struct Hints {
     /// To be tried first, unless all moves are searched.
     pub first: Option<Action>,
-    pub past: Past,
-    pub ply: usize,
-    /// A number for the shape of the pawns.
-    pub pawns: usize,
+    pub setting: Setting,
 }
 
 /// Which moves come next.
@@ -148,7 +145,7 @@ impl<'a> Ordered<'a> {
     /// Ranks what it begins with.
     fn rank_first(&mut self, history: &History) {
         let turn = self.position.turn();
-        let answers = history.answers(&self.hints.past);
+        let answers = history.answers(&self.hints.setting.past);
         for (at, m) in self.moves.iter().enumerate() {
             let taken = m.capture().map_or(0, piece_value);
             let rank = match self.purpose {
@@ -165,7 +162,7 @@ impl<'a> Ordered<'a> {
 
     fn rank_quiet(&mut self, checks: &Checks, threats: &Threats, history: &History) {
         let turn = self.position.turn();
-        let Hints { past, ply, pawns, .. } = &self.hints;
+        let Setting { past, ply, pawns, .. } = &self.hints.setting;
         let answers = history.answers(past);
         self.rankings.now.clear();
         for (at, m) in self.moves.iter().enumerate() {
@@ -232,6 +229,12 @@ mod tests {
     use super::*;
     use crate::chess::game::Game;
 
+    /// Far from the root, after no move.
+    fn setting(position: &Chess) -> Setting {
+        let (turn, check) = (position.turn(), position.is_check());
+        Setting { turn, past: NO_PAST, check, ply: 9, pawns: 0 }
+    }
+
     /// All of them, where after so many it is enough.
     fn ordered(
         position: &Chess,
@@ -255,7 +258,7 @@ mod tests {
         // A pawn takes a pawn; a queen would lose itself for that pawn, or go where pawns attack it.
         let game = Game::from_fen("4k3/8/2p5/3p4/3QPP2/8/8/4K3 w - - 0 1", false).unwrap();
         let (position, legal) = (game.position(), game.legal_actions());
-        let hints = Hints { first: None, past: NO_PAST, ply: 9, pawns: 0 };
+        let hints = Hints { first: None, setting: setting(position) };
         let mut moves = MoveList::new();
         add_loud(position, &mut moves);
         let (checks, threats) = (Checks::new(position), Threats::new(position));
@@ -288,7 +291,7 @@ mod tests {
         let game = Game::from_fen("4k3/8/8/8/1b6/2N5/3P4/q3K1R1 w - - 0 1", false).unwrap();
         let mut moves = game.position().legal_moves();
         for first in [None, Some(Action::new(*moves.last().unwrap()))] {
-            let hints = Hints { first, past: NO_PAST, ply: 9, pawns: 0 };
+            let hints = Hints { first, setting: setting(game.position()) };
             let order = ordered(game.position(), &mut moves, &Purpose::Evade, &hints, usize::MAX);
             let rest = &order[usize::from(first.is_some())..];
             assert!(first.is_none_or(|first| first == Action::new(order[0])));

@@ -26,8 +26,8 @@ pub(super) struct Outlook {
     pub known: Option<Known>,
     /// The table's move.
     pub first: Option<Move>,
-    /// A number for the shape of the pawns.
-    pub pawns: usize,
+    /// Where its moves are played.
+    pub setting: Setting,
 }
 
 impl Tree<'_> {
@@ -138,9 +138,7 @@ impl Tree<'_> {
         }
         self.prepare(position, ply);
         let key = self.memory.keys.last().copied().unwrap_or_default();
-        let Setting { past, pawns, .. } = self.setting(position, ply, outlook.pawns);
-        let first = outlook.first.map(Action::new);
-        let hints = Hints { first, past, ply, pawns };
+        let hints = Hints { first: outlook.first.map(Action::new), setting: outlook.setting };
         let mut rankings = Rankings::new();
         let mut ordered = self.order(position, &mut moves, hints, &Purpose::Take, &mut rankings);
         while let Some(m) = ordered.next(&self.memory.history, false) {

@@ -2,8 +2,8 @@
 //! and which of its moves come first.
 
 use super::attack::Checks;
-use super::correction::{Corrections, Places};
-use super::history::{ANSWERED, Past, Prompt};
+use super::correction::Corrections;
+use super::history::{ANSWERED, Past, Prompt, Setting};
 use super::moves::{add_first, is_loud};
 use super::order::{Hints, Ordered, Purpose, Rankings};
 use super::scale::{MOST, piece_value, points, wins};
@@ -45,11 +45,6 @@ impl Tree<'_> {
     pub(super) fn prepare(&mut self, position: &Chess, ply: usize) {
         let memory = &mut *self.memory;
         memory.nnue.follow(&mut memory.accumulators, ply, position);
-    }
-
-    /// Where what the evaluation got wrong in positions alike is remembered.
-    pub(super) fn places(&self, position: &Chess, ply: usize) -> Places {
-        Corrections::places(position, &self.past(ply))
     }
 
     /// What the network says of the position, and better guesses. `error` is what to correct it by. None in check.
@@ -97,7 +92,8 @@ impl Tree<'_> {
         let check = position.is_check();
         let at = self.at(ply);
         (at.check, at.known) = (check, known.is_some());
-        let places = self.places(position, ply);
+        let past = self.past(ply);
+        let places = Corrections::places(position, &past);
         let error = if check { 0 } else { self.memory.corrections.of(&places) };
         let judged = self.judge(position, ply, known, error);
         let raw = judged.map(|judged| judged.raw);
@@ -125,7 +121,8 @@ impl Tree<'_> {
         let checks = (!check && !moves.is_empty()).then(|| Checks::new(position));
         let before = self.back(ply, 1).moved.map(|m| m.to());
         let mut rankings = Rankings::new();
-        let hints = Hints { first: hint, past: self.past(ply), ply, pawns: places.pawns };
+        let setting = Setting { turn: position.turn(), past, check, ply, pawns: places.pawns };
+        let hints = Hints { first: hint, setting };
         let mut ordered = self.order(position, &mut moves, hints, &purpose, &mut rankings);
         let mut tried = 0;
         while let Some(m) = ordered.next(&self.memory.history, false) {
