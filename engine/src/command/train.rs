@@ -50,6 +50,9 @@ pub struct Train {
     /// A network to begin with; what it lacks (further layers, a dynamic bias) starts closed.
     #[arg(long)]
     init: Option<PathBuf>,
+    /// A network to learn from beside the labels, of any size; computed on the CPU.
+    #[arg(long)]
+    teacher: Option<PathBuf>,
     /// Stop after so many minutes, to go on later.
     #[arg(long)]
     minutes: Option<f64>,
@@ -141,6 +144,7 @@ fn work(args: &Train) -> Result<(), Failure> {
     config.batch = args.batch.unwrap_or(config.batch).max(1);
     config.seed = args.seed.unwrap_or(config.seed);
     config.init = args.init.clone().or(config.init);
+    config.teacher = args.teacher.clone().or(config.teacher);
     config.network.check()?;
     if let Some(threads) = args.threads {
         // Fails if somebody has used the pool already: then it is as wide as the machine.

@@ -69,6 +69,7 @@ fn answer(
         result: label.result,
         terminal,
         next: None,
+        told: None,
     };
     match terminal {
         Terminal::Ongoing => {

@@ -1,6 +1,7 @@
 //! One training example: what the network sees and what it should have answered.
 
 use crate::encode::{Features, MoveCode, NextBoard};
+use crate::net::BUCKETS;
 
 /// Where an example came from, for per-source metrics and loss weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,4 +74,17 @@ pub struct Example {
     pub terminal: Terminal,
     /// The board after the action; present exactly if `features.has_action`.
     pub next: Option<Box<NextBoard>>,
+    /// What a teacher says of the answered state; None without one, and where there are no moves.
+    pub told: Option<Box<Told>>,
+}
+
+/// Another network's answers, as distributions: targets beside the labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// Of the example's moves, `[moves]`.
+    pub policy: Vec<f32>,
+    /// Of each move's win probability, `[moves]` times 64 buckets.
+    pub actions: Vec<[f32; BUCKETS]>,
+    /// Of the state's win probability.
+    pub value: [f32; BUCKETS],
 }

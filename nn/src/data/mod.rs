@@ -26,7 +26,7 @@ pub mod validation;
 pub mod write;
 
 pub use error::DataError;
-pub use example::{Example, Source, Terminal};
+pub use example::{Example, Source, Terminal, Told};
 pub(crate) use filter::KeySet;
 pub use filter::{exclude_from_files, position_key};
 pub use kinds::Kinds;

@@ -82,6 +82,7 @@ fn example() -> Example {
         result: Some(Outcome::Won),
         terminal: Terminal::Ongoing,
         next: Some(Box::new(NextBoard::of(&board))),
+        told: None,
     }
 }
 

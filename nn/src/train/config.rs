@@ -17,6 +17,9 @@ pub struct RunConfig {
     pub network: NetConfig,
     /// A network to begin with, of these sizes or smaller; None: random weights.
     pub init: Option<PathBuf>,
+    /// A network to learn from beside the labels, of any size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub teacher: Option<PathBuf>,
     /// Data files and their shares of the examples.
     pub data: Vec<(PathBuf, f64)>,
     /// Which examples are drawn from them.
@@ -46,6 +49,7 @@ impl Default for RunConfig {
         RunConfig {
             network: NetConfig::default(),
             init: None,
+            teacher: None,
             data: Vec::new(),
             exclude: Vec::new(),
             kinds: Kinds::default(),

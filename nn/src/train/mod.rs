@@ -14,6 +14,7 @@ pub(crate) mod run;
 pub(crate) mod schedule;
 mod state;
 pub(crate) mod step;
+mod teacher;
 mod watch;
 
 pub use budget::{Budget, measure};

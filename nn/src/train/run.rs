@@ -6,10 +6,12 @@ use super::error::TrainError;
 use super::loss::LossSums;
 use super::loss_csv::LossCsv;
 use super::state::TrainingState;
-use super::step::Step;
+use super::step::{Step, StepError};
+use super::teacher::Teacher;
 use super::watch::Watcher;
 use crate::checkpoint::Network;
 use crate::data::{DataError, Example, KeySet, MixConfig, MixSource, exclude_from_files, spawn};
+use crate::device::guarded;
 use crossbeam::channel::Receiver;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -42,10 +44,11 @@ pub fn run(
     let _held = hold(&session.folder)?;
     let excluded = exclude_from_files(&config.exclude)?;
     let state = TrainingState::load_or_new(config, &excluded, &session.folder)?;
+    let teacher = config.teacher.as_deref().map(Teacher::load).transpose()?;
     save_config(config, &session.folder)?;
     let csv = LossCsv::open(&session.folder.join("losses.csv"), state.step)?;
     let batches = batches(config, excluded, state.seen);
-    Training { config, session, state, csv }.run(&batches, step, watcher)
+    Training { config, session, state, csv, teacher }.run(&batches, step, watcher)
 }
 
 /// A run under way.
@@ -54,6 +57,7 @@ struct Training<'a> {
     session: &'a Session,
     state: TrainingState,
     csv: LossCsv,
+    teacher: Option<Teacher>,
 }
 
 impl Training<'_> {
@@ -63,7 +67,7 @@ impl Training<'_> {
         step: &mut dyn Step,
         watcher: &mut dyn Watcher,
     ) -> Result<Network, TrainError> {
-        let Training { config, session, state, csv } = &mut self;
+        let Training { config, session, state, csv, teacher } = &mut self;
         let mut grads = vec![0.0; state.network.layout.len];
         let (started, first_seen) = (Instant::now(), state.seen);
         let mut saved = Instant::now();
@@ -71,7 +75,11 @@ impl Training<'_> {
         let mut progress = state.progress(config, recent, 0.0);
         while state.seen < config.schedule.examples {
             // The stream is endless: the mixer's silence is a fault.
-            let batch = batches.recv().map_err(|_| TrainError::MixerDied)??;
+            let mut batch = batches.recv().map_err(|_| TrainError::MixerDied)??;
+            if let Some(teacher) = teacher {
+                guarded(|| teacher.tell(&mut batch))
+                    .map_err(|error| TrainError::Step(StepError(error.0)))?;
+            }
             let params = &state.network.values;
             let sums = step.gradient(params, &batch, &mut grads).map_err(TrainError::Step)?;
             if !sums.total(&config.loss).is_finite() {

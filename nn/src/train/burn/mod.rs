@@ -11,7 +11,7 @@ use crate::device::{guarded, is_cpu};
 use crate::encode::Item;
 use crate::net::{Layout, Net};
 use burn::tensor::{Device, Tensor};
-use targets::{Targets, bucket_table};
+use targets::Targets;
 
 /// Examples that go through a CPU together (27 % faster than 256 at once) and through a GPU (activations
 /// of the bundled network take about 4 MB an example).
@@ -23,8 +23,7 @@ pub struct BurnStep {
     layout: Layout,
     loss: LossConfig,
     device: Device,
-    /// `[steps, 64]`, on the device once asked for.
-    table: Option<Tensor<2>>,
+    buckets: Buckets,
     chunk: usize,
 }
 
@@ -33,7 +32,8 @@ impl BurnStep {
     #[must_use]
     pub fn new(layout: Layout, loss: LossConfig, device: Device) -> BurnStep {
         let chunk = if is_cpu(&device) { CPU_CHUNK } else { GPU_CHUNK };
-        BurnStep { layout, loss, device: device.autodiff(), table: None, chunk }
+        let buckets = Buckets::new(loss.bucket_deviation);
+        BurnStep { layout, loss, device: device.autodiff(), buckets, chunk }
     }
 
     fn run(
@@ -44,9 +44,6 @@ impl BurnStep {
     ) -> Result<LossSums, StepError> {
         let fault = |error: &dyn std::error::Error| StepError(error.to_string());
         let (loss, device) = (&self.loss, &self.device);
-        let table = self
-            .table
-            .get_or_insert_with(|| bucket_table(&Buckets::new(loss.bucket_deviation), device));
         let net = Net::from_values(&self.layout, params, device).map_err(|error| fault(&error))?;
         let weights: [f32; LOSSES] = loss.weights().map(|weight| weight / batch.len() as f32);
         let weights = Tensor::<1>::from_data(weights, device);
@@ -56,7 +53,7 @@ impl BurnStep {
             let items: Vec<Item<'_>> =
                 examples.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
             let inputs = net.inputs(&items, items.len(), 0, device);
-            let targets = Targets::new(examples, loss, table, &inputs, device);
+            let targets = Targets::new(examples, loss, &self.buckets, &inputs, device);
             let (play, world) = net.forward(&inputs);
             let (sums, counts) = targets.losses(play, world);
             let mut gradients = (sums.clone() * weights.clone()).sum().backward();
@@ -98,7 +95,7 @@ mod tests {
     use crate::precision::Arithmetic;
     use crate::train::CpuStep;
     use crate::train::Loss;
-    use crate::train::cpu::tests::examples;
+    use crate::train::cpu::tests::{examples, told_examples};
 
     /// Gradients and sums of both steps on the same batch, from opened branches.
     fn both(config: &NetConfig, batch: &[Example], chunk: usize) -> [(LossSums, Vec<f32>); 2] {
@@ -123,8 +120,9 @@ mod tests {
     fn autodiff_agrees_with_the_hand_written_gradient() {
         let config = NetConfig::default();
         let layout = Layout::new(&config);
-        // Two chunks, the second shorter.
-        let [(cpu_sums, cpu), (burn_sums, burn)] = both(&config, &examples(), 4);
+        // More than one chunk, the last one shorter.
+        let batch = [examples(), told_examples()].concat();
+        let [(cpu_sums, cpu), (burn_sums, burn)] = both(&config, &batch, batch.len() - 2);
         for (name, (got, want)) in
             Loss::NAMES.iter().zip(burn_sums.parts.iter().zip(&cpu_sums.parts))
         {

@@ -5,8 +5,8 @@ use crate::data::Example;
 use crate::net::module::{Play, World};
 use crate::net::{BUCKETS, Inputs, TOKENS};
 use crate::train::loss::world_model::{FLAGS, PIECES, terminal_class};
-use crate::train::loss::{Buckets, Loss, LossConfig, LossSums, policy};
-use burn::tensor::{Device, Int, Tensor, TensorData, activation};
+use crate::train::loss::{Buckets, Loss, LossConfig, LossSums, policy, values};
+use burn::tensor::{Device, Tensor, TensorData, activation};
 
 const SQUARE: usize = TOKENS * TOKENS;
 /// Added to a padding move's logit: its probability is zero even beside the worst real one.
@@ -47,9 +47,8 @@ struct Host {
     padding: Vec<f32>,
     policy: Vec<f32>,
     regrets: Vec<f32>,
-    /// Rows of the bucket table and their weights.
-    actions: (Vec<i32>, Vec<f32>),
-    value: (Vec<i32>, Vec<f32>),
+    actions: Vec<f32>,
+    value: Vec<f32>,
     result: Vec<f32>,
     terminal: Vec<f32>,
     legality: Vec<f32>,
@@ -61,41 +60,29 @@ struct Host {
     counts: LossSums,
 }
 
-/// The buckets' table of targets, `[steps, 64]`.
-pub(super) fn bucket_table(buckets: &Buckets, device: &Device) -> Tensor<2> {
-    let rows = buckets.table();
-    Tensor::from_data(TensorData::new(rows.concat(), [rows.len(), BUCKETS]), device)
-}
-
 impl Targets {
-    /// Targets of `examples` padded as `inputs` are; `table` is [`bucket_table`].
+    /// Targets of `examples` padded as `inputs` are.
     pub(super) fn new(
         examples: &[Example],
         config: &LossConfig,
-        table: &Tensor<2>,
+        buckets: &Buckets,
         inputs: &Inputs,
         device: &Device,
     ) -> Targets {
         let (n, k) = (inputs.positions, inputs.moves);
         let mut host = Host::new(n, k);
         for (p, example) in examples.iter().enumerate() {
-            host.add(p, k, example, config);
+            host.add(p, k, example, config, buckets);
         }
         fn on<const D: usize>(device: &Device, values: Vec<f32>, shape: [usize; D]) -> Tensor<D> {
             Tensor::from_data(TensorData::new(values, shape), device)
         }
-        // [rows, 64]
-        let rows = |(indices, weights): (Vec<i32>, Vec<f32>)| {
-            let len = indices.len();
-            let indices = Tensor::<1, Int>::from_data(TensorData::new(indices, [len]), device);
-            table.clone().select(0, indices) * on(device, weights, [len, 1])
-        };
         Targets {
             padding: on(device, host.padding, [n, k]),
             policy: on(device, host.policy, [n, k]),
             regrets: on(device, host.regrets, [n, k]),
-            actions: rows(host.actions).reshape([n, k, BUCKETS]),
-            value: rows(host.value),
+            actions: on(device, host.actions, [n, k, BUCKETS]),
+            value: on(device, host.value, [n, BUCKETS]),
             result: on(device, host.result, [n, 3]),
             terminal: on(device, host.terminal, [n, 3]),
             legality: on(device, host.legality, [n, TOKENS, TOKENS]),
@@ -148,8 +135,8 @@ impl Host {
             padding: vec![NEVER; n * k],
             policy: vec![0.0; n * k],
             regrets: vec![0.0; n * k],
-            actions: (vec![0; n * k], vec![0.0; n * k]),
-            value: (vec![0; n], vec![0.0; n]),
+            actions: vec![0.0; n * k * BUCKETS],
+            value: vec![0.0; n * BUCKETS],
             result: vec![0.0; n * 3],
             terminal: vec![0.0; n * 3],
             legality: vec![0.0; n * SQUARE],
@@ -163,7 +150,14 @@ impl Host {
     }
 
     /// Writes example `p`; whatever it does not know stays zero.
-    fn add(&mut self, p: usize, k: usize, example: &Example, config: &LossConfig) {
+    fn add(
+        &mut self,
+        p: usize,
+        k: usize,
+        example: &Example,
+        config: &LossConfig,
+        buckets: &Buckets,
+    ) {
         let counts = &mut self.counts;
         counts.examples += 1.0;
         let mut count = |loss: Loss| counts.parts[loss as usize].count += 1.0;
@@ -179,15 +173,16 @@ impl Host {
             count(Loss::Regret);
         }
         let share = config.action_share(example);
-        let known = example.action_values.iter().filter(|v| v.is_finite()).count();
-        for (i, value) in example.action_values.iter().enumerate() {
-            if value.is_finite() {
-                self.actions.0[p * k + i] = Buckets::step(*value) as i32;
-                self.actions.1[p * k + i] = share / known as f32;
+        let known = values::known_actions(example);
+        for (i, target) in values::action_targets(example, buckets, config).enumerate() {
+            if let Some(target) = target {
+                let row = &mut self.actions[(p * k + i) * BUCKETS..][..BUCKETS];
+                let weight = share / known as f32;
+                row.iter_mut().zip(target).for_each(|(place, t)| *place = weight * t);
             }
         }
-        if example.value.is_finite() {
-            (self.value.0[p], self.value.1[p]) = (Buckets::step(example.value) as i32, 1.0);
+        if let Some(target) = values::value_target(example, buckets, config) {
+            self.value[p * BUCKETS..][..BUCKETS].copy_from_slice(&target);
             count(Loss::Value);
         }
         if let Some(result) = example.result {

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Positions a thread takes at a time: few enough for their activations to stay near the core. Tiles are so fast that they wait for the
 /// outer caches, which is what half as many ask less of.
-fn group() -> usize {
+pub(super) fn group() -> usize {
     if Isa::used() == Isa::Amx { 4 } else { 8 }
 }
 

@@ -1,6 +1,8 @@
 //! Gradients against the slope of the loss, and the two arithmetics against each other.
 
+use super::super::teacher::Teacher;
 use super::*;
+use crate::checkpoint::Network;
 use crate::data::example::{Outcome, Source, Terminal};
 use crate::encode::{Features, MoveCode, NextBoard, canonical_moves};
 use crate::net::config::{DynamicBiasConfig, NetConfig};
@@ -33,6 +35,7 @@ pub(in crate::train) fn examples() -> Vec<Example> {
             result: Some(Outcome::Won),
             terminal: Terminal::Ongoing,
             next: None,
+            told: None,
         });
         let m = legal[legal.len() - 1];
         let mut after = position.clone();
@@ -51,9 +54,27 @@ pub(in crate::train) fn examples() -> Vec<Example> {
             result: None,
             terminal: Terminal::Ongoing,
             next: Some(Box::new(NextBoard::of(&after))),
+            told: None,
         });
     }
     all
+}
+
+/// The same, every second pair of them told by a teacher too, and one of those without a label.
+pub(in crate::train) fn told_examples() -> Vec<Example> {
+    let mut told = examples();
+    let teacher = Network::new(&NetConfig::default(), 11);
+    Teacher::new(&teacher, Arithmetic::Single, 1).tell(&mut told);
+    for (i, example) in told.iter_mut().enumerate() {
+        match i % 4 {
+            0 | 1 => example.told = None,
+            2 => {}
+            _ => {
+                (example.best, example.value, example.action_values) = (None, f32::NAN, Vec::new())
+            }
+        }
+    }
+    told
 }
 
 #[test]
@@ -83,7 +104,7 @@ fn gradient_is_the_slope_of_the_loss() {
     // Or the slopes behind it drown in the kinks of the ReLU.
     params[layout.bias_basis.clone()].iter_mut().for_each(|p| *p *= 10.0);
     let mut step = CpuStep::new(layout.clone(), loss.clone(), Arithmetic::Single, 2);
-    let batch = examples();
+    let batch = [examples(), told_examples()].concat();
     let mut grads = vec![0.0; layout.len];
     step.gradient(&params, &batch, &mut grads).unwrap();
     let mut unused = vec![0.0; layout.len];

@@ -42,15 +42,8 @@ impl Buckets {
         &self.table[Buckets::step(value)]
     }
 
-    /// All targets; [`Buckets::step`] says which is a value's.
-    #[must_use]
-    pub fn table(&self) -> &[[f32; BUCKETS]] {
-        &self.table
-    }
-
-    /// Row of [`Buckets::table`] for a win probability in [0, 1] (clamped).
-    #[must_use]
-    pub fn step(value: f32) -> usize {
+    /// Row of the table for a win probability in [0, 1] (clamped).
+    fn step(value: f32) -> usize {
         (value.clamp(0.0, 1.0) * STEPS as f32).round() as usize
     }
 }

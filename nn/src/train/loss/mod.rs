@@ -51,13 +51,14 @@ impl Losses<'_> {
             let layout = self.layout;
             let at = &mut Place { example, layout, p, moves, activations, grads };
             let share = self.config.action_share(example);
-            let actions = values::action_values(at, self.buckets, share * weight(Loss::Actions));
+            let actions =
+                values::action_values(at, self.buckets, self.config, share * weight(Loss::Actions));
             sums.count_share(Loss::Actions, actions, share);
             let mut count = |loss: Loss, value: Option<f64>| sums.count(loss, value);
             count(Loss::Policy, policy::policy(at, self.config, weight(Loss::Policy)));
             // After the policy's, whose gradient it adds to.
             count(Loss::Regret, policy::regret(at, weight(Loss::Regret)));
-            count(Loss::Value, values::value(at, self.buckets, weight(Loss::Value)));
+            count(Loss::Value, values::value(at, self.buckets, self.config, weight(Loss::Value)));
             count(Loss::Result, values::result(at, weight(Loss::Result)));
             count(Loss::Terminal, Some(world_model::terminal(at, weight(Loss::Terminal))));
             count(Loss::Legality, Some(world_model::legality(at, weight(Loss::Legality))));

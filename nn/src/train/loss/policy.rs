@@ -9,6 +9,21 @@ use crate::numeric::softmax;
 /// The target over an example's moves; empty if nothing is known. Sums to 1.
 #[must_use]
 pub fn target(example: &Example, config: &LossConfig) -> Vec<f32> {
+    let labelled = labelled(example, config);
+    match &example.told {
+        Some(told) if labelled.is_empty() => told.policy.clone(),
+        Some(told) => blend(&labelled, &told.policy, config.trust).collect(),
+        None => labelled,
+    }
+}
+
+/// `share` of what was `told`, the rest of the labels.
+pub(super) fn blend(labelled: &[f32], told: &[f32], share: f32) -> impl Iterator<Item = f32> {
+    labelled.iter().zip(told).map(move |(label, told)| label + share * (told - label))
+}
+
+/// What the files say.
+fn labelled(example: &Example, config: &LossConfig) -> Vec<f32> {
     let Some(best) = example.best.map(usize::from) else { return Vec::new() };
     let regrets = regrets(example);
     let mut target = vec![0.0; example.moves.len()];
@@ -72,7 +87,7 @@ pub(super) fn regret(at: &mut Place<'_>, weight: f32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::cpu::tests::examples;
+    use crate::train::cpu::tests::{examples, told_examples};
 
     #[test]
     fn the_best_move_keeps_its_share_and_good_moves_split_the_rest() {
@@ -89,6 +104,20 @@ mod tests {
         assert_eq!(target(&example, &config)[3], 1.0);
         example.best = None;
         assert!(target(&example, &config).is_empty());
+    }
+
+    #[test]
+    fn a_teacher_has_its_share_and_all_where_nothing_else_is_known() {
+        let mut example = told_examples().swap_remove(2);
+        let told = example.told.clone().expect("a teacher");
+        let config = LossConfig { best_share: 1.0, trust: 0.25, ..LossConfig::default() };
+        let best = usize::from(example.best.expect("a label"));
+        for (i, t) in target(&example, &config).iter().enumerate() {
+            let label = if i == best { 0.75 } else { 0.0 };
+            assert!((t - label - 0.25 * told.policy[i]).abs() < 1e-6, "{i}: {t}");
+        }
+        example.best = None;
+        assert_eq!(target(&example, &config), told.policy);
     }
 
     #[test]

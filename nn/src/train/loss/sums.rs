@@ -33,6 +33,8 @@ pub struct LossConfig {
     pub policy_temperature: f32,
     /// HL-Gauss deviation in buckets; 0 = one-hot.
     pub bucket_deviation: f32,
+    /// A teacher's share of the targets of policy, moves and value; where the files say nothing it has all.
+    pub trust: f32,
 }
 
 impl Default for LossConfig {
@@ -50,6 +52,7 @@ impl Default for LossConfig {
             best_share: 0.7,
             policy_temperature: 0.02,
             bucket_deviation: 0.75,
+            trust: 0.7,
         }
     }
 }
@@ -86,9 +89,12 @@ impl Loss {
 
 impl LossConfig {
     /// What an example weighs in the action loss: [`LossConfig::best_action_alone`] where one of several
-    /// moves' values is known, else 1.
+    /// moves' values is known and no teacher tells the others, else 1.
     #[must_use]
     pub fn action_share(&self, example: &Example) -> f32 {
+        if example.told.is_some() {
+            return 1.0;
+        }
         let known = example.action_values.iter().filter(|v| v.is_finite()).count();
         if known == 1 && example.moves.len() > 1 { self.best_action_alone } else { 1.0 }
     }

@@ -3,25 +3,84 @@
 use super::buckets::Buckets;
 use super::entropy::{bucket_entropy, cross_entropy, one_hot};
 use super::place::Place;
+use super::policy::blend;
+use super::sums::LossConfig;
+use crate::data::Example;
 use crate::net::BUCKETS;
 use crate::net::layout::RESULTS;
+
+/// The target of a win probability, NaN = unknown, of which a teacher may have `told`; None if nothing is known.
+fn target(
+    value: f32,
+    told: Option<&[f32; BUCKETS]>,
+    buckets: &Buckets,
+    trust: f32,
+) -> Option<[f32; BUCKETS]> {
+    match told {
+        Some(told) if value.is_finite() => {
+            let mut target = *told;
+            let blended = blend(buckets.target(value), told, trust);
+            target.iter_mut().zip(blended).for_each(|(target, share)| *target = share);
+            Some(target)
+        }
+        Some(told) => Some(*told),
+        None => value.is_finite().then(|| *buckets.target(value)),
+    }
+}
+
+/// The targets of an example's moves, `[moves]`, in order; None where nothing is known.
+pub fn action_targets(
+    example: &Example,
+    buckets: &Buckets,
+    config: &LossConfig,
+) -> impl Iterator<Item = Option<[f32; BUCKETS]>> {
+    (0..example.moves.len()).map(move |m| {
+        let value = example.action_values.get(m).copied().unwrap_or(f32::NAN);
+        let told = example.told.as_ref().and_then(|told| told.actions.get(m));
+        target(value, told, buckets, config.trust)
+    })
+}
+
+/// The target of an example's own win probability; None if nothing is known.
+#[must_use]
+pub fn value_target(
+    example: &Example,
+    buckets: &Buckets,
+    config: &LossConfig,
+) -> Option<[f32; BUCKETS]> {
+    let told = example.told.as_ref().map(|told| &told.value);
+    target(example.value, told, buckets, config.trust)
+}
+
+/// How many of an example's moves have a target.
+#[must_use]
+pub fn known_actions(example: &Example) -> usize {
+    match &example.told {
+        Some(told) => told.actions.len(),
+        None => example.action_values.iter().filter(|value| value.is_finite()).count(),
+    }
+}
 
 /// Action values: cross-entropy of each move's 64 buckets, `[moves, 64]`, against the bucketed value of the move
 /// (paper 000, section 2; [`Buckets`] for one-hot and HL-Gauss), averaged over the moves whose value is known.
 /// None if no value is known.
-pub(super) fn action_values(at: &mut Place<'_>, buckets: &Buckets, weight: f32) -> Option<f64> {
-    let values = &at.example.action_values;
-    let known = values.iter().filter(|v| v.is_finite()).count();
+pub(super) fn action_values(
+    at: &mut Place<'_>,
+    buckets: &Buckets,
+    config: &LossConfig,
+    weight: f32,
+) -> Option<f64> {
+    let known = known_actions(at.example);
     if known == 0 {
         return None;
     }
     let mut sum = 0.0;
-    for (m, value) in at.moves.clone().zip(values) {
-        if value.is_finite() {
+    for (m, target) in at.moves.clone().zip(action_targets(at.example, buckets, config)) {
+        if let Some(target) = target {
             let row = m * BUCKETS..(m + 1) * BUCKETS;
             let grad = &mut at.grads.actions[row.clone()];
-            let (logits, target) = (&at.activations.actions[row], buckets.target(*value));
-            sum += bucket_entropy(logits, target, weight / known as f32, grad);
+            let logits = &at.activations.actions[row];
+            sum += bucket_entropy(logits, &target, weight / known as f32, grad);
         }
     }
     Some(sum / known as f64)
@@ -29,12 +88,16 @@ pub(super) fn action_values(at: &mut Place<'_>, buckets: &Buckets, weight: f32) 
 
 /// Value: cross-entropy of the state's 64 buckets, `[64]`, against the bucketed value (paper 001, section 3,
 /// L_SV; paper 000 uses the same buckets for moves). None if the value is unknown.
-pub(super) fn value(at: &mut Place<'_>, buckets: &Buckets, weight: f32) -> Option<f64> {
+pub(super) fn value(
+    at: &mut Place<'_>,
+    buckets: &Buckets,
+    config: &LossConfig,
+    weight: f32,
+) -> Option<f64> {
     let row = at.p * BUCKETS..(at.p + 1) * BUCKETS;
-    let value = at.example.value;
-    value.is_finite().then(|| {
-        let (logits, target) = (&at.activations.value[row.clone()], buckets.target(value));
-        bucket_entropy(logits, target, weight, &mut at.grads.value[row])
+    value_target(at.example, buckets, config).map(|target| {
+        let logits = &at.activations.value[row.clone()];
+        bucket_entropy(logits, &target, weight, &mut at.grads.value[row])
     })
 }
 

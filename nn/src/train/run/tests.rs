@@ -3,6 +3,7 @@
 use super::super::schedule::Schedule;
 use super::super::watch::Progress;
 use super::*;
+use crate::checkpoint::Precision;
 use crate::data::testing::{Sample, mavg_bytes};
 use crate::net::{Layout, NetConfig};
 use crate::precision::Arithmetic;
@@ -97,6 +98,24 @@ fn a_run_goes_on_where_it_stopped() {
 }
 
 #[test]
+fn a_teacher_changes_what_is_learnt_and_must_be_there() {
+    let place = Place::new("run-teacher");
+    let config = place.config();
+    let mut watch = Steps { most: 3, ..Steps::default() };
+    let alone = place.run(&config, &mut watch).unwrap();
+    let (path, pupil) = (place.path("teacher.safetensors"), Place::new("run-pupil"));
+    let taught = RunConfig { teacher: Some(path.clone()), ..config.clone() };
+    let error = pupil.run(&taught, &mut watch).unwrap_err().to_string();
+    assert!(error.contains("teacher.safetensors"), "{error}");
+    Network::new(&NetConfig::default(), 9).save(&path, Precision::Full).unwrap();
+    let mut watch = Steps { most: 3, ..Steps::default() };
+    let told = RunConfig { data: vec![(pupil.sample.0.clone(), 1.0)], ..taught };
+    let learnt = pupil.run(&told, &mut watch).unwrap();
+    assert_eq!(watch.seen, [8, 16, 24]);
+    assert_ne!(learnt.values, alone.values);
+}
+
+#[test]
 fn a_folder_serves_one_network_and_one_process() {
     let place = Place::new("run-folder");
     let config = place.config();
@@ -118,7 +137,7 @@ fn a_dead_mixer_is_no_end_of_the_data() {
     std::fs::create_dir_all(&place.session.folder).unwrap();
     let state = place.state(&config).unwrap();
     let csv = LossCsv::open(&place.path("losses.csv"), 0).unwrap();
-    let training = Training { config: &config, session: &place.session, state, csv };
+    let training = Training { config: &config, session: &place.session, state, csv, teacher: None };
     // Closed, as a thread that panicked leaves it.
     let (_, batches) = crossbeam::channel::unbounded();
     let mut step =

@@ -1,0 +1,118 @@
+//! A network that another one learns from (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network"):
+//! its answers become targets beside the labels, [`crate::train::loss`] says with what share.
+
+use super::cpu::group;
+use super::error::TrainError;
+use crate::checkpoint::Network;
+use crate::cpu::{Activations, Heads, Weights, forward, ops};
+use crate::data::{Example, Told};
+use crate::encode::Item;
+use crate::net::{BUCKETS, Layout};
+use crate::numeric::softmax;
+use crate::precision::Arithmetic;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+use std::path::Path;
+
+/// Answers on all threads of the rayon pool.
+pub(super) struct Teacher {
+    layout: Layout,
+    weights: Weights,
+    /// One for each thread.
+    activations: Vec<Activations>,
+}
+
+impl Teacher {
+    pub fn new(network: &Network, arithmetic: Arithmetic, threads: usize) -> Teacher {
+        let activations = (0..threads.max(1)).map(|_| Activations::default()).collect();
+        Teacher {
+            layout: network.layout.clone(),
+            weights: network.weights(arithmetic),
+            activations,
+        }
+    }
+
+    /// # Errors
+    /// The file is no network.
+    pub fn load(path: &Path) -> Result<Teacher, TrainError> {
+        let fault = |error| TrainError::Checkpoint(path.to_owned(), error);
+        let network = Network::load(path).map_err(fault)?;
+        Ok(Teacher::new(&network, Arithmetic::best(), rayon::current_num_threads()))
+    }
+
+    /// Writes down what it says of each example that has moves.
+    pub fn tell(&mut self, batch: &mut [Example]) {
+        let share = batch.len().div_ceil(self.activations.len()).max(1);
+        let (layout, weights) = (&self.layout, &self.weights);
+        let shares = self.activations.par_iter_mut().zip(batch.par_chunks_mut(share));
+        shares.with_max_len(1).for_each(|(activations, examples)| {
+            for examples in examples.chunks_mut(group()) {
+                tell(layout, weights, activations, examples);
+            }
+        });
+    }
+}
+
+fn tell(layout: &Layout, weights: &Weights, a: &mut Activations, examples: &mut [Example]) {
+    let items: Vec<Item<'_>> =
+        examples.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
+    forward(layout, weights, &items, Heads::Play, false, a);
+    let mut rest = (a.policy.as_slice(), a.actions.as_chunks().0, a.value.as_chunks().0);
+    for example in examples {
+        let (policy, policies) = rest.0.split_at(example.moves.len());
+        let (actions, others) = rest.1.split_at(example.moves.len());
+        let Some((value, values)) = rest.2.split_first() else { return };
+        rest = (policies, others, values);
+        // A game that has ended is the rules' business.
+        example.told = (!policy.is_empty()).then(|| {
+            Box::new(Told {
+                policy: softmax(policy),
+                actions: actions.iter().map(distribution).collect(),
+                value: distribution(value),
+            })
+        });
+    }
+}
+
+fn distribution(logits: &[f32; BUCKETS]) -> [f32; BUCKETS] {
+    let mut shares = *logits;
+    ops::softmax64(&mut shares);
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Terminal;
+    use crate::net::NetConfig;
+    use crate::train::cpu::tests::examples;
+
+    /// Threads and groups change nothing, every share is one, and an ended game is left alone.
+    #[test]
+    fn each_example_is_told_what_the_network_says_of_it() {
+        let network = Network::new(&NetConfig::default(), 3);
+        let told = |threads: usize, mut batch: Vec<Example>| {
+            Teacher::new(&network, Arithmetic::Single, threads).tell(&mut batch);
+            batch
+        };
+        let mut batch = examples();
+        batch.truncate(5);
+        (batch[2].moves, batch[2].terminal) = (Vec::new(), Terminal::Drawn);
+        let together = told(2, batch.clone());
+        for (example, alone) in together.iter().zip(batch) {
+            let alone = told(1, vec![alone]).remove(0).told;
+            assert_eq!(example.told.is_some(), !example.moves.is_empty());
+            let (Some(told), Some(alone)) = (&example.told, &alone) else { continue };
+            assert_eq!(
+                (told.policy.len(), told.actions.len()),
+                (example.moves.len(), example.moves.len())
+            );
+            let shares = told.actions.iter().chain([&told.value]).map(|row| row.as_slice());
+            for row in shares.chain([told.policy.as_slice()]) {
+                assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{row:?}");
+            }
+            let near = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
+            assert!(near(&told.policy, &alone.policy) && near(&told.value, &alone.value));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+"""What `nn/examples/records.rs` writes, as tensors: inputs of the network and what its heads should say."""
+
+import queue
+import subprocess
+import threading
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+MOVES = 80
+RECORD = 64 + 128 + 16 + 4 * MOVES + 128
+STEPS = 1024
+UNKNOWN = 255
+
+
+def one_hot(indices, classes, kind):
+    """Rows of zeros where an index is no class."""
+    return (indices.unsqueeze(-1) == torch.arange(classes, device=indices.device)).to(kind)
+
+
+def table(deviation, device):
+    """HL-Gauss targets of win probabilities in steps of 1/1024, `[1025, 64]` (`train/loss/buckets.rs`)."""
+    value = torch.arange(STEPS + 1, dtype=torch.float64) / STEPS * 64
+    edges = torch.arange(65, dtype=torch.float64)
+    cdf = 0.5 * torch.erfc(-(edges[None] - value[:, None]) / deviation / 2**0.5)
+    mass = cdf[:, 1:] - cdf[:, :-1]
+    return (mass / (cdf[:, -1:] - cdf[:, :1])).float().to(device)
+
+
+def decode(records, kind):
+    """`[n, RECORD]` bytes to (inputs, labels)."""
+    n = records.shape[0]
+    cuts, at = {}, 0
+    for name, size in [("pieces", 64), ("flags", 128), ("head", 16), ("from", MOVES), ("to", MOVES),
+                       ("promotion", MOVES), ("q", MOVES), ("next", 64), ("next_flags", 64)]:
+        cuts[name] = records[:, at:at + size]
+        at += size
+    r = {name: cut.int() for name, cut in cuts.items()}
+    flags = r["flags"].view(n, 64, 2)
+    flags = flags[:, :, 0] + 256 * flags[:, :, 1]
+    head = r["head"]
+    halfmoves, has_action, action_kind = head[:, 2], head[:, 3], head[:, 4]
+    bits = (flags.unsqueeze(-1) >> torch.arange(9, device=records.device)) & 1
+    rows = torch.stack([halfmoves / 100.0, has_action.float()], 1)[:, None].expand(n, 64, 2)
+    squares = torch.cat([one_hot(r["pieces"], 13, kind), bits.to(kind), rows.to(kind)], 2)
+    place = torch.where(bits[:, :, 3] > 0, 1, torch.where(bits[:, :, 4] > 0, 2, 0))
+    marks = torch.where(action_kind[:, None] == UNKNOWN, -1, 3 * action_kind[:, None] + place)
+    inputs = {
+        "squares": squares,
+        "from": one_hot(r["from"], 64, kind),
+        "to": one_hot(r["to"], 64, kind),
+        "promotion": one_hot(r["promotion"], 5, kind),
+        "marks": one_hot(marks, 24, kind),
+    }
+    value = head[:, 0] + 256 * head[:, 1]
+    best = head[:, 7]
+    listed = torch.arange(MOVES, device=records.device)[None] < head[:, 8:9]
+    known = (r["q"] != UNKNOWN) & listed
+    every = (known == listed).all(1) & listed.any(1)
+    steps = (r["q"].clamp(max=127) * STEPS + 63) // 127
+    # One value alone is the state's, which is stored finer.
+    steps = torch.where(every[:, None], steps, value.clamp(max=STEPS)[:, None])
+    labels = {
+        "listed": listed, "known": known, "every": every, "q": r["q"] / 127.0, "steps": steps,
+        "value": value, "best": best, "terminal": head[:, 5], "result": head[:, 6],
+        "has_action": has_action, "next": r["next"], "next_flags": r["next_flags"],
+        "pairs": r["from"] * 64 + r["to"], "from": r["from"], "promotes": (r["promotion"] > 0) & listed,
+    }
+    return inputs, labels
+
+
+def losses(out, y, loss, targets, teacher=None, trust=0.0):
+    """Sums over the examples of each loss, in the order of `train/loss`, and how many have its label.
+
+    With a `teacher`'s logits, its distributions have the share `trust` of the targets of policy, moves and
+    value, and all of them where the files say nothing."""
+    listed = y["listed"]
+    n = listed.shape[0]
+    never = torch.where(listed, 0.0, -1e9)
+    logits = out["policy"] + never
+    log_policy = F.log_softmax(logits, 1)
+    top = torch.where(listed, y["q"], 0.0).amax(1, keepdim=True)
+    regrets = torch.where(listed & y["every"][:, None], top - y["q"], 0.0)
+    soft = F.softmax(-regrets / loss["policy_temperature"] + never, 1)
+    best = one_hot(y["best"], MOVES, torch.float32)
+    share = torch.where(y["every"], loss["best_share"], 1.0)[:, None]
+    policy = share * best + (1.0 - share) * soft
+    has_best = (y["best"] != UNKNOWN).float()
+    policy = policy * has_best[:, None]
+    count = y["known"].sum(1)
+    action_weights = y["known"] / count.clamp(min=1)[:, None]
+    action_targets = targets[y["steps"]]
+    value_known = (y["value"] <= STEPS).float()
+    value = targets[y["value"].clamp(max=STEPS)] * value_known[:, None]
+    if teacher is not None:
+        # Ended games have no moves; they are left to the rules.
+        alive = listed.any(1).float()
+        told = F.softmax(teacher["policy"] + never, 1) * alive[:, None]
+        mixed = (1.0 - trust) * policy + trust * told
+        policy = torch.where(has_best[:, None] > 0, mixed, told)
+        told = F.softmax(teacher["actions"], 2)
+        labelled = y["known"][:, :, None]
+        action_targets = torch.where(labelled, (1.0 - trust) * action_targets + trust * told, told)
+        action_weights = listed / listed.sum(1).clamp(min=1)[:, None]
+        told = F.softmax(teacher["value"], 1)
+        value = torch.where(value_known[:, None] > 0, (1.0 - trust) * value + trust * told, told * alive[:, None])
+    actions = -(F.log_softmax(out["actions"], 2) * action_targets).sum(2)
+    terminal = one_hot(y["terminal"], 3, torch.float32)
+    result = one_hot(y["result"], 3, torch.float32)
+    truth = torch.zeros(n, 64 * 64 + 1, device=listed.device)
+    truth = truth.scatter(1, torch.where(listed, y["pairs"], 4096).long(), 1.0)[:, :4096].view(n, 64, 64)
+    movers = truth.amax(2)
+    promoting = torch.zeros(n, 65, device=listed.device)
+    promoting = promoting.scatter(1, torch.where(y["promotes"], y["from"], 64).long(), 1.0)[:, :64]
+    moved = y["has_action"].float()
+    pieces = F.log_softmax(out["transition"][:, :, :13], 2)
+    next_pieces = one_hot(torch.where(y["has_action"][:, None] > 0, y["next"], -1), 13, torch.float32)
+    next_flags = ((y["next_flags"].unsqueeze(-1) >> torch.arange(3, device=listed.device)) & 1).float()
+    binary = lambda x, t: F.softplus(x) - t * x
+    sums = [
+        -(log_policy * policy).sum(),
+        (log_policy.exp() * regrets).sum(),
+        (actions * action_weights).sum(),
+        -(F.log_softmax(out["value"], 1) * value).sum(),
+        -(F.log_softmax(out["result"], 1) * result).sum(),
+        -(F.log_softmax(out["terminal"], 1) * terminal).sum(),
+        (binary(out["legality"], truth).sum() + (binary(out["promotes"], promoting) * movers).sum()) / 64,
+        (-(pieces * next_pieces).sum()
+         + (binary(out["transition"][:, :, 13:], next_flags) * moved[:, None, None]).sum()) / 8,
+    ]
+    counts = [
+        has_best.sum(), y["every"].sum(), (count > 0).sum(), value_known.sum(), result.sum(),
+        terminal.sum(), torch.tensor(float(n), device=listed.device), moved.sum(),
+    ]
+    return torch.stack(sums), torch.stack([c.float() for c in counts])
+
+
+LOSSES = ["policy", "regret", "actions", "value", "result", "terminal", "legality", "transition"]
+
+
+class Source:
+    """Processes that write records, each with a seed of its own, and the blocks read from them."""
+
+    def __init__(self, command, seeds, block=4096):
+        self.blocks = queue.Queue(maxsize=4 * len(seeds))
+        self.block, self.at = None, 0
+        for seed in seeds:
+            process = subprocess.Popen([*command, str(seed)], stdout=subprocess.PIPE, bufsize=0)
+            threading.Thread(target=self.read, args=(process.stdout, block), daemon=True).start()
+
+    def read(self, pipe, block):
+        while True:
+            data = bytearray(block * RECORD)
+            view = memoryview(data)
+            while view:
+                got = pipe.readinto(view)
+                if not got:
+                    return
+                view = view[got:]
+            self.blocks.put(np.frombuffer(data, np.uint8).reshape(block, RECORD))
+
+    def take(self, n, out):
+        """Fills `out`, `[n, RECORD]`."""
+        done = 0
+        while done < n:
+            if self.block is None or self.at == len(self.block):
+                self.block, self.at = self.blocks.get(), 0
+            step = min(n - done, len(self.block) - self.at)
+            out[done:done + step] = self.block[self.at:self.at + step]
+            self.at += step
+            done += step
