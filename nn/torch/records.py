@@ -70,11 +70,12 @@ def decode(records, kind):
     return inputs, labels
 
 
-def losses(out, y, loss, targets, teacher=None, trust=0.0):
+def losses(out, y, loss, targets, teacher=None):
     """Sums over the examples of each loss, in the order of `train/loss`, and how many have its label.
 
-    With a `teacher`'s logits, its distributions have the share `trust` of the targets of policy, moves and
-    value, and all of them where the files say nothing."""
+    With a `teacher`'s logits, its distributions have the share `loss["trust"]` of the targets of policy, moves
+    and value, and all of them where the files say nothing."""
+    trust = loss.get("trust", 0.7)
     listed = y["listed"]
     n = listed.shape[0]
     never = torch.where(listed, 0.0, -1e9)

@@ -40,7 +40,6 @@ def arguments():
     add("--average", type=float, default=0.998)
     add("--teacher")
     add("--teacher-like", help="a network of the teacher's sizes, to compile with")
-    add("--trust", type=float, default=0.7)
     add("--checkpoint", type=float, default=60.0)
     add("--seed", type=int, default=1)
     add("--steps", type=int, default=0, help="stop after so many, for tests")
@@ -179,7 +178,7 @@ def main():
         if teacher is not None:
             with torch.no_grad():
                 told = {name: x.detach() for name, x in teacher(inputs).items()}
-        sums, counts = records.losses(net(inputs), labels, loss, targets, told, args.trust)
+        sums, counts = records.losses(net(inputs), labels, loss, targets, told)
         return (sums * weights).sum() / batch.shape[0], sums.detach(), counts
 
     step_of = objective if args.eager else torch.compile(objective, fullgraph=True)
