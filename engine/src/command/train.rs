@@ -226,6 +226,9 @@ mod tests {
         let (small, large) = (size("small.json"), size("large.json"));
         assert!(small < 2_000_000, "{small}");
         assert_eq!(size("transitions.json"), small, "it goes on from the smaller network");
+        let (pupil, teacher) = (size("distil.json"), size("wide.json"));
+        assert_eq!(size("world.json"), pupil);
+        assert!(pupil < teacher && teacher < large, "{teacher}");
         assert!((8_000_000..25_000_000).contains(&large), "{large}");
     }
 }
