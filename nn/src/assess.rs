@@ -77,8 +77,7 @@ impl<'a> Assessor<'a> {
     }
 
     fn group(&mut self, group: &[Example]) -> Result<(), EvalError> {
-        let items: Vec<Item<'_>> =
-            group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
+        let items: Vec<Item<'_>> = group.iter().map(Example::item).collect();
         let CpuEvaluator { layout, weights } = self.evaluator;
         forward(layout, weights, &items, Heads::All, false, &mut self.activations);
         let mut start = 0;

@@ -68,7 +68,7 @@ class Optimizer:
         for i, (name, p) in enumerate(self.muon):
             parts = 3 if name.endswith("qkv.weight") else 1
             shape = (p.shape[0], p.shape[1] // parts)
-            self.groups.setdefault(shape, []).extend((i, part, parts) for part in range(parts))
+            self.groups.setdefault(shape, []).extend((i, part) for part in range(parts))
         self.step_number = 0
 
     @torch.no_grad()
@@ -103,10 +103,10 @@ class Optimizer:
         torch._foreach_add_(ahead, matrices)
         torch._foreach_mul_([p for _, p in self.muon], 1.0 - rate * o["weight_decay"])
         for (rows, cols), places in self.groups.items():
-            x = torch.stack([ahead[i][:, part * cols:(part + 1) * cols] for i, part, _ in places])
+            x = torch.stack([ahead[i][:, part * cols:(part + 1) * cols] for i, part in places])
             x = orthogonal(x)
             scale = 0.2 * rate * max(rows, cols) ** 0.5
-            views = [self.muon[i][1][:, part * cols:(part + 1) * cols] for i, part, _ in places]
+            views = [self.muon[i][1][:, part * cols:(part + 1) * cols] for i, part in places]
             torch._foreach_add_(views, list(x.unbind(0)), alpha=-scale)
         return length
 
@@ -211,7 +211,7 @@ def main():
     log = open(f"{args.out}.csv", "w", newline="")
     writer = csv.writer(log)
     writer.writerow(["seconds", "examples", "rate", "length", *records.LOSSES])
-    started, saved, shown = time.time(), time.time(), 0
+    started = saved = time.time()
     seconds = args.seconds
     if args.until:
         seconds = min(seconds, args.until - started)

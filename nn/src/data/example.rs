@@ -1,6 +1,6 @@
 //! One training example: what the network sees and what it should have answered.
 
-use crate::encode::{Features, MoveCode, NextBoard};
+use crate::encode::{Features, Item, MoveCode, NextBoard};
 use crate::net::BUCKETS;
 
 /// Where an example came from, for per-source metrics and loss weights.
@@ -76,6 +76,23 @@ pub struct Example {
     pub next: Option<Box<NextBoard>>,
     /// What a teacher says of the answered state; None without one, and where there are no moves.
     pub told: Option<Box<Told>>,
+}
+
+impl Example {
+    /// What the network is asked.
+    #[must_use]
+    pub fn item(&self) -> Item<'_> {
+        Item { features: &self.features, moves: &self.moves }
+    }
+
+    /// How many of its moves have a value, from a file or a teacher.
+    #[must_use]
+    pub fn known_actions(&self) -> usize {
+        match &self.told {
+            Some(told) => told.actions.len(),
+            None => self.action_values.iter().filter(|value| value.is_finite()).count(),
+        }
+    }
 }
 
 /// Another network's answers, as distributions: targets beside the labels.

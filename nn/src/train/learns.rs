@@ -80,8 +80,7 @@ mod tests {
 
     /// All answers.
     fn answers(network: &Network, examples: &[Example], arithmetic: Arithmetic) -> [Vec<f32>; 8] {
-        let items: Vec<Item<'_>> =
-            examples.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
+        let items: Vec<Item<'_>> = examples.iter().map(Example::item).collect();
         let (layout, mut a) = (&network.layout, Activations::default());
         forward(layout, &network.weights(arithmetic), &items, Heads::All, false, &mut a);
         let squares = (0..items.len()).flat_map(|p| (0..64).map(move |token| (p, token)));

@@ -54,8 +54,7 @@ impl Teacher {
 }
 
 fn tell(layout: &Layout, weights: &Weights, a: &mut Activations, examples: &mut [Example]) {
-    let items: Vec<Item<'_>> =
-        examples.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
+    let items: Vec<Item<'_>> = examples.iter().map(Example::item).collect();
     forward(layout, weights, &items, Heads::Play, false, a);
     let mut rest = (a.policy.as_slice(), a.actions.as_chunks().0, a.value.as_chunks().0);
     for example in examples {

@@ -50,8 +50,7 @@ impl BurnStep {
         grads.fill(0.0);
         let mut total = LossSums::default();
         for examples in batch.chunks(self.chunk) {
-            let items: Vec<Item<'_>> =
-                examples.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
+            let items: Vec<Item<'_>> = examples.iter().map(Example::item).collect();
             let inputs = net.inputs(&items, items.len(), 0, device);
             let targets = Targets::new(examples, loss, &self.buckets, &inputs, device);
             let (play, world) = net.forward(&inputs);

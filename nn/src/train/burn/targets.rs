@@ -173,7 +173,7 @@ impl Host {
             count(Loss::Regret);
         }
         let share = config.action_share(example);
-        let known = values::known_actions(example);
+        let known = example.known_actions();
         for (i, target) in values::action_targets(example, buckets, config).enumerate() {
             if let Some(target) = target {
                 let row = &mut self.actions[(p * k + i) * BUCKETS..][..BUCKETS];

@@ -192,8 +192,7 @@ impl Worker {
                 self.grads.clear();
                 self.grads.resize(layout.len, 0.0);
             }
-            let items: Vec<Item<'_>> =
-                group.iter().map(|e| Item { features: &e.features, moves: &e.moves }).collect();
+            let items: Vec<Item<'_>> = group.iter().map(Example::item).collect();
             forward(layout, task.weights, &items, Heads::All, true, &mut self.activations);
             let (activations, heads) = (&self.activations, &mut self.heads);
             let losses =

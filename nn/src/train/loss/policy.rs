@@ -12,14 +12,17 @@ pub fn target(example: &Example, config: &LossConfig) -> Vec<f32> {
     let labelled = labelled(example, config);
     match &example.told {
         Some(told) if labelled.is_empty() => told.policy.clone(),
-        Some(told) => blend(&labelled, &told.policy, config.trust).collect(),
+        Some(told) => {
+            let pairs = labelled.iter().zip(&told.policy);
+            pairs.map(|(label, told)| blend(*label, *told, config.trust)).collect()
+        }
         None => labelled,
     }
 }
 
-/// `share` of what was `told`, the rest of the labels.
-pub(super) fn blend(labelled: &[f32], told: &[f32], share: f32) -> impl Iterator<Item = f32> {
-    labelled.iter().zip(told).map(move |(label, told)| label + share * (told - label))
+/// `share` of what was `told`, the rest of the label.
+pub(super) fn blend(label: f32, told: f32, share: f32) -> f32 {
+    label + share * (told - label)
 }
 
 /// What the files say.

@@ -92,11 +92,8 @@ impl LossConfig {
     /// moves' values is known and no teacher tells the others, else 1.
     #[must_use]
     pub fn action_share(&self, example: &Example) -> f32 {
-        if example.told.is_some() {
-            return 1.0;
-        }
-        let known = example.action_values.iter().filter(|v| v.is_finite()).count();
-        if known == 1 && example.moves.len() > 1 { self.best_action_alone } else { 1.0 }
+        let alone = example.known_actions() == 1 && example.moves.len() > 1;
+        if alone { self.best_action_alone } else { 1.0 }
     }
 
     /// The weights, in the order of [`Loss`].

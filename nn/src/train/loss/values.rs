@@ -18,10 +18,8 @@ fn target(
 ) -> Option<[f32; BUCKETS]> {
     match told {
         Some(told) if value.is_finite() => {
-            let mut target = *told;
-            let blended = blend(buckets.target(value), told, trust);
-            target.iter_mut().zip(blended).for_each(|(target, share)| *target = share);
-            Some(target)
+            let labelled = buckets.target(value);
+            Some(std::array::from_fn(|b| blend(labelled[b], told[b], trust)))
         }
         Some(told) => Some(*told),
         None => value.is_finite().then(|| *buckets.target(value)),
@@ -52,15 +50,6 @@ pub fn value_target(
     target(example.value, told, buckets, config.trust)
 }
 
-/// How many of an example's moves have a target.
-#[must_use]
-pub fn known_actions(example: &Example) -> usize {
-    match &example.told {
-        Some(told) => told.actions.len(),
-        None => example.action_values.iter().filter(|value| value.is_finite()).count(),
-    }
-}
-
 /// Action values: cross-entropy of each move's 64 buckets, `[moves, 64]`, against the bucketed value of the move
 /// (paper 000, section 2; [`Buckets`] for one-hot and HL-Gauss), averaged over the moves whose value is known.
 /// None if no value is known.
@@ -70,7 +59,7 @@ pub(super) fn action_values(
     config: &LossConfig,
     weight: f32,
 ) -> Option<f64> {
-    let known = known_actions(at.example);
+    let known = at.example.known_actions();
     if known == 0 {
         return None;
     }
