@@ -1,11 +1,12 @@
 //! `mavka think`: arguments and output of [`crate::internal`].
 
 use super::output::{Failure, Sink};
-use super::words::read_position;
+use super::words::{command_line, read_position};
 use crate::chess::game::Game;
 use crate::errors::FileError;
 use crate::internal::boards::Boards;
 use crate::internal::check::check;
+use crate::internal::node_values::NodeValues;
 use crate::internal::parse::parse;
 use crate::internal::print::{Marks, print};
 use crate::internal::regret::Trial;
@@ -14,7 +15,9 @@ use crate::internal::svg;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
 use crate::interrupt::raised_by_ctrl_c;
+use crate::league::Process;
 use crate::measure::MeasureError;
+use crate::measure::tune::label::Annotator;
 use crate::measure::tune::labels;
 use crate::play::engine::Setup;
 use crate::play::network::{self, Network, NetworkError};
@@ -62,6 +65,12 @@ pub struct Think {
     /// Positions of each file and kind of chess
     #[arg(long, default_value_t = 500, value_name = "N", requires = "measure")]
     positions: usize,
+    /// Command line of a UCI engine that says what nodes are worth, one of each ply of every tree measured
+    #[arg(long, value_name = "COMMAND", requires = "measure")]
+    engine: Option<String>,
+    /// Nodes of each search of that engine
+    #[arg(long, default_value_t = 40_000, value_name = "N", requires = "engine")]
+    engine_nodes: u64,
     /// Say instead what the trees' moves give away, on the positions of this file of `mavka label`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fen", "measure"])]
     regret: Option<PathBuf>,
@@ -137,19 +146,35 @@ impl Think {
             value: (&Settings::default()).into(),
         };
         let mut writer = self.writer()?;
+        let mut values = self.node_values(&network)?;
         let stop = raised_by_ctrl_c()?;
         let bar = progress(2 * positions * self.measure.len());
-        let found = survey.run(&*network.evaluator, &mut *writer, &stop, &mut || bar.inc(1));
+        let found = survey.run(&*network.evaluator, &mut *writer, &stop, &mut |thought, game| {
+            bar.inc(1);
+            values.as_mut().map_or(Ok(()), |values| values.ask(thought, game))
+        });
         bar.finish_and_clear();
         say(found?.to_string());
+        if let Some(values) = values {
+            say(values.into_errors().to_string());
+        }
         Ok(())
+    }
+
+    /// None without an engine.
+    fn node_values<'a>(
+        &self,
+        network: &'a Network,
+    ) -> Result<Option<NodeValues<'a, Process>>, Failure> {
+        let Some(engine) = &self.engine else { return Ok(None) };
+        let (program, words) = command_line(Some(engine))?;
+        let player = Annotator { program, words, options: Vec::new() }.start()?;
+        Ok(Some(NodeValues::new(player, self.engine_nodes, boards(network)?, 1)))
     }
 
     fn think(&self, game: &Game) -> Result<Thought, Failure> {
         let network = self.network()?;
-        let blind = || format!("{} imagines no positions", network.name);
-        let mut boards =
-            Boards::new(&*network.evaluator, (&Settings::default()).into()).ok_or_else(blind)?;
+        let mut boards = boards(&network)?;
         boards.set_root(game, &[])?;
         let (shape, backup) = (self.shape(), self.backup());
         let task = Task { shape, backup, mask: self.mask, stop: &|| false };
@@ -192,6 +217,13 @@ impl Think {
         };
         Ok(Box::new(Decoder::new(weights)))
     }
+}
+
+/// The boards that `network` imagines, nodes valued as in play.
+fn boards(network: &Network) -> Result<Boards<'_>, Failure> {
+    let blind = || format!("{} imagines no positions", network.name);
+    let value = (&Settings::default()).into();
+    Ok(Boards::new(&*network.evaluator, value).ok_or_else(blind)?)
 }
 
 #[cfg(test)]

@@ -83,7 +83,8 @@ fn give(trace: &mut Trace, style: &Style, random: &mut Rng) {
     trace.give_list(&list);
 }
 
-/// Shapes by the share of the training that is done (the curriculum of the design: depth 1 first, then 2, then 3).
+/// Shapes by the share of the training that is done (the curriculum of the design: depth 1 first, then 2, then 3);
+/// in its last fifth large trees are half of all.
 #[must_use]
 pub fn shape(progress: f64, random: &mut Rng) -> Shape {
     let breadth = 2 + random.below(4) as u8;
@@ -94,21 +95,23 @@ pub fn shape(progress: f64, random: &mut Rng) -> Shape {
     } else {
         3
     };
-    let depth = match random.below(100) {
-        0..3 => 0,
-        3..45 => 1,
-        45..88 => 2,
-        _ => 3,
-    };
+    let large = progress >= 0.8;
+    let bounds = if large { [2, 20, 50] } else { [3, 45, 88] };
+    let drawn = random.below(100);
+    let depth = bounds.iter().filter(|bound| drawn >= **bound).count() as u8;
     let depth = u8::min(depth, deepest);
     // The widest trees of depth 3 cost as much as thirty of depth 1.
     let breadth = match depth {
+        3 if large => MOST_TAUGHT - (random.below(4) / 2) as u8,
         3 if random.below(4) > 0 => 2 + random.below(2) as u8,
-        3 => breadth.min(4),
+        3 => breadth.min(MOST_TAUGHT),
         _ => breadth,
     };
     Shape { breadth, depth }
 }
+
+/// Breadth of the largest trees of depth 3 that are taught: (5, 3) is kept to see what is made of a shape never met.
+const MOST_TAUGHT: u8 = 4;
 
 /// Traces of one shape, for about so many words.
 #[must_use]

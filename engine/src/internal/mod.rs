@@ -15,6 +15,7 @@ pub mod check;
 pub mod exam;
 pub mod grammar;
 pub mod lessons;
+pub mod node_values;
 pub mod page;
 pub mod parse;
 pub mod print;

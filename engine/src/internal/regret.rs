@@ -13,8 +13,9 @@ use crate::play::settings::Settings;
 use nn::writer::{Backup, Shape, Writer};
 use nn::{EvalError, Evaluator};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use std::cmp::Ordering;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{self, AtomicBool};
 
 /// A greater regret counts as this: one game thrown away decides no comparison (as in `mavka tune`).
 const CAP: f32 = 0.25;
@@ -35,12 +36,49 @@ pub struct Found {
     rows: Vec<Row>,
     /// Positions in which trees were written.
     positions: usize,
+    overturned: Overturned,
+}
+
+/// What was made of one position.
+struct Made {
+    /// Of exact minimax, of the list's first move, and as written.
+    choices: [Choice; 3],
+    /// As written, another move is played than the list's first.
+    overturned: bool,
+}
+
+/// Positions in which the tree written plays another move than the first of the network's list, by what that gives away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Overturned {
+    better: usize,
+    as_good: usize,
+    worse: usize,
+}
+
+impl Overturned {
+    fn add(&mut self, first: f32, written: f32) {
+        *match written.total_cmp(&first) {
+            Ordering::Less => &mut self.better,
+            Ordering::Equal => &mut self.as_good,
+            Ordering::Greater => &mut self.worse,
+        } += 1;
+    }
+}
+
+impl fmt::Display for Overturned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Overturned { better, as_good, worse } = self;
+        let all = better + as_good + worse;
+        write!(f, "first choices overturned: {all}, {better} of them for a better move, ")?;
+        write!(f, "{as_good} for one as good, {worse} for a worse one")
+    }
 }
 
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} positions", self.positions)?;
-        Table(&self.rows).fmt(f)
+        Table(&self.rows).fmt(f)?;
+        write!(f, "\n{}", self.overturned)
     }
 }
 
@@ -76,19 +114,27 @@ impl Trial {
                 by(&mut *own, self.shape, self.backup)?,
             ];
             listen();
-            Ok(moves.map(|action| Choice {
+            let choices = moves.map(|action| Choice {
                 regret: position.regret(action).min(CAP),
                 best: action == position.best,
-            }))
+            });
+            let [_, first, written] = moves;
+            Ok(Made { choices, overturned: first != written })
         };
-        let unless_stopped =
-            |position| (!stop.load(Ordering::Relaxed)).then(|| choose(position)).transpose();
-        let choices: Result<Vec<Option<[Choice; 3]>>, MeasureError> =
+        let unless_stopped = |position| {
+            (!stop.load(atomic::Ordering::Relaxed)).then(|| choose(position)).transpose()
+        };
+        let made: Result<Vec<Option<Made>>, MeasureError> =
             positions.par_iter().map(unless_stopped).collect();
-        let choices: Vec<Vec<Choice>> = choices?.into_iter().flatten().map(Vec::from).collect();
+        let made: Vec<_> = made?.into_iter().flatten().collect();
+        let mut overturned = Overturned::default();
+        for Made { choices: [_, first, written], .. } in made.iter().filter(|m| m.overturned) {
+            overturned.add(first.regret, written.regret);
+        }
+        let choices: Vec<Vec<Choice>> = made.into_iter().map(|made| made.choices.into()).collect();
         let names = ["exact minimax", "first of the list", "as written"].map(str::to_owned);
         let rows = rows(&names, self.shape.nodes() as u64, &choices, &[]);
-        Ok(Found { rows, positions: choices.len() })
+        Ok(Found { rows, positions: choices.len(), overturned })
     }
 }
 
@@ -129,7 +175,17 @@ mod tests {
         assert!(list.regret.own.mean > 0.0);
         let none = || Err(MeasureError::Refused("no writer".to_owned()));
         assert!(run(&none).is_err());
-        stop.store(true, Ordering::Relaxed);
+        stop.store(true, atomic::Ordering::Relaxed);
         assert_eq!((found.positions, run(&none).unwrap().positions), (2, 0));
+    }
+
+    #[test]
+    fn overturned_choices_are_told_apart() {
+        let mut overturned = Overturned::default();
+        for (first, written) in [(0.2, 0.1), (0.1, 0.1), (0.0, 0.3), (0.3, 0.0)] {
+            overturned.add(first, written);
+        }
+        let Overturned { better, as_good, worse } = overturned;
+        assert_eq!((better, as_good, worse), (2, 1, 1));
     }
 }

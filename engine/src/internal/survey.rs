@@ -2,7 +2,7 @@
 
 use super::boards::{Boards, NodeValue};
 use super::check::{Right, check};
-use super::think::{End, Task, think};
+use super::think::{End, Task, Thought, think};
 use crate::chess::game::Game;
 use crate::measure::MeasureError;
 use nn::Evaluator;
@@ -110,16 +110,16 @@ impl fmt::Display for Found {
 const TOLD: usize = 5;
 
 impl Survey {
-    /// Writes a tree for each position until `stop` is raised; `listen` hears of each.
+    /// Writes a tree for each position until `stop` is raised; `listen` hears of each tree and its position.
     ///
     /// # Errors
-    /// A file cannot be used, or the network fails.
+    /// A file cannot be used, the network fails, or `listen` does.
     pub fn run(
         &self,
         evaluator: &dyn Evaluator,
         writer: &mut dyn Writer,
         stop: &AtomicBool,
-        listen: &mut dyn FnMut(),
+        listen: &mut dyn FnMut(&Thought, &Game) -> Result<(), MeasureError>,
     ) -> Result<Found, MeasureError> {
         let blind = || MeasureError::Refused("this network imagines no positions".to_owned());
         let mut boards = Boards::new(evaluator, self.value).ok_or_else(blind)?;
@@ -152,7 +152,7 @@ impl Survey {
                 row.expanded.join(report.expanded);
                 row.states.iter_mut().zip(report.states).for_each(|(sum, one)| sum.join(one));
             }
-            listen();
+            listen(&thought, &game)?;
         }
         Ok(found)
     }

@@ -5,9 +5,23 @@ use super::example::{Correction, Example};
 use super::layout::{ROWS, number, rows, seen_until};
 use super::word::{BUCKETS, Kind, NAMES};
 use crate::rng::Rng;
+use std::ops::Range;
 
 /// Added to a score that must not count.
 const NEVER: f32 = -1e9;
+
+/// Words that attend together. Most of what was written before them is hidden from them, and is left out.
+const SPAN: usize = 128;
+
+/// What some words in a row see.
+pub(super) struct Window {
+    /// The words.
+    pub queries: Range<usize>,
+    /// Places that one of them sees in one of the traces, in order.
+    pub keys: Vec<usize>,
+    /// `[n, queries, keys]`, of the batch's mask.
+    pub mask: Vec<f32>,
+}
 
 /// `n` traces of at most `l` words. All vectors are row-major.
 pub(super) struct Batch {
@@ -20,6 +34,8 @@ pub(super) struct Batch {
     pub parent: Vec<f32>,
     /// `[n, l (query), l (key)]`: 0 where the key is seen, else a large negative number.
     pub mask: Vec<f32>,
+    /// The same, of some words after another.
+    pub windows: Vec<Window>,
     /// `[n, l]`.
     pub numbers: Vec<f32>,
     /// `[n, l, Kind::WRITTEN]`, `[n, l, l]`, `[n, l, 64]`: what comes next, one-hot; zero where it is given, or
@@ -49,6 +65,7 @@ impl Batch {
             own: vec![0.0; n * l * NAMES],
             parent: vec![0.0; n * l * NAMES],
             mask: vec![NEVER; n * l * l],
+            windows: Vec::new(),
             numbers: vec![0.0; n * l],
             kinds: vec![0.0; n * l * Kind::WRITTEN],
             sources: vec![0.0; n * l * l],
@@ -62,7 +79,23 @@ impl Batch {
                 batch.correct(p, correction);
             }
         }
+        let spans = (0..l).step_by(SPAN).map(|from| from..l.min(from + SPAN));
+        batch.windows = spans.map(|span| batch.window(span)).collect();
         batch
+    }
+
+    /// What the words of `queries` see.
+    fn window(&self, queries: Range<usize>) -> Window {
+        let (n, l) = (self.n, self.l);
+        let rows = || (0..n).flat_map(|p| queries.clone().map(move |i| (p * l + i) * l));
+        let mut seen = vec![false; l];
+        for row in rows() {
+            let sight = &self.mask[row..][..l];
+            seen.iter_mut().zip(sight).for_each(|(seen, score)| *seen |= *score == 0.0);
+        }
+        let keys: Vec<usize> = (0..l).filter(|j| seen[*j]).collect();
+        let mask = rows().flat_map(|row| keys.iter().map(move |j| self.mask[row + j])).collect();
+        Window { queries, keys, mask }
     }
 
     fn add(&mut self, p: usize, trace: &Trace, names: &[usize]) {

@@ -97,6 +97,36 @@ fn the_decoder_by_hand_answers_as_its_twin() {
 }
 
 #[test]
+fn a_long_trace_is_read_by_hand_as_by_its_twin() {
+    // More words than attend together: a node of many lists, which the words after them no longer see.
+    let mut trace = Trace::new(Shape { breadth: 5, depth: 1 }, Backup::Minimax);
+    let code = |from| MoveCode { from, to: 63 - from, promotion: 0 };
+    let list: Vec<(MoveCode, u8)> = (0..6).map(|from| (code(from), 40 + from)).collect();
+    trace.give_list(&list);
+    let expand = Step { kind: Kind::Expand, source: 8, bucket: 0 };
+    trace.write(expand).unwrap();
+    for round in 0..25 {
+        let child = Step { kind: Kind::Child, source: 2 + round % 6, bucket: 0 };
+        trace.write(child).unwrap();
+        let eval = Step { kind: Kind::Eval, source: trace.words().len() - 1, bucket: 0 };
+        trace.write(eval).unwrap();
+        trace.give_list(&list);
+    }
+    let words = trace.words().len();
+    assert!(words > 200, "{words}");
+    let weights = Arc::new(DecoderWeights::untrained(9));
+    let by_hand = Decoder::new(weights.clone()).logits(&trace);
+    let batch = Batch::named(&[trace.into()], || (0..NAMES).collect());
+    let last = batch.windows.last().unwrap();
+    assert!(last.queries.end == words && last.keys.len() < words - 60, "{}", last.keys.len());
+    let twin = Twin::new(&Layout::new(), weights.values(), &Device::flex().autodiff());
+    let buckets = twin.forward(&batch).buckets.inner().try_into_vec_as::<f32>().unwrap();
+    for (a, b) in by_hand.bucket.iter().zip(&buckets[(words - 1) * 64..]) {
+        assert!((a - b).abs() < 1e-3, "{a} {b}");
+    }
+}
+
+#[test]
 fn names_are_dealt_without_changing_what_is_asked() {
     let traces = [sample(1), sample(4)].map(Example::from);
     let mut rng = Rng::new(1);

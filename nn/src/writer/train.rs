@@ -5,10 +5,12 @@ use super::batch::Batch;
 use super::decoder::DecoderWeights;
 use super::twin::Twin;
 pub use super::twin::WriterSums;
+use crate::cpu::ops::add_scaled;
 use crate::device::guarded;
 use crate::rng::Rng;
 use crate::train::{Optimizer, OptimizerConfig, Schedule, StepError};
 use burn::tensor::Device;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 /// A decoder on its way.
 pub struct Lessons {
@@ -65,21 +67,24 @@ impl Lessons {
             valued: batches.iter().map(|batch| batch.valued).sum(),
             ..WriterSums::default()
         };
-        let mut grads = vec![0.0; self.weights.layout.len];
         let (weights, device) = (&self.weights, &self.device);
-        let work = || {
-            let twin = Twin::new(&weights.layout, weights.values(), device);
-            let mut total = WriterSums::default();
-            for batch in &batches {
+        // A batch on each thread: burn's products of so few rows leave threads idle.
+        let work = |batch: &Batch| {
+            guarded(|| {
+                let mut grads = vec![0.0; weights.layout.len];
+                let twin = Twin::new(&weights.layout, weights.values(), device);
                 let sums = twin.gradient(batch, &counts, &mut grads)?;
-                total.add(&sums);
-            }
-            Ok::<WriterSums, StepError>(total)
+                Ok::<_, StepError>((sums, grads))
+            })
         };
-        // Inside the pool, or every operation would hand its work over and sleep.
-        let mut done = Ok(Ok(WriterSums::default()));
-        rayon::scope(|_| done = guarded(work));
-        let sums = done.map_err(|error| StepError(error.0))??;
+        let done: Vec<_> = batches.par_iter().map(work).collect();
+        let mut grads = vec![0.0; weights.layout.len];
+        let mut sums = WriterSums::default();
+        for one in done {
+            let (part, gradient) = one.map_err(|error| StepError(error.0))??;
+            sums.add(&part);
+            add_scaled(&mut grads, 1.0, &gradient);
+        }
         if !sums.losses.iter().all(|loss| loss.is_finite()) {
             return Err(StepError("the loss is no number".to_owned()));
         }

@@ -1,12 +1,12 @@
 //! The decoder in burn's words, for training, and the loss of a batch.
 
-use super::batch::Batch;
+use super::batch::{Batch, Window};
 use super::layout::{Block, HEADS, Layout, NAME, POINTER, ROWS, WIDTH};
 use super::word::{BUCKETS, Kind, NAMES};
 use crate::net::params::{Linear, Norm};
 use crate::train::StepError;
 use burn::tensor::module::linear;
-use burn::tensor::{Device, Gradients, Tensor, TensorData, activation};
+use burn::tensor::{Device, Gradients, Int, Tensor, TensorData, activation};
 use std::ops::Range;
 
 /// As [`crate::cpu::ops::layer_norm`] has it.
@@ -18,6 +18,15 @@ pub(super) struct Twin {
     device: Device,
     /// In the order of the flat vector.
     leaves: Vec<Tensor<1>>,
+}
+
+/// What some words in a row see, on a device.
+struct Sight {
+    queries: Range<usize>,
+    /// `[keys]`.
+    keys: Tensor<1, Int>,
+    /// `[n, 1, queries, keys]`.
+    mask: Tensor<4>,
 }
 
 /// What the next word may be, after every word of a batch.
@@ -108,29 +117,48 @@ impl Twin {
         let x = linear(self.on(&batch.rows, [n, l, ROWS]), table, None)
             + named(&places.own, &batch.own)
             + named(&places.parent, &batch.parent);
-        let x = places.blocks.iter().fold(x, |x, block| self.block(block, x, &mask));
+        let sight: Vec<Sight> = batch.windows.iter().map(|window| self.sight(window, n)).collect();
+        let x = places.blocks.iter().fold(x, |x, block| self.block(block, x, &sight));
         let x = self.norm(&places.norm, x);
         let query = self.linear(&places.query, x.clone());
         let key = self.linear(&places.key, x.clone());
         let gain = self.linear(&places.gain, x.clone());
-        let scale = (POINTER as f32).sqrt().recip();
+        // Rows are shorter than what they are multiplied into.
+        let query = query * (POINTER as f32).sqrt().recip();
         let numbers = self.on(&batch.numbers, [n, 1, l]);
         BatchLogits {
             kinds: self.linear(&places.kind, x.clone()),
-            sources: query.matmul(key.swap_dims(1, 2)) * scale + gain * numbers + mask,
+            sources: query.matmul(key.swap_dims(1, 2)) + gain * numbers + mask,
             buckets: self.linear(&places.bucket, x),
         }
     }
 
-    fn block(&self, block: &Block, x: Tensor<3>, mask: &Tensor<3>) -> Tensor<3> {
+    fn sight(&self, window: &Window, n: usize) -> Sight {
+        let (queries, seen) = (window.queries.clone(), window.keys.len());
+        let keys: Vec<i64> = window.keys.iter().map(|key| *key as i64).collect();
+        Sight {
+            keys: Tensor::from_data(TensorData::new(keys, [seen]), &self.device),
+            mask: self.on(&window.mask, [n, 1, queries.len(), seen]),
+            queries,
+        }
+    }
+
+    fn block(&self, block: &Block, x: Tensor<3>, sight: &[Sight]) -> Tensor<3> {
         let [n, l, _] = x.dims();
         let dim = WIDTH / HEADS;
         let qkv = self.linear(&block.qkv, self.norm(&block.norm1, x.clone()));
         let qkv = qkv.reshape([n, l, 3 * HEADS, dim]).swap_dims(1, 2);
         let part = |i| qkv.clone().narrow(1, i * HEADS, HEADS);
-        let scores = part(0).matmul(part(1).swap_dims(2, 3)) * (dim as f32).sqrt().recip();
-        let weights = activation::softmax(scores + mask.clone().unsqueeze_dim::<4>(1), 3);
-        let attended = weights.matmul(part(2)).swap_dims(1, 2).reshape([n, l, WIDTH]);
+        let query = part(0) * (dim as f32).sqrt().recip();
+        let (key, value) = (part(1), part(2));
+        let attend = |sight: &Sight| {
+            let query = query.clone().narrow(2, sight.queries.start, sight.queries.len());
+            let [key, value] = [&key, &value].map(|all| all.clone().select(2, sight.keys.clone()));
+            let scores = query.matmul(key.swap_dims(2, 3)) + sight.mask.clone();
+            activation::softmax(scores, 3).matmul(value)
+        };
+        let attended: Tensor<4> = Tensor::cat(sight.iter().map(attend).collect(), 2);
+        let attended = attended.swap_dims(1, 2).reshape([n, l, WIDTH]);
         let x = x + self.linear(&block.out, attended);
         let up = activation::relu(self.linear(&block.up, self.norm(&block.norm2, x.clone())));
         x + self.linear(&block.down, up.clone() * up)

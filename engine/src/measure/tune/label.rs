@@ -198,7 +198,8 @@ fn answer(game: &Game, thought: &Thought) -> Result<(Action, Score), LabelError>
 }
 
 /// The win probability that a score stands for.
-fn win(score: Score) -> f32 {
+#[must_use]
+pub fn win(score: Score) -> f32 {
     match score {
         Score::Centipawns(score) => {
             let range = f64::from(score).clamp(-30_000.0, 30_000.0);
