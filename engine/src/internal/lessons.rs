@@ -102,24 +102,28 @@ pub fn shape(progress: f64, random: &mut Rng) -> Shape {
     let depth = u8::min(depth, deepest);
     // The widest trees of depth 3 cost as much as thirty of depth 1.
     let breadth = match depth {
-        3 if large => MOST_TAUGHT - (random.below(4) / 2) as u8,
+        3 if large => [3, 4, 4, 5, 5][random.below(5)],
         3 if random.below(4) > 0 => 2 + random.below(2) as u8,
-        3 => breadth.min(MOST_TAUGHT),
+        3 => breadth.min(4),
         _ => breadth,
     };
     Shape { breadth, depth }
 }
 
-/// Breadth of the largest trees of depth 3 that are taught: (5, 3) is kept to see what is made of a shape never met.
-const MOST_TAUGHT: u8 = 4;
-
-/// Traces of one shape, for about so many words.
+/// Traces of one shape, at least one, that have at most so many words together once all are as long as the longest: what they cost.
 #[must_use]
 pub fn group(shape: Shape, words: usize, random: &mut Rng) -> Vec<Trace> {
     let mut group = vec![lesson(shape, random)];
-    let count = words / group[0].words().len().max(1);
-    group.extend((1..count).map(|_| lesson(shape, random)));
-    group
+    let mut longest = group[0].words().len();
+    loop {
+        // A short one before a long one would have many as long follow.
+        let next = lesson(shape, random);
+        longest = longest.max(next.words().len());
+        if (group.len() + 1) * longest > words {
+            return group;
+        }
+        group.push(next);
+    }
 }
 
 #[cfg(test)]
@@ -150,5 +154,19 @@ mod tests {
             }
         }
         assert!(overs > 50 && short > 30 && ties > 50, "{overs} {short} {ties}");
+    }
+
+    #[test]
+    fn a_group_costs_no_more_than_it_may() {
+        let mut random = Rng::from_state(2);
+        let shape = Shape { breadth: 4, depth: 2 };
+        let mut several = 0;
+        for _ in 0..100 {
+            let group = group(shape, 600, &mut random);
+            let longest = group.iter().map(|trace| trace.words().len()).max().unwrap_or(0);
+            assert!(group.len() == 1 || group.len() * longest <= 600, "{}", group.len());
+            several += usize::from(group.len() > 1);
+        }
+        assert!(several > 50, "{several}");
     }
 }

@@ -13,7 +13,7 @@ use crate::measure::tune::compare::Mean;
 use crate::measure::tune::label::{ask, win};
 use nn::rng::Rng;
 use nn::writer::{Backup, Trace};
-use shakmaty::Position;
+use shakmaty::{CastlingMode, Position};
 use std::fmt;
 
 /// Asks an engine about nodes of thoughts: of each, one of every ply, drawn at random.
@@ -62,15 +62,18 @@ impl<'a, T: Transport> NodeValues<'a, T> {
                 plies[path.len()].push((Game::new(position, game.mode()), bucket));
             }
         }
+        let refused = |why: &dyn fmt::Display| MeasureError::Refused(why.to_string());
+        // In Chess960 the engine has to hear of it, or castling reads as no move.
+        let chess960 = game.mode() == CastlingMode::Chess960;
+        self.engine.new_game(chess960).map_err(|why| refused(&why))?;
         self.found.0.resize_with(self.found.0.len().max(plies.len()), Vec::new);
         for (ply, nodes) in plies.iter().enumerate().filter(|(_, nodes)| !nodes.is_empty()) {
             let (position, bucket) = &nodes[self.rng.below(nodes.len())];
             self.plain.set_root(position, &[])?;
             let page = self.plain.page(&Trace::new(thought.trace.shape(), Backup::Minimax), 0)?;
             let Some(plain) = value(&page) else { continue };
-            let refused = |why: String| MeasureError::Refused(why);
             let asked = ask(&mut self.engine, position, self.nodes, None);
-            let known = win(asked.map_err(|why| refused(why.to_string()))?.1);
+            let known = win(asked.map_err(|why| refused(&why))?.1);
             let off = |bucket: u8| (centre(bucket) - known).abs();
             self.found.0[ply].push(Pair { tree: off(*bucket), plain: off(plain) });
         }
