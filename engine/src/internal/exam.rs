@@ -29,8 +29,8 @@ struct Score {
 pub fn exam(weights: &DecoderWeights, traces: u64, seed: u64) -> Result<String, EvalError> {
     let weights = Arc::new(weights.clone());
     let mut out = "shape      whole shape right   whole trace right   words wrong\n".to_owned();
-    for (breadth, depth) in [(4, 0), (2, 1), (4, 1), (5, 1), (3, 2), (4, 2), (5, 2), (3, 3), (4, 3)]
-    {
+    let small = [(4, 0), (2, 1), (4, 1), (5, 1), (3, 2), (4, 2), (5, 2)];
+    for (breadth, depth) in small.into_iter().chain([(3, 3), (4, 3), (5, 3)]) {
         let shape = Shape { breadth, depth };
         // Large trees take long, and each holds many words.
         let count = (traces * 40 / shape.nodes() as u64).clamp(10.min(traces), traces);
