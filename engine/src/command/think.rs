@@ -169,7 +169,7 @@ impl Think {
         let Some(engine) = &self.engine else { return Ok(None) };
         let (program, words) = command_line(Some(engine))?;
         let player = Annotator { program, words, options: Vec::new() }.start()?;
-        Ok(Some(NodeValues::new(player, self.engine_nodes, boards(network)?, 1)))
+        Ok(Some(NodeValues::new(player, self.engine_nodes, boards(network)?)))
     }
 
     fn think(&self, game: &Game) -> Result<Thought, Failure> {

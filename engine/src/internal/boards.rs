@@ -81,7 +81,8 @@ impl<'a> Boards<'a> {
         Ok(())
     }
 
-    fn root(&self, game: &Game, only: &[Action]) -> Result<Page, EvalError> {
+    /// What the network says of the last position of `game`, as of a root.
+    pub(super) fn root(&self, game: &Game, only: &[Action]) -> Result<Page, EvalError> {
         let state = first_move(&grounded(game.position()));
         let frame = state.turn().is_white();
         let legal = canonical_moves(&state);

@@ -21,6 +21,10 @@ struct Score {
     wrong: u64,
 }
 
+/// Breadth and depth of the trees asked for, by depth.
+const SHAPES: [(u8, u8); 10] =
+    [(4, 0), (2, 1), (4, 1), (5, 1), (3, 2), (4, 2), (5, 2), (3, 3), (4, 3), (5, 3)];
+
 /// Has `weights` write the words of `traces` lessons of each shape, each word after the teacher's own words before it,
 /// and answers a table.
 ///
@@ -29,8 +33,7 @@ struct Score {
 pub fn exam(weights: &DecoderWeights, traces: u64, seed: u64) -> Result<String, EvalError> {
     let weights = Arc::new(weights.clone());
     let mut out = "shape      whole shape right   whole trace right   words wrong\n".to_owned();
-    let small = [(4, 0), (2, 1), (4, 1), (5, 1), (3, 2), (4, 2), (5, 2)];
-    for (breadth, depth) in small.into_iter().chain([(3, 3), (4, 3), (5, 3)]) {
+    for (breadth, depth) in SHAPES {
         let shape = Shape { breadth, depth };
         // Large trees take long, and each holds many words.
         let count = (traces * 40 / shape.nodes() as u64).clamp(10.min(traces), traces);

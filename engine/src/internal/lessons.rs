@@ -110,7 +110,8 @@ pub fn shape(progress: f64, random: &mut Rng) -> Shape {
     Shape { breadth, depth }
 }
 
-/// Traces of one shape, at least one, that have at most so many words together once all are as long as the longest: what they cost.
+/// Traces of one shape, at least one: as many as have so many words once all are as long as the longest, which is what
+/// they cost.
 #[must_use]
 pub fn group(shape: Shape, words: usize, random: &mut Rng) -> Vec<Trace> {
     let mut group = vec![lesson(shape, random)];

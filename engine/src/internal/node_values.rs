@@ -12,7 +12,6 @@ use crate::measure::MeasureError;
 use crate::measure::tune::compare::Mean;
 use crate::measure::tune::label::{ask, win};
 use nn::rng::Rng;
-use nn::writer::{Backup, Trace};
 use shakmaty::{CastlingMode, Position};
 use std::fmt;
 
@@ -41,8 +40,8 @@ struct Pair {
 impl<'a, T: Transport> NodeValues<'a, T> {
     /// `plain` answers for the true boards.
     #[must_use]
-    pub fn new(engine: Player<T>, nodes: u64, plain: Boards<'a>, seed: u64) -> Self {
-        NodeValues { engine, nodes, plain, rng: Rng::from_state(seed), found: Errors::default() }
+    pub fn new(engine: Player<T>, nodes: u64, plain: Boards<'a>) -> Self {
+        NodeValues { engine, nodes, plain, rng: Rng::from_state(1), found: Errors::default() }
     }
 
     /// Asks about the nodes of a thought about the last position of `game`. Blocks for as long as that takes.
@@ -69,9 +68,7 @@ impl<'a, T: Transport> NodeValues<'a, T> {
         self.found.0.resize_with(self.found.0.len().max(plies.len()), Vec::new);
         for (ply, nodes) in plies.iter().enumerate().filter(|(_, nodes)| !nodes.is_empty()) {
             let (position, bucket) = &nodes[self.rng.below(nodes.len())];
-            self.plain.set_root(position, &[])?;
-            let page = self.plain.page(&Trace::new(thought.trace.shape(), Backup::Minimax), 0)?;
-            let Some(plain) = value(&page) else { continue };
+            let Some(plain) = value(&self.plain.root(position, &[])?) else { continue };
             let asked = ask(&mut self.engine, position, self.nodes, None);
             let known = win(asked.map_err(|why| refused(&why))?.1);
             let off = |bucket: u8| (centre(bucket) - known).abs();
@@ -97,8 +94,9 @@ impl fmt::Display for Errors {
         writeln!(f, "{:<8}{:>8}{:>20}{:>20}", "ply", "nodes", "value error", "on true boards")?;
         for (ply, pairs) in self.0.iter().enumerate() {
             let mean = |of: fn(&Pair) -> f32| {
-                let Mean { mean, margin } = Mean::of(pairs.iter().map(|pair| f64::from(of(pair))));
-                format!("{:.2} ± {:.2} %", 100.0 * mean, 100.0 * margin)
+                let errors = pairs.iter().map(|pair| f64::from(of(pair)));
+                let Mean { mean, margin } = Mean::of(errors).percent();
+                format!("{mean:.2} ± {margin:.2} %")
             };
             let [tree, plain] = [mean(|pair| pair.tree), mean(|pair| pair.plain)];
             writeln!(f, "{ply:<8}{:>8}{tree:>20}{plain:>20}", pairs.len())?;
@@ -117,7 +115,7 @@ mod tests {
     use crate::play::network::{Installed, Networks};
     use crate::play::settings::Settings;
     use nn::device::Backend;
-    use nn::writer::Shape;
+    use nn::writer::{Backup, Shape};
 
     #[test]
     fn each_ply_is_held_against_the_engine() {
@@ -150,7 +148,7 @@ mod tests {
             }
         });
         let player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let mut values = NodeValues::new(player, 100, boards(), 1);
+        let mut values = NodeValues::new(player, 100, boards());
         // Some nodes have other moves than those that this engine names.
         let asked = values.ask(&thought, &game);
         let errors = values.into_errors();

@@ -34,7 +34,8 @@ impl Mean {
     }
 
     /// In percent.
-    fn percent(self) -> Mean {
+    #[must_use]
+    pub fn percent(self) -> Mean {
         Mean { mean: 100.0 * self.mean, margin: 100.0 * self.margin }
     }
 }
