@@ -47,6 +47,9 @@ pub struct Think {
     /// Back values up as this decoder has learnt to weigh them (`train-writer --weigh`), not by minimax
     #[arg(long, requires = "writer")]
     weigh: bool,
+    /// Back values up by alpha-beta: boards that cannot change the root's choice are left out
+    #[arg(long, conflicts_with = "weigh")]
+    alpha_beta: bool,
     /// Have the tree written by exact minimax over the network's answers
     #[arg(long)]
     by_hand: bool,
@@ -195,7 +198,11 @@ impl Think {
     }
 
     fn backup(&self) -> Backup {
-        if self.weigh { Backup::Weigh } else { Backup::Minimax }
+        match (self.weigh, self.alpha_beta) {
+            (true, _) => Backup::Weigh,
+            (_, true) => Backup::AlphaBeta,
+            _ => Backup::Minimax,
+        }
     }
 
     fn shape(&self) -> Shape {

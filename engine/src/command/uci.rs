@@ -4,6 +4,7 @@ use super::output::Failure;
 use crate::play::engine::Setup;
 use crate::uci::options::Shown;
 use clap::Args;
+use nn::cpu::Isa;
 use std::io::{BufReader, stdin, stdout};
 
 /// The flag that lists all options.
@@ -15,6 +16,9 @@ pub struct Uci {
     /// List the constants of the search among the options
     #[arg(long)]
     show_hidden: bool,
+    /// Instructions to do with: portable, avx2, avx512, amx, or neon on Arm's processors [default: the widest this CPU has]
+    #[arg(long)]
+    isa: Option<Isa>,
 }
 
 impl Uci {
@@ -23,6 +27,9 @@ impl Uci {
     /// # Errors
     /// None so far; the signature is that of all subcommands.
     pub fn run(self) -> Result<(), Failure> {
+        if let Some(isa) = self.isa {
+            isa.limit();
+        }
         let shown_options = if self.show_hidden { Shown::All } else { Shown::Everyday };
         let setup = Setup { shown_options, ..Setup::default() };
         crate::run_with(setup, BufReader::new(stdin()), stdout());

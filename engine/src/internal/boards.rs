@@ -13,7 +13,7 @@ use crate::world::rules::{LeafActionValue, check};
 use nn::encode::{MoveCode, canonical_moves};
 use nn::evaluator::{Imagined, Refusal, Step, Transition, grounded};
 use nn::writer::word::bucket_of;
-use nn::writer::{Kind, Summary, Trace};
+use nn::writer::{Backup, Kind, Summary, Trace};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionError};
 use std::collections::HashMap;
@@ -118,7 +118,7 @@ impl<'a> Boards<'a> {
         Ok(page(seen, list))
     }
 
-    /// What the network says of `node`, and of its siblings named so far.
+    /// What the network says of `node`, and of its siblings named so far, unless these may be left out.
     ///
     /// # Errors
     /// The network fails.
@@ -130,7 +130,11 @@ impl<'a> Boards<'a> {
         let parent = path.split_last().map_or(&[][..], |(_, parent)| parent);
         let state = self.known.get(parent).and_then(|page| page.state.clone());
         let Some(state) = state else { return Ok(Page::refused()) };
-        let named = children(trace, node);
+        let named = if all_are_due(trace, node) {
+            children(trace, node)
+        } else {
+            path.last().copied().into_iter().collect()
+        };
         let line = |action: Action| [parent, &[action]].concat();
         let asked: Vec<Action> =
             named.into_iter().filter(|action| !self.known.contains_key(&line(*action))).collect();
@@ -234,6 +238,18 @@ pub fn path_of(trace: &Trace, node: u8) -> Vec<Action> {
     }
     path.reverse();
     path
+}
+
+/// No sibling of `node` can be left out: by alpha-beta, where nothing is decided beside their parent.
+fn all_are_due(trace: &Trace, node: u8) -> bool {
+    let parent_of = |node| {
+        let mut words = trace.words().iter();
+        words.find(|word| word.kind == Kind::Child && word.node == Some(node))?.parent
+    };
+    let grandparent = parent_of(node).and_then(parent_of);
+    trace.backup() != Backup::AlphaBeta
+        || grandparent.is_none()
+        || !trace.words().iter().any(|w| w.kind == Kind::Select && w.parent == grandparent)
 }
 
 /// The moves that lead to a node and its siblings, in the order they were named.

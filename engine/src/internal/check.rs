@@ -1,15 +1,16 @@
 //! What a thought says, held against the rules of chess and against itself: boards, moves, decisions.
 
 use super::boards::path_of;
+use super::grammar::Grammar;
 use super::page::{Answer, Outcome};
 use super::print::Marks;
-use super::teacher::{minimax, scores};
+use super::teacher::{minimax, scores, step};
 use super::think::Thought;
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use nn::evaluator::is_true;
-use nn::writer::{Backup, Kind, Word};
+use nn::writer::{Backup, Kind, Trace, Word};
 use shakmaty::{Chess, Position};
 use std::fmt;
 
@@ -57,6 +58,8 @@ pub struct Report {
     pub ends: Right,
     /// Nodes whose decision is the minimax of what stands below; none where the prompt asks to weigh.
     pub decisions: Right,
+    /// Where a node's next child may be left out: it is where alpha-beta leaves it out.
+    pub cutoffs: Right,
     /// Where to point.
     pub marks: Marks,
 }
@@ -73,6 +76,10 @@ impl fmt::Display for Report {
         match self.decisions.of {
             0 => write!(f, "decisions           weighed: nothing to compare with"),
             _ => write!(f, "decisions           {} consistent", self.decisions),
+        }?;
+        match self.cutoffs.of {
+            0 => Ok(()),
+            _ => write!(f, "\ncut-offs            {} right", self.cutoffs),
         }
     }
 }
@@ -119,9 +126,10 @@ pub fn check(thought: &Thought, game: &Game) -> Report {
         };
         report.ends.add(end == true_end(&truth));
     }
-    if thought.trace.backup() == Backup::Minimax {
+    if thought.trace.backup() != Backup::Weigh {
         decisions(thought, &mut report);
     }
+    report.cutoffs = cutoffs(&thought.trace);
     report
 }
 
@@ -145,6 +153,19 @@ fn true_end(position: &Chess) -> Option<Outcome> {
         Ending::Checkmate { winner } => Outcome::Won(winner),
         _ => Outcome::Drawn,
     })
+}
+
+/// Each choice between a node's next child and its decision, against the teacher's.
+fn cutoffs(trace: &Trace) -> Right {
+    let mut grammar = Grammar::new(trace.shape(), trace.backup());
+    let mut found = Right::default();
+    while grammar.advance(trace) {
+        let next = trace.words().get(grammar.seen()).filter(|_| grammar.allowed().len() > 1);
+        if let Some(next) = next {
+            found.add(step(&grammar, trace).is_some_and(|step| step.kind == next.kind));
+        }
+    }
+    found
 }
 
 /// Each decision against the words it should follow from.

@@ -5,7 +5,7 @@ use super::lessons::lesson;
 use super::teacher;
 use nn::EvalError;
 use nn::rng::Rng;
-use nn::writer::{Decoder, DecoderWeights, Shape, Trace, Writer};
+use nn::writer::{Backup, Decoder, DecoderWeights, Shape, Trace, Writer};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -32,20 +32,25 @@ const SHAPES: [(u8, u8); 10] =
 /// The decoder does not compute.
 pub fn exam(weights: &DecoderWeights, traces: u64, seed: u64) -> Result<String, EvalError> {
     let weights = Arc::new(weights.clone());
-    let mut out = "shape      whole shape right   whole trace right   words wrong\n".to_owned();
-    for (breadth, depth) in SHAPES {
+    let mut out =
+        "           shape      whole shape right   whole trace right   words wrong\n".to_owned();
+    let pruned = SHAPES.into_iter().filter(|(_, depth)| *depth > 1);
+    let pruned = pruned.map(|shape| (Backup::AlphaBeta, shape));
+    let all = SHAPES.map(|shape| (Backup::Minimax, shape)).into_iter().chain(pruned);
+    for (backup, (breadth, depth)) in all {
         let shape = Shape { breadth, depth };
         // Large trees take long, and each holds many words.
         let count = (traces * 40 / shape.nodes() as u64).clamp(10.min(traces), traces);
         let mut score = Score::default();
         let mut random = Rng::from_state(seed ^ u64::from(breadth * 8 + depth));
         for _ in 0..count {
-            examine(&lesson(shape, &mut random), &weights, &mut score)?;
+            examine(&lesson(shape, backup, &mut random), &weights, &mut score)?;
         }
         let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
         let _ = writeln!(
             out,
-            "({breadth},{depth})      {:6.2} % of {:<6} {:6.2} %           {} of {}",
+            "{:<10} ({breadth},{depth})      {:6.2} % of {:<6} {:6.2} %           {} of {}",
+            backup.name(),
             share(score.shaped, score.traces),
             score.traces,
             share(score.exact, score.traces),
@@ -63,7 +68,7 @@ fn examine(
     score: &mut Score,
 ) -> Result<(), EvalError> {
     let mut decoder = Decoder::new(weights.clone());
-    let mut grammar = Grammar::new(lesson.shape());
+    let mut grammar = Grammar::new(lesson.shape(), lesson.backup());
     let (mut shaped, mut exact) = (true, true);
     for end in 2..lesson.words().len() {
         let trace = lesson.cut(end);
@@ -73,10 +78,10 @@ fn examine(
         if grammar.follow(&trace).is_err() {
             break;
         }
-        let step = decoder.next(&trace, None)?;
-        let Some(allowed) = grammar.allowed() else { break };
+        let step = decoder.next(&trace, &[])?;
+        let allowed = grammar.allowed();
         let right = teacher::step(&grammar, &trace) == Some(step);
-        shaped &= allowed.kind == step.kind && allowed.sources.contains(&step.source);
+        shaped &= allowed.iter().any(|allowed| allowed.has(step.kind, Some(step.source)));
         exact &= right;
         score.words += 1;
         score.wrong += u64::from(!right);

@@ -4,19 +4,22 @@
 //! trace     = prompt node(root, 0) play
 //! node(n,l) = eval (item+ best | over) (leaf | inner)
 //! leaf      = decide select                                        if l = depth, or over
-//! inner     = expand child^k node(child_i, l+1)^k decide score^k select    k = min(breadth, items)
+//! inner     = expand child^k node(child_i, l+1)^j decide score^j select    k = min(breadth, items)
 //! ```
+//!
+//! All children are evaluated, j = k, but by alpha-beta below the root, where one may be enough.
 //!
 //! It follows a trace word by word, with a stack: it is what a trace is judged by, what the teacher reads and
 //! what a mask is made of. Who writes a trace unmasked has none of this.
 
-use nn::writer::{Allowed, Kind, Shape, Trace, Word};
+use nn::writer::{Allowed, Backup, Kind, Shape, Trace, Word};
 use std::fmt;
 
 /// Where a trace stands in its shape.
 #[derive(Clone, Debug)]
 pub struct Grammar {
     shape: Shape,
+    backup: Backup,
     /// Nodes begun and not selected, the root first.
     open: Vec<Open>,
     /// Words followed.
@@ -70,8 +73,8 @@ impl std::error::Error for Misplaced {}
 impl Grammar {
     /// Before the first word.
     #[must_use]
-    pub fn new(shape: Shape) -> Grammar {
-        Grammar { shape, open: Vec::new(), seen: 0, root: None, done: false }
+    pub fn new(shape: Shape, backup: Backup) -> Grammar {
+        Grammar { shape, backup, open: Vec::new(), seen: 0, root: None, done: false }
     }
 
     /// The trace is complete.
@@ -91,9 +94,34 @@ impl Grammar {
         Ok(())
     }
 
-    /// What may be written next; None while a board is to be given, and at the end.
+    /// Follows one word more of `trace`; false at its end, and at a word that is out of place.
+    pub fn advance(&mut self, trace: &Trace) -> bool {
+        trace.words().get(self.seen).is_some_and(|word| self.take(word).is_ok())
+    }
+
+    /// Words followed.
     #[must_use]
-    pub fn allowed(&self) -> Option<Allowed> {
+    pub fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// What may be written next: nothing while a board is to be given, and at the end; two things where a node's next
+    /// child may be left out, that child's evaluation first.
+    #[must_use]
+    pub fn allowed(&self) -> Vec<Allowed> {
+        let Some(due) = self.due() else { return Vec::new() };
+        let may_decide = || {
+            let (node, _) = self.open.last().zip(self.open.len().checked_sub(2))?;
+            let pruned = self.backup == Backup::AlphaBeta && due.kind == Kind::Eval;
+            let expand = node.expand.filter(|_| pruned && !node.selects.is_empty())?;
+            Some(Allowed { kind: Kind::Decide, sources: vec![expand] })
+        };
+        let other = may_decide();
+        [Some(due), other].into_iter().flatten().collect()
+    }
+
+    /// What is written next where nothing is left out.
+    fn due(&self) -> Option<Allowed> {
         let one = |kind, source| Some(Allowed { kind, sources: vec![source] });
         if self.done {
             return None;
@@ -111,11 +139,11 @@ impl Grammar {
             Some(_) if node.children.len() < width => {
                 one(Kind::Child, *node.items.get(node.children.len())?)
             }
-            Some(_) if node.selects.len() < width => {
+            Some(_) if node.selects.len() < width && !node.decided => {
                 one(Kind::Eval, *node.children.get(node.selects.len())?)
             }
             Some(expand) if !node.decided => one(Kind::Decide, expand),
-            Some(_) if node.scores.len() < width => {
+            Some(_) if node.scores.len() < node.selects.len() => {
                 one(Kind::Score, *node.children.get(node.scores.len())?)
             }
             Some(_) => Some(Allowed { kind: Kind::Select, sources: node.scores.clone() }),
@@ -127,6 +155,13 @@ impl Grammar {
     pub fn selected_child(&self) -> Option<usize> {
         let node = self.open.last()?;
         node.selects.get(node.scores.len()).copied()
+    }
+
+    /// The `select`s of the children so far of the node that is written about, and of those of its parent.
+    #[must_use]
+    pub fn selects(&self) -> [&[usize]; 2] {
+        let mut open = self.open.iter().rev().map(|node| node.selects.as_slice());
+        [open.next().unwrap_or_default(), open.next().unwrap_or_default()]
     }
 
     fn take(&mut self, word: &Word) -> Result<(), Misplaced> {
@@ -142,11 +177,9 @@ impl Grammar {
             _ => false,
         };
         if !given {
-            let allowed = self.allowed().ok_or_else(|| misplaced(None))?;
-            let suits = allowed.kind == word.kind
-                && word.source.is_some_and(|source| allowed.sources.contains(&source));
-            if !suits {
-                return Err(misplaced(Some(allowed.kind)));
+            let allowed = self.allowed();
+            if !allowed.iter().any(|allowed| allowed.has(word.kind, word.source)) {
+                return Err(misplaced(allowed.first().map(|allowed| allowed.kind)));
             }
             self.written(word);
         }

@@ -20,9 +20,9 @@ struct Style {
     over: usize,
 }
 
-/// A whole trace of `shape`.
+/// A whole trace of `shape`, by minimax or alpha-beta.
 #[must_use]
-pub fn lesson(shape: Shape, random: &mut Rng) -> Trace {
+pub fn lesson(shape: Shape, backup: Backup, random: &mut Rng) -> Trace {
     let pick = |random: &mut Rng, from: &[usize]| from[random.below(from.len())];
     let style = Style {
         noise: pick(random, &[0, 1, 1, 2, 4, 8, 24, 64]),
@@ -30,8 +30,8 @@ pub fn lesson(shape: Shape, random: &mut Rng) -> Trace {
         short: pick(random, &[0, 0, 20, 60]),
         over: pick(random, &[0, 0, 4, 30]),
     };
-    let mut trace = Trace::new(shape, Backup::Minimax);
-    let mut grammar = Grammar::new(shape);
+    let mut trace = Trace::new(shape, backup);
+    let mut grammar = Grammar::new(shape, backup);
     // Following what the trace itself holds cannot fail.
     while grammar.follow(&trace).is_ok() {
         if trace.asks_for().is_some() {
@@ -110,15 +110,23 @@ pub fn shape(progress: f64, random: &mut Rng) -> Shape {
     Shape { breadth, depth }
 }
 
+/// How values are to be backed up in a lesson of `shape`: at one ply alpha-beta has nothing to leave out.
+#[must_use]
+pub fn backup(shape: Shape, random: &mut Rng) -> Backup {
+    let pruned = if shape.depth < 2 { 20 } else { 70 };
+    if random.below(100) < pruned { Backup::AlphaBeta } else { Backup::Minimax }
+}
+
 /// Traces of one shape, at least one: as many as have so many words once all are as long as the longest, which is what
 /// they cost.
 #[must_use]
 pub fn group(shape: Shape, words: usize, random: &mut Rng) -> Vec<Trace> {
-    let mut group = vec![lesson(shape, random)];
+    let backup = backup(shape, random);
+    let mut group = vec![lesson(shape, backup, random)];
     let mut longest = group[0].words().len();
     loop {
         // A short one before a long one would have many as long follow.
-        let next = lesson(shape, random);
+        let next = lesson(shape, backup, random);
         longest = longest.max(next.words().len());
         if (group.len() + 1) * longest > words {
             return group;
@@ -137,9 +145,10 @@ mod tests {
         let (mut overs, mut short, mut ties) = (0, 0, 0);
         for _ in 0..300 {
             let shape = shape(random.below(100) as f64 / 100.0, &mut random);
-            let trace = lesson(shape, &mut random);
+            let backup = backup(shape, &mut random);
+            let trace = lesson(shape, backup, &mut random);
             assert!(trace.played().is_some(), "{shape:?}");
-            let mut grammar = Grammar::new(shape);
+            let mut grammar = Grammar::new(shape, backup);
             assert!(grammar.follow(&trace).is_ok() && grammar.is_done());
             let words = trace.words();
             overs += words.iter().filter(|word| word.kind == Kind::Over).count();

@@ -94,8 +94,8 @@ impl<'a> Reader<'a> {
             let shape = Shape { breadth: breadth.parse().ok()?, depth: depth.parse().ok()? };
             Some((shape, backup))
         };
-        let found = [Backup::Minimax, Backup::Weigh].into_iter().find_map(read);
-        found.ok_or_else(|| self.wrong("Minimax or Weigh, breadth=NUMBER depth=NUMBER"))
+        let found = Backup::ALL.into_iter().find_map(read);
+        found.ok_or_else(|| self.wrong("Minimax, AlphaBeta or Weigh, breadth=NUMBER depth=NUMBER"))
     }
 
     fn action(&self, text: &str) -> Result<Action, ParseError> {

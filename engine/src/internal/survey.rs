@@ -65,6 +65,9 @@ struct Row {
     decisions: Right,
     states: [Right; 3],
     expanded: Right,
+    cutoffs: Right,
+    /// Boards asked about, over all trees.
+    boards: u64,
 }
 
 /// The table.
@@ -82,7 +85,7 @@ impl fmt::Display for Found {
         };
         writeln!(
             f,
-            "{:<24}{:>9}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}",
+            "{:<24}{:>9}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}",
             "positions",
             "",
             "shape",
@@ -91,16 +94,18 @@ impl fmt::Display for Found {
             "states 1",
             "states 2",
             "states 3",
-            "legal"
+            "legal",
+            "cut-offs",
+            "boards"
         )?;
         for (name, row) in &self.rows {
             write!(f, "{name:<24}{:>9}", row.shapes.of)?;
             let [one, two, three] = row.states;
-            for right in [row.shapes, row.decisions, row.consistent, one, two, three, row.expanded]
-            {
+            let of_trees = [row.shapes, row.decisions, row.consistent];
+            for right in of_trees.into_iter().chain([one, two, three, row.expanded, row.cutoffs]) {
                 write!(f, "{:>12}", share(right))?;
             }
-            writeln!(f)?;
+            writeln!(f, "{:>12.1}", row.boards as f64 / row.shapes.of.max(1) as f64)?;
         }
         self.faults.iter().try_for_each(|fault| writeln!(f, "{fault}"))
     }
@@ -150,6 +155,8 @@ impl Survey {
                 row.consistent.add(whole && report.decisions.right == report.decisions.of);
                 row.decisions.join(report.decisions);
                 row.expanded.join(report.expanded);
+                row.cutoffs.join(report.cutoffs);
+                row.boards += boards.asked();
                 row.states.iter_mut().zip(report.states).for_each(|(sum, one)| sum.join(one));
             }
             listen(&thought, &game)?;

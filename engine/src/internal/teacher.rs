@@ -2,7 +2,8 @@
 //! it could play at best.
 //!
 //! An inner node expands its first moves, visits them depth first, and selects the best score: among equals a
-//! mate, then the earlier.
+//! mate, then the earlier. By alpha-beta it leaves out children that cannot change the root's choice: those of a node that
+//! a reply has shown to be no better than a sibling (shallow cut-offs, which are all there are in three plies).
 
 use super::grammar::Grammar;
 use nn::EvalError;
@@ -17,11 +18,12 @@ pub struct Teacher {
 }
 
 impl Writer for Teacher {
-    fn next(&mut self, trace: &Trace, _allowed: Option<&Allowed>) -> Result<Step, EvalError> {
+    fn next(&mut self, trace: &Trace, _allowed: &[Allowed]) -> Result<Step, EvalError> {
         if trace.words().iter().all(|word| word.source.is_none()) {
             self.grammar = None;
         }
-        let grammar = self.grammar.get_or_insert_with(|| Grammar::new(trace.shape()));
+        let grammar =
+            self.grammar.get_or_insert_with(|| Grammar::new(trace.shape(), trace.backup()));
         let lost = |why: String| EvalError::Device(format!("the teacher is lost: {why}"));
         grammar.follow(trace).map_err(|fault| lost(fault.to_string()))?;
         step(grammar, trace).ok_or_else(|| lost("no word is due".to_owned()))
@@ -31,7 +33,12 @@ impl Writer for Teacher {
 /// The next word of a trace that `grammar` has followed; None where none is due.
 #[must_use]
 pub fn step(grammar: &Grammar, trace: &Trace) -> Option<Step> {
-    let Allowed { kind, sources } = grammar.allowed()?;
+    let mut allowed = grammar.allowed().into_iter();
+    let due = allowed.next()?;
+    let Allowed { kind, sources } = match allowed.next() {
+        Some(instead) if refuted(grammar, trace) => instead,
+        _ => due,
+    };
     let bucket = |place: usize| trace.words().get(place).and_then(|word| word.bucket);
     let source = match kind {
         Kind::Select => choice(trace, &sources)?,
@@ -43,6 +50,17 @@ pub fn step(grammar: &Grammar, trace: &Trace) -> Option<Step> {
         _ => 0,
     };
     Some(Step { kind, source, bucket })
+}
+
+/// A reply leaves the node that is written about no better for its parent than a sibling decided before.
+fn refuted(grammar: &Grammar, trace: &Trace) -> bool {
+    let least = |places: &[usize]| {
+        let words = places.iter().filter_map(|place| trace.words().get(*place));
+        words.filter_map(|word| word.bucket).min()
+    };
+    // A child's value is the complement of what its parent has from it; so the least is the best.
+    let [replies, siblings] = grammar.selects().map(least);
+    replies.zip(siblings).is_some_and(|(reply, sibling)| reply <= complement(sibling))
 }
 
 /// What exact minimax has at the place of a `score` or a `select`, from the words before it: its source and its bucket.

@@ -114,7 +114,7 @@ pub fn think(
 ) -> Result<Thought, EvalError> {
     let trace = Trace::new(task.shape, task.backup);
     let mut thought = Thought { trace, pages: Vec::new(), end: End::Stopped };
-    let mut grammar = Grammar::new(task.shape);
+    let mut grammar = Grammar::new(task.shape, task.backup);
     while !grammar.is_done() {
         if (task.stop)() {
             return Ok(thought);
@@ -127,8 +127,8 @@ pub fn think(
             thought.pages.resize(thought.pages.len().max(place + 1), None);
             thought.pages[place] = Some(page);
         } else {
-            let allowed = if task.mask { grammar.allowed() } else { None };
-            let step = writer.next(trace, allowed.as_ref())?;
+            let allowed = if task.mask { grammar.allowed() } else { Vec::new() };
+            let step = writer.next(trace, &allowed)?;
             if let Err(fault) = trace.write(step) {
                 thought.end = End::Broken(format!("word {}: {fault}", trace.words().len()));
                 return Ok(thought);

@@ -110,6 +110,8 @@ pub struct Settings {
     pub breadth: u8,
     /// Plies that an internal search looks ahead.
     pub depth: u8,
+    /// An internal search leaves out boards that cannot change its choice.
+    pub trace_pruning: bool,
     /// Words that do not fit a tree's shape cannot be written.
     pub trace_mask: bool,
     /// The tree is written by the teacher, not by the decoder.
@@ -218,6 +220,7 @@ impl Default for Settings {
             search: Search::Mcts,
             breadth: 4,
             depth: 2,
+            trace_pruning: true,
             trace_mask: true,
             trace_by_hand: false,
             rollouts: 100,

@@ -106,6 +106,15 @@ impl Thinker<'_> {
         }
     }
 
+    /// By alpha-beta, unless more than the best move is asked for: of other moves it knows bounds.
+    fn backup(&self) -> Backup {
+        let draws = temperature::temperature(self.settings, self.game.position()).is_some();
+        match self.settings.trace_pruning && self.settings.multipv == 1 && !draws {
+            true => Backup::AlphaBeta,
+            false => Backup::Minimax,
+        }
+    }
+
     /// One tree; None if it was stopped.
     fn think(
         &self,
@@ -113,7 +122,26 @@ impl Thinker<'_> {
         writer: &mut dyn Writer,
         shape: Shape,
     ) -> Result<Option<Decision>, EvalError> {
-        let (backup, mask) = (Backup::Minimax, self.settings.trace_mask);
+        let backup = self.backup();
+        let decision = self.tree(boards, writer, shape, backup)?;
+        let first = |decision: &Decision| decision.snapshot.lines.first()?.moves.first().copied();
+        match decision {
+            // The tree's own move repeats a position: how good the next one is alpha-beta has not found out.
+            Some(found) if backup == Backup::AlphaBeta && first(&found) != Some(found.best) => {
+                Ok(self.tree(boards, writer, shape, Backup::Minimax)?.or(Some(found)))
+            }
+            decision => Ok(decision),
+        }
+    }
+
+    fn tree(
+        &self,
+        boards: &mut Boards<'_>,
+        writer: &mut dyn Writer,
+        shape: Shape,
+        backup: Backup,
+    ) -> Result<Option<Decision>, EvalError> {
+        let mask = self.settings.trace_mask;
         let task = Task { shape, backup, mask, stop: &|| self.signal.is_over() };
         let thought = think(boards, writer, &task)?;
         if thought.end == End::Stopped {
@@ -158,7 +186,10 @@ impl Thinker<'_> {
         let (Some(budget), Some(used)) = (self.limits.budget, self.signal.used()) else {
             return true;
         };
-        let more = (shape.nodes() as u64).saturating_sub(asked);
+        // Alpha-beta leaves out a third of the boards at depth 2, and more at depth 3.
+        let pruned = self.backup() == Backup::AlphaBeta && shape.depth > 1;
+        let boards = shape.nodes() as u64;
+        let more = if pruned { boards * 2 / 3 } else { boards }.saturating_sub(asked);
         let more = u32::try_from(more).unwrap_or(u32::MAX);
         // What was measured at load, or since, if that was slower.
         let lately = self.signal.since_go() / u32::try_from(asked.max(1)).unwrap_or(u32::MAX);

@@ -6,11 +6,14 @@
 use super::layout::{HEADS, Layout, POINTER, ROWS, WIDTH, number, rows, seen_until};
 use super::word::{BUCKETS, Kind, NAMES, Step};
 use super::{Allowed, Trace, Writer};
+use crate::cpu::matmul::{Into, Mat, Packed, matmul_packed};
 use crate::cpu::ops::{add_scaled, dot, layer_norm};
 use crate::evaluator::EvalError;
 use crate::net::params::{Linear, Norm};
 use crate::numeric::{argmax, softmax};
-use std::sync::Arc;
+use crate::precision::Arithmetic;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 /// Channels of one head.
 const DIM: usize = WIDTH / HEADS;
@@ -23,6 +26,33 @@ pub struct DecoderWeights {
     /// `[NAMES, WIDTH]`: every name, as that of a word's node and as that of its parent.
     own: Vec<f32>,
     parent: Vec<f32>,
+    /// Packed when the first word is read: who trains reads none.
+    maps: OnceLock<Arc<Maps>>,
+}
+
+/// Weights of the linear maps as products want them, each with where it begins in the flat vector; in that order.
+struct Maps(Vec<(usize, Packed)>);
+
+impl fmt::Debug for Maps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Maps").field(&self.0.len()).finish()
+    }
+}
+
+impl Maps {
+    fn new(weights: &DecoderWeights) -> Maps {
+        let layout = &weights.layout;
+        let of_blocks = layout.blocks.iter().flat_map(|b| [&b.qkv, &b.out, &b.up, &b.down]);
+        let heads = [&layout.kind, &layout.bucket, &layout.query, &layout.key, &layout.gain];
+        let pack = |map: &Linear| {
+            let (values, outputs) = (&weights.values[map.weight.clone()], map.bias.len());
+            let mat = Mat::new(values, values.len() / outputs, outputs, outputs);
+            (map.weight.start, Packed::new(mat, Arithmetic::Single))
+        };
+        let mut maps: Vec<_> = of_blocks.chain(heads).map(pack).collect();
+        maps.sort_by_key(|(start, _)| *start);
+        Maps(maps)
+    }
 }
 
 impl DecoderWeights {
@@ -45,7 +75,7 @@ impl DecoderWeights {
             out
         };
         let (own, parent) = (named(&layout.own), named(&layout.parent));
-        DecoderWeights { layout, values, own, parent }
+        DecoderWeights { layout, values, own, parent, maps: OnceLock::new() }
     }
 
     /// Untrained ones, for tests and the start of a training.
@@ -64,15 +94,15 @@ impl DecoderWeights {
 
     /// `x * weight + bias` for each row of `x`.
     fn linear(&self, map: &Linear, x: &[f32]) -> Vec<f32> {
-        let (weight, bias) = (&self.values[map.weight.clone()], &self.values[map.bias.clone()]);
-        let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
-        let mut out = bias.repeat(x.len() / inputs);
-        // Each row of the weights is read once for all words.
-        for (i, row) in weight.chunks_exact(outputs).enumerate() {
-            for (out, x) in out.chunks_exact_mut(outputs).zip(x.chunks_exact(inputs)) {
-                add_scaled(out, x[i], row);
-            }
-        }
+        let maps = &self.maps.get_or_init(|| Arc::new(Maps::new(self))).0;
+        let at = maps.partition_point(|(start, _)| *start < map.weight.start);
+        let (_, packed) = &maps[at];
+        let (inputs, outputs) = packed.sizes();
+        let rows = x.len() / inputs;
+        let mut out = vec![0.0; rows * outputs];
+        let (bias, x) =
+            (Into::Bias(&self.values[map.bias.clone()]), Mat::new(x, rows, inputs, inputs));
+        matmul_packed(&mut out, outputs, bias, x, packed, outputs);
         out
     }
 
@@ -98,6 +128,8 @@ struct Memory {
 pub struct Decoder {
     weights: Arc<DecoderWeights>,
     read: Option<Trace>,
+    /// Until where each word read is seen.
+    until: Vec<usize>,
     memory: Vec<Memory>,
     /// `[words, POINTER]`: how each word answers to being pointed at.
     pointed: Vec<f32>,
@@ -110,7 +142,8 @@ impl Decoder {
     #[must_use]
     pub fn new(weights: Arc<DecoderWeights>) -> Decoder {
         let memory = vec![Memory::default(); weights.layout.blocks.len()];
-        Decoder { weights, read: None, memory, pointed: Vec::new(), last: Vec::new() }
+        let (until, pointed, last) = (Vec::new(), Vec::new(), Vec::new());
+        Decoder { weights, read: None, until, memory, pointed, last }
     }
 
     fn forget(&mut self) {
@@ -130,7 +163,10 @@ impl Decoder {
             return;
         }
         let w = self.weights.clone();
-        let until = seen_until(words);
+        self.until = seen_until(words);
+        let sees =
+            |place: usize| (0..=place).filter(|at| place < self.until[*at]).collect::<Vec<usize>>();
+        let sight: Vec<Vec<usize>> = (first..words.len()).map(sees).collect();
         let mut x = embed(&w, trace, first);
         for (block, memory) in w.layout.blocks.iter().zip(&mut self.memory) {
             let qkv = w.linear(&block.qkv, &w.norm(&block.norm1, &x));
@@ -139,9 +175,8 @@ impl Decoder {
                 memory.values.extend_from_slice(&row[2 * WIDTH..]);
             }
             let mut attended = Vec::with_capacity(x.len());
-            for (place, row) in (first..).zip(qkv.chunks_exact(3 * WIDTH)) {
-                let seen: Vec<usize> = (0..=place).filter(|at| place < until[*at]).collect();
-                attended.extend(attend(&row[..WIDTH], memory, &seen));
+            for (seen, row) in sight.iter().zip(qkv.chunks_exact(3 * WIDTH)) {
+                attended.extend(attend(&row[..WIDTH], memory, seen));
             }
             add_scaled(&mut x, 1.0, &w.linear(&block.out, &attended));
             let mut hidden = w.linear(&block.up, &w.norm(&block.norm2, &x));
@@ -164,11 +199,10 @@ impl Decoder {
         let gain = w.linear(&w.layout.gain, last).first().copied().unwrap_or(0.0);
         let scale = (POINTER as f32).sqrt().recip();
         let words = trace.words();
-        let until = seen_until(words);
         let pointed = words.iter().zip(self.pointed.chunks_exact(POINTER));
         let source = pointed
-            .zip(until)
-            .map(|((word, key), until)| match words.len() <= until {
+            .zip(&self.until)
+            .map(|((word, key), until)| match words.len() <= *until {
                 true => dot(&query, key) * scale + gain * number(word),
                 false => f32::NEG_INFINITY,
             })
@@ -193,12 +227,15 @@ pub struct Logits {
 }
 
 impl Writer for Decoder {
-    fn next(&mut self, trace: &Trace, allowed: Option<&Allowed>) -> Result<Step, EvalError> {
+    fn next(&mut self, trace: &Trace, allowed: &[Allowed]) -> Result<Step, EvalError> {
         let logits = self.logits(trace);
         let usable = |row: &[f32]| row.iter().all(|x| !x.is_nan() && *x < f32::INFINITY);
         if ![&logits.kind, &logits.source, &logits.bucket].into_iter().all(|row| usable(row)) {
             return Err(EvalError::NotANumber("writer"));
         }
+        let likely = |kind: Kind| logits.kind.get(kind.index()).copied().unwrap_or_default();
+        let likelier = |a: &&Allowed, b: &&Allowed| likely(a.kind).total_cmp(&likely(b.kind));
+        let allowed = allowed.iter().max_by(likelier);
         let kind = match allowed {
             Some(allowed) => allowed.kind,
             None => Kind::ALL[argmax(&logits.kind).unwrap_or(0)],
@@ -226,7 +263,7 @@ fn expected(logits: &[f32]) -> u8 {
 
 /// The vectors of the words from `first` on, `[words, WIDTH]`.
 fn embed(w: &DecoderWeights, trace: &Trace, first: usize) -> Vec<f32> {
-    let table = &w.values[w.layout.facts.start..w.layout.weighed.end];
+    let table = &w.values[w.layout.facts.start..w.layout.pruned.end];
     debug_assert_eq!(table.len(), ROWS * WIDTH);
     let mut out = vec![0.0; (trace.words().len() - first) * WIDTH];
     for (place, out) in (first..).zip(out.chunks_exact_mut(WIDTH)) {

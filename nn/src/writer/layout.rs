@@ -17,8 +17,8 @@ pub const FFN: usize = 256;
 pub const NAME: usize = 32;
 /// Channels of the vectors by which a word points at its source.
 pub const POINTER: usize = 64;
-/// Rows of the embedding: those of facts, of moves, and of what a decoder that weighs reads.
-pub const ROWS: usize = FACTS + MOVES + WEIGHED;
+/// Rows of the embedding: those of facts, of moves, of what a decoder that weighs reads, and of a prompt for alpha-beta.
+pub const ROWS: usize = PRUNED + 1;
 
 const LEVEL: usize = Kind::ALL.len();
 const SLOT: usize = LEVEL + Shape::MOST_DEPTH as usize + 2;
@@ -30,6 +30,7 @@ const FACTS: usize = DEPTH + Shape::MOST_DEPTH as usize + 1;
 const MOVES: usize = 64 + 64 + 5;
 /// One for the prompt, one for each number.
 const WEIGHED: usize = 1 + Summary::LEN;
+const PRUNED: usize = FACTS + MOVES + WEIGHED;
 
 /// The rows of the embedding that make up the word of `trace` at `place`, each with its factor. Names come on top.
 pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)) {
@@ -49,10 +50,14 @@ pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)
         each(FACTS + 64 + usize::from(action.to & 63), 1.0);
         each(FACTS + 128 + usize::from(action.promotion.min(4)), 1.0);
     }
-    if trace.backup() == Backup::Weigh {
-        each(FACTS + MOVES, 1.0);
-        let numbers = trace.summaries()[place].numbers().iter();
-        numbers.enumerate().for_each(|(at, number)| each(FACTS + MOVES + 1 + at, *number));
+    match trace.backup() {
+        Backup::Minimax => {}
+        Backup::AlphaBeta => each(PRUNED, 1.0),
+        Backup::Weigh => {
+            each(FACTS + MOVES, 1.0);
+            let numbers = trace.summaries()[place].numbers().iter();
+            numbers.enumerate().for_each(|(at, number)| each(FACTS + MOVES + 1 + at, *number));
+        }
     }
 }
 
@@ -103,8 +108,10 @@ pub(super) struct Layout {
     pub facts: Range<usize>,
     /// `[MOVES, WIDTH]`, behind the facts.
     pub moves: Range<usize>,
-    /// `[WEIGHED, WIDTH]`, behind the moves: together `[ROWS, WIDTH]`.
+    /// `[WEIGHED, WIDTH]`, behind the moves.
     pub weighed: Range<usize>,
+    /// `[1, WIDTH]`, behind what is weighed: together `[ROWS, WIDTH]`.
+    pub pruned: Range<usize>,
     /// `[NAMES, NAME]`.
     pub names: Range<usize>,
     /// `[NAME, WIDTH]`: a name as that of the word's node.
@@ -140,6 +147,7 @@ impl Layout {
             // Minimax has no use for them: small, so that they are no noise at first.
             moves: b.param("embed.moves", &[MOVES, WIDTH], Init::Normal(0.02)),
             weighed: b.param("embed.weighed", &[WEIGHED, WIDTH], Init::Normal(0.1)),
+            pruned: b.param("embed.pruned", &[1, WIDTH], Init::Normal(0.1)),
             names: b.param("embed.names", &[NAMES, NAME], Init::Normal(1.0)),
             own: b.param("embed.own", &[NAME, WIDTH], fan_in(NAME)),
             parent: b.param("embed.parent", &[NAME, WIDTH], fan_in(NAME)),
@@ -191,12 +199,19 @@ mod tests {
         sorted.sort_unstable();
         sorted.dedup();
         assert_eq!(sorted.len(), item.len());
-        assert_eq!(sorted.last(), Some(&(ROWS - 1)));
         // Each is the last row of its kind: the next one is the first of the next.
-        for next in [RAMP, FACTS, FACTS + 64, FACTS + 128, FACTS + MOVES] {
+        for next in [RAMP, FACTS, FACTS + 64, FACTS + 128, FACTS + MOVES, PRUNED] {
             assert!(item.contains(&(next - 1)), "{next}");
         }
         assert!(prompt.contains(&(BUCKET - 1)) && prompt.contains(&(FACTS - 1)));
+    }
+
+    #[test]
+    fn alpha_beta_has_the_last_row() {
+        let trace = Trace::new(Shape { breadth: 5, depth: 3 }, Backup::AlphaBeta);
+        let mut last = None;
+        rows(&trace, 0, |row, _| last = last.max(Some(row)));
+        assert_eq!(last, Some(ROWS - 1));
     }
 
     #[test]

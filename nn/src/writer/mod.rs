@@ -35,14 +35,22 @@ pub struct Allowed {
     pub sources: Vec<usize>,
 }
 
+impl Allowed {
+    /// A word of this kind may be written from this source.
+    #[must_use]
+    pub fn has(&self, kind: Kind, source: Option<usize>) -> bool {
+        self.kind == kind && source.is_some_and(|source| self.sources.contains(&source))
+    }
+}
+
 /// Writes traces.
 pub trait Writer {
     /// The word after the last one of `trace`, which begins with the words that the last call saw, or anew.
-    /// `allowed` restricts the choice, if it is given.
+    /// It is one of `allowed`, unless there are none: then it may be any.
     ///
     /// # Errors
     /// The writer does not compute.
-    fn next(&mut self, trace: &Trace, allowed: Option<&Allowed>) -> Result<Step, EvalError>;
+    fn next(&mut self, trace: &Trace, allowed: &[Allowed]) -> Result<Step, EvalError>;
 }
 
 #[cfg(test)]

@@ -177,7 +177,7 @@ fn a_mask_leaves_no_other_word() {
     trace.give_list(&[(MoveCode { from: 1, to: 2, promotion: 0 }, 3)]);
     for kind in [Kind::Expand, Kind::Decide] {
         let allowed = Allowed { kind, sources: vec![3] };
-        let step = decoder.next(&trace, Some(&allowed)).unwrap();
+        let step = decoder.next(&trace, &[allowed]).unwrap();
         assert_eq!(step, Step { kind, source: 3, bucket: 0 });
     }
     // Another trace is read anew, and NaN is told.
@@ -185,7 +185,7 @@ fn a_mask_leaves_no_other_word() {
     assert_eq!(decoder.logits(&other).source.len(), 2);
     let broken = vec![f32::NAN; Layout::new().len];
     let mut broken = Decoder::new(Arc::new(DecoderWeights::new(broken).unwrap()));
-    assert!(broken.next(&trace, None).is_err());
+    assert!(broken.next(&trace, &[]).is_err());
 }
 
 #[test]

@@ -107,7 +107,8 @@ impl Twin {
         let facts = self.param(&places.facts, [places.facts.len() / WIDTH, WIDTH]);
         let moves = self.param(&places.moves, [places.moves.len() / WIDTH, WIDTH]);
         let weighed = self.param(&places.weighed, [places.weighed.len() / WIDTH, WIDTH]);
-        let table: Tensor<2> = Tensor::cat(vec![facts, moves, weighed], 0);
+        let pruned = self.param(&places.pruned, [1, WIDTH]);
+        let table: Tensor<2> = Tensor::cat(vec![facts, moves, weighed, pruned], 0);
         let names: Tensor<2> = self.param(&places.names, [NAMES, NAME]);
         let named = |map: &Range<usize>, who: &[f32]| {
             let rows = names.clone().matmul(self.param(map, [NAME, WIDTH]));

@@ -134,16 +134,23 @@ impl Shape {
 pub enum Backup {
     /// Exact minimax over the buckets.
     Minimax,
+    /// The same decision at the root, with what cannot change it left out: a node's other children are not evaluated
+    /// once one of them leaves it no better for its parent than a sibling decided before.
+    AlphaBeta,
     /// As the decoder has learnt to weigh all that the network says.
     Weigh,
 }
 
 impl Backup {
+    /// Every one.
+    pub const ALL: [Backup; 3] = [Backup::Minimax, Backup::AlphaBeta, Backup::Weigh];
+
     /// As the text has it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Backup::Minimax => "Minimax",
+            Backup::AlphaBeta => "AlphaBeta",
             Backup::Weigh => "Weigh",
         }
     }

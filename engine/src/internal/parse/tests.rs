@@ -1,5 +1,6 @@
 //! The paper's example, and trees made up at random: what is printed is read back the same.
 
+use super::super::boards::path_of;
 use super::super::check::check;
 use super::super::print::{Marks, print};
 use super::super::teacher::{Teacher, step};
@@ -57,7 +58,7 @@ fn the_papers_example_is_read_and_printed() {
     assert_eq!(report.marks, Marks::default());
     assert_eq!((report.states[0].right, report.decisions.right), (2, 3));
     // The words are those that the teacher writes.
-    let mut grammar = Grammar::new(thought.trace.shape());
+    let mut grammar = Grammar::new(thought.trace.shape(), thought.trace.backup());
     grammar.follow(&thought.trace).unwrap();
     assert!(grammar.is_done());
     let line: Vec<String> =
@@ -88,7 +89,7 @@ fn what_is_wrong_stands_in_brackets() {
 #[test]
 fn a_line_that_does_not_read_is_named() {
     for (from, to, expected) in [
-        ("breadth=2", "breadth=x", "line 1: expected Minimax or Weigh, breadth=NUMBER"),
+        ("breadth=2", "breadth=x", "line 1: expected Minimax, AlphaBeta or Weigh, breadth=NUMBER"),
         ("<ctrl34>", "<ctrl64>", "<ctrl0> to <ctrl63>"),
         ("[%best_action g3d6]", "[%best_action g3g6]", "the first move of the list"),
         ("[%prev_action g3d6]", "[%prev_action g3g6]", "[%prev_action g3d6]"),
@@ -120,10 +121,10 @@ const BOARDS: [&str; 6] = [
 fn made_up(seed: u64) -> Thought {
     let mut random = Rng::from_state(seed);
     let shape = Shape { breadth: 1 + random.below(5) as u8, depth: random.below(4) as u8 };
-    let backup = [Backup::Minimax, Backup::Weigh][seed as usize % 2];
+    let backup = Backup::ALL[seed as usize % 3];
     let trace = Trace::new(shape, backup);
     let mut thought = Thought { trace, pages: Vec::new(), end: End::Stopped };
-    let mut grammar = Grammar::new(shape);
+    let mut grammar = Grammar::new(shape, backup);
     let mut teacher = Teacher::default();
     while !grammar.is_done() {
         let trace = &mut thought.trace;
@@ -161,7 +162,7 @@ fn made_up(seed: u64) -> Thought {
             thought.pages.resize(thought.pages.len().max(place + 1), None);
             thought.pages[place] = Some(page);
         } else {
-            let next = teacher.next(trace, None).unwrap();
+            let next = teacher.next(trace, &[]).unwrap();
             assert_eq!(Some(next), step(&grammar, trace));
             trace.write(next).unwrap();
         }
@@ -200,7 +201,59 @@ fn minimax(thought: &Thought, node: u8, level: u8) -> u8 {
     }
     let children =
         words.iter().filter(|word| word.kind == Kind::Child && word.parent == Some(node));
-    children.map(|child| 63 - minimax(thought, child.node.unwrap(), level + 1)).max().unwrap()
+    let evaluated = children.filter_map(|child| {
+        let node = child.node?;
+        thought.pages.get(usize::from(node))?.as_ref().map(|_| node)
+    });
+    evaluated.map(|child| 63 - minimax(thought, child, level + 1)).max().unwrap()
+}
+
+/// The same tree by alpha-beta, as far as that looks.
+fn pruned(whole: &Thought) -> Thought {
+    let shape = whole.trace.shape();
+    let trace = Trace::new(shape, Backup::AlphaBeta);
+    let mut thought = Thought { trace, pages: Vec::new(), end: End::Stopped };
+    let mut grammar = Grammar::new(shape, Backup::AlphaBeta);
+    let all = 0..whole.pages.len() as u8;
+    let named: Vec<_> = all.map(|node| (path_of(&whole.trace, node), node)).collect();
+    while !grammar.is_done() {
+        let trace = &mut thought.trace;
+        if let Some(node) = trace.asks_for() {
+            let path = path_of(trace, node);
+            let (_, same) = named.iter().find(|(other, _)| *other == path).unwrap();
+            let page = whole.pages[usize::from(*same)].clone().unwrap();
+            page.give(trace);
+            let place = usize::from(node);
+            thought.pages.resize(thought.pages.len().max(place + 1), None);
+            thought.pages[place] = Some(page);
+        } else {
+            trace.write(step(&grammar, trace).unwrap()).unwrap();
+        }
+        grammar.follow(&thought.trace).unwrap();
+    }
+    thought.end = End::Played;
+    thought
+}
+
+#[test]
+fn alpha_beta_plays_as_minimax_does_and_looks_at_less() {
+    let (mut all, mut looked, mut choices) = (0, 0, 0);
+    for seed in (0..300).step_by(3) {
+        let whole = made_up(seed);
+        let pruned = pruned(&whole);
+        assert_eq!(pruned.played(), whole.played(), "seed {seed}");
+        let bucket = |thought: &Thought| {
+            thought.trace.words().iter().rfind(|word| word.kind == Kind::Select).unwrap().bucket
+        };
+        assert_eq!(bucket(&pruned), bucket(&whole), "seed {seed}");
+        let report = check(&pruned, &Game::default());
+        assert_eq!(report.decisions.right, report.decisions.of);
+        assert_eq!(report.cutoffs.right, report.cutoffs.of);
+        choices += report.cutoffs.of;
+        all += whole.pages.iter().flatten().count();
+        looked += pruned.pages.iter().flatten().count();
+    }
+    assert!(choices > 200 && 4 * looked < 3 * all, "{choices} {looked} {all}");
 }
 
 #[test]
@@ -219,10 +272,10 @@ fn the_teacher_decides_as_minimax_does() {
 #[test]
 fn a_shape_cut_short_is_noticed() {
     let thought = made_up(7);
-    let mut grammar = Grammar::new(Shape { breadth: 1, depth: 0 });
+    let mut grammar = Grammar::new(Shape { breadth: 1, depth: 0 }, thought.trace.backup());
     let wide = thought.trace.shape().depth > 0;
     assert_eq!(grammar.follow(&thought.trace).is_err(), wide);
-    let error = Grammar::new(Shape { breadth: 5, depth: 3 }).follow(&parse(EXAMPLE).unwrap().trace);
-    let error = error.unwrap_err().to_string();
+    let mut grammar = Grammar::new(Shape { breadth: 5, depth: 3 }, Backup::Minimax);
+    let error = grammar.follow(&parse(EXAMPLE).unwrap().trace).unwrap_err().to_string();
     assert!(error.contains("word 9 is `eval`, expected `child`"), "{error}");
 }

@@ -244,6 +244,12 @@ pub static HIDDEN: &[Entry] = &[
         help: "Random games for each leaf of `Search` `uct`.",
     },
     Entry {
+        name: "TracePruning",
+        kind: check!(trace_pruning),
+        effect: Effect::None,
+        help: "The internal search leaves out positions that cannot change its choice (alpha-beta), unless several lines are asked for.",
+    },
+    Entry {
         name: "TraceMask",
         kind: check!(trace_mask),
         effect: Effect::None,
