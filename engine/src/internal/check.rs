@@ -58,7 +58,7 @@ pub struct Report {
     pub ends: Right,
     /// Nodes whose decision is the minimax of what stands below; none where the prompt asks to weigh.
     pub decisions: Right,
-    /// Where a node's next child may be left out: it is where alpha-beta leaves it out.
+    /// Bounds, and where a node's next child may be left out: they are alpha-beta's.
     pub cutoffs: Right,
     /// Where to point.
     pub marks: Marks,
@@ -155,14 +155,18 @@ fn true_end(position: &Chess) -> Option<Outcome> {
     })
 }
 
-/// Each choice between a node's next child and its decision, against the teacher's.
+/// Each bound, and each choice between a node's next child and its decision, against the teacher's.
 fn cutoffs(trace: &Trace) -> Right {
     let mut grammar = Grammar::new(trace.shape(), trace.backup());
     let mut found = Right::default();
     while grammar.advance(trace) {
-        let next = trace.words().get(grammar.seen()).filter(|_| grammar.allowed().len() > 1);
-        if let Some(next) = next {
-            found.add(step(&grammar, trace).is_some_and(|step| step.kind == next.kind));
+        let Some(next) = trace.words().get(grammar.seen()) else { break };
+        let bounds = next.kind == Kind::Expand && trace.has_bucket(next.kind);
+        if bounds || grammar.allowed().len() > 1 {
+            let due = step(&grammar, trace);
+            found.add(due.is_some_and(|due| {
+                due.kind == next.kind && (!bounds || Some(due.bucket) == next.bucket)
+            }));
         }
     }
     found

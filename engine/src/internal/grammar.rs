@@ -157,11 +157,17 @@ impl Grammar {
         node.selects.get(node.scores.len()).copied()
     }
 
-    /// The `select`s of the children so far of the node that is written about, and of those of its parent.
+    /// Of the node that is written about: its `expand`, and the `select`s of its children so far.
     #[must_use]
-    pub fn selects(&self) -> [&[usize]; 2] {
-        let mut open = self.open.iter().rev().map(|node| node.selects.as_slice());
-        [open.next().unwrap_or_default(), open.next().unwrap_or_default()]
+    pub fn inner(&self) -> Option<(usize, &[usize])> {
+        let node = self.open.last()?;
+        Some((node.expand?, &node.selects))
+    }
+
+    /// The `select`s of the siblings before the node that is written about.
+    #[must_use]
+    pub fn siblings(&self) -> &[usize] {
+        self.open.iter().rev().nth(1).map_or(&[], |parent| &parent.selects)
     }
 
     fn take(&mut self, word: &Word) -> Result<(), Misplaced> {

@@ -2,7 +2,9 @@
 //! keep to the grammar. A trace that is cut after a whole step is read as a thought that was stopped.
 
 use super::page::{Answer, Heads, Outcome, Page};
-use super::print::{CHILD_HEADER, INVALID, PLAIN, ROOT_HEADER, name, outcome_text, state_text};
+use super::print::{
+    AGAINST, CHILD_HEADER, INVALID, PLAIN, ROOT_HEADER, name, outcome_text, state_text,
+};
 use super::think::{End, Thought};
 use crate::chess::action::Action;
 use nn::writer::word::BUCKETS;
@@ -249,8 +251,13 @@ impl Parser<'_> {
 
     fn expand(&mut self) -> Result<(), ParseError> {
         let text = self.reader.between("Expand from node ", ":")?;
+        let bounded = self.thought.trace.has_bucket(Kind::Expand);
+        let (text, bound) = match text.split_once(AGAINST).filter(|_| bounded) {
+            Some((text, bound)) => (text, self.reader.bucket(bound)?),
+            None => (text, 0),
+        };
         let node = self.node(text)?;
-        self.write(Kind::Expand, self.head(node), 0)?;
+        self.write(Kind::Expand, self.head(node), bound)?;
         let stem = text.trim_end_matches('>');
         while self.reader.peek().is_some_and(|line| line.starts_with('<')) {
             let action = self.reader.between(stem, ">")?.trim_start();

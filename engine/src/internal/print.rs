@@ -1,5 +1,7 @@
 //! A thought as the paper's text (paper 000, figure 4), with values from 0 to 63. [`super::parse`] reads it back.
 //!
+//! By alpha-beta, which is ours and not the paper's, an expansion names its bound.
+//!
 //! Castling is king takes rook, as everywhere inside. Castling rights, en passant and clock follow the side to
 //! move where they are not `- - 0`. What a [`Marks`] names stands in brackets; such a text is not read back.
 
@@ -16,6 +18,8 @@ use std::fmt::Write as _;
 pub(super) const PLAIN: &str = "- - 0";
 /// A board that is none, and the move of a node without one.
 pub(super) const INVALID: &str = "invalid";
+/// Before the bound of an expansion by alpha-beta.
+pub(super) const AGAINST: &str = " against ";
 /// Asked of the root.
 pub(super) const ROOT_HEADER: &str = "<mav game=chess> %state %top_all %best_action </mav>";
 /// Asked of every other node.
@@ -114,7 +118,10 @@ impl Printer<'_> {
                 format!("{} breadth={} depth={}\n", backup.name(), shape.breadth, shape.depth)
             }
             Kind::Eval => self.evaluation(word, &name),
-            Kind::Expand => format!("\nExpand from node {name}:\n"),
+            Kind::Expand => {
+                let bound = word.bucket.map(|bucket| format!("{AGAINST}<ctrl{bucket}>"));
+                format!("\nExpand from node {name}{}:\n", bound.unwrap_or_default())
+            }
             Kind::Child => format!("{name}\n"),
             Kind::Decide => {
                 let source = word.source.and_then(|at| self.thought.trace.words().get(at));

@@ -47,20 +47,29 @@ pub fn step(grammar: &Grammar, trace: &Trace) -> Option<Step> {
     let bucket = match kind {
         Kind::Score => complement(bucket(grammar.selected_child()?)?),
         Kind::Select => bucket(source)?,
+        Kind::Expand if trace.has_bucket(kind) => bound(grammar, trace),
         _ => 0,
     };
     Some(Step { kind, source, bucket })
 }
 
-/// A reply leaves the node that is written about no better for its parent than a sibling decided before.
+/// The bound of the node that is written about, if it is expanded next: what the best sibling before it is worth to
+/// their parent.
+fn bound(grammar: &Grammar, trace: &Trace) -> u8 {
+    least(trace, grammar.siblings()).map_or(0, complement)
+}
+
+/// A child of the node that is written about is worth no more to the side that avoids this node than its bound.
 fn refuted(grammar: &Grammar, trace: &Trace) -> bool {
-    let least = |places: &[usize]| {
-        let words = places.iter().filter_map(|place| trace.words().get(*place));
-        words.filter_map(|word| word.bucket).min()
-    };
-    // A child's value is the complement of what its parent has from it; so the least is the best.
-    let [replies, siblings] = grammar.selects().map(least);
-    replies.zip(siblings).is_some_and(|(reply, sibling)| reply <= complement(sibling))
+    let Some((expand, selects)) = grammar.inner() else { return false };
+    let bound = trace.words().get(expand).and_then(|word| word.bucket);
+    least(trace, selects).zip(bound).is_some_and(|(value, bound)| value <= bound)
+}
+
+/// The least of some words' values.
+fn least(trace: &Trace, places: &[usize]) -> Option<u8> {
+    let words = places.iter().filter_map(|place| trace.words().get(*place));
+    words.filter_map(|word| word.bucket).min()
 }
 
 /// What exact minimax has at the place of a `score` or a `select`, from the words before it: its source and its bucket.

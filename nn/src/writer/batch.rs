@@ -121,7 +121,7 @@ impl Batch {
             if let Some(source) = next.source {
                 self.sources[at * l + source] = 1.0;
             }
-            if let Some(bucket) = next.bucket.filter(|_| next.kind.has_bucket()) {
+            if let Some(bucket) = next.bucket.filter(|_| trace.has_bucket(next.kind)) {
                 self.buckets[at * usize::from(BUCKETS) + usize::from(bucket)] = 1.0;
                 self.valued += 1;
             }

@@ -10,7 +10,7 @@ use crate::cpu::matmul::{Into, Mat, Packed, matmul_packed};
 use crate::cpu::ops::{add_scaled, dot, layer_norm};
 use crate::evaluator::EvalError;
 use crate::net::params::{Linear, Norm};
-use crate::numeric::{argmax, softmax};
+use crate::numeric::softmax;
 use crate::precision::Arithmetic;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -233,24 +233,30 @@ impl Writer for Decoder {
         if ![&logits.kind, &logits.source, &logits.bucket].into_iter().all(|row| usable(row)) {
             return Err(EvalError::NotANumber("writer"));
         }
-        let likely = |kind: Kind| logits.kind.get(kind.index()).copied().unwrap_or_default();
-        let likelier = |a: &&Allowed, b: &&Allowed| likely(a.kind).total_cmp(&likely(b.kind));
-        let allowed = allowed.iter().max_by(likelier);
-        let kind = match allowed {
-            Some(allowed) => allowed.kind,
-            None => Kind::ALL[argmax(&logits.kind).unwrap_or(0)],
-        };
-        let source = match allowed {
-            Some(allowed) => {
-                let of = |at: &usize| logits.source.get(*at).copied().unwrap_or(f32::NEG_INFINITY);
-                let scores: Vec<f32> = allowed.sources.iter().map(of).collect();
-                argmax(&scores).and_then(|at| allowed.sources.get(at)).copied()
-            }
-            None => argmax(&logits.source),
-        };
-        let bucket = if kind.has_bucket() { expected(&logits.bucket) } else { 0 };
-        Ok(Step { kind, source: source.unwrap_or(0), bucket })
+        let (kind, source) = likeliest(&logits, trace, allowed);
+        let bucket = if trace.has_bucket(kind) { expected(&logits.bucket) } else { 0 };
+        Ok(Step { kind, source, bucket })
     }
+}
+
+/// The likeliest kind and source together, of the words allowed or else of all whose source suits their kind. Where
+/// two words are near, each head for itself could take its half of another.
+fn likeliest(logits: &Logits, trace: &Trace, allowed: &[Allowed]) -> (Kind, usize) {
+    let fits = |kind: Kind, source: usize| match allowed {
+        [] => kind.sources().contains(&trace.words()[source].kind),
+        allowed => allowed.iter().any(|allowed| allowed.has(kind, Some(source))),
+    };
+    let first = allowed.first().and_then(|one| Some((one.kind, *one.sources.first()?)));
+    let mut best = (f32::NEG_INFINITY, first.unwrap_or((Kind::Play, 0)));
+    for (source, by_source) in logits.source.iter().enumerate() {
+        for (kind, by_kind) in Kind::ALL.into_iter().zip(&logits.kind) {
+            let likely = by_kind + by_source;
+            if likely > best.0 && fits(kind, source) {
+                best = (likely, (kind, source));
+            }
+        }
+    }
+    best.1
 }
 
 /// The bucket nearest to the mean of a distribution. Where the decoder is sure, it is the likeliest; where it weighs, the

@@ -189,6 +189,33 @@ fn a_mask_leaves_no_other_word() {
 }
 
 #[test]
+fn a_word_has_a_source_that_suits_it_whoever_is_unsure() {
+    let mut written = 0;
+    for seed in 0..6 {
+        let mut decoder = Decoder::new(Arc::new(DecoderWeights::untrained(seed)));
+        grow(seed, |trace| {
+            let Step { kind, source, .. } = decoder.next(trace, &[]).unwrap();
+            assert!(kind.sources().contains(&trace.words()[source].kind), "{kind:?} from {source}");
+            written += 1;
+        });
+    }
+    assert!(written > 60, "{written}");
+}
+
+#[test]
+fn of_two_words_allowed_the_likelier_is_written() {
+    let mut decoder = Decoder::new(Arc::new(DecoderWeights::untrained(1)));
+    let mut trace = Trace::new(Shape { breadth: 2, depth: 1 }, Backup::AlphaBeta);
+    trace.give_list(&[(MoveCode { from: 1, to: 2, promotion: 0 }, 3)]);
+    let logits = decoder.logits(&trace);
+    let [expand, decide] = [Kind::Expand, Kind::Decide].map(|kind| logits.kind[kind.index()]);
+    let allowed = [Kind::Expand, Kind::Decide].map(|kind| Allowed { kind, sources: vec![3] });
+    let step = decoder.next(&trace, &allowed).unwrap();
+    assert_eq!(step.kind, if expand > decide { Kind::Expand } else { Kind::Decide });
+    assert_eq!(step.source, 3);
+}
+
+#[test]
 fn a_file_is_read_back_and_damage_is_named() {
     let path =
         std::env::temp_dir().join(format!("mavka-writer-{}.safetensors", std::process::id()));

@@ -87,6 +87,12 @@ impl Trace {
         self.backup
     }
 
+    /// A bucket is written with a word of this kind: by alpha-beta, an expansion has one as well.
+    #[must_use]
+    pub fn has_bucket(&self, kind: Kind) -> bool {
+        kind.has_bucket() || self.backup == Backup::AlphaBeta && kind == Kind::Expand
+    }
+
     /// What the network's heads say beside each word.
     #[must_use]
     pub fn summaries(&self) -> &[Summary] {
@@ -240,11 +246,11 @@ impl Trace {
         let found = self.words.get(source);
         let suits = found.filter(|found| kind.sources().contains(&found.kind));
         let from = *suits.ok_or(Fault::Source { kind, found: found.map(|word| word.kind) })?;
-        if kind.has_bucket() && bucket >= super::word::BUCKETS {
+        if self.has_bucket(kind) && bucket >= super::word::BUCKETS {
             return Err(Fault::Bucket(bucket));
         }
         let word = Word { kind, source: Some(source), shape: None, ..from };
-        let written = kind.has_bucket().then_some(bucket);
+        let written = self.has_bucket(kind).then_some(bucket);
         Ok(match kind {
             Kind::Eval => {
                 let seen = from.node.and_then(|node| self.evals.get(usize::from(node)));
@@ -265,7 +271,7 @@ impl Trace {
                 Word { action: from.action, bucket: written, kind, source: Some(source), ..*node }
             }
             Kind::Score | Kind::Select => Word { bucket: written, ..word },
-            Kind::Expand | Kind::Decide => Word { action: None, bucket: None, ..word },
+            Kind::Expand | Kind::Decide => Word { action: None, bucket: written, ..word },
             _ => word,
         })
     }

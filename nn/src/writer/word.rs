@@ -67,7 +67,7 @@ impl Kind {
         self.index() < Kind::WRITTEN
     }
 
-    /// A bucket is written with it.
+    /// A bucket is written with it, whatever the prompt asks for; see [`super::Trace::has_bucket`].
     #[must_use]
     pub fn has_bucket(self) -> bool {
         matches!(self, Kind::Score | Kind::Select)
@@ -134,8 +134,9 @@ impl Shape {
 pub enum Backup {
     /// Exact minimax over the buckets.
     Minimax,
-    /// The same decision at the root, with what cannot change it left out: a node's other children are not evaluated
-    /// once one of them leaves it no better for its parent than a sibling decided before.
+    /// The same decision at the root, with what cannot change it left out. An expansion is written with the bound that its
+    /// node stands against, what the best of the siblings before it is worth to their parent (0 without any); once a
+    /// child's own value is no more, the node's other children are not evaluated.
     AlphaBeta,
     /// As the decoder has learnt to weigh all that the network says.
     Weigh,

@@ -208,13 +208,15 @@ fn minimax(thought: &Thought, node: u8, level: u8) -> u8 {
     evaluated.map(|child| 63 - minimax(thought, child, level + 1)).max().unwrap()
 }
 
-/// The same tree by alpha-beta, as far as that looks.
-fn pruned(whole: &Thought) -> Thought {
+/// The same tree by alpha-beta, as far as that looks; or with the first choice between a node's next child and its
+/// decision the wrong way.
+fn pruned(whole: &Thought, wrong: bool) -> Thought {
     let shape = whole.trace.shape();
     let trace = Trace::new(shape, Backup::AlphaBeta);
     let mut thought = Thought { trace, pages: Vec::new(), end: End::Stopped };
     let mut grammar = Grammar::new(shape, Backup::AlphaBeta);
     let all = 0..whole.pages.len() as u8;
+    let mut erred = false;
     let named: Vec<_> = all.map(|node| (path_of(&whole.trace, node), node)).collect();
     while !grammar.is_done() {
         let trace = &mut thought.trace;
@@ -227,7 +229,17 @@ fn pruned(whole: &Thought) -> Thought {
             thought.pages.resize(thought.pages.len().max(place + 1), None);
             thought.pages[place] = Some(page);
         } else {
-            trace.write(step(&grammar, trace).unwrap()).unwrap();
+            let due = step(&grammar, trace).unwrap();
+            let allowed = grammar.allowed();
+            let other = allowed.iter().find(|other| other.kind != due.kind);
+            match other.filter(|_| wrong && !erred) {
+                Some(other) => {
+                    erred = true;
+                    trace.write(Step { kind: other.kind, source: other.sources[0], bucket: 0 })
+                }
+                None => trace.write(due),
+            }
+            .unwrap();
         }
         grammar.follow(&thought.trace).unwrap();
     }
@@ -240,7 +252,7 @@ fn alpha_beta_plays_as_minimax_does_and_looks_at_less() {
     let (mut all, mut looked, mut choices) = (0, 0, 0);
     for seed in (0..300).step_by(3) {
         let whole = made_up(seed);
-        let pruned = pruned(&whole);
+        let pruned = pruned(&whole, false);
         assert_eq!(pruned.played(), whole.played(), "seed {seed}");
         let bucket = |thought: &Thought| {
             thought.trace.words().iter().rfind(|word| word.kind == Kind::Select).unwrap().bucket
@@ -254,6 +266,18 @@ fn alpha_beta_plays_as_minimax_does_and_looks_at_less() {
         looked += pruned.pages.iter().flatten().count();
     }
     assert!(choices > 200 && 4 * looked < 3 * all, "{choices} {looked} {all}");
+}
+
+#[test]
+fn a_child_left_out_for_no_reason_is_noticed() {
+    let mut noticed = 0;
+    for seed in (0..60).step_by(3) {
+        let [right, wrong] = [false, true].map(|wrong| pruned(&made_up(seed), wrong));
+        let cutoffs = check(&wrong, &Game::default()).cutoffs;
+        assert_eq!(cutoffs.right == cutoffs.of, right == wrong, "seed {seed}");
+        noticed += cutoffs.of - cutoffs.right;
+    }
+    assert!(noticed > 4, "{noticed}");
 }
 
 #[test]
