@@ -240,7 +240,8 @@ pub fn path_of(trace: &Trace, node: u8) -> Vec<Action> {
     path
 }
 
-/// No sibling of `node` can be left out: by alpha-beta, where nothing is decided beside their parent.
+/// No sibling of `node` will be left out: the prompt is not for alpha-beta, or nothing beside their parent is decided, so
+/// that nothing bounds it.
 fn all_are_due(trace: &Trace, node: u8) -> bool {
     let parent_of = |node| {
         let mut words = trace.words().iter();

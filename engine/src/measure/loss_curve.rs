@@ -59,6 +59,7 @@ pub fn draw(csv: &Path, picture: &Path) -> Result<(), PlotError> {
 
 struct Row {
     examples: f64,
+    /// In the order of [`DRAWN`].
     losses: Vec<f64>,
 }
 
@@ -79,7 +80,8 @@ fn rows(text: &str) -> Result<Vec<Row>, FiguresError> {
         head.split(',').position(|other| other == name).ok_or_else(missing)
     };
     let examples = column("examples")?;
-    let losses = Loss::NAMES.iter().map(|name| column(name)).collect::<Result<Vec<_>, _>>()?;
+    let drawn = DRAWN.iter().map(|(_, loss)| column(Loss::NAMES[*loss as usize]));
+    let losses = drawn.collect::<Result<Vec<_>, _>>()?;
     let mut rows = Vec::new();
     for line in lines {
         let fields: Vec<&str> = line.split(',').collect();
@@ -95,16 +97,16 @@ fn rows(text: &str) -> Result<Vec<Row>, FiguresError> {
 
 fn curves(rows: &[Row]) -> Vec<(&'static str, Vec<(f64, f64)>)> {
     let chunk = rows.len().div_ceil(POINTS);
-    let curve = |loss: Loss| -> Vec<(f64, f64)> {
+    let curve = |place: usize| -> Vec<(f64, f64)> {
         let mean = |rows: &[Row], of: &dyn Fn(&Row) -> f64| {
             rows.iter().map(of).sum::<f64>() / rows.len() as f64
         };
-        let of = |row: &Row| row.losses[loss as usize];
+        let of = |row: &Row| row.losses[place];
         let last = mean(&rows[rows.len() - chunk..], &of).max(f64::MIN_POSITIVE);
         let point = |rows: &[Row]| (mean(rows, &|row| row.examples), mean(rows, &of) / last);
         rows.chunks(chunk).map(point).collect()
     };
-    DRAWN.iter().map(|(name, loss)| (*name, curve(*loss))).collect()
+    DRAWN.iter().enumerate().map(|(place, (name, _))| (*name, curve(place))).collect()
 }
 
 #[cfg(test)]

@@ -219,7 +219,7 @@ impl Default for Settings {
             backend: Backend::Auto,
             search: Search::Mcts,
             breadth: 4,
-            depth: 2,
+            depth: 3,
             trace_pruning: true,
             trace_mask: true,
             trace_by_hand: false,

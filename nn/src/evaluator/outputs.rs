@@ -3,19 +3,8 @@
 use super::error::EvalError;
 use super::query::Evaluation;
 use crate::cpu::ops;
-use crate::net::BUCKETS;
+use crate::net::{BUCKETS, CENTRES};
 use crate::numeric::softmax;
-
-/// The win probability that a bucket stands for.
-const CENTRES: [f32; BUCKETS] = {
-    let mut centres = [0.0; BUCKETS];
-    let mut bucket = 0;
-    while bucket < BUCKETS {
-        centres[bucket] = (bucket as f32 + 0.5) / BUCKETS as f32;
-        bucket += 1;
-    }
-    centres
-};
 
 /// Means over the buckets of softmaxed rows, and the centres of their highest.
 fn summaries(rows: &[f32]) -> (Vec<f32>, Vec<f32>) {

@@ -5,6 +5,17 @@ use std::fmt;
 
 /// Buckets of the value and action-value heads over win probability (paper 000, section 2).
 pub const BUCKETS: usize = 64;
+
+/// The win probability that a bucket stands for.
+pub const CENTRES: [f32; BUCKETS] = {
+    let mut centres = [0.0; BUCKETS];
+    let mut bucket = 0;
+    while bucket < BUCKETS {
+        centres[bucket] = (bucket as f32 + 0.5) / BUCKETS as f32;
+        bucket += 1;
+    }
+    centres
+};
 /// Squares, hence tokens.
 pub const TOKENS: usize = 64;
 

@@ -11,7 +11,7 @@ pub(crate) mod module;
 pub(crate) mod params;
 pub(crate) mod trunk;
 
-pub use config::{BUCKETS, NetConfig, TOKENS};
+pub use config::{BUCKETS, CENTRES, NetConfig, TOKENS};
 pub(crate) use inputs::Inputs;
 pub use layout::Layout;
 pub(crate) use module::Net;

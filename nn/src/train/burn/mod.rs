@@ -99,7 +99,12 @@ mod tests {
     /// Gradients and sums of both steps on the same batch, from opened branches.
     fn both(config: &NetConfig, batch: &[Example], chunk: usize) -> [(LossSums, Vec<f32>); 2] {
         let layout = Layout::new(config);
-        let loss = LossConfig { regret: 5.0, best_action_alone: 0.3, ..LossConfig::default() };
+        let loss = LossConfig {
+            regret: 5.0,
+            choice: 0.2,
+            best_action_alone: 0.3,
+            ..LossConfig::default()
+        };
         let mut params = layout.init(5);
         for (i, p) in params.iter_mut().enumerate() {
             *p += 0.05 * ((i * 7919 % 1013) as f32 / 506.5 - 1.0);

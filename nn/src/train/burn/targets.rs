@@ -3,7 +3,7 @@
 
 use crate::data::Example;
 use crate::net::module::{Play, World};
-use crate::net::{BUCKETS, Inputs, TOKENS};
+use crate::net::{BUCKETS, CENTRES, Inputs, TOKENS};
 use crate::train::loss::world_model::{FLAGS, PIECES, terminal_class};
 use crate::train::loss::{Buckets, Loss, LossConfig, LossSums, policy, values};
 use burn::tensor::{Device, Tensor, TensorData, activation};
@@ -18,6 +18,9 @@ pub(super) struct Targets {
     padding: Tensor<2>,
     /// `[n, k]`.
     policy: Tensor<2>,
+    /// Of the choice by action values; and 1 where it is learnt, else 0.
+    temperature: f32,
+    chooses: f32,
     /// `[n, k]`, in win probability.
     regrets: Tensor<2>,
     /// `[n, k, 64]`, each row's sum its move's share of the example's loss.
@@ -80,6 +83,8 @@ impl Targets {
         Targets {
             padding: on(device, host.padding, [n, k]),
             policy: on(device, host.policy, [n, k]),
+            temperature: config.choice_temperature,
+            chooses: if config.choice > 0.0 { 1.0 } else { 0.0 },
             regrets: on(device, host.regrets, [n, k]),
             actions: on(device, host.actions, [n, k, BUCKETS]),
             value: on(device, host.value, [n, BUCKETS]),
@@ -102,10 +107,14 @@ impl Targets {
         let legality = binary(world.legality, self.legality).sum();
         let promotes = (binary(world.promotes, self.promotes) * self.movers).sum();
         let flags = (binary(flags, self.flags) * self.moved).sum();
-        let policy = play.policy + self.padding;
+        let policy = play.policy + self.padding.clone();
         let regret = (activation::softmax(policy.clone(), 1) * self.regrets).sum();
+        let centres =
+            Tensor::<1>::from_data(CENTRES, &play.actions.device()).reshape([1, 1, BUCKETS]);
+        let means = activation::softmax(play.actions.clone(), 2) * centres;
+        let choice = means.sum_dim(2).squeeze_dim::<2>(2) / self.temperature + self.padding;
         let sums = vec![
-            cross_entropy(policy, self.policy),
+            cross_entropy(policy, self.policy.clone()),
             regret,
             cross_entropy(play.actions, self.actions),
             cross_entropy(play.values.buckets, self.value),
@@ -113,6 +122,7 @@ impl Targets {
             cross_entropy(play.values.terminal, self.terminal),
             (legality + promotes) / TOKENS as f32,
             (cross_entropy(pieces, self.pieces) + flags) / 8.0,
+            cross_entropy(choice, self.policy * self.chooses),
         ];
         (Tensor::cat(sums, 0), self.counts)
     }
@@ -166,6 +176,9 @@ impl Host {
         if !target.is_empty() {
             self.policy[p * k..][..target.len()].copy_from_slice(&target);
             count(Loss::Policy);
+            if config.choice > 0.0 {
+                count(Loss::Choice);
+            }
         }
         let regrets = policy::regrets(example);
         if !regrets.is_empty() {

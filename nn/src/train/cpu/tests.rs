@@ -95,7 +95,8 @@ fn gradient_is_the_slope_of_the_loss() {
         transition_marks: true,
     };
     let layout = Layout::new(&config);
-    let loss = LossConfig { regret: 5.0, best_action_alone: 0.3, ..LossConfig::default() };
+    let loss =
+        LossConfig { regret: 5.0, choice: 0.2, best_action_alone: 0.3, ..LossConfig::default() };
     let mut params = layout.init(3);
     // Open the closed branches, or most gradients would be zero.
     for (i, p) in params.iter_mut().enumerate() {

@@ -58,6 +58,8 @@ impl Losses<'_> {
             count(Loss::Policy, policy::policy(at, self.config, weight(Loss::Policy)));
             // After the policy's, whose gradient it adds to.
             count(Loss::Regret, policy::regret(at, weight(Loss::Regret)));
+            // After the action values', whose gradient it adds to.
+            count(Loss::Choice, values::choice(at, self.config, weight(Loss::Choice)));
             count(Loss::Value, values::value(at, self.buckets, self.config, weight(Loss::Value)));
             count(Loss::Result, values::result(at, weight(Loss::Result)));
             count(Loss::Terminal, Some(world_model::terminal(at, weight(Loss::Terminal))));

@@ -13,6 +13,8 @@ pub struct LossConfig {
     pub regret: f32,
     /// Weight of [`Loss::Actions`].
     pub actions: f32,
+    /// Weight of [`Loss::Choice`].
+    pub choice: f32,
     /// Weight of [`Loss::Value`].
     pub value: f32,
     /// Weight of [`Loss::Result`].
@@ -31,6 +33,8 @@ pub struct LossConfig {
     pub best_share: f32,
     /// Temperature of that softmax, in win probability.
     pub policy_temperature: f32,
+    /// Temperature of the choice by action values, in win probability.
+    pub choice_temperature: f32,
     /// HL-Gauss deviation in buckets; 0 = one-hot.
     pub bucket_deviation: f32,
     /// A teacher's share of the targets of policy, moves and value; where the files say nothing it has all.
@@ -43,6 +47,7 @@ impl Default for LossConfig {
             policy: 1.0,
             regret: 0.0,
             actions: 0.5,
+            choice: 0.0,
             value: 0.5,
             result: 0.1,
             terminal: 0.1,
@@ -51,6 +56,7 @@ impl Default for LossConfig {
             best_action_alone: 1.0,
             best_share: 0.7,
             policy_temperature: 0.02,
+            choice_temperature: 0.02,
             bucket_deviation: 0.75,
             trust: 0.7,
         }
@@ -76,15 +82,26 @@ pub enum Loss {
     Legality,
     /// The next board.
     Transition,
+    /// Cross-entropy of the same moves with a choice by their values.
+    Choice,
 }
 
 /// How many there are.
-pub const LOSSES: usize = 8;
+pub const LOSSES: usize = 9;
 
 impl Loss {
     /// Their names, as the columns of a run's CSV.
-    pub const NAMES: [&str; LOSSES] =
-        ["policy", "regret", "actions", "value", "result", "terminal", "legality", "transition"];
+    pub const NAMES: [&str; LOSSES] = [
+        "policy",
+        "regret",
+        "actions",
+        "value",
+        "result",
+        "terminal",
+        "legality",
+        "transition",
+        "choice",
+    ];
 }
 
 impl LossConfig {
@@ -100,7 +117,10 @@ impl LossConfig {
     #[must_use]
     pub fn weights(&self) -> [f32; LOSSES] {
         let c = self;
-        [c.policy, c.regret, c.actions, c.value, c.result, c.terminal, c.legality, c.transition]
+        let play = [c.policy, c.regret, c.actions, c.value, c.result];
+        let [policy, regret, actions, value, result] = play;
+        let (terminal, legality, transition) = (c.terminal, c.legality, c.transition);
+        [policy, regret, actions, value, result, terminal, legality, transition, c.choice]
     }
 }
 

@@ -1,13 +1,15 @@
-//! The losses of the value heads: cross-entropies of win-probability buckets and of the game's result.
+//! The losses of the value heads: cross-entropies of win-probability buckets, of the choice that they make, and of the
+//! game's result.
 
 use super::buckets::Buckets;
 use super::entropy::{bucket_entropy, cross_entropy, one_hot};
 use super::place::Place;
-use super::policy::blend;
+use super::policy::{self, blend};
 use super::sums::LossConfig;
+use crate::cpu::ops;
 use crate::data::Example;
-use crate::net::BUCKETS;
 use crate::net::layout::RESULTS;
+use crate::net::{BUCKETS, CENTRES};
 
 /// The target of a win probability, NaN = unknown, of which a teacher may have `told`; None if nothing is known.
 fn target(
@@ -73,6 +75,34 @@ pub(super) fn action_values(
         }
     }
     Some(sum / known as f64)
+}
+
+/// Choice: cross-entropy of a softmax over the moves of `mean action value / choice_temperature`, `[moves]`, against
+/// the policy's target (ours). Adds to the action values' gradient. None without a label or a weight.
+///
+/// Each move's own cross-entropy is content with the mean of what such moves are worth; which of two close moves is
+/// better is a small part of it. This loss is about nothing else.
+pub(super) fn choice(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Option<f64> {
+    let target = policy::target(at.example, config);
+    if target.is_empty() || config.choice <= 0.0 {
+        return None;
+    }
+    let rows = at.moves.start * BUCKETS..at.moves.end * BUCKETS;
+    let mut shares = at.activations.actions[rows.clone()].to_vec();
+    ops::softmax64(&mut shares);
+    let mean = |row: &[f32]| ops::dot(row, &CENTRES);
+    let means: Vec<f32> = shares.chunks_exact(BUCKETS).map(mean).collect();
+    let logits: Vec<f32> = means.iter().map(|mean| mean / config.choice_temperature).collect();
+    let mut slopes = vec![0.0; logits.len()];
+    let loss = cross_entropy(&logits, &target, weight / config.choice_temperature, &mut slopes);
+    let grads = at.grads.actions[rows].chunks_exact_mut(BUCKETS);
+    let moves = shares.chunks_exact(BUCKETS).zip(means.iter().zip(&slopes));
+    for (grad, (shares, (mean, slope))) in grads.zip(moves) {
+        for ((grad, share), centre) in grad.iter_mut().zip(shares).zip(&CENTRES) {
+            *grad += slope * share * (centre - mean);
+        }
+    }
+    Some(loss)
 }
 
 /// Value: cross-entropy of the state's 64 buckets, `[64]`, against the bucketed value (paper 001, section 3,
