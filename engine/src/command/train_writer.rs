@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 /// Teach the decoder of the internal search.
 ///
-/// Minimax is taught by traces over made-up lists and needs no data. To weigh (`--weigh`), the decoder writes trees about
+/// Minimax and alpha-beta are taught by traces over made-up lists and need no data. To weigh (`--weigh`), the decoder writes trees about
 /// positions of labelled games, three quarters of each step, and learns the annotator's values in place of its own.
 #[derive(Args, Debug)]
 pub struct TrainWriter {

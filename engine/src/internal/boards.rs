@@ -13,7 +13,7 @@ use crate::world::rules::{LeafActionValue, check};
 use nn::encode::{MoveCode, canonical_moves};
 use nn::evaluator::{Imagined, Refusal, Step, Transition, grounded};
 use nn::writer::word::bucket_of;
-use nn::writer::{Backup, Kind, Summary, Trace};
+use nn::writer::{Backup, Kind, Summary, Trace, Word};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionError};
 use std::collections::HashMap;
@@ -226,13 +226,9 @@ fn page(imagined: Imagined, list: Vec<Entry>) -> Page {
 /// The moves from the root to a node.
 #[must_use]
 pub fn path_of(trace: &Trace, node: u8) -> Vec<Action> {
-    let named = |node| {
-        let mut words = trace.words().iter();
-        words.find(|word| word.kind == Kind::Child && word.node == Some(node))
-    };
     let mut path = Vec::new();
     let mut at = Some(node);
-    while let Some(child) = at.and_then(named) {
+    while let Some(child) = at.and_then(|node| trace.child(node)) {
         path.extend(child.action.map(|action| Action::from_code(action, false)));
         at = child.parent;
     }
@@ -243,22 +239,21 @@ pub fn path_of(trace: &Trace, node: u8) -> Vec<Action> {
 /// No sibling of `node` will be left out: the prompt is not for alpha-beta, or nothing beside their parent is decided, so
 /// that nothing bounds it.
 fn all_are_due(trace: &Trace, node: u8) -> bool {
-    let parent_of = |node| {
-        let mut words = trace.words().iter();
-        words.find(|word| word.kind == Kind::Child && word.node == Some(node))?.parent
-    };
-    let grandparent = parent_of(node).and_then(parent_of);
-    trace.backup() != Backup::AlphaBeta
-        || grandparent.is_none()
-        || !trace.words().iter().any(|w| w.kind == Kind::Select && w.parent == grandparent)
+    if trace.backup() != Backup::AlphaBeta {
+        return true;
+    }
+    let parent_of = |node| trace.child(node)?.parent;
+    let Some(grandparent) = parent_of(node).and_then(parent_of) else { return true };
+    let decided = |word: &Word| word.kind == Kind::Select && word.parent == Some(grandparent);
+    !trace.words().iter().any(decided)
 }
 
 /// The moves that lead to a node and its siblings, in the order they were named.
 fn children(trace: &Trace, node: u8) -> Vec<Action> {
-    let named: Vec<_> = trace.words().iter().filter(|word| word.kind == Kind::Child).collect();
-    let parent = named.iter().find(|word| word.node == Some(node)).map(|word| word.parent);
+    let Some(parent) = trace.child(node).map(|word| word.parent) else { return Vec::new() };
     let mut actions: Vec<Action> = Vec::new();
-    for word in named.iter().filter(|word| Some(word.parent) == parent) {
+    let sibling = |word: &&Word| word.kind == Kind::Child && word.parent == parent;
+    for word in trace.words().iter().filter(sibling) {
         let action = word.action.map(|action| Action::from_code(action, false));
         actions.extend(action.filter(|action| !actions.contains(action)));
     }

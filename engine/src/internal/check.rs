@@ -129,7 +129,9 @@ pub fn check(thought: &Thought, game: &Game) -> Report {
     if thought.trace.backup() != Backup::Weigh {
         decisions(thought, &mut report);
     }
-    report.cutoffs = cutoffs(&thought.trace);
+    if thought.trace.backup() == Backup::AlphaBeta {
+        report.cutoffs = cutoffs(&thought.trace);
+    }
     report
 }
 
@@ -155,13 +157,13 @@ fn true_end(position: &Chess) -> Option<Outcome> {
     })
 }
 
-/// Each bound, and each choice between a node's next child and its decision, against the teacher's.
+/// Of a trace by alpha-beta, each bound, and each choice between a node's next child and its decision, against the teacher's.
 fn cutoffs(trace: &Trace) -> Right {
     let mut grammar = Grammar::new(trace.shape(), trace.backup());
     let mut found = Right::default();
     while grammar.advance(trace) {
         let Some(next) = trace.words().get(grammar.seen()) else { break };
-        let bounds = next.kind == Kind::Expand && trace.has_bucket(next.kind);
+        let bounds = next.kind == Kind::Expand;
         if bounds || grammar.allowed().len() > 1 {
             let due = step(&grammar, trace);
             found.add(due.is_some_and(|due| {

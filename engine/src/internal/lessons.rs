@@ -7,7 +7,7 @@ use super::teacher::step;
 use nn::encode::MoveCode;
 use nn::rng::Rng;
 use nn::writer::word::{BUCKETS, ITEMS, complement};
-use nn::writer::{Backup, Kind, Shape, Trace};
+use nn::writer::{Backup, Shape, Trace};
 
 /// How the lists of one trace are made.
 struct Style {
@@ -53,9 +53,7 @@ fn give(trace: &mut Trace, style: &Style, random: &mut Rng) {
         // Mated, drawn, no board: mates are what a tie goes to.
         return trace.give_over([0, 0, BUCKETS / 2, BUCKETS - 1][random.below(4)]);
     }
-    let words = trace.words();
-    let child = words.iter().find(|word| word.kind == Kind::Child && word.node == Some(node));
-    let promised = child.and_then(|child| child.bucket).map(complement);
+    let promised = trace.child(node).and_then(|child| child.bucket).map(complement);
     let free = random.below(usize::from(BUCKETS)) as u8;
     let near = |value: u8, noise: usize, random: &mut Rng| {
         let shifted = usize::from(value) + random.below(2 * noise + 1);
@@ -138,6 +136,7 @@ pub fn group(shape: Shape, words: usize, random: &mut Rng) -> Vec<Trace> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nn::writer::Kind;
 
     #[test]
     fn lessons_are_whole_and_hold_what_is_rare() {

@@ -105,6 +105,12 @@ impl Trace {
         &self.words
     }
 
+    /// The word that named `node`; None of the root.
+    #[must_use]
+    pub fn child(&self, node: u8) -> Option<&Word> {
+        self.words.iter().find(|word| word.kind == Kind::Child && word.node == Some(node))
+    }
+
     /// What the prompt asks for.
     #[must_use]
     pub fn shape(&self) -> Shape {

@@ -18,9 +18,8 @@ pub(super) struct Targets {
     padding: Tensor<2>,
     /// `[n, k]`.
     policy: Tensor<2>,
-    /// Of the choice by action values; and 1 where it is learnt, else 0.
-    temperature: f32,
-    chooses: f32,
+    /// Temperature of the choice by action values, where that is learnt.
+    choice: Option<f32>,
     /// `[n, k]`, in win probability.
     regrets: Tensor<2>,
     /// `[n, k, 64]`, each row's sum its move's share of the example's loss.
@@ -83,8 +82,7 @@ impl Targets {
         Targets {
             padding: on(device, host.padding, [n, k]),
             policy: on(device, host.policy, [n, k]),
-            temperature: config.choice_temperature,
-            chooses: if config.choice > 0.0 { 1.0 } else { 0.0 },
+            choice: (config.choice > 0.0).then_some(config.choice_temperature),
             regrets: on(device, host.regrets, [n, k]),
             actions: on(device, host.actions, [n, k, BUCKETS]),
             value: on(device, host.value, [n, BUCKETS]),
@@ -109,12 +107,18 @@ impl Targets {
         let flags = (binary(flags, self.flags) * self.moved).sum();
         let policy = play.policy + self.padding.clone();
         let regret = (activation::softmax(policy.clone(), 1) * self.regrets).sum();
-        let centres =
-            Tensor::<1>::from_data(CENTRES, &play.actions.device()).reshape([1, 1, BUCKETS]);
-        let means = activation::softmax(play.actions.clone(), 2) * centres;
-        let choice = means.sum_dim(2).squeeze_dim::<2>(2) / self.temperature + self.padding;
+        let device = play.actions.device();
+        let choice = match self.choice {
+            Some(temperature) => {
+                let centres = Tensor::<1>::from_data(CENTRES, &device).reshape([1, 1, BUCKETS]);
+                let means = (activation::softmax(play.actions.clone(), 2) * centres).sum_dim(2);
+                let logits = means.squeeze_dim::<2>(2) / temperature + self.padding;
+                cross_entropy(logits, self.policy.clone())
+            }
+            None => Tensor::zeros([1], &device),
+        };
         let sums = vec![
-            cross_entropy(policy, self.policy.clone()),
+            cross_entropy(policy, self.policy),
             regret,
             cross_entropy(play.actions, self.actions),
             cross_entropy(play.values.buckets, self.value),
@@ -122,7 +126,7 @@ impl Targets {
             cross_entropy(play.values.terminal, self.terminal),
             (legality + promotes) / TOKENS as f32,
             (cross_entropy(pieces, self.pieces) + flags) / 8.0,
-            cross_entropy(choice, self.policy * self.chooses),
+            choice,
         ];
         (Tensor::cat(sums, 0), self.counts)
     }

@@ -117,10 +117,17 @@ impl LossConfig {
     #[must_use]
     pub fn weights(&self) -> [f32; LOSSES] {
         let c = self;
-        let play = [c.policy, c.regret, c.actions, c.value, c.result];
-        let [policy, regret, actions, value, result] = play;
-        let (terminal, legality, transition) = (c.terminal, c.legality, c.transition);
-        [policy, regret, actions, value, result, terminal, legality, transition, c.choice]
+        [
+            c.policy,
+            c.regret,
+            c.actions,
+            c.value,
+            c.result,
+            c.terminal,
+            c.legality,
+            c.transition,
+            c.choice,
+        ]
     }
 }
 

@@ -83,8 +83,11 @@ pub(super) fn action_values(
 /// Each move's own cross-entropy is content with the mean of what such moves are worth; which of two close moves is
 /// better is a small part of it. This loss is about nothing else.
 pub(super) fn choice(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Option<f64> {
+    if config.choice <= 0.0 {
+        return None;
+    }
     let target = policy::target(at.example, config);
-    if target.is_empty() || config.choice <= 0.0 {
+    if target.is_empty() {
         return None;
     }
     let rows = at.moves.start * BUCKETS..at.moves.end * BUCKETS;
