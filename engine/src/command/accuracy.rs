@@ -36,7 +36,7 @@ pub struct Accuracy {
     /// Try only this many puzzles, spread evenly over the file
     #[arg(long, value_name = "N", requires = "puzzles")]
     puzzle_limit: Option<usize>,
-    /// Also the moves that `mavka label` searched deeply: how well the values tell those of a position apart
+    /// Also the moves that `mavka label`, or `mavka leaves` at a fork, had searched: how well the values tell those of a position apart
     #[arg(long, value_name = "LABELS")]
     siblings: Option<PathBuf>,
     /// Draw predicted win probabilities against labels and results into this SVG

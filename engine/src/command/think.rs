@@ -18,13 +18,14 @@ use crate::interrupt::raised_by_ctrl_c;
 use crate::league::Process;
 use crate::measure::MeasureError;
 use crate::measure::tune::label::Annotator;
-use crate::measure::tune::labels;
+use crate::measure::tune::positions;
 use crate::play::engine::Setup;
 use crate::play::network::{self, Network, NetworkError};
 use crate::play::network_choice::OF_TREES;
 use crate::play::settings::Settings;
 use crate::progress::progress;
 use clap::Args;
+use nn::EvalError;
 use nn::writer::{Backup, Decoder, DecoderWeights, Shape, Writer};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,7 +75,7 @@ pub struct Think {
     /// Nodes of each search of that engine
     #[arg(long, default_value_t = 40_000, value_name = "N", requires = "engine")]
     engine_nodes: u64,
-    /// Say instead what the trees' moves give away, on the positions of this file of `mavka label`
+    /// Say instead what the trees' moves give away, on the positions of this file of `mavka label`, or the forks of one of `mavka leaves`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fen", "measure"])]
     regret: Option<PathBuf>,
     /// Put wrong boards, illegal moves and inconsistent decisions in brackets, and count them
@@ -185,7 +186,7 @@ impl Think {
     }
 
     fn regret(&self, path: &Path, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        let (_, positions) = labels::read(path)?;
+        let (_, positions) = positions::open(path, usize::MAX)?;
         let network = self.network()?;
         let trial = Trial { shape: self.shape(), backup: self.backup(), mask: self.mask };
         let writer = || self.writer().map_err(|why| MeasureError::Refused(why.to_string()));
@@ -227,10 +228,8 @@ impl Think {
 }
 
 /// The boards that `network` imagines, nodes valued as in play.
-fn boards(network: &Network) -> Result<Boards<'_>, Failure> {
-    let blind = || format!("{} imagines no positions", network.name);
-    let value = (&Settings::default()).into();
-    Ok(Boards::new(&*network.evaluator, value).ok_or_else(blind)?)
+fn boards(network: &Network) -> Result<Boards<'_>, EvalError> {
+    Boards::new(&*network.evaluator, (&Settings::default()).into())
 }
 
 #[cfg(test)]

@@ -93,10 +93,9 @@ impl Weighed {
         let drawn = (0..(words / words_of(shape)).max(1)).map(|_| self.roots.draw());
         let roots: Vec<Root> = drawn.filter_map(Result::transpose).collect::<Result<_, _>>()?;
         let weights = Arc::new(weights.clone());
-        let blind = || EvalError::Device("this network imagines no positions".to_owned());
         let write = |root: &Root| {
             let value = (&Settings::default()).into();
-            let mut boards = Boards::new(&*self.network.evaluator, value).ok_or_else(blind)?;
+            let mut boards = Boards::new(&*self.network.evaluator, value)?;
             weigh::example(&mut boards, &mut Decoder::new(weights.clone()), root, shape)
         };
         let written: Vec<Option<Example>> =

@@ -55,11 +55,13 @@ pub struct Boards<'a> {
 }
 
 impl<'a> Boards<'a> {
-    /// None if this network cannot be asked what follows a move.
-    #[must_use]
-    pub fn new(evaluator: &'a dyn Evaluator, value: NodeValue) -> Option<Boards<'a>> {
-        let network = evaluator.transition()?;
-        Some(Boards { evaluator, network, value, known: HashMap::new(), asked: 0 })
+    /// No root is set yet.
+    ///
+    /// # Errors
+    /// This network cannot be asked what follows a move.
+    pub fn new(evaluator: &'a dyn Evaluator, value: NodeValue) -> Result<Boards<'a>, EvalError> {
+        let network = evaluator.transition().ok_or(EvalError::Blind)?;
+        Ok(Boards { evaluator, network, value, known: HashMap::new(), asked: 0 })
     }
 
     /// Boards evaluated since the last root was set.

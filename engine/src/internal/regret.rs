@@ -96,9 +96,8 @@ impl Trial {
         listen: &(dyn Fn() + Sync),
     ) -> Result<Found, MeasureError> {
         let choose = |position: &LabelledPosition| {
-            let blind = || EvalError::Device("this network imagines no positions".to_owned());
             let value = (&Settings::default()).into();
-            let mut boards = Boards::new(evaluator, value).ok_or_else(blind)?;
+            let mut boards = Boards::new(evaluator, value)?;
             boards.set_root(&position.game, &[])?;
             let mut own = writer()?;
             let mut by = |writer: &mut dyn Writer, shape: Shape, backup: Backup| {

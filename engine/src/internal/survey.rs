@@ -126,8 +126,7 @@ impl Survey {
         stop: &AtomicBool,
         listen: &mut dyn FnMut(&Thought, &Game) -> Result<(), MeasureError>,
     ) -> Result<Found, MeasureError> {
-        let blind = || MeasureError::Refused("this network imagines no positions".to_owned());
-        let mut boards = Boards::new(evaluator, self.value).ok_or_else(blind)?;
+        let mut boards = Boards::new(evaluator, self.value)?;
         let mut found = Found {
             rows: CATEGORIES.map(|(name, _)| (name, Row::default())).to_vec(),
             faults: Vec::new(),

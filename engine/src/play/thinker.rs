@@ -64,8 +64,7 @@ impl Thinker<'_> {
     /// # Errors
     /// The network failed, or cannot be asked what follows a move.
     pub fn decide(&self, evaluator: &dyn Evaluator) -> Result<Option<Decision>, EvalError> {
-        let blind = || EvalError::Device("this network imagines no positions".to_owned());
-        let mut boards = Boards::new(evaluator, self.settings.into()).ok_or_else(blind)?;
+        let mut boards = Boards::new(evaluator, self.settings.into())?;
         let all = self.allowed.len() == self.game.legal_actions().len();
         boards.set_root(self.game, if all { &[] } else { self.allowed })?;
         let mut writer = self.writer();

@@ -9,6 +9,8 @@ pub enum EvalError {
     NotANumber(&'static str),
     /// The query had no legal moves.
     NoMoves,
+    /// It was asked what follows a move, and is no world model.
+    Blind,
     /// The device said no.
     Device(String),
 }
@@ -22,6 +24,7 @@ impl fmt::Display for EvalError {
             EvalError::NoMoves => {
                 write!(f, "a position without legal moves was sent to the network")
             }
+            EvalError::Blind => f.write_str("this network imagines no positions"),
             EvalError::Device(why) => write!(f, "the device failed: {why}"),
         }
     }

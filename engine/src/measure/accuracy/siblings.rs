@@ -5,7 +5,8 @@
 use super::table::csv_line;
 use crate::chess::action::Action;
 use crate::measure::MeasureError;
-use crate::measure::tune::labels::{self, LabelledPosition};
+use crate::measure::tune::labels::{LabelledPosition, LabelsError};
+use crate::measure::tune::positions;
 use crate::progress::progress;
 use crate::workers::{Crew, deal};
 use nn::{EvalError, Evaluator, Query};
@@ -54,8 +55,8 @@ pub(super) fn measure(
     path: &Path,
     crew: Crew<'_>,
 ) -> Result<Siblings, MeasureError> {
-    let refused = |why: labels::LabelsError| MeasureError::Refused(why.to_string());
-    let (_, positions) = labels::read(path).map_err(refused)?;
+    let refused = |why: LabelsError| MeasureError::Refused(why.to_string());
+    let (_, positions) = positions::open(path, usize::MAX).map_err(refused)?;
     let bar = progress(positions.len());
     let mut found = Siblings { title: path.display().to_string(), moves: 0, positions: Vec::new() };
     let start = || Ok(|position: &LabelledPosition| judge(evaluator, position));

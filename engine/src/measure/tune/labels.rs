@@ -5,6 +5,7 @@
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
 use crate::errors::FileError;
+use nn::data::DataError;
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::fs::File;
@@ -47,6 +48,8 @@ pub struct LabelledPosition {
 pub enum LabelsError {
     /// The file cannot be read.
     File(FileError),
+    /// A data file in its place cannot be read.
+    Data(DataError),
     /// A line that is no label.
     Line {
         /// The file.
@@ -103,6 +106,7 @@ impl fmt::Display for LabelsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LabelsError::File(why) => why.fmt(f),
+            LabelsError::Data(why) => why.fmt(f),
             LabelsError::Line { path, line, why } => {
                 write!(f, "{}, line {line}: {why}", path.display())
             }

@@ -2,7 +2,8 @@
 //! and all settings are tried at every number of nodes.
 
 use super::compare::{self, Mean, Row};
-use super::labels::{self, LabelledPosition, LabelsError};
+use super::labels::{LabelledPosition, LabelsError};
+use super::positions;
 use super::spsa::{Dimension, Spsa};
 use super::trial::{Bench, Choice, Setting, TrialError, set_near};
 use crate::errors::wraps;
@@ -19,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What is to be tried.
 #[derive(Clone, Debug)]
 pub struct Tuning {
-    /// Labels of `mavka label`.
+    /// See [`positions::open`].
     pub labels: PathBuf,
     /// Positions at most; the first ones.
     pub limit: Option<usize>,
@@ -84,19 +85,12 @@ impl Tuning {
     /// # Errors
     /// A file cannot be read, an option is unknown, or the network fails.
     pub fn run(mut self, say: &mut (dyn FnMut(String) + Send)) -> Result<Vec<Row>, TuningError> {
-        let (recipe, mut positions) = labels::read(&self.labels)?;
-        positions.truncate(self.limit.unwrap_or(usize::MAX));
+        let (what, mut positions) =
+            positions::open(&self.labels, self.limit.unwrap_or(usize::MAX))?;
         let networks = Setup::default().networks;
         let network =
             networks.open_anywhere(self.weights.as_deref()).map_err(MeasureError::from)?;
-        say(format!(
-            "{}; {} positions labelled by {} with {} and {} nodes",
-            network.name,
-            positions.len(),
-            recipe.engine,
-            recipe.best_nodes,
-            recipe.move_nodes
-        ));
+        say(format!("{}; {what}", network.name));
         let bench = |nodes| Bench { network: &network, nodes, cap: self.cap, stop: &self.stop };
         if let Some(optimisation) = &self.optimisation {
             let judges = positions.split_off(positions.len() / 2);
