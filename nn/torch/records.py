@@ -107,6 +107,8 @@ def losses(out, y, loss, targets, teacher=None):
         told = F.softmax(teacher["value"], 1)
         value = torch.where(value_known[:, None] > 0, (1.0 - trust) * value + trust * told, told * alive[:, None])
     actions = -(F.log_softmax(out["actions"], 2) * action_targets).sum(2)
+    means = F.softmax(out["actions"], 2) @ ((torch.arange(64, device=listed.device) + 0.5) / 64)
+    chosen = F.log_softmax(means / loss.get("choice_temperature", 0.02) + never, 1)
     terminal = one_hot(y["terminal"], 3, torch.float32)
     result = one_hot(y["result"], 3, torch.float32)
     truth = torch.zeros(n, 64 * 64 + 1, device=listed.device)
@@ -129,15 +131,17 @@ def losses(out, y, loss, targets, teacher=None):
         (binary(out["legality"], truth).sum() + (binary(out["promotes"], promoting) * movers).sum()) / 64,
         (-(pieces * next_pieces).sum()
          + (binary(out["transition"][:, :, 13:], next_flags) * moved[:, None, None]).sum()) / 8,
+        -(chosen * policy).sum(),
     ]
     counts = [
         has_best.sum(), y["every"].sum(), (count > 0).sum(), value_known.sum(), result.sum(),
         terminal.sum(), torch.tensor(float(n), device=listed.device), moved.sum(),
+        (policy.sum(1) > 0).sum(),
     ]
     return torch.stack(sums), torch.stack([c.float() for c in counts])
 
 
-LOSSES = ["policy", "regret", "actions", "value", "result", "terminal", "legality", "transition"]
+LOSSES = ["policy", "regret", "actions", "value", "result", "terminal", "legality", "transition", "choice"]
 
 
 class Source:

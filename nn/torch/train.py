@@ -167,7 +167,7 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = True
     net = model.load(args.init, kind).to(device)
     targets = records.table(loss["bucket_deviation"], device)
-    weights = torch.tensor([float(loss[name]) for name in records.LOSSES], device=device)
+    weights = torch.tensor([float(loss.get(name, 0.0)) for name in records.LOSSES], device=device)
     teacher = None
     if args.teacher:
         teacher = model.load(args.teacher_like or args.teacher, kind).to(device).requires_grad_(False)
