@@ -3,11 +3,9 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::measure::tune::label::OPEN;
-use nn::data::label::{action_value, win_probability};
+use crate::measure::tune::label::stored_values;
 use nn::data::record::MavgGame;
 use nn::data::{self, DataError, FileReader};
-use nn::encode::canonical_moves;
 use nn::encode::moves::canonical_move;
 use nn::rng::Rng;
 use shakmaty::{CastlingMode, Position};
@@ -90,21 +88,11 @@ impl Roots {
 
 /// None where there is no choice, one legal move or a game that is decided, or where not every move has a value.
 fn root(game: &MavgGame, record: &data::record::MavgPosition, at: Game) -> Option<Root> {
-    let best = usize::from(record.best);
-    let value = win_probability(record.score);
-    let stored = game.values(record);
-    if stored.len() < 2 || !(OPEN..=1.0 - OPEN).contains(&value) {
+    let mut values = stored_values(game, record, at.position())?;
+    if values.len() < 2 || values.iter().any(|(_, value)| value.is_nan()) {
         return None;
     }
-    let moves = canonical_moves(at.position());
-    let mut values: Vec<(Action, f32)> =
-        moves.iter().zip(stored).map(|(m, v)| (Action::new(*m), action_value(*v))).collect();
-    // The deeper search's own number, for the move it found.
-    values.get_mut(best)?.1 = value;
-    values[..=best].rotate_right(1);
-    if values.iter().any(|(_, value)| value.is_nan()) {
-        return None;
-    }
+    values[..=usize::from(record.best)].rotate_right(1);
     Some(Root { game: at, values })
 }
 
@@ -112,7 +100,9 @@ fn root(game: &MavgGame, record: &data::record::MavgPosition, at: Game) -> Optio
 mod tests {
     use super::*;
     use nn::data::FileWriter;
+    use nn::data::label::win_probability;
     use nn::data::record::{Format, GameResult, Header};
+    use nn::encode::canonical_moves;
     use shakmaty::Chess;
 
     #[test]

@@ -2,14 +2,11 @@
 //! a hundred times as many as those of `mavka label` and searched a tenth as deeply, so that they tell smaller differences
 //! between settings apart.
 
-use super::label::OPEN;
+use super::label::stored_values;
 use super::labels::LabelledPosition;
-use crate::chess::action::Action;
 use crate::chess::game::Game;
-use nn::data::label::{action_value, win_probability};
 use nn::data::record::MavgGame;
 use nn::data::{self, DataError, FileReader};
-use nn::encode::canonical_moves;
 use shakmaty::CastlingMode;
 use std::path::Path;
 
@@ -37,35 +34,26 @@ fn fork(game: &MavgGame) -> Option<LabelledPosition> {
     let record = game.positions.first()?;
     let mode = CastlingMode::from_chess960(game.header.chess960);
     let at = Game::new(game.header.start.clone(), mode);
-    let moves = canonical_moves(at.position());
-    let best = usize::from(record.best);
-    let value = win_probability(record.score);
-    if !(OPEN..=1.0 - OPEN).contains(&value) {
-        return None;
-    }
-    let (mut deep, mut others) = (Vec::new(), Vec::new());
-    for (index, (m, stored)) in moves.iter().zip(game.values(record)).enumerate() {
-        let action = Action::new(*m);
-        match action_value(*stored) {
-            // Not rounded, as those of the others are.
-            _ if index == best => deep.push((action, value)),
-            unknown if unknown.is_nan() => others.push(action),
-            known => deep.push((action, known)),
-        }
-    }
+    let values = stored_values(game, record, at.position())?;
+    let best = values.get(usize::from(record.best))?.0;
+    let (others, deep): (Vec<_>, Vec<_>) =
+        values.into_iter().partition(|(_, value)| value.is_nan());
     if deep.len() < 2 || others.is_empty() {
         return None;
     }
     let worst = deep.iter().map(|(_, value)| *value).fold(1.0, f32::min);
-    let shallow = others.into_iter().map(|action| (action, worst)).collect();
-    Some(LabelledPosition { game: at, best: Action::new(*moves.get(best)?), deep, shallow })
+    let shallow = others.into_iter().map(|(action, _)| (action, worst)).collect();
+    Some(LabelledPosition { game: at, best, deep, shallow })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chess::action::Action;
     use nn::data::FileWriter;
+    use nn::data::label::win_probability;
     use nn::data::record::{Format, GameResult, Header, VALUE_UNKNOWN};
+    use nn::encode::canonical_moves;
     use shakmaty::Chess;
 
     /// A game of the initial position: the values of its first moves, no others known.

@@ -7,8 +7,10 @@ use crate::chess::game::Game;
 use crate::errors::{FileError, wraps};
 use crate::league::{Fault, Patience, Player, Process, Thought, Transport};
 use nn::data::Labelled;
-use nn::data::label::win_probability;
-use shakmaty::CastlingMode;
+use nn::data::label::{action_value, win_probability};
+use nn::data::record::{MavgGame, MavgPosition};
+use nn::encode::canonical_moves;
+use shakmaty::{CastlingMode, Chess};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -65,6 +67,29 @@ pub struct Task {
 /// Positions whose winner is no longer in question teach nothing about the choice of moves: the mover's
 /// win probability must be this far from 0 and 1.
 pub const OPEN: f32 = 0.04;
+
+/// What a record of a data file says of the moves of `position`, in canonical order: win probabilities, NaN where a move is not
+/// labelled. The best move has the position's own score, which is not rounded as the others are. None if that is decided, or
+/// the best move is none.
+#[must_use]
+pub fn stored_values(
+    game: &MavgGame,
+    record: &MavgPosition,
+    position: &Chess,
+) -> Option<Vec<(Action, f32)>> {
+    let value = win_probability(record.score);
+    if !(OPEN..=1.0 - OPEN).contains(&value) {
+        return None;
+    }
+    let moves = canonical_moves(position);
+    let mut values: Vec<(Action, f32)> = moves
+        .iter()
+        .zip(game.values(record))
+        .map(|(m, stored)| (Action::new(*m), action_value(*stored)))
+        .collect();
+    values.get_mut(usize::from(record.best))?.1 = value;
+    Some(values)
+}
 
 impl Task {
     /// None where there is no choice: one legal move, or a game that is decided.
