@@ -21,7 +21,8 @@ use std::path::PathBuf;
 /// the engine searches the position after each of them by itself. The file is training data like any other.
 #[derive(Args, Debug)]
 pub struct Leaves {
-    /// Data files with action values (MAVG1); games held out from training are left out
+    /// Data files with action values (MAVG1), of which games held out from training are left out; or positions, one EPD or FEN a line (*.epd,
+    /// *.fen)
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// File of labels to write or to add to, compressed (MAVG1; with `--static` MVKN1)

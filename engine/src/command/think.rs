@@ -6,6 +6,7 @@ use crate::chess::game::Game;
 use crate::errors::FileError;
 use crate::internal::boards::Boards;
 use crate::internal::check::check;
+use crate::internal::judged::Judged;
 use crate::internal::node_values::NodeValues;
 use crate::internal::parse::parse;
 use crate::internal::print::{Marks, print};
@@ -45,9 +46,10 @@ pub struct Think {
     /// Plies below the root
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     depth: u8,
-    /// Back values up as this decoder has learnt to weigh them (`train-writer --weigh`), not by minimax
-    #[arg(long, requires = "writer")]
-    weigh: bool,
+    /// By alpha-beta, and the root's moves scored and chosen as the decoder of this file has learnt to weigh what was seen of them
+    /// (`train-writer --weigh`)
+    #[arg(long, value_name = "FILE", conflicts_with = "by_hand")]
+    weigh: Option<PathBuf>,
     /// Back values up by alpha-beta: boards that cannot change the root's choice are left out
     #[arg(long, conflicts_with = "weigh")]
     alpha_beta: bool,
@@ -199,7 +201,7 @@ impl Think {
     }
 
     fn backup(&self) -> Backup {
-        match (self.weigh, self.alpha_beta) {
+        match (self.weigh.is_some(), self.alpha_beta) {
             (true, _) => Backup::Weigh,
             (_, true) => Backup::AlphaBeta,
             _ => Backup::Minimax,
@@ -219,11 +221,17 @@ impl Think {
         if self.by_hand {
             return Ok(Box::new(Teacher::default()));
         }
-        let weights = match &self.writer {
-            Some(path) => Arc::new(DecoderWeights::load(path).map_err(FileError::of(path))?),
+        let load =
+            |path: &Path| DecoderWeights::load(path).map(Arc::new).map_err(FileError::of(path));
+        let tree = match &self.writer {
+            Some(path) => load(path)?,
             None => network::writer().map_err(ToString::to_string)?,
         };
-        Ok(Box::new(Decoder::new(weights)))
+        let tree = Decoder::new(tree);
+        Ok(match &self.weigh {
+            Some(path) => Box::new(Judged { tree, judge: Decoder::new(load(path)?) }),
+            None => Box::new(tree),
+        })
     }
 }
 

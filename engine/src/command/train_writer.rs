@@ -5,9 +5,10 @@ use crate::errors::FileError;
 use crate::internal::boards::Boards;
 use crate::internal::exam::exam;
 use crate::internal::lessons::{group, shape};
-use crate::internal::roots::{Root, Roots};
 use crate::internal::weigh;
 use crate::interrupt::raised_by_ctrl_c;
+use crate::measure::tune::labels::LabelledPosition;
+use crate::measure::tune::positions;
 use crate::play::engine::Setup;
 use crate::play::network::Network;
 use crate::play::network_choice::OF_TREES;
@@ -28,8 +29,9 @@ use std::time::{Duration, Instant};
 
 /// Teach the decoder of the internal search.
 ///
-/// Minimax and alpha-beta are taught by traces over made-up lists and need no data. To weigh (`--weigh`), the decoder writes trees about
-/// positions of labelled games, three quarters of each step, and learns the annotator's values in place of its own.
+/// Minimax and alpha-beta are taught by traces over made-up lists and need no data. With `--weigh` a decoder is taught to judge: trees by
+/// alpha-beta are written about positions whose moves were searched, it scores the root's moves and chooses one, and learns what they are
+/// worth and to give away little.
 #[derive(Args, Debug)]
 pub struct TrainWriter {
     /// The decoder's file: written every few minutes, on Ctrl-C and at the end
@@ -53,10 +55,10 @@ pub struct TrainWriter {
     /// Seed of weights and traces
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Teach to weigh as well, with these data files (MAVG1); every 50th game of each is held out
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    weigh: Vec<PathBuf>,
-    /// Network file that answers the boards to weigh; the larger built-in network without it
+    /// Teach to judge, on the forks of this file of `mavka leaves`, or the positions of one of `mavka label`
+    #[arg(long, value_name = "FILE")]
+    weigh: Option<PathBuf>,
+    /// Network file that answers the boards to judge; the larger built-in network without it
     #[arg(long, value_name = "FILE", requires = "weigh")]
     weights: Option<PathBuf>,
     /// Write the losses into this CSV
@@ -64,22 +66,26 @@ pub struct TrainWriter {
     csv: Option<PathBuf>,
 }
 
-/// Where trees to weigh come from.
+/// Where trees to judge come from.
 struct Weighed {
-    roots: Roots,
+    /// In the order in which they are drawn.
+    roots: Vec<LabelledPosition>,
+    drawn: usize,
     network: Network,
 }
 
 impl Weighed {
-    /// None without files.
-    fn open(files: &[PathBuf], weights: Option<&Path>, seed: u64) -> Result<Option<Self>, Failure> {
-        if files.is_empty() {
-            return Ok(None);
+    fn open(path: &Path, weights: Option<&Path>, random: &mut Rng) -> Result<Self, Failure> {
+        let (_, mut roots) = positions::open(path, usize::MAX)?;
+        if roots.is_empty() {
+            return Err(
+                format!("{} holds no position whose moves were searched", path.display()).into()
+            );
         }
-        let roots = Roots::open(files, seed)?;
+        random.shuffle(&mut roots);
         let file = weights.unwrap_or(Path::new(OF_TREES));
         let network = Setup::default().networks.open_anywhere(Some(file))?;
-        Ok(Some(Weighed { roots, network }))
+        Ok(Weighed { roots, drawn: 0, network })
     }
 
     /// Examples of one shape, of about so many words, written with `weights` on all cores.
@@ -90,29 +96,29 @@ impl Weighed {
         random: &mut Rng,
     ) -> Result<Vec<Example>, Failure> {
         let shape = weigh::shape(random);
-        let drawn = (0..(words / words_of(shape)).max(1)).map(|_| self.roots.draw());
-        let roots: Vec<Root> = drawn.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let count = (words / words_of(shape)).max(1);
+        let cycle = self.roots.iter().cycle().skip(self.drawn % self.roots.len());
+        let roots: Vec<&LabelledPosition> = cycle.take(count).collect();
+        self.drawn += count;
         let weights = Arc::new(weights.clone());
-        let write = |root: &Root| {
+        let write = |root: &&LabelledPosition| {
             let value = (&Settings::default()).into();
             let mut boards = Boards::new(&*self.network.evaluator, value)?;
-            weigh::example(&mut boards, &mut Decoder::new(weights.clone()), root, shape)
+            weigh::example(&mut boards, Decoder::new(weights.clone()), root, shape)
         };
         let written: Vec<Option<Example>> =
             roots.par_iter().map(write).collect::<Result<_, EvalError>>()?;
-        let group: Vec<Example> = written.into_iter().flatten().collect();
-        match group.is_empty() {
-            true => Err("the files to weigh hold no position with a choice of moves".into()),
-            false => Ok(group),
-        }
+        Ok(written.into_iter().flatten().collect())
     }
 }
 
-/// Words of a tree of this shape, about.
+/// Words of a tree of this shape, about, what is left out not counted.
 fn words_of(shape: Shape) -> usize {
-    12 * shape.nodes()
+    8 * shape.nodes()
 }
 
+/// Groups of one shape each that make a step.
+const GROUPS: usize = 2;
 /// Between two files.
 const EVERY: Duration = Duration::from_secs(120);
 /// Steps between two rows of the CSV.
@@ -136,29 +142,34 @@ impl TrainWriter {
         };
         let mut lessons = Lessons::new(weights, schedule, self.seed);
         let mut random = Rng::from_state(self.seed);
-        let mut weighed = Weighed::open(&self.weigh, self.weights.as_deref(), self.seed)?;
+        let weighed = self.weigh.as_deref();
+        let mut weighed = weighed
+            .map(|path| Weighed::open(path, self.weights.as_deref(), &mut random))
+            .transpose()?;
         let bar = progress(usize::try_from(self.traces).unwrap_or(usize::MAX));
-        let mut csv = "traces,kind,source,bucket\n".to_owned();
+        let mut csv = "traces,kind,source,bucket,given_away\n".to_owned();
+        let weigh = weighed.is_some();
         let (mut saved, mut recent, mut steps) = (Instant::now(), WriterSums::default(), 0);
         let raised = raised_by_ctrl_c()?;
         // Relaxed: the flag is all there is to know.
         while lessons.seen() < self.traces && !raised.load(Ordering::Relaxed) {
-            let (done, quarter) = (lessons.progress(), self.words / 4);
-            let groups = match &mut weighed {
-                // Minimax is known, and only to be kept.
-                Some(weighed) => vec![
-                    self.group(done, quarter, &mut random),
-                    weighed.group(lessons.weights(), 3 * quarter, &mut random)?,
-                ],
-                None => [(); 2].map(|()| self.group(done, 2 * quarter, &mut random)).into(),
+            let (done, part) = (lessons.progress(), self.words / GROUPS);
+            let mut group = || match &mut weighed {
+                Some(weighed) => weighed.group(lessons.weights(), part, &mut random),
+                None => Ok(self.group(done, part, &mut random)),
             };
+            let mut groups = (0..GROUPS).map(|_| group()).collect::<Result<Vec<_>, _>>()?;
+            groups.retain(|group| !group.is_empty());
             let sums = lessons.step(&groups)?;
             recent.add(&sums);
             steps += 1;
             if steps % ROW == 0 {
-                let [kind, source, bucket] = recent.means();
-                bar.set_message(format!("kind {kind:.4} source {source:.4} bucket {bucket:.4}"));
-                let _ = writeln!(csv, "{},{kind:.6},{source:.6},{bucket:.6}", lessons.seen());
+                let [kind, source, bucket, given_away] = recent.means();
+                let message = format!("kind {kind:.4} source {source:.4} bucket {bucket:.4}");
+                let weighed = format!(" given away {:.2} %", 100.0 * given_away);
+                bar.set_message(message + if weigh { &weighed } else { "" });
+                let seen = lessons.seen();
+                let _ = writeln!(csv, "{seen},{kind:.6},{source:.6},{bucket:.6},{given_away:.6}");
                 recent = WriterSums::default();
             }
             bar.set_position(lessons.seen());
@@ -170,7 +181,7 @@ impl TrainWriter {
         bar.finish_and_clear();
         self.save(&lessons, &csv)?;
         let mut out = Sink::default();
-        if raised.load(Ordering::Relaxed) {
+        if weigh || raised.load(Ordering::Relaxed) {
             let path = self.out.display();
             out.say(format_args!("{path} has learnt from {} traces", lessons.seen()));
             return out.end();

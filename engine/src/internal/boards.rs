@@ -13,7 +13,7 @@ use crate::world::rules::{LeafActionValue, check};
 use nn::encode::{MoveCode, canonical_moves};
 use nn::evaluator::{Imagined, Refusal, Step, Transition, grounded};
 use nn::writer::word::bucket_of;
-use nn::writer::{Backup, Kind, Summary, Trace, Word};
+use nn::writer::{Kind, Summary, Trace, Word};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionError};
 use std::collections::HashMap;
@@ -238,10 +238,10 @@ pub fn path_of(trace: &Trace, node: u8) -> Vec<Action> {
     path
 }
 
-/// No sibling of `node` will be left out: the prompt is not for alpha-beta, or nothing beside their parent is decided, so
+/// No sibling of `node` will be left out: the prompt wants the whole tree, or nothing beside their parent is decided, so
 /// that nothing bounds it.
 fn all_are_due(trace: &Trace, node: u8) -> bool {
-    if trace.backup() != Backup::AlphaBeta {
+    if !trace.backup().prunes() {
         return true;
     }
     let parent_of = |node| trace.child(node)?.parent;

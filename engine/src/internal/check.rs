@@ -129,7 +129,7 @@ pub fn check(thought: &Thought, game: &Game) -> Report {
     if thought.trace.backup() != Backup::Weigh {
         decisions(thought, &mut report);
     }
-    if thought.trace.backup() == Backup::AlphaBeta {
+    if thought.trace.backup().prunes() {
         report.cutoffs = cutoffs(&thought.trace);
     }
     report

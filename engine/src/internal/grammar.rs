@@ -7,7 +7,7 @@
 //! inner     = expand child^k node(child_i, l+1)^j decide score^j select    k = min(breadth, items)
 //! ```
 //!
-//! All children are evaluated, j = k, but by alpha-beta below the root, where one may be enough.
+//! All children are evaluated, j = k, but below the root of a tree that leaves boards out, where one may be enough.
 //!
 //! It follows a trace word by word, with a stack: it is what a trace is judged by, what the teacher reads and
 //! what a mask is made of. Who writes a trace unmasked has none of this.
@@ -112,7 +112,7 @@ impl Grammar {
         let Some(due) = self.due() else { return Vec::new() };
         let may_decide = || {
             let (node, _) = self.open.last().zip(self.open.len().checked_sub(2))?;
-            let pruned = self.backup == Backup::AlphaBeta && due.kind == Kind::Eval;
+            let pruned = self.backup.prunes() && due.kind == Kind::Eval;
             let expand = node.expand.filter(|_| pruned && !node.selects.is_empty())?;
             Some(Allowed { kind: Kind::Decide, sources: vec![expand] })
         };

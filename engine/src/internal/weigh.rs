@@ -1,81 +1,105 @@
-//! What teaches a decoder to weigh: its own traces over positions of labelled games, corrected where the annotator
-//! knows better. The boards, the lists and what the decoder has written stay as they are, or it would read the
-//! answer; what changes is what it should have written.
+//! What teaches a decoder to judge: trees by alpha-beta about positions with deep labels, whose verdict it writes itself,
+//! corrected where the annotator knows better. The boards, the lists and what was written stay as they are, or it would
+//! read the answer; what changes is what it should have written.
 //!
-//! The annotator has valued the root's moves, so the scores of the root are to be its. What stands below is backed up
-//! by minimax, and the root's choice is its best score: what is learnt is what a move is worth, given all that was
-//! seen below it.
+//! The annotator has searched the root's moves, so their scores are to be its, and the choice is to give away as little as it
+//! can: not the move that is probably the best, but the one that loses least in the mean. What is learnt is what a move is
+//! worth, given all that was seen below it.
 
 use super::boards::Boards;
-use super::roots::Root;
-use super::teacher::minimax;
+use super::judged::{Judged, verdict};
+use super::teacher::{Teacher, minimax, scores};
 use super::think::{End, Task, think};
 use crate::chess::action::Action;
+use crate::measure::tune::labels::LabelledPosition;
 use nn::EvalError;
 use nn::rng::Rng;
 use nn::writer::word::bucket_of;
-use nn::writer::{Backup, Correction, Example, Kind, Shape, Trace, Word, Writer};
+use nn::writer::{Backup, Correction, Decoder, Example, Kind, Shape, Trace, Word};
 
-/// A tree of `shape` about `root`, as `writer` weighs now, and what it should have written. None if the trace broke.
+/// More given away counts as this: one game thrown away decides no choice.
+const MOST_COST: f32 = 0.25;
+
+/// A tree of `shape` about `root`, judged as `judge` does now, and what it should have written. None if the trace broke.
 ///
 /// # Errors
-/// The network or the writer fails.
+/// The network or the judge fails.
 pub fn example(
     boards: &mut Boards<'_>,
-    writer: &mut dyn Writer,
-    root: &Root,
+    judge: Decoder,
+    root: &LabelledPosition,
     shape: Shape,
 ) -> Result<Option<Example>, EvalError> {
     boards.set_root(&root.game, &[])?;
+    let mut writer = Judged { tree: Teacher::default(), judge };
     let task = Task { shape, backup: Backup::Weigh, mask: true, stop: &|| false };
-    let thought = think(boards, writer, &task)?;
-    let corrections = corrections(&thought.trace, root);
-    Ok((thought.end == End::Played).then_some(Example { trace: thought.trace, corrections }))
+    let thought = think(boards, &mut writer, &task)?;
+    let first = verdict(&thought.trace).filter(|_| thought.end == End::Played);
+    Ok(first.map(|first| {
+        let corrections = corrections(&thought.trace, first, root);
+        Example { trace: thought.trace, first, corrections }
+    }))
 }
 
-/// What the scores and selections of `trace` should have been.
-fn corrections(trace: &Trace, root: &Root) -> Vec<Correction> {
+/// What the words of `trace` from `first` on should have been.
+fn corrections(trace: &Trace, first: usize, root: &LabelledPosition) -> Vec<Correction> {
     let words = trace.words();
-    let mut found = Vec::new();
-    for (place, word) in words.iter().enumerate() {
-        if !word.kind.has_bucket() {
-            continue;
+    let correction = |(place, word): (usize, &Word)| match word.kind {
+        Kind::Score => {
+            let bucket = label(word, root).or(minimax(trace, place).map(|(_, bucket)| bucket));
+            Some(Correction { place, bucket, ..Correction::default() })
         }
-        let (source, bucket) = minimax(trace, place).unzip();
-        let labelled = match (word.kind, word.level) {
-            (Kind::Score, 1) => label(word, root),
-            _ => None,
-        };
-        found.push(Correction { place, source, bucket: labelled.or(bucket) });
-    }
-    found
+        Kind::Select => {
+            let costs = costs(words, &scores(&words[..place], word), root);
+            // It has the value of the source it has chosen, whichever that is.
+            let bucket = word.source.and_then(|source| words.get(source)?.bucket);
+            Some(Correction { place, bucket, costs, ..Correction::default() })
+        }
+        _ => None,
+    };
+    words.iter().enumerate().skip(first).filter_map(correction).collect()
 }
 
-/// The bucket of the annotator's value of a root's move.
-fn label(word: &Word, root: &Root) -> Option<u8> {
+/// What the moves scored at `places` give away.
+fn costs(words: &[Word], places: &[usize], root: &LabelledPosition) -> Vec<(usize, f32)> {
+    let cost = |place: &usize| {
+        let action = Action::from_code(words.get(*place)?.action?, false);
+        Some((*place, root.regret(action).min(MOST_COST)))
+    };
+    places.iter().filter_map(cost).collect()
+}
+
+/// The bucket of the annotator's value of a root's move that it has searched.
+fn label(word: &Word, root: &LabelledPosition) -> Option<u8> {
     let action = Action::from_code(word.action?, false);
-    let (_, value) = root.values.iter().find(|(other, _)| *other == action)?;
+    let (_, value) = root.deep.iter().find(|(other, _)| *other == action)?;
     Some(bucket_of(*value))
 }
 
-/// Shapes to weigh in; at one ply every score has a label.
+/// Shapes to weigh in.
 #[must_use]
 pub fn shape(random: &mut Rng) -> Shape {
+    let of = |breadths: [u8; 4], depth, random: &mut Rng| {
+        let breadth = breadths[random.below(breadths.len())];
+        Shape { breadth, depth }
+    };
     match random.below(100) {
-        0..60 => Shape { breadth: [2, 3, 4, 4, 5][random.below(5)], depth: 1 },
-        _ => Shape { breadth: [2, 3, 4, 4][random.below(4)], depth: 2 },
+        0..15 => of([2, 3, 4, 5], 1, random),
+        15..70 => of([2, 3, 4, 4], 2, random),
+        _ => of([2, 3, 3, 4], 3, random),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::boards::NodeValue;
-    use super::super::teacher::Teacher;
     use super::*;
     use crate::chess::game::Game;
     use crate::play::network::{Installed, Networks};
     use crate::play::settings::Settings;
     use nn::device::Backend;
+    use nn::writer::DecoderWeights;
+    use std::sync::Arc;
 
     #[test]
     fn the_annotators_values_are_to_be_written_and_stand_nowhere_in_the_trace() {
@@ -84,27 +108,42 @@ mod tests {
         let mut boards = Boards::new(&*network.evaluator, value).unwrap();
         let game = Game::from_fen("4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1", false).unwrap();
         let actions = game.legal_actions();
-        let values = actions.iter().enumerate().map(|(i, a)| (*a, 0.1 + 0.1 * i as f32)).collect();
-        let root = Root { game, values };
-        let shape = Shape { breadth: 3, depth: 2 };
-        let example = example(&mut boards, &mut Teacher::default(), &root, shape).unwrap().unwrap();
+        // The first two were searched, the others not.
+        let value = |(i, a): (usize, &Action)| (*a, 0.8 - 0.1 * i.min(2) as f32);
+        let (deep, shallow) = actions.iter().enumerate().map(value).partition(|(_, v)| *v > 0.65);
+        let root = LabelledPosition { game, best: actions[0], deep, shallow };
+        let shape = Shape { breadth: 5, depth: 2 };
+        let judge = Decoder::new(Arc::new(DecoderWeights::untrained(1)));
+        let example = example(&mut boards, judge, &root, shape).unwrap().unwrap();
         let words = example.trace.words();
+        let (mut searched, mut not, mut weighed) = (0, 0, 0);
         assert_eq!(example.trace.backup(), Backup::Weigh);
-        let mut seen = [0; 3];
+        assert!(words[..example.first].iter().all(|w| w.kind != Kind::Score || w.level > 1));
         for correction in &example.corrections {
             let word = &words[correction.place];
-            let labelled = word.kind == Kind::Score && word.level == 1;
-            if labelled {
+            assert!(correction.place >= example.first && correction.source.is_none());
+            if word.kind == Kind::Score {
                 let action = Action::from_code(word.action.unwrap(), false);
-                let value = root.values.iter().find(|(a, _)| *a == action).unwrap().1;
-                assert_eq!(correction.bucket, Some(bucket_of(value)));
-            } else {
-                assert_eq!(correction.bucket, word.bucket, "elsewhere, the teacher is right");
-                assert!(correction.source.is_none_or(|source| Some(source) == word.source));
+                let label = root.deep.iter().find(|(a, _)| *a == action).map(|(_, v)| *v);
+                searched += usize::from(label.is_some());
+                not += usize::from(label.is_none());
+                if label.is_some() {
+                    assert_eq!(correction.bucket, label.map(bucket_of));
+                } else {
+                    let by_hand =
+                        minimax(&example.trace, correction.place).map(|(_, bucket)| bucket);
+                    assert_eq!(correction.bucket, by_hand);
+                }
+                continue;
             }
-            seen[if labelled { 0 } else { 1 + usize::from(word.kind == Kind::Select) }] += 1;
+            assert_eq!((word.kind, word.node), (Kind::Select, Some(0)));
+            for (source, cost) in &correction.costs {
+                let of = Action::from_code(words[*source].action.unwrap(), false);
+                assert_eq!((words[*source].kind, *cost), (Kind::Score, root.regret(of)));
+            }
+            weighed += correction.costs.len();
         }
-        assert_eq!(seen[0], 3);
-        assert!(seen[1] > 0 && seen[2] > 4);
+        assert!(searched > 0 && not > 0, "{searched} {not}");
+        assert_eq!(weighed, searched + not, "all of the root's moves");
     }
 }

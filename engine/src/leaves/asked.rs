@@ -4,8 +4,8 @@
 use super::harvest::{HarvestError, Method};
 use super::looks::{self, look};
 use crate::chess::ending;
+use crate::chess::game::Game;
 use crate::conventional::selective::Memory;
-use crate::internal::roots::Root;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::LabelError;
 use nn::data::label::win_probability;
@@ -49,13 +49,13 @@ impl Method for Asked {
 
     fn label<T: Transport>(
         &self,
-        root: &Root,
+        root: &Game,
         rng: &mut Rng,
         memory: &mut Memory,
         engine: &mut Player<T>,
     ) -> Result<Vec<Sample>, HarvestError> {
         let mut taken = Vec::new();
-        let mut position = root.game.position().clone();
+        let mut position = root.position().clone();
         let strays = rng.below(STRAYS + 1);
         for ply in 0..PLIES {
             let legal = canonical_moves(&position);
@@ -118,7 +118,6 @@ fn pawns(answer: &str) -> Option<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chess::game::Game;
     use crate::conventional::bundled::nnue;
     use crate::league::Patience;
     use crate::league::fake::Fake;
@@ -126,7 +125,7 @@ mod tests {
     fn labelled(fake: Fake) -> Result<Vec<Sample>, HarvestError> {
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
         let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
-        let root = Root { game: Game::from_fen(fen, false).unwrap(), values: Vec::new() };
+        let root = Game::from_fen(fen, false).unwrap();
         let asked = Asked { nnue: nnue().unwrap(), looked_at: 1_000 };
         let mut memory = asked.start().unwrap();
         asked.label(&root, &mut Rng::new(3), &mut memory, &mut player)

@@ -4,7 +4,6 @@
 use super::harvest::{HarvestError, MATE, Method, before, record, stored};
 use super::walk::{Fork, Walk};
 use crate::chess::game::Game;
-use crate::internal::roots::Root;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::ask;
 use nn::Evaluator;
@@ -34,12 +33,12 @@ impl Method for Competing {
 
     fn label<T: Transport>(
         &self,
-        root: &Root,
+        root: &Game,
         rng: &mut Rng,
         (): &mut (),
         engine: &mut Player<T>,
     ) -> Result<Vec<MavgGame>, HarvestError> {
-        let fork = self.walk.fork(&root.game, &*self.evaluator, rng)?;
+        let fork = self.walk.fork(root, &*self.evaluator, rng)?;
         let Some(Fork { game, mut moves }) = fork else { return Ok(Vec::new()) };
         let (favourite, _) = ask(engine, &game, self.nodes, None)?;
         if !moves.contains(&favourite) {
@@ -111,7 +110,7 @@ mod tests {
         });
         let sent = fake.sent();
         let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
-        let root = Root { game: Game::from_fen(ROOT, false).unwrap(), values: Vec::new() };
+        let root = Game::from_fen(ROOT, false).unwrap();
         for seed in 0..4 {
             let games = competing.label(&root, &mut Rng::new(seed), &mut (), &mut player).unwrap();
             let Some((parent, leaves)) = games.split_last() else { panic!("a parent") };

@@ -2,10 +2,10 @@
 //! and how they are asked about. The file grows chunk by chunk: a run that was ended, by Ctrl-C too, goes on where it
 //! stopped.
 
+use super::roots::{Roots, RootsError};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::errors::wraps;
-use crate::internal::roots::{Root, Roots};
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::{Annotator, LabelError};
 use crate::progress::progress;
@@ -35,7 +35,7 @@ const MOST_MOVES: i32 = 999;
 
 /// What is to be labelled, and by whom.
 pub struct Harvest<M> {
-    /// Data files with action values; of each, the games that are not held out.
+    /// Data files with action values, of each the games that are not held out; or files of positions.
     pub files: Vec<PathBuf>,
     /// The labels; what is in it already counts.
     pub out: PathBuf,
@@ -73,7 +73,7 @@ pub trait Method: Sync {
     /// Engine or network fail.
     fn label<T: Transport>(
         &self,
-        root: &Root,
+        root: &Game,
         rng: &mut Rng,
         kept: &mut Self::Kept,
         engine: &mut Player<T>,
@@ -129,8 +129,10 @@ impl Store for ChunkWriter {
 /// Why nothing more is labelled.
 #[derive(Debug)]
 pub enum HarvestError {
-    /// A data file cannot be read, or the labels not be written.
+    /// The labels cannot be written.
     Data(DataError),
+    /// A file to start from cannot be read.
+    Roots(RootsError),
     /// The engine cannot be started, or failed.
     Label(LabelError),
     /// The network failed.
@@ -143,10 +145,11 @@ impl fmt::Display for HarvestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HarvestError::Data(why) => why.fmt(f),
+            HarvestError::Roots(why) => why.fmt(f),
             HarvestError::Label(why) => why.fmt(f),
             HarvestError::Eval(why) => why.fmt(f),
             HarvestError::Empty => f.write_str(
-                "the files hold no open position with action values (MAVG1) that is not held out",
+                "the files hold no position, or none with action values (MAVG1) that is open and not held out",
             ),
         }
     }
@@ -154,10 +157,10 @@ impl fmt::Display for HarvestError {
 
 impl std::error::Error for HarvestError {}
 
-wraps! { HarvestError: Data(DataError), Label(LabelError), Eval(EvalError) }
+wraps! { HarvestError: Data(DataError), Roots(RootsError), Label(LabelError), Eval(EvalError) }
 
 struct Task {
-    root: Root,
+    root: Game,
     seed: u64,
 }
 
@@ -187,10 +190,10 @@ impl<M: Method> Harvest<M> {
                 let mut kept = self.method.start()?;
                 let mut mode = None;
                 Ok(move |Task { root, seed }: &Task| {
-                    if mode != Some(root.game.mode()) {
-                        let chess960 = root.game.mode() == CastlingMode::Chess960;
+                    if mode != Some(root.mode()) {
+                        let chess960 = root.mode() == CastlingMode::Chess960;
                         engine.new_game(chess960).map_err(LabelError::from)?;
-                        mode = Some(root.game.mode());
+                        mode = Some(root.mode());
                     }
                     self.method.label(root, &mut Rng::new(*seed), &mut kept, &mut engine)
                 })

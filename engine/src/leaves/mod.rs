@@ -8,5 +8,6 @@ pub mod competing;
 pub mod harvest;
 mod looks;
 pub mod quiet;
+mod roots;
 pub mod successors;
 pub mod walk;

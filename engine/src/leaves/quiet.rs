@@ -8,7 +8,6 @@ use crate::chess::game::Game;
 use crate::conventional::evaluation::value;
 use crate::conventional::exchange;
 use crate::conventional::selective::Memory;
-use crate::internal::roots::Root;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::{ask_all, ask_all_moves};
 use nn::data::chunks::ChunkWriter;
@@ -45,16 +44,16 @@ impl Method for Quiet {
 
     fn label<T: Transport>(
         &self,
-        root: &Root,
+        root: &Game,
         rng: &mut Rng,
         memory: &mut Memory,
         engine: &mut Player<T>,
     ) -> Result<Vec<MavgGame>, HarvestError> {
         // Other positions if the root comes up again.
         let left = self.looked_at + rng.below(self.looked_at as usize / 8 + 1) as u64;
-        let keys = root.game.keys().iter().copied();
-        let (_, mut taken) = look(memory, keys, root.game.position(), left, is_still);
-        let mode = root.game.mode();
+        let keys = root.keys().iter().copied();
+        let (_, mut taken) = look(memory, keys, root.position(), left, is_still);
+        let mode = root.mode();
         taken.retain(|_| !self.every_move || rng.below(ONE_IN) == 0);
         let games = taken.into_iter().map(|position| Game::new(position, mode));
         if self.every_move {
@@ -117,7 +116,7 @@ mod tests {
     fn labelled(engine: impl Transport, depth: u32, every_move: bool) -> Vec<MavgGame> {
         let mut player = Player::greet(engine, &[], Patience::default()).unwrap();
         let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
-        let root = Root { game: Game::from_fen(fen, false).unwrap(), values: Vec::new() };
+        let root = Game::from_fen(fen, false).unwrap();
         let quiet = Quiet { nnue: nnue().unwrap(), looked_at: 4_000, depth, every_move };
         let mut memory = quiet.start().unwrap();
         quiet.label(&root, &mut Rng::new(1), &mut memory, &mut player).unwrap()

@@ -1,9 +1,8 @@
 //! Traces as a decoder is taught them: inputs and targets of a few, padded to the longest.
 
-use super::Trace;
 use super::example::{Correction, Example};
 use super::layout::{ROWS, number, rows, seen_until};
-use super::word::{BUCKETS, Kind, NAMES};
+use super::word::{BUCKETS, Kind, NAMES, Word};
 use crate::rng::Rng;
 use std::ops::Range;
 
@@ -43,9 +42,12 @@ pub(super) struct Batch {
     pub kinds: Vec<f32>,
     pub sources: Vec<f32>,
     pub buckets: Vec<f32>,
-    /// Words to write, and those of them with a bucket.
+    /// `[n, l, l]`: what each source gives away where no one source is asked for; empty where there is no such word.
+    pub costs: Vec<f32>,
+    /// Words to write, those of them with a bucket, and those of them whose sources have costs.
     pub written: usize,
     pub valued: usize,
+    pub weighed: usize,
 }
 
 impl Batch {
@@ -70,11 +72,13 @@ impl Batch {
             kinds: vec![0.0; n * l * Kind::WRITTEN],
             sources: vec![0.0; n * l * l],
             buckets: vec![0.0; n * l * usize::from(BUCKETS)],
+            costs: Vec::new(),
             written: 0,
             valued: 0,
+            weighed: 0,
         };
         for (p, example) in examples.iter().enumerate() {
-            batch.add(p, &example.trace, &deal());
+            batch.add(p, example, &deal());
             for correction in &example.corrections {
                 batch.correct(p, correction);
             }
@@ -98,7 +102,8 @@ impl Batch {
         Window { queries, keys, mask }
     }
 
-    fn add(&mut self, p: usize, trace: &Trace, names: &[usize]) {
+    fn add(&mut self, p: usize, example: &Example, names: &[usize]) {
+        let trace = &example.trace;
         let (l, words) = (self.l, trace.words());
         let until = seen_until(words);
         for (i, word) in words.iter().enumerate() {
@@ -113,9 +118,8 @@ impl Batch {
                 self.mask[at * l + j] = 0.0;
             }
             self.numbers[at] = number(word);
-            let Some(next) = words.get(i + 1).filter(|next| next.kind.is_written()) else {
-                continue;
-            };
+            let learnt = |next: &&Word| i + 1 >= example.first && next.kind.is_written();
+            let Some(next) = words.get(i + 1).filter(learnt) else { continue };
             self.kinds[at * Kind::WRITTEN + next.kind.index()] = 1.0;
             self.written += 1;
             if let Some(source) = next.source {
@@ -146,6 +150,17 @@ impl Batch {
             let row = &mut self.buckets[at * usize::from(BUCKETS)..][..usize::from(BUCKETS)];
             row.fill(0.0);
             row[usize::from(bucket)] = 1.0;
+        }
+        if !correction.costs.is_empty() {
+            self.costs.resize(self.n * self.l * self.l, 0.0);
+            self.sources[at * self.l..][..self.l].fill(0.0);
+            let row = &mut self.costs[at * self.l..][..self.l];
+            // Or nothing would be cheaper than a word that may not be pointed at.
+            row.fill(1.0);
+            for (source, cost) in &correction.costs {
+                row[*source] = *cost;
+            }
+            self.weighed += 1;
         }
     }
 }

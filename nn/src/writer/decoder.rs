@@ -228,6 +228,9 @@ pub struct Logits {
 
 impl Writer for Decoder {
     fn next(&mut self, trace: &Trace, allowed: &[Allowed]) -> Result<Step, EvalError> {
+        if let Some(forced) = forced(trace, allowed) {
+            return Ok(forced);
+        }
         let logits = self.logits(trace);
         let usable = |row: &[f32]| row.iter().all(|x| !x.is_nan() && *x < f32::INFINITY);
         if ![&logits.kind, &logits.source, &logits.bucket].into_iter().all(|row| usable(row)) {
@@ -237,6 +240,13 @@ impl Writer for Decoder {
         let bucket = if trace.has_bucket(kind) { expected(&logits.bucket) } else { 0 };
         Ok(Step { kind, source, bucket })
     }
+}
+
+/// The word that there is no choice about, if there is none: it needs no pass, and is read together with the words after it.
+fn forced(trace: &Trace, allowed: &[Allowed]) -> Option<Step> {
+    let [Allowed { kind, sources }] = allowed else { return None };
+    let [source] = sources[..] else { return None };
+    (!trace.has_bucket(*kind)).then_some(Step { kind: *kind, source, bucket: 0 })
 }
 
 /// The likeliest kind and source together, of the words allowed or else of all whose source suits their kind. Where

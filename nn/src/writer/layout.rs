@@ -17,7 +17,7 @@ pub const FFN: usize = 256;
 pub const NAME: usize = 32;
 /// Channels of the vectors by which a word points at its source.
 pub const POINTER: usize = 64;
-/// Rows of the embedding: those of facts, of moves, of what a decoder that weighs reads, and of a prompt for alpha-beta.
+/// Rows of the embedding: those of facts, of moves, of what a decoder that weighs reads, and of a prompt whose tree leaves boards out.
 pub const ROWS: usize = PRUNED + 1;
 
 const LEVEL: usize = Kind::ALL.len();
@@ -50,14 +50,13 @@ pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)
         each(FACTS + 64 + usize::from(action.to & 63), 1.0);
         each(FACTS + 128 + usize::from(action.promotion.min(4)), 1.0);
     }
-    match trace.backup() {
-        Backup::Minimax => {}
-        Backup::AlphaBeta => each(PRUNED, 1.0),
-        Backup::Weigh => {
-            each(FACTS + MOVES, 1.0);
-            let numbers = trace.summaries()[place].numbers().iter();
-            numbers.enumerate().for_each(|(at, number)| each(FACTS + MOVES + 1 + at, *number));
-        }
+    if trace.backup().prunes() {
+        each(PRUNED, 1.0);
+    }
+    if trace.backup() == Backup::Weigh {
+        each(FACTS + MOVES, 1.0);
+        let numbers = trace.summaries()[place].numbers().iter();
+        numbers.enumerate().for_each(|(at, number)| each(FACTS + MOVES + 1 + at, *number));
     }
 }
 

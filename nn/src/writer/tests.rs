@@ -141,7 +141,8 @@ fn a_correction_changes_what_is_to_be_written_and_nothing_read() {
     let plain: Example = sample(1).into();
     let place = plain.trace.words().iter().rposition(|word| word.kind == Kind::Select).unwrap();
     let (was, source) = (plain.trace.words()[place], place - 2);
-    let corrections = vec![Correction { place, source: Some(source), bucket: Some(7) }];
+    let corrections =
+        vec![Correction { place, source: Some(source), bucket: Some(7), costs: Vec::new() }];
     let corrected = Example { corrections, ..plain.clone() };
     let [plain, corrected] =
         [plain, corrected].map(|example| Batch::named(&[example], || (0..NAMES).collect()));

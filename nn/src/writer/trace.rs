@@ -87,10 +87,10 @@ impl Trace {
         self.backup
     }
 
-    /// A bucket is written with a word of this kind: by alpha-beta, an expansion has one as well.
+    /// A bucket is written with a word of this kind: where boards are left out, an expansion has one as well.
     #[must_use]
     pub fn has_bucket(&self, kind: Kind) -> bool {
-        kind.has_bucket() || self.backup == Backup::AlphaBeta && kind == Kind::Expand
+        kind.has_bucket() || self.backup.prunes() && kind == Kind::Expand
     }
 
     /// What the network's heads say beside each word.

@@ -11,6 +11,8 @@ use std::ops::Range;
 
 /// As [`crate::cpu::ops::layer_norm`] has it.
 const EPSILON: f32 = 1e-5;
+/// Win probability is small change: a choice gives away a fiftieth of it.
+const GIVEN_AWAY: f32 = 20.0;
 
 /// Parameters on a device, each a leaf of the gradient where the device has one.
 pub(super) struct Twin {
@@ -42,12 +44,14 @@ pub(super) struct BatchLogits {
 /// Sums over a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriterSums {
-    /// Cross-entropy of kinds, sources and buckets.
-    pub losses: [f64; 3],
+    /// Cross-entropy of kinds, sources and buckets; then what the sources that have costs give away in the mean.
+    pub losses: [f64; 4],
     /// Words written.
     pub written: usize,
     /// Those of them with a bucket.
     pub valued: usize,
+    /// Those of them whose sources have costs.
+    pub weighed: usize,
 }
 
 impl WriterSums {
@@ -56,14 +60,14 @@ impl WriterSums {
         self.losses.iter_mut().zip(other.losses).for_each(|(sum, loss)| *sum += loss);
         self.written += other.written;
         self.valued += other.valued;
+        self.weighed += other.weighed;
     }
 
     /// Means over the words that have each.
     #[must_use]
-    pub fn means(&self) -> [f64; 3] {
-        let [kind, source, bucket] = self.losses;
-        let written = self.written.max(1) as f64;
-        [kind / written, source / written, bucket / self.valued.max(1) as f64]
+    pub fn means(&self) -> [f64; 4] {
+        let counts = [self.written, self.written, self.valued, self.weighed];
+        std::array::from_fn(|at| self.losses[at] / counts[at].max(1) as f64)
     }
 }
 
@@ -165,23 +169,31 @@ impl Twin {
         x + self.linear(&block.down, up.clone() * up)
     }
 
-    /// Sums of the three cross-entropies, `[3]`.
+    /// Sums of the three cross-entropies and of the costs, `[4]`.
     pub fn losses(&self, batch: &Batch) -> Tensor<1> {
         let (n, l) = (batch.n, batch.l);
         let logits = self.forward(batch);
         let of = |logits: Tensor<3>, target: &[f32], classes| {
             -(activation::log_softmax(logits, 2) * self.on(target, [n, l, classes])).sum()
         };
+        let given_away = match batch.costs.is_empty() {
+            true => self.on(&[0.0], [1]),
+            false => {
+                let chosen = activation::softmax(logits.sources.clone(), 2);
+                (chosen * self.on(&batch.costs, [n, l, l])).sum()
+            }
+        };
         let sums = vec![
             of(logits.kinds, &batch.kinds, Kind::WRITTEN),
             of(logits.sources, &batch.sources, l),
             of(logits.buckets, &batch.buckets, usize::from(BUCKETS)),
+            given_away,
         ];
         Tensor::cat(sums, 0)
     }
 
-    /// The loss of `batch`, its gradient added to `grads`: the three means weigh the same, over the words of the whole
-    /// `step`, whose losses are not read.
+    /// The loss of `batch`, its gradient added to `grads`: the three means weigh the same, what is given away
+    /// [`GIVEN_AWAY`] times as much, over the words of the whole `step`, whose losses are not read.
     ///
     /// # Errors
     /// The device's answer cannot be read.
@@ -192,9 +204,11 @@ impl Twin {
         grads: &mut [f32],
     ) -> Result<WriterSums, StepError> {
         let share = |count: usize| 1.0 / count.max(1) as f32;
-        let weights = [share(step.written), share(step.written), share(step.valued)];
+        let counts = [step.written, step.written, step.valued, step.weighed];
+        let [kind, source, bucket, given_away] = counts.map(share);
+        let weights = [kind, source, bucket, GIVEN_AWAY * given_away];
         let losses = self.losses(batch);
-        let mut gradients: Gradients = (losses.clone() * self.on(&weights, [3])).sum().backward();
+        let mut gradients: Gradients = (losses.clone() * self.on(&weights, [4])).sum().backward();
         let read = |tensor: Tensor<1>| {
             tensor.try_into_vec_as::<f32>().map_err(|error| StepError(error.to_string()))
         };
@@ -202,8 +216,12 @@ impl Twin {
             let Some(gradient) = leaf.grad_remove(&mut gradients) else { continue };
             crate::cpu::ops::add_scaled(&mut grads[param.range.clone()], 1.0, &read(gradient)?);
         }
-        let mut sums =
-            WriterSums { written: batch.written, valued: batch.valued, ..WriterSums::default() };
+        let mut sums = WriterSums {
+            written: batch.written,
+            valued: batch.valued,
+            weighed: batch.weighed,
+            ..WriterSums::default()
+        };
         for (sum, loss) in sums.losses.iter_mut().zip(read(losses.inner())?) {
             *sum = f64::from(loss);
         }

@@ -138,13 +138,20 @@ pub enum Backup {
     /// node stands against, what the best of the siblings before it is worth to their parent (0 without any); once a
     /// child's own value is no more, the node's other children are not evaluated.
     AlphaBeta,
-    /// As the decoder has learnt to weigh all that the network says.
+    /// The tree of alpha-beta; scores and choice of the root's moves as the decoder has learnt to weigh all that the
+    /// network says of what was looked at.
     Weigh,
 }
 
 impl Backup {
     /// Every one.
     pub const ALL: [Backup; 3] = [Backup::Minimax, Backup::AlphaBeta, Backup::Weigh];
+
+    /// What cannot change minimax's choice is left out.
+    #[must_use]
+    pub fn prunes(self) -> bool {
+        self != Backup::Minimax
+    }
 
     /// As the text has it.
     #[must_use]
