@@ -97,9 +97,10 @@ impl Weighed {
     ) -> Result<Vec<Example>, Failure> {
         let shape = weigh::shape(random);
         let count = (words / words_of(shape)).max(1);
-        let cycle = self.roots.iter().cycle().skip(self.drawn % self.roots.len());
-        let roots: Vec<&LabelledPosition> = cycle.take(count).collect();
-        self.drawn += count;
+        let drawn = self.drawn..self.drawn + count;
+        self.drawn = drawn.end;
+        let roots: Vec<&LabelledPosition> =
+            drawn.map(|at| &self.roots[at % self.roots.len()]).collect();
         let weights = Arc::new(weights.clone());
         let write = |root: &&LabelledPosition| {
             let value = (&Settings::default()).into();
@@ -108,7 +109,11 @@ impl Weighed {
         };
         let written: Vec<Option<Example>> =
             roots.par_iter().map(write).collect::<Result<_, EvalError>>()?;
-        Ok(written.into_iter().flatten().collect())
+        let group: Vec<Example> = written.into_iter().flatten().collect();
+        match group.is_empty() {
+            true => Err("no tree about the positions to weigh comes to its end".into()),
+            false => Ok(group),
+        }
     }
 }
 
@@ -148,7 +153,6 @@ impl TrainWriter {
             .transpose()?;
         let bar = progress(usize::try_from(self.traces).unwrap_or(usize::MAX));
         let mut csv = "traces,kind,source,bucket,given_away\n".to_owned();
-        let weigh = weighed.is_some();
         let (mut saved, mut recent, mut steps) = (Instant::now(), WriterSums::default(), 0);
         let raised = raised_by_ctrl_c()?;
         // Relaxed: the flag is all there is to know.
@@ -158,8 +162,7 @@ impl TrainWriter {
                 Some(weighed) => weighed.group(lessons.weights(), part, &mut random),
                 None => Ok(self.group(done, part, &mut random)),
             };
-            let mut groups = (0..GROUPS).map(|_| group()).collect::<Result<Vec<_>, _>>()?;
-            groups.retain(|group| !group.is_empty());
+            let groups = (0..GROUPS).map(|_| group()).collect::<Result<Vec<_>, _>>()?;
             let sums = lessons.step(&groups)?;
             recent.add(&sums);
             steps += 1;
@@ -167,7 +170,7 @@ impl TrainWriter {
                 let [kind, source, bucket, given_away] = recent.means();
                 let message = format!("kind {kind:.4} source {source:.4} bucket {bucket:.4}");
                 let weighed = format!(" given away {:.2} %", 100.0 * given_away);
-                bar.set_message(message + if weigh { &weighed } else { "" });
+                bar.set_message(message + if self.weigh.is_some() { &weighed } else { "" });
                 let seen = lessons.seen();
                 let _ = writeln!(csv, "{seen},{kind:.6},{source:.6},{bucket:.6},{given_away:.6}");
                 recent = WriterSums::default();
@@ -181,7 +184,7 @@ impl TrainWriter {
         bar.finish_and_clear();
         self.save(&lessons, &csv)?;
         let mut out = Sink::default();
-        if weigh || raised.load(Ordering::Relaxed) {
+        if self.weigh.is_some() || raised.load(Ordering::Relaxed) {
             let path = self.out.display();
             out.say(format_args!("{path} has learnt from {} traces", lessons.seen()));
             return out.end();

@@ -4,14 +4,12 @@ use super::output::Failure;
 use super::uci::SHOW_HIDDEN;
 use crate::chess::game::{Game, GameError};
 use crate::conventional::regress::features::Features;
-use crate::errors::FileError;
 use crate::league::{Fault, Limit, Opening, Patience, Player, Process, openings};
 use crate::play::settings::Settings;
 use crate::uci::options::{self, OptionError, OutOfRange};
 use std::env;
 use std::error::Error;
 use std::fmt;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -191,8 +189,7 @@ impl Program {
 
 /// The positions of a file, at least one.
 pub(super) fn read_openings(path: &Path, chess960: bool) -> Result<Vec<Opening>, Failure> {
-    let text = fs::read_to_string(path).map_err(FileError::of(path))?;
-    let openings = openings::read(&text, chess960).map_err(FileError::of(path))?;
+    let openings = openings::open(path, chess960)?;
     if openings.is_empty() {
         return Err(format!("{}: no openings", path.display()).into());
     }

@@ -15,9 +15,10 @@ pub struct Judged<W, J> {
 
 impl<W: Writer, J: Writer> Writer for Judged<W, J> {
     fn next(&mut self, trace: &Trace, allowed: &[Allowed]) -> Result<Step, EvalError> {
-        match verdict(trace) {
-            Some(_) if trace.backup() == Backup::Weigh => self.judge.next(trace, allowed),
-            _ => self.tree.next(trace, allowed),
+        if trace.backup() == Backup::Weigh && verdict(trace).is_some() {
+            self.judge.next(trace, allowed)
+        } else {
+            self.tree.next(trace, allowed)
         }
     }
 }

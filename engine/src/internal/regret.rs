@@ -18,7 +18,7 @@ use std::fmt;
 use std::sync::atomic::{self, AtomicBool};
 
 /// A greater regret counts as this: one game thrown away decides no comparison (as in `mavka tune`).
-const CAP: f32 = 0.25;
+pub(super) const CAP: f32 = 0.25;
 
 /// How trees are written.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,7 @@
 
 use super::boards::Boards;
 use super::judged::{Judged, verdict};
+use super::regret::CAP;
 use super::teacher::{Teacher, minimax, scores};
 use super::think::{End, Task, think};
 use crate::chess::action::Action;
@@ -16,9 +17,6 @@ use nn::EvalError;
 use nn::rng::Rng;
 use nn::writer::word::bucket_of;
 use nn::writer::{Backup, Correction, Decoder, Example, Kind, Shape, Trace, Word};
-
-/// More given away counts as this: one game thrown away decides no choice.
-const MOST_COST: f32 = 0.25;
 
 /// A tree of `shape` about `root`, judged as `judge` does now, and what it should have written. None if the trace broke.
 ///
@@ -64,7 +62,7 @@ fn corrections(trace: &Trace, first: usize, root: &LabelledPosition) -> Vec<Corr
 fn costs(words: &[Word], places: &[usize], root: &LabelledPosition) -> Vec<(usize, f32)> {
     let cost = |place: &usize| {
         let action = Action::from_code(words.get(*place)?.action?, false);
-        Some((*place, root.regret(action).min(MOST_COST)))
+        Some((*place, root.regret(action).min(CAP)))
     };
     places.iter().filter_map(cost).collect()
 }

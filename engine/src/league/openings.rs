@@ -2,9 +2,11 @@
 
 use crate::chess::epd;
 use crate::chess::game::{Game, GameError};
+use crate::errors::{FileError, wraps};
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 use std::fmt;
+use std::path::Path;
 
 /// One position to start from.
 #[derive(Clone, Debug)]
@@ -76,6 +78,37 @@ impl fmt::Display for BadOpening {
 }
 
 impl std::error::Error for BadOpening {}
+
+/// Why a file of openings cannot be used.
+#[derive(Debug)]
+pub enum OpeningsError {
+    /// It cannot be read.
+    File(FileError),
+    /// A line of it is no opening.
+    Line(FileError<BadOpening>),
+}
+
+impl fmt::Display for OpeningsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpeningsError::File(why) => why.fmt(f),
+            OpeningsError::Line(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OpeningsError {}
+
+wraps! { OpeningsError: File(FileError), Line(FileError<BadOpening>) }
+
+/// [`read`]s a file.
+///
+/// # Errors
+/// It cannot be read, or has a line that is no opening.
+pub fn open(path: &Path, chess960: bool) -> Result<Vec<Opening>, OpeningsError> {
+    let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+    Ok(read(&text, chess960).map_err(FileError::of(path))?)
+}
 
 /// Reads EPD (four fields, operations ignored) or FEN (six), one a line; blank lines and lines with `#`
 /// are skipped. Chess960 is recognised by its castling rights, or forced by `chess960`.

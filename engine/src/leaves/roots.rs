@@ -2,8 +2,8 @@
 //! trained on and what lies near them; what is to be true of others is learnt from other games, such as its own.
 
 use crate::chess::game::Game;
-use crate::errors::{FileError, wraps};
-use crate::league::openings::{self, BadOpening};
+use crate::errors::wraps;
+use crate::league::openings::{self, Opening, OpeningsError};
 use crate::measure::tune::label::stored_values;
 use nn::data::record::{MavgGame, MavgPosition};
 use nn::data::{self, DataError, FileReader};
@@ -31,25 +31,22 @@ enum Source {
 pub enum RootsError {
     /// A data file cannot be read.
     Data(DataError),
-    /// A file of positions cannot be read.
-    File(FileError),
-    /// It has a line that is no position to begin with.
-    Position(FileError<BadOpening>),
+    /// A file of positions cannot be used.
+    Positions(OpeningsError),
 }
 
 impl fmt::Display for RootsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RootsError::Data(why) => why.fmt(f),
-            RootsError::File(why) => why.fmt(f),
-            RootsError::Position(why) => why.fmt(f),
+            RootsError::Positions(why) => why.fmt(f),
         }
     }
 }
 
 impl std::error::Error for RootsError {}
 
-wraps! { RootsError: Data(DataError), File(FileError), Position(FileError<BadOpening>) }
+wraps! { RootsError: Data(DataError), Positions(OpeningsError) }
 
 impl Source {
     /// Names that end in `.epd` or `.fen` are files of positions.
@@ -57,11 +54,11 @@ impl Source {
         if !path.extension().is_some_and(|end| end == "epd" || end == "fen") {
             return Ok(Source::Games { path: path.to_owned(), reader: FileReader::open(path)? });
         }
-        let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
-        let read = openings::read(&text, false).map_err(FileError::of(path))?;
-        let mode = |chess960| CastlingMode::from_chess960(chess960);
-        let roots = read.into_iter().map(|o| (mode(o.chess960()), o.position));
-        let mut all: Vec<Game> = roots.map(|(mode, position)| Game::new(position, mode)).collect();
+        let root = |opening: Opening| {
+            let mode = opening.position.castles().mode();
+            Game::new(opening.position, mode)
+        };
+        let mut all: Vec<Game> = openings::open(path, false)?.into_iter().map(root).collect();
         random.shuffle(&mut all);
         Ok(Source::Positions { all, next: 0 })
     }
