@@ -25,6 +25,9 @@ pub struct Kinds {
     /// Share of the drawn actions for which a rare move is preferred if there is one: first one that
     /// ends the game, then a promotion, castling or en passant capture.
     pub special_share: f64,
+    /// Share of the files' positions in whose place stands the one after a random move that gives check, if there is one;
+    /// of it only the rules are known. A network errs most in evasions, and a search meets more of them than games do.
+    pub check_share: f64,
     /// PVGR1 scores of a smaller known depth are not used. 8 % of TCEC's are below 10 (forced replies,
     /// premoves), 0.03 % unknown.
     pub min_depth: u8,
@@ -58,6 +61,7 @@ impl Default for Kinds {
             distance_decay: 0.95,
             played_share: 0.5,
             special_share: 0.5,
+            check_share: 0.0,
             min_depth: 10,
             reply_share: 0.25,
             result_share: 0.0,
@@ -79,6 +83,7 @@ impl Kinds {
             result_share: 0.0,
             quiet_weight: 1.0,
             rules_share: 0.0,
+            check_share: 0.0,
             chess960_weight: 1.0,
             mirror_share: 0.0,
             ..Kinds::default()
@@ -98,6 +103,7 @@ impl Kinds {
             ("distance_decay", self.distance_decay),
             ("played_share", self.played_share),
             ("special_share", self.special_share),
+            ("check_share", self.check_share),
             ("reply_share", self.reply_share),
             ("result_share", self.result_share),
             ("quiet_weight", self.quiet_weight),

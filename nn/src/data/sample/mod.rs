@@ -8,10 +8,13 @@ mod sampler;
 pub use sampler::Counts;
 pub(super) use sampler::{Pass, Sampler};
 
+use super::boards::{unlabelled, unlabelled_action};
 use super::error::DataError;
 use super::example::Example;
 use super::kinds::{Kinds, SHARP};
 use super::record::{Game, MATE_IN_ONE};
+use crate::encode::canonical_moves;
+use shakmaty::{Chess, Move, Position};
 
 /// The share of positions like the `ply`-th of `game` that are kept, so that all weigh what they should.
 pub(super) fn kept(kinds: &Kinds, game: &Game, ply: usize) -> f64 {
@@ -70,7 +73,10 @@ impl Sampler<'_> {
                 at += 1;
             }
             let action = self.rng.chance(action_share(game, ply, &self.kinds));
+            let checks = self.kinds.check_share > 0.0 && self.rng.chance(self.kinds.check_share);
+            let check = if checks { self.draw_check(&position) } else { None };
             let example = match game {
+                _ if let Some(check) = check => self.evasion(&position, check, action),
                 Game::Mavg(game) if action => self.mavg_action(game, ply, &position)?,
                 Game::Mavg(game) => self.mavg_state(game, ply, &position)?,
                 Game::Pvgr(game) => {
@@ -85,6 +91,30 @@ impl Sampler<'_> {
             out.extend(example);
         }
         Ok(())
+    }
+}
+
+impl Sampler<'_> {
+    /// A random legal move that gives check; None if there is none.
+    fn draw_check(&mut self, state: &Chess) -> Option<Move> {
+        let mut checks = canonical_moves(state);
+        checks.retain(|m| {
+            let mut after = state.clone();
+            after.play_unchecked(*m);
+            after.is_check()
+        });
+        checks.get(self.rng.below(checks.len().max(1))).copied()
+    }
+
+    /// What `check` leads to, or with `action` the same as a question about the move.
+    fn evasion(&mut self, state: &Chess, check: Move, action: bool) -> Option<Example> {
+        let mut after = state.clone();
+        after.play_unchecked(check);
+        match action {
+            true if self.admit(state, Some(check)) => unlabelled_action(state, check),
+            false if self.admit(&after, None) => Some(unlabelled(&after, None)),
+            _ => None,
+        }
     }
 }
 

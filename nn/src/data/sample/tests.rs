@@ -8,7 +8,7 @@ use crate::data::record::{GameResult, Header, MavgGame, PvgrGame};
 use crate::data::testing::{mavg_game, position, pvgr_game};
 use crate::encode::{Features, MoveCode, NextBoard, canonical_moves};
 use crate::rng::Rng;
-use shakmaty::{Chess, Color, Position};
+use shakmaty::{Chess, Color, Move, Position};
 
 fn draw(game: &Game, kinds: Kinds, excluded: &KeySet, seed: u64) -> (Vec<Example>, Counts) {
     let (mut recent, mut rng, mut counts) = (Recent::new(0), Rng::new(seed), Counts::default());
@@ -161,6 +161,39 @@ fn special_moves_are_preferred_and_ends_are_told() {
     }
     assert!(ends[1] + ends[2] > 200, "half of the draws prefer an end: {ends:?}");
     assert!(ends[0] > 120 && ends[1] > 20 && ends[2] > 20, "{ends:?}");
+}
+
+#[test]
+fn evasions_take_the_place_of_positions_in_which_a_check_can_be_given() {
+    let mut seen = [0; 3];
+    for seed in 0..20 {
+        let game = Game::Mavg(mavg_game(seed));
+        let kinds = Kinds { check_share: 1.0, ..only(0.5, 0.0, 0.5) };
+        let (examples, _) = draw(&game, kinds, &KeySet::default(), seed);
+        for (example, state) in examples.iter().zip(states(&game)) {
+            let after = |m: &Move| {
+                let mut after = state.clone();
+                after.play_unchecked(*m);
+                after
+            };
+            let checks: Vec<Chess> =
+                canonical_moves(&state).iter().map(after).filter(Chess::is_check).collect();
+            if checks.is_empty() {
+                seen[0] += 1;
+                assert_eq!(example.source, Source::ActionValues);
+                continue;
+            }
+            assert_eq!(example.source, Source::Rules);
+            if let Some(next) = example.next.as_deref() {
+                seen[1] += 1;
+                assert!(checks.iter().any(|after| *next == NextBoard::of(after)));
+            } else {
+                seen[2] += 1;
+                assert!(checks.iter().any(|after| example.features == Features::of(after)));
+            }
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
 }
 
 #[test]
