@@ -11,7 +11,7 @@ use crate::internal::node_values::NodeValues;
 use crate::internal::parse::parse;
 use crate::internal::print::{Marks, print};
 use crate::internal::regret::Trial;
-use crate::internal::survey::Survey;
+use crate::internal::survey::{Category, Survey, category};
 use crate::internal::svg;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
@@ -71,6 +71,9 @@ pub struct Think {
     /// Positions of each file and kind of chess
     #[arg(long, default_value_t = 500, value_name = "N", requires = "measure")]
     positions: usize,
+    /// Only those of this kind, as the table names it
+    #[arg(long, default_value = "all", value_name = "KIND", requires = "measure", value_parser = category)]
+    category: Category,
     /// Command line of a UCI engine that says what nodes are worth, one of each ply of every tree measured
     #[arg(long, value_name = "COMMAND", requires = "measure")]
     engine: Option<String>,
@@ -146,6 +149,7 @@ impl Think {
         let survey = Survey {
             files,
             positions,
+            category: self.category,
             shape: self.shape(),
             backup: self.backup(),
             mask: self.mask,

@@ -20,6 +20,8 @@ pub struct Survey {
     pub files: Vec<PathBuf>,
     /// Positions of each file and kind of chess.
     pub positions: usize,
+    /// Only those of this kind.
+    pub category: Category,
     /// Breadth and depth of the trees.
     pub shape: Shape,
     /// How values are to be backed up.
@@ -30,11 +32,11 @@ pub struct Survey {
     pub value: NodeValue,
 }
 
-/// Whether the last position of a game is of a kind.
-type Category = fn(&Game) -> bool;
+/// A kind of position: its name, and whether a game's last position is of it.
+pub type Category = (&'static str, fn(&Game) -> bool);
 
 /// Kinds of position. One may be of several.
-const CATEGORIES: [(&str, Category); 7] = [
+const CATEGORIES: [Category; 7] = [
     ("all", |_| true),
     ("Chess960", |game| game.mode() == CastlingMode::Chess960),
     ("in check", |game| game.position().is_check()),
@@ -43,6 +45,15 @@ const CATEGORIES: [(&str, Category); 7] = [
     ("a pawn before promotion", |game| near_promotion(game.position())),
     ("a mate in one", |game| mates(game.position())),
 ];
+
+/// The kind that the table calls so.
+///
+/// # Errors
+/// There is none; the names that there are.
+pub fn category(name: &str) -> Result<Category, String> {
+    let found = CATEGORIES.into_iter().find(|(known, _)| *known == name);
+    found.ok_or_else(|| format!("expected one of: {}", CATEGORIES.map(|(name, _)| name).join(", ")))
+}
 
 fn near_promotion(position: &Chess) -> bool {
     let seventh = position.turn().relative_rank(Rank::Seventh);
@@ -172,8 +183,24 @@ impl Survey {
                 let mode = CastlingMode::from_chess960(stretch.chess960);
                 Game::new(stretch.start, mode)
             });
-            games.extend(open.filter(|game| !game.legal_actions().is_empty()));
+            let (_, belongs) = self.category;
+            games.extend(open.filter(|game| !game.legal_actions().is_empty() && belongs(game)));
         }
         Ok(games)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_asked_for_by_the_names_in_the_table() {
+        let (_, mates) = category("a mate in one").unwrap();
+        let game = |fen: &str| Game::from_fen(fen, false).unwrap();
+        assert!(mates(&game("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1")));
+        assert!(!mates(&game("7k/8/4K3/5Q2/8/8/8/8 w - - 0 1")));
+        let refused = category("mates").unwrap_err();
+        assert!(CATEGORIES.iter().all(|(name, _)| refused.contains(name)), "{refused}");
     }
 }
