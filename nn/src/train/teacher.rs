@@ -7,9 +7,9 @@ use crate::checkpoint::Network;
 use crate::cpu::{Activations, Heads, Weights, forward, ops};
 use crate::data::{Example, Told};
 use crate::encode::Item;
+use crate::evaluator::cpu::CpuEvaluator;
 use crate::net::{BUCKETS, Layout};
 use crate::numeric::softmax;
-use crate::precision::Arithmetic;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 use std::path::Path;
@@ -23,21 +23,19 @@ pub(super) struct Teacher {
 }
 
 impl Teacher {
-    pub fn new(network: &Network, arithmetic: Arithmetic, threads: usize) -> Teacher {
+    pub fn new(CpuEvaluator { layout, weights }: CpuEvaluator, threads: usize) -> Teacher {
         let activations = (0..threads.max(1)).map(|_| Activations::default()).collect();
-        Teacher {
-            layout: network.layout.clone(),
-            weights: network.weights(arithmetic),
-            activations,
-        }
+        Teacher { layout, weights, activations }
     }
 
+    /// It answers as fast as it does in play, which takes less precision than a gradient.
+    ///
     /// # Errors
     /// The file is no network.
     pub fn load(path: &Path) -> Result<Teacher, TrainError> {
         let fault = |error| TrainError::Checkpoint(path.to_owned(), error);
         let network = Network::load(path).map_err(fault)?;
-        Ok(Teacher::new(&network, Arithmetic::best(), rayon::current_num_threads()))
+        Ok(Teacher::new(CpuEvaluator::fastest(&network), rayon::current_num_threads()))
     }
 
     /// Writes down what it says of each example that has moves.
@@ -84,6 +82,7 @@ mod tests {
     use super::*;
     use crate::data::Terminal;
     use crate::net::NetConfig;
+    use crate::precision::Arithmetic;
     use crate::train::cpu::tests::examples;
 
     /// Threads and groups change nothing, every share is one, and an ended game is left alone.
@@ -91,7 +90,8 @@ mod tests {
     fn each_example_is_told_what_the_network_says_of_it() {
         let network = Network::new(&NetConfig::default(), 3);
         let told = |threads: usize, mut batch: Vec<Example>| {
-            Teacher::new(&network, Arithmetic::Single, threads).tell(&mut batch);
+            let evaluator = CpuEvaluator::new(&network, Arithmetic::Single);
+            Teacher::new(evaluator, threads).tell(&mut batch);
             batch
         };
         let mut batch = examples();

@@ -5,6 +5,7 @@ use super::*;
 use crate::checkpoint::Network;
 use crate::data::example::{Outcome, Source, Terminal};
 use crate::encode::{Features, MoveCode, NextBoard, canonical_moves};
+use crate::evaluator::cpu::CpuEvaluator;
 use crate::net::config::{DynamicBiasConfig, NetConfig};
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 
@@ -64,7 +65,7 @@ pub(in crate::train) fn examples() -> Vec<Example> {
 pub(in crate::train) fn told_examples() -> Vec<Example> {
     let mut told = examples();
     let teacher = Network::new(&NetConfig::default(), 11);
-    Teacher::new(&teacher, Arithmetic::Single, 1).tell(&mut told);
+    Teacher::new(CpuEvaluator::new(&teacher, Arithmetic::Single), 1).tell(&mut told);
     for (i, example) in told.iter_mut().enumerate() {
         match i % 4 {
             0 | 1 => example.told = None,
