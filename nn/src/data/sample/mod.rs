@@ -73,6 +73,7 @@ impl Sampler<'_> {
                 at += 1;
             }
             let action = self.rng.chance(action_share(game, ply, &self.kinds));
+            // Without evasions nothing is drawn for them: the stream of a seed stays what it was.
             let checks = self.kinds.check_share > 0.0 && self.rng.chance(self.kinds.check_share);
             let check = if checks { self.draw_check(&position) } else { None };
             let example = match game {
@@ -92,9 +93,7 @@ impl Sampler<'_> {
         }
         Ok(())
     }
-}
 
-impl Sampler<'_> {
     /// A random legal move that gives check; None if there is none.
     fn draw_check(&mut self, state: &Chess) -> Option<Move> {
         let mut checks = canonical_moves(state);
