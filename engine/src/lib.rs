@@ -8,6 +8,7 @@
 //! | [`chess`] | moves, games, endings, perft |
 //! | [`syzygy`] | endgame tables |
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
+//! | `alphabeta` | alpha-beta search with a small network of its own: a player beside the tree search |
 //! | `conventional` | players without a network: minimax, alpha-beta, UCT |
 //! | `internal` | the search tree that the network writes itself |
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
@@ -24,6 +25,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod alphabeta;
 mod analyse;
 pub mod chess;
 pub mod command;

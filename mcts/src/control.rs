@@ -8,7 +8,7 @@ use crate::{
     root::{self, Candidate, Race, RootPolicy},
     stats::RunStats,
     tree::Tree,
-    world::{Opinion, World},
+    world::World,
 };
 use std::{marker::PhantomData, ops::ControlFlow, time::Duration};
 
@@ -43,11 +43,9 @@ pub struct Snapshot<A> {
     pub nodes: u64,
     /// Playouts of this run alone.
     pub playouts: u64,
-    /// States that a scout looked at in this run.
-    pub scouted: u64,
-    /// Mean depth of this run's playouts, in plies, or the scout's if that is more.
+    /// Mean depth of this run's playouts, in plies.
     pub depth: u32,
-    /// Depth of this run's deepest playout, in plies, or the scout's if that is more.
+    /// Depth of this run's deepest playout, in plies.
     pub seldepth: u32,
     /// Permille of the tree's memory in use.
     pub hashfull: u32,
@@ -69,7 +67,6 @@ impl<A> Default for Snapshot<A> {
         Snapshot {
             nodes: 0,
             playouts: 0,
-            scouted: 0,
             depth: 1,
             seldepth: 1,
             hashfull: 0,
@@ -127,26 +124,16 @@ impl<'a, W: World> View<'a, W> {
         root::proven(self.tree, self.root_policy)
     }
 
-    /// What a scout has told, if there is one and it has.
-    pub fn scouted(&self) -> Option<Opinion<W::Action>> {
-        Some(self.root_policy.told()?.map(W::Action::from))
-    }
-
-    /// The best `multipv` lines and the counters. A line that begins as one of the scout's is the scout's.
+    /// The best `multipv` lines and the counters.
     pub fn snapshot(&self, multipv: usize) -> Snapshot<W::Action> {
         let depth = self.stats.depth();
-        let scouted = self.scouted();
-        let told = scouted.as_ref();
-        let lines = lines(self.tree, self.root_policy, self.params, told, multipv);
-        let (plies, furthest) = told.map_or((0, 0), |told| (told.depth, told.seldepth));
         Snapshot {
             nodes: self.stats.kept + self.stats.playouts(),
             playouts: self.stats.playouts(),
-            scouted: self.stats.scouted(),
-            depth: depth.mean.max(plies),
-            seldepth: depth.max.max(plies).max(furthest),
+            depth: depth.mean,
+            seldepth: depth.max,
             hashfull: self.tree.hashfull(),
-            lines,
+            lines: lines(self.tree, self.root_policy, self.params, multipv),
             refused: self.stats.refused(),
             known: self.stats.known(),
             collisions: self.stats.collisions(),

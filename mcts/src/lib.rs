@@ -25,9 +25,6 @@
 //! that meets a claimed leaf undoes itself (a collision). A worker that finds nothing to do sleeps until
 //! another has backed something up, a millisecond at most.
 //!
-//! **The scout** (`scout`): the world may search the root by other means beside the tree ([`World::scout`]), and has a say in which move is
-//! played.
-//!
 //! **Values** belong to the side to move of their own state; [`Wdl::flip`] is the only change of sign.
 //! Scores are win probabilities in [0, 1].
 //!
@@ -37,7 +34,7 @@
 //! |---|---|
 //! | `value`, `world`, `params`, `rng` | values, what a game must offer, all constants, seeded dice |
 //! | `node`, `tree`, `compact`, `path_ends`, `audit` | one node's words, the arena, room in it, ends that hang on the path, its books |
-//! | `puct`, `verdict`, `root`, `line`, `stats`, `control`, `job`, `scout`, `select`, `backup` | formulas; what the scout says; the root's moves; best lines; counters; what passes between search and caller; what workers share; a search beside the tree; the way down; the way up |
+//! | `puct`, `root`, `line`, `stats`, `control`, `job`, `select`, `backup` | formulas; the root's moves; best lines; counters; what passes between search and caller; what workers share; the way down; the way up |
 //! | `worker`, `pool`, `search` | one thread's minibatches, the threads, the [`Searcher`] |
 //! | `toy` | games for tests |
 //!
@@ -66,7 +63,6 @@ mod pool;
 mod puct;
 mod rng;
 mod root;
-mod scout;
 mod search;
 mod select;
 mod stats;
@@ -75,7 +71,6 @@ mod tests;
 pub mod toy;
 mod tree;
 mod value;
-mod verdict;
 mod worker;
 mod world;
 
@@ -88,4 +83,4 @@ pub use root::Race;
 pub use search::{Ancestor, Outcome, Searcher};
 pub use tree::RankedEdge;
 pub use value::Wdl;
-pub use world::{Edge, Leaf, Opinion, Scouted, Variation, World};
+pub use world::{Edge, Leaf, World};

@@ -52,17 +52,6 @@ pub struct Params {
     /// How much less than half a point a draw is worth to the player at the root, and how much more to the opponent
     /// (after lc0's draw score). It steers the search; the values in the tree stay as they are. -0.5..=0.5.
     pub contempt: f32,
-    /// Positions that the scout looks at for each playout of its thread: see [`crate::World::scout`]. 0 = none.
-    pub scout_nodes: u64,
-    /// Moves of the root for which the scout is to find lines, the best ones. At least 1.
-    pub scout_lines: usize,
-    /// Visits from which the scout is asked whether the root's most visited move is as good as its own, which is then played
-    /// instead. At least 1.
-    pub scout_favourite_visits: u64,
-    /// Share of the scout's verdict in what a move of the root is worth to the search, beside the mean of its visits. 0..=1.
-    pub scout_share: f32,
-    /// Prior that a move gets, at least, which the scout prefers, and those of its line. Tried: 0.6 is worse. 0..=1.
-    pub scout_prior: f32,
     /// Share of Dirichlet noise in the root's priors, for self-play; 0 = off. AlphaZero: 0.25. 0..=1.
     pub noise_epsilon: f32,
     /// Concentration of that noise per move. AlphaZero, chess: 0.3. 0.001..=100.
@@ -93,11 +82,6 @@ impl Default for Params {
             virtual_value: VirtualValue::Loss,
             final_move: FinalMove::Robust,
             contempt: 0.0,
-            scout_nodes: 1500,
-            scout_lines: 1,
-            scout_favourite_visits: 1,
-            scout_share: 0.6,
-            scout_prior: 0.3,
             noise_epsilon: 0.0,
             noise_alpha: 0.3,
             seed: 0,
@@ -137,10 +121,6 @@ impl Params {
         });
         self.static_virtual = self.static_virtual.clamp(1, MAX_VIRTUAL);
         self.contempt = or(self.contempt, -0.5, 0.5, 0.0);
-        self.scout_lines = self.scout_lines.max(1);
-        self.scout_favourite_visits = self.scout_favourite_visits.max(1);
-        self.scout_share = or(self.scout_share, 0.0, 1.0, d.scout_share);
-        self.scout_prior = or(self.scout_prior, 0.0, 1.0, d.scout_prior);
         self.noise_epsilon = or(self.noise_epsilon, 0.0, 1.0, 0.0);
         self.noise_alpha = or(self.noise_alpha, 0.001, 100.0, d.noise_alpha);
         self

@@ -7,12 +7,8 @@ use crate::{
     rng::Rng,
     tree::{EdgeWord, Tree},
     value::Wdl,
-    verdict::Verdict,
-    world::Opinion,
 };
 use std::cmp::Ordering;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// How the visits of a search are spread over the root's moves. Moves that are proven lost, and those
 /// whose state was refused, are out of the race: they will not be played while there is another.
@@ -24,8 +20,7 @@ pub struct Race {
     pub second: u64,
     /// Moves in the race.
     pub moves: usize,
-    /// Another move is worth more, by its mean value, and has a third of the first one's visits or more; or the scout
-    /// has another one played.
+    /// Another move has a better mean value, and at least a third of the first one's visits.
     pub contested: bool,
 }
 
@@ -37,12 +32,6 @@ pub struct RootPolicy {
     allowed: Vec<bool>,
     /// By edge; empty = those of the tree.
     priors: Vec<f32>,
-    /// What the prior of the move is at least that the scout prefers.
-    least: f32,
-    /// A packed [`Verdict`]; 0 = none yet.
-    verdict: AtomicU64,
-    /// What it rests on.
-    told: Mutex<Option<Opinion<u16>>>,
 }
 
 impl RootPolicy {
@@ -75,7 +64,7 @@ impl RootPolicy {
                 *prior = (1.0 - params.noise_epsilon) * *prior + params.noise_epsilon * noise;
             }
         }
-        RootPolicy { allowed, priors, least: params.scout_prior, ..RootPolicy::default() }
+        RootPolicy { allowed, priors }
     }
 
     #[inline]
@@ -87,37 +76,13 @@ impl RootPolicy {
     /// (AlphaZero), `(1 - epsilon) P + epsilon * Dirichlet`.
     #[inline]
     pub fn prior(&self, at: usize, prior: f32) -> f32 {
-        let prior = self.priors.get(at).copied().unwrap_or(prior);
-        let preferred = self.verdict().is_some_and(|verdict| verdict.best.0 == at);
-        if preferred { prior.max(self.least) } else { prior }
-    }
-
-    /// A scout has this verdict, which counts unless another one looked further. Relaxed: it steers, and publishes nothing.
-    pub fn judge(&self, verdict: Verdict, told: Opinion<u16>) {
-        let mut last = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref().is_none_or(|last| told.depth >= last.depth) {
-            self.verdict.store(verdict.pack(), Relaxed);
-            *last = Some(told);
-        }
-    }
-
-    /// What the last verdict rests on.
-    pub fn told(&self) -> Option<Opinion<u16>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The last verdict.
-    #[inline]
-    pub fn verdict(&self) -> Option<Verdict> {
-        Verdict::unpack(self.verdict.load(Relaxed))
+        self.priors.get(at).copied().unwrap_or(prior)
     }
 }
 
 /// One move of a node with all the final-move rule looks at, for the side to move at the node.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// Which of the node's edges it is.
-    edge: usize,
     pub action: u16,
     pub prior: f32,
     pub visits: u64,
@@ -133,7 +98,6 @@ impl Candidate {
     fn new(tree: &Tree, edge: EdgeWord, prior: f32, draw: f32) -> Candidate {
         let q = from_unit16(edge.q_bits());
         let mut candidate = Candidate {
-            edge: 0,
             action: edge.action(),
             prior,
             visits: 0,
@@ -165,11 +129,6 @@ impl Candidate {
         self.proof?.mate_plies()
     }
 
-    /// Nothing is certain of it.
-    pub fn is_open(&self) -> bool {
-        self.proof.is_none() && !self.refused
-    }
-
     /// The final-move rule as an order, best first. Proven wins lead, the shortest foremost; proven
     /// losses trail, the longest foremost; refused states come last. Then the rule itself (paper 000,
     /// App. A.3: most visits, ties by value), and the prior where nothing has been visited.
@@ -192,19 +151,7 @@ impl Candidate {
 
 /// The root's moves, best first; none unless it is expanded.
 pub fn candidates(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Vec<Candidate> {
-    let mut moves = ordered(tree, tree.root(), root_policy, params, 0);
-    if let Some(preferred) = preferred(&moves, root_policy, params) {
-        moves[..=preferred].rotate_right(1);
-    }
-    moves
-}
-
-/// Which of the ordered moves is played in place of the first, of which the scout does not approve.
-fn preferred(moves: &[Candidate], root_policy: &RootPolicy, params: &Params) -> Option<usize> {
-    let verdict = root_policy.verdict().filter(|_| params.final_move == FinalMove::Robust)?;
-    let first = moves.first().filter(|first| first.is_open() && !verdict.approves(first.edge))?;
-    let best = moves.iter().position(|c| c.edge == verdict.best.0 && c.is_open());
-    best.filter(|best| moves[*best].edge != first.edge)
+    ordered(tree, tree.root(), root_policy, params, 0)
 }
 
 /// The moves of an expanded node `plies` below the root, best first; none of any other node.
@@ -238,7 +185,7 @@ fn unordered<'a>(
         .filter(|&(at, _)| root_policy.allows(at))
         .map(move |(at, edge)| {
             let prior = root_policy.prior(at, edge.prior());
-            Candidate { edge: at, ..Candidate::new(tree, edge, prior, draw) }
+            Candidate::new(tree, edge, prior, draw)
         })
 }
 
@@ -283,14 +230,10 @@ pub fn race(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Race {
             (race.first, leaders_value) = (stats.visits, stats.parents_mean(draw_cost));
         }
     }
-    let overruled = root_policy.verdict().and_then(|_| {
-        preferred(&ordered(tree, tree.root(), root_policy, params, 0), root_policy, params)
+    race.contested = running().flatten().map(Node::stats).any(|stats| {
+        let seen = stats.visits * 3 >= race.first && stats.visits > 0;
+        seen && stats.parents_mean(draw_cost) > leaders_value
     });
-    race.contested = overruled.is_some()
-        || running().flatten().map(Node::stats).any(|stats| {
-            let seen = stats.visits * 3 >= race.first && stats.visits > 0;
-            seen && stats.parents_mean(draw_cost) > leaders_value
-        });
     race
 }
 
@@ -304,17 +247,7 @@ mod tests {
 
     fn candidate(visits: u64, q: f32, proof: Option<Proof>) -> Candidate {
         let value = Wdl::from_score_and_draw(q, 0.0);
-        Candidate {
-            edge: 0,
-            action: 0,
-            prior: 0.1,
-            visits,
-            value,
-            proof,
-            child: None,
-            q,
-            refused: false,
-        }
+        Candidate { action: 0, prior: 0.1, visits, value, proof, child: None, q, refused: false }
     }
 
     fn sorted(mut moves: Vec<Candidate>, rule: FinalMove) -> Vec<(u64, Option<Proof>)> {

@@ -17,7 +17,6 @@ use crate::{
 };
 use crossbeam::utils::CachePadded;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::time::Duration;
 
 /// How a run ended.
 #[derive(Debug)]
@@ -30,8 +29,6 @@ pub struct Outcome<A, E> {
     pub ponder: Option<A>,
     /// What ended the search early, if the world failed.
     pub error: Option<E>,
-    /// Time that the scout took, on one of the threads.
-    pub scouting: Duration,
 }
 
 /// Where a path to a new root begins: see [`Searcher::reroot`].
@@ -307,6 +304,6 @@ impl<W: World> Searcher<W> {
         let line = snapshot.lines.first();
         let best = line.and_then(|line| line.moves.first().copied());
         let ponder = line.and_then(|line| line.moves.get(1).copied());
-        Outcome { snapshot, best, ponder, error, scouting: stats.scouting() }
+        Outcome { snapshot, best, ponder, error }
     }
 }

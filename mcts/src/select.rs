@@ -138,11 +138,6 @@ impl<W: World> Selector<'_, W> {
             reduction += draw_cost * stats.mean().map_or(0.0, |mean| mean.draw);
         }
         let fpu = |action_value: f32| (parents_q.unwrap_or(action_value) - reduction).max(0.0);
-        let verdict = root_policy.verdict().filter(|_| plies == 0);
-        // A verdict has its share in what a move of the root is worth.
-        let worth = |edge: usize, mean: f32| {
-            verdict.map_or(mean, |verdict| verdict.weigh(edge, mean, params.scout_share))
-        };
         let (mut open, mut losing) = (Best::default(), Best::default());
         for (at, edge) in edges.iter().enumerate() {
             let mut prior = edge.prior();
@@ -154,7 +149,7 @@ impl<W: World> Selector<'_, W> {
             }
             let Some(child) = edge.child() else {
                 let q = fpu(from_unit16(edge.q_bits()));
-                open.offer(at, puct::fresh_score(worth(at, q), prior, exploration), self.rng);
+                open.offer(at, puct::fresh_score(q, prior, exploration), self.rng);
                 continue;
             };
             let child = tree.node(child);
@@ -170,7 +165,7 @@ impl<W: World> Selector<'_, W> {
                 _ if meta.state() == NodeState::Refused => continue,
                 Some(proof @ Proof::Win(_)) => (&mut losing, proof.wdl().flip().utility(draw_cost)),
                 Some(proof) => (&mut open, proof.wdl().flip().utility(draw_cost)),
-                None => (&mut open, worth(at, puct::q(&edge, params.virtual_value))),
+                None => (&mut open, puct::q(&edge, params.virtual_value)),
             };
             best.offer(at, puct::score(q, &edge, exploration), self.rng);
         }

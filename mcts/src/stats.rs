@@ -43,11 +43,6 @@ pub struct BatchStats {
 }
 
 impl BatchStats {
-    /// Playouts counted.
-    pub fn playouts(&self) -> u64 {
-        self.playouts
-    }
-
     /// Counts one playout whose leaf lies `depth` plies below the root.
     pub fn count_playout(&mut self, depth: usize) {
         self.playouts += 1;
@@ -86,9 +81,6 @@ pub struct RunStats {
     refused: AtomicU64,
     known: AtomicU64,
     collisions: AtomicU64,
-    scouted: AtomicU64,
-    /// Nanoseconds that the scout took.
-    scouting: AtomicU64,
 }
 
 impl RunStats {
@@ -109,8 +101,6 @@ impl RunStats {
             refused: zero(),
             known: zero(),
             collisions: zero(),
-            scouted: zero(),
-            scouting: zero(),
         }
     }
 
@@ -161,27 +151,6 @@ impl RunStats {
     /// Descents that met a leaf in flight.
     pub fn collisions(&self) -> u64 {
         self.collisions.load(Relaxed)
-    }
-
-    /// Adds states that the scout looked at.
-    pub fn add_scouted(&self, states: u64) {
-        self.scouted.fetch_add(states, Relaxed);
-    }
-
-    /// States that the scout looked at.
-    pub fn scouted(&self) -> u64 {
-        self.scouted.load(Relaxed)
-    }
-
-    /// Adds time that the scout took.
-    pub fn add_scouting(&self, time: Duration) {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.scouting.fetch_add(nanos, Relaxed);
-    }
-
-    /// Time that the scout took.
-    pub fn scouting(&self) -> Duration {
-        Duration::from_nanos(self.scouting.load(Relaxed))
     }
 
     /// How deep the playouts went.

@@ -49,8 +49,6 @@ pub struct Worker<'a, W: World> {
     reserved: u64,
     /// What it has done in this minibatch.
     stats: BatchStats,
-    /// Playouts of the last minibatch.
-    last_playouts: u64,
     abandoned: Vec<u32>,
 }
 
@@ -88,7 +86,6 @@ impl<'a, W: World> Worker<'a, W> {
             counts: VirtualCounts { min: 1, max: 1 },
             reserved: 0,
             stats: BatchStats::default(),
-            last_playouts: 0,
             abandoned: Vec::new(),
         }
     }
@@ -114,14 +111,8 @@ impl<'a, W: World> Worker<'a, W> {
             }
         };
         self.job.stats.return_playouts(std::mem::take(&mut self.reserved));
-        self.last_playouts = self.stats.playouts();
         self.job.stats.add(&std::mem::take(&mut self.stats));
         result
-    }
-
-    /// Playouts of the last minibatch, one at least.
-    pub fn last_playouts(&self) -> u64 {
-        self.last_playouts.max(1)
     }
 
     /// Ends the worker.

@@ -41,17 +41,13 @@ pub struct Choice {
     pub value: f32,
     /// Plies to a proven mate, negative if the mover is mated.
     pub mate: Option<i32>,
-    /// The scout searched it by itself: more than a first impression, however few visits it has.
-    #[serde(default)]
-    pub scouted: bool,
 }
 
 impl Choice {
     fn new(line: &Line<Action>) -> Choice {
-        let Line { moves, visits, value, mate_plies, scouted, .. } = line;
+        let Line { moves, visits, value, mate_plies, .. } = line;
         let line = moves.iter().take(PLIES).copied().collect();
-        let (visits, scouted) = (*visits, *scouted);
-        Choice { line, visits, value: value.q(), mate: *mate_plies, scouted }
+        Choice { line, visits: *visits, value: value.q(), mate: *mate_plies }
     }
 
     /// The first move; never None in what a search found.
@@ -92,7 +88,7 @@ impl Found {
         if broken {
             return Ok(None);
         }
-        let visited = snapshot.lines.iter().filter(|line| line.visits > 0 || line.scouted);
+        let visited = snapshot.lines.iter().filter(|line| line.visits > 0);
         let choices = visited.take((lines + 1).max(LEAST_MOVES)).map(Choice::new).collect();
         let policy = answer.map(|answer| answer.policy).unwrap_or_default();
         let mut policy: Vec<_> = game.legal_actions().into_iter().zip(policy).collect();
@@ -167,7 +163,7 @@ mod tests {
 
     #[test]
     fn mates_are_certain() {
-        let choice = |mate| Choice { line: vec![], visits: 1, value: 0.7, mate, scouted: false };
+        let choice = |mate| Choice { line: vec![], visits: 1, value: 0.7, mate };
         assert_eq!(choice(Some(3)).win(), 1.0);
         assert_eq!(choice(Some(-2)).win(), 0.0);
         assert_eq!(choice(None).win(), 0.7);

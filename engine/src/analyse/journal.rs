@@ -210,7 +210,7 @@ mod tests {
 
     fn found(value: f32) -> Found {
         let line = vec![Action::from(796), Action::from(3364)];
-        let choice = Choice { line, visits: 12, value, mate: Some(-4), scouted: true };
+        let choice = Choice { line, visits: 12, value, mate: Some(-4) };
         Found { choices: vec![choice], policy: vec![(Action::from(796), 0.1)], playouts: 13 }
     }
 

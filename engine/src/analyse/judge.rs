@@ -103,7 +103,7 @@ impl Judgement {
         // The move that the search would have played needs no more proof; others do.
         let proven = |choice: &Choice| {
             let looked_at = choice.visits as f32 >= LOOKED_AT * before.playouts as f32;
-            looked_at || choice.scouted || choice.mate.is_some()
+            looked_at || choice.mate.is_some()
         };
         let known: Vec<(usize, &Choice)> =
             others().filter(|(place, choice)| *place == 0 || proven(choice)).collect();
@@ -173,7 +173,6 @@ mod tests {
             visits,
             value,
             mate: None,
-            scouted: false,
         };
         Found {
             choices: choices.iter().enumerate().map(choice).collect(),
@@ -200,10 +199,6 @@ mod tests {
         let judged = Judgement::new(&before, action(1), 0.2, 3);
         assert_eq!((judged.glyph, judged.better.as_slice()), (Some(Glyph::Blunder), &[1][..]));
         assert_eq!(Judgement::new(&before, action(1), 0.55, 3).glyph, None);
-        // Where the scout knows of it, the third counts, too.
-        let mut told = before;
-        told.choices[2].scouted = true;
-        assert_eq!(Judgement::new(&told, action(1), 0.2, 3).better, [1, 2]);
     }
 
     #[test]

@@ -52,9 +52,7 @@ fn sound(text: &str) -> Vec<PgnGame> {
 }
 
 fn analyst() -> Analyst {
-    // Made-up values are to decide alone.
-    let settings =
-        Settings { threads: 1, hash_mb: 2, nn_cache_mb: 1, scout_nodes: 0, ..Settings::default() };
+    let settings = Settings { threads: 1, hash_mb: 2, nn_cache_mb: 1, ..Settings::default() };
     Analyst::new(&Only(hashed()), settings).unwrap()
 }
 

@@ -86,6 +86,22 @@ pub fn recurrences(
     past.filter(move |(_, key)| Some(*key) == now).map(|(plies, _)| plies)
 }
 
+/// Whether a position of a search counts as drawn by repetition. `below_root` is its distance from the root in plies. A
+/// recurrence below the root is a draw at once: who returned once can return again. A position that was on the real
+/// board, root included, must come a third time, as the arbiter counts.
+#[must_use]
+pub fn repeats(
+    position: &Chess,
+    key_before: impl Fn(usize) -> Option<u64>,
+    below_root: usize,
+) -> bool {
+    let mut seen = 0;
+    recurrences(position, key_before).any(|plies| {
+        seen += 1;
+        plies < below_root || seen == 2
+    })
+}
+
 /// The [`key`] after a legal move, where it can be made from `key`, the one before.
 #[must_use]
 pub fn key_after(position: &Chess, key: u64, m: Move) -> Option<u64> {

@@ -2,7 +2,7 @@
 
 use super::output::Failure;
 use super::words::{WordError, command_line, read_option};
-use crate::conventional::bundled::nnue;
+use crate::alphabeta::bundled::nnue;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::leaves::asked::Asked;
 use crate::leaves::competing::Competing;

@@ -65,7 +65,7 @@ enum Command {
     Train(train::Train),
     /// Teach the decoder that writes the trees of the internal search
     TrainWriter(train_writer::TrainWriter),
-    /// Train the small network of values that the scout's alpha-beta search asks
+    /// Train the alpha-beta search's network of static evaluations
     TrainNnue(train_nnue::TrainNnue),
     /// Train the regressors of paper 002 on labelled games, and print its table
     Regress(regress::Regress),

@@ -1,4 +1,4 @@
-//! `mavka train-nnue`: trains the small network that the scout's alpha-beta search asks.
+//! `mavka train-nnue`: trains the alpha-beta search's network of static evaluations.
 
 use super::output::{Failure, Sink};
 use super::words::read_share;
@@ -22,7 +22,7 @@ const HELD_OUT: usize = 20_000;
 /// Time between two writings of the file.
 const CHECKPOINT: Duration = Duration::from_secs(120);
 
-/// Train the small network of values that the scout's alpha-beta search asks.
+/// Train the alpha-beta search's network of static evaluations.
 #[derive(Args, Debug)]
 pub struct TrainNnue {
     /// The network's file: written every two minutes, on Ctrl-C and at the end

@@ -44,21 +44,6 @@ pub fn evaluate(position: &Chess) -> i32 {
     score + TEMPO
 }
 
-/// The win probability of a score (paper 000, footnote to section 2).
-#[must_use]
-pub fn win(centipawns: i32) -> f32 {
-    1.0 / (1.0 + (-LOGIT * centipawns as f32).exp())
-}
-
-/// The score of a win probability's logit.
-#[must_use]
-pub fn centipawns(logit: f32) -> i32 {
-    (logit / LOGIT) as i32
-}
-
-/// What a centipawn adds to the logit of the win probability (paper 000, footnote to section 2).
-const LOGIT: f32 = 0.003_682_08;
-
 /// How much of an opening a board with these pieces is: 1 with all of them, 0 with kings and pawns alone.
 #[must_use]
 pub fn phase(roles: impl Iterator<Item = Role>) -> f32 {
@@ -153,6 +138,5 @@ mod tests {
         assert!(score(middle) > score(corner) + 40);
         let (far, near) = ("4k3/P7/8/8/8/8/8/4K3 w - - 0 1", "4k3/8/8/8/8/8/P7/4K3 w - - 0 1");
         assert!(score(far) > score(near) + 80);
-        assert!((win(0) - 0.5).abs() < 1e-6 && win(400) > 0.8 && win(-400) < 0.2);
     }
 }

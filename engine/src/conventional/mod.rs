@@ -3,19 +3,13 @@
 //! hand, [`uct`] the tree of random games, [`regress`] small networks that guess a board's value. They know nothing of clocks and protocols: whoever asks them
 //! watches, and stops them.
 //!
-//! [`selective`] is another alpha-beta, which prunes by guess: not a player, but who gives the tree search second
-//! opinions ([`crate::world::scout`]).
-//!
 //! They are sparring partners and the lower rungs of the league, and share chess, options and reports with
 //! the search that has a network.
 
-pub mod bundled;
 pub mod evaluation;
-pub mod exchange;
 pub mod negamax;
+mod refutations;
 pub mod regress;
-pub mod selective;
-pub mod table;
 pub mod uct;
 
 use crate::chess::action::Action;

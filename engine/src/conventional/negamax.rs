@@ -3,11 +3,13 @@
 //! history of good quiet moves, quiescence, one ply more in check. Nothing is pruned that could change the
 //! value: alpha-beta finds what minimax finds.
 
-use super::evaluation::{evaluate, win};
-use super::table::{Bound, INFINITE, Known, Lines, MATE, MATES, Refutations, Table};
+use super::evaluation::evaluate;
+use super::refutations::Refutations;
 use super::{Found, Watch};
+use crate::alphabeta::scale::win;
+use crate::alphabeta::table::{Bound, INFINITE, Known, Lines, MATE, MATES, Table};
 use crate::chess::action::Action;
-use crate::chess::ending::{self, by_fifty_moves, key_before, recurrences};
+use crate::chess::ending::{self, by_fifty_moves, key_before};
 use crate::chess::game::Game;
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 
@@ -172,8 +174,7 @@ impl<'a, 'b> Tree<'a, 'b> {
         if let Some(ending) = ending::by_board(position, moves.len()) {
             return if ending.winner().is_some() { ply as i32 - MATE } else { 0 };
         }
-        // Once is enough: whoever steered back can do so again.
-        let returns = recurrences(position, |plies| key_before(&self.keys, plies)).next().is_some();
+        let returns = ending::repeats(position, |plies| key_before(&self.keys, plies), ply);
         if by_fifty_moves(position) || returns {
             return 0;
         }

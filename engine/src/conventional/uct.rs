@@ -3,8 +3,9 @@
 //! looks at every child of a node that it expands, by the hand-made evaluation and a random game each, and backs
 //! up their greatest or average value, depending on the depth.
 
-use super::evaluation::{evaluate, win};
+use super::evaluation::evaluate;
 use super::{Found, Watch};
+use crate::alphabeta::scale::win;
 use crate::chess::action::Action;
 use crate::chess::ending::{by_board, by_fifty_moves, by_repetition, key};
 use crate::chess::game::Game;

@@ -3,9 +3,9 @@
 
 use super::harvest::{HarvestError, Method};
 use super::looks::{self, look};
+use crate::alphabeta::AlphaBeta;
 use crate::chess::ending;
 use crate::chess::game::Game;
-use crate::conventional::selective::Memory;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::LabelError;
 use nn::data::label::win_probability;
@@ -40,10 +40,10 @@ pub struct Asked {
 }
 
 impl Method for Asked {
-    type Kept = Memory;
+    type Kept = AlphaBeta;
     type Store = SampleWriter;
 
-    fn start(&self) -> Result<Memory, HarvestError> {
+    fn start(&self) -> Result<AlphaBeta, HarvestError> {
         Ok(looks::memory(self.nnue.clone()))
     }
 
@@ -51,7 +51,7 @@ impl Method for Asked {
         &self,
         root: &Game,
         rng: &mut Rng,
-        memory: &mut Memory,
+        memory: &mut AlphaBeta,
         engine: &mut Player<T>,
     ) -> Result<Vec<Sample>, HarvestError> {
         let mut taken = Vec::new();
@@ -118,7 +118,7 @@ fn pawns(answer: &str) -> Option<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conventional::bundled::nnue;
+    use crate::alphabeta::bundled::nnue;
     use crate::league::Patience;
     use crate::league::fake::Fake;
 

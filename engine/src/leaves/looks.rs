@@ -1,8 +1,6 @@
 //! What a short alpha-beta search of a position looks at.
 
-use crate::chess::action::Action;
-use crate::conventional::selective::{self, Found, Memory, Question, Watch};
-use crate::conventional::table::Table;
+use crate::alphabeta::{AlphaBeta, Found, Question, Watch};
 use nn::nnue::Nnue;
 use shakmaty::Chess;
 use std::sync::Arc;
@@ -11,22 +9,22 @@ use std::sync::Arc;
 const POSITIONS: usize = 1 << 15;
 
 /// For such searches.
-pub fn memory(nnue: Arc<Nnue>) -> Memory {
-    Memory::new(nnue, Arc::new(Table::new(POSITIONS)))
+pub fn memory(nnue: Arc<Nnue>) -> AlphaBeta {
+    AlphaBeta::new(nnue, POSITIONS)
 }
 
 /// Searches until so many positions were looked at, and answers with what was found and with one in sixteen of these, as far as they are to
 /// be kept. `keys` are those of the positions so far, the root's last.
 pub fn look(
-    memory: &mut Memory,
+    memory: &mut AlphaBeta,
     keys: impl IntoIterator<Item = u64>,
     position: &Chess,
     left: u64,
     keeps: fn(&Chess) -> bool,
 ) -> (Option<Found>, Vec<Chess>) {
     let mut seen = Seen { left, keeps, positions: Vec::new() };
-    let question = Question { position, allowed: &[], lane: 0, lines: 1 };
-    let found = selective::search(memory, keys, &question, &mut seen);
+    let question = Question { position, allowed: &[], lines: 1, compare: None };
+    let found = memory.search(keys, &question, &mut seen);
     (found, seen.positions)
 }
 
@@ -46,9 +44,5 @@ impl Watch for Seen {
         self.left == 0
     }
 
-    fn favourite(&self) -> Option<Action> {
-        None
-    }
-
-    fn heard(&mut self, _: &Found) {}
+    fn on_depth(&mut self, _: &Found) {}
 }

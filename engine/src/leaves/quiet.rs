@@ -3,11 +3,11 @@
 
 use super::harvest::{HarvestError, Method, record, stored};
 use super::looks::{self, look};
+use crate::alphabeta::AlphaBeta;
+use crate::alphabeta::exchange;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::conventional::evaluation::value;
-use crate::conventional::exchange;
-use crate::conventional::selective::Memory;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::{ask_all, ask_all_moves};
 use nn::data::chunks::ChunkWriter;
@@ -35,10 +35,10 @@ pub struct Quiet {
 const ONE_IN: usize = 2;
 
 impl Method for Quiet {
-    type Kept = Memory;
+    type Kept = AlphaBeta;
     type Store = ChunkWriter;
 
-    fn start(&self) -> Result<Memory, HarvestError> {
+    fn start(&self) -> Result<AlphaBeta, HarvestError> {
         Ok(looks::memory(self.nnue.clone()))
     }
 
@@ -46,7 +46,7 @@ impl Method for Quiet {
         &self,
         root: &Game,
         rng: &mut Rng,
-        memory: &mut Memory,
+        memory: &mut AlphaBeta,
         engine: &mut Player<T>,
     ) -> Result<Vec<MavgGame>, HarvestError> {
         // Other positions if the root comes up again.
@@ -106,7 +106,7 @@ pub(super) fn is_still(position: &Chess) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conventional::bundled::nnue;
+    use crate::alphabeta::bundled::nnue;
     use crate::league::Patience;
     use crate::league::fake::Fake;
     use nn::data::label::{stored_value, win_probability};

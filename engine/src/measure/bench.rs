@@ -109,11 +109,10 @@ fn run_with(
     say: &mut dyn FnMut(String),
 ) -> Result<Total, BenchError> {
     // The session and the parameters of play, but a batch of its own, so that no device preference enters
-    // the signature, no endgame tables, which would answer some of the positions without a search, and no second
-    // opinions, which would take longer than all the rest.
-    let settings = Settings { scout_nodes: 0, ..Settings::default() };
+    // the signature, and no endgame tables, which would answer some of the positions without a search.
+    let settings = Settings { hash_mb: TREE_MB, ..Settings::default() };
     let mut session = SearchSession::default();
-    session.reserve(TREE_MB);
+    session.reserve(&settings);
     let world = session.world(&network, &settings);
     let plan = Plan {
         params: search_params(&settings, BATCH),

@@ -130,8 +130,7 @@ impl TreeBench {
             "{:>7} {:>12} {:>12} {:>7} {:>6} {:>11} {:>11}",
             "threads", "playouts/s", "at the end", "times", "depth", "collisions", "bytes/pos."
         ));
-        // The tree alone, without second opinions.
-        let settings = Settings { scout_nodes: 0, ..Settings::default() };
+        let settings = Settings::default();
         let world = rules_world(self.evaluator.make(), &settings);
         let params = search_params(&settings, self.batch);
         let mut searcher = Searcher::new(params, mb << 20);

@@ -7,7 +7,7 @@ use super::clock::{Budget, SystemClock};
 use super::host;
 use super::limits::Limits;
 use super::network::{Network, NetworkError, Networks};
-use super::params::{batch_within, scouting_without_nodes, search_params};
+use super::params::{batch_within, search_params};
 use super::session::{Plan, SearchSession};
 use super::settings::{Backend, Settings};
 use super::warm_up::{EvalTiming, warm_up};
@@ -104,7 +104,7 @@ impl Analyst {
             network.evaluator = Arc::new(Cached::new(network.evaluator.clone(), bytes));
         }
         let mut session = SearchSession::default();
-        if let Some(shortage) = session.reserve(settings.hash_mb) {
+        if let Some(shortage) = session.reserve(&settings) {
             log::warn!("{shortage}");
         }
         Ok(Analyst { settings, network, timing, session })
@@ -148,18 +148,13 @@ impl Analyst {
             (size, _) => size,
         };
         let lanes = evaluator.in_flight();
-        let mut params = search_params(settings, batch);
-        if playouts.is_none() {
-            params.scout_nodes *= scouting_without_nodes(lanes);
-        }
         let plan = Plan {
-            params,
+            params: search_params(settings, batch),
             searchmoves: &[],
             threads: host::threads(settings.threads).max(lanes),
             playouts,
         };
-        let scout = self.session.scout(settings.scout_nodes > 0);
-        let world = self.session.world(&self.network, settings).with_scout(scout);
+        let world = self.session.world(&self.network, settings);
         self.session.reroot(&world, game);
         let time = budget.map(|budget| budget.hard);
         let control = Watched { time, over: AtomicBool::new(false), watch: Mutex::new(watch) };

@@ -1,28 +1,26 @@
-//! The players of [`crate::conventional`] under the limits of a `go`: their clock, their reports.
+//! The players of [`crate::alphabeta`] and [`crate::conventional`] under the limits of a `go`: their clock, their reports.
 
 use super::limits::Limits;
 use super::report::Reporter;
 use super::settings::{Search, Settings};
 use super::signal::Signal;
 use super::steadiness::Steadiness;
+use crate::alphabeta::scale::win;
+use crate::alphabeta::{self, AlphaBeta};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::conventional::evaluation::win;
 use crate::conventional::negamax::{self, Pruning};
-use crate::conventional::selective;
 use crate::conventional::uct::{self, LeafValue};
 use crate::conventional::{Found, Watch};
 use crate::uci::output::Output;
-use crate::world::scout::Scout;
 use mcts::{Line, Snapshot, Wdl};
 use shakmaty::Chess;
-use std::sync::Arc;
 
 /// Which of them plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classic {
+    AlphaBeta,
     Tree(Pruning),
-    Selective,
     Uct(LeafValue),
 }
 
@@ -31,8 +29,8 @@ impl Classic {
     #[must_use]
     pub fn of(settings: &Settings) -> Option<Classic> {
         match settings.search {
-            Search::AlphaBeta => Some(Classic::Tree(Pruning::AlphaBeta)),
-            Search::Selective => Some(Classic::Selective),
+            Search::AlphaBeta => Some(Classic::AlphaBeta),
+            Search::ClassicalAlphaBeta => Some(Classic::Tree(Pruning::AlphaBeta)),
             Search::Minimax => Some(Classic::Tree(Pruning::None)),
             Search::Uct => Some(Classic::Uct(LeafValue::Rollouts(settings.rollouts))),
             Search::UctHeuristics => Some(Classic::Uct(LeafValue::Heuristics)),
@@ -52,38 +50,42 @@ pub struct ClassicSearch<'a> {
     pub output: &'a Output,
     /// Seed of random games.
     pub seed: u64,
-    /// What [`Classic::Selective`] searches with.
-    pub scout: Option<Arc<Scout>>,
 }
 
 impl ClassicSearch<'_> {
-    /// Searches until a limit is reached. None without moves. Blocks.
+    /// Alpha-beta with a small network searches until a limit is reached. None without moves. Blocks.
     #[must_use]
-    pub fn run(&self, player: Classic) -> Option<Snapshot<Action>> {
-        let (game, allowed) = (self.game, self.allowed);
-        let position = game.position();
-        let mut watch = Watching { search: self, done: false };
-        match player {
-            Classic::Tree(pruning) => {
-                let depth = self.limits.depth;
-                let question = negamax::Question { game, allowed, pruning, depth };
-                negamax::search(&question, &mut watch).as_ref().map(snapshot)
-            }
-            Classic::Selective => {
-                let keys = game.keys().iter().copied();
-                let steadiness = Steadiness::default();
-                let mut deepening = Deepening { watching: watch, nodes: 0, steadiness };
-                let lines = self.reporter.multipv();
-                let question = selective::Question { position, allowed, lane: 0, lines };
-                let found = self.scout.as_ref()?.search(keys, &question, &mut deepening);
-                found.as_ref().map(of_selective)
-            }
-            Classic::Uct(leaf) => {
-                let (seed, playouts) = (self.seed, self.limits.nodes);
-                let question = uct::Question { game, allowed, leaf, seed, playouts };
-                uct::search(&question, &mut watch).as_ref().map(snapshot)
-            }
-        }
+    pub fn run_alpha_beta(&self, alpha_beta: &mut AlphaBeta) -> Option<Snapshot<Action>> {
+        let keys = self.game.keys().iter().copied();
+        let question = alphabeta::Question {
+            position: self.game.position(),
+            allowed: self.allowed,
+            lines: self.reporter.multipv(),
+            compare: None,
+        };
+        let steadiness = Steadiness::default();
+        let mut deepening = Deepening { watching: self.watching(), nodes: 0, steadiness };
+        alpha_beta.search(keys, &question, &mut deepening).as_ref().map(of_alpha_beta)
+    }
+
+    /// The same of minimax or classical alpha-beta.
+    #[must_use]
+    pub fn run_negamax(&self, pruning: Pruning) -> Option<Snapshot<Action>> {
+        let (game, allowed, depth) = (self.game, self.allowed, self.limits.depth);
+        let question = negamax::Question { game, allowed, pruning, depth };
+        negamax::search(&question, &mut self.watching()).as_ref().map(snapshot)
+    }
+
+    /// The same of UCT.
+    #[must_use]
+    pub fn run_uct(&self, leaf: LeafValue) -> Option<Snapshot<Action>> {
+        let (game, allowed, playouts) = (self.game, self.allowed, self.limits.nodes);
+        let question = uct::Question { game, allowed, leaf, seed: self.seed, playouts };
+        uct::search(&question, &mut self.watching()).as_ref().map(snapshot)
+    }
+
+    fn watching(&self) -> Watching<'_> {
+        Watching { search: self, done: false }
     }
 }
 
@@ -127,7 +129,7 @@ impl Watch for Watching<'_> {
     }
 }
 
-/// [`selective::search`] under the same limits. It ends between two depths once most of the time has gone.
+/// [`AlphaBeta::search`] under the same limits. It ends between two depths once most of the time has gone.
 struct Deepening<'a> {
     watching: Watching<'a>,
     nodes: u64,
@@ -148,7 +150,7 @@ impl Deepening<'_> {
     }
 }
 
-impl selective::Watch for Deepening<'_> {
+impl alphabeta::Watch for Deepening<'_> {
     fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
         self.nodes += positions;
         let ClassicSearch { limits, signal, .. } = self.watching.search;
@@ -156,19 +158,15 @@ impl selective::Watch for Deepening<'_> {
         signal.is_over() || !limits.infinite && (most || self.watching.done || self.is_enough())
     }
 
-    fn favourite(&self) -> Option<Action> {
-        None
-    }
-
-    fn heard(&mut self, found: &selective::Found) {
+    fn on_depth(&mut self, found: &alphabeta::Found) {
         if let Some(best) = found.best.line.first() {
             self.steadiness.hear(*best, win(found.best.score), found.depth);
         }
-        self.watching.tell(&of_selective(found));
+        self.watching.tell(&of_alpha_beta(found));
     }
 }
 
-fn of_selective(found: &selective::Found) -> Snapshot<Action> {
+fn of_alpha_beta(found: &alphabeta::Found) -> Snapshot<Action> {
     let lines = found
         .variations()
         .map(|told| line(&told.line, win(told.score), told.mate_plies(), found.nodes));
@@ -199,13 +197,5 @@ fn line(moves: &[Action], win: f32, mate_plies: Option<i32>, nodes: u64) -> Line
         Some(_) => Wdl::LOSS,
         None => Wdl::from_score_and_draw(win, 0.0),
     };
-    Line {
-        moves: moves.to_vec(),
-        visits: nodes,
-        value,
-        mate_plies,
-        prior: 0.0,
-        q: value.q(),
-        scouted: false,
-    }
+    Line { moves: moves.to_vec(), visits: nodes, value, mate_plies, prior: 0.0, q: value.q() }
 }

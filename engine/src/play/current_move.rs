@@ -65,7 +65,6 @@ mod tests {
                     mate_plies: None,
                     prior: 0.0,
                     q: 0.5,
-                    scouted: false,
                 })
                 .collect()
         };

@@ -374,11 +374,9 @@ impl Engine {
         self.network();
         let file = network_file(&self.settings, true).to_owned();
         self.ready(&file);
-        if let Some(note) = self.session.reserve(self.settings.hash_mb) {
+        if let Some(note) = self.session.reserve(&self.settings) {
             self.output.note(note);
         }
-        // To make room takes a second where there is much of it.
-        self.session.scout(self.settings.scout_nodes > 0);
     }
 
     /// The network of a search without a clock, or the best there is instead; blocks while it is loaded.

@@ -95,7 +95,6 @@ impl Candidate {
             mate_plies: None,
             prior: policy,
             q: score,
-            scouted: false,
         };
         Candidate { action, class: Class::Open, score, policy, line }
     }

@@ -17,7 +17,7 @@ pub struct Limits {
     pub infinite: bool,
     /// Playouts, exactly.
     pub nodes: Option<u64>,
-    /// Depth to reach: the mean of the playouts, or the scout's.
+    /// Depth to reach: the mean of the playouts.
     pub depth: Option<u32>,
     /// Stop at a mate in so many moves, not plies.
     pub mate: Option<u32>,

@@ -83,7 +83,6 @@ mod tests {
             mate_plies: None,
             prior: 0.25,
             q: 0.5,
-            scouted: false,
         };
         let snapshot = Snapshot {
             nodes: 31,

@@ -43,22 +43,9 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
         static_virtual: settings.virtual_static,
         virtual_value: settings.virtual_value,
         final_move: settings.final_move,
-        scout_nodes: settings.scout_nodes,
-        scout_lines: settings.multipv,
-        scout_favourite_visits: settings.scout_favourite_visits,
-        scout_share: settings.scout_share,
-        scout_prior: settings.scout_prior,
         contempt: if settings.analyse_mode { 0.0 } else { settings.contempt as f32 / 100.0 },
         ..Params::default()
     }
-}
-
-/// Where playouts are not counted, and no device computes them beside the search, a scout looks at so many times `ScoutNodes`
-/// positions for each: its time is worth more there than the tree's (`assets/search.md`). `lanes` is how many minibatches the
-/// evaluator works at together.
-#[must_use]
-pub const fn scouting_without_nodes(lanes: usize) -> u64 {
-    if lanes <= 1 { 7 } else { 1 }
 }
 
 /// The rules of chess with `evaluator`'s values, as `settings` want them read and mixed.
@@ -87,16 +74,6 @@ mod tests {
     fn default_options_are_the_default_parameters() {
         let params = search_params(&Settings::default(), Params::default().batch);
         assert_eq!(params, Params::default());
-    }
-
-    #[test]
-    fn only_the_tree_search_by_the_network_has_a_scout() {
-        let nodes = |search, scout_nodes| {
-            let settings = Settings { search, scout_nodes, ..Settings::default() };
-            search_params(&settings, 1).scout_nodes
-        };
-        assert_eq!([nodes(Search::Mcts, 40), nodes(Search::Mcts, 0)], [40, 0]);
-        assert_eq!(nodes(Search::Rollout, 40), 0);
     }
 
     #[test]

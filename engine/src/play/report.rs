@@ -32,8 +32,6 @@ pub struct Reporter {
     live_stats: bool,
     /// Each line tells its own visits.
     line_counters: bool,
-    /// What the scout looked at counts as well.
-    with_scouted: bool,
 }
 
 impl Reporter {
@@ -48,7 +46,6 @@ impl Reporter {
             root_hits: None,
             live_stats: false,
             line_counters: false,
-            with_scouted: false,
         }
     }
 
@@ -70,12 +67,6 @@ impl Reporter {
     #[must_use]
     pub fn with_line_counters(self, line_counters: bool) -> Reporter {
         Reporter { line_counters, ..self }
-    }
-
-    /// The same, with what the scout looked at among the nodes.
-    #[must_use]
-    pub fn with_scouted(self, with_scouted: bool) -> Reporter {
-        Reporter { with_scouted, ..self }
     }
 
     /// How many of the best moves have a line each.
@@ -116,7 +107,7 @@ impl Reporter {
     #[must_use]
     pub fn infos(&self, snapshot: &Snapshot<Action>, elapsed: Duration) -> Vec<Info> {
         let time = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
-        let nodes = snapshot.playouts + if self.with_scouted { snapshot.scouted } else { 0 };
+        let nodes = snapshot.playouts;
         let lines = snapshot.lines.iter().take(self.multipv).enumerate();
         lines
             .map(|(index, line)| (index, line, self.known.unwrap_or(line.value)))
@@ -204,15 +195,7 @@ pub fn lead_with(lines: &mut Vec<Line<Action>>, best: Action) {
 
 /// A line about which only its move is known.
 fn unknown(best: Action) -> Line<Action> {
-    Line {
-        moves: vec![best],
-        visits: 0,
-        value: Wdl::DRAW,
-        mate_plies: None,
-        prior: 0.0,
-        q: 0.5,
-        scouted: false,
-    }
+    Line { moves: vec![best], visits: 0, value: Wdl::DRAW, mate_plies: None, prior: 0.0, q: 0.5 }
 }
 
 #[cfg(test)]
@@ -254,10 +237,9 @@ mod tests {
             mate_plies: None,
             prior: 0.5,
             q: 0.5,
-            scouted: false,
         };
         let lines = vec![line(0, 200), line(1, 100)];
-        let snapshot = Snapshot { playouts: 300, scouted: 10_000, lines, ..Snapshot::default() };
+        let snapshot = Snapshot { playouts: 300, lines, ..Snapshot::default() };
         let told = |reporter: Reporter| -> Vec<Option<u64>> {
             let infos = reporter.infos(&snapshot, Duration::from_secs(1));
             infos.into_iter().map(|info| info.nodes).collect()
@@ -265,8 +247,6 @@ mod tests {
         assert_eq!(told(Reporter::new(&game, 2, false)), [Some(300), Some(300)]);
         let own = Reporter::new(&game, 2, false).with_line_counters(true);
         assert_eq!(told(own), [Some(200), Some(100)]);
-        let all = Reporter::new(&game, 2, false).with_scouted(true);
-        assert_eq!(told(all), [Some(10_300), Some(10_300)]);
     }
 
     #[test]

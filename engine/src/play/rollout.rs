@@ -93,8 +93,7 @@ pub fn world(seed: u64) -> RulesWorld {
 #[must_use]
 pub fn params(seed: u64) -> Params {
     // Random games are to play alone.
-    let scout_nodes = 0;
-    Params { batch: 1, policy_share: 1.0, epsilon: 1.0, scout_nodes, seed, ..Params::default() }
+    Params { batch: 1, policy_share: 1.0, epsilon: 1.0, seed, ..Params::default() }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::head_player::{Head, Question};
 use super::host;
 use super::limits::Limits;
 use super::network::Network;
-use super::params::{batch_within, scouting_without_nodes, search_params};
+use super::params::{batch_within, search_params};
 use super::report::{self, Reporter};
 use super::session::{Plan, SearchSession};
 use super::settings::{Search, Settings};
@@ -115,9 +115,7 @@ impl Job {
         let lines = self.settings.multipv.min(allowed.len());
         let mut reporter = Reporter::new(game, lines, self.settings.shows_wdl())
             .with_live_stats(self.settings.log_live_stats)
-            .with_line_counters(self.settings.per_pv_counters)
-            // Whoever limits the nodes counts playouts.
-            .with_scouted(self.limits.nodes.is_none());
+            .with_line_counters(self.settings.per_pv_counters);
         if self.tables.is_some() {
             reporter = reporter.with_tables(known.as_ref());
         }
@@ -128,7 +126,7 @@ impl Job {
             }
             Search::Mcts | Search::Rollout | Search::Internal => None,
             Search::AlphaBeta
-            | Search::Selective
+            | Search::ClassicalAlphaBeta
             | Search::Minimax
             | Search::Uct
             | Search::UctHeuristics => None,
@@ -192,13 +190,18 @@ impl Job {
     ) -> Option<Found> {
         let (limits, signal, output) = (&self.limits, &*self.signal, &self.output);
         let seed = self.settings.seed;
-        let scouts = player == Classic::Selective;
-        if scouts && let Some(shortage) = session.reserve(self.settings.hash_mb) {
-            output.note(shortage);
-        }
-        let scout = session.scout(scouts);
-        let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed, scout };
-        let snapshot = search.run(player)?;
+        let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed };
+        let snapshot = match player {
+            Classic::AlphaBeta => {
+                if let Some(shortage) = session.reserve(&self.settings) {
+                    output.note(shortage);
+                }
+                search.run_alpha_beta(session.alpha_beta()?)
+            }
+            Classic::Tree(pruning) => search.run_negamax(pruning),
+            Classic::Uct(leaf) => search.run_uct(leaf),
+        };
+        let snapshot = snapshot?;
         self.learn_time_use(session);
         let line = snapshot.lines.first()?;
         let answer =
@@ -273,7 +276,6 @@ impl Job {
             mate_plies: Some(mate.plies),
             prior: 1.0,
             q: value.q(),
-            scouted: false,
         };
         let snapshot = Snapshot {
             nodes,
@@ -295,16 +297,10 @@ impl Job {
         allowed: &[Action],
     ) -> Option<Found> {
         let settings = &self.settings;
-        if let Some(shortage) = session.reserve(settings.hash_mb) {
+        if let Some(shortage) = session.reserve(settings) {
             self.output.note(shortage);
         }
-        // The nodes of each strength were measured without a scout.
-        let limited = self.strength().is_some();
-        let scout = session.scout(!limited && settings.scout_nodes > 0);
-        let world = session
-            .world(&self.network, settings)
-            .with_tables(self.tables.clone())
-            .with_scout(scout);
+        let world = session.world(&self.network, settings).with_tables(self.tables.clone());
         if settings.imagines() && world.learned().is_none() {
             self.output.note(format_args!(
                 "{} imagines no positions; searching by the rules",
@@ -327,9 +323,6 @@ impl Job {
             params.contempt = 0.0;
         }
         let lanes = self.network.evaluator.in_flight();
-        if self.limits.nodes.is_none() {
-            params.scout_nodes *= scouting_without_nodes(lanes);
-        }
         let plan = Plan {
             params,
             searchmoves: allowed,

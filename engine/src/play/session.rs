@@ -6,11 +6,11 @@ use super::host;
 use super::network::Network;
 use super::settings::{Search, Settings, WorldModel};
 use super::{params, rollout};
+use crate::alphabeta::bundled::nnue;
+use crate::alphabeta::{AlphaBeta, table};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::conventional::table;
 use crate::world::memory::Memory;
-use crate::world::scout::Scout;
 use crate::world::{AnyWorld, LearnedWorld};
 use mcts::{Ancestor, Control, Outcome, Params, Searcher};
 use nn::{EvalError, Evaluator};
@@ -21,10 +21,10 @@ use std::time::Duration;
 /// The search between two moves. Belongs to the engine, and to the search's thread while that runs.
 pub struct SearchSession {
     searcher: Searcher<AnyWorld>,
-    /// What its memory was asked to be, in MB; 0 before it was asked for.
-    hash_mb: usize,
-    /// The part of it that the scout has.
-    scout_mb: usize,
+    /// The memory that was asked for.
+    wanted: HashSplit,
+    /// The transposition table's part of what was got, in MB.
+    table_mb: usize,
     /// States that the network imagined; made at the first need.
     imagined: Option<Arc<Memory>>,
     /// The game whose last position is the tree's root.
@@ -35,18 +35,32 @@ pub struct SearchSession {
     evaluation_time: Duration,
     /// How the game's moves used their time so far.
     time_use: TimeUse,
-    /// Searches beside the tree, and remembers; made at the first need.
-    scout: Option<Arc<Scout>>,
+    /// The alpha-beta player with its transposition table.
+    alpha_beta: Option<AlphaBeta>,
 }
 
-/// Positions that the scout remembers at least: 1 MB.
-const FEWEST_POSITIONS: usize = 1 << 16;
-/// What its memory grows to, in MB.
-const MOST_SCOUT_MB: usize = 1024;
+/// Entries of a transposition table at least: 1 MB.
+const LEAST_ENTRIES: usize = 1 << 16;
 
-/// The scout's part of so many MB: a quarter, or the power of two below that.
-fn scout_mb(mb: usize) -> usize {
-    (mb / 4).checked_ilog2().map_or(0, |log| 1 << log).min(MOST_SCOUT_MB)
+/// How `Hash` is divided, in MB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct HashSplit {
+    tree: usize,
+    /// Alpha-beta's transposition table.
+    table: usize,
+}
+
+impl HashSplit {
+    fn of(settings: &Settings) -> HashSplit {
+        match settings.search {
+            Search::AlphaBeta => HashSplit { tree: 0, table: settings.hash_mb },
+            _ => HashSplit { tree: settings.hash_mb, table: 0 },
+        }
+    }
+
+    fn total(self) -> usize {
+        self.tree + self.table
+    }
 }
 
 /// Less memory than was asked for.
@@ -67,14 +81,14 @@ impl Default for SearchSession {
     fn default() -> SearchSession {
         SearchSession {
             searcher: Searcher::new(Params::default(), 0),
-            hash_mb: 0,
-            scout_mb: 0,
+            wanted: HashSplit::default(),
+            table_mb: 0,
             imagined: None,
             root: None,
             evaluator: None,
             evaluation_time: Duration::ZERO,
             time_use: TimeUse::default(),
-            scout: None,
+            alpha_beta: None,
         }
     }
 }
@@ -86,36 +100,46 @@ impl SearchSession {
         self.imagined = None;
         self.searcher.clear();
         self.time_use = TimeUse::default();
-        self.scout = None;
-    }
-
-    /// The scout, if it is `wanted` and its network not damaged.
-    pub fn scout(&mut self, wanted: bool) -> Option<Arc<Scout>> {
-        if self.scout.is_none() && wanted {
-            let positions = (self.scout_mb << 20) / table::POSITION_BYTES;
-            self.scout = Scout::new(positions.max(FEWEST_POSITIONS)).map(Arc::new);
+        if let Some(alpha_beta) = &mut self.alpha_beta {
+            alpha_beta.clear();
         }
-        self.scout.clone().filter(|_| wanted)
     }
 
-    /// Reserves the memory of the tree and of the scout. Answers what was missing, the first time it is asked for.
-    pub fn reserve(&mut self, wanted_mb: usize) -> Option<HashShortage> {
-        if self.hash_mb == wanted_mb {
+    /// The alpha-beta search, with the transposition table that was reserved. None if its network is damaged.
+    pub fn alpha_beta(&mut self) -> Option<&mut AlphaBeta> {
+        if self.alpha_beta.is_none() {
+            let nnue = nnue().inspect_err(|why| log::warn!("no alpha-beta search: {why}")).ok()?;
+            let entries = ((self.table_mb << 20) / table::ENTRY_BYTES).max(LEAST_ENTRIES);
+            self.alpha_beta = Some(AlphaBeta::new(nnue, 1 << entries.ilog2()));
+        }
+        self.alpha_beta.as_mut()
+    }
+
+    /// Reserves the memory of the search that `settings` ask for. Answers what was missing, the first time it is asked for.
+    pub fn reserve(&mut self, settings: &Settings) -> Option<HashShortage> {
+        let wanted = HashSplit::of(settings);
+        if self.wanted == wanted {
             return None;
         }
-        self.reserve_of(wanted_mb, host::available_mb())
+        let shortage = self.reserve_of(wanted, host::available_mb());
+        if wanted.table > 0 {
+            self.alpha_beta();
+        }
+        shortage
     }
 
     /// The same on a machine with `free_mb`; None where it does not say.
-    fn reserve_of(&mut self, wanted_mb: usize, free_mb: Option<usize>) -> Option<HashShortage> {
-        let held_mb = (self.searcher.bytes() >> 20) + self.scout_mb;
-        let mb = host::granted_mb(wanted_mb, held_mb, free_mb);
+    fn reserve_of(&mut self, wanted: HashSplit, free_mb: Option<usize>) -> Option<HashShortage> {
+        let held_mb = (self.searcher.bytes() >> 20) + self.table_mb;
+        let granted = host::granted_mb(wanted.total(), held_mb, free_mb);
         self.clear();
-        self.hash_mb = wanted_mb;
-        self.scout_mb = scout_mb(mb);
-        self.searcher.resize((mb - self.scout_mb) << 20);
-        let got_mb = (self.searcher.bytes() >> 20) + self.scout_mb;
-        (mb < wanted_mb).then_some(HashShortage { wanted_mb, got_mb })
+        self.wanted = wanted;
+        self.alpha_beta = None;
+        self.table_mb = wanted.table.min(granted);
+        self.searcher.resize((granted - self.table_mb) << 20);
+        let got_mb = (self.searcher.bytes() >> 20) + self.table_mb;
+        let wanted_mb = wanted.total();
+        (granted < wanted_mb).then_some(HashShortage { wanted_mb, got_mb })
     }
 
     /// The world that the options ask for, or the rules if `network` imagines no positions. A tree with
@@ -210,8 +234,7 @@ impl SearchSession {
     ) {
         if let Ok(playouts @ 1..) = u32::try_from(search.snapshot.playouts) {
             let lanes = u32::try_from(threads).unwrap_or(1).min(playouts);
-            let evaluating = (taken * lanes).saturating_sub(search.scouting);
-            self.evaluation_time = (self.evaluation_time + evaluating / playouts) / 2;
+            self.evaluation_time = (self.evaluation_time + taken * lanes / playouts) / 2;
         }
     }
 }
@@ -235,23 +258,27 @@ mod tests {
     #[test]
     fn a_hash_beyond_the_machine_is_told_once_and_cut() {
         let mut session = SearchSession::default();
+        let wild = HashSplit { tree: 1_048_576, table: 0 };
         // 256 MB are left to others, so a tree of 2 MB is reserved.
-        let shortage = session.reserve_of(1_048_576, Some(258)).unwrap();
+        let shortage = session.reserve_of(wild, Some(258)).unwrap();
         assert!((1..=2).contains(&shortage.got_mb), "{shortage}");
         let got = shortage.got_mb;
         assert_eq!(
             shortage.to_string(),
             format!("Hash 1048576 MB is more than this machine has free; using {got} MB")
         );
-        assert_eq!(session.reserve(1_048_576), None, "asked for already");
-        assert_eq!(session.reserve_of(1, Some(1000)), None);
+        let settings = Settings { hash_mb: 1_048_576, ..Settings::default() };
+        assert_eq!(session.reserve(&settings), None, "asked for already");
+        assert_eq!(session.reserve_of(HashSplit { tree: 1, table: 0 }, Some(1000)), None);
     }
 
     #[test]
-    fn the_scout_has_a_quarter_of_the_hash() {
-        assert_eq!([1, 4, 64, 100, 1_048_576].map(scout_mb), [0, 1, 16, 16, 1024]);
+    fn the_alpha_beta_player_has_the_hash_for_its_table() {
         let mut session = SearchSession::default();
-        assert_eq!(session.reserve_of(64, None), None);
-        assert!((46..=48).contains(&(session.searcher.bytes() >> 20)));
+        let settings = Settings { hash_mb: 4, search: Search::AlphaBeta, ..Settings::default() };
+        assert_eq!(session.reserve(&settings), None);
+        assert!(session.searcher.bytes() < 1 << 20);
+        assert_eq!(session.table_mb, 4);
+        assert!(session.alpha_beta.is_some(), "made before the first search");
     }
 }

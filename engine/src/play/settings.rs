@@ -24,10 +24,10 @@ pub enum Search {
     Rollout,
     /// A search tree written word by word (paper 000, section 4).
     Internal,
-    /// Alpha-beta over an evaluation made by hand.
+    /// Alpha-beta search with a small network of static evaluations ([`crate::alphabeta`]).
     AlphaBeta,
-    /// Alpha-beta with a small network, which prunes by guess: the tree search's scout alone.
-    Selective,
+    /// Alpha-beta over an evaluation made by hand (paper 002).
+    ClassicalAlphaBeta,
     /// Alpha-beta over an evaluation made by hand, without pruning.
     Minimax,
     /// Tree search by upper confidence bounds, many random games a leaf (paper 002).
@@ -48,7 +48,7 @@ impl Search {
             | Search::Internal => true,
             Search::Rollout
             | Search::AlphaBeta
-            | Search::Selective
+            | Search::ClassicalAlphaBeta
             | Search::Minimax
             | Search::Uct
             | Search::UctHeuristics => false,
@@ -166,14 +166,6 @@ pub struct Settings {
     pub final_move: FinalMove,
     /// Which summary of a predicted distribution counts.
     pub scoring: Scoring,
-    /// See [`Params::scout_nodes`].
-    pub scout_nodes: u64,
-    /// See [`Params::scout_favourite_visits`].
-    pub scout_favourite_visits: u64,
-    /// See [`Params::scout_share`].
-    pub scout_share: f32,
-    /// See [`Params::scout_prior`].
-    pub scout_prior: f32,
     /// [`Params::contempt`] in hundredths of a point.
     pub contempt: i32,
     /// 0 = always the best move.
@@ -249,10 +241,6 @@ impl Default for Settings {
             virtual_value: search.virtual_value,
             final_move: search.final_move,
             scoring: Scoring::Mean,
-            scout_nodes: search.scout_nodes,
-            scout_favourite_visits: search.scout_favourite_visits,
-            scout_share: search.scout_share,
-            scout_prior: search.scout_prior,
             contempt: 0,
             temperature: 0.0,
             temperature_moves: 5,

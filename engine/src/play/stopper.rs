@@ -10,7 +10,6 @@ use crate::play::current_move::CurrentMove;
 use crate::play::limits::Limits;
 use crate::play::report::Reporter;
 use crate::play::signal::Signal;
-use crate::play::steadiness::Steadiness;
 use crate::uci::output::Output;
 use crate::world::AnyWorld;
 use mcts::{Control, Race, View};
@@ -68,8 +67,6 @@ struct Memory {
     changed: Duration,
     mate_plies: Option<i32>,
     current: CurrentMove,
-    /// The scout's, if there is one.
-    steadiness: Steadiness,
 }
 
 /// When to walk the lines, which costs microseconds: geometric in playouts, and at least once in a
@@ -179,13 +176,6 @@ impl<'a> Stopper<'a> {
         let race = view.root_race();
         if race.moves <= 1 || view.proven() {
             return true;
-        }
-        // Where a scout decides, what the tree has seen counts for little.
-        if let Some(scouted) = view.scouted()
-            && let Some(best) = scouted.best.line.first()
-        {
-            memory.steadiness.hear(*best, scouted.best.worth, scouted.depth);
-            return memory.steadiness.is_enough(used, budget.soft);
         }
         let elapsed = view.elapsed().max(Duration::from_micros(1));
         let aim = budget.soft.mul_f64(stretch(race, memory.changed, elapsed)).min(budget.hard);

@@ -101,7 +101,6 @@ mod tests {
             mate_plies: None,
             prior,
             q,
-            scouted: false,
         };
         let strength = Strength { nodes: 2, generosity: 0.1, taste: 1.0 };
         let logit = |q, prior| strength.logit(&line(q, prior));

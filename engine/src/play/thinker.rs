@@ -224,7 +224,6 @@ impl Thinker<'_> {
             mate_plies: None,
             prior: 0.0,
             q: centre(*bucket),
-            scouted: false,
         });
         let depth = u32::from(thought.trace.shape().depth) + 1;
         let snapshot = Snapshot {

@@ -3,17 +3,14 @@
 pub mod learned;
 pub mod memory;
 pub mod rules;
-pub mod scout;
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::syzygy::Tables;
 pub use learned::LearnedWorld;
-use mcts::{Leaf, Scouted, Wdl, World};
+use mcts::{Leaf, Wdl, World};
 use nn::EvalError;
 pub use rules::RulesWorld;
-use scout::Scout;
-use std::sync::Arc;
 
 /// What the search takes to happen after a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,15 +101,6 @@ impl AnyWorld {
         }
     }
 
-    /// The same with second opinions. Where a network imagines there are no rules to try moves on.
-    #[must_use]
-    pub fn with_scout(self, scout: Option<Arc<Scout>>) -> AnyWorld {
-        match self {
-            AnyWorld::Rules(world) => AnyWorld::Rules(world.with_scout(scout)),
-            AnyWorld::Learned(_) => self,
-        }
-    }
-
     /// The imagined world, if it is one.
     #[must_use]
     pub fn learned(&self) -> Option<&LearnedWorld> {
@@ -149,12 +137,6 @@ impl World for AnyWorld {
                 let states: Vec<_> = leaves.iter().filter_map(|state| state.imagined()).collect();
                 world.evaluate(&states)
             }
-        }
-    }
-
-    fn scout(&self, root: &AnyState, lane: usize, tree: &mut dyn Scouted<Action>) {
-        if let (AnyWorld::Rules(world), Some(root)) = (self, root.by_rules()) {
-            world.scout(root, lane, tree);
         }
     }
 }

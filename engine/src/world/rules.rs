@@ -4,12 +4,11 @@
 //! never stored in the tree. Mate, stalemate and dead positions are seen without asking the network, and so
 //! is what endgame tables have.
 
-use super::scout::Scout;
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use crate::syzygy::Tables;
-use mcts::{Edge, Leaf, Scouted, Wdl, World};
+use mcts::{Edge, Leaf, Wdl, World};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, MoveList, Position};
 use std::sync::Arc;
@@ -113,24 +112,14 @@ impl State {
         self.path.len()
     }
 
-    /// The keys of the positions so far, this one's last.
-    pub(super) fn keys(&self) -> impl Iterator<Item = u64> + '_ {
-        self.game.iter().chain(&self.path).copied()
-    }
-
     /// How many plies ago this position was on the board, latest first.
     fn earlier(&self) -> impl Iterator<Item = usize> + '_ {
         ending::recurrences(&self.position, |plies| self.key_before(plies))
     }
 
-    /// Twice inside the tree is a draw: whoever steered back once can do so again. What was on the real
-    /// board, root included, must come a third time, as the arbiter counts.
+    /// See [`ending::repeats`].
     pub(super) fn repeats(&self) -> bool {
-        let mut seen = 0;
-        self.earlier().any(|plies| {
-            seen += 1;
-            plies < self.path.len() || seen == 2
-        })
+        ending::repeats(&self.position, |plies| self.key_before(plies), self.path.len())
     }
 
     /// Repetition or fifty moves make it a draw, unless it is mate.
@@ -181,7 +170,6 @@ pub struct RulesWorld {
     leaf_action_value: LeafActionValue,
     tables: Option<Tables>,
     sees_mates: bool,
-    scout: Option<Arc<Scout>>,
 }
 
 impl RulesWorld {
@@ -195,7 +183,6 @@ impl RulesWorld {
             leaf_action_value: LeafActionValue::Best,
             tables: None,
             sees_mates: false,
-            scout: None,
         }
     }
 
@@ -203,12 +190,6 @@ impl RulesWorld {
     #[must_use]
     pub fn with_mates(self) -> RulesWorld {
         RulesWorld { sees_mates: true, ..self }
-    }
-
-    /// The same with an alpha-beta search beside the tree's.
-    #[must_use]
-    pub fn with_scout(self, scout: Option<Arc<Scout>>) -> RulesWorld {
-        RulesWorld { scout, ..self }
     }
 
     /// The same with endgame tables.
@@ -375,12 +356,6 @@ impl World for RulesWorld {
             });
         }
         Ok(out)
-    }
-
-    fn scout(&self, root: &State, lane: usize, tree: &mut dyn Scouted<Action>) {
-        if let Some(scout) = &self.scout {
-            scout.accompany(&root.position, root.keys(), lane, tree);
-        }
     }
 }
 

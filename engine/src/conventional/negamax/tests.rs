@@ -48,7 +48,7 @@ fn oracle(tree: &mut Tree<'_, '_>, position: &Chess, depth: i32, ply: usize) -> 
     if let Some(end) = ending::by_board(position, moves.len()) {
         return if end.winner().is_some() { ply as i32 - MATE } else { 0 };
     }
-    let returns = recurrences(position, |plies| key_before(&tree.keys, plies)).next().is_some();
+    let returns = ending::repeats(position, |plies| key_before(&tree.keys, plies), ply);
     if ply > 0 && (by_fifty_moves(position) || returns) {
         return 0;
     }

@@ -209,7 +209,7 @@ impl<'a> Worker<'a> {
         let cached = Cached::new(bench.network.evaluator.clone(), CACHE);
         let network = Network { evaluator: Arc::new(cached), ..bench.network.clone() };
         let mut session = SearchSession::default();
-        session.reserve(TREE_MB);
+        session.reserve(&Settings { hash_mb: TREE_MB, ..Settings::default() });
         Worker { bench, network, session }
     }
 
@@ -217,8 +217,7 @@ impl<'a> Worker<'a> {
     fn choose(&mut self, game: &Game, setting: &Setting) -> Result<Action, TrialError> {
         let settings = &setting.settings;
         self.session.clear();
-        let scout = self.session.scout(settings.scout_nodes > 0);
-        let world = self.session.world(&self.network, settings).with_scout(scout);
+        let world = self.session.world(&self.network, settings);
         if settings.imagines() && world.learned().is_none() {
             return Err(TrialError::NoSearch(setting.name.clone()));
         }

@@ -88,7 +88,7 @@ macro_rules! choice {
 
 choice!(Backend: Auto "auto", Cpu "cpu", Cuda "cuda");
 choice!(Search: Mcts "mcts", ActionValue "action-value", StateValue "state-value", Policy "policy", Rollout "rollout",
-    Internal "internal", AlphaBeta "alpha-beta", Selective "selective", Minimax "minimax", Uct "uct", UctHeuristics "uct-heuristics");
+    Internal "internal", AlphaBeta "alpha-beta", ClassicalAlphaBeta "classical-alpha-beta", Minimax "minimax", Uct "uct", UctHeuristics "uct-heuristics");
 choice!(WorldModel: Rules "rules", Learned "learned", LearnedTwice "learned-twice");
 choice!(VirtualRule: Dynamic "dynamic", Static "static");
 choice!(FinalMove: Robust "robust", Max "max");

@@ -51,7 +51,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "Hash",
         kind: spin!(hash_mb: usize, 1 to 1_048_576),
         effect: Effect::None,
-        help: "Memory for the search tree and, a quarter of it, for the positions that its scout remembers, in MB. The network, its cache and about 100 MB come on top.",
+        help: "Memory for the search tree, in MB. The network, its cache and about 100 MB come on top.",
     },
     Entry {
         name: "NNCacheSize",
@@ -105,7 +105,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "Search",
         kind: combo!(search: Search),
         effect: Effect::NewTree,
-        help: "How the move is chosen: tree search, one head of the network without search, tree search with random games in place of the network, `internal`: a tree written word by word over positions that the network imagines, `selective`: an alpha-beta search with a small network of values, the one that the tree search has beside it, alone; or a conventional player: alpha-beta, minimax, UCT.",
+        help: "How the move is chosen: `mcts`, the tree search; one head of the network without search; `rollout`, tree search with random games in place of the network; `internal`, a tree that the network writes over positions it imagines; `alpha-beta`, a conventional alpha-beta search with a small network of its own; or a player of paper 002: classical alpha-beta, minimax, UCT.",
     },
     Entry {
         name: "Breadth",
@@ -260,30 +260,6 @@ pub static HIDDEN: &[Entry] = &[
         kind: check!(trace_by_hand),
         effect: Effect::None,
         help: "Exact minimax over the network's answers writes the internal search; off, the decoder does.",
-    },
-    Entry {
-        name: "ScoutNodes",
-        kind: spin!(scout_nodes: u64, 0 to 1_000_000),
-        effect: Effect::NewTree,
-        help: "Nodes of an alpha-beta search with a small network, which searches the root beside the tree search, for each playout, and seven times as many where `go` sets no limit of nodes; 0 turns it off.",
-    },
-    Entry {
-        name: "ScoutFavouriteVisits",
-        kind: spin!(scout_favourite_visits: u64, 1 to 1_000_000),
-        effect: Effect::NewTree,
-        help: "Visits of the tree search's preferred move from which that search is asked whether it is as good as its own, within 10 centipawns; it is played then.",
-    },
-    Entry {
-        name: "ScoutShare",
-        kind: real!(scout_share, 0.0 to 1.0),
-        effect: Effect::NewTree,
-        help: "Share of that search's verdict in what a move is worth to the tree search.",
-    },
-    Entry {
-        name: "ScoutPrior",
-        kind: real!(scout_prior, 0.0 to 1.0),
-        effect: Effect::NewTree,
-        help: "Prior, at least, of a move that it prefers and of those of its line.",
     },
     Entry {
         name: "CPuctBase",

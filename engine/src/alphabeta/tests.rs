@@ -1,31 +1,24 @@
 //! It finds mates, and what wins material as exact alpha-beta does.
 
+use super::bundled::nnue;
 use super::*;
 use crate::chess::game::Game;
-use crate::conventional::bundled::nnue;
 use shakmaty::Position;
 
-/// Asks about a move, and has so many positions.
-struct Budget {
-    favourite: Option<Action>,
-    left: u64,
-}
+/// Positions left.
+struct Budget(u64);
 
 impl Watch for Budget {
     fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
-        self.left = self.left.saturating_sub(positions);
-        self.left == 0
+        self.0 = self.0.saturating_sub(positions);
+        self.0 == 0
     }
 
-    fn favourite(&self) -> Option<Action> {
-        self.favourite
-    }
-
-    fn heard(&mut self, _: &Found) {}
+    fn on_depth(&mut self, _: &Found) {}
 }
 
-fn memory() -> Memory {
-    Memory::new(nnue().unwrap(), Arc::new(Table::new(1 << 18)))
+fn fresh() -> AlphaBeta {
+    AlphaBeta::new(nnue().unwrap(), 1 << 18)
 }
 
 fn named(game: &Game, name: &str) -> Action {
@@ -33,16 +26,17 @@ fn named(game: &Game, name: &str) -> Action {
 }
 
 /// Searches the last position of `game`.
-fn look(memory: &mut Memory, game: &Game, favourite: Option<Action>, left: u64) -> Option<Found> {
+fn look(search: &mut AlphaBeta, game: &Game, compared: Option<Action>, left: u64) -> Option<Found> {
     let keys = game.keys().iter().copied();
-    let question = Question { position: game.position(), allowed: &[], lane: 0, lines: 1 };
-    search(memory, keys, &question, &mut Budget { favourite, left })
+    let compare = compared.map(|action| Comparison { action, margin: 0.0 });
+    let question = Question { position: game.position(), allowed: &[], lines: 1, compare };
+    search.search(keys, &question, &mut Budget(left))
 }
 
-fn ask(fen: &str, favourite: &str, left: u64) -> Found {
+fn ask(fen: &str, compared: &str, left: u64) -> Found {
     let game = Game::from_fen(fen, false).unwrap();
-    let favourite = Some(named(&game, favourite));
-    let found = look(&mut memory(), &game, favourite, left).unwrap();
+    let compared = Some(named(&game, compared));
+    let found = look(&mut fresh(), &game, compared, left).unwrap();
     let mut line = game.clone();
     for action in &found.best.line {
         line.play(*action).unwrap();
@@ -57,7 +51,7 @@ fn ask(fen: &str, favourite: &str, left: u64) -> Found {
 
 /// The move asked about is not as good as the best one.
 fn is_behind(found: &Found) -> bool {
-    found.favourite.as_ref().is_some_and(|told| told.score < found.best.score)
+    found.compared.as_ref().is_some_and(|told| told.score < found.best.score)
 }
 
 #[test]
@@ -76,8 +70,7 @@ fn mates_are_found_and_counted() {
 
 #[test]
 fn it_agrees_with_exact_alpha_beta_about_what_wins_material() {
-    use super::super::negamax;
-    use super::super::{Found, Watch};
+    use crate::conventional::{Found, Watch, negamax};
 
     struct Patient;
     impl Watch for Patient {
@@ -105,10 +98,10 @@ fn it_agrees_with_exact_alpha_beta_about_what_wins_material() {
         let question =
             negamax::Question { game: &game, allowed: &allowed, pruning, depth: Some(3) };
         let exact = negamax::search(&question, &mut Patient).unwrap();
-        let found = look(&mut memory(), &game, Some(exact.line[0]), 40_000).unwrap();
+        let found = look(&mut fresh(), &game, Some(exact.line[0]), 40_000).unwrap();
         assert!(found.depth >= 3);
         // A pawn and a half: more than the two evaluations differ by.
-        let far = found.favourite.is_some_and(|told| told.score + 150 < found.best.score);
+        let far = found.compared.is_some_and(|told| told.score + 150 < found.best.score);
         same += i32::from(!far);
     }
     // What it finds beyond the third ply may differ.
@@ -120,7 +113,7 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
     // So far ahead that a network of quiet positions sees it in check, too.
     let game = Game::from_fen("4k3/8/8/8/8/8/8/r3K1QQ w - - 0 1", false).unwrap();
     let position = game.position();
-    let (mut memory, mut watch) = (memory(), Budget { favourite: None, left: 100_000 });
+    let (mut memory, mut watch) = (fresh(), Budget(100_000));
     let mut tree = Tree {
         memory: &mut memory,
         position,
@@ -132,11 +125,11 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
         seldepth: 0,
         width: INFINITE,
         lines: 1,
+        compare: None,
         averages: vec![None],
         taken: Vec::new(),
         hint: None,
         line: Vec::new(),
-        lane: 0,
         verified: 0,
         over: false,
     };
@@ -147,12 +140,12 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
 #[test]
 fn what_was_found_before_the_time_was_up_counts() {
     let game = Game::default();
-    let first = look(&mut memory(), &game, None, 256).unwrap();
-    let later = look(&mut memory(), &game, None, 50_000).unwrap();
+    let first = look(&mut fresh(), &game, None, 256).unwrap();
+    let later = look(&mut fresh(), &game, None, 50_000).unwrap();
     assert!(first.depth >= 1 && later.depth > first.depth + 3, "{first:?} {later:?}");
     assert!(
         look(
-            &mut memory(),
+            &mut fresh(),
             &Game::from_fen("7k/8/6Q1/8/8/8/8/K7 b - - 0 1", false).unwrap(),
             None,
             999
@@ -167,8 +160,8 @@ fn what_was_only_compared_has_a_line_too() {
     let game = Game::from_fen(fen, false).unwrap();
     let asked = ["d5d6", "e1g1"].map(|name| named(&game, name));
     for left in (10_000..30_000).step_by(1_000) {
-        let look = |favourite| look(&mut memory(), &game, Some(favourite), left).unwrap();
-        let told = asked.map(|favourite| look(favourite).favourite).into_iter().flatten();
+        let look = |action| look(&mut fresh(), &game, Some(action), left).unwrap();
+        let told = asked.map(|action| look(action).compared).into_iter().flatten();
         let lines: Vec<_> = told.map(|told| told.line).collect();
         assert!(!lines.is_empty());
         for told in lines {
@@ -182,10 +175,9 @@ fn what_was_only_compared_has_a_line_too() {
 /// The best moves by name with what they are worth.
 fn rank(fen: &str, lines: usize, left: u64) -> Vec<(String, i32)> {
     let game = Game::from_fen(fen, false).unwrap();
-    let question = Question { position: game.position(), allowed: &[], lane: 0, lines };
-    let mut watch = Budget { favourite: None, left };
+    let question = Question { position: game.position(), allowed: &[], lines, compare: None };
     let keys = game.keys().iter().copied();
-    let found = search(&mut memory(), keys, &question, &mut watch).unwrap();
+    let found = fresh().search(keys, &question, &mut Budget(left)).unwrap();
     for told in found.variations() {
         let mut line = game.clone();
         told.line.iter().for_each(|action| line.play(*action).unwrap());
@@ -216,4 +208,39 @@ fn the_best_moves_have_lines_of_their_own_in_order() {
         assert_eq!((names.len(), ranked.len()), (4, 4), "{left}: {ranked:?}");
         assert!(ranked[1..].is_sorted_by_key(|(_, score)| -score), "{left}: {ranked:?}");
     }
+}
+
+/// A win of material, two mates of equal length, a mate against a quiet move.
+#[test]
+fn a_compared_move_counts_as_equal_within_its_margin_alone() {
+    for (fen, compared, margin, best, equal) in [
+        ("r3k3/8/8/1N6/8/8/8/4K3 w - - 0 1", "e1e2", 0.0, Some("b5c7"), false),
+        ("r3k3/8/8/1N6/8/8/8/4K3 w - - 0 1", "e1e2", 0.9, Some("b5c7"), true),
+        ("r3k3/8/8/1N6/8/8/8/4K3 w - - 0 1", "b5c7", 0.1, Some("b5c7"), true),
+        ("7k/8/6K1/8/8/8/8/R1R5 w - - 0 1", "a1a8", 0.0, None, true),
+        ("7k/8/6K1/8/8/8/8/R1R5 w - - 0 1", "c1c8", 0.0, None, true),
+        ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d7", 0.1, Some("d1d8"), false),
+    ] {
+        let game = Game::from_fen(fen, false).unwrap();
+        let compare = Some(Comparison { action: named(&game, compared), margin });
+        let question = Question { position: game.position(), allowed: &[], lines: 1, compare };
+        let keys = game.keys().iter().copied();
+        let found = fresh().search(keys, &question, &mut Budget(20_000)).unwrap();
+        let name = game.uci(found.best.line[0]);
+        assert!(best.is_none_or(|best| best == name), "{fen}: {name}");
+        let as_good = found.compared.is_none_or(|told| told.score >= found.best.score);
+        assert_eq!(as_good || name == compared, equal, "{fen} {compared}");
+    }
+}
+
+/// `startpos moves e2e4 e7e5 d1h5 g8f6 h5f7 e8f7 g1f3 d7d6 b1c3 h8g8 f3g1 g8h8`: Black is a queen for a pawn ahead, and
+/// repeating a position of the game once is no draw.
+#[test]
+fn a_position_of_the_game_must_come_a_third_time_to_be_a_draw() {
+    let mut game = Game::default();
+    for text in "e2e4 e7e5 d1h5 g8f6 h5f7 e8f7 g1f3 d7d6 b1c3 h8g8 f3g1 g8h8".split(' ') {
+        game.play_uci(text).unwrap();
+    }
+    let found = look(&mut fresh(), &game, None, 20_000).unwrap();
+    assert!(found.best.score < -400, "{found:?}");
 }

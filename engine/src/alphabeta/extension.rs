@@ -3,9 +3,9 @@
 use super::candidate::{Candidate, Node};
 use super::correction::Corrections;
 use super::margins::{self, Alone};
+use super::table::{Bound, Known, MATES};
 use super::window::Window;
 use super::{Tree, moves::is_loud};
-use crate::conventional::table::{Bound, Known, MATES};
 use shakmaty::{Chess, Move, Position};
 
 /// How much further a move is searched.

@@ -6,12 +6,11 @@ use super::correction::Corrections;
 use super::history::{ANSWERED, Past, Prompt, Setting};
 use super::moves::{add_first, is_loud};
 use super::order::{Hints, Ordered, Purpose, Rankings};
-use super::scale::{MOST, piece_value, points, wins};
+use super::scale::{MOST, centipawns_of_logit, piece_value, points, wins};
+use super::table::{Bound, Known, MATE, MATES};
 use super::{DEEPEST, Ply, Tree};
 use crate::chess::action::Action;
-use crate::chess::ending::{self, key_before, recurrences};
-use crate::conventional::evaluation::centipawns;
-use crate::conventional::table::{Bound, Known, MATE, MATES};
+use crate::chess::ending::{self, key_before};
 use shakmaty::{Chess, Move, MoveList, Position};
 
 /// Positions between two questions whether that is enough.
@@ -38,7 +37,7 @@ impl Tree<'_> {
     fn evaluate(&mut self, position: &Chess, ply: usize) -> i32 {
         let memory = &mut *self.memory;
         let logit = memory.nnue.evaluate(&mut memory.accumulators, ply, position);
-        points(centipawns(logit)).clamp(-MOST, MOST)
+        points(centipawns_of_logit(logit)).clamp(-MOST, MOST)
     }
 
     /// Where the network's answer came from elsewhere, what follows it would have to make up for more than one move.
@@ -77,7 +76,7 @@ impl Tree<'_> {
             self.memory.lines.clear(ply);
             self.seldepth = self.seldepth.max(ply);
         }
-        if self.is_drawn(position) {
+        if self.is_drawn(position, ply) {
             return 0;
         }
         if ply >= DEEPEST {
@@ -222,10 +221,10 @@ impl Tree<'_> {
         self.memory.keys.push(key);
     }
 
-    /// By repetition (once is enough: whoever steered back can do so again) or for want of pieces.
-    pub(super) fn is_drawn(&self, position: &Chess) -> bool {
+    /// By repetition or for want of pieces.
+    pub(super) fn is_drawn(&self, position: &Chess, ply: usize) -> bool {
         let keys = &self.memory.keys;
-        recurrences(position, |plies| key_before(keys, plies)).next().is_some()
+        ending::repeats(position, |plies| key_before(keys, plies), ply)
             || position.is_insufficient_material()
     }
 

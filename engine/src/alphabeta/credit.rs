@@ -5,8 +5,8 @@ use super::history::Setting;
 use super::margins::{self, Praise};
 use super::moves::is_loud;
 use super::quiescence::Best;
+use super::table::INFINITE;
 use super::{Ply, Tree};
-use crate::conventional::table::INFINITE;
 use arrayvec::ArrayVec;
 use shakmaty::{Move, Role};
 

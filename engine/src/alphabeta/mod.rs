@@ -1,18 +1,23 @@
-//! Alpha-beta that leaves out what is unlikely to matter, as chess programs do: principal variation search with
-//! aspiration windows; null moves, futile moves, late moves and losing exchanges pruned or searched less deep; quiescence. A
-//! small network ([`nn::nnue`]) judges quiet positions. It sees many plies further than [`super::negamax`] in the same
-//! time, and overlooks a little.
+//! Alpha-beta search with a small network of static evaluations ([`nn::nnue`], HalfKA): principal variation search with
+//! aspiration windows, null move, futility and late move pruning, late move reductions, singular extensions,
+//! quiescence search. Rules and numbers are Stockfish's, written down anew.
 //!
-//! It is the tree search's scout: what is this position worth, and is there a better move than the one preferred so far?
-//! `node` searches one position, `prune` says when none of its moves need be searched, `quiescence` searches what lies behind the last ply; `window` is what is asked of a position; `candidate` says which moves are left out or searched less
-//! deep, `extension` which deeper, `margins` by what numbers, `order` which come first, `moves` which there are, `history` what they are known for, `credit` what for, `correction` by how
-//! much the network errs in positions alike.
+//! It is not what plays: the tree search decides. It has two users, the player `Search alpha-beta` and the blunder
+//! check after a tree search ([`crate::play::blunder_check`]). The laboratory labels the positions that it visits.
+//!
+//! `node` searches one position, `prune` says when none of its moves need be searched, `quiescence` searches captures
+//! behind the last ply; `window` holds depth and bounds; `candidate` says which moves are pruned or reduced,
+//! `extension` which are extended, `margins` by what numbers; `order` ranks moves, `moves` generates them, `history`
+//! and `credit` keep what they are ranked by, `correction` the errors of the static evaluation in similar positions;
+//! `table` is the transposition table.
 
 mod attack;
+pub mod bundled;
 mod candidate;
 mod correction;
 mod credit;
 mod cycle;
+pub mod exchange;
 mod extension;
 mod history;
 mod margins;
@@ -21,30 +26,30 @@ mod node;
 mod order;
 mod prune;
 mod quiescence;
-mod scale;
+pub mod scale;
+pub mod table;
 mod window;
 
-use super::table::{INFINITE, Lines, MATE, MATES, Table};
 use crate::chess::action::Action;
 use crate::chess::ending;
 use correction::Corrections;
 use history::{History, Prompt};
 use nn::nnue::{Accumulators, Nnue};
-use scale::centipawns;
+use scale::{centipawns, points_of_win, win};
 use shakmaty::{Chess, Move, Position};
 use std::sync::Arc;
+use table::{INFINITE, Lines, MATE, MATES, Table};
 
 /// Deepest line, in plies.
 const DEEPEST: usize = 100;
-/// First half-width of the window around the last depths' score; a point more for each of several threads.
+/// First half-width of the aspiration window around the last depths' score.
 const WINDOW: i32 = 5;
-const LANES: usize = 8;
 /// Wider windows than this are given up.
 const WIDEST: i32 = 2_000;
-/// So many plies further a shorter mate is looked for.
+/// Points by which a compared move may always be worse than the best one: ten centipawns. Guess.
+const EQUAL: i32 = 36;
+/// Plies beyond a mate's length to which a shorter one is looked for.
 const SHORTER: i32 = 4;
-/// A move that is no more than so many points worse than the best one, ten centipawns, counts as its equal. Guess.
-const TOLERANCE: i32 = 36;
 
 /// What a search has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,9 +64,9 @@ pub struct Found {
     pub seldepth: u32,
     /// Positions looked at.
     pub nodes: u64,
-    /// The move asked about; it has the best one's score if it is as good within a tolerance, else a bound of its own. None for the best
-    /// move itself, and if there was no time.
-    pub favourite: Option<Variation>,
+    /// The line of the compared move, if that is another than the best one: with the best one's score if it loses less
+    /// than its margin, else with an upper bound of its own. None if there was no time.
+    pub compared: Option<Variation>,
 }
 
 impl Found {
@@ -89,11 +94,11 @@ impl Variation {
     }
 }
 
-/// The memory of such searches. Made once and used for many.
-pub struct Memory {
+/// The search and what it remembers from one call to the next.
+pub struct AlphaBeta {
     /// One for each position of the game and of the line being looked at.
     keys: Vec<u64>,
-    table: Arc<Table>,
+    table: Table,
     history: History,
     corrections: Corrections,
     lines: Lines,
@@ -102,14 +107,15 @@ pub struct Memory {
     accumulators: Accumulators,
 }
 
-impl Memory {
-    /// Nothing is known but what is in `table`, which others may share; `nnue` judges quiet positions.
+impl AlphaBeta {
+    /// `nnue` evaluates quiet positions. The transposition table has `entries` of [`table::ENTRY_BYTES`], a power of
+    /// two.
     #[must_use]
-    pub fn new(nnue: Arc<Nnue>, table: Arc<Table>) -> Memory {
+    pub fn new(nnue: Arc<Nnue>, entries: usize) -> AlphaBeta {
         let plies = DEEPEST + 4 + Ply::BEFORE;
-        Memory {
+        AlphaBeta {
             keys: Vec::new(),
-            table,
+            table: Table::new(entries),
             history: History::new(),
             corrections: Corrections::new(),
             lines: Lines::new(plies),
@@ -117,6 +123,61 @@ impl Memory {
             nnue,
             accumulators: Accumulators::default(),
         }
+    }
+
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.table.clear();
+        self.history = History::new();
+        self.corrections = Corrections::new();
+    }
+
+    /// Searches deeper and deeper until `watch` ends it. `keys` are those of the positions so far, the root's last. None if
+    /// not one ply was finished, or there is no move.
+    pub fn search(
+        &mut self,
+        keys: impl IntoIterator<Item = u64>,
+        question: &Question<'_>,
+        watch: &mut dyn Watch,
+    ) -> Option<Found> {
+        self.keys.clear();
+        self.keys.extend(keys);
+        self.plies.fill(Ply::default());
+        self.history.begin();
+        self.table.begin();
+        let Question { position, allowed, lines, compare } = *question;
+        let mut tree = Tree {
+            memory: self,
+            position,
+            allowed,
+            watch,
+            nodes: 0,
+            told: 0,
+            depth: 0,
+            seldepth: 0,
+            width: INFINITE,
+            lines: lines.max(1),
+            compare,
+            averages: vec![None; lines.max(1)],
+            taken: Vec::new(),
+            hint: None,
+            line: Vec::new(),
+            verified: 0,
+            over: false,
+        };
+        let mut found: Option<Found> = None;
+        for depth in 1..DEEPEST as u32 / 2 {
+            let Some(next) = tree.deepen(depth, found.as_ref()) else { break };
+            tree.watch.on_depth(&next);
+            let score = next.best.score.abs();
+            found = Some(next);
+            // What prunes by guess may find a longer mate first, but not for long.
+            let seen = score >= MATES && MATE - score + SHORTER <= depth as i32;
+            if tree.over || seen {
+                break;
+            }
+        }
+        found
     }
 }
 
@@ -153,14 +214,21 @@ impl Ply {
     const BEFORE: usize = 6;
 }
 
-/// Who asks for such a search.
+/// Watches a search.
 pub trait Watch {
-    /// So many positions more were looked at, the last of them `at`: is that enough?
+    /// Called after each `positions` more, the last of them `at`. True ends the search.
     fn is_over(&mut self, positions: u64, at: &Chess) -> bool;
-    /// A move that is to be told apart from the best one.
-    fn favourite(&self) -> Option<Action>;
-    /// Hears what each depth has found.
-    fn heard(&mut self, found: &Found);
+    /// Called after each depth.
+    fn on_depth(&mut self, found: &Found);
+}
+
+/// A move to compare with the best one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// A legal move of the root.
+    pub action: Action,
+    /// Win probability that it may lose against the best move and still count as its equal.
+    pub margin: f32,
 }
 
 /// What is to be searched.
@@ -170,65 +238,14 @@ pub struct Question<'a> {
     pub position: &'a Chess,
     /// Moves of the root; none = all.
     pub allowed: &'a [Action],
-    /// Which of several threads this is that search the same root. They help each other by what is in their table, the more the less
-    /// they do the same.
-    pub lane: usize,
-    /// Moves of the root that are to be told apart, each with a line of its own: 1 where the best one will do.
+    /// Number of best moves that get a line each; at least 1.
     pub lines: usize,
-}
-
-/// Searches deeper and deeper until `watch` has enough. `keys` are those of the positions so far, the root's last. None if not one
-/// ply was finished, or there is no move.
-pub fn search(
-    memory: &mut Memory,
-    keys: impl IntoIterator<Item = u64>,
-    question: &Question<'_>,
-    watch: &mut dyn Watch,
-) -> Option<Found> {
-    memory.keys.clear();
-    memory.keys.extend(keys);
-    memory.plies.fill(Ply::default());
-    memory.history.begin();
-    let Question { position, allowed, lane, lines } = *question;
-    if lane == 0 {
-        memory.table.begin();
-    }
-    let mut tree = Tree {
-        memory,
-        position,
-        allowed,
-        watch,
-        nodes: 0,
-        told: 0,
-        depth: 0,
-        seldepth: 0,
-        width: INFINITE,
-        lines: lines.max(1),
-        averages: vec![None; lines.max(1)],
-        taken: Vec::new(),
-        hint: None,
-        line: Vec::new(),
-        lane,
-        verified: 0,
-        over: false,
-    };
-    let mut found: Option<Found> = None;
-    for depth in 1 + lane as u32 % 2..DEEPEST as u32 / 2 {
-        let Some(next) = tree.deepen(depth, found.as_ref()) else { break };
-        tree.watch.heard(&next);
-        let score = next.best.score.abs();
-        found = Some(next);
-        // What prunes by guess may find a longer mate first, but not for long.
-        let seen = score >= MATES && MATE - score + SHORTER <= depth as i32;
-        if tree.over || seen {
-            break;
-        }
-    }
-    found
+    /// A move to compare with the best one at each depth.
+    pub compare: Option<Comparison>,
 }
 
 struct Tree<'a> {
-    memory: &'a mut Memory,
+    memory: &'a mut AlphaBeta,
     /// The root.
     position: &'a Chess,
     /// Moves of the root; none = all.
@@ -244,6 +261,7 @@ struct Tree<'a> {
     width: i32,
     /// Moves of the root that are to be told apart.
     lines: usize,
+    compare: Option<Comparison>,
     /// Of the root's scores for each of these, the last ones counting most.
     averages: Vec<Option<i32>>,
     /// Moves of the root that have a line of this depth.
@@ -252,8 +270,6 @@ struct Tree<'a> {
     hint: Option<Action>,
     /// The last depth's line of the move that is sought.
     line: Vec<Action>,
-    /// Which of several threads this is.
-    lane: usize,
     /// Up to this ply nobody passes: whether passing refutes is being looked at.
     verified: usize,
     over: bool,
@@ -279,16 +295,15 @@ impl Tree<'_> {
                 depth: depth - 1,
                 seldepth: self.seldepth as u32,
                 nodes: self.nodes,
-                favourite: None,
+                compared: None,
             }));
         }
         let mut ranked = self.rank(depth, (line, score), last);
         let (line, score) = ranked.remove(0);
         let first = *line.first()?;
         let others = self.others(&first, ranked, last);
-        let asked = self.watch.favourite().filter(|favourite| *favourite != first);
-        let told = |favourite| self.follow(favourite, depth, score);
-        let favourite = asked.and_then(told);
+        let asked = self.compare.filter(|compare| compare.action != first);
+        let compared = asked.and_then(|compare| self.compare(compare, depth, score));
         // No time to ask again: what was true one ply before is likely still.
         let before = last.filter(|last| self.over && last.best.line.first() == Some(&first));
         Some(Found {
@@ -297,7 +312,7 @@ impl Tree<'_> {
             depth,
             seldepth: self.seldepth as u32,
             nodes: self.nodes,
-            favourite: favourite.or_else(|| before.and_then(|last| last.favourite.clone())),
+            compared: compared.or_else(|| before.and_then(|last| last.compared.clone())),
         })
     }
 
@@ -381,8 +396,7 @@ impl Tree<'_> {
         let place = self.taken.len();
         let average = self.averages.get(place).copied().flatten();
         let near = average.filter(|score| score.abs() < MATES);
-        let narrow = WINDOW + (self.lane % LANES) as i32;
-        let mut width = near.map_or(INFINITE, |score| narrow + score * score / 10_193);
+        let mut width = near.map_or(INFINITE, |score| WINDOW + score * score / 10_193);
         let mut alpha = near.map_or(-INFINITE, |score| (score - width).max(-INFINITE));
         let mut beta = near.map_or(INFINITE, |score| (score + width).min(INFINITE));
         let mut higher = 0;
@@ -414,8 +428,10 @@ impl Tree<'_> {
         }
     }
 
-    /// What is to be told of a move of the root that is not the best one. None if there was no time.
-    fn follow(&mut self, action: Action, depth: u32, best: i32) -> Option<Variation> {
+    /// Searches a move of the root that is not the best one with a null window at the best score less the margin. None if
+    /// there was no time.
+    fn compare(&mut self, compare: Comparison, depth: u32, best: i32) -> Option<Variation> {
+        let Comparison { action, margin } = compare;
         let position = self.position;
         let m = action.to_move(position)?;
         let key = self.memory.keys.last().copied().unwrap_or_default();
@@ -423,7 +439,8 @@ impl Tree<'_> {
         self.memory.keys.push(ending::play_keyed(&mut next, key, m));
         let (at, turn) = (self.at(0), position.turn());
         (at.moved, at.prompt) = (Some(m), Some(Prompt::new(turn, m, position.is_check())));
-        let bar = best - TOLERANCE;
+        // At most 10 centipawns short of the best score count as equal: less is noise of the search.
+        let bar = points_of_win(win(centipawns(best)) - margin).min(best - EQUAL);
         let score = -self.negamax(&next, depth as i32 - 1, -bar, 1 - bar, 1, false);
         self.memory.keys.pop();
         (!self.over).then(|| Variation {

@@ -7,8 +7,8 @@ use super::history::Setting;
 use super::margins;
 use super::moves::is_loud;
 use super::scale::{piece_value, wins};
+use super::table::{Bound, Known, MATES};
 use super::window::Window;
-use crate::conventional::table::{Bound, Known, MATES};
 use shakmaty::{Chess, Move, Position};
 
 /// A position whose moves are searched.

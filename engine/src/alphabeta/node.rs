@@ -12,11 +12,11 @@ use super::order::{Hints, Purpose, Rankings};
 use super::prune::Outlook;
 use super::quiescence::Judged;
 use super::scale::worth_of_pieces;
+use super::table::{Bound, INFINITE, Known, MATE, MATES};
 use super::window::Window;
 use super::{DEEPEST, Ply, Tree, cycle};
 use crate::chess::action::Action;
 use crate::chess::ending::by_fifty_moves;
-use crate::conventional::table::{Bound, INFINITE, Known, MATE, MATES};
 use shakmaty::{Chess, Move, MoveList, Position};
 
 /// What a late move that surprised counts as an answer.
@@ -52,7 +52,7 @@ impl Tree<'_> {
         if self.is_over(position) {
             return 0;
         }
-        if ply > 0 && self.is_drawn(position) {
+        if ply > 0 && self.is_drawn(position, ply) {
             return 0;
         }
         // No line is worth more than a mate that was already found elsewhere.

@@ -1,4 +1,4 @@
-//! The small network that is built in: `assets/networks.md`.
+//! The alpha-beta search's built-in network: `assets/networks.md`.
 
 use nn::checkpoint::CheckpointError;
 use nn::nnue::{Nnue, Parameters};

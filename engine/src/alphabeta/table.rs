@@ -1,9 +1,8 @@
-//! What alpha-beta searches remember: positions by their keys, the quiet moves that refuted others, and best lines.
+//! What alpha-beta searches remember: the transposition table, and principal variations.
 
-use super::evaluation::value;
 use crate::chess::action::Action;
 use nn::cpu::{large_pages, prefetch};
-use shakmaty::{Color, Move};
+use shakmaty::Move;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -97,8 +96,8 @@ const CLUSTER: usize = 4;
 #[repr(align(64))]
 struct Cluster([Slot; CLUSTER]);
 
-/// What a position takes.
-pub const POSITION_BYTES: usize = size_of::<Slot>();
+/// Memory of one entry.
+pub const ENTRY_BYTES: usize = size_of::<Slot>();
 
 /// After so many searches they are counted from the start.
 const GENERATIONS: u64 = 32;
@@ -139,6 +138,11 @@ impl Table {
         let mut clusters = large_pages::with_capacity(count);
         clusters.resize_with(count, Default::default);
         Table { clusters, generation: AtomicU64::new(0) }
+    }
+
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.clusters.fill_with(Cluster::default);
     }
 
     /// Another search begins: what earlier ones knew makes room for what it finds.
@@ -250,57 +254,6 @@ fn unpack(word: u64) -> Known {
 
 fn age_bits(word: u64) -> u64 {
     word >> 59
-}
-
-/// Quiet moves that refuted others: two killers for each ply, and a count for each origin and target of either side.
-pub struct Refutations {
-    killers: Vec<[Option<Action>; 2]>,
-    history: Vec<i32>,
-}
-
-impl Refutations {
-    /// None yet, and room for lines of so many plies.
-    #[must_use]
-    pub fn new(plies: usize) -> Refutations {
-        Refutations { killers: vec![[None; 2]; plies], history: vec![0; 2 * 64 * 64] }
-    }
-
-    /// A move has refuted another.
-    pub fn count(&mut self, turn: Color, m: Move, depth: i32, ply: usize) {
-        if m.is_capture() || m.is_promotion() {
-            return;
-        }
-        let action = Action::new(m);
-        if let Some([first, second]) = self.killers.get_mut(ply)
-            && *first != Some(action)
-        {
-            *second = first.replace(action);
-        }
-        let count = &mut self.history[place(turn, action)];
-        *count = (*count + depth * depth).min(1_000_000);
-    }
-
-    /// Likely refutations have high numbers: captures by most valuable victim and least valuable attacker, promotions,
-    /// killers, then quiet moves by history.
-    #[must_use]
-    pub fn rank(&self, turn: Color, m: Move, ply: usize) -> i32 {
-        if let Some(victim) = m.capture() {
-            return 2_000_000 + 10 * value(victim) - value(m.role());
-        }
-        if let Some(role) = m.promotion() {
-            return 1_900_000 + value(role);
-        }
-        let action = Action::new(m);
-        if self.killers.get(ply).is_some_and(|killers| killers.contains(&Some(action))) {
-            return 1_800_000;
-        }
-        self.history[place(turn, action)]
-    }
-}
-
-fn place(turn: Color, action: Action) -> usize {
-    (usize::from(turn.is_white()) * 64 + usize::from(action.origin())) * 64
-        + usize::from(action.target())
 }
 
 /// The best line from each ply of the line being looked at.

@@ -1,6 +1,6 @@
 //! What is asked of a position.
 
-use crate::conventional::table::Known;
+use super::table::Known;
 
 /// How a position is searched.
 #[derive(Clone, Copy)]

@@ -7,10 +7,10 @@ use super::moves::{add_loud, is_loud};
 use super::order::{Hints, Purpose, Rankings};
 use super::quiescence::{Best, Judged};
 use super::scale::{wins, worth_of_pieces};
+use super::table::{Bound, Known, MATES};
 use super::window::Window;
 use crate::chess::action::Action;
 use crate::chess::ending;
-use crate::conventional::table::{Bound, Known, MATES};
 use shakmaty::{Chess, Move, MoveList, Position};
 
 /// What a position is judged by.
