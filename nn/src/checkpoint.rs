@@ -276,6 +276,22 @@ mod tests {
     }
 
     #[test]
+    fn a_small_file_cannot_ask_for_much_memory() {
+        let hostile = NetConfig {
+            width: 2048,
+            layers: 64,
+            ffn: 8192,
+            dynamic_bias: Some(DynamicBiasConfig { channels: 256, hidden: 4096, rank: 1024 }),
+            ..NetConfig::default()
+        };
+        let config = serde_json::to_string(&hostile).unwrap();
+        let bytes = FORMAT.to_bytes(&[], HashMap::from([("config".to_owned(), config)])).unwrap();
+        assert!(bytes.len() < 1000);
+        let fault = fault(&bytes);
+        assert!(fault.contains("parameters is") && fault.contains("expected 1 to"), "{fault}");
+    }
+
+    #[test]
     fn damage_is_named() {
         let bytes = small().to_bytes(Precision::Half).unwrap();
         assert!(fault(b"").contains("not a whole safetensors file"));

@@ -11,6 +11,9 @@ use std::path::Path;
 
 /// Nothing we write comes near; a larger file is refused before it is read.
 const MAX_BYTES: u64 = 1 << 30;
+/// Largest safetensors header: a header takes about 100 bytes a tensor, and parsing it takes more memory than
+/// its text.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// How numbers are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +68,15 @@ impl Format {
     /// The tensors and the facts in a file's bytes.
     ///
     /// # Errors
-    /// Not safetensors, another format, or a newer version.
+    /// Not safetensors, a header beyond [`MAX_HEADER_BYTES`], another format, or a newer version.
     pub fn open(self, bytes: &[u8]) -> Result<(SafeTensors<'_>, Facts), CheckpointError> {
+        // A file begins with its header's length.
+        if let Some(length) = bytes.first_chunk().map(|length| u64::from_le_bytes(*length))
+            && length > MAX_HEADER_BYTES
+        {
+            let what = format!("a header of {length} bytes, expected at most {MAX_HEADER_BYTES}");
+            return Err(format_error(what));
+        }
         let damaged = |e| format_error(format!("not a whole safetensors file ({e})"));
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
@@ -144,8 +154,7 @@ pub(crate) fn parameters(
     tensors: &SafeTensors<'_>,
     mut each: impl FnMut(&[u8]),
 ) -> Result<Vec<f32>, CheckpointError> {
-    let mut values = Vec::with_capacity(params.last().map_or(0, |param| param.range.end));
-    for Param { name, shape, .. } in params {
+    let view = |Param { name, shape, .. }: &Param| {
         let view =
             tensors.tensor(name).map_err(|_| format_error(format!("no tensor \"{name}\"")))?;
         if view.shape() != shape {
@@ -153,6 +162,12 @@ pub(crate) fn parameters(
             let what = format!("\"{name}\" has shape {found:?}, expected {shape:?}");
             return Err(format_error(what));
         }
+        Ok(view)
+    };
+    // All of them before any memory is reserved: then the file is as large as the memory.
+    let views = params.iter().map(view).collect::<Result<Vec<_>, CheckpointError>>()?;
+    let mut values = Vec::with_capacity(params.last().map_or(0, |param| param.range.end));
+    for (Param { name, .. }, view) in params.iter().zip(views) {
         let numbers = floats(&view)?;
         if !numbers.iter().all(|number| number.is_finite()) {
             return Err(format_error(format!("\"{name}\" holds NaN or infinity")));
@@ -199,4 +214,31 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
         std::fs::create_dir_all(folder)?;
     }
     Ok(write_whole(path, bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::params::Init;
+
+    const FORMAT: Format = Format { name: "mavka-test", version: 1 };
+
+    #[test]
+    fn nothing_is_reserved_for_a_tensor_that_is_not_there() {
+        let len = usize::MAX / 8;
+        let param =
+            Param { name: "huge".into(), shape: vec![len], range: 0..len, init: Init::Zero };
+        let bytes = FORMAT.to_bytes(&[], Facts::new()).unwrap();
+        let (tensors, _) = FORMAT.open(&bytes).unwrap();
+        let fault = parameters(&[param], &tensors, |_| ()).unwrap_err().to_string();
+        assert_eq!(fault, "no tensor \"huge\"");
+    }
+
+    #[test]
+    fn a_header_beyond_its_limit_is_refused() {
+        let facts = Facts::from([("note".to_owned(), "x".repeat(MAX_HEADER_BYTES as usize))]);
+        let bytes = FORMAT.to_bytes(&[], facts).unwrap();
+        let fault = FORMAT.open(&bytes).err().unwrap().to_string();
+        assert!(fault.contains("header") && fault.contains("expected at most 1048576"), "{fault}");
+    }
 }

@@ -1,5 +1,7 @@
 //! The network's sizes. Configuration, not code: a checkpoint carries its own.
 
+use crate::encode::board::{EMBEDDING_ROWS, MARKS};
+use crate::encode::relations::RELATIONS;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -18,6 +20,17 @@ pub const CENTRES: [f32; BUCKETS] = {
 };
 /// Squares, hence tokens.
 pub const TOKENS: usize = 64;
+/// Per-token outputs of the transition head: 13 piece classes, our castling rook, theirs, en passant.
+pub const TRANSITION_OUTPUTS: usize = 16;
+/// Outputs for win, draw, loss — stored in the order loss, draw, win, as results are numbered.
+pub const RESULTS: usize = 3;
+/// Outputs of the terminal head: ongoing, lost, drawn.
+pub const TERMINALS: usize = 3;
+
+/// Promotion classes that are promotions.
+const PROMOTIONS: usize = 4;
+/// Most parameters of a network: 1 GiB of floats, as many as the largest file can hold.
+pub const MAX_PARAMETERS: usize = 1 << 28;
 
 /// Sizes of a board-token transformer and its heads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,11 +127,11 @@ fn in_range(name: &str, value: usize, max: usize) -> Result<(), ConfigError> {
 }
 
 impl NetConfig {
-    /// Checks what the code relies on; also bounds sizes, so that a hostile file cannot ask for the
-    /// machine's memory.
+    /// Checks what the code relies on; also bounds each size and the number of parameters, so that a
+    /// hostile file cannot ask for the machine's memory.
     ///
     /// # Errors
-    /// Names the first field at fault, its value and what was expected.
+    /// Names the first field at fault, its value and its limit.
     pub fn check(&self) -> Result<(), ConfigError> {
         for (name, value, max) in [
             ("width", self.width, 2048),
@@ -150,7 +163,46 @@ impl NetConfig {
                 self.width, self.heads
             )));
         }
-        Ok(())
+        in_range("parameters", self.parameters(), MAX_PARAMETERS)
+    }
+
+    /// Length of [`Layout`](super::Layout)'s flat vector, found without laying it out.
+    fn parameters(&self) -> usize {
+        let linear = |inputs: usize, outputs: usize| (inputs + 1) * outputs;
+        let NetConfig { width, heads, ffn, policy_dim, action_dim, legality_dim, .. } = *self;
+        let NetConfig { value_channels, value_hidden, .. } = *self;
+        let square = TOKENS * TOKENS;
+        let (basis, bias) = self.dynamic_bias.map_or((0, 0), |b| {
+            let compress = linear(width, b.channels);
+            let hidden = linear(TOKENS * b.channels, b.hidden);
+            (b.rank * square, compress + hidden + linear(b.hidden, heads * b.rank))
+        });
+        let relations = if self.relations { heads * RELATIONS } else { 0 };
+        let attention = linear(width, 3 * width) + linear(width, width) + heads * square;
+        let feed_forward = linear(width, ffn) + linear(ffn, width);
+        let block = 4 * width + attention + bias + relations + feed_forward;
+        let columns = 2 * (policy_dim + action_dim + legality_dim)
+            + value_channels
+            + PROMOTIONS
+            + 1
+            + TRANSITION_OUTPUTS;
+        let marks = if self.transition_marks { TOKENS * MARKS * TRANSITION_OUTPUTS } else { 0 };
+        let value = linear(TOKENS * value_channels, value_hidden)
+            + linear(value_hidden, BUCKETS + RESULTS + TERMINALS);
+        let policy = if self.policy_in_actions { action_dim } else { 0 };
+        let actions = linear(value_hidden, action_dim)
+            + (PROMOTIONS + 1) * action_dim
+            + policy
+            + linear(action_dim, BUCKETS);
+        (EMBEDDING_ROWS + TOKENS) * width
+            + basis
+            + self.layers * block
+            + 2 * width
+            + linear(width, columns)
+            + marks
+            + square
+            + value
+            + actions
     }
 
     /// The smallest network that has every part but those that are optional, for tests that ask little of it.
@@ -196,6 +248,52 @@ impl NetConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::Layout;
+
+    /// Every field is at its limit: 99 GB of parameters.
+    fn largest_fields() -> NetConfig {
+        NetConfig {
+            width: 2048,
+            layers: 64,
+            heads: 64,
+            ffn: 8192,
+            policy_dim: 1024,
+            action_dim: 1024,
+            legality_dim: 1024,
+            value_channels: 256,
+            value_hidden: 4096,
+            dynamic_bias: Some(DynamicBiasConfig { channels: 256, hidden: 4096, rank: 1024 }),
+            relations: true,
+            policy_in_actions: true,
+            transition_marks: true,
+        }
+    }
+
+    #[test]
+    fn fields_within_their_limits_may_still_make_too_many_parameters() {
+        let fault = largest_fields().check().unwrap_err().to_string();
+        let expected = format!(
+            "parameters is {}, expected 1 to {MAX_PARAMETERS}",
+            largest_fields().parameters()
+        );
+        assert!(fault.contains(&expected), "{fault}");
+    }
+
+    #[test]
+    fn parameters_are_those_of_the_layout() {
+        let plain = NetConfig { width: 24, heads: 3, dynamic_bias: None, ..NetConfig::default() };
+        let bias = Some(DynamicBiasConfig { channels: 3, hidden: 7, rank: 5 });
+        let all = NetConfig {
+            dynamic_bias: bias,
+            relations: true,
+            policy_in_actions: true,
+            transition_marks: false,
+            ..plain.clone()
+        };
+        for config in [NetConfig::default(), NetConfig::tiny(), plain, all] {
+            assert_eq!(config.parameters(), Layout::new(&config).len, "{config:?}");
+        }
+    }
 
     #[test]
     fn sizes_that_cannot_work_are_named() {

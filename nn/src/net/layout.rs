@@ -4,17 +4,11 @@
 //! Weights of linear maps are stored `[in, out]`, row-major, as burn's `Linear` does.
 
 use super::config::{BUCKETS, NetConfig, TOKENS};
+pub use super::config::{RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use super::params::{Builder, Init, Linear, Norm, Param, fan_in, initial_values};
 use crate::encode::board::{EMBEDDING_ROWS, MARKS};
 use crate::encode::relations::RELATIONS;
 use std::ops::Range;
-
-/// Per-token outputs of the transition head: 13 piece classes, our castling rook, theirs, en passant.
-pub const TRANSITION_OUTPUTS: usize = 16;
-/// Outputs for win, draw, loss — stored in the order loss, draw, win, as results are numbered.
-pub const RESULTS: usize = 3;
-/// Outputs of the terminal head: ongoing, lost, drawn.
-pub const TERMINALS: usize = 3;
 
 /// Places of one transformer block's parameters.
 #[derive(Clone, Debug)]

@@ -34,13 +34,14 @@ const WARM_UP: usize = 2;
 /// Trains from the configuration's start for `time`, on `threads` threads.
 ///
 /// # Errors
-/// The data cannot be read, or a thread breaks down.
+/// The configuration is impossible, the data cannot be read, or a thread breaks down.
 pub fn measure(
     config: &RunConfig,
     arithmetic: Arithmetic,
     threads: usize,
     time: Duration,
 ) -> Result<Budget, TrainError> {
+    config.check()?;
     let excluded = exclude_from_files(&config.exclude)?;
     let mut state = TrainingState::new(config, &excluded)?;
     let batches = batches(config, excluded, 0);

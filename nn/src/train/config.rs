@@ -1,5 +1,6 @@
 //! What a run is asked to do, saved as `config.json` in its folder.
 
+use super::error::TrainError;
 use super::learns::Learns;
 use super::loss::LossConfig;
 use super::optimizer::OptimizerConfig;
@@ -8,6 +9,11 @@ use crate::data::Kinds;
 use crate::net::NetConfig;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+
+/// Most examples of an optimiser step.
+const MAX_BATCH: usize = 1 << 20;
+/// Most examples in the buffer, about 600 bytes each.
+const MAX_BUFFER: usize = 1 << 26;
 
 /// Everything that decides what a run learns; saved as `config.json` in its folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,5 +68,43 @@ impl Default for RunConfig {
             average: 0.999,
             seed: 1,
         }
+    }
+}
+
+impl RunConfig {
+    /// Bounds what memory is reserved for.
+    ///
+    /// # Errors
+    /// Names the first field at fault, its value and its limit.
+    pub fn check(&self) -> Result<(), TrainError> {
+        self.network.check().map_err(|error| TrainError::Config(error.to_string()))?;
+        for (name, value, least, most) in
+            [("batch", self.batch, 1, MAX_BATCH), ("buffer", self.buffer, 0, MAX_BUFFER)]
+        {
+            if !(least..=most).contains(&value) {
+                let what = format!("{name} is {value}, expected {least} to {most}");
+                return Err(TrainError::Config(what));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_would_take_all_memory_are_named() {
+        let fault = |config: RunConfig| config.check().unwrap_err().to_string();
+        let of_batch = |batch| fault(RunConfig { batch, ..RunConfig::default() });
+        assert!(of_batch(usize::MAX).contains("expected 1 to 1048576"));
+        assert!(of_batch(0).contains("batch is 0, expected 1 to"));
+        let buffer = fault(RunConfig { buffer: usize::MAX, ..RunConfig::default() });
+        assert!(buffer.contains("buffer is") && buffer.contains("expected 0 to 67108864"));
+        let network = NetConfig { layers: 65, ..NetConfig::default() };
+        let network = fault(RunConfig { network, ..RunConfig::default() });
+        assert!(network.contains("layers is 65, expected 1 to 64"), "{network}");
+        assert!(RunConfig::default().check().is_ok());
     }
 }

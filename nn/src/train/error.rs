@@ -9,6 +9,8 @@ use std::path::PathBuf;
 /// Why a run stopped early.
 #[derive(Debug)]
 pub enum TrainError {
+    /// The configuration asks for what no run can have.
+    Config(String),
     /// A data file is damaged or missing.
     Data(DataError),
     /// A network or state file is damaged.
@@ -35,6 +37,7 @@ pub enum TrainError {
 impl fmt::Display for TrainError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            TrainError::Config(what) => write!(f, "training configuration: {what}"),
             TrainError::Data(error) => write!(f, "{error}"),
             TrainError::Checkpoint(path, error) => write!(f, "{}: {error}", path.display()),
             TrainError::Io(path, error) => write!(f, "{}: {error}", path.display()),

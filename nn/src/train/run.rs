@@ -31,7 +31,7 @@ pub struct Session {
 /// file left off. Returns the averaged network.
 ///
 /// # Errors
-/// Damaged data or state, a full disk, a diverging loss, a folder in which another run is at work. The
+/// An impossible configuration, damaged data or state, a full disk, a diverging loss, a folder in which another run is at work. The
 /// state file of the last checkpoint stays.
 pub fn run(
     config: &RunConfig,
@@ -39,6 +39,7 @@ pub fn run(
     step: &mut dyn Step,
     watcher: &mut dyn Watcher,
 ) -> Result<Network, TrainError> {
+    config.check()?;
     std::fs::create_dir_all(&session.folder)
         .map_err(|error| TrainError::Io(session.folder.clone(), error))?;
     let _held = hold(&session.folder)?;
