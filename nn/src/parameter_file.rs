@@ -1,7 +1,7 @@
 //! Files of parameters: safetensors whose metadata carry a format, a version and whatever facts their writer adds.
 //! Written whole or not at all. `checkpoint` keeps networks in them, `writer::file` decoders.
 
-use crate::files::write_whole;
+use crate::files::{read_regular, write_whole};
 use crate::net::params::Param;
 use half::f16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -196,13 +196,9 @@ pub(crate) fn floats(view: &TensorView<'_>) -> Result<Vec<f32>, CheckpointError>
 /// A file's bytes.
 ///
 /// # Errors
-/// It cannot be read, or is larger than any of ours.
+/// It cannot be read, is not a regular file, or is larger than any of ours.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CheckpointError> {
-    let size = std::fs::metadata(path)?.len();
-    if size > MAX_BYTES {
-        return Err(format_error(format!("{size} bytes, expected at most {MAX_BYTES}")));
-    }
-    Ok(std::fs::read(path)?)
+    Ok(read_regular(path, MAX_BYTES)?)
 }
 
 /// Writes a file, and its folder if need be.
@@ -232,6 +228,38 @@ mod tests {
         let (tensors, _) = FORMAT.open(&bytes).unwrap();
         let fault = parameters(&[param], &tensors, |_| ()).unwrap_err().to_string();
         assert_eq!(fault, "no tensor \"huge\"");
+    }
+
+    fn fault(path: &Path) -> String {
+        read(path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_file_beyond_the_limit_is_refused_unread() {
+        let path = std::env::temp_dir().join(format!("mavka-large-{}", std::process::id()));
+        // Sparse: it takes no room.
+        std::fs::File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        let fault = fault(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(fault, "1073741825 bytes, expected at most 1073741824");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_are_read() {
+        let folder = std::env::temp_dir().join(format!("mavka-special-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let [file, link, pipe] = ["file", "link", "pipe"].map(|name| folder.join(name));
+        std::fs::write(&file, "content").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(read(&link).unwrap(), b"content");
+        assert_eq!(fault(&folder), "a folder, expected a regular file");
+        let special = "a device or a pipe, expected a regular file";
+        assert_eq!(fault(Path::new("/dev/zero")), special);
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        assert_eq!(fault(&pipe), special);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
