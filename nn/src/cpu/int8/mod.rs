@@ -367,8 +367,12 @@ impl Linear8 {
 fn round_column(kernel: Kernel, column: &[f32]) -> (f32, Vec<i8>) {
     let high = column.iter().fold(0.0f32, |high, w| high.max(w.abs()));
     let mut scale = high / 127.0;
+    // Below it a scale has no finite inverse and may not grow when multiplied; such weights round to zero.
+    if scale < f32::MIN_POSITIVE {
+        return (0.0, vec![0; column.len()]);
+    }
     loop {
-        let factor = if scale > 0.0 { 1.0 / scale } else { 0.0 };
+        let factor = 1.0 / scale;
         let rounded: Vec<i8> = column
             .iter()
             .map(|w| (w * factor).round_ties_even().clamp(-127.0, 127.0) as i8)

@@ -103,6 +103,39 @@ fn sums_of_sixteen_bits_never_overflow() {
     }
 }
 
+/// Three weights of one chain and half exceed 16 bits by 1.477, times which the smallest subnormal stays what it is.
+#[test]
+fn subnormal_weights_round_to_zero() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    // On a thread of its own: a loop without end must fail the test, too.
+    std::thread::spawn(move || {
+        let smallest = f32::from_bits(1);
+        for high in [smallest, 127.0 * smallest, f32::MIN_POSITIVE] {
+            for kernel in [Kernel::Avx2, Kernel::Vnni] {
+                let mut column = vec![0.0; CHAIN];
+                [0, 1, 4].into_iter().for_each(|at| column[at] = high);
+                sender.send(round_column(kernel, &column)).unwrap();
+            }
+        }
+    });
+    for _ in 0..6 {
+        let found = receiver.recv_timeout(std::time::Duration::from_secs(20));
+        assert_eq!(found.unwrap(), (0.0, vec![0; CHAIN]));
+    }
+}
+
+/// The smallest weights that are not rounded to zero lose no more than others.
+#[test]
+fn the_smallest_normal_scale_rounds_as_others_do() {
+    let high = 127.5 * f32::MIN_POSITIVE;
+    let (scale, rounded) = round_column(Kernel::Avx2, &[high, -high, high, 0.5 * high]);
+    let products = [high, -high, high, 0.5 * high].into_iter().zip(rounded);
+    for (weight, rounded) in products {
+        let back = scale * f32::from(rounded);
+        assert!((back - weight).abs() < 0.01 * high, "{back} for {weight}");
+    }
+}
+
 /// Root of the mean squared difference, as a share of the root of the mean square.
 fn error(got: &[f32], want: &[f32]) -> f32 {
     let square = |x: f32| x * x;
