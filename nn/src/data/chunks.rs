@@ -2,16 +2,19 @@
 //! on where it stopped. The reader takes such a file as any other: a decoder goes from frame to frame.
 
 use super::error::DataError;
-use super::read::FileReader;
+use super::read::{BUFFER, GameReader, WINDOW_LOG_MAX};
 use super::record::{Format, Game};
 use super::write::GameWriter;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use crate::files::check_regular;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Take, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 /// zstd's level: files are read far more often than written.
 const LEVEL: i32 = 12;
+/// What every frame begins with.
+const FRAME: [u8; 4] = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
 
 /// A file that grows by frames.
 pub(crate) struct Frames {
@@ -19,58 +22,71 @@ pub(crate) struct Frames {
     name: Arc<str>,
     /// What its content begins with.
     magic: &'static [u8; 6],
-    /// It holds that.
-    begun: bool,
+    /// Bytes of its whole frames; 0: it holds none yet.
+    len: u64,
 }
 
+/// The content of a file's whole frames.
+pub(crate) type Content = zstd::Decoder<'static, BufReader<Take<File>>>;
+
 impl Frames {
-    /// Opens a file to add to, or creates it. A last frame that was cut short is cut off. Whether its content begins with `magic`
-    /// shows when it is read.
+    /// Opens a file to add to, or creates it. If it holds whole frames, `check` reads their content. Only then is a
+    /// last frame that was cut short cut off; after an error the file is as it was.
     ///
     /// # Errors
-    /// If the file cannot be read or written, or holds something else.
-    pub fn open(path: &Path, magic: &'static [u8; 6]) -> Result<Frames, DataError> {
+    /// The file cannot be read or written, is not a regular file, does not begin with `magic`, or is damaged before
+    /// its last frame; or `check` fails.
+    pub fn open<T: Default>(
+        path: &Path,
+        magic: &'static [u8; 6],
+        check: impl FnOnce(Content) -> Result<T, DataError>,
+    ) -> Result<(Frames, T), DataError> {
         let name: Arc<str> = path.display().to_string().into();
         let of_file = |source| DataError::Io { file: name.clone(), offset: 0, source };
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .append(true)
-            .open(path)
-            .map_err(of_file)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(of_file)?;
-        let whole = whole_frames(&bytes);
-        // A frame of ours that was cut short begins as zstd does; anything else is somebody's file.
-        let ours = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
-        if !bytes[whole..].iter().zip(ours).all(|(byte, ours)| *byte == ours) {
-            let why = "holds more than compressed data: not ours to add to";
-            return Err(of_file(io::Error::new(io::ErrorKind::InvalidData, why)));
+        // Before it is opened: opening a pipe waits for its other end.
+        if let Ok(found) = fs::metadata(path) {
+            check_regular(&found).map_err(of_file)?;
         }
-        file.set_len(whole as u64).map_err(of_file)?;
-        Ok(Frames { file, name, magic, begun: whole > 0 })
-    }
-
-    /// It holds whole frames.
-    pub fn is_begun(&self) -> bool {
-        self.begun
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).read(true).append(true);
+        let mut file = options.open(path).map_err(of_file)?;
+        let found = file.metadata().map_err(of_file)?;
+        check_regular(&found).map_err(of_file)?;
+        let len = whole_frames(&file, &name, magic)?;
+        let checked = if len > 0 {
+            file.seek(SeekFrom::Start(0)).map_err(of_file)?;
+            let whole = file.try_clone().map_err(of_file)?.take(len);
+            let mut content = zstd::Decoder::new(whole).map_err(of_file)?;
+            content.window_log_max(WINDOW_LOG_MAX).map_err(of_file)?;
+            check(content)?
+        } else {
+            T::default()
+        };
+        if len < found.len() {
+            file.set_len(len).map_err(of_file)?;
+        }
+        Ok((Frames { file, name, magic, len }, checked))
     }
 
     /// Adds a frame of `content`, which begins with the magic.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written; it then ends as before.
     pub fn write(&mut self, content: &[u8]) -> Result<(), DataError> {
-        let head = if self.begun { self.magic.len() } else { 0 };
-        let frame = zstd::encode_all(&content[head..], LEVEL);
+        let of_file = |source| DataError::Io { file: self.name.clone(), offset: 0, source };
+        // The magic has a frame of its own, so that a file cut short anywhere says whose it is.
+        let mut frames = match self.len {
+            0 => frame(self.magic).map_err(of_file)?,
+            _ => Vec::new(),
+        };
+        frames.extend(frame(&content[self.magic.len()..]).map_err(of_file)?);
         // One write: what is cut in two by the end of the process is cut off when the file is opened again.
-        frame.and_then(|frame| self.file.write_all(&frame)).map_err(|source| DataError::Io {
-            file: self.name.clone(),
-            offset: 0,
-            source,
-        })?;
-        self.begun = true;
+        if let Err(source) = self.file.write_all(&frames) {
+            // A full disk: the next frame must not follow half a frame.
+            self.file.set_len(self.len).map_err(of_file)?;
+            return Err(of_file(source));
+        }
+        self.len += frames.len() as u64;
         Ok(())
     }
 }
@@ -86,20 +102,17 @@ impl ChunkWriter {
     /// cut off.
     ///
     /// # Errors
-    /// If the file cannot be read or written, or holds something else.
+    /// The file cannot be read or written, is not a regular file, holds something else, or is damaged before its last
+    /// chunk. It is then left as it was.
     pub fn open(path: &Path, format: Format) -> Result<(ChunkWriter, u64), DataError> {
-        let frames = Frames::open(path, format.magic())?;
-        let mut games = 0;
-        if frames.is_begun() {
-            let mut reader = FileReader::open(path)?;
-            if reader.format() != format {
-                let why = "the other format of labels";
-                let source = io::Error::new(io::ErrorKind::InvalidData, why);
-                return Err(DataError::Io { file: frames.name.clone(), offset: 0, source });
-            }
+        let name = path.display().to_string();
+        let (frames, games) = Frames::open(path, format.magic(), |content| {
+            let content = BufReader::with_capacity(BUFFER, content);
+            let mut reader = GameReader::new(content, &name)?;
             reader.by_ref().try_for_each(|game| game.map(drop))?;
-            games = reader.games();
-        }
+            reader.check_whole()?;
+            Ok(reader.games())
+        })?;
         Ok((ChunkWriter { frames, format }, games))
     }
 
@@ -117,15 +130,79 @@ impl ChunkWriter {
     }
 }
 
-/// Length of the whole frames that `bytes` begin with.
-fn whole_frames(bytes: &[u8]) -> usize {
-    let mut end = 0;
-    while end < bytes.len()
-        && let Ok(length) = zstd::zstd_safe::find_frame_compressed_size(&bytes[end..])
-    {
-        end += length;
+/// A frame of `content`, with a checksum.
+fn frame(content: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), LEVEL)?;
+    encoder.include_checksum(true)?;
+    encoder.write_all(content)?;
+    encoder.finish()
+}
+
+/// Bytes of the whole frames that `file` begins with. At most one frame follows them, which was cut short.
+///
+/// # Errors
+/// The content begins with anything but `magic`, or a frame is damaged.
+fn whole_frames(file: &File, name: &Arc<str>, magic: &'static [u8; 6]) -> Result<u64, DataError> {
+    let of_file = |source| DataError::Io { file: name.clone(), offset: 0, source };
+    let damaged = |offset: u64, why: String| DataError::Frame { file: name.clone(), offset, why };
+    let mut input = BufReader::with_capacity(BUFFER, file);
+    let mut head = Vec::new();
+    let (len, torn) = loop {
+        let start = input.stream_position().map_err(of_file)?;
+        if input.fill_buf().map_err(of_file)?.is_empty() {
+            break (start, Vec::new());
+        }
+        match decode_frame(&mut input, magic.len(), &mut head) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                let mut rest = Vec::new();
+                input.seek(SeekFrom::Start(start)).map_err(of_file)?;
+                input.read_to_end(&mut rest).map_err(of_file)?;
+                break (start, rest);
+            }
+            Err(error) => return Err(damaged(start, format!("is damaged ({error})"))),
+        }
+    };
+    // A damaged length leads beyond the end of the file, too.
+    if let Some(next) = later_frame(&torn) {
+        let why = format!("is damaged: it leads beyond the next one, {next} bytes after it");
+        return Err(damaged(len, why));
     }
-    end
+    if head != magic {
+        // Of a first frame that was cut short, the magic may be missing: compare its compressed bytes.
+        let first = frame(magic).map_err(of_file)?;
+        if len > 0 || !first.starts_with(&torn) {
+            return Err(DataError::Format {
+                file: name.clone(),
+                offset: 0,
+                expected: std::str::from_utf8(magic).unwrap_or_default().trim_end(),
+                found: format!("\"{}\"", head.escape_ascii()),
+            });
+        }
+    }
+    Ok(len)
+}
+
+/// Decodes the frame that `input` begins with; the first `most` bytes of a file's content go to `head`.
+///
+/// # Errors
+/// The frame is damaged, or cut short: [`ErrorKind::UnexpectedEof`].
+fn decode_frame(input: &mut impl BufRead, most: usize, head: &mut Vec<u8>) -> io::Result<()> {
+    let mut decoder = zstd::Decoder::with_buffer(input)?.single_frame();
+    decoder.window_log_max(WINDOW_LOG_MAX)?;
+    let mut bytes = vec![0; BUFFER];
+    loop {
+        let count = decoder.read(&mut bytes)?;
+        if count == 0 {
+            return Ok(());
+        }
+        head.extend_from_slice(&bytes[..count.min(most - head.len())]);
+    }
+}
+
+/// Where another frame begins after the start of `bytes`, if one does.
+fn later_frame(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(FRAME.len()).skip(1).position(|word| word == FRAME).map(|at| at + 1)
 }
 
 #[cfg(test)]
@@ -166,13 +243,70 @@ mod tests {
     #[test]
     fn other_files_are_left_as_they_are() {
         let path = std::env::temp_dir().join(format!("mavka-no-chunks-{}", std::process::id()));
-        fs::write(&path, "letters to a friend").expect("write");
-        assert!(ChunkWriter::open(&path, Format::Pvgr).is_err());
-        assert_eq!(fs::read(&path).expect("file"), b"letters to a friend");
-        let mavg = zstd::encode_all(&Format::Mavg.magic()[..], 1).expect("compressed");
-        fs::write(&path, &mavg).expect("write");
-        assert!(ChunkWriter::open(&path, Format::Pvgr).is_err());
-        assert_eq!(fs::read(&path).expect("file"), mavg);
+        let packed = |content: &[u8]| zstd::encode_all(content, 1).expect("compressed");
+        let mavg = packed(&Format::Mavg.magic()[..]);
+        let letters = packed(b"letters to a friend");
+        let torn = |bytes: &[u8]| bytes[..bytes.len() - 3].to_vec();
+        for (content, words) in [
+            (b"letters to a friend".to_vec(), "the frame at byte 0 of the file is damaged"),
+            (mavg.clone(), "expected PVGR1, found \"MAVG1\\n\""),
+            (letters.clone(), "expected PVGR1, found \"letter\""),
+            (torn(&letters), "expected PVGR1, found \"letter\""),
+            (letters[..8].to_vec(), "expected PVGR1, found \"\""),
+            ([mavg, torn(&letters)].concat(), "expected PVGR1, found \"MAVG1\\n\""),
+            ([letters.clone(), torn(&letters)].concat(), "expected PVGR1, found \"letter\""),
+        ] {
+            fs::write(&path, &content).expect("write");
+            let why = ChunkWriter::open(&path, Format::Pvgr).err().expect("refused").to_string();
+            assert!(fs::read(&path).expect("file") == content, "changed, after {why}");
+            assert!(why.contains("mavka-no-chunks-") && why.contains(words), "{why}");
+        }
         fs::remove_file(&path).expect("remove");
+    }
+
+    #[test]
+    fn damage_before_the_last_frame_is_named_and_costs_no_byte() {
+        let path = std::env::temp_dir().join(format!("mavka-damage-{}.zst", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let (mut writer, _) = ChunkWriter::open(&path, Format::Pvgr).expect("open");
+        let mut ends = Vec::new();
+        for seed in 1..4 {
+            writer.write(&games(seed, 2)).expect("write");
+            ends.push(fs::metadata(&path).expect("file").len() as usize);
+        }
+        let good = fs::read(&path).expect("file");
+        let mut refused = 0;
+        for (at, cut) in (ends[0]..ends[1]).flat_map(|at| [(at, 0), (at, 5)]) {
+            let mut bad = good[..good.len() - cut].to_vec();
+            bad[at] ^= 0x41;
+            fs::write(&path, &bad).expect("write");
+            match ChunkWriter::open(&path, Format::Pvgr) {
+                // The size of a window is no part of the content.
+                Ok((_, held)) => assert_eq!(held, if cut == 0 { 6 } else { 4 }, "byte {at}"),
+                Err(why) => {
+                    let why = why.to_string();
+                    refused += usize::from(cut == 0);
+                    assert!(fs::read(&path).expect("file") == bad, "changed, after {why}");
+                    assert!(why.contains("mavka-damage-") && why.contains("at byte "), "{why}");
+                }
+            }
+        }
+        assert!(refused + 2 >= ends[1] - ends[0], "{refused} of {}", ends[1] - ends[0]);
+        // The length of its block leads beyond the end of the file.
+        let mut bad = good.clone();
+        bad[ends[0] + 8] = 0x0f;
+        fs::write(&path, &bad).expect("write");
+        let why = ChunkWriter::open(&path, Format::Pvgr).err().expect("refused").to_string();
+        assert!(why.contains(&format!("the frame at byte {} of the file", ends[0])), "{why}");
+        assert!(fs::read(&path).expect("file") == bad, "changed");
+        fs::remove_file(&path).expect("remove");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_grow() {
+        let why = ChunkWriter::open(Path::new("/dev/zero"), Format::Pvgr).err().expect("refused");
+        assert!(why.to_string().contains("/dev/zero"), "{why}");
+        assert!(why.to_string().contains("expected a regular file"), "{why}");
     }
 }

@@ -26,6 +26,15 @@ pub enum DataError {
         /// What is there.
         found: String,
     },
+    /// A compressed frame is damaged.
+    Frame {
+        /// The file's name.
+        file: Arc<str>,
+        /// Where the frame begins: bytes of the file itself.
+        offset: u64,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The configuration asks for something that no file can give.
     Config(String),
 }
@@ -42,6 +51,9 @@ impl fmt::Display for DataError {
                     "{file}: byte {offset} of the decompressed stream: expected {expected}, found {found}"
                 )
             }
+            DataError::Frame { file, offset, why } => {
+                write!(f, "{file}: the frame at byte {offset} of the file {why}")
+            }
             DataError::Config(what) => write!(f, "data configuration: {what}"),
         }
     }
@@ -51,7 +63,7 @@ impl std::error::Error for DataError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             DataError::Io { source, .. } => Some(source),
-            DataError::Format { .. } | DataError::Config(_) => None,
+            DataError::Format { .. } | DataError::Frame { .. } | DataError::Config(_) => None,
         }
     }
 }

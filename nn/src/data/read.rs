@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// log2 of the largest window a file may need; ours are written with 64 MiB.
-const WINDOW_LOG_MAX: u32 = 27;
+pub(super) const WINDOW_LOG_MAX: u32 = 27;
 /// Decompressed bytes read at once.
-const BUFFER: usize = 1 << 18;
+pub(super) const BUFFER: usize = 1 << 18;
 
 /// Bytes with a position and a name. A stream that was cut says "end", not "error".
 struct Input<R> {
@@ -118,6 +118,18 @@ impl<R: Read> GameReader<R> {
     #[must_use]
     pub fn cut(&self) -> bool {
         self.cut
+    }
+
+    /// Refuses a stream that ended inside a game.
+    ///
+    /// # Errors
+    /// Names the byte where it ended.
+    pub(super) fn check_whole(&self) -> Result<(), DataError> {
+        if self.cut {
+            let found = "the end of the stream".to_owned();
+            return Err(self.input.fault(self.input.offset, "the rest of a game", found));
+        }
+        Ok(())
     }
 
     /// The next whole game; None at the end of the stream or in a cut game.

@@ -27,16 +27,17 @@ impl SampleWriter {
     /// Opens a file to add to, or creates it; also says how many samples it holds.
     ///
     /// # Errors
-    /// If the file cannot be read or written, or holds something else.
+    /// The file cannot be read or written, is not a regular file, holds something else, or is damaged before its last
+    /// frame. It is then left as it was.
     pub fn open(path: &Path) -> Result<(SampleWriter, u64), DataError> {
-        let frames = Frames::open(path, MAGIC)?;
-        let mut held = 0;
-        if frames.is_begun() {
-            read(path, &mut |samples| {
+        let (frames, held) = Frames::open(path, MAGIC, |content| {
+            let mut held = 0;
+            read(content, &path.display().to_string(), &mut |samples| {
                 held += samples.len() as u64;
                 true
             })?;
-        }
+            Ok(held)
+        })?;
         Ok((SampleWriter(frames), held))
     }
 
@@ -62,8 +63,14 @@ pub fn samples(
     path: &Path,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<(Vec<Sample>, Vec<Sample>), DataError> {
+    let name = path.display().to_string();
+    let content = File::open(path).and_then(zstd::Decoder::new);
+    let content = content.map_err(|source| {
+        let file = name.as_str().into();
+        DataError::Io { file, offset: 0, source }
+    })?;
     let mut all = Vec::new();
-    read(path, &mut |samples| {
+    read(content, &name, &mut |samples| {
         all.extend(samples);
         watch(all.len())
     })?;
@@ -71,14 +78,17 @@ pub fn samples(
     Ok((all, held_out))
 }
 
-/// Shows `take` all samples, many at a time, until it answers false.
-fn read(path: &Path, take: &mut dyn FnMut(Vec<Sample>) -> bool) -> Result<(), DataError> {
-    let file: Arc<str> = path.display().to_string().into();
+/// Shows `take` all samples of a file's content, many at a time, until it answers false.
+fn read(
+    mut input: impl Read,
+    name: &str,
+    take: &mut dyn FnMut(Vec<Sample>) -> bool,
+) -> Result<(), DataError> {
+    let file: Arc<str> = name.into();
     let at = |offset: usize| {
         let file = file.clone();
         move |source| DataError::Io { file, offset: offset as u64, source }
     };
-    let mut input = File::open(path).and_then(zstd::Decoder::new).map_err(at(0))?;
     let mut magic = [0; MAGIC.len()];
     input.read_exact(&mut magic).map_err(at(0))?;
     if magic != *MAGIC {
