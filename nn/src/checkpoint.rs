@@ -70,7 +70,7 @@ impl Network {
     /// The file's bytes.
     ///
     /// # Errors
-    /// Only if a tensor cannot be described, which a layout's never is.
+    /// Names a parameter that is NaN, infinite or beyond the precision's range.
     pub fn to_bytes(&self, precision: Precision) -> Result<Vec<u8>, CheckpointError> {
         encode(self, precision, &[], &HashMap::new())
     }
@@ -95,7 +95,7 @@ impl Network {
     /// Writes the file beside its place and moves it there, so that a kill leaves old or new.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// As [`Network::to_bytes`], or the file cannot be written.
     pub fn save(&self, path: &Path, precision: Precision) -> Result<(), CheckpointError> {
         write(path, &self.to_bytes(precision)?)
     }
@@ -104,7 +104,7 @@ impl Network {
 /// Saves a network in full precision with extras and facts a training run needs to go on.
 ///
 /// # Errors
-/// The file cannot be written.
+/// As [`Network::to_bytes`], also for the extras, or the file cannot be written.
 pub fn save_training(
     path: &Path,
     network: &Network,
@@ -131,13 +131,15 @@ fn encode(
     facts: &Facts,
 ) -> Result<Vec<u8>, CheckpointError> {
     let params = network.layout.params.iter();
-    let mut tensors: Vec<Tensor> =
-        params.map(|param| Tensor::of(param, &network.values, precision)).collect();
+    let mut tensors = params
+        .map(|param| Tensor::of(param, &network.values, precision))
+        .collect::<Result<Vec<_>, _>>()?;
     let mut hash = Sha256::new();
     tensors.iter().for_each(|tensor| hash.update(&tensor.bytes));
-    tensors.extend(extras.iter().map(|(name, values)| {
-        Tensor::new(format!("extra.{name}"), &[values.len()], values, Precision::Full)
-    }));
+    for (name, values) in extras {
+        let name = format!("extra.{name}");
+        tensors.push(Tensor::new(name, &[values.len()], values, Precision::Full)?);
+    }
     let mut facts = facts.clone();
     let config = serde_json::to_string(&network.layout.config).map_err(format_error)?;
     facts.insert("config".into(), config);

@@ -128,7 +128,24 @@ pub(crate) struct Tensor {
 }
 
 impl Tensor {
-    pub fn new(name: String, shape: &[usize], values: &[f32], precision: Precision) -> Tensor {
+    /// # Errors
+    /// Names the tensor that holds NaN, infinity or a number beyond the precision's range: a file with one is
+    /// refused when it is read.
+    pub fn new(
+        name: String,
+        shape: &[usize],
+        values: &[f32],
+        precision: Precision,
+    ) -> Result<Tensor, CheckpointError> {
+        let stored = |value: f32| match precision {
+            Precision::Full => value,
+            Precision::Half => f16::from_f32(value).to_f32(),
+        };
+        if let Some(at) = values.iter().position(|value| !stored(*value).is_finite()) {
+            let (found, bits) = (values[at], if precision == Precision::Half { 16 } else { 32 });
+            let what = format!("\"{name}\" holds {found} at {at}, expected finite in {bits} bits");
+            return Err(format_error(what));
+        }
         let (dtype, bytes) = match precision {
             Precision::Full => (Dtype::F32, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
             Precision::Half => {
@@ -136,11 +153,18 @@ impl Tensor {
                 (Dtype::F16, half.collect())
             }
         };
-        Tensor { name, dtype, shape: shape.to_vec(), bytes }
+        Ok(Tensor { name, dtype, shape: shape.to_vec(), bytes })
     }
 
     /// A parameter of the flat vector `values`.
-    pub fn of(param: &Param, values: &[f32], precision: Precision) -> Tensor {
+    ///
+    /// # Errors
+    /// As [`Tensor::new`].
+    pub fn of(
+        param: &Param,
+        values: &[f32],
+        precision: Precision,
+    ) -> Result<Tensor, CheckpointError> {
         Tensor::new(param.name.clone(), &param.shape, &values[param.range.clone()], precision)
     }
 }
@@ -260,6 +284,23 @@ mod tests {
         assert!(made.success());
         assert_eq!(fault(&pipe), special);
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn numbers_that_would_not_be_read_again_are_not_written() {
+        let fault = |value: f32, precision| {
+            let made = Tensor::new("head.bias".into(), &[3], &[1.0, value, 2.0], precision);
+            made.err().map(|error| error.to_string())
+        };
+        for (value, precision, found) in [
+            (f32::NAN, Precision::Full, "holds NaN at 1, expected finite in 32 bits"),
+            (f32::INFINITY, Precision::Half, "holds inf at 1, expected finite in 16 bits"),
+            (-70_000.0, Precision::Half, "holds -70000 at 1, expected finite in 16 bits"),
+        ] {
+            assert_eq!(fault(value, precision).unwrap(), format!("\"head.bias\" {found}"));
+        }
+        assert_eq!(fault(-70_000.0, Precision::Full), None);
+        assert_eq!(fault(65_504.0, Precision::Half), None);
     }
 
     #[test]

@@ -68,12 +68,13 @@ impl Parameters {
     /// Writes a file, whole or not at all.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// A parameter is not finite in 16 bits, or the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), CheckpointError> {
         let layout = Layout::new();
         let params = layout.params.iter();
-        let tensors: Vec<Tensor> =
-            params.map(|param| Tensor::of(param, &self.values, Precision::Half)).collect();
+        let tensors = params
+            .map(|param| Tensor::of(param, &self.values, Precision::Half))
+            .collect::<Result<Vec<_>, _>>()?;
         write(path, &FORMAT.to_bytes(&tensors, HashMap::new())?)
     }
 }

@@ -19,9 +19,11 @@ pub enum TrainError {
     Io(PathBuf, std::io::Error),
     /// The device gave no gradient.
     Step(StepError),
-    /// The loss is no number any more.
+    /// The loss or the gradient is not finite.
     Diverged {
-        /// The first step without one.
+        /// Which of them.
+        what: &'static str,
+        /// The first step of which it is not, counted from 0.
         step: u64,
     },
     /// The folder holds a run of another network.
@@ -42,8 +44,8 @@ impl fmt::Display for TrainError {
             TrainError::Checkpoint(path, error) => write!(f, "{}: {error}", path.display()),
             TrainError::Io(path, error) => write!(f, "{}: {error}", path.display()),
             TrainError::Step(error) => write!(f, "{error}"),
-            TrainError::Diverged { step } => {
-                write!(f, "the loss is no number at step {step}; lower the learning rate")
+            TrainError::Diverged { what, step } => {
+                write!(f, "the {what} is not finite at step {step}; lower the learning rate")
             }
             TrainError::OtherNetwork(path) => {
                 write!(

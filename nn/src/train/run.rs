@@ -31,7 +31,7 @@ pub struct Session {
 /// file left off. Returns the averaged network.
 ///
 /// # Errors
-/// An impossible configuration, damaged data or state, a full disk, a diverging loss, a folder in which another run is at work. The
+/// An impossible configuration, damaged data or state, a full disk, a diverging loss or gradient, a folder in which another run is at work. The
 /// state file of the last checkpoint stays.
 pub fn run(
     config: &RunConfig,
@@ -83,10 +83,15 @@ impl Training<'_> {
             }
             let params = &state.network.values;
             let sums = step.gradient(params, &batch, &mut grads).map_err(TrainError::Step)?;
+            let at = state.step;
             if !sums.total(&config.loss).is_finite() {
-                return Err(TrainError::Diverged { step: state.step });
+                return Err(TrainError::Diverged { what: "loss", step: at });
             }
+            // Its length is finite only if the whole gradient is.
             let length = state.advance(config, &grads, batch.len());
+            if !length.is_finite() {
+                return Err(TrainError::Diverged { what: "gradient", step: at });
+            }
             recent.add(&sums);
             let speed = (state.seen - first_seen) as f64 / started.elapsed().as_secs_f64();
             progress = state.progress(config, recent, speed);

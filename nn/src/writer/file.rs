@@ -35,11 +35,12 @@ impl DecoderWeights {
     /// Writes a file, whole or not at all.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// A parameter is not finite in 16 bits, or the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), CheckpointError> {
         let params = self.layout.params.iter();
-        let tensors: Vec<Tensor> =
-            params.map(|param| Tensor::of(param, self.values(), Precision::Half)).collect();
+        let tensors = params
+            .map(|param| Tensor::of(param, self.values(), Precision::Half))
+            .collect::<Result<Vec<_>, _>>()?;
         write(path, &FORMAT.to_bytes(&tensors, HashMap::new())?)
     }
 }

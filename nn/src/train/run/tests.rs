@@ -184,3 +184,51 @@ fn rows_after_the_checkpoint_are_written_again() {
     assert_eq!(steps, ["step", "20", "40"]);
     assert!(text.starts_with(&kept) && !text.contains("1e-3,1,9,1,1"), "{text}");
 }
+
+/// Losses are finite, the gradient is this number.
+struct Broken(f32);
+
+impl Step for Broken {
+    fn gradient(
+        &mut self,
+        _: &[f32],
+        _: &[Example],
+        grads: &mut [f32],
+    ) -> Result<LossSums, StepError> {
+        grads.fill(0.0);
+        grads[3] = self.0;
+        Ok(LossSums::default())
+    }
+}
+
+#[test]
+fn a_gradient_that_is_not_finite_leaves_the_checkpoint_alone() {
+    let place = Place::new("run-gradient");
+    let config = place.config();
+    place.run(&config, &mut Steps { most: 2, ..Steps::default() }).unwrap();
+    let files = ["state.safetensors", "network.safetensors", "losses.csv"];
+    let read = || files.map(|name| std::fs::read(place.path(name)).unwrap());
+    let good = read();
+    for number in [f32::NAN, f32::INFINITY] {
+        let mut watch = Steps { most: 1, ..Steps::default() };
+        let ended = run(&config, &place.session, &mut Broken(number), &mut watch);
+        let fault = ended.unwrap_err().to_string();
+        assert!(fault.contains("the gradient is not finite at step 2"), "{fault}");
+        assert_eq!((watch.seen.len(), watch.checkpoints), (0, 0));
+        assert!(read() == good, "a file was written");
+    }
+}
+
+#[test]
+fn a_parameter_that_is_not_finite_leaves_the_checkpoint_alone() {
+    let place = Place::new("run-parameter");
+    let config = place.config();
+    place.run(&config, &mut Steps { most: 2, ..Steps::default() }).unwrap();
+    let read = || std::fs::read(place.path("state.safetensors")).unwrap();
+    let good = read();
+    let mut state = place.state(&config).unwrap();
+    state.network.values[0] = f32::NAN;
+    let fault = state.save(&place.session.folder).unwrap_err().to_string();
+    assert!(fault.contains("\"embed.rows\" holds NaN at 0"), "{fault}");
+    assert!(read() == good, "the file was written");
+}
