@@ -61,7 +61,8 @@ impl TrainingState {
     /// The state in `folder`, or the first one of a new run.
     ///
     /// # Errors
-    /// The folder holds a damaged state, or one of another network or other excluded positions.
+    /// The folder holds a damaged state, one of an optimiser of other parameters, of another network or of
+    /// other excluded positions.
     pub fn load_or_new(
         config: &RunConfig,
         excluded: &KeySet,
@@ -78,16 +79,19 @@ impl TrainingState {
         }
         let mut learner = Learner::new(&network.layout, config.learns, &config.optimizer);
         let mut average = network.values.clone();
-        for (name, values) in extras {
-            let place = match name.as_str() {
-                "average" => &mut average,
-                "first" => &mut learner.optimizer.first,
-                "second" => &mut learner.optimizer.second,
-                _ => continue,
-            };
-            if values.len() == place.len() {
-                *place = values;
-            }
+        let mut extras: HashMap<String, Vec<f32>> = extras.into_iter().collect();
+        for (name, place) in [
+            ("average", &mut average),
+            ("first", &mut learner.optimizer.first),
+            ("second", &mut learner.optimizer.second),
+        ] {
+            let expected = place.len();
+            let values = extras.remove(name);
+            let found = values.as_ref().map_or(0, Vec::len);
+            *place = values.filter(|values| values.len() == expected).ok_or_else(|| {
+                let what = format!("\"extra.{name}\" has length {found}, expected {expected}");
+                fault(CheckpointError::Format(what))
+            })?;
         }
         let number = |name: &str| {
             facts.get(name).and_then(|text| text.parse().ok()).ok_or_else(|| {

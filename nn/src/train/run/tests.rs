@@ -3,11 +3,12 @@
 use super::super::schedule::Schedule;
 use super::super::watch::Progress;
 use super::*;
-use crate::checkpoint::Precision;
+use crate::checkpoint::{Precision, load_training, save_training};
 use crate::data::testing::{Sample, mavg_bytes};
 use crate::net::{Layout, NetConfig};
 use crate::precision::Arithmetic;
-use crate::train::CpuStep;
+use crate::train::{CpuStep, Learns};
+use std::ops::Range;
 
 /// A run over a few random games, in a folder of its own.
 struct Place {
@@ -231,4 +232,30 @@ fn a_parameter_that_is_not_finite_leaves_the_checkpoint_alone() {
     let fault = state.save(&place.session.folder).unwrap_err().to_string();
     assert!(fault.contains("\"embed.rows\" holds NaN at 0"), "{fault}");
     assert!(read() == good, "the file was written");
+}
+
+#[test]
+fn optimiser_state_of_another_length_is_refused_by_name() {
+    let place = Place::new("run-optimiser");
+    let config = place.config();
+    place.run(&config, &mut Steps { most: 2, ..Steps::default() }).unwrap();
+    let len = Layout::new(&config.network).len;
+    let other = RunConfig { learns: Learns::Transitions, ..config.clone() };
+    let part = Layout::new(&config.network).of_transitions().iter().map(Range::len).sum::<usize>();
+    let fault = place.state(&other).err().unwrap().to_string();
+    let expected = format!("\"extra.first\" has length {len}, expected {part}");
+    assert!(fault.contains("state.safetensors") && fault.contains(&expected), "{fault}");
+
+    // A state without its second moments.
+    let path = place.path("state.safetensors");
+    let (network, extras, facts) = load_training(&path).unwrap();
+    let kept: Vec<(&str, &[f32])> = extras
+        .iter()
+        .filter(|(name, _)| name != "second")
+        .map(|(name, values)| (name.as_str(), values.as_slice()))
+        .collect();
+    save_training(&path, &network, &kept, &facts).unwrap();
+    let fault = place.state(&config).err().unwrap().to_string();
+    let expected = format!("\"extra.second\" has length 0, expected {len}");
+    assert!(fault.contains(&expected), "{fault}");
 }
