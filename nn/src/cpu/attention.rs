@@ -35,7 +35,11 @@ pub(super) struct Operands {
 
 /// Whether [`attend`] can do heads of this size on this CPU; int8 means fixed point. [`tiles`] does all heads of a position together.
 pub(super) fn takes(arithmetic: Arithmetic, dim: usize) -> bool {
-    match (arithmetic, Isa::used()) {
+    takes_by(Isa::used(), arithmetic, dim)
+}
+
+fn takes_by(isa: Isa, arithmetic: Arithmetic, dim: usize) -> bool {
+    match (arithmetic, isa) {
         (Arithmetic::Single, Isa::Neon | Isa::Avx2) => dim.is_multiple_of(16),
         (Arithmetic::Single, Isa::Avx512 | Isa::Amx) => dim.is_multiple_of(32),
         #[cfg(target_arch = "x86_64")]
@@ -57,7 +61,9 @@ pub(super) fn attend(
     out: &mut [f32],
     row: usize,
 ) {
-    assert!(takes(arithmetic, head.dim), "heads of {} in {arithmetic}", head.dim);
+    // Read once: another thread may set another limit meanwhile.
+    let isa = Isa::used();
+    assert!(takes_by(isa, arithmetic, head.dim), "heads of {} in {arithmetic}", head.dim);
     let len = (TOKENS - 1) * head.stride + head.dim;
     assert!(head.qkv.iter().all(|part| part.len() >= len) && head.stride >= head.dim, "rows");
     assert!(row >= head.dim && out.len() >= (TOKENS - 1) * row + head.dim, "room");
@@ -70,7 +76,7 @@ pub(super) fn attend(
             Arithmetic::Bf16 => halves::attend(head, &mut operands.halves, out, row),
             #[cfg(target_arch = "x86_64")]
             Arithmetic::Int8 => fixed::attend(head, &mut operands.fixed, out, row),
-            _ => floats::attend(head, &mut operands.floats, out, row),
+            _ => floats::attend(isa, head, &mut operands.floats, out, row),
         }
     }
 }
@@ -158,7 +164,7 @@ mod tests {
             let method = tiles::PANELS;
             for (h, [queries, keys, values]) in packed.heads(heads).iter_mut().enumerate() {
                 let mat = |i: usize| Mat::new(part(h, i), TOKENS, dim, stride);
-                let _ = Left::halves(mat(0), (dim as f32).sqrt().recip(), queries);
+                let _ = Left::halves(mat(0), (dim as f32).sqrt().recip(), method.isa, queries);
                 let _ = Right::packed(mat(1).t(), method, keys);
                 let _ = Right::packed(mat(2), method, values);
             }

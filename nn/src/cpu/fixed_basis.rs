@@ -21,6 +21,8 @@ pub(super) struct FixedBasis {
     worth: Vec<f32>,
     /// Places of a pattern.
     places: usize,
+    /// The CPU had AVX512_VNNI when it was made, and [`Isa::limit`] allowed it; otherwise AVX2.
+    by_vnni: bool,
 }
 
 /// How much four mixtures have of each pattern, rounded.
@@ -48,12 +50,12 @@ impl FixedBasis {
     pub(super) fn new(basis: &[f32], rank: usize) -> Option<FixedBasis> {
         let places = basis.len().checked_div(rank)?;
         let fits = rank > 0 && rank.is_multiple_of(2) && places.is_multiple_of(MANY);
-        let takes = match Isa::used() {
-            Isa::Avx2 => true,
-            Isa::Avx512 | Isa::Amx => is_x86_feature_detected!("avx512vnni"),
-            _ => false,
+        let by_vnni = match Isa::used() {
+            Isa::Avx2 => false,
+            Isa::Avx512 | Isa::Amx if is_x86_feature_detected!("avx512vnni") => true,
+            _ => return None,
         };
-        if !takes || !fits {
+        if !fits {
             return None;
         }
         let patterns: Vec<&[f32]> = basis.chunks_exact(places).collect();
@@ -67,7 +69,7 @@ impl FixedBasis {
         let starts = (0..places).step_by(PLACES);
         let lines = starts.flat_map(|at| (0..rank / 2).map(move |pair| (at, pair)));
         let lines = lines.map(|(at, pair)| line(at, pair)).collect();
-        Some(FixedBasis { lines, worth, places })
+        Some(FixedBasis { lines, worth, places, by_vnni })
     }
 
     /// Rounds `shares`, `[rows, rank]`, of at most four rows.
@@ -114,12 +116,13 @@ impl FixedBasis {
         let rows = rows.min(FOUR);
         let last = (rows.max(1) - 1) * self.places + end;
         assert!(mixed.base.is_none_or(|base| base.len() >= last), "a base of fewer than {last}");
-        // SAFETY: the CPU has the instructions, or there were no patterns; there are four rows of lanes, one for each line, and
-        // as many rows of these places.
+        // SAFETY: the CPU has the instructions that the patterns were made for, whatever the limit is by now; there are four rows
+        // of lanes, one for each line, and as many rows of these places.
         unsafe {
-            match Isa::used() {
-                Isa::Avx2 => self.narrow(four, rows, mixed),
-                _ => self.wide(four, rows, mixed),
+            if self.by_vnni {
+                self.wide(four, rows, mixed);
+            } else {
+                self.narrow(four, rows, mixed);
             }
         }
     }

@@ -79,8 +79,8 @@ impl Isa {
         })
     }
 
-    /// From now on no more than this is used: to measure on one machine what another would do. Weights that
-    /// are packed already stay as they are, and must not be used from then on.
+    /// From now on no more than this and [`Isa::found`] is used: to measure on one machine what another would do.
+    /// What is packed already keeps the kernels it was packed for, all of which this CPU has.
     pub fn limit(self) {
         let used = Isa::widest(self.min(Isa::found()));
         USED.store(used as u8 + 1, Ordering::Relaxed);

@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 
 use super::head::Head;
-#[cfg(target_arch = "x86_64")]
 use crate::cpu::isa::Isa;
 use crate::cpu::vector::{Vector, transpose_four};
 use crate::net::TOKENS;
@@ -23,21 +22,30 @@ pub(super) struct Keys(Vec<Line>);
 /// As [`super::attend`].
 ///
 /// # Safety
-/// The lengths are as [`super::attend`] checks them; the CPU has vectors, of which `dim` is a multiple of two with
-/// AVX, of four with NEON.
-pub(super) unsafe fn attend(head: &Head<'_>, keys: &mut Keys, out: &mut [f32], row: usize) {
+/// The lengths are as [`super::attend`] checks them; the CPU has `isa`, at least AVX2 or NEON, of whose vectors `dim` is a
+/// multiple of two with AVX, of four with NEON.
+pub(super) unsafe fn attend(
+    isa: Isa,
+    head: &Head<'_>,
+    keys: &mut Keys,
+    out: &mut [f32],
+    row: usize,
+) {
     let keys = &mut keys.0;
     keys.resize(head.dim, Line([0.0; TOKENS]));
     // SAFETY: this function's contract; there is a row of keys for each channel.
     unsafe {
         transpose(head, keys.as_mut_ptr().cast());
         #[cfg(target_arch = "x86_64")]
-        match Isa::used() {
+        match isa {
             Isa::Avx512 | Isa::Amx => wide(head, keys, out, row),
             _ => narrow(head, keys, out, row),
         }
         #[cfg(target_arch = "aarch64")]
-        rows::<float32x4_t, 4, 4>(head, keys, out, row);
+        {
+            let _ = isa;
+            rows::<float32x4_t, 4, 4>(head, keys, out, row);
+        }
     }
 }
 

@@ -143,14 +143,18 @@ pub(in crate::cpu) fn backward(
             dmeans: Right::halves(dmeans, Isa::Amx, &mut packed.dmeans),
             dmeans_rows: Left::rows(dmeans),
             weights,
-            weights_columns: Left::transposed(square(weights), &mut packed.weights_columns),
+            weights_columns: Left::transposed(
+                square(weights),
+                Isa::Amx,
+                &mut packed.weights_columns,
+            ),
         };
         let dscores = &mut to.dscores[h * SQUARE / 2..][..SQUARE / 2];
         let sums = packed.sums.hold(SOME + 3 * TOKENS * dim).cast::<f32>();
         // SAFETY: the CPU has the instructions, as `takes` says; the operands have just been packed; `sums` holds what is asked for.
         unsafe {
             configured(ROWS, ROWS, || head.scores(sums, dscores));
-            let columns = Left::transposed(square(dscores), &mut packed.dscores_columns);
+            let columns = Left::transposed(square(dscores), Isa::Amx, &mut packed.dscores_columns);
             let out = sums.add(SOME);
             configured(ROWS, ROWS, || head.rest(dscores, columns, out));
             for (i, scale) in [sizes.scale(), 1.0, 1.0].into_iter().enumerate() {

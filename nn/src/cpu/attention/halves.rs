@@ -47,7 +47,7 @@ pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32
     let method = Method { isa: Isa::Avx512, arithmetic: Arithmetic::Bf16 };
     let part = |i: usize| Mat::new(head.qkv[i], TOKENS, head.dim, head.stride);
     let operands = Operands {
-        queries: Left::halves(part(0), 1.0, &mut packed.queries),
+        queries: Left::halves(part(0), 1.0, method.isa, &mut packed.queries),
         keys: Right::packed(part(1).t(), method, &mut packed.keys),
         values: Right::packed(part(2), method, &mut packed.values),
     };

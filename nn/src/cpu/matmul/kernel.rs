@@ -251,7 +251,8 @@ pub(super) fn add_transposed(
     let (inner, rows) = a.sizes();
     assert!(inner.div_ceil(2) == right.depth, "depths {inner} and {}", right.depth);
     assert!(fits(out.len(), rows, right.cols, stride), "{rows}x{} in {}", right.cols, out.len());
-    let by_tiles = Isa::used() == Isa::Amx && right.columns == LANES;
+    // As the right operand was packed, whatever the limit is by now.
+    let by_tiles = right.columns == LANES && Isa::found() == Isa::Amx;
     if !by_tiles {
         return false;
     }

@@ -143,7 +143,7 @@ pub fn matmul_packed(
     #[cfg(target_arch = "x86_64")]
     BUFFERS.with_borrow_mut(|[first, _]| {
         let left = match b.method.arithmetic {
-            Arithmetic::Bf16 => pack::Left::halves(a, 1.0, first),
+            Arithmetic::Bf16 => pack::Left::halves(a, 1.0, b.method.isa, first),
             _ => pack::Left::plain(a),
         };
         kernel::multiply(out, stride, into, 1.0, b.method.isa, left, b.right(cols));
@@ -208,12 +208,14 @@ pub fn multiply_transposed(out: &mut [f32], a: &Operand, b: &Operand) {
     #[cfg(target_arch = "x86_64")]
     if a.arithmetic() == Arithmetic::Bf16 {
         return BUFFERS.with_borrow_mut(|[first, second]| {
-            let right = b.right(second);
+            // Halves are there only by AVX-512; a lower limit, set since, counts for the next ones.
+            let isa = Isa::used().max(Isa::Avx512);
+            let right = b.right(isa, second);
             if kernel::add_transposed(out, b.cols(), a.pairs(), right, first) {
                 return;
             }
-            let left = a.transposed(first);
-            kernel::multiply(out, b.cols(), Into::Add, 1.0, Isa::used(), left, right);
+            let left = a.transposed(isa, first);
+            kernel::multiply(out, b.cols(), Into::Add, 1.0, isa, left, right);
         });
     }
     let all = 0..a.rows();
@@ -247,7 +249,7 @@ fn by_kernel(
         let small = a.rows < WORTH_PACKING || a.cols < WORTH_PACKING;
         if arithmetic == Arithmetic::Bf16 && arithmetic.available() && !small {
             let right = Right::packed(b, method, second);
-            let left = Left::halves(a, scale, first);
+            let left = Left::halves(a, scale, isa, first);
             return kernel::multiply(out, stride, into, 1.0, isa, left, right);
         }
         let right = match Right::plain(b) {

@@ -11,6 +11,8 @@ use super::pairs::{Halves, LANES};
 use super::rows::{add_halves, pack_rows, unpack_rows};
 use super::view::Mat;
 use crate::cpu::isa;
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::isa::Isa;
 use crate::precision::Arithmetic;
 use std::ops::Range;
 
@@ -165,15 +167,15 @@ impl Operand {
         Halves::new(self.lanes.lanes(), self.rows, self.cols, self.stride())
     }
 
-    /// The transpose as a left operand, by way of `buffer`.
+    /// The transpose as a left operand for `isa`, by way of `buffer`.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn transposed<'a>(&self, buffer: &'a mut Buffer) -> Left<'a> {
-        Left::transposed(self.pairs(), buffer)
+    pub(super) fn transposed<'a>(&self, isa: Isa, buffer: &'a mut Buffer) -> Left<'a> {
+        Left::transposed(self.pairs(), isa, buffer)
     }
 
-    /// All rows as a right operand, by way of `buffer`.
+    /// All rows as a right operand for `isa`, by way of `buffer`.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn right<'a>(&self, buffer: &'a mut Buffer) -> Right<'a> {
-        Right::halves(self.pairs(), isa::Isa::used(), buffer)
+    pub(super) fn right<'a>(&self, isa: Isa, buffer: &'a mut Buffer) -> Right<'a> {
+        Right::halves(self.pairs(), isa, buffer)
     }
 }

@@ -118,13 +118,18 @@ impl<'a> Left<'a> {
         }
     }
 
-    /// Halves, `scale` times as large, packed into `buffer`.
+    /// Halves, `scale` times as large, packed into `buffer` for `isa`.
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    pub(in crate::cpu) fn halves(a: Mat<'_>, scale: f32, buffer: &'a mut Buffer) -> Left<'a> {
+    pub(in crate::cpu) fn halves(
+        a: Mat<'_>,
+        scale: f32,
+        isa: Isa,
+        buffer: &'a mut Buffer,
+    ) -> Left<'a> {
         if a.col_stride != 1 {
-            return Left::columns(Floats::of(a, scale), buffer);
+            return Left::columns(Floats::of(a, scale), isa, buffer);
         }
         assert!(isa::bf16(), "no bf16 on this CPU");
         let depth = depth(Arithmetic::Bf16, a.cols);
@@ -174,26 +179,25 @@ impl<'a> Left<'a> {
         Left { data, row, step: 1, rows, depth, arithmetic: Arithmetic::Bf16 }
     }
 
-    /// The transpose of rows of halves, packed into `buffer`.
+    /// The transpose of rows of halves, packed into `buffer` for `isa`.
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    pub(in crate::cpu) fn transposed(a: Halves<'_>, buffer: &'a mut Buffer) -> Left<'a> {
-        Left::columns(a, buffer)
+    pub(in crate::cpu) fn transposed(a: Halves<'_>, isa: Isa, buffer: &'a mut Buffer) -> Left<'a> {
+        Left::columns(a, isa, buffer)
     }
 
     /// The columns of `a` as rows.
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
-    fn columns(a: impl Pairs, buffer: &'a mut Buffer) -> Left<'a> {
+    fn columns(a: impl Pairs, isa: Isa, buffer: &'a mut Buffer) -> Left<'a> {
         assert!(isa::bf16(), "no bf16 on this CPU");
         let (inner, rows) = a.sizes();
         let depth = depth(Arithmetic::Bf16, inner);
         let whole = |n: usize| n.next_multiple_of(LANES);
         // Tiles take rows; the AVX-512 kernel takes columns as they come.
-        let (row, step) =
-            if Isa::used() == Isa::Amx { (whole(depth), 1) } else { (1, whole(rows)) };
+        let (row, step) = if isa == Isa::Amx { (whole(depth), 1) } else { (1, whole(rows)) };
         // SAFETY: the CPU has the features, as was checked; the buffer holds every vector that is written.
         unsafe {
             if step == 1 {
