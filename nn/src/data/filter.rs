@@ -7,8 +7,11 @@ use crate::rng::scramble;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position, fen::Fen};
 use std::collections::{HashSet, VecDeque};
+use std::fs::File;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Zobrist key of a position: pieces, side to move, castling rights, en passant where legal; no clocks.
 #[must_use]
@@ -90,21 +93,45 @@ impl Recent {
 /// images are excluded with their originals. Lines that hold no legal position are skipped.
 ///
 /// # Errors
-/// If a file cannot be read.
+/// If a file cannot be read, is not UTF-8, or has a line of more than 64 KiB.
 pub fn exclude_from_files<P: AsRef<Path>>(paths: &[P]) -> Result<KeySet, DataError> {
     let mut keys = KeySet::default();
     for path in paths {
-        let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|source| DataError::Io {
-            file: path.display().to_string().into(),
-            offset: 0,
-            source,
-        })?;
-        for line in text.lines() {
-            exclude_line(line, &mut keys);
-        }
+        let file: Arc<str> = path.as_ref().display().to_string().into();
+        let input = File::open(path);
+        let input =
+            input.map_err(|source| DataError::Io { file: file.clone(), offset: 0, source })?;
+        exclude_lines(BufReader::new(input), &file, &mut keys)?;
     }
     Ok(keys)
+}
+
+/// Longest line of a suite, bytes with its end; those of puzzles have a few hundred.
+const MAX_LINE: usize = 1 << 16;
+
+fn exclude_lines(
+    mut input: impl BufRead,
+    file: &Arc<str>,
+    keys: &mut KeySet,
+) -> Result<(), DataError> {
+    let (mut offset, mut line) = (0, Vec::new());
+    let fault = |offset, source| DataError::Io { file: file.clone(), offset, source };
+    loop {
+        line.clear();
+        let mut within = input.by_ref().take(MAX_LINE as u64 + 1);
+        let count = within.read_until(b'\n', &mut line).map_err(|error| fault(offset, error))?;
+        if count == 0 {
+            return Ok(());
+        }
+        if count > MAX_LINE {
+            let what = format!("a line of more than {MAX_LINE} bytes, expected at most as many");
+            return Err(fault(offset, io::Error::new(io::ErrorKind::InvalidData, what)));
+        }
+        let text = str::from_utf8(&line);
+        let text = text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error));
+        exclude_line(text.map_err(|error| fault(offset, error))?, keys);
+        offset += count as u64;
+    }
 }
 
 fn exclude_line(line: &str, keys: &mut KeySet) {
@@ -165,6 +192,21 @@ mod tests {
         let code = MoveCode { from: 0, to: 1, promotion: 0 };
         assert_eq!(query_key(white, None), white);
         assert_ne!(query_key(white, Some(code)), white);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_refused() {
+        let name: Arc<str> = "suite.epd".into();
+        let start = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\r\n";
+        let mut keys = KeySet::default();
+        let endless = start.chain(io::repeat(b'x'));
+        let why = exclude_lines(BufReader::new(endless), &name, &mut keys).expect_err("refused");
+        let why = why.to_string();
+        assert!(why.starts_with("suite.epd: after byte 54 "), "{why}");
+        assert!(why.contains("more than 65536 bytes"), "{why}");
+        assert_eq!(keys.len(), 1);
+        let latin = exclude_lines(&b"# \xe4\n"[..], &name, &mut keys).expect_err("refused");
+        assert!(latin.to_string().contains("utf-8"), "{latin}");
     }
 
     #[test]

@@ -17,6 +17,8 @@ use std::sync::Arc;
 const MAGIC: &[u8; 6] = b"MVKN1\n";
 /// Samples read at once.
 const READ: usize = 1 << 15;
+/// Most samples of a file that is read whole, 32 GiB of memory: a few compressed bytes may stand for any number.
+const MAX_SAMPLES: usize = 1 << 30;
 /// Of so many samples, the last of a file, one is held out: they come from other games than those before.
 const HELD_OUT: usize = 100;
 
@@ -58,7 +60,7 @@ impl SampleWriter {
 /// The samples of a file to learn from, and those held out. Calls `watch` with how many there are so far; ends early if it answers false.
 ///
 /// # Errors
-/// The file cannot be read, or holds something else.
+/// The file cannot be read, holds something else, or more than 2^30 samples.
 pub fn samples(
     path: &Path,
     watch: &mut dyn FnMut(usize) -> bool,
@@ -69,13 +71,32 @@ pub fn samples(
         let file = name.as_str().into();
         DataError::Io { file, offset: 0, source }
     })?;
-    let mut all = Vec::new();
-    read(content, &name, &mut |samples| {
-        all.extend(samples);
-        watch(all.len())
-    })?;
+    let mut all = gather(content, &name, MAX_SAMPLES, watch)?;
     let held_out = all.split_off(all.len() - all.len().div_ceil(HELD_OUT));
     Ok((all, held_out))
+}
+
+/// The samples of a file's content, of which there are at most `most`.
+fn gather(
+    content: impl Read,
+    name: &str,
+    most: usize,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<Vec<Sample>, DataError> {
+    let mut all = Vec::new();
+    let mut fits = true;
+    read(content, name, &mut |samples| {
+        fits = samples.len() <= most - all.len();
+        if fits {
+            all.extend(samples);
+        }
+        fits && watch(all.len())
+    })?;
+    if !fits {
+        let what = format!("{name} holds more than {most} samples, expected at most as many");
+        return Err(DataError::Config(what));
+    }
+    Ok(all)
 }
 
 /// Shows `take` all samples of a file's content, many at a time, until it answers false.
@@ -165,6 +186,16 @@ mod tests {
         let expected: Vec<_> = made(0, 201).iter().map(Sample::to_bytes).collect();
         assert_eq!(all, expected);
         assert_eq!(cut, 150, "the frame that was cut short is gone");
+    }
+
+    #[test]
+    fn more_samples_than_the_limit_are_refused() {
+        let sample = Sample::at(&Chess::default(), 0.5).to_bytes();
+        let content = [&MAGIC[..], &sample.repeat(READ + 1)].concat();
+        let read = |most| gather(content.as_slice(), "many", most, &mut |_| true);
+        assert_eq!(read(READ + 1).unwrap().len(), READ + 1);
+        let why = read(READ).err().unwrap().to_string();
+        assert!(why.contains("many holds more than 32768 samples"), "{why}");
     }
 
     #[test]
