@@ -79,7 +79,7 @@ fn no_files_of_a_crate_use_each_other_in_a_circle() {
     }
 }
 
-/// The tree search decides: only the alpha-beta player and the laboratory that teaches its network may use that search.
+/// The tree search decides: only the alpha-beta player, the blunder check and the laboratory that teaches its network may use that search.
 #[test]
 fn alpha_beta_has_no_other_users() {
     let users = |used: &str| -> Vec<String> {
@@ -89,12 +89,12 @@ fn alpha_beta_has_no_other_users() {
         users.map(|(user, _)| user).filter(|user| !user.starts_with("alphabeta/")).collect()
     };
     let laboratory = ["leaves/asked.rs", "leaves/looks.rs", "leaves/quiet.rs"];
-    let players = ["play/classic.rs", "play/session.rs"];
+    let players = ["play/blunder_check.rs", "play/classic.rs", "play/session.rs"];
     assert_eq!(users("alphabeta/mod.rs"), [&laboratory[..], &players].concat());
     // Classical players share what every alpha-beta search has.
     let classical = ["conventional/negamax.rs", "conventional/uct.rs"];
-    assert_eq!(users("alphabeta/table.rs"), [classical[0], players[1]]);
-    assert_eq!(users("alphabeta/scale.rs"), [&classical[..], &players[..1]].concat());
+    assert_eq!(users("alphabeta/table.rs"), [classical[0], players[2]]);
+    assert_eq!(users("alphabeta/scale.rs"), [&classical[..], &players[..2]].concat());
 }
 
 #[test]

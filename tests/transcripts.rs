@@ -10,6 +10,7 @@
 
 use engine::Setup;
 use engine::measure::bench;
+use engine::play::clock::ManualClock;
 use engine::play::network::{Network, NetworkError, Networks};
 use engine::play::settings::Backend;
 use mavka_tests::{Session, matches, setup};
@@ -480,5 +481,39 @@ fn the_internal_search_draws_its_first_moves_where_asked_to() {
     };
     assert_eq!(moves("0").len(), 1);
     assert!(moves("10").len() > 1);
+    session.finish();
+}
+
+/// A network that takes its time on the engine's own clock.
+struct Slow {
+    clock: Arc<ManualClock>,
+    takes: Duration,
+}
+
+impl Evaluator for Slow {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        self.clock.advance(self.takes);
+        Hashed::default().evaluate(batch)
+    }
+}
+
+#[test]
+fn a_move_is_evaluated_even_if_that_takes_longer_than_its_share_of_the_clock() {
+    let clock = Arc::new(ManualClock::default());
+    // Of a second, a move may take 240 ms; two evaluations take 320.
+    let slow = Slow { clock: clock.clone(), takes: Duration::from_millis(160) };
+    let mut session = Session::start(Setup { clock, ..setup(slow) });
+    session.send("setoption name Threads value 1");
+    session.send("isready");
+    session.drain_until_ready();
+    session.send("position startpos moves e2e4 e7e5 g1f3");
+    session.send("go wtime 1000 btime 1000");
+    session.expect("info * nodes 1 *");
+    session.expect("bestmove *");
+    // Where the flag would fall first, any move is better.
+    session.send("position startpos moves d2d4");
+    session.send("go wtime 300 btime 300");
+    session.expect("info * nodes 0 *");
+    session.expect("bestmove *");
     session.finish();
 }

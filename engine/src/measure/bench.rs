@@ -1,22 +1,31 @@
 //! `mavka bench`: the same search of the same positions every time. The signature changes only when the
 //! search (or, with `--evaluator network`, the network) changes; the speed is what it is.
+//!
+//! The signature covers what plays in a game as well: every line that the engine with its default options answers to a
+//! `go` with a clock, where the clock is a fake one that evaluations move on.
 
 use crate::chess::action::Action;
 use crate::chess::epd;
 use crate::chess::game::{Game, GameError};
 use crate::fnv::Fnv;
-use crate::play::engine::Setup;
-use crate::play::network::{self, Network, NetworkError};
+use crate::play::clock::ManualClock;
+use crate::play::engine::{Engine, Setup};
+use crate::play::network::{self, Network, NetworkError, Only};
 use crate::play::params::search_params;
 use crate::play::report::per_second;
 use crate::play::session::{Plan, SearchSession};
 use crate::play::settings::Settings;
+use crate::uci::output::Output;
+use crossbeam::channel;
 use mcts::Patient;
-use nn::EvalError;
+use nn::{EvalError, Evaluation, Evaluator, Query};
 use std::error::Error;
 use std::fmt;
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use uci::{Go, SetOption, StartPosition};
 
 /// One FEN a line, a remark after the semicolon.
 const POSITIONS: &str = include_str!("../../../assets/bench.epd");
@@ -153,12 +162,81 @@ fn run_with(
             snapshot.playouts,
         ));
     }
-    let total = Total { nodes, elapsed: start.elapsed(), signature: short(signature) };
+    let elapsed = start.elapsed();
+    if bench.evaluator == EvaluatorKind::Hashed {
+        let fens = positions.iter().map(|record| record.fen.clone());
+        signature = play_by_clock(&network, fens).into_iter().fold(signature, Fnv::with_bytes);
+    }
+    let total = Total { nodes, elapsed, signature: short(signature) };
     say(format!("\nNodes searched: {}", total.nodes));
     say(format!("Nodes/second: {}", per_second(total.nodes, total.elapsed)));
     say(format!("Evaluator: {}", network.name));
     say(format!("Bench: {}", total.signature));
     Ok(total)
+}
+
+/// The hash of each line that the engine answers, one thread and else default options, to positions with a clock of
+/// ten seconds and a tenth a move.
+fn play_by_clock(network: &Network, fens: impl Iterator<Item = String>) -> Vec<u64> {
+    let clock = Arc::new(ManualClock::stepping(Duration::from_micros(1)));
+    let evaluator = Arc::new(Timed { evaluator: network.evaluator.clone(), clock: clock.clone() });
+    let network = Network { evaluator, ..network.clone() };
+    let setup =
+        Setup { clock: clock.clone(), networks: Arc::new(Only(network)), ..Setup::default() };
+    let answers = Answers::default();
+    // Nothing hangs up.
+    let (hangup, _hung_up) = channel::bounded(1);
+    let output = Output::new(Box::new(answers.clone()), clock, hangup);
+    let mut engine = Engine::new(setup, output);
+    let threads = SetOption { name: "Threads".to_owned(), value: Some("1".to_owned()) };
+    engine.set_option(&threads);
+    for fen in fens {
+        engine.new_game();
+        engine.prepare();
+        if engine.set_position(&StartPosition::Fen(fen), &[]).is_ok() {
+            let (time, increment) = (Some(10_000), Some(100));
+            let go =
+                Go { wtime: time, btime: time, winc: increment, binc: increment, ..Go::default() };
+            engine.go(&go, engine.now());
+            engine.wait();
+        }
+    }
+    drop(engine);
+    let bytes = answers.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines()
+        .map(|line| {
+            line.bytes().fold(Fnv::default(), |hash, byte| hash.with_bytes(byte.into())).get()
+        })
+        .collect()
+}
+
+/// Takes 200 microseconds of a fake clock for each call, and 300 more for each position.
+struct Timed {
+    evaluator: Arc<dyn Evaluator>,
+    clock: Arc<ManualClock>,
+}
+
+impl Evaluator for Timed {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        self.clock.advance(Duration::from_micros(200 + 300 * batch.len() as u64));
+        self.evaluator.evaluate(batch)
+    }
+}
+
+/// Keeps what is written.
+#[derive(Clone, Default)]
+struct Answers(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Answers {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Short enough for a commit message.
@@ -184,6 +262,17 @@ mod tests {
             "{end:?}"
         );
         assert!(!lines.iter().any(|line| line.contains("Bench:")), "{lines:?}");
+    }
+
+    #[test]
+    fn a_game_by_a_fake_clock_repeats_and_its_moves_take_their_share_of_it() {
+        let fen = || {
+            ["r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3".to_owned()]
+                .into_iter()
+        };
+        let answers = play_by_clock(&network::hashed(), fen());
+        assert!(answers.len() > 3, "some lines and a move");
+        assert_eq!(answers, play_by_clock(&network::hashed(), fen()));
     }
 
     #[test]

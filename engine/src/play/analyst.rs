@@ -135,7 +135,9 @@ impl Analyst {
         let settings = &self.settings;
         let (playouts, budget) = match effort {
             Effort::Nodes(nodes) => (Some(nodes.max(1)), None),
-            Effort::Time(time) => (None, Some(Budget { soft: time, hard: time, flexible: false })),
+            Effort::Time(time) => {
+                (None, Some(Budget { soft: time, hard: time, flag: time, flexible: false }))
+            }
         };
         let evaluator = &self.network.evaluator;
         let batch = match (settings.minibatch_size, effort) {

@@ -137,6 +137,8 @@ pub struct Budget {
     pub soft: Duration,
     /// Never passed.
     pub hard: Duration,
+    /// When the clock runs out, less the overhead.
+    pub flag: Duration,
     /// False for `movetime`: the GUI asked for exactly that long.
     pub flexible: bool,
 }
@@ -158,7 +160,7 @@ impl Budget {
     pub fn fixed(movetime: i64, overhead: i64) -> Budget {
         let total = movetime.clamp(1, LONGEST_MS);
         let time = millis(total - reserve(total, overhead));
-        Budget { soft: time, hard: time, flexible: false }
+        Budget { soft: time, hard: time, flag: time, flexible: false }
     }
 
     /// For a running clock. Pondering spends a quarter more, because the opponent's time is ours too.
@@ -192,7 +194,12 @@ impl Budget {
             _ => usable / 4,
         };
         let hard = soft.saturating_mul(3).min(ceiling).max(1);
-        Budget { soft: millis(soft.min(hard)), hard: millis(hard), flexible: true }
+        Budget {
+            soft: millis(soft.min(hard)),
+            hard: millis(hard),
+            flag: millis(usable),
+            flexible: true,
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The engine behind the protocol: a position, options, a network, and at most one search.
 //!
 //! Idle, searching, pondering and holding an answer are states of the search's own signal, so nothing
-//! here can disagree with it: as long as `running` is set, exactly one `bestmove` is owed or printed,
-//! and whatever changes the engine ends that search first. Called by one thread; nothing here blocks
-//! longer than the end of a minibatch, except loading the network.
+//! here can disagree with it: as long as `running` is set, exactly one `bestmove` is owed or printed.
+//! A search has its own copy of position and options: those that come while it runs are for the next one.
+//! Called by one thread; nothing here blocks longer than the end of a minibatch, except loading the network.
 
 use super::clock::{Clock, SystemClock, TimeSettings};
 use super::host;
@@ -22,6 +22,7 @@ use crate::chess::perft;
 use crate::syzygy::Tables;
 use crate::uci::options::{self, Effect, Shown};
 use crate::uci::output::Output;
+use crossbeam::channel::{self, Receiver, Sender};
 use nn::rng::Rng;
 use shakmaty::Chess;
 use std::hash::{BuildHasher, RandomState};
@@ -85,12 +86,16 @@ pub struct Engine {
     /// What the last `position` made; why, if that was refused.
     game: Result<Game, GameError>,
     networks: NetworkLoader,
-    /// The network file of the last search.
-    searched_with: String,
     tables: Tables,
     /// Empty while a search runs: its thread has it.
     session: SearchSession,
     running: Option<Running>,
+    /// The session is cleared when the search returns it: an option has changed meanwhile.
+    clears_session: bool,
+    /// Searches started.
+    searches: u64,
+    /// Receives the number of each search after its answer.
+    ended: (Sender<u64>, Receiver<u64>),
     /// Seeds each search; see the option `Seed`.
     random: Rng,
 }
@@ -98,6 +103,9 @@ pub struct Engine {
 struct Running {
     signal: Arc<Signal>,
     thread: JoinHandle<SearchSession>,
+    number: u64,
+    /// A limit ends it: neither `infinite` nor `ponder`.
+    is_limited: bool,
 }
 
 impl Engine {
@@ -114,10 +122,12 @@ impl Engine {
             debug: false,
             game: Ok(Game::default()),
             networks,
-            searched_with: String::new(),
             tables: Tables::with_bundled(""),
             session: SearchSession::default(),
             running: None,
+            clears_session: false,
+            searches: 0,
+            ended: channel::unbounded(),
             random: seeded(0),
         }
     }
@@ -140,14 +150,19 @@ impl Engine {
         self.shown_options
     }
 
+    /// The time on the engine's clock.
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        self.clock.now()
+    }
+
     /// `debug on`: more `info string`.
     pub fn set_debug(&mut self, on: bool) {
         self.debug = on;
     }
 
-    /// Sets an option. A running search is ended first, since options shape it.
+    /// Sets an option. A running search goes on with the options it began with; threads, log and caches change at once.
     pub fn set_option(&mut self, option: &SetOption) {
-        self.stop_and_wait();
         let before = self.settings.clone();
         let effect = match options::apply(&mut self.settings, option) {
             Ok((effect, note)) => {
@@ -156,15 +171,19 @@ impl Engine {
             }
             Err(why) => return self.output.note(why),
         };
+        if self.settings != before && self.is_searching() && effect.is_of_search() {
+            let name = option.name.trim();
+            self.output.note(format_args!("option {name} takes effect with the next search"));
+        }
         let settings = &self.settings;
         match effect {
             Effect::None => {}
             Effect::NewTree if *settings == before => {}
-            Effect::NewTree => self.session.clear(),
+            Effect::NewTree => self.clear_session(),
             Effect::Forget => self.forget(),
             Effect::Reseed => self.random = seeded(settings.seed),
             Effect::FindTables => {
-                self.session.clear();
+                self.clear_session();
                 self.find_tables();
             }
             Effect::OpenLog => {
@@ -215,11 +234,17 @@ impl Engine {
 
     /// Forgets what was searched, and what was evaluated for it.
     fn forget(&mut self) {
-        self.session.clear();
+        self.clear_session();
         self.networks.clear_caches();
     }
 
-    /// Sets the position. A refused one leaves the engine without a position, so that the next `go`
+    /// Forgets what was searched; what a running search finds is forgotten at its end.
+    fn clear_session(&mut self) {
+        self.session.clear();
+        self.clears_session = self.running.is_some();
+    }
+
+    /// Sets the position of the next search. A refused one leaves the engine without a position, so that the next `go`
     /// cannot answer for the wrong one.
     ///
     /// # Errors
@@ -229,7 +254,6 @@ impl Engine {
         start: &StartPosition,
         moves: &[String],
     ) -> Result<(), GameError> {
-        self.stop_and_wait();
         self.game = self.read_position(start, moves);
         self.game.as_ref().map(|_| ()).map_err(Clone::clone)
     }
@@ -274,16 +298,12 @@ impl Engine {
         let ready = match self.game {
             Ok(_) => {
                 let file = network_file(&self.settings, limits.budget.is_some()).to_owned();
-                if self.searched_with != file {
-                    // What another network has said is none of its answers.
-                    self.forget();
-                    self.searched_with.clone_from(&file);
-                }
                 self.ready(&file)
             }
             Err(_) => Ready { network: network::uniform(), timing: EvalTiming::default() },
         };
         let signal = Arc::new(Signal::new(self.clock.clone(), heard, &limits));
+        let is_limited = limits.is_limited();
         let job = Job {
             game: self.game.clone(),
             limits,
@@ -297,14 +317,14 @@ impl Engine {
             debug: self.debug,
             seed: self.random.bits(),
         };
-        self.start(signal, move || search::run(job));
+        self.start(signal, is_limited, move || search::run(job));
     }
 
     fn start_perft(&mut self, game: Game, depth: u32, heard: Duration) {
         let signal = Arc::new(Signal::new(self.clock.clone(), heard, &Limits::default()));
         let session = std::mem::take(&mut self.session);
         let (stop, output) = (signal.clone(), self.output.clone());
-        self.start(signal, move || {
+        self.start(signal, false, move || {
             if !perft::divide(&game, depth, &|| stop.is_stopped(), &mut |line| output.line(line)) {
                 output.note("perft was stopped");
             }
@@ -315,10 +335,19 @@ impl Engine {
     fn start(
         &mut self,
         signal: Arc<Signal>,
+        is_limited: bool,
         work: impl FnOnce() -> SearchSession + Send + 'static,
     ) {
+        self.searches += 1;
+        let (number, ended) = (self.searches, self.ended.0.clone());
+        let work = move || {
+            let session = work();
+            // The engine may be gone.
+            let _ = ended.send(number);
+            session
+        };
         match thread::Builder::new().name("search".to_owned()).spawn(work) {
-            Ok(thread) => self.running = Some(Running { signal, thread }),
+            Ok(thread) => self.running = Some(Running { signal, thread, number, is_limited }),
             Err(why) => {
                 // The work, and the tree in it, is lost with the thread; a move is owed all the same.
                 self.output.note(format_args!("the system gives no thread: {why}"));
@@ -347,7 +376,28 @@ impl Engine {
     /// True while a search runs or holds its answer.
     #[must_use]
     pub fn is_searching(&self) -> bool {
-        self.running.as_ref().is_some_and(|running| !running.thread.is_finished())
+        let over =
+            |running: &Running| running.signal.has_answered() || running.thread.is_finished();
+        self.running.as_ref().is_some_and(|running| !over(running))
+    }
+
+    /// True while a search runs that a limit will end.
+    #[must_use]
+    pub fn is_in_limited_search(&self) -> bool {
+        self.is_searching() && self.running.as_ref().is_some_and(|running| running.is_limited)
+    }
+
+    /// Receives a number after each search's answer, for [`Engine::take_back`].
+    #[must_use]
+    pub fn ended(&self) -> Receiver<u64> {
+        self.ended.1.clone()
+    }
+
+    /// Takes the session back from the search with this number, which has answered.
+    pub fn take_back(&mut self, number: u64) {
+        if self.running.as_ref().is_some_and(|running| running.number == number) {
+            self.wait();
+        }
     }
 
     /// Ends the search, if any, and waits for its answer.
@@ -362,6 +412,9 @@ impl Engine {
             // A panic past the search's own net has printed no answer and lost the tree; the next search
             // begins with a new one.
             self.session = running.thread.join().unwrap_or_default();
+            if std::mem::take(&mut self.clears_session) {
+                self.session.clear();
+            }
         }
     }
 

@@ -57,6 +57,24 @@ impl Limits {
         };
         (limits, notes)
     }
+
+    /// The same with a share of the time.
+    #[must_use]
+    pub fn with_share(&self, share: f64) -> Limits {
+        let budget = self.budget.map(|budget| Budget {
+            soft: budget.soft.mul_f64(share),
+            hard: budget.hard.mul_f64(share),
+            ..budget
+        });
+        Limits { budget, ..self.clone() }
+    }
+
+    /// Whether a search under these limits ends by itself and its answer is printed then.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        let counted = self.nodes.is_some() || self.depth.is_some() || self.mate.is_some();
+        (counted || self.budget.is_some()) && !self.infinite && !self.ponder
+    }
 }
 
 fn budget(go: &Go, mover: Color, settings: TimeSettings) -> Option<Budget> {
@@ -75,7 +93,7 @@ fn budget(go: &Go, mover: Color, settings: TimeSettings) -> Option<Budget> {
     match (fixed, clock) {
         // Both: the clock is real, so it limits `movetime`.
         (Some(fixed), Some(clock)) if clock.hard < fixed.hard => {
-            Some(Budget { soft: clock.hard, hard: clock.hard, flexible: false })
+            Some(Budget { soft: clock.hard, hard: clock.hard, flag: clock.flag, flexible: false })
         }
         (fixed, clock) => fixed.or(clock),
     }

@@ -4,6 +4,7 @@
 //! What the GUI writes is read in [`crate::uci`]; what may follow a move is [`crate::world`]'s.
 
 pub mod analyst;
+pub(crate) mod blunder_check;
 pub(crate) mod classic;
 pub mod clock;
 pub(crate) mod current_move;

@@ -81,6 +81,7 @@ mod tests {
         let budget = Budget {
             soft: Duration::from_millis(40),
             hard: Duration::from_millis(80),
+            flag: Duration::from_millis(320),
             flexible: true,
         };
         let limits = Limits { budget: Some(budget), ..Limits::default() };

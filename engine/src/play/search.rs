@@ -3,6 +3,7 @@
 //! Whatever happens in between (no network, no moves, a panic in a device driver), one `bestmove` is
 //! printed, once the GUI may have it. The session goes in and comes out, for the next move to use.
 
+use super::blunder_check::{self, BlunderCheck, Effort, Refutation};
 use super::classic::{Classic, ClassicSearch};
 use super::fallback_move::fallback_move;
 use super::head_player::{Head, Question};
@@ -92,6 +93,7 @@ pub fn run(mut job: Job) -> SearchSession {
         job.output.note(trouble);
     }
     job.signal.wait();
+    job.signal.answer();
     job.output.line(job.best_move(answer));
     session
 }
@@ -330,8 +332,14 @@ impl Job {
             threads: host::threads(settings.threads).max(lanes),
             playouts: self.playouts(),
         };
+        let checks = self.checks_blunders(allowed);
+        let limits = if checks {
+            self.limits.with_share(1.0 - blunder_check::SHARE)
+        } else {
+            self.limits.clone()
+        };
         let stopper = Stopper::new(Watched {
-            limits: &self.limits,
+            limits: &limits,
             signal: &self.signal,
             reporter,
             output: &self.output,
@@ -341,7 +349,6 @@ impl Job {
         let outcome = session.run(&world, &plan, &stopper);
         let taken = self.signal.since_go().saturating_sub(begun);
         session.learn_speed(&outcome, plan.threads, taken);
-        self.learn_time_use(session);
         if let Some(error) = outcome.error {
             self.output.note(format_args!("the search ended early: {error}"));
         }
@@ -358,7 +365,62 @@ impl Job {
             Some(best) => Answer { best: Some(best), ponder: None },
             None => Answer { best: outcome.best, ponder: outcome.ponder },
         };
+        let certain = lines.first().is_none_or(|line| [Wdl::WIN, Wdl::LOSS].contains(&line.value));
+        let answer = match answer.best.filter(|_| checks && drawn.is_none() && !certain) {
+            Some(chosen) => {
+                self.check_for_blunder(game, session, allowed, chosen).unwrap_or(answer)
+            }
+            None => answer,
+        };
+        self.learn_time_use(session);
         Some(Found { snapshot: outcome.snapshot, answer })
+    }
+
+    /// The tree's move is checked: it plays at full strength, and may choose.
+    fn checks_blunders(&self, allowed: &[Action]) -> bool {
+        let Limits { infinite, mate, .. } = self.limits;
+        self.settings.checks_blunders()
+            && self.strength().is_none()
+            && !infinite
+            && mate.is_none()
+            && allowed.len() > 1
+    }
+
+    /// The answer in place of `chosen` if that is a blunder. Says so in one line.
+    fn check_for_blunder(
+        &self,
+        game: &Game,
+        session: &mut SearchSession,
+        allowed: &[Action],
+        chosen: Action,
+    ) -> Option<Answer> {
+        if self.signal.is_stopped() {
+            return None;
+        }
+        let effort = match (self.limits.budget, self.signal.used()) {
+            (Some(budget), Some(used)) if budget.flexible => {
+                let share = blunder_check::SHARE / (1.0 - blunder_check::SHARE);
+                Effort::Until((used + used.mul_f64(share)).min(budget.hard))
+            }
+            (Some(budget), _) => Effort::Until(budget.hard),
+            (None, _) => Effort::Nodes(blunder_check::NODES),
+        };
+        let check = BlunderCheck { game, allowed, effort, signal: &self.signal };
+        let refuted = check.refute(chosen, session.alpha_beta()?);
+        let count = session.count_check(refuted.is_some());
+        let Refutation { better, reply, loss } = refuted?;
+        let mut after = game.clone();
+        let reply = reply.filter(|_| after.play(chosen).is_ok()).map(|reply| after.uci(reply));
+        self.output.note(format_args!(
+            "blunder check: {} loses {:.0} % of win probability{}; playing {} ({} of {} moves replaced)",
+            game.uci(chosen),
+            100.0 * loss,
+            reply.map(|reply| format!(" to {reply}")).unwrap_or_default(),
+            better.first().map(|best| game.uci(*best)).unwrap_or_default(),
+            count.replaced,
+            count.checked,
+        ));
+        Some(Answer { best: better.first().copied(), ponder: better.get(1).copied() })
     }
 
     /// How much of its soft limit the move took. A stop by the GUI or a pondered move says nothing about that.
@@ -412,13 +474,13 @@ impl Job {
         lines.get(temperature::draw(&logits, 1.0, self.seed)?)?.moves.first().copied()
     }
 
-    /// The root's evaluation cannot be called back, and would take more than the clock still allows: any
-    /// move is better than the flag.
+    /// The root's evaluation cannot be interrupted and may take longer than the clock runs: any move is better than
+    /// the flag. It may take longer than the move's own limit, for a move without an evaluation is a blunder.
     fn is_too_late(&self, evaluation: Duration) -> bool {
         let Some(budget) = self.limits.budget.filter(|budget| budget.flexible) else {
             return false;
         };
-        self.signal.used().is_some_and(|used| used + 2 * evaluation > budget.hard)
+        self.signal.used().is_some_and(|used| used + 2 * evaluation > budget.flag)
     }
 
     /// Prints the last `info` lines, led by the move to play: the one found, or the fallback move.

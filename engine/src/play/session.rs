@@ -35,12 +35,17 @@ pub struct SearchSession {
     evaluation_time: Duration,
     /// How the game's moves used their time so far.
     time_use: TimeUse,
-    /// The alpha-beta player with its transposition table.
+    /// The alpha-beta search with its transposition table.
     alpha_beta: Option<AlphaBeta>,
+    /// What the blunder check has done in this game.
+    blunders: BlunderCount,
 }
 
 /// Entries of a transposition table at least: 1 MB.
 const LEAST_ENTRIES: usize = 1 << 16;
+
+/// One part in so many of `Hash` is the blunder check's. Guess.
+const CHECKS_SHARE: usize = 8;
 
 /// How `Hash` is divided, in MB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +59,10 @@ impl HashSplit {
     fn of(settings: &Settings) -> HashSplit {
         match settings.search {
             Search::AlphaBeta => HashSplit { tree: 0, table: settings.hash_mb },
+            _ if settings.checks_blunders() => {
+                let table = settings.hash_mb / CHECKS_SHARE;
+                HashSplit { tree: settings.hash_mb - table, table }
+            }
             _ => HashSplit { tree: settings.hash_mb, table: 0 },
         }
     }
@@ -61,6 +70,15 @@ impl HashSplit {
     fn total(self) -> usize {
         self.tree + self.table
     }
+}
+
+/// Moves of a game that the blunder check has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlunderCount {
+    /// All that were checked.
+    pub checked: u32,
+    /// Those that were not played.
+    pub replaced: u32,
 }
 
 /// Less memory than was asked for.
@@ -89,6 +107,7 @@ impl Default for SearchSession {
             evaluation_time: Duration::ZERO,
             time_use: TimeUse::default(),
             alpha_beta: None,
+            blunders: BlunderCount::default(),
         }
     }
 }
@@ -100,6 +119,7 @@ impl SearchSession {
         self.imagined = None;
         self.searcher.clear();
         self.time_use = TimeUse::default();
+        self.blunders = BlunderCount::default();
         if let Some(alpha_beta) = &mut self.alpha_beta {
             alpha_beta.clear();
         }
@@ -196,6 +216,13 @@ impl SearchSession {
         }
     }
 
+    /// A move was checked for a blunder, and `replaced` or not. Answers the game's counts.
+    pub fn count_check(&mut self, replaced: bool) -> BlunderCount {
+        self.blunders.checked += 1;
+        self.blunders.replaced += u32::from(replaced);
+        self.blunders
+    }
+
     /// How the moves since the game began used their time.
     #[must_use]
     pub fn time_use(&self) -> TimeUse {
@@ -280,5 +307,9 @@ mod tests {
         assert!(session.searcher.bytes() < 1 << 20);
         assert_eq!(session.table_mb, 4);
         assert!(session.alpha_beta.is_some(), "made before the first search");
+        let settings = Settings { hash_mb: 64, blunder_check: true, ..Settings::default() };
+        assert_eq!(session.reserve(&settings), None);
+        assert!((54..=56).contains(&(session.searcher.bytes() >> 20)));
+        assert_eq!((session.table_mb, session.alpha_beta.is_some()), (8, true));
     }
 }

@@ -166,6 +166,8 @@ pub struct Settings {
     pub final_move: FinalMove,
     /// Which summary of a predicted distribution counts.
     pub scoring: Scoring,
+    /// An alpha-beta search checks the tree search's move ([`crate::play::blunder_check`]).
+    pub blunder_check: bool,
     /// [`Params::contempt`] in hundredths of a point.
     pub contempt: i32,
     /// 0 = always the best move.
@@ -241,6 +243,7 @@ impl Default for Settings {
             virtual_value: search.virtual_value,
             final_move: search.final_move,
             scoring: Scoring::Mean,
+            blunder_check: false,
             contempt: 0,
             temperature: 0.0,
             temperature_moves: 5,
@@ -257,6 +260,12 @@ impl Settings {
     #[must_use]
     pub fn imagines(&self) -> bool {
         self.search == Search::Mcts && self.world_model != WorldModel::Rules
+    }
+
+    /// The tree search's moves are checked for blunders, where it plays by the rules and at full strength.
+    #[must_use]
+    pub fn checks_blunders(&self) -> bool {
+        self.blunder_check && self.search == Search::Mcts && !self.imagines()
     }
 
     /// Win, draw and loss chances are shown: either of the two options asks for them.

@@ -15,6 +15,7 @@ const NEVER: u64 = u64::MAX;
 pub struct Signal {
     clock: Arc<dyn Clock>,
     stop: AtomicBool,
+    answered: AtomicBool,
     heard: Duration,
     /// When our clock began to run, in nanoseconds; `NEVER` while pondering.
     started: AtomicU64,
@@ -32,6 +33,7 @@ impl Signal {
         Signal {
             clock,
             stop: AtomicBool::new(false),
+            answered: AtomicBool::new(false),
             heard,
             started: AtomicU64::new(if limits.ponder { NEVER } else { nanos(heard) }),
             hard: limits.budget.map_or(NEVER, |budget| nanos(budget.hard)),
@@ -56,6 +58,18 @@ impl Signal {
             // Relaxed: a single number, published to nobody who reads anything else by it.
             let _ = self.started.compare_exchange(NEVER, now, Ordering::Relaxed, Ordering::Relaxed);
         });
+    }
+
+    /// The answer is printed next: from now on the search's thread only ends.
+    pub fn answer(&self) {
+        // Release and Acquire: a GUI that has read the answer finds the search over.
+        self.answered.store(true, Ordering::Release);
+    }
+
+    /// The answer is printed, or about to be.
+    #[must_use]
+    pub fn has_answered(&self) -> bool {
+        self.answered.load(Ordering::Acquire)
     }
 
     fn open(&self, change: impl FnOnce()) {
@@ -114,7 +128,7 @@ mod tests {
     fn signal(hard: u64, ponder: bool, infinite: bool) -> (Arc<ManualClock>, Signal) {
         let clock = Arc::new(ManualClock::default());
         let hard = Duration::from_millis(hard);
-        let budget = Some(Budget { soft: hard, hard, flexible: true });
+        let budget = Some(Budget { soft: hard, hard, flag: hard, flexible: true });
         let limits = Limits { ponder, infinite, budget, ..Limits::default() };
         let signal = Signal::new(clock.clone(), Duration::ZERO, &limits);
         (clock, signal)

@@ -34,6 +34,8 @@ const DEPTH_PATIENCE: u64 = 20_000;
 /// Watches one running search.
 pub struct Stopper<'a> {
     search: Watched<'a>,
+    /// When the search began, by the engine's clock.
+    begun: Duration,
     memory: Mutex<Memory>,
 }
 
@@ -94,12 +96,18 @@ impl<'a> Stopper<'a> {
     /// Nothing has been seen yet.
     #[must_use]
     pub fn new(search: Watched<'a>) -> Self {
-        Stopper { search, memory: Mutex::new(Memory::default()) }
+        let begun = search.signal.since_go();
+        Stopper { search, begun, memory: Mutex::new(Memory::default()) }
+    }
+
+    /// Time since the search began.
+    fn elapsed(&self) -> Duration {
+        self.search.signal.since_go().saturating_sub(self.begun)
     }
 
     /// Looks at the lines now and then, reports what is new.
     fn look(&self, view: &View<'_, AnyWorld>, memory: &mut Memory) {
-        let (playouts, elapsed) = (view.playouts(), view.elapsed());
+        let (playouts, elapsed) = (view.playouts(), self.elapsed());
         let silent = elapsed.saturating_sub(memory.last_report.unwrap_or_default());
         if !memory.looks.is_due(playouts, elapsed) {
             return;
@@ -177,7 +185,7 @@ impl<'a> Stopper<'a> {
         if race.moves <= 1 || view.proven() {
             return true;
         }
-        let elapsed = view.elapsed().max(Duration::from_micros(1));
+        let elapsed = self.elapsed().max(Duration::from_micros(1));
         let aim = budget.soft.mul_f64(stretch(race, memory.changed, elapsed)).min(budget.hard);
         if used >= aim {
             return true;
@@ -216,7 +224,7 @@ fn stretch(race: Race, changed: Duration, elapsed: Duration) -> f64 {
 impl Control<AnyWorld> for Stopper<'_> {
     fn tick(&self, view: &View<'_, AnyWorld>) -> ControlFlow<()> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = view.elapsed();
+        let now = self.elapsed();
         let batch = now.saturating_sub(memory.last_tick);
         memory.last_tick = now;
         // Forgets slowly: one late minibatch warns for about ten more.

@@ -1,13 +1,15 @@
 //! The loop between GUI and engine: lines in, lines out, until `quit` or the end of either pipe.
 //!
 //! One thread reads, so that the time a `go` was heard is known even while the engine ends an older
-//! search; this thread obeys. Nothing a GUI writes ends the loop but `quit`.
+//! search; this thread obeys. Nothing a GUI writes ends the loop but `quit`. A `go` that is sent before a search with
+//! a limit has ended waits for that search's answer, as in Stockfish; one without a limit is ended by it.
 
 use crate::measure::{bench, eval};
 use crate::play::engine::{Engine, Setup};
 use crate::uci::options::{self, Shown};
 use crate::uci::output::Output;
 use crossbeam::channel::{self, Sender, select};
+use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 use uci::{Command, IdLine, Info};
@@ -38,24 +40,94 @@ pub fn run_with(
     if let Err(why) = reader.spawn(move || read_lines(input, &lines_in, || clock.now())) {
         return output.note(format_args!("the system gives no thread: {why}"));
     }
-    let mut engine = Engine::new(setup, output.clone());
+    let engine = Engine::new(setup, output.clone());
+    let ended = engine.ended();
+    let mut protocol = Protocol { engine, output, held: VecDeque::new() };
     loop {
         let line = select! {
-            recv(hung_up) -> _ => None,
-            recv(lines) -> line => line.ok(),
-        };
-        match line {
-            Some((heard, line)) => {
-                output.heard(&line);
-                if !obey(&mut engine, &output, &line, heard) {
-                    break;
-                }
+            recv(hung_up) -> _ => break,
+            recv(ended) -> number => {
+                number.iter().for_each(|number| protocol.engine.take_back(*number));
+                protocol.obey_held();
+                continue;
             }
-            None => break,
+            recv(lines) -> line => line,
+        };
+        let Ok((heard, line)) = line else { break };
+        protocol.output.heard(&line);
+        if !protocol.take(&line, heard) {
+            break;
         }
     }
-    // A search still running answers at once: a GUI may not read it any more, but a shell's pipe does.
-    engine.stop_and_wait();
+    protocol.end();
+}
+
+/// Obeys commands in their order. A search that a limit ends keeps the next `go` waiting, and what comes after that.
+struct Protocol {
+    engine: Engine,
+    output: Output,
+    /// Commands that wait for the end of a search.
+    held: VecDeque<Command>,
+}
+
+impl Protocol {
+    /// Takes one line. False for `quit`.
+    fn take(&mut self, line: &str, heard: Duration) -> bool {
+        let Some((command, notes)) = uci::parse(line) else { return true };
+        for note in notes {
+            self.output.note(note);
+        }
+        match command {
+            // A GUI may ask for these at any time.
+            Command::Uci | Command::IsReady | Command::Debug(_) | Command::PonderHit => {}
+            Command::Quit => return false,
+            Command::Stop => {
+                self.engine.stop();
+                // The searches to come were sent before it, and it ends them, too.
+                if !self.held.is_empty() {
+                    self.held.push_back(Command::Stop);
+                }
+                return true;
+            }
+            _ if self.held.is_empty() && !self.must_wait(&command) => {}
+            _ if self.held.len() < QUEUE => {
+                self.held.push_back(command);
+                return true;
+            }
+            _ => self.engine.wait(),
+        }
+        obey(&mut self.engine, &self.output, command, heard);
+        true
+    }
+
+    /// The command would end a search that is to end by itself.
+    fn must_wait(&self, command: &Command) -> bool {
+        matches!(command, Command::Go(_) | Command::UciNewGame)
+            && self.engine.is_in_limited_search()
+    }
+
+    /// A search has ended: obeys what waited for that, up to the next search.
+    fn obey_held(&mut self) {
+        while let Some(command) = self.held.front() {
+            if self.must_wait(command) {
+                return;
+            }
+            if let Some(command) = self.held.pop_front() {
+                // Its time begins now, not while it waited.
+                let heard = self.engine.now();
+                obey(&mut self.engine, &self.output, command, heard);
+            }
+        }
+    }
+
+    /// Answers all that is owed, at once: a GUI may not read it any more, but a shell's pipe does.
+    fn end(mut self) {
+        self.engine.stop_and_wait();
+        while !self.held.is_empty() {
+            self.obey_held();
+            self.engine.stop_and_wait();
+        }
+    }
 }
 
 /// Sends every line with the time it arrived, until the input ends or nobody listens.
@@ -92,12 +164,8 @@ fn read_lines(
     }
 }
 
-/// Obeys one line. False for `quit`.
-fn obey(engine: &mut Engine, output: &Output, line: &str, heard: Duration) -> bool {
-    let Some((command, notes)) = uci::parse(line) else { return true };
-    for note in notes {
-        output.note(note);
-    }
+/// Obeys one command.
+fn obey(engine: &mut Engine, output: &Output, command: Command, heard: Duration) {
     match command {
         Command::Uci => introduce(output, engine.shown_options()),
         Command::Debug(on) => engine.set_debug(on),
@@ -106,7 +174,6 @@ fn obey(engine: &mut Engine, output: &Output, line: &str, heard: Duration) -> bo
             output.line(uci::READYOK);
         }
         Command::SetOption(option) => engine.set_option(&option),
-        Command::Register => {}
         Command::UciNewGame => {
             engine.new_game();
             engine.prepare();
@@ -118,10 +185,9 @@ fn obey(engine: &mut Engine, output: &Output, line: &str, heard: Duration) -> bo
         Command::Go(go) => engine.go(&go, heard),
         Command::Stop => engine.stop(),
         Command::PonderHit => engine.ponderhit(),
-        Command::Quit => return false,
+        Command::Register | Command::Quit => {}
         Command::Other(words) => own_words(engine, output, &words),
     }
-    true
 }
 
 /// The same lines every time; touches neither network nor device.

@@ -1,8 +1,9 @@
 //! Reads what follows `go`: limits in any order, each optional.
 //!
 //! A number too large for its limit is the largest one, a number below zero is kept for a time and is zero for
-//! a count; both make a limit the sender can have meant. What is no number at all drops its limit. Given twice,
-//! the later one counts.
+//! a count; both make a limit the sender can have meant. Fractions are cut off. What is no number at all drops its
+//! limit; if no limit is left, the search ends at once, for an endless one would lose on time. Given twice, the later
+//! one counts.
 
 use super::words::{Skipped, Words, as_move, quote};
 use crate::command::Go;
@@ -45,13 +46,20 @@ fn is_keyword(word: &str) -> bool {
 pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Go {
     let mut go = Go::default();
     let mut skipped = Skipped::default();
+    let mut dropped = false;
     while let Some(word) = words.next() {
         match slot(&mut go, word) {
             None => skipped.push(word),
             Some(Slot::Flag(flag)) => *flag = true,
-            Some(Slot::Time(time)) => set(time, i64::MIN..=i64::MAX, word, &mut words, notes),
-            Some(Slot::Count(count)) => set(count, 0..=u32::MAX, word, &mut words, notes),
-            Some(Slot::Nodes(nodes)) => set(nodes, 0..=u64::MAX, word, &mut words, notes),
+            Some(Slot::Time(time)) => {
+                dropped |= !set(time, i64::MIN..=i64::MAX, word, &mut words, notes);
+            }
+            Some(Slot::Count(count)) => {
+                dropped |= !set(count, 0..=u32::MAX, word, &mut words, notes);
+            }
+            Some(Slot::Nodes(nodes)) => {
+                dropped |= !set(nodes, 0..=u64::MAX, word, &mut words, notes);
+            }
             Some(Slot::Moves(moves)) => {
                 while let Some(word) = words.peek().filter(|next| !is_keyword(next)) {
                     match as_move(word) {
@@ -67,28 +75,39 @@ pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Go {
         }
     }
     skipped.note("go", notes);
+    if dropped && !is_limited(&go) {
+        notes.push("go: no limit can be read; answering after one node".to_owned());
+        go.nodes = Some(1);
+    }
     go
 }
 
+/// Whether anything ends the search, or asks for an endless one.
+fn is_limited(go: &Go) -> bool {
+    let Go { infinite, wtime, btime, winc, binc, depth, nodes, mate, movetime, perft, .. } = go;
+    let time = [wtime, btime, winc, binc, movetime].iter().any(|time| time.is_some());
+    *infinite || time || [depth, mate, perft].iter().any(|count| count.is_some()) || nodes.is_some()
+}
+
 /// Takes the next word as the number of `keyword`, unless it is a keyword itself. A number outside `range`
-/// becomes the nearer end of it.
+/// becomes the nearer end of it. False if there is no number.
 fn set<T: TryFrom<i128> + Copy + std::fmt::Display>(
     limit: &mut Option<T>,
     range: RangeInclusive<T>,
     keyword: &str,
     words: &mut Words,
     notes: &mut Vec<String>,
-) {
+) -> bool {
     let keyword = quote(keyword);
     let Some(word) = words.peek().filter(|next| !is_keyword(next)) else {
         notes.push(format!("go: {keyword} has no number; this limit is dropped"));
-        return;
+        return false;
     };
     words.next();
     let Some(number) = number(word) else {
         let word = quote(word);
         notes.push(format!("go: {keyword} wants a number, not {word}; this limit is dropped"));
-        return;
+        return false;
     };
     *limit = Some(T::try_from(number).unwrap_or_else(|_| {
         let bound = *if number < 0 { range.start() } else { range.end() };
@@ -96,10 +115,16 @@ fn set<T: TryFrom<i128> + Copy + std::fmt::Display>(
         notes.push(format!("go: {keyword} cannot be {word}; taken as {bound}"));
         bound
     }));
+    true
 }
 
-/// Decimal digits with or without a sign, however many; None for anything else.
+/// Decimal digits with or without a sign, however many, or a decimal fraction, which is cut off; None for anything
+/// else.
 fn number(word: &str) -> Option<i128> {
+    let word = match word.split_once('.') {
+        Some((whole, fraction)) if fraction.bytes().all(|digit| digit.is_ascii_digit()) => whole,
+        _ => word,
+    };
     let (sign, digits) = match word.as_bytes() {
         [b'-', digits @ ..] => (-1, digits),
         [b'+', digits @ ..] | digits => (1, digits),
@@ -172,6 +197,30 @@ mod tests {
             assert_eq!(clear(&turned.join(" ")), expected);
             turned.reverse();
             assert_eq!(clear(&turned.join("  ")), expected);
+        }
+    }
+
+    #[test]
+    fn fractions_are_cut_off() {
+        let go = clear("wtime 300000.0 btime -12.75 depth 6.");
+        assert_eq!((go.wtime, go.btime, go.depth), (Some(300_000), Some(-12), Some(6)));
+    }
+
+    #[test]
+    fn a_go_whose_limits_are_all_unreadable_is_answered_at_once() {
+        for text in [
+            "depth x",
+            "wtime 1e5 btime ?",
+            "depth",
+            "searchmoves e2e4 nodes 3.x",
+            "ponder wtime .",
+        ] {
+            let (go, notes) = noted(text);
+            assert_eq!(go.nodes, Some(1), "{text}");
+            assert!(notes.iter().any(|note| note.contains("no limit can be read")), "{notes:?}");
+        }
+        for text in ["depth x movetime 5", "infinite depth x", "perft 2 nodes x"] {
+            assert_eq!(noted(text).0.nodes, None, "{text}");
         }
     }
 
@@ -263,7 +312,7 @@ mod tests {
 
     #[test]
     fn numeric_garbage_drops_its_limit_only() {
-        for garbage in ["x", "1.5", "1e6", "12x", "-", "+", "--1", "0x10", "1,000", "٣"] {
+        for garbage in ["x", "1.x", ".", "1e6", "12x", "-", "+", "--1", "0x10", "1,000", "٣"] {
             let (go, notes) = noted(&format!("depth {garbage} nodes 9"));
             assert_eq!(go, Go { nodes: Some(9), ..Go::default() }, "{garbage}");
             assert_eq!(

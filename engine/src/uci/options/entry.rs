@@ -58,6 +58,14 @@ pub enum Effect {
     CheckThreads,
 }
 
+impl Effect {
+    /// A running search does not notice the change.
+    #[must_use]
+    pub fn is_of_search(self) -> bool {
+        matches!(self, Effect::None | Effect::NewTree | Effect::FindTables | Effect::CheckThreads)
+    }
+}
+
 /// A type with a name for each of its values, as a combo box lists them.
 pub(super) trait Choice: Copy + PartialEq + 'static {
     /// Every value, in the order of the list.

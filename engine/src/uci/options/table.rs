@@ -108,6 +108,12 @@ pub static EVERYDAY: &[Entry] = &[
         help: "How the move is chosen: `mcts`, the tree search; one head of the network without search; `rollout`, tree search with random games in place of the network; `internal`, a tree that the network writes over positions it imagines; `alpha-beta`, a conventional alpha-beta search with a small network of its own; or a player of paper 002: classical alpha-beta, minimax, UCT.",
     },
     Entry {
+        name: "BlunderCheck",
+        kind: check!(blunder_check),
+        effect: Effect::None,
+        help: "After the tree search has chosen, an alpha-beta search asks in a fifth of the move's time whether the move loses 10 points of win probability against another, which is played then. At full strength and by the rules alone.",
+    },
+    Entry {
         name: "Breadth",
         kind: spin!(breadth: u8, 2 to 5),
         effect: Effect::None,

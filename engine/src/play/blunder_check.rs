@@ -1,0 +1,149 @@
+//! The blunder check: after the tree search has chosen, [`AlphaBeta`] searches whether the chosen move loses win
+//! probability against another one. A move that loses a margin or more is replaced by the better one.
+//!
+//! It runs after the tree search, never beside it, and has a small share of the move's time.
+
+use super::signal::Signal;
+use crate::alphabeta::scale::win;
+use crate::alphabeta::{self, AlphaBeta, Comparison, Found, Question};
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use shakmaty::Chess;
+use std::time::Duration;
+
+/// Win probability that a move must lose to be replaced. Guess.
+pub const MARGIN: f32 = 0.1;
+/// Share of a move's time that the check has. Guess.
+pub const SHARE: f64 = 0.2;
+/// Positions that it visits where no clock runs, so that such a search repeats itself. Guess.
+pub const NODES: u64 = 20_000;
+/// Plies that must have been searched: a shallower search refutes nothing. Guess.
+const LEAST_DEPTH: u32 = 6;
+
+/// What one check may spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Positions, exactly.
+    Nodes(u64),
+    /// Until this much of the move's time is used.
+    Until(Duration),
+}
+
+/// A move that loses against another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refutation {
+    /// The better move and what follows it.
+    pub better: Vec<Action>,
+    /// The opponent's reply to the refuted move, if the search has one.
+    pub reply: Option<Action>,
+    /// Win probability that the refuted move loses, at least.
+    pub loss: f32,
+}
+
+/// One check of one move.
+pub struct BlunderCheck<'a> {
+    /// Its last position is searched.
+    pub game: &'a Game,
+    /// The root's moves to choose from; empty = all.
+    pub allowed: &'a [Action],
+    /// What it may spend.
+    pub effort: Effort,
+    /// Stop, and the clock.
+    pub signal: &'a Signal,
+}
+
+impl BlunderCheck<'_> {
+    /// Compares `chosen` with the best move of an alpha-beta search. None if it stands. Blocks.
+    #[must_use]
+    pub fn refute(&self, chosen: Action, alpha_beta: &mut AlphaBeta) -> Option<Refutation> {
+        let question = Question {
+            position: self.game.position(),
+            allowed: self.allowed,
+            lines: 1,
+            compare: Some(Comparison { action: chosen, margin: MARGIN }),
+        };
+        let keys = self.game.keys().iter().copied();
+        let mut watch = Watch { check: self, nodes: 0 };
+        refutation(chosen, &alpha_beta.search(keys, &question, &mut watch)?)
+    }
+}
+
+/// What a search says against `chosen`.
+fn refutation(chosen: Action, found: &Found) -> Option<Refutation> {
+    let best = &found.best;
+    let compared = found.compared.as_ref()?;
+    if found.depth < LEAST_DEPTH || best.line.first() == Some(&chosen) {
+        return None;
+    }
+    let loss = win(best.score) - win(compared.score);
+    (loss >= MARGIN).then(|| Refutation {
+        better: best.line.clone(),
+        reply: compared.line.get(1).copied(),
+        loss,
+    })
+}
+
+struct Watch<'a> {
+    check: &'a BlunderCheck<'a>,
+    nodes: u64,
+}
+
+impl alphabeta::Watch for Watch<'_> {
+    fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
+        self.nodes += positions;
+        let signal = self.check.signal;
+        signal.is_over()
+            || match self.check.effort {
+                Effort::Nodes(most) => self.nodes >= most,
+                Effort::Until(time) => signal.used().is_some_and(|used| used >= time),
+            }
+    }
+
+    fn on_depth(&mut self, _: &Found) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alphabeta::bundled::nnue;
+    use crate::play::clock::ManualClock;
+    use crate::play::limits::Limits;
+    use std::sync::Arc;
+
+    fn check(fen: &str, chosen: &str, allowed: &[&str]) -> Option<(String, Option<String>)> {
+        let game = Game::from_fen(fen, false).unwrap();
+        let named = |name: &str| {
+            game.legal_actions().into_iter().find(|action| game.uci(*action) == name).unwrap()
+        };
+        let allowed: Vec<Action> = allowed.iter().map(|name| named(name)).collect();
+        let clock = Arc::new(ManualClock::default());
+        let signal = &Signal::new(clock, Duration::ZERO, &Limits::default());
+        let effort = Effort::Nodes(20_000);
+        let mut alpha_beta = AlphaBeta::new(nnue().unwrap(), 1 << 16);
+        let check = BlunderCheck { game: &game, allowed: &allowed, effort, signal };
+        let chosen = named(chosen);
+        let refuted = check.refute(chosen, &mut alpha_beta)?;
+        assert!(refuted.loss >= MARGIN);
+        let mut after = game.clone();
+        after.play(chosen).unwrap();
+        Some((game.uci(refuted.better[0]), refuted.reply.map(|reply| after.uci(reply))))
+    }
+
+    #[test]
+    fn a_hanging_queen_is_seen_and_a_good_move_stands() {
+        // After 1 e4 e5 2 Qh5 Nc6 the queen may take the pawn on f7, where the king takes it.
+        let fen = "r1bqkbnr/pppp1ppp/2n5/4p2Q/4P3/8/PPPP1PPP/RNB1KBNR w KQkq - 2 3";
+        let (better, reply) = check(fen, "h5f7", &[]).unwrap();
+        assert_ne!(better, "h5f7");
+        assert_eq!(reply.as_deref(), Some("e8f7"));
+        assert_eq!(check(fen, "f1c4", &[]), None);
+    }
+
+    #[test]
+    fn nothing_is_better_where_nothing_else_may_be_played() {
+        let fen = "r1bqkbnr/pppp1ppp/2n5/4p2Q/4P3/8/PPPP1PPP/RNB1KBNR w KQkq - 2 3";
+        assert_eq!(check(fen, "h5f7", &["h5f7"]), None);
+        let (better, _) = check(fen, "h5f7", &["h5f7", "f1c4"]).unwrap();
+        assert_eq!(better, "f1c4");
+    }
+}
