@@ -9,8 +9,9 @@ use crate::{
 /// The tree's books, between two runs.
 ///
 /// The law of visits: an expanded node has its own evaluation plus its children's visits,
-/// `visits = 1 + sum of the children's`. It has more, never less, if it is proven (a proven node ends
-/// playouts itself), or if a compaction took edges or a block from it.
+/// `visits = 1 + sum of the children's`. It has more if it is proven (a proven node ends playouts itself), if a
+/// compaction took edges or a block from it, or if a path's end replaced a child. It has less only above a root that
+/// was left backwards: those visits went no higher than that root.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Audit {
     /// Nodes within reach of the root.
@@ -25,9 +26,9 @@ pub struct Audit {
     pub in_flight: u64,
     /// Claimed nodes that no worker holds: 0 between runs.
     pub claimed: u64,
-    /// Expanded nodes with fewer visits than the law asks: 0 always.
+    /// Expanded nodes with fewer visits than the law asks: 0 unless the root has moved back.
     pub below_law: u64,
-    /// Unproven expanded nodes with more: 0 until a compaction.
+    /// Unproven expanded nodes with more: 0 until a compaction, or until the root has moved back.
     pub above_law: u64,
     /// Largest distance of a node's prior sum from 1 (each is rounded to 16 bits).
     pub prior_error: f32,

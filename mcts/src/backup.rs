@@ -63,10 +63,10 @@ impl BackupBuffer {
     fn add(&mut self, at: u32, value: Fixed, count: u32) {
         let known = self.sums.iter_mut().find(|(node, _)| *node == at);
         if let Some((_, sum)) = known {
-            sum.add(value, count);
+            sum.add_visit(value, count);
         } else {
             let mut sum = VisitSum::default();
-            sum.add(value, count);
+            sum.add_visit(value, count);
             self.sums.push((at, sum));
         }
     }

@@ -58,6 +58,7 @@ impl Tree {
         if !self.mark(cut, spare, threads, stopped) {
             return false;
         }
+        self.forget_dropped_path_ends();
         let kept = self.rank();
         self.relink(threads);
         self.slide();
@@ -145,10 +146,6 @@ impl Tree {
         let blocks = group.iter().flatten().map(|(_, meta)| meta).filter(|meta| expanded(meta));
         std::hint::black_box(blocks.map(|meta| self.edges(meta.edges()).len()).sum::<usize>());
         group
-    }
-
-    fn marked(&self, at: u32) -> bool {
-        self.marks[at as usize / 64].load(Relaxed) >> (at % 64) & 1 == 1
     }
 
     /// What this node's edges cost: their block and a cell for each child.
@@ -269,9 +266,7 @@ impl Tree {
                 NodeState::Expanded if meta.proof().is_some() => {
                     meta.with_state(NodeState::Terminal)
                 }
-                NodeState::Expanded | NodeState::OutOfMemory => {
-                    meta.with_state(NodeState::Fresh).with_edges(0)
-                }
+                NodeState::Expanded | NodeState::OutOfMemory => meta.without_edges(),
                 _ => meta,
             };
             self.node(at).publish(new);

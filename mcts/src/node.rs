@@ -90,8 +90,12 @@ impl Proof {
 pub struct Meta(pub u64);
 
 const MAX_PLIES: u32 = (1 << 11) - 1;
-/// In place of a fresh node's edges: see [`Meta::ends_on_path`].
+/// In place of a fresh node's edges: what its sums hold. Never visited: nothing.
+const UNVISITED: u32 = 0;
+/// Playouts that ended here on their path, and nothing else.
 const ENDS_ON_PATH: u32 = 1;
+/// Evaluations, and its edges were dropped for room.
+const EVALUATED: u32 = 2;
 
 impl Meta {
     #[inline]
@@ -127,8 +131,14 @@ impl Meta {
         Meta(self.0 & !0xFFFF_FFFF | u64::from(edges))
     }
 
-    /// Whether playouts ended at this fresh node because of their path. A fresh node has no edges, so the flag
-    /// lies in their place.
+    /// A node without edges again, whose sums hold evaluations.
+    #[inline]
+    pub fn without_edges(self) -> Meta {
+        self.with_state(NodeState::Fresh).with_edges(EVALUATED)
+    }
+
+    /// Whether the sums hold playouts that ended at this node because of their path. A fresh node has no edges, so
+    /// the flag lies in their place.
     #[inline]
     pub fn ends_on_path(self) -> bool {
         self.state() == NodeState::Fresh && self.edges() == ENDS_ON_PATH
@@ -203,7 +213,7 @@ impl Fixed {
 }
 
 /// Visits on their way to a node, added up.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct VisitSum {
     score: u64,
     draw: u64,
@@ -212,9 +222,9 @@ pub struct VisitSum {
 }
 
 impl VisitSum {
-    /// A visit worth `value`, in exchange for `count` virtual ones.
+    /// A visit of `value`, in exchange for `count` virtual ones.
     #[inline]
-    pub fn add(&mut self, value: Fixed, count: u32) {
+    pub fn add_visit(&mut self, value: Fixed, count: u32) {
         self.score += value.score;
         self.draw += value.draw;
         self.counts += VISIT - u64::from(count);
@@ -227,11 +237,17 @@ impl VisitSum {
         self.counts.div_ceil(VISIT)
     }
 
-    /// Adds the visits of a child, which has no virtual counts in its sum, as its parent sees them.
-    pub fn add_flipped(&mut self, child: &VisitSum) {
-        self.score += child.visits() * ONE - child.score;
-        self.draw += child.draw;
-        self.counts += child.counts;
+    /// Adds another sum.
+    pub fn add(&mut self, other: &VisitSum) {
+        self.score += other.score;
+        self.draw += other.draw;
+        self.counts += other.counts;
+    }
+
+    /// The sum of a child, which has no virtual counts in it, as its parent sees it.
+    #[must_use]
+    pub fn flip(&self) -> VisitSum {
+        VisitSum { score: self.visits() * ONE - self.score, ..*self }
     }
 }
 
@@ -324,7 +340,7 @@ impl Node<'_> {
     #[inline]
     pub fn back_up(self, value: Fixed, count: u32) -> u64 {
         let mut sum = VisitSum::default();
-        sum.add(value, count);
+        sum.add_visit(value, count);
         self.add_visits(&sum)
     }
 
@@ -349,7 +365,7 @@ impl Node<'_> {
     /// Exclusive access only: no worker runs, and nothing is in flight.
     pub fn forget_path_ends(self) -> VisitSum {
         let [counts, score, draw, meta] = &self.0.0;
-        meta.store(self.meta().with_edges(0).0, Relaxed);
+        meta.store(self.meta().with_edges(UNVISITED).0, Relaxed);
         VisitSum {
             score: score.swap(0, Relaxed),
             draw: draw.swap(0, Relaxed),
@@ -357,15 +373,18 @@ impl Node<'_> {
         }
     }
 
-    /// A playout ends at this node because of its path. Relaxed: read between runs alone.
+    /// A playout ends at this node because of its path. False if the node's sums hold something else, or are about
+    /// to. Relaxed: the flag publishes nothing, and the sums are read by it between runs alone.
     #[inline]
-    pub fn end_on_path(self) {
+    pub fn end_on_path(self) -> bool {
         let meta = self.meta();
-        if meta.state() == NodeState::Fresh && !meta.ends_on_path() {
+        if meta.state() == NodeState::Fresh && meta.edges() == UNVISITED {
             let ended = meta.with_edges(ENDS_ON_PATH);
             // If it fails, another worker came here by the same path and did the same.
-            let _ = self.0.0[3].compare_exchange(meta.0, ended.0, Relaxed, Relaxed);
+            let swapped = self.0.0[3].compare_exchange(meta.0, ended.0, Relaxed, Relaxed);
+            return swapped.map_or_else(|now| Meta(now).ends_on_path(), |_| true);
         }
+        meta.ends_on_path()
     }
 
     /// Acquire: pairs with the Release of [`Node::publish`], so that a reader who sees Expanded also

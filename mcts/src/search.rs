@@ -130,22 +130,22 @@ impl<W: World> Searcher<W> {
     /// to it from the node `from`. Lifts any restriction. Returns the visits kept: 0 where the search
     /// has not been, and then the tree is dropped as by [`Searcher::set_root`].
     pub fn reroot(&mut self, state: W::State, from: Ancestor, path: &[W::Action]) -> u64 {
-        let Some((from, root)) = self.find(from, path) else {
+        let Some((nodes, root)) = self.find(from, path) else {
             self.set_root(state);
             return 0;
         };
         self.restriction.clear();
         self.state = Some(state);
-        self.former = match path.len() {
-            0 if root == self.tree.root => self.former,
-            0 => None,
-            plies => Some(FormerRoot { node: from, plies }),
-        };
+        if root != self.tree.root {
+            if from == Ancestor::FormerRoot {
+                self.tree.forget_path_ends(&[self.tree.root]);
+            }
+            self.tree.forget_path_ends(&nodes);
+            let former = FormerRoot { node: nodes[0], plies: path.len() };
+            self.former = (!path.is_empty()).then_some(former);
+        }
         // The rest of the tree stays as garbage until a compaction.
         self.tree.root = root;
-        if !path.is_empty() {
-            self.tree.forget_path_ends();
-        }
         self.tree.root().stats().visits
     }
 
@@ -154,17 +154,18 @@ impl<W: World> Searcher<W> {
         self.former.map(|former| former.plies)
     }
 
-    /// The nodes at the two ends of `path`, if the search has expanded the last.
-    fn find(&self, from: Ancestor, path: &[W::Action]) -> Option<(u32, u32)> {
+    /// The nodes along `path` and the last of them, if the search has expanded it.
+    fn find(&self, from: Ancestor, path: &[W::Action]) -> Option<(Vec<u32>, u32)> {
         let from = match from {
             Ancestor::Root => self.state.as_ref().map(|_| self.tree.root)?,
             Ancestor::FormerRoot => self.former?.node,
         };
-        let root = self.tree.descend(from, path.iter().map(|&action| action.into()))?;
+        let nodes = self.tree.path(from, path.iter().map(|&action| action.into()))?;
+        let root = *nodes.last()?;
         // Anything but Expanded is evaluated anew: a proven node may have lost its edges, a refused
         // one is a real position after all, and path-dependent ends are no statistics of its own.
         let state = self.tree.node(root).meta().state();
-        (state == NodeState::Expanded).then_some((from, root))
+        (state == NodeState::Expanded).then_some((nodes, root))
     }
 
     /// Restricts the root to these actions (`searchmoves`); empty, or none of them legal = all.

@@ -107,13 +107,16 @@ impl<W: World> Selector<'_, W> {
                 node.remove_virtual(count);
                 return Descent::OutOfMemory;
             };
-            let edge = edges.get(choice);
-            path.push(child);
-            let action = W::Action::from(edge.action());
+            let action = W::Action::from(edges.get(choice).action());
             if let Some(end) = self.job.world.step(state, action) {
-                tree.node(child).end_on_path();
+                let Some(child) = tree.end_on_path(&edges, choice, self.chunk) else {
+                    node.remove_virtual(count);
+                    return Descent::OutOfMemory;
+                };
+                path.push(child);
                 return Descent::End(end);
             }
+            path.push(child);
             at = child;
         }
     }

@@ -118,7 +118,7 @@ impl<'a> Edges<'a> {
         self.word(1 + at).store(edge.0, Relaxed);
     }
 
-    /// Hangs `child` on the unvisited edge `at`; if another worker was faster, returns its child.
+    /// Hangs `child` on the edge `at`, which was `edge`; if another worker was faster, returns its child.
     /// Release: publishes the child's initial words. Acquire on failure: the winner's words.
     fn adopt(&self, at: usize, edge: EdgeWord, child: u32) -> Result<(), EdgeWord> {
         self.word(1 + at)
@@ -319,13 +319,27 @@ impl Tree {
         edge: EdgeWord,
         chunk: &mut ArenaChunk,
     ) -> Option<u32> {
-        let child = match chunk.spare.take() {
-            Some(child) => {
-                self.node(child).init(edge.q_bits());
-                child
-            }
-            None => self.alloc_node(chunk, edge.q_bits())?,
-        };
+        let child = self.new_child(edge.q_bits(), chunk)?;
+        self.hang(edges, at, edge, child, chunk)
+    }
+
+    /// A fresh node that hangs on no edge yet.
+    pub(crate) fn new_child(&self, q: u16, chunk: &mut ArenaChunk) -> Option<u32> {
+        let Some(child) = chunk.spare.take() else { return self.alloc_node(chunk, q) };
+        self.node(child).init(q);
+        Some(child)
+    }
+
+    /// Hangs `child` on the edge `at`, which was `edge`. Returns the child that hangs there now: another
+    /// worker's, if that one was faster.
+    pub(crate) fn hang(
+        &self,
+        edges: &Edges<'_>,
+        at: usize,
+        edge: EdgeWord,
+        child: u32,
+        chunk: &mut ArenaChunk,
+    ) -> Option<u32> {
         match edges.adopt(at, edge, child) {
             Ok(()) => Some(child),
             Err(other) => {
@@ -335,14 +349,24 @@ impl Tree {
         }
     }
 
-    /// Follows `actions` down from the node `from`; None when the tree does not reach that far.
-    pub fn descend(&self, from: u32, actions: impl IntoIterator<Item = u16>) -> Option<u32> {
-        actions.into_iter().try_fold(from, |at, action| {
+    /// The nodes along `actions`, `from` first; None when the tree does not reach that far.
+    pub fn path(&self, from: u32, actions: impl IntoIterator<Item = u16>) -> Option<Vec<u32>> {
+        let mut path = vec![from];
+        let mut at = from;
+        for action in actions {
             let meta = self.node(at).meta();
-            (meta.state() == NodeState::Expanded)
-                .then(|| self.edges(meta.edges()).iter().find(|e| e.action() == action)?.child())
-                .flatten()
-        })
+            if meta.state() != NodeState::Expanded {
+                return None;
+            }
+            at = self.edges(meta.edges()).iter().find(|e| e.action() == action)?.child()?;
+            path.push(at);
+        }
+        Some(path)
+    }
+
+    /// Whether the compaction under way keeps a cell. Relaxed: see [`crate::compact`].
+    pub(crate) fn marked(&self, at: u32) -> bool {
+        self.marks[at as usize / 64].load(Relaxed) >> (at % 64) & 1 == 1
     }
 
     /// Gives a claim back: for leaves whose evaluation never came. Exclusive access, so the node's

@@ -57,7 +57,8 @@ pub trait World: Send + Sync {
     /// Follows one edge in place. Cheap; never blocks.
     ///
     /// `Some` means the game is over *on this path* (repetition, fifty moves): the value for the side
-    /// to move in the new state. Such an end is asked anew on every visit and never stored.
+    /// to move in the new state. Such an end is asked anew on every visit and never stored. While the root stays,
+    /// the same path gives the same answer.
     fn step(&self, state: &mut Self::State, action: Self::Action) -> Option<Wdl>;
 
     /// Evaluates one minibatch, in order. Blocks. The answer has one leaf per state.

@@ -138,9 +138,9 @@ fn a_former_root_is_found_again_until_the_tree_is_compacted() {
     searcher.run(&world, 1, Some(200), &Patient);
     let aside = (0..35)
         .map(|reply| [line[0], reply])
-        .find(|path| *path != guess && searcher.tree().descend(0, *path).is_some())
+        .find(|path| *path != guess && searcher.tree().path(0, *path).is_some())
         .expect("another reply was visited");
-    let at = searcher.tree().descend(0, aside).unwrap();
+    let at = *searcher.tree().path(0, aside).unwrap().last().unwrap();
     let visits = searcher.tree().node(at).stats().visits;
     assert_eq!(searcher.reroot(after(&aside), Ancestor::FormerRoot, &aside), visits);
     let outcome = searcher.run(&world, 1, Some(50), &Patient);

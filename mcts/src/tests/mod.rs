@@ -3,6 +3,7 @@
 
 mod books;
 mod games;
+mod path_ends;
 mod trouble;
 
 use crate::{Ancestor, Control, Outcome, Params, Patient, Searcher, View, World};

@@ -237,14 +237,21 @@ fn a_stopped_compaction_changes_nothing() {
     assert_eq!(searcher.audit(), before);
 }
 
-/// Not a test: prints how long the workers of a full 256 MiB tree stand still.
+/// Not a test: prints how long the workers of a full 256 MiB tree stand still, and what forgetting all path ends
+/// takes.
 #[test]
 #[ignore = "a measurement"]
 fn compaction_time() {
+    let world = Wide { end_one_in: 20, ..Wide::CHESSLIKE };
     let mut searcher = Searcher::new(Params::default(), 256 * MIB);
     searcher.set_root(0);
-    searcher.run(&Wide::CHESSLIKE, 2, Some(800_000), &Patient);
-    let (before, start) = (searcher.audit(), std::time::Instant::now());
-    searcher.tree_mut().compact(1, &|| false);
-    println!("{before:?}\n{:?}\n{:?}", start.elapsed(), searcher.audit());
+    searcher.run(&world, 2, Some(800_000), &Patient);
+    let timed = |searcher: &mut Searcher<_>, what: &str, work: &dyn Fn(&mut crate::tree::Tree)| {
+        let start = std::time::Instant::now();
+        work(searcher.tree_mut());
+        println!("{what}: {:?}, {:?}", start.elapsed(), searcher.audit());
+    };
+    timed(&mut searcher, "grown", &|_| ());
+    timed(&mut searcher, "compacted", &|tree| assert!(tree.compact(1, &|| false)));
+    timed(&mut searcher, "forgotten", &|tree| tree.forget_path_ends(&[tree.root]));
 }

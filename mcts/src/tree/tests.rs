@@ -128,16 +128,16 @@ fn two_workers_never_share_a_cell() {
 }
 
 #[test]
-fn descend_follows_actions_and_stops_where_nobody_has_been() {
+fn a_path_follows_actions_and_stops_where_nobody_has_been() {
     let mut tree = Tree::new(MIN_BYTES);
     let mut chunk = ArenaChunk::default();
     let block = tree.alloc_edges(&mut chunk, &ranked(3)).unwrap();
     tree.root().publish(Meta::fresh(0).with_edges(block).with_state(NodeState::Expanded));
     let child = tree.visit(&tree.edges(block), 2, &mut chunk).unwrap();
-    let descend = |actions: &[u16]| tree.descend(tree.root, actions.iter().copied());
-    assert_eq!(descend(&[]), Some(tree.root));
-    assert_eq!(descend(&[2]), Some(child));
-    assert_eq!((descend(&[1]), descend(&[9]), descend(&[2, 0])), (None, None, None));
+    let path = |actions: &[u16]| tree.path(tree.root, actions.iter().copied());
+    assert_eq!(path(&[]), Some(vec![tree.root]));
+    assert_eq!(path(&[2]), Some(vec![tree.root, child]));
+    assert_eq!((path(&[1]), path(&[9]), path(&[2, 0])), (None, None, None));
     tree.node(child).claim(tree.node(child).meta());
     tree.release(child);
     assert_eq!(tree.node(child).meta().state(), NodeState::Fresh);
