@@ -5,7 +5,10 @@
 //! a sum. Counts and sums are separate words: a reader may see one playout's visit without its value.
 //! That skews one mean by one sample for an instant, and every sum is exact once the adds are done.
 
-use crate::value::Wdl;
+use crate::{
+    params::{MAX_BATCH, MAX_THREADS, MAX_VIRTUAL},
+    value::Wdl,
+};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 /// 32 bytes of arena: a node, or four words of an edge block. Large reservations begin on a page, so none
@@ -14,10 +17,14 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 #[derive(Debug, Default)]
 pub struct Cell(pub [AtomicU64; 4]);
 
-/// `counts`: visits above, virtual counts below. 26 bits hold 256 workers x 2 x 1024 leaves and
-/// collisions x 64; 38 bits of visits last three days at a million playouts a second.
+/// `counts`: visits above, virtual counts below. 38 bits of visits last three days at a million playouts a second.
 const VIRTUAL_BITS: u32 = 26;
 const VISIT: u64 = 1 << VIRTUAL_BITS;
+/// Virtual counts of all workers on one node, at most: in one minibatch a worker has [`MAX_BATCH`] leaves,
+/// as many collisions (or one per thread), and on the root as many descents counted in advance
+/// (`Worker::select`). 3 x 2^24, three quarters of what 26 bits hold.
+const MOST_IN_FLIGHT: u64 = 3 * (MAX_THREADS * MAX_BATCH) as u64 * MAX_VIRTUAL as u64;
+const _: () = assert!(MOST_IN_FLIGHT < VISIT && MAX_THREADS <= MAX_BATCH);
 /// Fixed point of the sums: 2^38 visits x 2^24 still fit.
 const ONE: u64 = 1 << 24;
 

@@ -91,8 +91,10 @@ impl Default for Params {
 
 /// Largest virtual count of one playout on one node; a node's counter is sized by it.
 pub const MAX_VIRTUAL: u32 = 64;
-/// Largest minibatch of one worker.
+/// Largest minibatch of one worker; as above.
 pub const MAX_BATCH: usize = 1024;
+/// Most workers of one search; as above.
+pub const MAX_THREADS: usize = 256;
 
 impl Params {
     /// The same parameters with every number inside its range.

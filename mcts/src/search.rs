@@ -6,7 +6,7 @@ use crate::{
     control::{Control, Snapshot, View},
     job::Job,
     node::NodeState,
-    params::Params,
+    params::{MAX_THREADS, Params},
     pool,
     rng::Rng,
     root::RootPolicy,
@@ -205,8 +205,7 @@ impl<W: World> Searcher<W> {
         max_playouts: Option<u64>,
         control: &dyn Control<W>,
     ) -> Outcome<W::Action, W::Error> {
-        // 256: the width of a node's count of visits in flight (see `node`).
-        let threads = threads.clamp(1, 256);
+        let threads = threads.clamp(1, MAX_THREADS);
         let stats = RunStats::new(self.tree.root().stats().visits, max_playouts);
         // Apart, for their owners write them all the time.
         let mut rngs: Vec<CachePadded<Rng>> = (0..threads as u64)

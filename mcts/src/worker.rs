@@ -333,3 +333,6 @@ impl<'a, A: Copy> CheckedLeaf<'a, A> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,6 +43,23 @@ fn a_backup_takes_off_exactly_the_virtual_counts_it_is_told() {
 }
 
 #[test]
+fn the_most_virtual_counts_do_not_reach_the_visits() {
+    let cell = Cell::default();
+    let node = Node(&cell);
+    node.back_up(Fixed::new(Wdl::DRAW), 0);
+    for _ in 0..3 * MAX_THREADS * MAX_BATCH {
+        node.add_virtual(MAX_VIRTUAL);
+    }
+    let stats = node.stats();
+    assert_eq!((stats.visits, stats.in_flight), (1, MOST_IN_FLIGHT));
+    for _ in 0..3 * MAX_THREADS * MAX_BATCH {
+        node.back_up(Fixed::new(Wdl::DRAW), MAX_VIRTUAL);
+    }
+    let stats = node.stats();
+    assert_eq!((stats.visits, stats.in_flight), (1 + 3 * 256 * 1024, 0));
+}
+
+#[test]
 fn only_one_claim_wins() {
     let cell = Cell::default();
     let node = Node(&cell);
