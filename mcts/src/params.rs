@@ -58,6 +58,9 @@ pub struct Params {
     pub noise_alpha: f32,
     /// Seeds tie-breaks and noise.
     pub seed: u64,
+    /// Seeds the noise of one search, with `seed`: each number gives another sample. AlphaZero draws one for each
+    /// move of each game, so self-play counts up here.
+    pub noise_seed: u64,
 }
 
 impl Default for Params {
@@ -85,6 +88,7 @@ impl Default for Params {
             noise_epsilon: 0.0,
             noise_alpha: 0.3,
             seed: 0,
+            noise_seed: 0,
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::{
     node::{Node, NodeState, Proof, from_unit16},
     params::{FinalMove, Params},
-    rng::Rng,
+    rng::{Rng, mix},
     tree::{EdgeWord, Tree},
     value::Wdl,
 };
@@ -58,7 +58,7 @@ impl RootPolicy {
             if priors.is_empty() {
                 priors.extend(edges.iter().map(|edge| edge.prior()));
             }
-            let mut rng = Rng::lane(params.seed, u64::MAX);
+            let mut rng = Rng::lane(params.seed ^ mix(params.noise_seed), u64::MAX);
             let noise = rng.dirichlet(f64::from(params.noise_alpha), edges.len());
             for (prior, noise) in priors.iter_mut().zip(noise) {
                 *prior = (1.0 - params.noise_epsilon) * *prior + params.noise_epsilon * noise;

@@ -1,8 +1,10 @@
-//! The search as a whole: what no single file can prove. `games` asks whether it is right, `books`
-//! whether its accounts are, `trouble` whether it survives.
+//! The search as a whole: what no single file can prove. `games` asks whether it is right, `books` and
+//! `path_ends` whether its accounts are, `noise` whether it explores, `trouble` whether it
+//! survives.
 
 mod books;
 mod games;
+mod noise;
 mod path_ends;
 mod trouble;
 
