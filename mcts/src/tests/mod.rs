@@ -1,11 +1,12 @@
 //! The search as a whole: what no single file can prove. `games` asks whether it is right, `books` and
-//! `path_ends` whether its accounts are, `noise` whether it explores, `trouble` whether it
+//! `path_ends` whether its accounts are, `noise` whether it explores, `stops` and `trouble` whether it ends and
 //! survives.
 
 mod books;
 mod games;
 mod noise;
 mod path_ends;
+mod stops;
 mod trouble;
 
 use crate::{Ancestor, Control, Outcome, Params, Patient, Searcher, View, World};
