@@ -13,13 +13,10 @@
 
 use crate::{
     node::{Meta, NodeState},
+    sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     tree::{Tree, block_cells},
 };
-use std::{
-    collections::BinaryHeap,
-    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
-    thread,
-};
+use std::{collections::BinaryHeap, thread};
 
 /// Visits up to 64 have a bucket each, then eight to the octave.
 fn bucket(visits: u64) -> usize {
@@ -62,7 +59,7 @@ impl Tree {
         let kept = self.rank();
         self.relink(threads);
         self.slide();
-        *self.used.get_mut() = kept as u64;
+        self.used.store(kept as u64, Relaxed);
         log::debug!("tree compacted: {before} to {kept} cells, edges kept from bucket {cut} up");
         true
     }
@@ -135,7 +132,7 @@ impl Tree {
             }
             ends
         });
-        (!halted.into_inner()).then_some(ends)
+        (!halted.load(Relaxed)).then_some(ends)
     }
 
     /// Takes some nodes off the stack. Reads all of them, then all of their blocks' first words, so that
@@ -231,9 +228,9 @@ impl Tree {
     fn rank(&mut self) -> usize {
         self.ranks.clear();
         let mut total = 0;
-        for word in &mut self.marks {
+        for word in &self.marks {
             self.ranks.push(total);
-            total += word.get_mut().count_ones();
+            total += word.load(Relaxed).count_ones();
         }
         total as usize
     }
@@ -275,18 +272,19 @@ impl Tree {
         self.root = self.moved(self.root);
     }
 
-    /// Moves the marked cells down, in order: each goes to a place that has been read already.
+    /// Moves the marked cells down, in order: each goes to a place that has been read already. Relaxed: see
+    /// [`Edges::rewrite`](crate::tree::Edges::rewrite).
     fn slide(&mut self) {
         let mut to = 0;
         for word in 0..self.marks.len() {
-            let mut left = *self.marks[word].get_mut();
+            let mut left = self.marks[word].load(Relaxed);
             while left != 0 {
                 let from = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
                 if from != to {
                     for i in 0..4 {
-                        let value = *self.cells[from].0[i].get_mut();
-                        *self.cells[to].0[i].get_mut() = value;
+                        let value = self.cells[from].0[i].load(Relaxed);
+                        self.cells[to].0[i].store(value, Relaxed);
                     }
                 }
                 to += 1;

@@ -32,11 +32,11 @@
 //!
 //! | files | about |
 //! |---|---|
-//! | `value`, `world`, `params`, `rng` | values, what a game must offer, all constants, seeded dice |
+//! | `value`, `world`, `params`, `rng`, `sync` | values, what a game must offer, all constants, seeded dice, atomics |
 //! | `node`, `tree`, `compact`, `path_ends`, `audit` | one node's words, the arena, room in it, ends that hang on the path, its books |
 //! | `puct`, `root`, `line`, `stats`, `control`, `job`, `select`, `backup` | formulas; the root's moves; best lines; counters; what passes between search and caller; what workers share; the way down; the way up |
 //! | `worker`, `pool`, `search` | one thread's minibatches, the threads, the [`Searcher`] |
-//! | `toy` | games for tests |
+//! | `toy`, `loom_models` | games for tests, every interleaving of small models |
 //!
 //! ```
 //! use mcts::{Params, Patient, Searcher, toy::Nim};
@@ -56,6 +56,8 @@ mod compact;
 mod control;
 mod job;
 mod line;
+#[cfg(all(loom, test))]
+mod loom_models;
 mod node;
 mod params;
 mod path_ends;
@@ -66,6 +68,7 @@ mod root;
 mod search;
 mod select;
 mod stats;
+mod sync;
 #[cfg(test)]
 mod tests;
 pub mod toy;

@@ -7,9 +7,9 @@
 
 use crate::{
     params::{MAX_BATCH, MAX_THREADS, MAX_VIRTUAL},
+    sync::{AtomicU64, Ordering::*},
     value::Wdl,
 };
-use std::sync::atomic::{AtomicU64, Ordering::*};
 
 /// 32 bytes of arena: a node, or four words of an edge block. Large reservations begin on a page, so none
 /// lies across two cache lines.

@@ -4,12 +4,10 @@
 //! All atomics here are Relaxed: they are totals and signals and publish no other data. The end of the
 //! workers' scope orders everything before it.
 
+use crate::sync::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use crossbeam::utils::CachePadded;
 use std::{
-    sync::{
-        Condvar, Mutex,
-        atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed},
-    },
+    sync::{Condvar, Mutex},
     time::{Duration, Instant},
 };
 

@@ -7,9 +7,11 @@
 //! to cells: 320 with 35 edges. The side arrays of compaction (12 bytes per 64 cells, 0.6 %)
 //! are inside the budget too.
 
-use crate::node::{Cell, Node, NodeState, from_unit16, to_unit16};
+use crate::{
+    node::{Cell, Node, NodeState, from_unit16, to_unit16},
+    sync::{AtomicU64, Ordering::*},
+};
 use crossbeam::utils::CachePadded;
-use std::sync::atomic::{AtomicU64, Ordering::*};
 
 /// Smallest tree; a smaller budget is rounded up to it. Room for a root with the most legal moves of
 /// chess (218) and for its children.
@@ -202,7 +204,7 @@ impl Tree {
     /// Drops everything but a fresh root. What lies in the memory may stay there: nothing is read that
     /// was not written after it was handed out.
     pub fn clear(&mut self) {
-        *self.used.get_mut() = 0;
+        self.used.store(0, Relaxed);
         self.root = self.take(1).unwrap_or(0);
         self.root().init(0);
     }
