@@ -170,7 +170,7 @@ mod tests {
         tree.root().publish(Meta::fresh(0).with_edges(block).with_state(NodeState::Expanded));
         let edges = tree.edges(block);
         let children =
-            (0..n.into()).map(|at| tree.visit(&edges, at, &mut chunk).unwrap()).collect();
+            (0..edges.len()).map(|at| tree.visit(&edges, at, &mut chunk).unwrap()).collect();
         (tree, children)
     }
 
@@ -215,6 +215,18 @@ mod tests {
         tree.node(children[1]).publish(Meta::fresh(0).with_state(NodeState::Refused));
         prove(&tree, children[0], Proof::Win(0));
         assert_eq!(tree.root().meta().proof(), None);
+    }
+
+    #[test]
+    fn children_without_those_that_were_cut_off_prove_a_win_but_no_loss() {
+        let (tree, children) = family(2000);
+        assert!(children.len() < 1000, "more than the block of a small tree holds");
+        for &child in &children {
+            prove(&tree, child, Proof::Win(1));
+        }
+        assert_eq!(tree.root().meta().proof(), None);
+        prove(&tree, children[7], Proof::Loss(2));
+        assert_eq!(tree.root().meta().proof(), Some(Proof::Win(3)));
     }
 
     #[test]

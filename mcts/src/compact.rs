@@ -296,6 +296,57 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        node::{Fixed, Proof},
+        tree::{ArenaChunk, MIN_BYTES, RankedEdge},
+        value::Wdl,
+    };
+
+    fn ranked(n: u16) -> Vec<RankedEdge<u16>> {
+        (0..n).map(|action| RankedEdge { action, prior: 0.1, q: 0.25 }).collect()
+    }
+
+    /// Gives the node `n` edges and one visit.
+    fn expand(tree: &Tree, at: u32, n: u16, chunk: &mut ArenaChunk) {
+        let block = tree.alloc_edges(chunk, &ranked(n)).unwrap();
+        let meta = tree.node(at).meta().with_edges(block);
+        tree.node(at).publish(meta.with_state(NodeState::Expanded));
+        tree.node(at).back_up(Fixed::new(Wdl::DRAW), 0);
+    }
+
+    #[test]
+    fn a_proven_node_without_its_edges_stays_proven_and_another_is_evaluated_again() {
+        let (mut tree, mut chunk) = (Tree::new(MIN_BYTES), ArenaChunk::default());
+        expand(&tree, tree.root, 170, &mut chunk);
+        let edges = tree.edges(tree.root().meta().edges());
+        let children = (0..170).map(|at| tree.visit(&edges, at, &mut chunk).unwrap());
+        for (i, child) in children.collect::<Vec<_>>().into_iter().enumerate() {
+            expand(&tree, child, 35, &mut chunk);
+            tree.root().back_up(Fixed::new(Wdl::DRAW), 0);
+            assert!(i % 2 == 0 || tree.node(child).prove(Proof::Loss(3)));
+        }
+        assert!(tree.compact(1, &|| false));
+        let edges = tree.edges(tree.root().meta().edges());
+        let metas: Vec<Meta> = edges.iter().map(|e| tree.node(e.child().unwrap()).meta()).collect();
+        let count = |state| metas.iter().filter(|meta| meta.state() == state).count();
+        assert!(count(NodeState::Expanded) > 20);
+        assert!(count(NodeState::Terminal) > 20 && count(NodeState::Fresh) > 20);
+        for (i, meta) in metas.iter().enumerate() {
+            assert_eq!(meta.proof(), (i % 2 == 1).then_some(Proof::Loss(3)));
+            assert!(meta.state() != NodeState::Fresh || i % 2 == 0);
+        }
+    }
+
+    #[test]
+    fn an_edge_whose_child_goes_has_its_value_again() {
+        let (mut tree, mut chunk) = (Tree::new(MIN_BYTES), ArenaChunk::default());
+        expand(&tree, tree.root, 3, &mut chunk);
+        let before = tree.edges(tree.root().meta().edges()).get(1);
+        // A child that a descent made, and that no playout has visited.
+        tree.visit(&tree.edges(tree.root().meta().edges()), 1, &mut chunk).unwrap();
+        assert!(tree.compact(1, &|| false));
+        assert_eq!(tree.edges(tree.root().meta().edges()).get(1), before);
+    }
 
     #[test]
     fn buckets_rise_with_visits_and_stay_in_range() {

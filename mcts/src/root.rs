@@ -286,6 +286,28 @@ mod tests {
     }
 
     #[test]
+    fn a_root_is_proven_by_one_won_move_or_by_all_moves() {
+        let proven = |proofs: [Option<Proof>; 2]| {
+            let tree = Tree::new(1 << 20);
+            let mut chunk = ArenaChunk::default();
+            let ranked = [0u16, 1].map(|action| RankedEdge { action, prior: 0.5, q: 0.5 });
+            let block = tree.alloc_edges(&mut chunk, &ranked).unwrap();
+            let expanded = tree.root().meta().with_edges(block).with_state(NodeState::Expanded);
+            tree.root().publish(expanded);
+            for (at, proof) in proofs.into_iter().enumerate() {
+                let child = tree.node(tree.visit(&tree.edges(block), at, &mut chunk).unwrap());
+                child.publish(child.meta().with_state(NodeState::Terminal).with_proof(proof));
+            }
+            super::proven(&tree, &RootPolicy::default())
+        };
+        let [win, draw, loss] = [Proof::Loss(1), Proof::Draw, Proof::Win(1)].map(Some);
+        assert!(proven([win, None]) && proven([None, win]) && proven([draw, loss]));
+        for half in [draw, loss, None] {
+            assert!(!proven([half, None]) && !proven([None, half]));
+        }
+    }
+
+    #[test]
     fn a_rival_that_is_worth_more_contests_the_first_place() {
         let contested = |rivals: &[(u64, f32)]| {
             let tree = Tree::new(1 << 20);

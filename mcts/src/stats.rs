@@ -194,3 +194,21 @@ impl RunStats {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_search_outranks_a_full_memory_in_either_order() {
+        for order in [
+            [StopReason::MemoryFull, StopReason::SearchOver],
+            [StopReason::SearchOver, StopReason::MemoryFull],
+        ] {
+            let stats = RunStats::new(0, None);
+            order.into_iter().for_each(|reason| stats.stop(reason));
+            assert_eq!(stats.take_stop_reason(), Some(StopReason::SearchOver));
+            assert_eq!((stats.take_stop_reason(), stats.stopping()), (None, false));
+        }
+    }
+}

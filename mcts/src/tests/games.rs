@@ -196,6 +196,49 @@ fn a_losing_move_is_not_played_while_there_is_another() {
     assert!(lost.iter().all(|line| line.mate_plies == Some(-2)), "{lost:?}");
 }
 
+/// Two plies: action 0 loses at once, and the others are nearly lost.
+struct Trap;
+
+impl World for Trap {
+    /// The last action.
+    type State = u16;
+    type Action = u16;
+    type Error = Infallible;
+
+    fn step(&self, last: &mut u16, action: u16) -> Option<Wdl> {
+        *last = action;
+        None
+    }
+
+    fn evaluate(&self, leaves: &[&u16]) -> Result<Vec<Leaf<u16>>, Infallible> {
+        let edges = || (0..3).map(|action| Edge { action, policy: 1.0 / 3.0, q: 0.01 }).collect();
+        let leaf = |&&last: &&u16| match last {
+            0 => Leaf::Over(Wdl::WIN),
+            _ => Leaf::Open { value: Wdl { win: 0.99, draw: 0.0, loss: 0.01 }, edges: edges() },
+        };
+        Ok(leaves.iter().map(leaf).collect())
+    }
+}
+
+#[test]
+fn a_move_proven_lost_is_visited_once() {
+    let (_, outcome) = search(&Trap, 9, Params { batch: 1, ..Params::default() }, 1, 500);
+    let trap = outcome.snapshot.lines.iter().find(|line| line.moves[0] == 0).unwrap();
+    assert_eq!((trap.visits, trap.mate_plies), (1, Some(-1)));
+}
+
+#[test]
+fn below_a_proven_node_nothing_grows() {
+    let (mut searcher, _) = search(&Nim, [1, 2, 3], Params::default(), 1, 20_000);
+    let solved = searcher.audit();
+    let more = searcher.run(&Nim, 1, Some(5000), &Patient);
+    assert_eq!(more.snapshot.playouts, 5000);
+    assert_eq!(
+        (searcher.audit().nodes, searcher.audit().expanded),
+        (solved.nodes, solved.expanded)
+    );
+}
+
 #[test]
 fn a_restricted_root_plays_nothing_else() {
     let board = Board { mine: 0o003, theirs: 0o050 };

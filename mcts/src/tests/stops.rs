@@ -80,6 +80,28 @@ fn a_stop_between_two_descents_gives_the_minibatch_up() {
     assert_eq!((searcher.audit().in_flight, searcher.audit().claimed), (0, 0));
 }
 
+/// Asserts that the calling thread alone ticks.
+struct TicksHere(std::thread::ThreadId);
+
+impl Control<Wide> for TicksHere {
+    fn tick(&self, _: &View<'_, Wide>) -> ControlFlow<()> {
+        assert_eq!(std::thread::current().id(), self.0);
+        ControlFlow::Continue(())
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn the_calling_thread_alone_ticks() {
+    let mut searcher = Searcher::new(Params::default(), MIB);
+    searcher.set_root(0);
+    let control = TicksHere(std::thread::current().id());
+    searcher.run(&Wide::CHESSLIKE, 3, Some(3000), &control);
+}
+
 /// Set when the thread that has it ends, after all that is on its stack has been dropped.
 struct SetAtThreadsEnd(Arc<AtomicBool>);
 
