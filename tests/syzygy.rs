@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use engine::chess::game::Game;
+use engine::chess::mate::MateSearch;
 use engine::syzygy::Tables;
 use engine::syzygy::root::RootTables;
 use mavka_tests::{Dice, Session, matches, setup};
@@ -88,23 +89,23 @@ fn three_men_are_known() {
 #[test]
 fn the_root_keeps_the_moves_that_keep_the_result() {
     let names = |game: &Game| -> Vec<String> {
-        let mut names: Vec<_> = root(game).moves.iter().map(|action| game.uci(*action)).collect();
+        let mut names: Vec<_> = root(game).best().iter().map(|action| game.uci(*action)).collect();
         names.sort();
         names
     };
     // Only one move keeps the pawn.
     let pawn = game("4k3/8/5K2/2P5/8/8/8/8 w - - 0 1");
-    assert_eq!((names(&pawn), root(&pawn).value), (vec!["f6e6".to_owned()], Some(Wdl::WIN)));
+    assert_eq!((names(&pawn), root(&pawn).value()), (vec!["f6e6".to_owned()], Some(Wdl::WIN)));
     // Two promotions mate, and a move of the king wins more slowly.
     let mate = game("k7/2P5/1K6/8/8/8/8/8 w - - 0 1");
     assert_eq!(names(&mate), ["c7c8q", "c7c8r"]);
     // Taking the rook draws, all else loses.
     let saved = game("8/8/8/8/8/5k2/4R3/7K b - - 0 1");
-    assert_eq!((names(&saved), root(&saved).value), (vec!["f3e2".to_owned()], Some(Wdl::DRAW)));
+    assert_eq!((names(&saved), root(&saved).value()), (vec!["f3e2".to_owned()], Some(Wdl::DRAW)));
     // What the GUI left out does not come back.
     let queen = game("8/8/8/3k4/8/8/8/KQ6 w - - 0 1");
     let bad = [engine::Action::from_uci("b1a2", queen.position()).unwrap()];
-    assert!(RootTables::new(&tables(), &queen, &bad).is_some_and(|root| root.moves == bad));
+    assert!(RootTables::new(&tables(), &queen, &bad).is_some_and(|root| root.best() == bad));
 }
 
 #[test]
@@ -118,8 +119,8 @@ fn the_fifty_move_rule_is_kept_in_sight() {
             let board = fen.split(' ').next().unwrap();
             root(&game(&format!("{board} w - - {clock} 100")))
         };
-        assert_eq!(at(99 - distance).value, Some(Wdl::WIN), "{} {distance}", won.fen());
-        assert_eq!(at(102 - distance).value, Some(Wdl::DRAW), "{} {distance}", won.fen());
+        assert_eq!(at(99 - distance).value(), Some(Wdl::WIN), "{} {distance}", won.fen());
+        assert_eq!(at(102 - distance).value(), Some(Wdl::DRAW), "{} {distance}", won.fen());
         assert_eq!(at(0).hits, won.legal_actions().len() as u64);
     }
     // A third occurrence draws, however won the game is.
@@ -129,8 +130,8 @@ fn the_fifty_move_rule_is_kept_in_sight() {
     }
     let back = engine::Action::from_uci("d6d5", shuffled.position()).unwrap();
     let forced = RootTables::new(&tables(), &shuffled, &[back]).unwrap();
-    assert_eq!(forced.value, Some(Wdl::DRAW));
-    assert_eq!(root(&shuffled).moves, [back], "for the side that loses it is the best");
+    assert_eq!(forced.value(), Some(Wdl::DRAW));
+    assert_eq!(root(&shuffled).best(), [back], "for the side that loses it is the best");
 }
 
 /// Plays the game out; the engine has both sides. Answers the plies it took to mate.
@@ -331,7 +332,7 @@ fn no_byte_of_a_table_can_break_the_engine() {
         for game in &positions {
             let _ = tables.wdl(game.position());
             let root = RootTables::new(&tables, game, &game.legal_actions());
-            assert!(root.is_none_or(|root| !root.moves.is_empty()));
+            assert!(root.is_none_or(|root| !root.best().is_empty()));
         }
         fs::write(
             copy.0.join(name),
@@ -339,4 +340,122 @@ fn no_byte_of_a_table_can_break_the_engine() {
         )
         .unwrap();
     }
+}
+
+/// A position of White's pieces `white` against Black's king, or what `black` holds, with `turn` to move.
+fn random_ending(dice: &mut Dice, white: &str, black: &str, turn: char) -> Game {
+    let men = white.chars().chain(black.chars().map(|man| man.to_ascii_lowercase()));
+    loop {
+        let mut board = ['.'; 64];
+        for man in men.clone() {
+            board[dice.below(64)] = man;
+        }
+        let ranks = board.chunks(8).map(|rank| rank.iter().collect::<String>().replace('.', "1"));
+        let fen = format!("{} {turn} - - 0 1", ranks.collect::<Vec<_>>().join("/"));
+        if let Ok(game) = Game::from_fen(&fen, false)
+            && game.position().board().occupied().count() == men.clone().count()
+            && game.ending().is_none()
+        {
+            return game;
+        }
+    }
+}
+
+/// The score and the first move of every line in the last block of `record`.
+fn last_lines(record: &[String]) -> Vec<(String, String)> {
+    let lines = record.iter().filter(|line| line.starts_with("< info ") && line.contains(" pv "));
+    let mut block = Vec::new();
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        let after = |word: &str| words.iter().position(|found| *found == word).unwrap() + 1;
+        if words.contains(&"multipv") && words[after("multipv")] == "1" {
+            block.clear();
+        }
+        let score = after("score");
+        block.push((words[score..score + 2].join(" "), words[after("pv")].to_owned()));
+    }
+    block
+}
+
+/// A score as a number that grows with it.
+fn height(score: &str) -> i64 {
+    let (kind, number) = score.split_once(' ').unwrap();
+    let number: i64 = number.parse().unwrap();
+    match kind {
+        "mate" if number > 0 => 1_000_000 - number,
+        "mate" => -1_000_000 - number,
+        _ => number,
+    }
+}
+
+#[test]
+fn tables_hide_no_mate() {
+    let mut session = Session::start(setup(Hashed::default()));
+    let mut dice = Dice::new(5);
+    let mut mates = 0;
+    for place in 0..60 {
+        let game = match place {
+            0 => game("1k6/8/3K4/5Q2/8/8/1P6/8 w - - 0 1"),
+            _ => random_ending(&mut dice, "KQP", "k", 'w'),
+        };
+        let mut search = MateSearch::new(&game, &|| false);
+        let Some(mate) = search.run(game.position(), &game.legal_actions(), 3) else { continue };
+        mates += 1;
+        session.send(&format!("position fen {}", game.fen()));
+        session.send("go mate 3");
+        let moves = (mate.plies + 1) / 2;
+        session.expect(&format!("info * score mate {moves} *"));
+        session.expect("bestmove *");
+    }
+    assert!(mates > 20, "{mates}");
+    session.finish();
+}
+
+#[test]
+fn tables_hide_no_line_of_an_analysis() {
+    for (fen, lines) in [
+        ("8/8/8/3k4/8/8/8/KQ6 w - - 0 1", 3),
+        ("3k4/8/4KP2/8/8/8/8/8 w - - 1 132", 6),
+        ("8/8/8/8/4k3/8/1r6/K1R5 w - - 0 1", 200),
+    ] {
+        let mut session = Session::start(setup(Hashed::default()));
+        session.send(&format!("setoption name MultiPV value {lines}"));
+        session.send(&format!("position fen {fen}"));
+        session.send("go nodes 300");
+        session.expect("bestmove *");
+        let shown = last_lines(&session.finish());
+        let game = game(fen);
+        assert_eq!(shown.len(), lines.min(game.legal_actions().len()), "{fen}: {shown:?}");
+        let heights: Vec<i64> = shown.iter().map(|(score, _)| height(score)).collect();
+        assert!(heights.is_sorted_by(|a, b| a >= b), "{fen}: {shown:?}");
+        let known = Tables::with_bundled("");
+        for (score, text) in &shown {
+            let mut after = game.clone();
+            after.play_uci(text).unwrap();
+            // All of them are far from the fifty-move rule.
+            let expected = match known.wdl(after.position()) {
+                Some(Wdl::LOSS) => 12_800..i64::MAX,
+                Some(Wdl::DRAW) => 0..1,
+                _ => i64::MIN..-12_799,
+            };
+            assert!(expected.contains(&height(score)), "{fen}: {score} for {text}");
+        }
+    }
+}
+
+#[test]
+fn tables_hide_no_move_that_the_gui_names() {
+    let mut session = Session::start(setup(Hashed::default()));
+    session.send("position fen 8/8/8/3k4/8/8/8/KQ6 w - - 0 1");
+    session.send("go nodes 50 searchmoves b1b5 b1a2");
+    session.expect("bestmove b1a2*");
+    session.send("go infinite searchmoves b1b5");
+    session.send("stop");
+    session.expect("bestmove b1b5*");
+    session.send("setoption name UCI_AnalyseMode value true");
+    session.send("setoption name VerboseMoveStats value true");
+    session.send("go nodes 100");
+    session.expect("info string b1b5 *");
+    session.expect("bestmove *");
+    session.finish();
 }

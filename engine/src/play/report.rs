@@ -25,8 +25,8 @@ pub struct Reporter {
     mode: CastlingMode,
     show_wdl: bool,
     multipv: usize,
-    /// What endgame tables say the root is worth.
-    known: Option<Wdl>,
+    /// The moves' ranks, if endgame tables have the root.
+    known: Option<RootTables>,
     /// Positions looked up for the root; None without tables.
     root_hits: Option<u64>,
     live_stats: bool,
@@ -49,12 +49,11 @@ impl Reporter {
         }
     }
 
-    /// The same for a search with endgame tables, which may know the root: then what they say is the score,
-    /// but for a proven mate.
+    /// The same for a search with endgame tables. If they have the root, they order its lines, and a line's score is
+    /// the table's result, but for a proven mate.
     #[must_use]
-    pub fn with_tables(self, root: Option<&RootTables>) -> Reporter {
-        let known = root.and_then(|root| root.value);
-        Reporter { known, root_hits: Some(root.map_or(0, |root| root.hits)), ..self }
+    pub fn with_tables(self, root: Option<RootTables>) -> Reporter {
+        Reporter { root_hits: Some(root.as_ref().map_or(0, |root| root.hits)), known: root, ..self }
     }
 
     /// The same, telling every move's statistics while the search runs.
@@ -78,7 +77,16 @@ impl Reporter {
     /// How many lines a snapshot needs.
     #[must_use]
     pub fn lines(&self) -> usize {
-        if self.live_stats { usize::MAX } else { self.multipv }
+        // The tables may order the lines otherwise than the search.
+        let all = self.live_stats || self.known.is_some();
+        if all { usize::MAX } else { self.multipv }
+    }
+
+    /// Puts lines into the order in which they are shown: by the ranks of endgame tables, then as they are.
+    pub fn sort(&self, lines: &mut [Line<Action>]) {
+        if let Some(known) = &self.known {
+            known.sort(lines);
+        }
     }
 
     /// What there is to say while the search runs.
@@ -108,14 +116,16 @@ impl Reporter {
     pub fn infos(&self, snapshot: &Snapshot<Action>, elapsed: Duration) -> Vec<Info> {
         let time = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let nodes = snapshot.playouts;
-        let lines = snapshot.lines.iter().take(self.multipv).enumerate();
+        let mut lines = snapshot.lines.clone();
+        self.sort(&mut lines);
+        let lines = lines.iter().take(self.multipv).enumerate();
         lines
-            .map(|(index, line)| (index, line, self.known.unwrap_or(line.value)))
-            .map(|(index, line, value)| Info {
+            .map(|(index, line)| (index, line, self.judge(line)))
+            .map(|(index, line, (value, score))| Info {
                 depth: Some(snapshot.depth.max(1)),
                 seldepth: Some(snapshot.seldepth.max(snapshot.depth).max(1)),
                 multipv: (self.multipv > 1).then(|| u32::try_from(index + 1).unwrap_or(u32::MAX)),
-                score: Some(line.mate_plies.map_or_else(|| centipawns(value.q()), mate)),
+                score: Some(score),
                 wdl: self.show_wdl.then(|| permille(value)),
                 nodes: Some(if self.line_counters { line.visits } else { nodes }),
                 nps: Some(per_second(nodes, elapsed)),
@@ -126,6 +136,21 @@ impl Reporter {
                 ..Info::default()
             })
             .collect()
+    }
+
+    /// A line's value and its score: a proven mate, else the table's result, else the search's.
+    fn judge(&self, line: &Line<Action>) -> (Wdl, Score) {
+        let first = line.moves.first().copied();
+        let known = self.known.as_ref().zip(first);
+        if let Some(plies) = line.mate_plies {
+            let value = if plies > 0 { Wdl::WIN } else { Wdl::LOSS };
+            return (value, mate(plies));
+        }
+        if known.is_some_and(|(tables, first)| tables.mates(first)) {
+            return (Wdl::WIN, mate(1));
+        }
+        let value = known.and_then(|(tables, first)| tables.value_of(first)).unwrap_or(line.value);
+        (value, centipawns(value.q()))
     }
 
     /// The playable part of `moves`, as text.

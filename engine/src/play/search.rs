@@ -113,13 +113,16 @@ impl Job {
             return Answer::default();
         }
         let known = self.tables.as_ref().and_then(|tables| RootTables::new(tables, game, &allowed));
-        let allowed = known.as_ref().map_or(allowed, |known| known.moves.clone());
+        let allowed = match &known {
+            Some(known) if self.is_play() => known.best(),
+            _ => allowed,
+        };
         let lines = self.settings.multipv.min(allowed.len());
         let mut reporter = Reporter::new(game, lines, self.settings.shows_wdl())
             .with_live_stats(self.settings.log_live_stats)
             .with_line_counters(self.settings.per_pv_counters);
         if self.tables.is_some() {
-            reporter = reporter.with_tables(known.as_ref());
+            reporter = reporter.with_tables(known);
         }
         self.tell_what_has_no_effect();
         let head = match self.settings.search {
@@ -155,6 +158,13 @@ impl Job {
     fn allowed(&self, game: &Game) -> Vec<Action> {
         let wished = &self.limits.searchmoves;
         if wished.is_empty() { game.legal_actions() } else { wished.clone() }
+    }
+
+    /// A move is asked for and no more: endgame tables may leave moves out.
+    fn is_play(&self) -> bool {
+        let Limits { searchmoves, infinite, mate, .. } = &self.limits;
+        let Settings { multipv, analyse_mode, .. } = self.settings;
+        multipv == 1 && !analyse_mode && !infinite && mate.is_none() && searchmoves.is_empty()
     }
 
     /// One head of the network picks the move. None if the network failed.
@@ -489,6 +499,9 @@ impl Job {
         let found = answer.best.filter(|best| allowed.contains(best));
         let best = found.unwrap_or_else(|| fallback_move(game, allowed));
         report::lead_with(&mut snapshot.lines, best);
+        reporter.sort(&mut snapshot.lines);
+        let first = snapshot.lines.first().and_then(|line| line.moves.first());
+        let best = first.copied().unwrap_or(best);
         let reply = snapshot.lines.first().and_then(|line| line.moves.get(1)).copied();
         if self.settings.verbose_move_stats {
             self.output.block(&reporter.move_stats(&snapshot));

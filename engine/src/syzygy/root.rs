@@ -1,26 +1,30 @@
-//! The moves of a game that keep what the tables say it is worth, by the fifty-move rule with the game's
-//! own clock. A won game moves on: of the winning moves, those nearest to the next capture, pawn move or mate
-//! (as lc0's `SyzygyFastPlay`). Among the moves left the search decides.
+//! The moves of a game, ranked by the endgame tables under the fifty-move rule with the game's own clock. In play
+//! the search chooses among the best; an analysis searches all moves, and the ranks order its lines.
 
 use super::Tables;
 use crate::chess::action::Action;
 use crate::chess::ending::Ending;
 use crate::chess::game::Game;
-use mcts::Wdl;
+use mcts::{Line, Wdl};
 use shakmaty::Position;
 use shakmaty_syzygy::{Dtz, MaybeRounded};
 use std::cmp::Reverse;
 
-/// What the tables say about a game's last position.
+/// The ranks of a root's moves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RootTables {
-    /// The moves to choose from.
-    pub moves: Vec<Action>,
-    /// The result for the side to move; None if it hangs on a ply that the tables have rounded away, or if
-    /// there is no table to tell how near the fifty-move rule comes.
-    pub value: Option<Wdl>,
+    /// In the order in which they were given; not empty.
+    moves: Vec<RankedMove>,
+    /// The results are those under the fifty-move rule: see [`RootTables::value`].
+    certain: bool,
     /// Positions looked up.
     pub hits: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct RankedMove {
+    action: Action,
+    rank: Rank,
 }
 
 /// What a move is worth, worst first. Plies are those of the fifty-move counter when the next capture or
@@ -93,30 +97,66 @@ enum Probe {
 }
 
 impl RootTables {
-    /// Picks those of the moves `allowed` that keep the result. None if the tables do not have the position,
-    /// or fail for one of the moves.
+    /// Ranks the moves `allowed`. None if the tables do not have the position, or fail for one of the moves.
     #[must_use]
     pub fn new(tables: &Tables, game: &Game, allowed: &[Action]) -> Option<RootTables> {
-        if !tables.covers(game.position()) {
+        if allowed.is_empty() || !tables.covers(game.position()) {
             return None;
         }
-        let ranks = |probe| -> Option<Vec<Rank>> {
-            allowed.iter().map(|action| rank(tables, game, *action, probe)).collect()
+        let ranks = |probe| -> Option<Vec<RankedMove>> {
+            let ranked = |action: &Action| {
+                Some(RankedMove { action: *action, rank: rank(tables, game, *action, probe)? })
+            };
+            allowed.iter().map(ranked).collect()
         };
-        let (ranks, probe) = match ranks(Probe::Distance) {
-            Some(ranks) => (ranks, Probe::Distance),
+        let (moves, probe) = match ranks(Probe::Distance) {
+            Some(moves) => (moves, Probe::Distance),
             None => (ranks(Probe::Result)?, Probe::Result),
         };
-        let best = ranks.iter().copied().max()?;
-        let kept = allowed.iter().zip(&ranks).filter(|(_, rank)| **rank == best);
-        let certain = probe == Probe::Distance
-            || matches!(best, Rank::Mate | Rank::Draw)
-            || game.position().halfmoves() == 0;
-        Some(RootTables {
-            moves: kept.map(|(action, _)| *action).collect(),
-            value: best.value().filter(|_| certain),
-            hits: allowed.len() as u64,
-        })
+        let certain = probe == Probe::Distance || game.position().halfmoves() == 0;
+        Some(RootTables { moves, certain, hits: allowed.len() as u64 })
+    }
+
+    /// The moves to play: those of the best rank.
+    #[must_use]
+    pub fn best(&self) -> Vec<Action> {
+        let best = self.moves.iter().map(|ranked| ranked.rank).max();
+        let moves = self.moves.iter().filter(|ranked| Some(ranked.rank) == best);
+        moves.map(|ranked| ranked.action).collect()
+    }
+
+    /// The result for the side to move; None if it hangs on a ply that the tables have rounded away, or if
+    /// the table of distances is missing and the fifty-move rule may come first.
+    #[must_use]
+    pub fn value(&self) -> Option<Wdl> {
+        self.value_of_rank(self.moves.iter().map(|ranked| ranked.rank).max()?)
+    }
+
+    /// The same after `action`.
+    #[must_use]
+    pub fn value_of(&self, action: Action) -> Option<Wdl> {
+        self.value_of_rank(self.rank_of(action)?)
+    }
+
+    fn value_of_rank(&self, rank: Rank) -> Option<Wdl> {
+        rank.value().filter(|_| self.certain || matches!(rank, Rank::Mate | Rank::Draw))
+    }
+
+    /// Whether `action` mates at once.
+    #[must_use]
+    pub fn mates(&self, action: Action) -> bool {
+        self.rank_of(action) == Some(Rank::Mate)
+    }
+
+    fn rank_of(&self, action: Action) -> Option<Rank> {
+        self.moves.iter().find(|ranked| ranked.action == action).map(|ranked| ranked.rank)
+    }
+
+    /// Orders lines by the ranks of their first moves, best first; lines of one rank stay in their order.
+    pub fn sort(&self, lines: &mut [Line<Action>]) {
+        lines.sort_by_key(|line| {
+            Reverse(line.moves.first().and_then(|action| self.rank_of(*action)))
+        });
     }
 }
 
