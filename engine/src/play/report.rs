@@ -82,6 +82,12 @@ impl Reporter {
         if all { usize::MAX } else { self.multipv }
     }
 
+    /// The moves among `allowed` to choose from without a search.
+    #[must_use]
+    pub fn choice(&self, allowed: &[Action]) -> Vec<Action> {
+        self.known.as_ref().map_or_else(|| allowed.to_vec(), RootTables::best)
+    }
+
     /// Puts lines into the order in which they are shown: by the ranks of endgame tables, then as they are.
     pub fn sort(&self, lines: &mut [Line<Action>]) {
         if let Some(known) = &self.known {

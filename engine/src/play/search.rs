@@ -28,6 +28,7 @@ use crate::syzygy::root::RootTables;
 use crate::uci::output::Output;
 use crate::world::rules::State;
 use mcts::{FinalMove, Line, Snapshot, Wdl};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +65,10 @@ pub struct Job {
 const MATES_TRIED: u32 = 5;
 /// The same with a clock, which as a rule ends it sooner: each move takes some of the thread's stack.
 const MATES_TRIED_BY_CLOCK: u32 = 20;
+/// The same in a game that endgame tables call won.
+const MATES_TRIED_WHEN_WON: u32 = 3;
+/// Looks at the clock until that is given up, a thousand positions each. Guess.
+const LOOKS_WHEN_WON: u32 = 50;
 
 /// What a search or a head found.
 struct Found {
@@ -114,9 +119,11 @@ impl Job {
         }
         let known = self.tables.as_ref().and_then(|tables| RootTables::new(tables, game, &allowed));
         let allowed = match &known {
+            Some(known) if self.is_play() && self.compares_moves() => known.keeping(),
             Some(known) if self.is_play() => known.best(),
             _ => allowed,
         };
+        let won = known.as_ref().is_some_and(|known| known.value() == Some(Wdl::WIN));
         let lines = self.settings.multipv.min(allowed.len());
         let mut reporter = Reporter::new(game, lines, self.settings.shows_wdl())
             .with_live_stats(self.settings.log_live_stats)
@@ -146,7 +153,7 @@ impl Job {
                 self.think_internally(game, &reporter, &allowed)
             }
             (None, None) => {
-                let mate = self.find_mate(game, &allowed);
+                let mate = self.find_mate(game, &allowed, won);
                 mate.or_else(|| self.search_tree(game, session, &reporter, &allowed))
             }
         };
@@ -165,6 +172,13 @@ impl Job {
         let Limits { searchmoves, infinite, mate, .. } = &self.limits;
         let Settings { multipv, analyse_mode, .. } = self.settings;
         multipv == 1 && !analyse_mode && !infinite && mate.is_none() && searchmoves.is_empty()
+    }
+
+    /// The search has a line for every move and draws none at random, so the tables may choose after it.
+    fn compares_moves(&self) -> bool {
+        let tree = matches!(self.settings.search, Search::Mcts | Search::Rollout);
+        let draws = self.strength().is_some() || self.settings.temperature > 0.0;
+        tree && !draws && self.limits.nodes != Some(1)
     }
 
     /// One head of the network picks the move. None if the network failed.
@@ -255,25 +269,32 @@ impl Job {
     }
 
     /// `go mate`: everything is tried for the first moves, which is surer than a tree search, and rules mates out.
+    /// A game that endgame tables call won is tried for a few moves, too.
     /// None if there is none, or half of the time has gone.
-    fn find_mate(&self, game: &Game, allowed: &[Action]) -> Option<Found> {
+    fn find_mate(&self, game: &Game, allowed: &[Action], won: bool) -> Option<Found> {
         let Limits { mate, budget, .. } = self.limits;
-        let moves = match budget {
-            Some(_) => mate?.min(MATES_TRIED_BY_CLOCK),
-            None => mate?.min(MATES_TRIED),
+        let moves = match (mate, budget) {
+            (Some(mate), Some(_)) => mate.min(MATES_TRIED_BY_CLOCK),
+            (Some(mate), None) => mate.min(MATES_TRIED),
+            (None, _) if won && self.is_play() => MATES_TRIED_WHEN_WON,
+            (None, _) => return None,
         };
         let settings = &self.settings;
         if settings.search != Search::Mcts || settings.imagines() || self.strength().is_some() {
             return None;
         }
         let half = budget.map(|budget| budget.hard / 2);
+        let looks = Cell::new(0);
         let stop = || {
+            looks.set(looks.get() + 1);
             let used = self.signal.used();
-            self.signal.is_over() || half.is_some_and(|half| used.is_some_and(|used| used >= half))
+            self.signal.is_over()
+                || half.is_some_and(|half| used.is_some_and(|used| used >= half))
+                || mate.is_none() && looks.get() >= LOOKS_WHEN_WON
         };
         let mut search = MateSearch::new(game, &stop);
         let Some(mate) = search.run(game.position(), allowed, moves) else {
-            if !search.is_stopped() {
+            if self.limits.mate.is_some() && !search.is_stopped() {
                 self.output.note(format_args!("no mate in {moves} or fewer moves"));
             }
             return None;
@@ -497,7 +518,7 @@ impl Job {
     fn report(&self, game: &Game, allowed: &[Action], reporter: &Reporter, found: Found) -> Answer {
         let Found { mut snapshot, answer } = found;
         let found = answer.best.filter(|best| allowed.contains(best));
-        let best = found.unwrap_or_else(|| fallback_move(game, allowed));
+        let best = found.unwrap_or_else(|| fallback_move(game, &reporter.choice(allowed)));
         report::lead_with(&mut snapshot.lines, best);
         reporter.sort(&mut snapshot.lines);
         let first = snapshot.lines.first().and_then(|line| line.moves.first());

@@ -7,6 +7,7 @@
 //! table that is missing, damaged or unreadable is told of once, and play goes on without it.
 
 mod bundled;
+mod conversion;
 pub mod root;
 
 use mcts::Wdl;

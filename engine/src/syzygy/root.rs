@@ -1,9 +1,13 @@
 //! The moves of a game, ranked by the endgame tables under the fifty-move rule with the game's own clock. In play
-//! the search chooses among the best; an analysis searches all moves, and the ranks order its lines.
+//! the search chooses among the moves that keep the result; an analysis searches all, and the ranks order its lines.
+//!
+//! While the fifty-move rule is far, all winning moves rank alike. The shortest proven mate is played; without one,
+//! the move of least [`Effort`]. When the rule is near, the distance to the next capture or pawn move decides.
 
 use super::Tables;
+use super::conversion::{self, Effort};
 use crate::chess::action::Action;
-use crate::chess::ending::Ending;
+use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use mcts::{Line, Wdl};
 use shakmaty::Position;
@@ -25,6 +29,8 @@ pub struct RootTables {
 struct RankedMove {
     action: Action,
     rank: Rank,
+    /// Of winning moves only.
+    effort: Effort,
 }
 
 /// What a move is worth, worst first. Plies are those of the fifty-move counter when the next capture or
@@ -45,8 +51,19 @@ enum Rank {
 
 /// The fifty-move rule, in plies.
 const RULE: u32 = 100;
+/// Plies of the counter from which on the rule is near.
+const NEAR: u32 = RULE / 2;
 
 impl Rank {
+    /// Moves of one class are left to the search.
+    fn class(self) -> Rank {
+        if self.wins() { Rank::Mate } else { self }
+    }
+
+    fn wins(self) -> bool {
+        matches!(self, Rank::Win(_) | Rank::Mate)
+    }
+
     /// The rank of a move that is no capture and no pawn's. `dtz` is the mover's before it; the last capture or
     /// pawn move was `clock` plies ago. A rounded value may be a ply short.
     fn of_quiet(dtz: MaybeRounded<Dtz>, clock: u32) -> Rank {
@@ -105,23 +122,33 @@ impl RootTables {
         }
         let ranks = |probe| -> Option<Vec<RankedMove>> {
             let ranked = |action: &Action| {
-                Some(RankedMove { action: *action, rank: rank(tables, game, *action, probe)? })
+                let rank = rank(tables, game, *action, probe)?;
+                Some(RankedMove { action: *action, rank, effort: Effort::default() })
             };
             allowed.iter().map(ranked).collect()
         };
-        let (moves, probe) = match ranks(Probe::Distance) {
+        let (mut moves, probe) = match ranks(Probe::Distance) {
             Some(moves) => (moves, Probe::Distance),
             None => (ranks(Probe::Result)?, Probe::Result),
         };
+        rate(&mut moves, tables, game);
         let certain = probe == Probe::Distance || game.position().halfmoves() == 0;
         Some(RootTables { moves, certain, hits: allowed.len() as u64 })
     }
 
-    /// The moves to play: those of the best rank.
+    /// The moves that keep the result.
+    #[must_use]
+    pub fn keeping(&self) -> Vec<Action> {
+        let best = self.moves.iter().map(|ranked| ranked.rank.class()).max();
+        let moves = self.moves.iter().filter(|ranked| Some(ranked.rank.class()) == best);
+        moves.map(|ranked| ranked.action).collect()
+    }
+
+    /// The moves of those to play without a proven mate.
     #[must_use]
     pub fn best(&self) -> Vec<Action> {
-        let best = self.moves.iter().map(|ranked| ranked.rank).max();
-        let moves = self.moves.iter().filter(|ranked| Some(ranked.rank) == best);
+        let best = self.moves.iter().map(RankedMove::key).min();
+        let moves = self.moves.iter().filter(|ranked| Some(ranked.key()) == best);
         moves.map(|ranked| ranked.action).collect()
     }
 
@@ -149,14 +176,65 @@ impl RootTables {
     }
 
     fn rank_of(&self, action: Action) -> Option<Rank> {
-        self.moves.iter().find(|ranked| ranked.action == action).map(|ranked| ranked.rank)
+        self.find(action).map(|ranked| ranked.rank)
     }
 
-    /// Orders lines by the ranks of their first moves, best first; lines of one rank stay in their order.
+    fn find(&self, action: Action) -> Option<&RankedMove> {
+        self.moves.iter().find(|ranked| ranked.action == action)
+    }
+
+    /// Orders lines by their first moves, best first: by class, winning moves by the shortest proven mate, then by
+    /// effort. Equals stay in their order.
     pub fn sort(&self, lines: &mut [Line<Action>]) {
         lines.sort_by_key(|line| {
-            Reverse(line.moves.first().and_then(|action| self.rank_of(*action)))
+            let ranked = line.moves.first().and_then(|action| self.find(*action));
+            let mate = line.mate_plies.filter(|plies| *plies > 0);
+            let effort = ranked.map(|ranked| ranked.effort);
+            let class = ranked.map(|ranked| ranked.rank.class());
+            (Reverse(class), mate.unwrap_or(i32::MAX), effort)
         });
+    }
+}
+
+impl RankedMove {
+    /// Least for the best.
+    fn key(&self) -> (Reverse<Rank>, Effort) {
+        (Reverse(self.rank.class()), self.effort)
+    }
+}
+
+/// Sets the effort of the winning moves.
+fn rate(moves: &mut [RankedMove], tables: &Tables, game: &Game) {
+    let clock = game.position().halfmoves();
+    let distance = |rank| match rank {
+        Rank::Mate => Some(1),
+        Rank::Win(Reverse(plies)) => Some(plies),
+        _ => None,
+    };
+    let Some(least) = moves.iter().filter_map(|ranked| distance(ranked.rank)).min() else { return };
+    // Half of the plies that the rule leaves is enough for the next capture or pawn move: a slower way is safe.
+    let far = clock < NEAR && 2 * least <= RULE - clock;
+    for ranked in moves {
+        let Some(plies) = distance(ranked.rank) else { continue };
+        ranked.effort = match ranked.rank {
+            Rank::Mate => Effort::default(),
+            _ if far => effort(tables, game, ranked.action),
+            _ => Effort { plies, ..Effort::default() },
+        };
+    }
+}
+
+/// The effort after a winning move that does not mate.
+fn effort(tables: &Tables, game: &Game, action: Action) -> Effort {
+    let mut after = game.clone();
+    // A legal move: it was ranked.
+    let _ = after.play(action);
+    let position = after.position();
+    let key_before = |plies| ending::key_before(after.keys(), plies);
+    Effort {
+        gives_away: conversion::gives_away(position),
+        returns: ending::recurrences(position, key_before).next().is_some(),
+        plies: conversion::plies(tables, position, game.position().halfmoves()).unwrap_or(RULE),
     }
 }
 
