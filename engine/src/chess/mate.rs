@@ -101,6 +101,9 @@ impl<'a> MateSearch<'a> {
         for &m in moves {
             let mut after = position.clone();
             after.play_unchecked(m);
+            if self.is_drawn(&after) {
+                return None;
+            }
             let within = (1..plies).step_by(2).find(|plies| self.mates(&after, *plies))?;
             if longest.as_ref().is_none_or(|(most, ..)| *most < within) {
                 longest = Some((within, m, after));
@@ -229,6 +232,9 @@ mod tests {
         // Stalemate, and the fifty-move rule before the second move.
         assert_eq!(find("7k/8/5KQ1/8/8/8/8/8 b - - 0 1", 2), None);
         assert_eq!(find("6k1/8/8/8/8/8/R7/1R2K3 w - - 98 90", 3), None);
+        // The defender's move ends the game before the mate.
+        assert_eq!(find("7k/8/6K1/8/8/8/8/R7 b - - 99 80", 3), None);
+        assert_eq!(find("7k/8/6K1/8/8/8/8/R7 b - - 98 80", 3).map(|(plies, _)| plies), Some(-2));
         assert_eq!(find("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", 2), None);
     }
 
