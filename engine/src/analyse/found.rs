@@ -6,6 +6,7 @@ use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use crate::fnv::Fnv;
 use crate::play::analyst::{Analyst, Effort};
+use crate::play::blunder_check::Refutation;
 use mcts::Line;
 use nn::EvalError;
 use serde::{Deserialize, Serialize};
@@ -77,7 +78,7 @@ impl Found {
         question: &Question<'_>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Found>, EvalError> {
-        let Question { game, effort, lines } = *question;
+        let Question { game, effort, lines, checks } = *question;
         analyst.forget();
         let mut broken = false;
         let snapshot = analyst.search(game, effort, &mut |_| {
@@ -90,6 +91,17 @@ impl Found {
         }
         let visited = snapshot.lines.iter().filter(|line| line.visits > 0);
         let choices = visited.take((lines + 1).max(LEAST_MOVES)).map(Choice::new).collect();
+        let mut choices: Vec<Choice> = choices;
+        let best = choices.first().filter(|best| checks && best.mate.is_none());
+        let refuted = best
+            .and_then(Choice::action)
+            .and_then(|best| analyst.refute(game, best, snapshot.playouts));
+        if let Some(Refutation { better, win, mate_plies, .. }) = refuted {
+            choices.retain(|choice| choice.action() != better.first().copied());
+            let line = better.into_iter().take(PLIES).collect();
+            let visits = snapshot.playouts;
+            choices.insert(0, Choice { line, visits, value: win, mate: mate_plies });
+        }
         let policy = answer.map(|answer| answer.policy).unwrap_or_default();
         let mut policy: Vec<_> = game.legal_actions().into_iter().zip(policy).collect();
         policy.retain(|(_, share)| *share >= LEAST_POLICY);
@@ -125,6 +137,8 @@ pub struct Question<'a> {
     pub effort: Effort,
     /// Lines that will be shown.
     pub lines: usize,
+    /// Whether alpha-beta checks the best move for a blunder; if it is one, the better move's line comes first.
+    pub checks: bool,
 }
 
 /// The end of the game that the board alone shows: nothing to search there. Repetitions and fifty moves

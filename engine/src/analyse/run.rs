@@ -185,8 +185,12 @@ impl Looking<'_> {
         };
         for (number, identity, position) in open {
             bar.set_message(format!("{words}, game {number}"));
-            let question =
-                Question { game: &position, effort: self.effort, lines: self.task.lines };
+            let question = Question {
+                game: &position,
+                effort: self.effort,
+                lines: self.task.lines,
+                checks: self.look == Look::Second,
+            };
             let Some(found) = Found::search(analyst, &question, self.task.stop)? else { break };
             journal.add(identity, self.look, found)?;
             searched += 1;

@@ -3,16 +3,19 @@
 //!
 //! Nothing here knows of clocks, GUIs or pondering; that is [`super::engine`]'s part.
 
+use super::blunder_check::{BlunderCheck, POSITIONS_PER_PLAYOUT, Refutation};
 use super::clock::{Budget, SystemClock};
 use super::host;
 use super::limits::Limits;
 use super::network::{Network, NetworkError, Networks};
+use super::network_choice::network_file;
 use super::params::{batch_within, search_params};
 use super::session::{Plan, SearchSession};
 use super::settings::{Backend, Settings};
 use super::warm_up::{EvalTiming, warm_up};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::syzygy::Tables;
 use crate::world::AnyWorld;
 use crate::world::rules::check;
 use mcts::{Control, Snapshot, View};
@@ -72,6 +75,7 @@ pub struct Analyst {
     settings: Settings,
     network: Network,
     timing: EvalTiming,
+    tables: Option<Tables>,
     session: SearchSession,
 }
 
@@ -85,7 +89,9 @@ impl Analyst {
     /// # Errors
     /// The network cannot be used.
     pub fn new(networks: &dyn Networks, settings: Settings) -> Result<Analyst, NetworkError> {
-        let file = (!settings.weights_file.is_empty()).then(|| Path::new(&settings.weights_file));
+        // As `go nodes`: analysis has no clock.
+        let file = Some(network_file(&settings, false)).filter(|file| !file.is_empty());
+        let file = file.map(Path::new);
         let clock = SystemClock::default();
         let open = |backend| {
             let network = networks.open(file, backend)?;
@@ -107,7 +113,12 @@ impl Analyst {
         if let Some(shortage) = session.reserve(&settings) {
             log::warn!("{shortage}");
         }
-        Ok(Analyst { settings, network, timing, session })
+        let tables = Tables::with_bundled(&settings.syzygy_path);
+        if let Some(trouble) = tables.news() {
+            log::warn!("{tables}; {trouble}");
+        }
+        let tables = tables.up_to(settings.syzygy_probe_limit).filter(|_| !settings.imagines());
+        Ok(Analyst { settings, network, timing, tables, session })
     }
 
     /// The network's name, for humans.
@@ -156,12 +167,20 @@ impl Analyst {
             threads: host::threads(settings.threads).max(lanes),
             playouts,
         };
-        let world = self.session.world(&self.network, settings);
+        let world = self.session.world(&self.network, settings).with_tables(self.tables.clone());
         self.session.reroot(&world, game);
         let time = budget.map(|budget| budget.hard);
         let control = Watched { time, over: AtomicBool::new(false), watch: Mutex::new(watch) };
         let outcome = self.session.run(&world, &plan, &control);
         outcome.error.map_or(Ok(outcome.snapshot), Err)
+    }
+
+    /// Checks the `best` move of a search of as many `playouts` for a blunder. None if it stands, or the alpha-beta
+    /// search is missing. Blocks for about a quarter of that search's time.
+    pub fn refute(&mut self, game: &Game, best: Action, playouts: u64) -> Option<Refutation> {
+        let most = POSITIONS_PER_PLAYOUT.saturating_mul(playouts);
+        let check = BlunderCheck { game, allowed: &[], is_over: &|positions| positions >= most };
+        check.refute(best, self.session.alpha_beta()?)
     }
 
     /// What the network alone says of the last position of `game`, move by move in the order of

@@ -3,31 +3,21 @@
 //!
 //! It runs after the tree search, never beside it, and has a small share of the move's time.
 
-use super::signal::Signal;
 use crate::alphabeta::scale::win;
 use crate::alphabeta::{self, AlphaBeta, Comparison, Found, Question};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use shakmaty::Chess;
-use std::time::Duration;
 
 /// Win probability that a move must lose to be replaced. Guess.
 pub const MARGIN: f32 = 0.1;
 /// Share of a move's time that the check has. Guess.
 pub const SHARE: f64 = 0.2;
-/// Positions that it visits where no clock runs, so that such a search repeats itself. Guess.
-pub const NODES: u64 = 20_000;
+/// Positions that it visits for each playout of the tree search where no clock runs, so that such a search repeats
+/// itself: about the same share. Guess.
+pub const POSITIONS_PER_PLAYOUT: u64 = 20;
 /// Plies that must have been searched: a shallower search refutes nothing. Guess.
 const LEAST_DEPTH: u32 = 6;
-
-/// What one check may spend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
-    /// Positions, exactly.
-    Nodes(u64),
-    /// Until this much of the move's time is used.
-    Until(Duration),
-}
 
 /// A move that loses against another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +26,10 @@ pub struct Refutation {
     pub better: Vec<Action>,
     /// The opponent's reply to the refuted move, if the search has one.
     pub reply: Option<Action>,
+    /// Win probability of the better move.
+    pub win: f32,
+    /// Plies to a mate by the better move; negative if the mover is mated all the same.
+    pub mate_plies: Option<i32>,
     /// Win probability that the refuted move loses, at least.
     pub loss: f32,
 }
@@ -46,10 +40,8 @@ pub struct BlunderCheck<'a> {
     pub game: &'a Game,
     /// The root's moves to choose from; empty = all.
     pub allowed: &'a [Action],
-    /// What it may spend.
-    pub effort: Effort,
-    /// Stop, and the clock.
-    pub signal: &'a Signal,
+    /// Ends the search after this many positions.
+    pub is_over: &'a dyn Fn(u64) -> bool,
 }
 
 impl BlunderCheck<'_> {
@@ -63,7 +55,7 @@ impl BlunderCheck<'_> {
             compare: Some(Comparison { action: chosen, margin: MARGIN }),
         };
         let keys = self.game.keys().iter().copied();
-        let mut watch = Watch { check: self, nodes: 0 };
+        let mut watch = Watch { is_over: self.is_over, nodes: 0 };
         refutation(chosen, &alpha_beta.search(keys, &question, &mut watch)?)
     }
 }
@@ -79,24 +71,21 @@ fn refutation(chosen: Action, found: &Found) -> Option<Refutation> {
     (loss >= MARGIN).then(|| Refutation {
         better: best.line.clone(),
         reply: compared.line.get(1).copied(),
+        win: win(best.score),
+        mate_plies: best.mate_plies(),
         loss,
     })
 }
 
 struct Watch<'a> {
-    check: &'a BlunderCheck<'a>,
+    is_over: &'a dyn Fn(u64) -> bool,
     nodes: u64,
 }
 
 impl alphabeta::Watch for Watch<'_> {
     fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
         self.nodes += positions;
-        let signal = self.check.signal;
-        signal.is_over()
-            || match self.check.effort {
-                Effort::Nodes(most) => self.nodes >= most,
-                Effort::Until(time) => signal.used().is_some_and(|used| used >= time),
-            }
+        (self.is_over)(self.nodes)
     }
 
     fn on_depth(&mut self, _: &Found) {}
@@ -106,9 +95,6 @@ impl alphabeta::Watch for Watch<'_> {
 mod tests {
     use super::*;
     use crate::alphabeta::bundled::nnue;
-    use crate::play::clock::ManualClock;
-    use crate::play::limits::Limits;
-    use std::sync::Arc;
 
     fn check(fen: &str, chosen: &str, allowed: &[&str]) -> Option<(String, Option<String>)> {
         let game = Game::from_fen(fen, false).unwrap();
@@ -116,11 +102,9 @@ mod tests {
             game.legal_actions().into_iter().find(|action| game.uci(*action) == name).unwrap()
         };
         let allowed: Vec<Action> = allowed.iter().map(|name| named(name)).collect();
-        let clock = Arc::new(ManualClock::default());
-        let signal = &Signal::new(clock, Duration::ZERO, &Limits::default());
-        let effort = Effort::Nodes(20_000);
         let mut alpha_beta = AlphaBeta::new(nnue().unwrap(), 1 << 16);
-        let check = BlunderCheck { game: &game, allowed: &allowed, effort, signal };
+        let is_over = &|positions| positions >= 20_000;
+        let check = BlunderCheck { game: &game, allowed: &allowed, is_over };
         let chosen = named(chosen);
         let refuted = check.refute(chosen, &mut alpha_beta)?;
         assert!(refuted.loss >= MARGIN);

@@ -3,7 +3,7 @@
 //! Whatever happens in between (no network, no moves, a panic in a device driver), one `bestmove` is
 //! printed, once the GUI may have it. The session goes in and comes out, for the next move to use.
 
-use super::blunder_check::{self, BlunderCheck, Effort, Refutation};
+use super::blunder_check::{self, BlunderCheck, POSITIONS_PER_PLAYOUT, Refutation};
 use super::classic::{Classic, ClassicSearch};
 use super::fallback_move::fallback_move;
 use super::head_player::{Head, Question};
@@ -398,9 +398,9 @@ impl Job {
         };
         let certain = lines.first().is_none_or(|line| [Wdl::WIN, Wdl::LOSS].contains(&line.value));
         let answer = match answer.best.filter(|_| checks && drawn.is_none() && !certain) {
-            Some(chosen) => {
-                self.check_for_blunder(game, session, allowed, chosen).unwrap_or(answer)
-            }
+            Some(chosen) => self
+                .check_for_blunder(game, session, allowed, (chosen, outcome.snapshot.playouts))
+                .unwrap_or(answer),
             None => answer,
         };
         self.learn_time_use(session);
@@ -423,23 +423,26 @@ impl Job {
         game: &Game,
         session: &mut SearchSession,
         allowed: &[Action],
-        chosen: Action,
+        (chosen, playouts): (Action, u64),
     ) -> Option<Answer> {
         if self.signal.is_stopped() {
             return None;
         }
-        let effort = match (self.limits.budget, self.signal.used()) {
-            (Some(budget), Some(used)) if budget.flexible => {
-                let share = blunder_check::SHARE / (1.0 - blunder_check::SHARE);
-                Effort::Until((used + used.mul_f64(share)).min(budget.hard))
+        let until = self.limits.budget.map(|budget| match self.signal.used() {
+            Some(used) if budget.flexible => {
+                (used.div_f64(1.0 - blunder_check::SHARE)).min(budget.hard)
             }
-            (Some(budget), _) => Effort::Until(budget.hard),
-            (None, _) => Effort::Nodes(blunder_check::NODES),
+            _ => budget.hard,
+        });
+        let is_over = |positions| match until {
+            Some(until) => self.signal.used().is_some_and(|used| used >= until),
+            None => positions >= POSITIONS_PER_PLAYOUT * playouts,
         };
-        let check = BlunderCheck { game, allowed, effort, signal: &self.signal };
+        let is_over = &|positions| self.signal.is_over() || is_over(positions);
+        let check = BlunderCheck { game, allowed, is_over };
         let refuted = check.refute(chosen, session.alpha_beta()?);
         let count = session.count_check(refuted.is_some());
-        let Refutation { better, reply, loss } = refuted?;
+        let Refutation { better, reply, loss, .. } = refuted?;
         let mut after = game.clone();
         let reply = reply.filter(|_| after.play(chosen).is_ok()).map(|reply| after.uci(reply));
         self.output.note(format_args!(
