@@ -69,11 +69,22 @@ const MATES_TRIED_BY_CLOCK: u32 = 20;
 const MATES_TRIED_WHEN_WON: u32 = 3;
 /// Looks at the clock until that is given up, a thousand positions each. Guess.
 const LOOKS_WHEN_WON: u32 = 50;
+/// Playouts of a `go mate` once a mate is ruled out: a move is owed, at once. Guess.
+const PLAYOUTS_WITHOUT_MATE: u64 = 16;
 
 /// What a search or a head found.
 struct Found {
     snapshot: Snapshot<Action>,
     answer: Answer,
+}
+
+/// What the search for a mate found.
+enum MateAnswer {
+    Mate(Found),
+    /// There is none in the moves that were asked for.
+    NoMate,
+    /// Nothing was asked, or not everything was tried.
+    Open,
 }
 
 /// What is played, and the reply to ponder on.
@@ -152,10 +163,14 @@ impl Job {
             (None, None) if self.settings.search == Search::Internal => {
                 self.think_internally(game, &reporter, &allowed)
             }
-            (None, None) => {
-                let mate = self.find_mate(game, &allowed, won);
-                mate.or_else(|| self.search_tree(game, session, &reporter, &allowed))
-            }
+            (None, None) => match self.find_mate(game, &allowed, won) {
+                MateAnswer::Mate(found) => Some(found),
+                MateAnswer::Open => self.search_tree(game, session, &reporter, &allowed, None),
+                MateAnswer::NoMate => {
+                    let playouts = Some(PLAYOUTS_WITHOUT_MATE);
+                    self.search_tree(game, session, &reporter, &allowed, playouts)
+                }
+            },
         };
         let found = found.unwrap_or_else(Found::nothing);
         self.report(game, &allowed, &reporter, found)
@@ -270,18 +285,17 @@ impl Job {
 
     /// `go mate`: everything is tried for the first moves, which is surer than a tree search, and rules mates out.
     /// A game that endgame tables call won is tried for a few moves, too.
-    /// None if there is none, or half of the time has gone.
-    fn find_mate(&self, game: &Game, allowed: &[Action], won: bool) -> Option<Found> {
+    fn find_mate(&self, game: &Game, allowed: &[Action], won: bool) -> MateAnswer {
         let Limits { mate, budget, .. } = self.limits;
         let moves = match (mate, budget) {
             (Some(mate), Some(_)) => mate.min(MATES_TRIED_BY_CLOCK),
             (Some(mate), None) => mate.min(MATES_TRIED),
             (None, _) if won && self.is_play() => MATES_TRIED_WHEN_WON,
-            (None, _) => return None,
+            (None, _) => return MateAnswer::Open,
         };
         let settings = &self.settings;
         if settings.search != Search::Mcts || settings.imagines() || self.strength().is_some() {
-            return None;
+            return MateAnswer::Open;
         }
         let half = budget.map(|budget| budget.hard / 2);
         let looks = Cell::new(0);
@@ -294,10 +308,12 @@ impl Job {
         };
         let mut search = MateSearch::new(game, &stop);
         let Some(mate) = search.run(game.position(), allowed, moves) else {
-            if self.limits.mate.is_some() && !search.is_stopped() {
-                self.output.note(format_args!("no mate in {moves} or fewer moves"));
+            if mate.is_none() || search.is_stopped() {
+                return MateAnswer::Open;
             }
-            return None;
+            self.output.note(format_args!("no mate in {moves} or fewer moves"));
+            let answered = mate == Some(moves) && !self.limits.infinite;
+            return if answered { MateAnswer::NoMate } else { MateAnswer::Open };
         };
         let answer = Answer { best: mate.line.first().copied(), ponder: mate.line.get(1).copied() };
         let value = if mate.plies > 0 { Wdl::WIN } else { Wdl::LOSS };
@@ -318,16 +334,17 @@ impl Job {
             lines: vec![line],
             ..Snapshot::default()
         };
-        Some(Found { snapshot, answer })
+        MateAnswer::Mate(Found { snapshot, answer })
     }
 
-    /// Tree search. None if there is no time left for it.
+    /// Tree search of at most `playouts`, if they are limited. None if there is no time left for it.
     fn search_tree(
         &self,
         game: &Game,
         session: &mut SearchSession,
         reporter: &Reporter,
         allowed: &[Action],
+        playouts: Option<u64>,
     ) -> Option<Found> {
         let settings = &self.settings;
         if let Some(shortage) = session.reserve(settings) {
@@ -361,7 +378,7 @@ impl Job {
             searchmoves: allowed,
             // A GPU wants its next batch gathered while it computes one.
             threads: host::threads(settings.threads).max(lanes),
-            playouts: self.playouts(),
+            playouts: self.playouts().into_iter().chain(playouts).min(),
         };
         let checks = self.checks_blunders(allowed);
         let limits = if checks {
