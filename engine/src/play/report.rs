@@ -11,6 +11,7 @@ use crate::world::rules::State;
 use mcts::{Line, Snapshot, Wdl};
 
 use shakmaty::{CastlingMode, Chess, Position};
+use std::cmp::Reverse;
 use std::time::Duration;
 use uci::{CurrentMove, Info, Score};
 
@@ -124,15 +125,23 @@ impl Reporter {
         let nodes = snapshot.playouts;
         let mut lines = snapshot.lines.clone();
         self.sort(&mut lines);
-        let lines = lines.iter().take(self.multipv).enumerate();
+        let judge = |line: &Line<Action>| {
+            let (value, score) = self.judge(line);
+            (line.clone(), value, score)
+        };
+        let mut lines: Vec<_> = lines.iter().take(self.multipv).map(judge).collect();
+        // The move to play leads; the search ranks by visits, a GUI expects falling scores.
+        if let Some(others) = lines.get_mut(1..) {
+            others.sort_by_key(|(_, _, score)| Reverse(height(*score)));
+        }
+        let lines = lines.iter().enumerate();
         lines
-            .map(|(index, line)| (index, line, self.judge(line)))
-            .map(|(index, line, (value, score))| Info {
+            .map(|(index, (line, value, score))| Info {
                 depth: Some(snapshot.depth.max(1)),
                 seldepth: Some(snapshot.seldepth.max(snapshot.depth).max(1)),
                 multipv: (self.multipv > 1).then(|| u32::try_from(index + 1).unwrap_or(u32::MAX)),
-                score: Some(score),
-                wdl: self.show_wdl.then(|| permille(value)),
+                score: Some(*score),
+                wdl: self.show_wdl.then(|| permille(*value)),
                 nodes: Some(if self.line_counters { line.visits } else { nodes }),
                 nps: Some(per_second(nodes, elapsed)),
                 hashfull: Some(snapshot.hashfull.min(1000)),
@@ -198,6 +207,15 @@ pub fn centipawns(q: f32) -> Score {
     let cp = (q / (1.0 - q)).ln() / SLOPE;
     // NaN cannot arrive here from [0, 1]; the cast would turn it into 0.
     Score::Centipawns(cp.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS).round() as i32)
+}
+
+/// Grows with the score: mates against the mover, the longest last, then centipawns, then mates, the shortest last.
+fn height(score: Score) -> (i8, i32) {
+    match score {
+        Score::Mate(moves) if moves > 0 => (1, -moves),
+        Score::Mate(moves) => (-1, -moves),
+        Score::Centipawns(cp) => (0, cp),
+    }
 }
 
 /// Plies to mate as moves; negative when the side to move is mated.
@@ -278,6 +296,41 @@ mod tests {
         assert_eq!(told(Reporter::new(&game, 2, false)), [Some(300), Some(300)]);
         let own = Reporter::new(&game, 2, false).with_line_counters(true);
         assert_eq!(told(own), [Some(200), Some(100)]);
+    }
+
+    #[test]
+    fn scores_fall_after_the_line_of_the_move_to_play() {
+        let game = Game::default();
+        let moves = game.legal_actions();
+        let line = |place: usize, q, mate_plies| Line {
+            moves: vec![moves[place]],
+            visits: 10,
+            value: Wdl::from_score_and_draw(q, 0.0),
+            mate_plies,
+            prior: 0.1,
+            q,
+        };
+        let lines = vec![
+            line(0, 0.5, None),
+            line(1, 0.0, Some(-2)),
+            line(2, 0.0, None),
+            line(3, 0.0, Some(-6)),
+            line(4, 0.3, None),
+            line(5, 0.6, None),
+            line(6, 1.0, Some(5)),
+            line(7, 1.0, Some(3)),
+            line(8, 0.9, None),
+        ];
+        let snapshot = Snapshot { lines, ..Snapshot::default() };
+        let order = |multipv| -> Vec<String> {
+            let infos = Reporter::new(&game, multipv, false).infos(&snapshot, Duration::ZERO);
+            infos.into_iter().flat_map(|info| info.pv).collect()
+        };
+        let names = |places: &[usize]| -> Vec<String> {
+            places.iter().map(|place| game.uci(moves[*place])).collect()
+        };
+        assert_eq!(order(9), names(&[0, 7, 6, 8, 5, 4, 2, 3, 1]));
+        assert_eq!(order(3), names(&[0, 2, 1]), "the search chooses which lines are shown");
     }
 
     #[test]
