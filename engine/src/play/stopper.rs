@@ -27,9 +27,11 @@ const LEAST_SAMPLE: u64 = 32;
 const REPORT_GAP: Duration = Duration::from_millis(40);
 /// Longest silence.
 const REPORT_DUE: Duration = Duration::from_secs(1);
-/// Playouts per ply of a depth limit after which it counts as reached: a won endgame's tree may never
-/// grow deeper on average. Guess.
-const DEPTH_PATIENCE: u64 = 20_000;
+/// A depth limit counts as reached once the playouts are this many times those at the last new depth: the tree of a
+/// won or a blocked endgame may never grow deeper on average. Guess: a new depth takes two to three times as many.
+const DEPTH_STALLS: u64 = 4;
+/// Playouts before that is asked. Guess.
+const DEPTH_SAMPLE: u64 = 1_000;
 
 /// Watches one running search.
 pub struct Stopper<'a> {
@@ -64,6 +66,7 @@ struct Memory {
     /// Something not yet reported.
     news: bool,
     depth: u32,
+    growth: Growth,
     best: Option<Action>,
     /// When the best move last changed.
     changed: Duration,
@@ -89,6 +92,28 @@ impl Looks {
         self.next = playouts + 16 + playouts / 8;
         self.last = elapsed;
         true
+    }
+}
+
+/// When the tree last grew deeper.
+#[derive(Default)]
+struct Growth {
+    greatest: u32,
+    /// Playouts at the first sight of that depth.
+    playouts: u64,
+}
+
+impl Growth {
+    fn see(&mut self, depth: u32, playouts: u64) {
+        if depth > self.greatest {
+            *self = Growth { greatest: depth, playouts };
+        }
+    }
+
+    /// `depth` was reached, or will not be soon.
+    fn is_over(&self, depth: u32, playouts: u64) -> bool {
+        let stalled = playouts >= DEPTH_SAMPLE.max(DEPTH_STALLS * self.playouts);
+        self.greatest >= depth || stalled
     }
 }
 
@@ -127,6 +152,7 @@ impl<'a> Stopper<'a> {
         }
         memory.mate_plies = first.mate_plies;
         memory.depth = snapshot.depth;
+        memory.growth.see(snapshot.depth, playouts);
         let due = memory.last_report.is_none()
             || silent >= REPORT_DUE
             || memory.news && silent >= REPORT_GAP;
@@ -159,8 +185,7 @@ impl<'a> Stopper<'a> {
             return true;
         }
         if let Some(depth) = self.search.limits.depth
-            && (memory.depth >= depth
-                || playouts >= DEPTH_PATIENCE.saturating_mul(u64::from(depth)))
+            && memory.growth.is_over(depth, playouts)
         {
             return true;
         }
@@ -257,6 +282,30 @@ mod tests {
         let count = (1..=10_000).filter(due).count();
         let (gaps, geometric) = (250, 120);
         assert!((gaps..gaps + geometric).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn a_depth_that_stays_out_of_reach_takes_little_longer_than_the_last() {
+        // The mean depth grows by a ply with each half more playouts, up to 49.
+        let playouts_for = |depth| {
+            let mut growth = Growth::default();
+            let mut playouts = 1;
+            while !growth.is_over(depth, playouts) {
+                growth.see(((playouts as f64).ln() / 1.5f64.ln()).min(49.0) as u32, playouts);
+                playouts += 1 + playouts / 8;
+            }
+            playouts
+        };
+        assert!(playouts_for(5) < 100, "reached");
+        let (last, next) = (playouts_for(49), playouts_for(50));
+        assert!(last < next && next < 5 * last, "{last}, {next}");
+        assert_eq!(next, playouts_for(500));
+        let flat = |depth: u32| {
+            let mut growth = Growth::default();
+            growth.see(1, 1);
+            (1..).find(|playouts| growth.is_over(depth, *playouts))
+        };
+        assert_eq!(flat(30), Some(DEPTH_SAMPLE), "never deeper than one ply");
     }
 
     #[test]
