@@ -12,7 +12,7 @@ use crate::{
 /// The virtual counts that a playout has on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathCounts {
-    /// As the descent leaves them: so many on every node but the last, which has none.
+    /// As the descent leaves them: this number on every node but the last, which has none.
     Descended(u32),
     /// Those of a leaf in flight: see [`virtual_count`].
     InFlight(VirtualCounts),
@@ -52,8 +52,8 @@ pub fn undo(tree: &Tree, path: &[u32], counts: PathCounts) {
 /// Nodes this near the root lie on many paths: the root and its children.
 const NEAR: usize = 2;
 
-/// Visits on their way to the nodes near the root. Added together, a cache line that many paths and all
-/// workers share comes over from the other threads once and not for each path.
+/// Visits on their way to the nodes near the root. The buffer adds them up, so that a cache line which all
+/// workers write comes over from another core once per minibatch, not once per path.
 #[derive(Debug, Default)]
 pub struct BackupBuffer {
     sums: Vec<(u32, VisitSum)>,
@@ -127,8 +127,8 @@ pub fn propagate(tree: &Tree, path: &[u32]) {
     }
 }
 
-/// What all children together prove. Lowest priors first: those are the last to be visited, so the
-/// usual answer, nothing, comes at once. Two workers that prove the last two children at the same
+/// The proof that follows from all children. Lowest priors first: those are the last to be visited, so the
+/// usual answer, none, comes at once. Two workers that prove the last two children at the same
 /// instant may each miss the other's; the next visit to either child asks again.
 fn conclude(tree: &Tree, at: u32) -> Option<Proof> {
     let meta = tree.node(at).meta();
@@ -227,6 +227,26 @@ mod tests {
         assert_eq!(tree.root().meta().proof(), None);
         prove(&tree, children[7], Proof::Loss(2));
         assert_eq!(tree.root().meta().proof(), Some(Proof::Win(3)));
+    }
+
+    #[test]
+    fn a_proof_goes_up_as_far_as_something_follows() {
+        // Four plies of one move each.
+        let (tree, mut chunk) = (Tree::new(MIN_BYTES), ArenaChunk::default());
+        let mut path = vec![tree.root];
+        for _ in 0..4 {
+            let at = path[path.len() - 1];
+            let ranked = [RankedEdge { action: 0u16, prior: 1.0, q: 0.5 }];
+            let block = tree.alloc_edges(&mut chunk, &ranked).unwrap();
+            tree.node(at).publish(Meta::fresh(0).with_edges(block).with_state(NodeState::Expanded));
+            path.push(tree.visit(&tree.edges(block), 0, &mut chunk).unwrap());
+        }
+        let mated = Meta::fresh(0).with_state(NodeState::Terminal);
+        tree.node(path[4]).publish(mated.with_proof(Some(Proof::Loss(0))));
+        propagate(&tree, &path);
+        let proofs = path.iter().map(|&at| tree.node(at).meta().proof());
+        let up = [Proof::Loss(4), Proof::Win(3), Proof::Loss(2), Proof::Win(1), Proof::Loss(0)];
+        assert!(proofs.eq(up.map(Some)));
     }
 
     #[test]

@@ -53,8 +53,11 @@ fn stopping_leaves_nothing_in_flight() {
         for threads in [1, 4] {
             let mut searcher = Searcher::new(Params::default(), MIB);
             searcher.set_root(0);
-            let outcome = searcher.run(&Wide::CHESSLIKE, threads, None, &StopAfter::new(polls));
+            // The limit is for a search that does not heed the stop.
+            let limit = Some(50_000);
+            let outcome = searcher.run(&Wide::CHESSLIKE, threads, limit, &StopAfter::new(polls));
             assert!(outcome.best.is_some(), "stopped after {polls} polls: still a move");
+            assert!(outcome.snapshot.playouts <= polls + 1);
             let audit = searcher.audit();
             assert_eq!((audit.in_flight, audit.claimed, audit.below_law), (0, 0, 0));
             let more = searcher.run(&Wide::CHESSLIKE, threads, Some(500), &Patient);
@@ -84,7 +87,8 @@ fn a_tick_can_stop_the_search() {
     for (wanted, threads) in [(0, 1), (1, 2), (400, 1), (400, 3)] {
         let mut searcher = Searcher::new(Params::default(), MIB);
         searcher.set_root(0);
-        let outcome = searcher.run(&Wide::CHESSLIKE, threads, None, &Ticks(wanted));
+        let outcome = searcher.run(&Wide::CHESSLIKE, threads, Some(50_000), &Ticks(wanted));
+        assert!(outcome.snapshot.playouts < 50_000, "the limit is for a tick that is not heeded");
         assert!(outcome.snapshot.playouts >= wanted.max(1) && outcome.best.is_some());
         assert_eq!(searcher.audit().in_flight, 0);
     }
@@ -226,8 +230,8 @@ fn the_golden_tree_grows_again() {
     assert_eq!(searcher.audit().nodes, 5000);
 }
 
-/// Action 0 leads to a draw at the second ply after the root, because of the path. Whoever moves at even plies of
-/// the game stands at 0.75.
+/// Action 0 leads to a draw at the second ply after the root, because of the path. The side to move at even plies
+/// of the game stands at 0.75.
 struct Returning;
 
 impl World for Returning {

@@ -1,5 +1,4 @@
-//! Ends of a search that somebody asks for, and a worker's panic: the others stop within a minibatch. No
-//! assertion depends on the clock.
+//! A stop, and a panic in one worker: the other workers stop within a minibatch. No assertion depends on the clock.
 
 use super::*;
 use crate::{Leaf, Wdl, toy::Broken, toy::Wide};
