@@ -32,7 +32,7 @@ const BUCKETS: usize = 64 + (64 - 6) * 8;
 /// Asks whether to stop.
 pub type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Nodes asked for at once: their cache lines come together, or nearly.
+/// Nodes read at once: their cache misses overlap.
 const AT_ONCE: usize = 8;
 /// Nodes between two questions whether to stop: often enough for a millisecond, seldom enough to be free.
 const PATIENCE: usize = 4096;
@@ -99,7 +99,7 @@ impl Tree {
             while let Some(&part) = parts.get(next.fetch_add(1, Relaxed)) {
                 stack.push(part);
                 while !stack.is_empty() {
-                    let group = self.together(&mut stack);
+                    let group = self.prefetch_group(&mut stack);
                     for (at, meta) in group.into_iter().flatten() {
                         visit(&mut own, at, meta, &mut stack);
                     }
@@ -135,9 +135,9 @@ impl Tree {
         (!halted.load(Relaxed)).then_some(ends)
     }
 
-    /// Takes some nodes off the stack. Reads all of them, then all of their blocks' first words, so that
-    /// the memory answers several questions at once.
-    fn together(&self, stack: &mut Vec<u32>) -> [Option<(u32, Meta)>; AT_ONCE] {
+    /// Takes some nodes off the stack. Reads all of them, then the first words of all their blocks: the cache
+    /// misses of each step overlap.
+    fn prefetch_group(&self, stack: &mut Vec<u32>) -> [Option<(u32, Meta)>; AT_ONCE] {
         let group = [(); AT_ONCE].map(|()| stack.pop().map(|at| (at, self.node(at).meta())));
         let expanded = |meta: &Meta| meta.state() == NodeState::Expanded;
         let blocks = group.iter().flatten().map(|(_, meta)| meta).filter(|meta| expanded(meta));
@@ -155,7 +155,7 @@ impl Tree {
         if at == self.root { BUCKETS } else { bucket(self.node(at).stats().visits) }
     }
 
-    /// The children worth keeping. None of them when the node has no visit but its own: three nodes
+    /// The children to keep. None of them when the node has no visit but its own: three nodes
     /// in four are such leaves, and not to read their edges halves the time of the first two passes.
     fn children(&self, at: u32, meta: Meta) -> impl DoubleEndedIterator<Item = u32> {
         let edges = self.edges(meta.edges());
@@ -200,11 +200,11 @@ impl Tree {
                 return;
             }
             let (bucket, cost) = (tree.bucket(at), tree.cost(at, meta));
-            let lucky = || {
+            let fits_leftover = || {
                 bucket + 1 == cut
                     && spare.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(cost)).is_ok()
             };
-            if bucket >= cut || lucky() {
+            if bucket >= cut || fits_leftover() {
                 let block = block_cells(tree.edges(meta.edges()).len());
                 tree.set_marks(meta.edges(), block);
                 // Reversed, so that what is left over goes to the best moves first, more or less.
@@ -214,7 +214,7 @@ impl Tree {
         tree.walk(threads, stopped, || (), visit).is_some()
     }
 
-    /// Relaxed: the end of the walk's scope orders the marks before whoever reads them.
+    /// Relaxed: the end of the walk's scope orders the marks before their readers.
     fn set_marks(&self, at: u32, cells: usize) {
         let (mut at, end) = (at as usize, at as usize + cells);
         while at < end {
@@ -241,7 +241,7 @@ impl Tree {
     }
 
     /// Rewrites every kept index to its new place while all still lies at the old one. Each node is some
-    /// one thread's: what is written is read by nobody else.
+    /// one thread's: no other thread reads what it writes.
     fn relink(&mut self, threads: usize) {
         let visit = |_: &mut (), at: u32, meta: Meta, stack: &mut Vec<u32>| {
             let new = match meta.state() {

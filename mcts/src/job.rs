@@ -9,7 +9,7 @@ use crate::{
     world::World,
 };
 
-/// One piece of work for all workers: search this tree in this world until somebody asks to stop.
+/// One piece of work for all workers: search this tree in this world until a worker or the control asks to stop.
 pub struct Job<'a, W: World> {
     /// Steps and evaluates states.
     pub world: &'a W,

@@ -3,7 +3,7 @@
 //! A [`Searcher`] owns a tree. Its workers do **playouts**, a minibatch at a time, in four stages:
 //!
 //! 1. **Select** (`select`): clone the root's state and walk down, at each expanded node along the edge
-//!    with the highest PUCT score (`puct`), stepping the state, to a node that nobody has evaluated. One
+//!    with the highest PUCT score (`puct`), stepping the state, to a node without an evaluation. One
 //!    compare-exchange claims it. Virtual counts go on the path, most at the leaf, so that the next
 //!    descent looks elsewhere. A minibatch is one leaf while the tree is small, and it is cut short
 //!    rather than waited for.

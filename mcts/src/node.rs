@@ -48,7 +48,7 @@ pub enum NodeState {
 
 /// A result that no further search can change, for the side to move, with plies to the end of the
 /// game. `Win` and `Loss` hold a bound: the winner needs no more than that. From [`NO_MATE`] on they are
-/// plies to a [`crate::Leaf::Known`], and how far the end is nobody knows.
+/// plies to a [`crate::Leaf::Known`]; the distance from there to the end is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     Win(u32),
@@ -97,7 +97,7 @@ impl Proof {
 pub struct Meta(pub u64);
 
 const MAX_PLIES: u32 = (1 << 11) - 1;
-/// In place of a fresh node's edges: what its sums hold. Never visited: nothing.
+/// In place of a fresh node's edges, the contents of its sums. Never visited: nothing.
 const UNVISITED: u32 = 0;
 /// Playouts that ended here on their path, and nothing else.
 const ENDS_ON_PATH: u32 = 1;
@@ -302,7 +302,7 @@ impl NodeStats {
 pub struct Node<'a>(pub &'a Cell);
 
 impl Node<'_> {
-    /// Makes the cell a fresh node. Relaxed: nobody else knows the index until an edge publishes it.
+    /// Makes the cell a fresh node. Relaxed: no other worker knows the index until an edge publishes it.
     #[inline]
     pub fn init(self, q: u16) {
         let [counts, score, draw, meta] = &self.0.0;
@@ -342,7 +342,7 @@ impl Node<'_> {
         self.0.0[0].fetch_sub(u64::from(count), Relaxed);
     }
 
-    /// One visit worth `value`, in exchange for `count` virtual ones. Returns the visits before it. Relaxed: see
+    /// One visit of `value`, in exchange for `count` virtual ones. Returns the visits before it. Relaxed: see
     /// [`Node::stats`].
     #[inline]
     pub fn back_up(self, value: Fixed, count: u32) -> u64 {
@@ -380,8 +380,8 @@ impl Node<'_> {
         }
     }
 
-    /// A playout ends at this node because of its path. False if the node's sums hold something else, or are about
-    /// to. Relaxed: the flag publishes nothing, and the sums are read by it between runs alone.
+    /// A playout ends at this node because of its path. False if the node's sums hold evaluations, or are about to.
+    /// Relaxed: the flag publishes nothing; only exclusive access reads the sums by it.
     #[inline]
     pub fn end_on_path(self) -> bool {
         let meta = self.meta();
@@ -409,7 +409,7 @@ impl Node<'_> {
         self.0.0[3].compare_exchange(fresh.0, claimed.0, Relaxed, Relaxed).is_ok()
     }
 
-    /// Ends the claim; only its owner may call. A plain store will do: nobody else changes the meta
+    /// Ends the claim; only its owner may call. A plain store will do: no other worker changes the meta
     /// word of a claimed node. Release: publishes the edge block, or a terminal's first visit.
     #[inline]
     pub fn publish(self, meta: Meta) {

@@ -29,7 +29,7 @@ pub struct Params {
     /// Temperature of the policy head below the root: policy^(1 / T), normalised, before it is mixed with
     /// Eq. 1. Tuned as `c_puct` (lc0: 1.36). 0.1..=10.
     pub policy_temperature: f32,
-    /// The same at the root; 0 = as below. The tree keeps no policy apart from its mixed prior, so it is
+    /// The same at the root; 0 = as below. The tree keeps only the mixed prior, not the policy, so it is
     /// the prior that is raised to the ratio of the two temperatures. Tuned as `c_puct`. 0, or 0.1..=10.
     pub root_policy_temperature: f32,
     /// Value assumed for an unvisited edge.
@@ -45,12 +45,12 @@ pub struct Params {
     pub adapt_virtual: bool,
     /// Paper 000, App. A.3: 10, the baseline it beats. 1..=64.
     pub static_virtual: u32,
-    /// What a virtual count is worth while its evaluation is under way.
+    /// What a virtual count counts as while its evaluation is under way.
     pub virtual_value: VirtualValue,
     /// Final move: most visits (robust child) or best mean value (max child).
     pub final_move: FinalMove,
-    /// How much less than half a point a draw is worth to the player at the root, and how much more to the opponent
-    /// (after lc0's draw score). It steers the search; the values in the tree stay as they are. -0.5..=0.5.
+    /// A draw counts as this much less than half a point for the player at the root, and as this much more for the
+    /// opponent (after lc0's draw score). It steers the search; the values in the tree stay as they are. -0.5..=0.5.
     pub contempt: f32,
     /// Share of Dirichlet noise in the root's priors, for self-play; 0 = off. AlphaZero: 0.25. 0..=1.
     pub noise_epsilon: f32,
@@ -132,7 +132,7 @@ impl Params {
         self
     }
 
-    /// How much less than half a point a draw is worth to the side to move `plies` below the root.
+    /// What a draw counts below half a point for the side to move `plies` below the root.
     #[inline]
     #[must_use]
     pub fn draw_cost(&self, plies: usize) -> f32 {
@@ -140,7 +140,7 @@ impl Params {
     }
 }
 
-/// First-play urgency: the Q of an edge nobody has visited.
+/// First-play urgency: the Q of an unvisited edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fpu {
     /// The model's own action value of that edge (after Ceres' action head).

@@ -1,24 +1,24 @@
-//! Ends that hang on the path, such as a repetition, when the root moves.
+//! Path ends, such as repetitions, when the root moves.
 //!
-//! A position that comes a second time inside the tree counts as a draw. Once its first occurrence lies before
-//! the root it belongs to the game, where a position must come a third time, and is a draw no more. The draws that
-//! playouts have counted there are taken out of all sums (lc0 reverts its two-fold draws likewise). A position that
-//! still is a draw ends the next playout that reaches it: the world is asked each time.
+//! A position that repeats one inside the tree is scored as a draw. Once the first occurrence lies before the root, it
+//! belongs to the game, where a draw takes three occurrences. So the draws of the longer path are subtracted from all
+//! sums (lc0 reverts its two-fold draws likewise). A position that still is a draw ends the next playout there: the
+//! search asks the world at every visit.
 //!
-//! **The law**: when the root has moved, no sum at or below the new root has a playout that ended on its path
-//! before. Three rules keep it, in any order of moves forward, sideways and back:
+//! **Invariant**: after a re-root to another node, no sum at or below the new root contains a playout that ended
+//! on its path before. Three rules keep it, for moves of the root forward, sideways and back:
 //!
-//! 1. *A node that ends playouts holds nothing else* ([`Tree::end_on_path`]). A node never visited is flagged.
-//!    In place of any other, one that an earlier root has expanded, a new flagged node goes on the edge; what hung
-//!    there is garbage. So an end's visits can be told from evaluations: they are the whole sum of a flagged node,
-//!    and part of the sums between it and the root of its time, but of no sum above that root.
-//! 2. *Ends are forgotten before that root changes* ([`Tree::forget_path_ends`]): those below the root that is left,
-//!    unless the new one lies below it, and then those below the new one, on the way down to it too. All that is
-//!    left in the tree is then in the sums of every node from the former root down.
-//! 3. *A compaction forgets the ends it drops* ([`Tree::forget_dropped_path_ends`]).
+//! 1. *A node that ends playouts holds nothing else* ([`Tree::end_on_path`]). An unvisited node gets a flag. Any
+//!    other node, such as one that an earlier root has expanded, is replaced on its edge by a new flagged node and
+//!    becomes garbage. So a path end's visits are the whole sum of a flagged node, and they are in the sums of all
+//!    nodes from there up to the root of that search, and in none above.
+//! 2. *A re-root subtracts path ends from exactly those sums* ([`Tree::forget_path_ends`]). A root that is left
+//!    sideways or back loses those below it. Then the new root loses those below it, and so do the nodes between
+//!    the old root (or the former one, where the way to the new root begins) and the new root.
+//! 3. *A compaction subtracts the path ends it drops* ([`Tree::forget_dropped_path_ends`]). The others keep their
+//!    flagged nodes.
 //!
-//! It all rests on one assumption: while the root stays, the world ends the same paths
-//! ([`crate::World::step`]).
+//! The invariant assumes that a world ends the same paths as long as the root stays ([`crate::World::step`]).
 
 use crate::{
     node::{Meta, NodeState, VisitSum},
@@ -33,13 +33,13 @@ struct Frame<'a> {
     next: usize,
     /// Whether the path ends among the children are forgotten.
     forgets: bool,
-    /// Visits to take off the node.
+    /// Visits to subtract from the node.
     gone: VisitSum,
 }
 
 impl Tree {
     /// The node that counts a playout which ended on its path behind the visited edge `at`. None = no room for
-    /// a new one. Lock-free: of several workers that come here at once, all get the same node.
+    /// a new one. Workers that end here at the same time get the same node.
     pub fn end_on_path(&self, edges: &Edges<'_>, at: usize, chunk: &mut ArenaChunk) -> Option<u32> {
         let edge = edges.get(at);
         let child = edge.child()?;
@@ -51,9 +51,9 @@ impl Tree {
         self.hang(edges, at, edge, fresh, chunk)
     }
 
-    /// Forgets all playouts that ended on their path below the last node of `path`, in its sum and in those of
-    /// the nodes before it, each of which is the parent of the next. Exclusive access: no worker runs. Its time is
-    /// that of reading the expanded nodes with more than one visit and their children.
+    /// Forgets all playouts that ended on their path below the last node of `path`, and subtracts them from it and
+    /// from the nodes before it, each the parent of the next. Exclusive access: no worker runs. Reads the expanded
+    /// nodes with more than one visit and their children.
     pub fn forget_path_ends(&mut self, path: &[u32]) {
         let Some((&root, above)) = path.split_last() else { return };
         let mut gone = self.forget(root, |_| true);
@@ -64,13 +64,13 @@ impl Tree {
     }
 
     /// Forgets the playouts that ended on their path at nodes whose parents lose their edges in the compaction
-    /// under way: unmarked blocks. Exclusive access.
+    /// under way (unmarked blocks). Exclusive access.
     pub fn forget_dropped_path_ends(&mut self) {
         self.forget(self.root, |parent| !self.marked(parent.edges()));
     }
 
-    /// Forgets the path ends among the children of those nodes below `root` for which `forgets` says so. Returns
-    /// the visits that are gone from `root`.
+    /// Forgets the path ends among the children of the nodes at and below `root` whose meta word `forgets` accepts.
+    /// Returns the visits subtracted from `root`.
     fn forget(&self, root: u32, forgets: impl Fn(Meta) -> bool) -> VisitSum {
         let enter = |node: u32| {
             let meta = self.node(node).meta();

@@ -167,7 +167,7 @@ pub fn virtual_count(depth: usize, leaf: usize, counts: VirtualCounts) -> u32 {
     counts.min.max(counts.max.checked_shr((leaf - depth) as u32).unwrap_or(0))
 }
 
-/// By how much the greatest virtual count of a search of so many `simulations` exceeds that of a small
+/// Factor of the greatest virtual count of a search of `simulations` over that of a small
 /// one: the table of paper 000, App. A.3 (8, from 1,000 on 16, from 2,000 on 32).
 fn virtual_growth(simulations: u64) -> u32 {
     match simulations {

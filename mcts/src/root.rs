@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rival_that_is_worth_more_contests_the_first_place() {
+    fn a_rival_with_a_better_value_contests_the_first_place() {
         let contested = |rivals: &[(u64, f32)]| {
             let tree = Tree::new(1 << 20);
             let mut chunk = ArenaChunk::default();

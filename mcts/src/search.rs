@@ -70,7 +70,7 @@ pub struct Searcher<W: World> {
     params: Params,
     tree: Tree,
     state: Option<W::State>,
-    /// Nobody searches there, but until the next compaction its nodes are all in place.
+    /// Not searched any more; all its nodes stay in place until the next compaction.
     former: Option<FormerRoot>,
     /// `searchmoves`; empty = all.
     restriction: Vec<u16>,
@@ -207,7 +207,7 @@ impl<W: World> Searcher<W> {
     ) -> Outcome<W::Action, W::Error> {
         let threads = threads.clamp(1, MAX_THREADS);
         let stats = RunStats::new(self.tree.root().stats().visits, max_playouts);
-        // Apart, for their owners write them all the time.
+        // A cache line each: their owners write them all the time.
         let mut rngs: Vec<CachePadded<Rng>> = (0..threads as u64)
             .map(|lane| CachePadded::new(Rng::lane(self.params.seed, lane)))
             .collect();

@@ -70,7 +70,7 @@ impl<W: World> Selector<'_, W> {
         loop {
             let node = tree.node(at);
             let meta = node.meta();
-            // The root goes on when it is proven: its moves still have to be told apart.
+            // A proven root is searched on: its moves still have to be compared.
             let is_root = path.len() == 1;
             match meta.state() {
                 NodeState::Fresh if node.claim(meta) => return Descent::Leaf,
@@ -137,7 +137,7 @@ impl<W: World> Selector<'_, W> {
             reduction *= visited.map(|edge| edge.prior()).sum::<f32>().sqrt();
         }
         if draw_cost != 0.0 {
-            // A move that nobody has visited is as likely to draw as its position.
+            // An unvisited move is as likely to draw as its position.
             reduction += draw_cost * stats.mean().map_or(0.0, |mean| mean.draw);
         }
         let fpu = |action_value: f32| (parents_q.unwrap_or(action_value) - reduction).max(0.0);

@@ -185,7 +185,7 @@ impl RunStats {
         self.stop.load(Relaxed) != NO_REASON
     }
 
-    /// Reads the reason to stop and clears it. None when nobody asked: the playouts were used up.
+    /// Reads the reason to stop and clears it. None when no worker asked: the playouts are used up.
     pub fn take_stop_reason(&self) -> Option<StopReason> {
         match self.stop.swap(NO_REASON, Relaxed) {
             NO_REASON => None,

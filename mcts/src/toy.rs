@@ -17,7 +17,7 @@ pub struct Broken;
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the toy evaluator was told to fail")
+        f.write_str("the toy evaluator fails on purpose")
     }
 }
 
@@ -134,14 +134,14 @@ fn has_line(squares: u16) -> bool {
     [0o700, 0o070, 0o007, 0o444, 0o222, 0o111, 0o421, 0o124].iter().any(|line| line & !squares == 0)
 }
 
-/// A game without end, where every state has as many moves and a hashed value.
+/// A game without end: every state has the same number of moves, and a hashed value.
 #[derive(Clone, Copy, Debug)]
 pub struct Wide {
     /// Moves of every state.
     pub edges: u16,
-    /// About one answer in so many is refused; 0 = none.
+    /// About one answer in this number is refused; 0 = none.
     pub refuse_one_in: u64,
-    /// About one step in so many ends the game on its path; 0 = none.
+    /// About one step in this number ends the game on its path; 0 = none.
     pub end_one_in: u64,
 }
 

@@ -145,7 +145,7 @@ pub fn block_cells(edges: usize) -> usize {
     (1 + edges).div_ceil(4)
 }
 
-/// Memory for so many cells, all zero, if the system grants it. It is only reserved: the system gives
+/// Memory for `cells`, all zero, if the system grants it. It is only reserved: the system gives
 /// each page when it is first touched, to the worker that grows into it.
 fn reserve(cells: usize) -> Option<Vec<Cell>> {
     // A refusal must come back; `vec!` would end the process.
@@ -214,7 +214,7 @@ impl Tree {
         (self.used.load(Relaxed) as usize).min(self.cells.len())
     }
 
-    /// Cells that nobody has taken.
+    /// Cells that no worker has taken.
     #[inline]
     pub fn free(&self) -> usize {
         self.cells.len() - self.used()
@@ -269,7 +269,7 @@ impl Tree {
     fn alloc(&self, chunk: &mut ArenaChunk, cells: usize) -> Option<u32> {
         if ((chunk.end - chunk.next) as usize) < cells {
             let size = CHUNK_CELLS.min(self.capacity() / 256);
-            // A block worth a chunk has one for itself; so has every request once no chunk is left.
+            // A block as large as a chunk is taken by itself; so is every request once no chunk is left.
             let fresh = (cells < size).then(|| self.take(size)).flatten();
             let Some(fresh) = fresh else { return self.take(cells) };
             (chunk.next, chunk.end) = (fresh, fresh + size as u32);

@@ -34,7 +34,7 @@ impl Wdl {
         self.win + 0.5 * self.draw
     }
 
-    /// The expected score of a player to whom a draw is worth `draw_cost` less than half a point.
+    /// The expected score, with a draw counted as `draw_cost` less than half a point.
     #[inline]
     #[must_use]
     pub fn utility(self, draw_cost: f32) -> f32 {

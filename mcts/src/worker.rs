@@ -270,7 +270,7 @@ impl<'a, W: World> Worker<'a, W> {
                     Playout { path, value, counts }.back_up(tree, &mut self.buffer);
                 }
                 Evaluated::Terminal(value, proof) => {
-                    // Sums first: whoever sees Terminal reads its value off them.
+                    // Sums first: a worker that sees Terminal reads its value from them.
                     Playout { path, value, counts }.back_up(tree, &mut self.buffer);
                     let node = tree.node(slot.end());
                     node.publish(node.meta().with_state(NodeState::Terminal).with_proof(proof));

@@ -1,4 +1,4 @@
-//! One node's words: what shares a word stays apart, claims are single, proofs only get better.
+//! One node's words: fields of a word do not mix, one claim wins, proofs only get better.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn meta_fields_do_not_touch_each_other() {
 }
 
 #[test]
-fn a_backup_takes_off_exactly_the_virtual_counts_it_is_told() {
+fn a_backup_takes_off_exactly_its_virtual_counts() {
     let cell = Cell::default();
     let node = Node(&cell);
     node.init(0);
