@@ -5,13 +5,11 @@
 //! dropped; a file that is no such journal is never written to.
 
 use super::found::Found;
-use crate::errors::FileError;
-use crate::files::{append_line, is_cut_journal};
+use crate::errors::{FileError, wraps};
+use crate::files::{JournalFile, OpenError, is_cut_journal};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Version of the file's format.
@@ -68,14 +66,15 @@ type Looks = HashMap<(u64, Look), Found>;
 
 /// The positions known, and the file that remembers them.
 pub struct Journal {
-    path: PathBuf,
-    file: File,
+    file: JournalFile,
     known: Looks,
 }
 
 /// Why there is no journal.
 #[derive(Debug)]
 pub enum JournalError {
+    /// The file cannot be opened, or another process writes to it.
+    Open(OpenError),
     /// The file cannot be read or written.
     File(FileError),
     /// It is something else.
@@ -94,6 +93,7 @@ pub enum JournalError {
 impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            JournalError::Open(why) => why.fmt(f),
             JournalError::File(why) => why.fmt(f),
             JournalError::NoJournal(path) => {
                 write!(f, "{} is no journal of an analysis; choose another --out", path.display())
@@ -117,25 +117,21 @@ impl fmt::Display for JournalError {
 
 impl std::error::Error for JournalError {}
 
+wraps! { JournalError: Open(OpenError), File(FileError) }
+
 impl Journal {
-    /// Opens the journal at `path`, or begins one.
+    /// Opens the journal at `path`, or begins one. No other process may write to it until it is dropped.
     ///
     /// # Errors
-    /// The file cannot be used, or is of something else.
+    /// The file cannot be used, is in use, or is of something else.
     pub fn open(path: &Path, origin: &Origin) -> Result<Journal, JournalError> {
-        let failed = |why| JournalError::File(FileError::of(path)(why));
-        let text = match fs::read_to_string(path) {
-            Err(why) if why.kind() == io::ErrorKind::NotFound => String::new(),
-            text => text.map_err(failed)?,
-        };
-        let (known, whole) = read(path, &text, origin)?;
-        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(failed)?;
-        file.set_len(whole as u64).map_err(failed)?;
+        let mut file = JournalFile::open(path)?;
+        let (known, whole) = read(path, &file.read()?, origin)?;
+        file.truncate(whole)?;
         if whole == 0 {
-            let header = Header { version: VERSION, origin: origin.clone() };
-            append_line(&mut file, &header).map_err(failed)?;
+            file.append(&Header { version: VERSION, origin: origin.clone() })?;
         }
-        Ok(Journal { path: path.to_owned(), file, known })
+        Ok(Journal { file, known })
     }
 
     /// What a look at a position has found.
@@ -156,8 +152,7 @@ impl Journal {
     /// The file cannot be written.
     pub fn add(&mut self, position: u64, look: Look, found: Found) -> Result<(), JournalError> {
         let entry = Entry { position, look, found };
-        append_line(&mut self.file, &entry)
-            .map_err(|why| JournalError::File(FileError::of(&self.path)(why)))?;
+        self.file.append(&entry)?;
         self.known.insert((position, look), entry.found);
         Ok(())
     }
@@ -167,8 +162,7 @@ impl Journal {
     /// # Errors
     /// The system does not.
     pub fn delete(self) -> Result<(), JournalError> {
-        drop(self.file);
-        fs::remove_file(&self.path).map_err(FileError::of(&self.path)).map_err(JournalError::File)
+        Ok(self.file.delete()?)
     }
 }
 
@@ -207,6 +201,7 @@ mod tests {
     use super::super::found::Choice;
     use super::*;
     use crate::chess::action::Action;
+    use std::fs;
 
     fn found(value: f32) -> Found {
         let line = vec![Action::from(796), Action::from(3364)];
@@ -252,6 +247,17 @@ mod tests {
             assert_eq!(Journal::open(&path, &origin()).unwrap().best(9), Some(&found(0.5)));
         }
         fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn two_runs_do_not_write_to_one_journal() {
+        let path = path("two");
+        let _ = fs::remove_file(&path);
+        let first = Journal::open(&path, &origin()).unwrap();
+        let why = Journal::open(&path, &origin()).err().map(|why| why.to_string());
+        assert!(why.is_some_and(|why| why.contains("another process")), "one writer at a time");
+        drop(first);
+        Journal::open(&path, &origin()).unwrap().delete().unwrap();
     }
 
     #[test]

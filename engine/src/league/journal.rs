@@ -9,15 +9,14 @@ use super::config::{Agent, League};
 use super::openings::Opening;
 use super::rules::{Ending, Played, Ply, Warnings};
 use crate::chess::game::Game;
-use crate::errors::FileError;
-use crate::files::{append_line, is_cut_journal};
+use crate::errors::{FileError, wraps};
+use crate::files::{JournalFile, OpenError, is_cut_journal};
 use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::{ByColor, Color, Position};
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uci::Score;
@@ -104,6 +103,8 @@ struct GameLine {
 /// Why there is no journal.
 #[derive(Debug)]
 pub enum JournalError {
+    /// The file cannot be opened, or another process plays this league.
+    Open(OpenError),
     /// The file cannot be read or written.
     File(FileError),
     /// It is something else.
@@ -121,8 +122,6 @@ pub enum JournalError {
         /// What it is.
         is: String,
     },
-    /// Another process is playing this league.
-    InUse(PathBuf),
     /// A whole line says something that cannot be.
     Damaged(PathBuf, usize),
 }
@@ -131,6 +130,7 @@ impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let advice = "give it another name, or choose another --out";
         match self {
+            JournalError::Open(why) => why.fmt(f),
             JournalError::File(why) => why.fmt(f),
             JournalError::NoJournal(path) => {
                 write!(f, "{} is no journal of a league; choose another --out", path.display())
@@ -143,9 +143,6 @@ impl fmt::Display for JournalError {
                 let path = path.display();
                 write!(f, "{path}: `{name}` has played as ({was}) and is now ({is}); {advice}")
             }
-            JournalError::InUse(path) => {
-                write!(f, "{}: another process is playing this league", path.display())
-            }
             JournalError::Damaged(path, line) => {
                 write!(f, "{}: line {line} is no game of this league", path.display())
             }
@@ -155,10 +152,11 @@ impl fmt::Display for JournalError {
 
 impl std::error::Error for JournalError {}
 
+wraps! { JournalError: Open(OpenError), File(FileError) }
+
 /// The open file.
 pub struct Journal {
-    path: PathBuf,
-    file: File,
+    file: JournalFile,
     names: Vec<String>,
 }
 
@@ -173,11 +171,6 @@ impl Journal {
         league: &League,
         identities: &[String],
     ) -> Result<(Journal, Vec<Entry>), JournalError> {
-        let failed = |why| JournalError::File(FileError::of(path)(why));
-        let text = match fs::read_to_string(path) {
-            Err(why) if why.kind() == io::ErrorKind::NotFound => String::new(),
-            text => text.map_err(failed)?,
-        };
         let agents: Vec<Who> = league
             .agents
             .iter()
@@ -187,26 +180,16 @@ impl Journal {
             })
             .collect();
         let names: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
-        // Nothing is written before it is known to be ours.
-        Read::new(path, &text, league, &names, Some(&agents))?;
-        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(JournalError::InUse(path.to_owned())),
-            Err(TryLockError::Error(why)) => return Err(failed(why)),
-        }
-        // Read again under the lock: somebody may have written meanwhile.
-        let text = fs::read_to_string(path).map_err(failed)?;
-        let read = Read::new(path, &text, league, &names, Some(&agents))?;
-        file.set_len(read.whole as u64).map_err(failed)?;
+        let mut file = JournalFile::open(path)?;
+        let read = Read::new(path, &file.read()?, league, &names, Some(&agents))?;
+        file.truncate(read.whole)?;
         if read.whole == 0 {
-            let Header { version, name, seed } = header(league);
-            append_line(&mut file, &Header { version, name, seed }).map_err(failed)?;
+            file.append(&header(league))?;
         }
         for agent in agents.iter().filter(|agent| !read.known.contains_key(&agent.name)) {
-            append_line(&mut file, &Line::Agent(agent.clone())).map_err(failed)?;
+            file.append(&Line::Agent(agent.clone()))?;
         }
-        Ok((Journal { path: path.to_owned(), file, names }, read.games))
+        Ok((Journal { file, names }, read.games))
     }
 
     /// The games of the journal at `path`, which another process may be writing, whatever played them.
@@ -214,8 +197,7 @@ impl Journal {
     /// # Errors
     /// The file cannot be read, or is of something else.
     pub fn look(path: &Path, league: &League) -> Result<Vec<Entry>, JournalError> {
-        let failed = |why| JournalError::File(FileError::of(path)(why));
-        let text = fs::read_to_string(path).map_err(failed)?;
+        let text = fs::read_to_string(path).map_err(FileError::of(path))?;
         let names: Vec<String> = league.agents.iter().map(|agent| agent.name.clone()).collect();
         Ok(Read::new(path, &text, league, &names, None)?.games)
     }
@@ -226,8 +208,7 @@ impl Journal {
     /// The file cannot be written.
     pub fn add(&mut self, entry: &Entry) -> Result<(), JournalError> {
         let line = Line::Game(Box::new(self.line(entry)));
-        let written = append_line(&mut self.file, &line).map_err(FileError::of(&self.path));
-        written.map_err(JournalError::File)
+        Ok(self.file.append(&line)?)
     }
 
     fn line(&self, entry: &Entry) -> GameLine {
@@ -262,13 +243,6 @@ impl Journal {
             warnings: [entry.played.warnings.white, entry.played.warnings.black],
             plies: plies.collect(),
         }
-    }
-}
-
-impl Drop for Journal {
-    /// Closing the file would do, but for a player that is just being started: until it runs, it holds the file open.
-    fn drop(&mut self) {
-        let _ = self.file.unlock();
     }
 }
 

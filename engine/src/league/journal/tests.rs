@@ -93,7 +93,10 @@ fn agents_may_come_and_go_but_not_change() {
     let (held, games) = Journal::open(&path, &league(&more), &all).unwrap();
     assert_eq!(games.len(), 1);
     let second = Journal::open(&path, &league(&more), &all).err();
-    assert!(matches!(second, Some(JournalError::InUse(_))), "one writer at a time");
+    assert!(
+        matches!(second, Some(JournalError::Open(OpenError::InUse(_)))),
+        "one writer at a time"
+    );
     assert_eq!(Journal::look(&path, &league(&more)).unwrap().len(), 1, "readers are free");
     drop(held);
     let fewer = more.replace("name = 'a'", "name = 'd'");
