@@ -100,8 +100,8 @@ impl League {
             .map(|agent| Program::new(agent.command.as_deref(), options_in(folder, agent)))
             .collect::<Result<_, _>>()?;
         fs::create_dir_all(&files.folder).map_err(FileError::of(&files.folder))?;
-        let (journal, games) = Journal::open(&files.journal(), plan, &identities)?;
-        let bar = bar(plan.games, games.len());
+        let (journal, past) = Journal::open(&files.journal(), plan, &identities)?;
+        let bar = bar(plan.games, past.games.len());
         let mut watch = Watch {
             plan,
             journal,
@@ -118,7 +118,7 @@ impl League {
             think: Duration::from_secs(self.stall),
             ..Patience::default()
         };
-        let mut tournament = Tournament::new(plan, openings, games, &mut watch);
+        let mut tournament = Tournament::new(plan, openings, past, &mut watch);
         let stage = Stage { concurrency: plan.concurrency, kept: KEPT, rules: plan.rules };
         let fault = stage.run(&mut tournament, |agent| {
             // A machine that is busy for a moment must not end a league of days.

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 /// One finished game.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Number of the pair of games it belongs to, from 0.
+    /// Number of its pair of games, from 0. Old journals use a number again after an agent has left the league, so that
+    /// only number and agents together name a pair: [`Entry::pair_id`].
     pub pair: usize,
     /// 0 or 1 within the pair.
     pub game: usize,
@@ -21,6 +22,23 @@ pub struct Entry {
     pub opening: Opening,
     /// The rest of it.
     pub played: Played,
+}
+
+impl Entry {
+    /// The identity of the game's pair: its number and its agents.
+    #[must_use]
+    pub fn pair_id(&self) -> (usize, (usize, usize)) {
+        (self.pair, key(self.agents).0)
+    }
+}
+
+/// The state that an interrupted league continues from.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    /// The games of the agents that the league has now.
+    pub games: Vec<Entry>,
+    /// The number of the next pair: greater than every number in the journal, those of absent agents included.
+    pub next_pair: usize,
 }
 
 /// All games so far.
@@ -70,10 +88,10 @@ impl Book {
     /// The pairs of games of which one is missing: a game of each that is there.
     #[must_use]
     pub fn halves(&self) -> Vec<&Entry> {
-        let mut open: BTreeMap<usize, &Entry> = BTreeMap::new();
+        let mut open = BTreeMap::new();
         for entry in &self.games {
-            if open.remove(&entry.pair).is_none() {
-                open.insert(entry.pair, entry);
+            if open.remove(&entry.pair_id()).is_none() {
+                open.insert(entry.pair_id(), entry);
             }
         }
         open.into_values().collect()
@@ -113,12 +131,13 @@ mod tests {
         book.add(entry(0, 1, 0, Some(Color::White)));
         book.add(entry(1, 1, 2, Some(Color::Black)));
         book.add(entry(2, 0, 1, None));
+        book.add(entry(2, 2, 0, None));
         assert_eq!(book.between(0, 1), [1, 1, 1]);
         assert_eq!(book.between(2, 1), [1, 0, 0]);
-        assert_eq!(book.between(0, 2), [0; 3]);
+        assert_eq!(book.between(0, 2), [0, 1, 0]);
         assert_eq!(book.total(1).1, [1, 1, 2]);
         assert_eq!(book.tallies()[&(0, 1)].pairs, [0, 0, 1, 0, 0]);
         let halves: Vec<usize> = book.halves().iter().map(|entry| entry.pair).collect();
-        assert_eq!(halves, [1, 2]);
+        assert_eq!(halves, [1, 2, 2], "other agents are another pair");
     }
 }

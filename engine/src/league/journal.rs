@@ -4,7 +4,7 @@
 //! The first line names the league, a line for each agent says what played under that name. A last line
 //! that was cut is dropped; a file that is no such journal is never written to.
 
-use super::book::Entry;
+use super::book::{Entry, Past};
 use super::config::{Agent, League};
 use super::openings::Opening;
 use super::rules::{Ending, Played, Ply, Warnings};
@@ -162,7 +162,7 @@ pub struct Journal {
 
 impl Journal {
     /// Opens the journal at `path`, or begins one. `identities` say of each agent what its words do not.
-    /// Answers the games so far, but those of agents that the league has no more.
+    /// Also answers the state that the league continues from.
     ///
     /// # Errors
     /// The file cannot be used, or is of something else.
@@ -170,7 +170,7 @@ impl Journal {
         path: &Path,
         league: &League,
         identities: &[String],
-    ) -> Result<(Journal, Vec<Entry>), JournalError> {
+    ) -> Result<(Journal, Past), JournalError> {
         let agents: Vec<Who> = league
             .agents
             .iter()
@@ -189,7 +189,7 @@ impl Journal {
         for agent in agents.iter().filter(|agent| !read.known.contains_key(&agent.name)) {
             file.append(&Line::Agent(agent.clone()))?;
         }
-        Ok((Journal { file, names }, read.games))
+        Ok((Journal { file, names }, read.past))
     }
 
     /// The games of the journal at `path`, which another process may be writing, whatever played them.
@@ -199,7 +199,7 @@ impl Journal {
     pub fn look(path: &Path, league: &League) -> Result<Vec<Entry>, JournalError> {
         let text = fs::read_to_string(path).map_err(FileError::of(path))?;
         let names: Vec<String> = league.agents.iter().map(|agent| agent.name.clone()).collect();
-        Ok(Read::new(path, &text, league, &names, None)?.games)
+        Ok(Read::new(path, &text, league, &names, None)?.past.games)
     }
 
     /// Remembers a game.
@@ -253,7 +253,7 @@ fn header(league: &League) -> Header {
 /// A journal's text, understood.
 struct Read {
     known: HashMap<String, Who>,
-    games: Vec<Entry>,
+    past: Past,
     /// Bytes that are whole lines.
     whole: usize,
 }
@@ -266,7 +266,7 @@ impl Read {
         names: &[String],
         agents: Option<&[Who]>,
     ) -> Result<Read, JournalError> {
-        let mut read = Read { known: HashMap::new(), games: Vec::new(), whole: 0 };
+        let mut read = Read { known: HashMap::new(), past: Past::default(), whole: 0 };
         let lines = text.split_inclusive('\n').take_while(|line| line.ends_with('\n'));
         for (index, line) in lines.enumerate() {
             if index == 0 {
@@ -283,12 +283,13 @@ impl Read {
                 match serde_json::from_str(line).map_err(|_| damaged())? {
                     Line::Agent(was) => read.meet(path, was, agents.unwrap_or_default())?,
                     Line::Game(line) => {
+                        read.past.next_pair = read.past.next_pair.max(line.pair.saturating_add(1));
                         let number = |name: &str| names.iter().position(|known| known == name);
                         if let (Some(white), Some(black)) =
                             (number(&line.white), number(&line.black))
                         {
                             let agents = ByColor { white, black };
-                            read.games.push(entry(*line, agents).ok_or_else(damaged)?);
+                            read.past.games.push(entry(*line, agents).ok_or_else(damaged)?);
                         }
                     }
                 }

@@ -1,6 +1,6 @@
 //! A league under way: which game comes next, and what becomes of its result.
 
-use super::book::{Book, Entry, key};
+use super::book::{Book, Entry, Past, key};
 use super::config::League;
 use super::openings::{self, Opening};
 use super::rules::Played;
@@ -39,11 +39,11 @@ pub struct Tournament<'a, L> {
 }
 
 impl<'a, L: Listener> Tournament<'a, L> {
-    /// A league that goes on after `games`. Without `openings` every game begins at the beginning.
+    /// A league that continues after `past`. Without `openings` every game begins at the beginning.
     pub fn new(
         league: &'a League,
         mut openings: Vec<Opening>,
-        games: Vec<Entry>,
+        past: Past,
         listener: &'a mut L,
     ) -> Tournament<'a, L> {
         openings::order(&mut openings, Some(league.seed));
@@ -59,13 +59,13 @@ impl<'a, L: Listener> Tournament<'a, L> {
             used: BTreeMap::new(),
             waiting: VecDeque::new(),
             under_way: Vec::new(),
-            next_pair: games.iter().map(|entry| entry.pair + 1).max().unwrap_or(0),
+            next_pair: past.next_pair,
             over: false,
         };
         let mut pairs = BTreeSet::new();
-        for entry in games {
+        for entry in past.games {
             let (agents, _) = key(entry.agents);
-            if pairs.insert(entry.pair) {
+            if pairs.insert(entry.pair_id()) {
                 *tournament.begun.entry(agents).or_insert(0) += 1;
             }
             tournament.used.entry(agents).or_default().insert(entry.opening.line);
@@ -193,8 +193,10 @@ mod tests {
 
     /// Plays until `most` games are heard of, after `games`; agents with an odd number play nonsense.
     fn play(league: &League, games: Vec<Entry>, most: usize, concurrency: usize) -> Vec<Entry> {
-        let mut ears = Ears { games: games.clone(), most, stopped: false };
-        let mut tournament = Tournament::new(league, openings(), games, &mut ears);
+        let next_pair = games.iter().map(|entry| entry.pair + 1).max().unwrap_or(0);
+        let past = Past { games: games.clone(), next_pair };
+        let mut ears = Ears { games, most, stopped: false };
+        let mut tournament = Tournament::new(league, openings(), past, &mut ears);
         let stage = Stage { concurrency, kept: 4, rules: league.rules };
         let fault = stage
             .run(&mut tournament, |agent| first_mover((agent % 2 == 1).then_some("bestmove e2e5")));
@@ -245,11 +247,30 @@ mod tests {
         }
     }
 
+    /// As in old journals: (c, d) played pair 0 while a and b were not in the league.
+    #[test]
+    fn pairs_of_other_agents_with_one_number_are_completed_each_for_itself() {
+        let league = league("round-robin", 40);
+        let first = play(&league, vec![], 1, 1).remove(0);
+        let agents = ByColor { white: 2, black: 3 };
+        let other = openings().into_iter().find(|known| known.line != first.opening.line).unwrap();
+        let second = Entry { agents, opening: other, ..first.clone() };
+        let games = play(&league, vec![first, second], 1000, 1);
+        assert_eq!(games.len(), 40);
+        let mut pairs: BTreeMap<_, Vec<&Entry>> = BTreeMap::new();
+        games.iter().for_each(|game| pairs.entry(game.pair_id()).or_default().push(game));
+        for (id, pair) in pairs {
+            let [one, two] = pair.as_slice() else { panic!("{id:?}: {} games", pair.len()) };
+            assert_eq!(one.opening.line, two.opening.line, "{id:?}");
+            assert_eq!((one.agents.white, one.game), (two.agents.black, 1 - two.game), "{id:?}");
+        }
+    }
+
     #[test]
     fn games_left_by_an_engine_after_the_end_do_not_count() {
         let league = league("round-robin", 40);
         let mut ears = Ears { games: vec![], most: 1000, stopped: true };
-        let mut tournament = Tournament::new(&league, openings(), vec![], &mut ears);
+        let mut tournament = Tournament::new(&league, openings(), Past::default(), &mut ears);
         assert!(tournament.next().is_none());
         tournament.listener.stopped = false;
         let job = tournament.next().unwrap();
@@ -268,7 +289,7 @@ mod tests {
         let league = league("round-robin", 40);
         let seeds = || {
             let mut ears = Ears { games: vec![], most: 1000, stopped: false };
-            let mut tournament = Tournament::new(&league, openings(), vec![], &mut ears);
+            let mut tournament = Tournament::new(&league, openings(), Past::default(), &mut ears);
             (0..10).map(|_| tournament.next().unwrap().seed.unwrap()).collect::<Vec<u64>>()
         };
         assert_eq!(seeds(), seeds());

@@ -51,8 +51,8 @@ fn games_come_back_as_they_were_and_a_cut_loses_one_at_most() {
     let path = path("cut");
     let _ = fs::remove_file(&path);
     let (league, who) = (league(LEAGUE), ["n1".to_owned(), "n1".to_owned()]);
-    let (mut journal, games) = Journal::open(&path, &league, &who).unwrap();
-    assert!(games.is_empty());
+    let (mut journal, past) = Journal::open(&path, &league, &who).unwrap();
+    assert!(past.games.is_empty() && past.next_pair == 0);
     let written: Vec<Entry> =
         endings().into_iter().enumerate().map(|(pair, ending)| game(pair, ending)).collect();
     written.iter().for_each(|entry| journal.add(entry).unwrap());
@@ -61,7 +61,7 @@ fn games_come_back_as_they_were_and_a_cut_loses_one_at_most() {
     for length in (0..=text.len()).step_by(13).chain([text.len()]) {
         fs::write(&path, &text[..length]).unwrap();
         let lines = text[..length].iter().filter(|byte| **byte == b'\n').count();
-        let (mut journal, games) = Journal::open(&path, &league, &who).unwrap();
+        let (mut journal, Past { games, .. }) = Journal::open(&path, &league, &who).unwrap();
         assert_eq!(games.len(), lines.saturating_sub(3), "cut at {length}");
         for (read, written) in games.iter().zip(&written) {
             assert_eq!(read.played.plies, written.played.plies);
@@ -74,7 +74,7 @@ fn games_come_back_as_they_were_and_a_cut_loses_one_at_most() {
         }
         journal.add(&game(99, Ending::Checkmate)).unwrap();
         drop(journal);
-        let games = Journal::open(&path, &league, &who).unwrap().1;
+        let games = Journal::open(&path, &league, &who).unwrap().1.games;
         assert_eq!(games.last().map(|entry| entry.pair), Some(99));
     }
     fs::remove_file(&path).unwrap();
@@ -90,8 +90,8 @@ fn agents_may_come_and_go_but_not_change() {
     drop(journal);
     let more = format!("{LEAGUE}[[agent]]\nname = 'c'\nnodes = 9\n");
     let all = ["n1".to_owned(), "n1".to_owned(), String::new()];
-    let (held, games) = Journal::open(&path, &league(&more), &all).unwrap();
-    assert_eq!(games.len(), 1);
+    let (held, past) = Journal::open(&path, &league(&more), &all).unwrap();
+    assert_eq!(past.games.len(), 1);
     let second = Journal::open(&path, &league(&more), &all).err();
     assert!(
         matches!(second, Some(JournalError::Open(OpenError::InUse(_)))),
@@ -100,7 +100,8 @@ fn agents_may_come_and_go_but_not_change() {
     assert_eq!(Journal::look(&path, &league(&more)).unwrap().len(), 1, "readers are free");
     drop(held);
     let fewer = more.replace("name = 'a'", "name = 'd'");
-    assert_eq!(Journal::open(&path, &league(&fewer), &all).unwrap().1.len(), 0);
+    let past = Journal::open(&path, &league(&fewer), &all).unwrap().1;
+    assert_eq!((past.games.len(), past.next_pair), (0, 1), "absent agents keep their pairs");
     let refused = |text: &str, who: &[String]| {
         Journal::open(&path, &league(text), who).err().unwrap().to_string()
     };
