@@ -16,7 +16,8 @@ use crate::play::settings::Settings;
 use crate::syzygy::Tables;
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::self_check::{Checked, self_check};
-use std::fs::File;
+use std::fs::{self, File};
+use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -162,13 +163,31 @@ fn log_file(settings: &Settings) -> Vec<Finding> {
         return Vec::new();
     }
     let path = &settings.log_file;
-    let finding = match File::options().create(true).append(true).open(path) {
-        Ok(_) => Finding::new("log file", Verdict::Fine, path.as_str()),
+    let finding = match can_append(Path::new(path)) {
+        Ok(()) => Finding::new("log file", Verdict::Fine, path.as_str()),
         Err(why) => {
             Finding::new("log file", Verdict::Warning, format!("cannot write `{path}`: {why}"))
         }
     };
     vec![finding]
+}
+
+/// Whether `path` can be appended to, or created where nothing is. Opening without a write changes no file; a folder is only asked for its
+/// permissions.
+fn can_append(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(file) if file.is_file() => File::options().append(true).open(path).map(drop),
+        Ok(_) => Err(io::Error::other("expected an ordinary file")),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = fs::metadata(folder.unwrap_or(Path::new(".")))?;
+            match folder.is_dir() && !folder.permissions().readonly() {
+                true => Ok(()),
+                false => Err(io::ErrorKind::PermissionDenied.into()),
+            }
+        }
+        Err(why) => Err(why),
+    }
 }
 
 fn speed(settings: &Settings) -> Vec<Finding> {
@@ -223,6 +242,26 @@ mod tests {
             let unasked = check(&modest).iter().any(|finding| finding.verdict != Verdict::Fine);
             assert!(!unasked, "{:?}", check(&modest));
         }
+    }
+
+    #[test]
+    fn a_log_file_is_neither_created_nor_changed() {
+        let folder = std::env::temp_dir().join(format!("mavka-doctor-log-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("mavka.log");
+        let log_file = path.display().to_string();
+        let settings = Settings { log_file, ..Settings::default() };
+        assert_eq!(worst(&super::log_file(&settings)), Verdict::Fine);
+        assert!(!path.exists(), "created");
+        fs::write(&path, "kept").unwrap();
+        let before = fs::metadata(&path).unwrap().modified().unwrap();
+        assert_eq!(worst(&super::log_file(&settings)), Verdict::Fine);
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "kept");
+        let log_file = folder.display().to_string();
+        let no_file = Settings { log_file, ..settings };
+        assert_eq!(worst(&super::log_file(&no_file)), Verdict::Warning);
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
