@@ -1,35 +1,73 @@
 //! The one writer to the GUI. Every line of every thread passes its lock, so blocks stay whole; every
 //! block is flushed, because a GUI charges our clock until it has read `bestmove`.
+//!
+//! The log has a lock of its own, so that the reader never waits for a GUI that does not read.
 
 use crate::play::clock::Clock;
 use crossbeam::channel::Sender;
+use std::collections::VecDeque;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 /// The writer, shared by all threads.
 #[derive(Clone)]
 pub struct Output {
     sink: Arc<Mutex<Sink>>,
+    log: Arc<Mutex<Log>>,
     closed: Arc<AtomicBool>,
     clock: Arc<dyn Clock>,
 }
 
 struct Sink {
     writer: Box<dyn Write + Send>,
-    log: Option<BufWriter<File>>,
     /// Told once when the reader at the other end is gone.
     hangup: Sender<()>,
+}
+
+/// The log's record of all input and output. Locked after the sink where both are.
+#[derive(Default)]
+struct Log {
+    file: Option<BufWriter<File>>,
+    /// Lines received but not obeyed yet, with their times: a log that a line opens begins with those after it.
+    pending: VecDeque<(Duration, String)>,
+}
+
+/// The reader's end of the log. Keeps neither the log nor the output open.
+pub struct InputLog {
+    log: Weak<Mutex<Log>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl InputLog {
+    /// Records a line of the GUI at once and answers the time; None when the output is gone.
+    #[must_use]
+    pub fn record(&self, line: &str) -> Option<Duration> {
+        let log = self.log.upgrade()?;
+        let mut log = lock(&log);
+        // Under the lock, so that times never decrease in the log.
+        let received = self.clock.now();
+        log.pending.push_back((received, line.to_owned()));
+        log.write(received, '>', line);
+        Some(received)
+    }
 }
 
 impl Output {
     /// Lines go to `writer`, with the time of `clock` to the log; `hangup` hears once of a reader that is gone.
     #[must_use]
     pub fn new(writer: Box<dyn Write + Send>, clock: Arc<dyn Clock>, hangup: Sender<()>) -> Output {
-        let sink = Sink { writer, log: None, hangup };
-        Output { sink: Arc::new(Mutex::new(sink)), closed: Arc::new(AtomicBool::new(false)), clock }
+        let sink = Arc::new(Mutex::new(Sink { writer, hangup }));
+        Output { sink, log: Arc::default(), closed: Arc::default(), clock }
+    }
+
+    /// The recorder of the GUI's lines.
+    #[must_use]
+    pub fn input_log(&self) -> InputLog {
+        InputLog { log: Arc::downgrade(&self.log), clock: self.clock.clone() }
     }
 
     /// Sends one line.
@@ -53,8 +91,8 @@ impl Output {
             text.push_str(&line.to_string());
             text.push('\n');
         }
-        let mut sink = self.lock();
-        sink.log('<', &text, self.clock.as_ref());
+        let mut sink = lock(&self.sink);
+        self.record(&text);
         let sent = sink.writer.write_all(text.as_bytes()).and_then(|()| sink.writer.flush());
         if sent.is_err() {
             self.closed.store(true, Ordering::Relaxed);
@@ -62,9 +100,14 @@ impl Output {
         }
     }
 
-    /// Records a line of the GUI.
-    pub fn heard(&self, line: &str) {
-        self.lock().log('>', line, self.clock.as_ref());
+    fn record(&self, text: &str) {
+        let mut log = lock(&self.log);
+        log.write(self.clock.now(), '<', text);
+    }
+
+    /// The oldest recorded line of the GUI is being obeyed.
+    pub fn obeying(&self) {
+        lock(&self.log).pending.pop_front();
     }
 
     /// Starts the log file, or ends it when `path` is empty.
@@ -72,32 +115,35 @@ impl Output {
     /// # Errors
     /// The file cannot be written; there is no log then.
     pub fn log_to(&self, path: &str) -> std::io::Result<()> {
-        let mut sink = self.lock();
-        sink.log = None;
+        let mut log = lock(&self.log);
+        log.file = None;
         if !path.is_empty() {
             let file = File::options().create(true).append(true).open(path)?;
-            sink.log = Some(BufWriter::new(file));
+            log.file = Some(BufWriter::new(file));
+            let pending = std::mem::take(&mut log.pending);
+            pending.iter().for_each(|(received, line)| log.write(*received, '>', line));
+            log.pending = pending;
         }
         Ok(())
     }
-
-    fn lock(&self) -> MutexGuard<'_, Sink> {
-        // A panic elsewhere while writing leaves at worst half a line: better than silence.
-        self.sink.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Sink {
-    fn log(&mut self, direction: char, text: &str, clock: &dyn Clock) {
-        let Some(log) = &mut self.log else { return };
-        let seconds = clock.now().as_secs_f64();
+/// A panic elsewhere while writing leaves at worst half a line: better than silence.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Log {
+    fn write(&mut self, time: Duration, direction: char, text: &str) {
+        let Some(file) = &mut self.file else { return };
+        let seconds = time.as_secs_f64();
         let mut written = Ok(());
         for line in text.lines() {
-            written = written.and_then(|()| writeln!(log, "{seconds:10.3} {direction} {line}"));
+            written = written.and_then(|()| writeln!(file, "{seconds:10.3} {direction} {line}"));
         }
-        if written.and_then(|()| log.flush()).is_err() {
+        if written.and_then(|()| file.flush()).is_err() {
             // A full disk must not cost the game.
-            self.log = None;
+            self.file = None;
         }
     }
 }

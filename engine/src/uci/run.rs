@@ -1,13 +1,13 @@
 //! The loop between GUI and engine: lines in, lines out, until `quit` or the end of either pipe.
 //!
-//! One thread reads, so that the time a `go` was heard is known even while the engine ends an older
-//! search; this thread obeys. Nothing a GUI writes ends the loop but `quit`. A `go` that is sent before a search with
+//! One thread reads, so that the time at which a line was received is known, and logged, even while the engine
+//! ends an older search; this thread obeys. Nothing a GUI writes ends the loop but `quit`. A `go` that is sent before a search with
 //! a limit has ended waits for that search's answer, as in Stockfish; one without a limit is ended by it.
 
 use crate::measure::{bench, eval};
 use crate::play::engine::{Engine, Setup};
 use crate::uci::options::{self, Shown};
-use crate::uci::output::Output;
+use crate::uci::output::{InputLog, Output};
 use crossbeam::channel::{self, Sender, select};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
@@ -34,10 +34,10 @@ pub fn run_with(
     let (lines_in, lines) = channel::bounded(QUEUE);
     let (hangup, hung_up) = channel::bounded(1);
     let output = Output::new(Box::new(output), setup.clock.clone(), hangup);
-    let clock = setup.clock.clone();
+    let log = output.input_log();
     // Not joined: it may be blocked in a read that never returns when the writing end went first.
     let reader = std::thread::Builder::new().name("reader".to_owned());
-    if let Err(why) = reader.spawn(move || read_lines(input, &lines_in, || clock.now())) {
+    if let Err(why) = reader.spawn(move || read_lines(input, &lines_in, &log)) {
         return output.note(format_args!("the system gives no thread: {why}"));
     }
     let engine = Engine::new(setup, output.clone());
@@ -53,9 +53,9 @@ pub fn run_with(
             }
             recv(lines) -> line => line,
         };
-        let Ok((heard, line)) = line else { break };
-        protocol.output.heard(&line);
-        if !protocol.take(&line, heard) {
+        let Ok((received, line)) = line else { break };
+        protocol.output.obeying();
+        if !protocol.take(&line, received) {
             break;
         }
     }
@@ -72,7 +72,7 @@ struct Protocol {
 
 impl Protocol {
     /// Takes one line. False for `quit`.
-    fn take(&mut self, line: &str, heard: Duration) -> bool {
+    fn take(&mut self, line: &str, received: Duration) -> bool {
         let Some((command, notes)) = uci::parse(line) else { return true };
         for note in notes {
             self.output.note(note);
@@ -96,7 +96,7 @@ impl Protocol {
             }
             _ => self.engine.wait(),
         }
-        obey(&mut self.engine, &self.output, command, heard);
+        obey(&mut self.engine, &self.output, command, received);
         true
     }
 
@@ -114,8 +114,8 @@ impl Protocol {
             }
             if let Some(command) = self.held.pop_front() {
                 // Its time begins now, not while it waited.
-                let heard = self.engine.now();
-                obey(&mut self.engine, &self.output, command, heard);
+                let received = self.engine.now();
+                obey(&mut self.engine, &self.output, command, received);
             }
         }
     }
@@ -130,12 +130,13 @@ impl Protocol {
     }
 }
 
-/// Sends every line with the time it arrived, until the input ends or nobody listens.
-fn read_lines(
-    mut input: impl BufRead,
-    lines: &Sender<(Duration, String)>,
-    now: impl Fn() -> Duration,
-) {
+/// Records every line in `log` and sends it with the time at which it was received, until the input ends or the
+/// engine is gone.
+fn read_lines(mut input: impl BufRead, lines: &Sender<(Duration, String)>, log: &InputLog) {
+    let send = |line: &[u8]| {
+        let text = String::from_utf8_lossy(line).into_owned();
+        log.record(&text).is_some_and(|received| lines.send((received, text)).is_ok())
+    };
     let mut line = Vec::new();
     loop {
         let chunk = match input.fill_buf() {
@@ -151,21 +152,20 @@ fn read_lines(
         let used = end.map_or(chunk.len(), |end| end + 1);
         input.consume(used);
         if end.is_some() {
-            let text = String::from_utf8_lossy(&line).into_owned();
-            line.clear();
-            if lines.send((now(), text)).is_err() {
+            if !send(&line) {
                 return;
             }
+            line.clear();
         }
     }
     if !line.is_empty() {
         // The last line may lack its end.
-        let _ = lines.send((now(), String::from_utf8_lossy(&line).into_owned()));
+        send(&line);
     }
 }
 
 /// Obeys one command.
-fn obey(engine: &mut Engine, output: &Output, command: Command, heard: Duration) {
+fn obey(engine: &mut Engine, output: &Output, command: Command, received: Duration) {
     match command {
         Command::Uci => introduce(output, engine.shown_options()),
         Command::Debug(on) => engine.set_debug(on),
@@ -182,7 +182,7 @@ fn obey(engine: &mut Engine, output: &Output, command: Command, heard: Duration)
             Ok(()) => engine.prepare(),
             Err(why) => output.note(why),
         },
-        Command::Go(go) => engine.go(&go, heard),
+        Command::Go(go) => engine.go(&go, received),
         Command::Stop => engine.stop(),
         Command::PonderHit => engine.ponderhit(),
         Command::Register | Command::Quit => {}
@@ -235,5 +235,32 @@ fn own_words(engine: &mut Engine, output: &Output, words: &str) {
             "unknown command `{}`; try `help`",
             other.chars().take(40).collect::<String>()
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    /// The lines of the log that a conversation leaves: `> ` from the GUI, `< ` to it.
+    fn logged(name: &str, words: &str) -> Vec<String> {
+        let path = std::env::temp_dir().join(format!("mavka-{name}-{}.log", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let words = format!("setoption name Log File value {}\n{words}", path.display());
+        run(Cursor::new(words), io::sink());
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        text.lines().map(|line| line.trim_start().split_once(' ').unwrap().1.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_line_is_logged_when_it_is_received_not_when_it_is_obeyed() {
+        let log = logged("received", "eval\nd\nquit\n");
+        let at = |wanted: &str| log.iter().position(|line| line.starts_with(wanted));
+        let (eval, board, answer) = (at("> eval").unwrap(), at("> d").unwrap(), at("<"));
+        assert!(eval < board && board < answer.unwrap(), "{log:?}");
+        let input: Vec<_> = log.iter().filter(|line| line.starts_with('>')).collect();
+        assert_eq!(input, ["> eval", "> d", "> quit"], "each line once");
     }
 }
