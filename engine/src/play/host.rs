@@ -1,12 +1,16 @@
-//! What this machine has: requests for threads and memory are granted up to its limits.
+//! What this process may use: requests for threads and memory are granted up to the limits of the machine and of a container.
 
+use super::memory_limit::{self, Read};
 use crate::workers::cores;
+use std::fs;
+use std::path::Path;
 
 /// Memory left to everything else when a request for hash is cut, in MB.
 const SPARE_MB: usize = 256;
 
 /// Threads to start if `wanted` are asked for: at most one for each core, two on a single core. More would
-/// slow each other down, take memory, and each hold a minibatch back when the search must stop.
+/// slow each other down, take memory, and each hold a minibatch back when the search must stop. Cores are those of
+/// the affinity mask, within a control group's CPU quota (`std::thread::available_parallelism`).
 #[must_use]
 pub fn threads(wanted: usize) -> usize {
     wanted.clamp(1, cores().max(2))
@@ -27,11 +31,22 @@ pub(super) fn granted_mb(wanted: usize, held: usize, free: Option<usize>) -> usi
     }
 }
 
-/// Memory the system could give without swapping, in MB, where it says so.
+/// Memory that machine and limits leave without swapping, in MB, where they say so.
 pub(super) fn available_mb() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let bytes = available(&|path| fs::read_to_string(path).ok())?;
+    usize::try_from(bytes >> 20).ok()
+}
+
+/// The same in bytes, from the files of `/proc` and `/sys`.
+fn available(read: Read<'_>) -> Option<u64> {
+    let machine = read(Path::new("/proc/meminfo")).and_then(|text| machine_bytes(&text));
+    machine.into_iter().chain(memory_limit::available(read)).min()
+}
+
+/// The machine's available memory from the text of `/proc/meminfo`, in bytes.
+fn machine_bytes(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.split_whitespace().next()?.parse::<usize>().ok().map(|kb| kb / 1024)
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kb| kb << 10)
 }
 
 #[cfg(test)]
@@ -44,6 +59,24 @@ mod tests {
         assert!(threads(1000) < 1000 || threads(1000) == 1000 && threads(100_000) < 100_000);
         assert_eq!(hash_mb(1, 0), 1);
         assert_eq!(hash_mb(0, 0), 1);
+    }
+
+    #[test]
+    fn a_container_has_less_memory_than_its_machine() {
+        let with_limit = |limit: &'static str| {
+            available(&move |path| {
+                let text = match path.to_str()? {
+                    "/proc/meminfo" => "MemTotal:  9000000 kB\nMemAvailable:  8000000 kB\n",
+                    "/proc/self/cgroup" => "0::/\n",
+                    "/sys/fs/cgroup/memory.max" => limit,
+                    _ => return None,
+                };
+                Some(text.to_owned())
+            })
+        };
+        assert_eq!(with_limit("max\n"), Some(8_000_000 << 10));
+        assert_eq!(with_limit("1048576\n"), Some(1 << 20));
+        assert_eq!(with_limit("99999999999999\n"), Some(8_000_000 << 10));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(crate) mod head_player;
 pub(crate) mod host;
 pub(crate) mod limits;
 pub(crate) mod loader;
+mod memory_limit;
 pub(crate) mod move_stats;
 pub mod network;
 pub(crate) mod network_choice;
