@@ -70,18 +70,23 @@ impl JournalFile {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read(&mut self) -> Result<String, FileError> {
-        let mut text = String::new();
-        self.file.read_to_string(&mut text).map_err(FileError::of(&self.path))?;
-        Ok(text)
+    pub fn read(&mut self) -> Result<Vec<u8>, FileError> {
+        let mut bytes = Vec::new();
+        self.file.read_to_end(&mut bytes).map_err(FileError::of(&self.path))?;
+        Ok(bytes)
     }
 
-    /// Keeps the first `length` bytes.
+    /// Keeps the first `sound` bytes of the `length` that were read. Warns where something is cut off.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn truncate(&mut self, length: usize) -> Result<(), FileError> {
-        self.file.set_len(length as u64).map_err(FileError::of(&self.path))
+    pub fn truncate(&mut self, sound: usize, length: usize) -> Result<(), FileError> {
+        if sound == length {
+            return Ok(());
+        }
+        let (path, cut) = (self.path.display(), length - sound);
+        log::warn!("{path}: {cut} bytes after the last whole line are cut off");
+        self.file.set_len(sound as u64).map_err(FileError::of(&self.path))
     }
 
     /// Adds a line by one call of `write`, so that a kill can only cut the last line.
@@ -133,11 +138,16 @@ pub fn csv_field(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// Whether a text without a whole line can be a journal whose first line, which begins as `beginning`, was cut
+/// The lines of a journal with their ends. Leaves out a last line that was cut short, possibly within a letter.
+pub fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n').take_while(|line| line.ends_with(b"\n"))
+}
+
+/// Whether a file without a whole line can be a journal whose first line, which begins as `beginning`, was cut
 /// short. Anything else is somebody's file.
 #[must_use]
-pub fn is_cut_journal(text: &str, beginning: &str) -> bool {
-    beginning.starts_with(text.get(..beginning.len()).unwrap_or(text))
+pub fn is_cut_journal(bytes: &[u8], beginning: &str) -> bool {
+    beginning.as_bytes().starts_with(bytes.get(..beginning.len()).unwrap_or(bytes))
 }
 
 #[cfg(test)]
@@ -152,23 +162,23 @@ mod tests {
         first.append(&1).unwrap();
         assert!(matches!(JournalFile::open(&path), Err(OpenError::InUse(_))));
         drop(first);
-        assert_eq!(JournalFile::open(&path).unwrap().read().unwrap(), "1\n");
+        assert_eq!(JournalFile::open(&path).unwrap().read().unwrap(), b"1\n");
         // A handle on a deleted journal is no claim to the new one.
         let old = File::open(&path).unwrap();
         JournalFile::open(&path).unwrap().delete().unwrap();
         let mut second = JournalFile::open(&path).unwrap();
         assert!(is_at(&second.file, &path) && (!is_at(&old, &path) || cfg!(not(unix))));
-        assert_eq!(second.read().unwrap(), "");
+        assert_eq!(second.read().unwrap(), b"");
         second.delete().unwrap();
     }
 
     #[test]
     fn only_the_beginning_of_a_journal_is_a_cut_one() {
         for text in ["", "{", "{\"j\":", "{\"j\":1,\"na"] {
-            assert!(is_cut_journal(text, "{\"j\":"), "{text}");
+            assert!(is_cut_journal(text.as_bytes(), "{\"j\":"), "{text}");
         }
         for text in ["1. e4", "{}", "{\"k\":1", "{\"é"] {
-            assert!(!is_cut_journal(text, "{\"j\":"), "{text}");
+            assert!(!is_cut_journal(text.as_bytes(), "{\"j\":"), "{text}");
         }
     }
 }

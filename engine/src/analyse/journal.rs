@@ -6,7 +6,7 @@
 
 use super::found::Found;
 use crate::errors::{FileError, wraps};
-use crate::files::{JournalFile, OpenError, is_cut_journal};
+use crate::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -126,8 +126,9 @@ impl Journal {
     /// The file cannot be used, is in use, or is of something else.
     pub fn open(path: &Path, origin: &Origin) -> Result<Journal, JournalError> {
         let mut file = JournalFile::open(path)?;
-        let (known, whole) = read(path, &file.read()?, origin)?;
-        file.truncate(whole)?;
+        let bytes = file.read()?;
+        let (known, whole) = read(path, &bytes, origin)?;
+        file.truncate(whole, bytes.len())?;
         if whole == 0 {
             file.append(&Header { version: VERSION, origin: origin.clone() })?;
         }
@@ -166,13 +167,13 @@ impl Journal {
     }
 }
 
-/// The positions in a journal's text, and how many of its bytes are whole lines.
-fn read(path: &Path, text: &str, origin: &Origin) -> Result<(Looks, usize), JournalError> {
+/// The positions in a journal, and how many of its bytes are sound lines.
+fn read(path: &Path, bytes: &[u8], origin: &Origin) -> Result<(Looks, usize), JournalError> {
     let mut known = HashMap::new();
     let mut whole = 0;
-    for line in text.split_inclusive('\n').take_while(|line| line.ends_with('\n')) {
+    for line in whole_lines(bytes) {
         if whole == 0 {
-            let header = serde_json::from_str::<Header>(line)
+            let header = serde_json::from_slice::<Header>(line)
                 .ok()
                 .filter(|header| header.version == VERSION)
                 .ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
@@ -185,12 +186,12 @@ fn read(path: &Path, text: &str, origin: &Origin) -> Result<(Looks, usize), Jour
             }
         } else {
             // Whatever follows a damaged line is searched again.
-            let Ok(entry) = serde_json::from_str::<Entry>(line) else { break };
+            let Ok(entry) = serde_json::from_slice::<Entry>(line) else { break };
             known.insert((entry.position, entry.look), entry.found);
         }
         whole += line.len();
     }
-    if whole == 0 && !is_cut_journal(text, BEGINNING) {
+    if whole == 0 && !is_cut_journal(bytes, BEGINNING) {
         return Err(JournalError::NoJournal(path.to_owned()));
     }
     Ok((known, whole))
@@ -211,7 +212,7 @@ mod tests {
 
     fn origin() -> Origin {
         let (engine, network) = ("0.1".to_owned(), "hashed".to_owned());
-        Origin { engine, network, search: "nodes 100".to_owned() }
+        Origin { engine, network: format!("{network} Möwe"), search: "nodes 100".to_owned() }
     }
 
     fn path(name: &str) -> PathBuf {

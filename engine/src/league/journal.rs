@@ -10,7 +10,7 @@ use super::openings::Opening;
 use super::rules::{Ending, Played, Ply, Warnings};
 use crate::chess::game::Game;
 use crate::errors::{FileError, wraps};
-use crate::files::{JournalFile, OpenError, is_cut_journal};
+use crate::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
 use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::{ByColor, Color, Position};
@@ -181,8 +181,9 @@ impl Journal {
             .collect();
         let names: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
         let mut file = JournalFile::open(path)?;
-        let read = Read::new(path, &file.read()?, league, &names, Some(&agents))?;
-        file.truncate(read.whole)?;
+        let bytes = file.read()?;
+        let read = Read::new(path, &bytes, league, &names, Some(&agents))?;
+        file.truncate(read.whole, bytes.len())?;
         if read.whole == 0 {
             file.append(&header(league))?;
         }
@@ -197,9 +198,9 @@ impl Journal {
     /// # Errors
     /// The file cannot be read, or is of something else.
     pub fn look(path: &Path, league: &League) -> Result<Vec<Entry>, JournalError> {
-        let text = fs::read_to_string(path).map_err(FileError::of(path))?;
+        let bytes = fs::read(path).map_err(FileError::of(path))?;
         let names: Vec<String> = league.agents.iter().map(|agent| agent.name.clone()).collect();
-        Ok(Read::new(path, &text, league, &names, None)?.past.games)
+        Ok(Read::new(path, &bytes, league, &names, None)?.past.games)
     }
 
     /// Remembers a game.
@@ -250,7 +251,7 @@ fn header(league: &League) -> Header {
     Header { version: VERSION, name: league.name.clone(), seed: league.seed }
 }
 
-/// A journal's text, understood.
+/// A journal's content.
 struct Read {
     known: HashMap<String, Who>,
     past: Past,
@@ -261,16 +262,15 @@ struct Read {
 impl Read {
     fn new(
         path: &Path,
-        text: &str,
+        bytes: &[u8],
         league: &League,
         names: &[String],
         agents: Option<&[Who]>,
     ) -> Result<Read, JournalError> {
         let mut read = Read { known: HashMap::new(), past: Past::default(), whole: 0 };
-        let lines = text.split_inclusive('\n').take_while(|line| line.ends_with('\n'));
-        for (index, line) in lines.enumerate() {
+        for (index, line) in whole_lines(bytes).enumerate() {
             if index == 0 {
-                let found: Header = serde_json::from_str(line)
+                let found: Header = serde_json::from_slice(line)
                     .ok()
                     .filter(|header: &Header| header.version == VERSION)
                     .ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
@@ -280,7 +280,7 @@ impl Read {
                 }
             } else {
                 let damaged = || JournalError::Damaged(path.to_owned(), index + 1);
-                match serde_json::from_str(line).map_err(|_| damaged())? {
+                match serde_json::from_slice(line).map_err(|_| damaged())? {
                     Line::Agent(was) => read.meet(path, was, agents.unwrap_or_default())?,
                     Line::Game(line) => {
                         read.past.next_pair = read.past.next_pair.max(line.pair.saturating_add(1));
@@ -296,7 +296,7 @@ impl Read {
             }
             read.whole += line.len();
         }
-        if read.whole == 0 && !is_cut_journal(text, BEGINNING) {
+        if read.whole == 0 && !is_cut_journal(bytes, BEGINNING) {
             return Err(JournalError::NoJournal(path.to_owned()));
         }
         Ok(read)

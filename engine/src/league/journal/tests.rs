@@ -81,6 +81,28 @@ fn games_come_back_as_they_were_and_a_cut_loses_one_at_most() {
 }
 
 #[test]
+fn a_journal_cut_within_a_letter_is_continued() {
+    let path = path("letter");
+    let _ = fs::remove_file(&path);
+    let text = LEAGUE.replace("'l'", "'Möwe'").replace("'a'", "'é'");
+    let (league, who) = (league(&text), [String::new(), String::new()]);
+    let mut journal = Journal::open(&path, &league, &who).unwrap().0;
+    let ending = Ending::Crash(Color::White, "ゼロ".to_owned());
+    journal.add(&game(0, ending.clone())).unwrap();
+    drop(journal);
+    let bytes = fs::read(&path).unwrap();
+    for length in 0..bytes.len() {
+        fs::write(&path, &bytes[..length]).unwrap();
+        let (mut journal, past) = Journal::open(&path, &league, &who).unwrap();
+        assert!(past.games.is_empty(), "cut at {length}");
+        journal.add(&game(1, ending.clone())).unwrap();
+        drop(journal);
+        assert_eq!(Journal::look(&path, &league).unwrap().len(), 1, "cut at {length}");
+    }
+    fs::remove_file(&path).unwrap();
+}
+
+#[test]
 fn agents_may_come_and_go_but_not_change() {
     let path = path("agents");
     let _ = fs::remove_file(&path);
