@@ -1,9 +1,10 @@
-//! Files that a kill must not spoil: texts written whole or not at all, and journals of one JSON value a line.
-//! Fields of CSV files.
+//! Files that a kill must not spoil: texts written whole or not at all, and journals of one JSON value a line. Which
+//! files a command may write. Fields of CSV files.
 
 use crate::errors::FileError;
-pub use nn::files::write_whole;
+pub use nn::files::{check_ordinary, part_of, target, write_whole};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -49,8 +50,7 @@ impl JournalFile {
     pub fn open(path: &Path) -> Result<JournalFile, OpenError> {
         let failed = |why| OpenError::File(FileError::of(path)(why));
         loop {
-            let opened = OpenOptions::new().create(true).read(true).append(true).open(path);
-            let file = opened.map_err(failed)?;
+            let file = open_to_append(path).map_err(failed)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Err(OpenError::InUse(path.to_owned())),
@@ -132,6 +132,115 @@ fn is_at(_: &File, _: &Path) -> bool {
     true
 }
 
+/// Opens a file to read it and to append to it, or creates it.
+///
+/// # Errors
+/// The system's; `path` leads to no ordinary file. A FIFO would block.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    let path = target(path)?;
+    check_ordinary(&path)?;
+    OpenOptions::new().create(true).read(true).append(true).open(path)
+}
+
+/// A file that a command reads or writes, and the argument that names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// Such as `--out`.
+    pub argument: &'a str,
+    /// The file.
+    pub path: &'a Path,
+}
+
+/// Why a command must not write a file.
+#[derive(Debug)]
+pub enum OutputError {
+    /// It is read or written as another argument's file, too.
+    Shared {
+        /// The argument to change.
+        argument: String,
+        /// The file.
+        path: PathBuf,
+        /// The other argument.
+        other: String,
+    },
+    /// It is no ordinary file.
+    Special(String, io::Error),
+    /// Without this marker beside it, it is the user's own.
+    Foreign(PathBuf, &'static str),
+}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OutputError::Shared { argument, path, other } => {
+                let path = path.display();
+                write!(
+                    f,
+                    "{argument} would overwrite {path}, which {other} names; choose another file"
+                )
+            }
+            OutputError::Special(argument, why) => write!(f, "{argument}: {why}"),
+            OutputError::Foreign(path, marker) => {
+                let path = path.display();
+                write!(
+                    f,
+                    "{path} is not of this command, for there is no {marker} beside it; move it away, or choose another folder"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for OutputError {}
+
+/// Refuses outputs that are inputs, each other, or no ordinary files. [`write_whole`] also writes the temporary file beside an output.
+///
+/// # Errors
+/// Names the first such output.
+pub fn check_outputs(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result<(), OutputError> {
+    let mut taken: HashMap<PathBuf, &str> = HashMap::new();
+    taken.extend(inputs.iter().map(|input| (identity(input.path), input.argument)));
+    for Named { argument, path } in outputs {
+        let special = |why| OutputError::Special((*argument).to_owned(), why);
+        let target = target(path).map_err(special)?;
+        for path in [part_of(&target), target] {
+            check_ordinary(&path).map_err(special)?;
+            if let Some(other) = taken.insert(identity(&path), argument) {
+                let (argument, other) = ((*argument).to_owned(), other.to_owned());
+                return Err(OutputError::Shared { argument, path, other });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a folder that holds one of the files `names` but none of the `markers` that the command leaves in its own folders.
+///
+/// # Errors
+/// Names the user's file.
+pub fn check_folder(
+    folder: &Path,
+    markers: &[&'static str],
+    names: &[&str],
+) -> Result<(), OutputError> {
+    if markers.iter().any(|marker| folder.join(marker).exists()) {
+        return Ok(());
+    }
+    let own =
+        names.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok());
+    let marker = markers.first().copied().unwrap_or_default();
+    own.map_or(Ok(()), |path| Err(OutputError::Foreign(path, marker)))
+}
+
+/// The one absolute path of a file, whether or not it exists.
+fn identity(path: &Path) -> PathBuf {
+    let target = target(path).unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let beside = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok().zip(target.file_name());
+    let absent = || beside.map(|(folder, name)| folder.join(name));
+    fs::canonicalize(&target).ok().or_else(absent).unwrap_or(target)
+}
+
 /// A text as one field of a CSV: in quotes, its own doubled (RFC 4180, section 2).
 #[must_use]
 pub fn csv_field(text: &str) -> String {
@@ -170,6 +279,79 @@ mod tests {
         assert!(is_at(&second.file, &path) && (!is_at(&old, &path) || cfg!(not(unix))));
         assert_eq!(second.read().unwrap(), b"");
         second.delete().unwrap();
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("mavka-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// What is wrong with outputs beside the input `in.pgn`.
+    fn refused(folder: &Path, input: &str, outputs: &[&str]) -> Option<String> {
+        let paths: Vec<PathBuf> = outputs.iter().map(|name| folder.join(name)).collect();
+        let input = folder.join(input);
+        let outputs: Vec<Named<'_>> = paths
+            .iter()
+            .zip(["--out", "--html"])
+            .map(|(path, argument)| Named { argument, path })
+            .collect();
+        let input = Named { argument: "GAME.pgn", path: &input };
+        check_outputs(&[input], &outputs).err().map(|why| why.to_string())
+    }
+
+    #[test]
+    fn an_output_is_neither_an_input_nor_another_output() {
+        let folder = folder("outputs");
+        fs::write(folder.join("in.pgn"), "1. e4 *").unwrap();
+        fs::write(folder.join("out.pgn.part"), "1. d4 *").unwrap();
+        assert_eq!(refused(&folder, "in.pgn", &["out.pgn", "out.html"]), None);
+        for (input, outputs) in [
+            ("in.pgn", &["in.pgn"][..]),
+            ("in.pgn", &["./in.pgn"]),
+            ("in.pgn", &["out.pgn", "in.pgn"]),
+            ("in.pgn", &["new", "new"]),
+            ("in.pgn", &["new", "new.part"]),
+            ("out.pgn.part", &["out.pgn"]),
+        ] {
+            let why = refused(&folder, input, outputs).unwrap_or_default();
+            assert!(why.contains("would overwrite"), "{input} {outputs:?}: {why}");
+        }
+        let why = refused(&folder, "in.pgn", &["."]).unwrap_or_default();
+        assert!(why.contains("--out") && why.contains("a folder"), "{why}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_devices_are_seen_through() {
+        use std::os::unix::fs::symlink;
+        let folder = folder("output-links");
+        fs::write(folder.join("in.pgn"), "1. e4 *").unwrap();
+        symlink("in.pgn", folder.join("link.pgn")).unwrap();
+        symlink("in.pgn", folder.join("new.pgn.part")).unwrap();
+        assert!(refused(&folder, "in.pgn", &["link.pgn"]).unwrap().contains("would overwrite"));
+        assert!(refused(&folder, "in.pgn", &["new.pgn"]).unwrap().contains("new.pgn.part"));
+        assert!(refused(&folder, "in.pgn", &["/dev/null"]).unwrap().contains("a device"));
+        assert!(open_to_append(Path::new("/dev/null")).is_err());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_with_files_of_the_user_is_refused() {
+        let folder = folder("output-folder");
+        let check = || check_folder(&folder, &["mark"], &["a.csv", "b.csv"]);
+        check().unwrap();
+        fs::write(folder.join("other"), "").unwrap();
+        check().unwrap();
+        fs::write(folder.join("b.csv"), "").unwrap();
+        let why = check().unwrap_err().to_string();
+        assert!(why.contains("b.csv") && why.contains("no mark"), "{why}");
+        fs::write(folder.join("mark"), "").unwrap();
+        check().unwrap();
+        check_folder(&folder.join("absent"), &["mark"], &["a.csv"]).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-use clap::Parser;
 use std::process::ExitCode;
 
 // Many small vectors die on other threads than they were born on; mimalloc takes that in its stride.
@@ -10,5 +9,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    engine::command::Cli::parse().run()
+    engine::command::Cli::start()
 }

@@ -1,18 +1,71 @@
 //! Files: written so that a kill does not spoil them, read within a limit.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a file whole or not at all: a reader sees the old one or the new one.
+/// Symbolic links that are followed from one path at most, as on Linux.
+const MAX_LINKS: usize = 40;
+
+/// Writes a file whole or not at all: a reader sees the old one or the new one. A symbolic link stays and its target is written.
 ///
 /// # Errors
-/// The system's.
+/// The system's; `path` or the temporary file beside it is no ordinary file.
 pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
+    let target = target(path)?;
+    check_ordinary(&target)?;
+    let part = part_of(&target);
+    check_ordinary(&part)?;
+    // Left by a process that was killed. `create_new` follows no link that appears meanwhile.
+    match fs::remove_file(&part) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+        _ => {}
+    }
+    let mut file = File::options().write(true).create_new(true).open(&part)?;
+    file.write_all(content.as_ref())?;
+    drop(file);
+    fs::rename(&part, &target)
+}
+
+/// The file that `path` names: follows symbolic links, even to a file that does not exist yet.
+///
+/// # Errors
+/// The links form a circle.
+pub fn target(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&target) {
+            Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(io::Error::other(format!("{}: too many symbolic links", path.display())))
+}
+
+/// The temporary file from which [`write_whole`] renames to `target`.
+#[must_use]
+pub fn part_of(target: &Path) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
     name.push(".part");
-    let part = PathBuf::from(name);
-    fs::write(&part, content).and_then(|()| fs::rename(&part, path))
+    name.into()
+}
+
+/// Refuses what cannot be replaced without loss: folders, devices, FIFOs, sockets, symbolic links. A path to nothing is accepted.
+///
+/// # Errors
+/// Names the path and what is there.
+pub fn check_ordinary(path: &Path) -> io::Result<()> {
+    let kind = match fs::symlink_metadata(path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found?.file_type(),
+    };
+    let name = match () {
+        () if kind.is_file() => return Ok(()),
+        () if kind.is_dir() => "a folder",
+        () if kind.is_symlink() => "a symbolic link",
+        () => "a device, a FIFO or a socket",
+    };
+    Err(io::Error::other(format!("{} is {name}, expected an ordinary file", path.display())))
 }
 
 /// Opens a regular file, or a symbolic link to one, to be read. Devices and pipes may never end.
@@ -84,5 +137,69 @@ mod tests {
         assert!(!read_regular(path, 1 << 20).unwrap().is_empty());
         let fault = read_regular(path, 10).unwrap_err().to_string();
         assert_eq!(fault, "11 bytes, expected at most 10");
+    }
+}
+
+#[cfg(all(test, unix))]
+mod unix_tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder =
+            std::env::temp_dir().join(format!("mavka-files-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("below")).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_symbolic_link_stays_and_its_target_is_written() {
+        let folder = folder("links");
+        let [link, second, target] =
+            ["link", "second", "below/target"].map(|name| folder.join(name));
+        symlink("second", &link).unwrap();
+        symlink("below/target", &second).unwrap();
+        for content in ["created", "replaced"] {
+            write_whole(&link, content).unwrap();
+            assert_eq!(fs::read_link(&link).unwrap(), Path::new("second"), "{content}");
+            assert_eq!(fs::read_link(&second).unwrap(), Path::new("below/target"), "{content}");
+            assert_eq!(fs::read_to_string(&target).unwrap(), content);
+        }
+        fs::remove_file(&second).unwrap();
+        symlink("link", &second).unwrap();
+        assert!(write_whole(&link, "").is_err(), "a circle");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn only_ordinary_files_are_replaced() {
+        let folder = folder("ordinary");
+        let socket = folder.join("socket");
+        let _bound = UnixListener::bind(&socket).unwrap();
+        for path in [&socket, &folder.join("below")] {
+            let why = write_whole(path, "lost").unwrap_err().to_string();
+            assert!(why.contains(&path.display().to_string()) && why.contains("expected"), "{why}");
+        }
+        assert!(!fs::symlink_metadata(&socket).unwrap().is_file());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_temporary_file_is_not_followed() {
+        let folder = folder("part");
+        let [out, part, victim] = ["out", "out.part", "victim"].map(|name| folder.join(name));
+        fs::write(&victim, "kept").unwrap();
+        symlink(&victim, &part).unwrap();
+        let why = write_whole(&out, "new").unwrap_err().to_string();
+        assert!(why.contains("out.part is a symbolic link"), "{why}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "kept");
+        fs::remove_file(&part).unwrap();
+        fs::write(&part, "left by a killed process, and longer").unwrap();
+        write_whole(&out, "new").unwrap();
+        assert_eq!(fs::read_to_string(&out).unwrap(), "new");
+        assert!(!part.exists());
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -8,7 +8,7 @@ use crate::analyse::run::journal_path;
 use crate::analyse::{Collection, Task, run};
 use crate::chess::game::Game;
 use crate::errors::FileError;
-use crate::files::write_whole;
+use crate::files::{Named, check_outputs, target, write_whole};
 use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::sight::look::Sight;
 use crate::play::analyst::{Analyst, Effort};
@@ -16,7 +16,6 @@ use crate::play::network::{Installed, load};
 use crate::play::settings::Settings;
 use clap::Args;
 use nn::evaluator::cpu::CpuEvaluator;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -63,11 +62,10 @@ impl Analyse {
     /// A file, an option or the network cannot be used, or no game can be read.
     pub fn run(self) -> Result<(), Failure> {
         let out = self.out.clone().unwrap_or_else(|| beside(&self.files[0]));
-        if self.files.iter().any(|file| is_same(file, &out)) {
-            let why = format!("{} is one of the games' files; choose another --out", out.display());
-            return Err(why.into());
-        }
         let settings = self.settings()?;
+        // The journal lies beside the target of a link, so that every name of the output has the same one.
+        let out = target(&out).map_err(FileError::of(&out))?;
+        self.check(&out, &settings)?;
         let mut collection = Collection::default();
         for file in &self.files {
             collection.add_file(file)?;
@@ -128,6 +126,19 @@ impl Analyse {
         sink.end()
     }
 
+    /// Refuses outputs that would overwrite what is read or written besides.
+    fn check(&self, out: &Path, settings: &Settings) -> Result<(), Failure> {
+        let named = |argument, path| Named { argument, path };
+        let journal = journal_path(out);
+        let weights = Some(Path::new(&settings.weights_file)).filter(|file| file.is_file());
+        let mut inputs: Vec<Named<'_>> =
+            self.files.iter().map(|file| named("GAME.pgn", file)).collect();
+        inputs.extend(weights.map(|file| named("WeightsFile", file)));
+        let mut outputs = vec![named("--out", out), named("the journal of --out", &journal)];
+        outputs.extend(self.html.as_ref().map(|page| named("--html", page)));
+        Ok(check_outputs(&inputs, &outputs)?)
+    }
+
     fn settings(&self) -> Result<Settings, Failure> {
         let mut settings = read_settings(&self.options)?;
         settings.threads = self.threads.unwrap_or(settings.threads).max(1);
@@ -142,9 +153,40 @@ fn beside(file: &Path) -> PathBuf {
     file.with_file_name(format!("{stem}-analysed.pgn"))
 }
 
-fn is_same(a: &Path, b: &Path) -> bool {
-    match (fs::canonicalize(a), fs::canonicalize(b)) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use std::fs;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        analyse: Analyse,
+    }
+
+    #[test]
+    fn outputs_that_are_inputs_are_refused_before_the_games_are_read() {
+        let folder = std::env::temp_dir().join(format!("mavka-analyse-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = |name: &str| folder.join(name).display().to_string();
+        for name in ["in.pgn", "a.pgn.part", "a.pgn.journal"] {
+            fs::write(path(name), "no game").unwrap();
+        }
+        for (input, rest) in [
+            ("in.pgn", vec!["--html", "in.pgn"]),
+            ("in.pgn", vec!["--out", "in.pgn"]),
+            ("in.pgn", vec!["--out", "a.pgn", "--html", "a.pgn"]),
+            ("in.pgn", vec!["--out", "a.pgn", "--html", "a.pgn.journal"]),
+            ("a.pgn.part", vec!["--out", "a.pgn"]),
+            ("a.pgn.journal", vec!["--out", "a.pgn"]),
+        ] {
+            let place =
+                |word: &&str| if word.starts_with("--") { (*word).to_owned() } else { path(word) };
+            let words = ["mavka".to_owned(), path(input)].into_iter().chain(rest.iter().map(place));
+            let why = Words::parse_from(words).analyse.run().unwrap_err().to_string();
+            assert!(why.contains("would overwrite"), "{input} {rest:?}: {why}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

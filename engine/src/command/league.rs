@@ -4,7 +4,7 @@
 use super::output::{Failure, Sink};
 use super::words::{Program, read_openings, settings_of};
 use crate::errors::FileError;
-use crate::files::write_whole;
+use crate::files::{Named, check_folder, check_outputs, write_whole};
 use crate::interrupt::raised_by_ctrl_c;
 use crate::league::book::{Book, Entry};
 use crate::league::config::{Agent, League as Plan};
@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 const KEPT: usize = 4;
 /// For `uciok`: on a busy machine a large engine takes its time.
 const START: Duration = Duration::from_secs(120);
+/// In the folder of a league; shows that the other files are the league's, too.
+const JOURNAL: &str = "games.jsonl";
 /// Least time between two writings of the tables, and of games and report.
 const TABLES: Duration = Duration::from_secs(5);
 const REPORT: Duration = Duration::from_secs(600);
@@ -76,6 +78,7 @@ impl League {
             _ => out,
         };
         let files = Files { folder: out };
+        files.check(&[Named { argument: "CONFIG.toml", path: &self.config }])?;
         if self.report {
             let mut book = Book::default();
             let games = Journal::look(&files.journal(), &plan)?;
@@ -88,10 +91,13 @@ impl League {
 
     fn play(&self, plan: &Plan, files: Files) -> Result<(), Failure> {
         let folder = self.config.parent().unwrap_or(Path::new(""));
-        let openings = match (&self.openings, &plan.openings) {
-            (Some(path), _) => read_openings(path, plan.chess960)?,
-            (None, Some(name)) => read_openings(&folder.join(name), plan.chess960)?,
-            (None, None) => Vec::new(),
+        let beside = plan.openings.as_ref().map(|name| folder.join(name));
+        let openings = match self.openings.as_ref().or(beside.as_ref()) {
+            Some(path) => {
+                files.check(&[Named { argument: "openings", path }])?;
+                read_openings(path, plan.chess960)?
+            }
+            None => Vec::new(),
         };
         let identities = identities(plan, folder)?;
         let programs: Vec<Program> = plan
@@ -199,8 +205,21 @@ struct Files {
 }
 
 impl Files {
+    /// The files beside the journal.
+    const NAMES: [&str; 5] = ["games.pgn", "report.html", "table.txt", "ratings.csv", "cross.csv"];
+
     fn journal(&self) -> PathBuf {
-        self.folder.join("games.jsonl")
+        self.folder.join(JOURNAL)
+    }
+
+    /// Refuses a folder with files of the user, and outputs that are `inputs`.
+    fn check(&self, inputs: &[Named<'_>]) -> Result<(), Failure> {
+        check_folder(&self.folder, &[JOURNAL], &Files::NAMES)?;
+        let names = Files::NAMES.iter().chain([&JOURNAL]);
+        let paths: Vec<PathBuf> = names.map(|name| self.folder.join(name)).collect();
+        let outputs: Vec<Named<'_>> =
+            paths.iter().map(|path| Named { argument: "--out", path }).collect();
+        Ok(check_outputs(inputs, &outputs)?)
     }
 
     /// Tables alone: quickly made.
@@ -324,6 +343,24 @@ mod tests {
         assert!(told("options = { Tash = 1 }").contains("agent `a`"));
         assert!(told("options = { CPuct = 99 }").contains("CPuct"));
         assert!(told("options = { WeightsFile = '/no/such' }").contains("/no/such"));
+    }
+
+    #[test]
+    fn files_of_the_user_are_not_replaced() {
+        let folder = std::env::temp_dir().join(format!("mavka-own-{}", std::process::id()));
+        let files = Files { folder: folder.clone() };
+        files.check(&[]).unwrap();
+        fs::create_dir_all(&folder).unwrap();
+        files.check(&[]).unwrap();
+        fs::write(folder.join("games.pgn"), "1. e4 *").unwrap();
+        let why = files.check(&[]).unwrap_err().to_string();
+        assert!(why.contains("games.pgn") && why.contains("games.jsonl"), "{why}");
+        fs::write(files.journal(), "").unwrap();
+        files.check(&[]).unwrap();
+        let path = &folder.join("table.txt");
+        let why = files.check(&[Named { argument: "openings", path }]).unwrap_err().to_string();
+        assert!(why.contains("table.txt") && why.contains("openings"), "{why}");
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod leaves;
 mod man;
 mod options;
 mod output;
+mod paths;
 mod perft;
 mod play_match;
 mod puzzles;
@@ -30,7 +31,7 @@ mod uci;
 mod version;
 mod words;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use output::Failure;
 use std::process::ExitCode;
 
@@ -100,6 +101,17 @@ enum Command {
 }
 
 impl Cli {
+    /// Parses the command line of this process, checks the files it names, and does what it asks.
+    #[must_use]
+    pub fn start() -> ExitCode {
+        let matches = Cli::command().get_matches();
+        match (paths::check(&matches), Cli::from_arg_matches(&matches)) {
+            (_, Err(why)) => why.exit(),
+            (Err(why), _) => ended(Err(why.into())),
+            (Ok(()), Ok(cli)) => cli.run(),
+        }
+    }
+
     /// Does what was asked. The error is for humans.
     #[must_use]
     pub fn run(self) -> ExitCode {

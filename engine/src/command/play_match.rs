@@ -4,6 +4,7 @@
 use super::output::{Failure, Sink};
 use super::words::{Program, WordError, limits, read_milliseconds, read_openings, read_option};
 use crate::errors::FileError;
+use crate::files::open_to_append;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::league::clocks::{Clocks, Left};
 use crate::league::pgn::{self, Tags};
@@ -17,7 +18,7 @@ use crate::progress::progress;
 use clap::Args;
 use indicatif::ProgressBar;
 use shakmaty::ByColor;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -334,8 +335,7 @@ fn show(bar: &ProgressBar, names: &[String; 2], sprt: Option<Sprt>, report: &Rep
 }
 
 fn append(path: &Path) -> Result<File, Failure> {
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    Ok(file.map_err(FileError::of(path))?)
+    Ok(open_to_append(path).map_err(FileError::of(path))?)
 }
 
 /// One write for the whole game: an interrupt leaves whole games behind, never half a one.

@@ -2,6 +2,7 @@
 
 use super::output::{Failure, Sink};
 use crate::errors::FileError;
+use crate::files::check_folder;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::loss_curve;
 use crate::measure::training::TrainingTimes;
@@ -79,6 +80,11 @@ pub struct Train {
     plot: Option<PathBuf>,
 }
 
+/// In the folder of a run: the lock, from its first moment on, and the state, before there were locks.
+const MARKERS: [&str; 2] = ["lock", "state.safetensors"];
+/// The other files of a run.
+const FILES: [&str; 4] = ["config.json", "losses.csv", "losses.svg", "network.safetensors"];
+
 /// Shows a bar on stderr, watches the clock and hears Ctrl-C, after which the state is saved.
 struct Bar {
     bar: ProgressBar,
@@ -124,6 +130,7 @@ fn work(args: &Train) -> Result<(), Failure> {
     if args.arithmetic == Arithmetic::Int8 {
         return Err("training in int8 has no gradient: expected auto, single or bf16".into());
     }
+    check_folder(&args.folder, &MARKERS, &FILES)?;
     let own = args.folder.join("config.json");
     let mut config = match &args.config {
         Some(path) => load_config(path)?,
@@ -213,6 +220,32 @@ fn load_config(path: &Path) -> Result<RunConfig, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        train: Train,
+    }
+
+    #[test]
+    fn files_of_the_user_are_not_replaced() {
+        let folder = std::env::temp_dir().join(format!("mavka-train-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let text = serde_json::to_string(&RunConfig::default()).unwrap();
+        std::fs::write(folder.join("config.json"), &text).unwrap();
+        let run = || {
+            let words = ["mavka", "--folder", folder.to_str().unwrap(), "--data", "no/such/file"];
+            Words::parse_from(words).train.run().unwrap_err().to_string()
+        };
+        let why = run();
+        assert!(why.contains("config.json") && why.contains("no lock"), "{why}");
+        assert_eq!(std::fs::read_to_string(folder.join("config.json")).unwrap(), text);
+        std::fs::write(folder.join("lock"), "").unwrap();
+        let why = run();
+        assert!(why.contains("no/such/file"), "{why}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn the_recipes_can_be_run() {

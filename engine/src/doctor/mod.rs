@@ -9,6 +9,7 @@ mod stored;
 pub use finding::{Finding, Verdict};
 
 use crate::chess::game::Game;
+use crate::files::{check_ordinary, target};
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::host;
 use crate::play::network::{Installed, LARGE, SMALL, load};
@@ -175,18 +176,17 @@ fn log_file(settings: &Settings) -> Vec<Finding> {
 /// Whether `path` can be appended to, or created where nothing is. Opening without a write changes no file; a folder is only asked for its
 /// permissions.
 fn can_append(path: &Path) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(file) if file.is_file() => File::options().append(true).open(path).map(drop),
-        Ok(_) => Err(io::Error::other("expected an ordinary file")),
-        Err(why) if why.kind() == io::ErrorKind::NotFound => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = fs::metadata(folder.unwrap_or(Path::new(".")))?;
-            match folder.is_dir() && !folder.permissions().readonly() {
-                true => Ok(()),
-                false => Err(io::ErrorKind::PermissionDenied.into()),
-            }
-        }
-        Err(why) => Err(why),
+    let path = target(path)?;
+    check_ordinary(&path)?;
+    match File::options().read(true).append(true).open(&path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened.map(drop),
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::metadata(folder.unwrap_or(Path::new(".")))?;
+    match folder.is_dir() && !folder.permissions().readonly() {
+        true => Ok(()),
+        false => Err(io::ErrorKind::PermissionDenied.into()),
     }
 }
 

@@ -3,12 +3,14 @@
 //!
 //! The log has a lock of its own, so that the reader never waits for a GUI that does not read.
 
+use crate::files::open_to_append;
 use crate::play::clock::Clock;
 use crossbeam::channel::Sender;
 use std::collections::VecDeque;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -118,8 +120,7 @@ impl Output {
         let mut log = lock(&self.log);
         log.file = None;
         if !path.is_empty() {
-            let file = File::options().create(true).append(true).open(path)?;
-            log.file = Some(BufWriter::new(file));
+            log.file = Some(BufWriter::new(open_to_append(Path::new(path))?));
             let pending = std::mem::take(&mut log.pending);
             pending.iter().for_each(|(received, line)| log.write(*received, '>', line));
             log.pending = pending;
