@@ -140,7 +140,8 @@ mod tests {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod unix_tests {
     use super::*;
     use std::os::unix::fs::symlink;
