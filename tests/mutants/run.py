@@ -35,7 +35,8 @@ def copy_crate():
     """The crate as a workspace of its own, so that nothing else is compiled."""
     COPY.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(COPY / "mcts", ignore_errors=True)
-    shutil.copytree(ROOT / "mcts", COPY / "mcts")
+    # With new times: cargo would take the last mutant's build for that of older files.
+    shutil.copytree(ROOT / "mcts", COPY / "mcts", copy_function=shutil.copy)
     shutil.copy(ROOT / "Cargo.lock", COPY)
     manifest = (ROOT / "Cargo.toml").read_text()
     manifest = re.sub(r"(?m)^members = .*$", 'members = ["mcts"]', manifest)
@@ -89,8 +90,9 @@ def main():
     chosen = [mutant for mutant in MUTANTS if not names or mutant.name in names]
     copy_crate()
     for loom in sorted({mutant.loom for mutant in chosen}):
-        if verdict(loom)[0] != "survived":
-            sys.exit("the tests fail without any mutant" + (" (loom)" if loom else ""))
+        end, by = verdict(loom)
+        if end != "survived":
+            sys.exit(f"without any mutant, {'loom' if loom else 'the tests'} ended by {by}")
     killed, wrong = 0, []
     for mutant in chosen:
         path = COPY / "mcts" / "src" / mutant.file
