@@ -3,7 +3,7 @@
 //! quiescence search. Rules and numbers are Stockfish's, written down anew.
 //!
 //! It is not what plays: the tree search decides. It has two users, the player `Search alpha-beta` and the blunder
-//! check after a tree search ([`crate::play::blunder_check`]). The laboratory labels the positions that it visits.
+//! check after a tree search (`play::blunder_check`). The laboratory labels the positions that it visits.
 //!
 //! `node` searches one position, `prune` says when none of its moves need be searched, `quiescence` searches captures
 //! behind the last ply; `window` holds depth and bounds; `candidate` says which moves are pruned or reduced,

@@ -166,7 +166,7 @@ pub struct Settings {
     pub final_move: FinalMove,
     /// Which summary of a predicted distribution counts.
     pub scoring: Scoring,
-    /// An alpha-beta search checks the tree search's move ([`crate::play::blunder_check`]).
+    /// An alpha-beta search checks the tree search's move (`play::blunder_check`).
     pub blunder_check: bool,
     /// [`Params::contempt`] in hundredths of a point.
     pub contempt: i32,

@@ -2,7 +2,7 @@
 //! the search chooses among the moves that keep the result; an analysis searches all, and the ranks order its lines.
 //!
 //! While the fifty-move rule is far, all winning moves rank alike. The shortest proven mate is played; without one,
-//! the move of least [`Effort`]. When the rule is near, the distance to the next capture or pawn move decides.
+//! the move of least effort. When the rule is near, the distance to the next capture or pawn move decides.
 
 use super::Tables;
 use super::conversion::{self, Effort};
