@@ -5,6 +5,7 @@
 
 mod shortest_mates;
 
+use engine::chess::ending::Ending;
 use engine::chess::game::Game;
 use engine::chess::mate::MateSearch;
 use engine::syzygy::Tables;
@@ -600,6 +601,28 @@ fn win_endings(count: usize, seed: u64, compare: bool) {
             "{count} endings; {total} plies, shortest {total_shortest}, at most {worst:.2} times"
         );
     }
+    session.finish();
+}
+
+/// The rook guards the bishop from the king, back and forth. The third time would be a draw.
+#[test]
+fn a_won_ending_is_not_drawn_by_repetition() {
+    let mut session = Session::start(setup(Hashed::default()));
+    let fen = "5R1K/8/8/2B5/8/8/3k4/8 w - - 0 1";
+    let moves = "h8h7 d2d3 h7g6 d3c4 c5b6 c4d5 g6f5 d5d6 f8d8 d6c6 b6a7 c6c7 d8b8 c7d6 b8b5 d6c6 b5c5 c6b7 c5a5 b7c7 \
+                 f5e6 c7c6 a5c5 c6b7 c5a5 b7c6 a5f5 c6c7 f5c5 c7b7";
+    let mut game = game(fen);
+    moves.split_whitespace().for_each(|text| drop(game.play_uci(text).unwrap()));
+    session.send(&format!("position fen {fen} moves {moves}"));
+    session.send("go nodes 100");
+    let answer = session.expect("bestmove *");
+    game.play_uci(answer.split(' ').nth(1).unwrap()).unwrap();
+    let third = |reply: &engine::Action| {
+        let mut after = game.clone();
+        after.play(*reply).unwrap();
+        after.ending() == Some(Ending::Threefold)
+    };
+    assert!(!game.legal_actions().iter().any(third), "{answer}");
     session.finish();
 }
 

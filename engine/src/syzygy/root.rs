@@ -253,7 +253,16 @@ fn rank(tables: &Tables, game: &Game, action: Action, probe: Probe) -> Option<Ra
         return tables.raw_wdl(position).map(Rank::of_opponents);
     }
     let dtz = tables.dtz(position)?;
-    Some(Rank::of_quiet((-dtz).add_plies_saturating(1), clock))
+    let rank = Rank::of_quiet((-dtz).add_plies_saturating(1), clock);
+    Some(if rank.wins() && allows_threefold(&after) { Rank::Draw } else { rank })
+}
+
+/// The side to move can bring a position on the board for the third time.
+fn allows_threefold(game: &Game) -> bool {
+    game.legal_actions().into_iter().any(|reply| {
+        let mut after = game.clone();
+        after.play(reply).is_ok() && after.ending() == Some(Ending::Threefold)
+    })
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "BlunderCheck",
         kind: check!(blunder_check),
         effect: Effect::None,
-        help: "After the tree search has chosen, an alpha-beta search asks in a fifth of the move's time whether the move loses 10 points of win probability against another, which is played then. At full strength and by the rules alone.",
+        help: "After the tree search has chosen, an alpha-beta search asks in a fifth of the move's time whether the move loses 4 points of win probability against another, which is played then. At full strength and by the rules alone.",
     },
     Entry {
         name: "Breadth",
