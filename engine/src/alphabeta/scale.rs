@@ -62,7 +62,7 @@ pub(super) fn worth_of_pieces(position: &Chess) -> i32 {
     [Role::Knight, Role::Bishop, Role::Rook, Role::Queen].into_iter().map(of).sum()
 }
 
-/// Whether a move wins so many points by exchanges. Castling and promotions win nothing and lose nothing.
+/// Whether a move wins at least `least` points by exchanges. Castling and promotions win nothing and lose nothing.
 pub(super) fn wins(position: &Chess, m: Move, least: i32) -> bool {
     match m {
         Move::Normal { promotion: None, .. } => exchange::wins(position, m, least, piece_value),

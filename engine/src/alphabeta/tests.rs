@@ -51,7 +51,7 @@ fn ask(fen: &str, compared: &str, left: u64) -> Found {
 
 /// The move asked about is not as good as the best one.
 fn is_behind(found: &Found) -> bool {
-    found.compared.as_ref().is_some_and(|told| told.score < found.best.score)
+    found.compared.as_ref().is_some_and(|line| line.score < found.best.score)
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn it_agrees_with_exact_alpha_beta_about_what_wins_material() {
         let found = look(&mut fresh(), &game, Some(exact.line[0]), 40_000).unwrap();
         assert!(found.depth >= 3);
         // A pawn and a half: more than the two evaluations differ by.
-        let far = found.compared.is_some_and(|told| told.score + 150 < found.best.score);
+        let far = found.compared.is_some_and(|line| line.score + 150 < found.best.score);
         same += i32::from(!far);
     }
     // What it finds beyond the third ply may differ.
@@ -161,8 +161,8 @@ fn what_was_only_compared_has_a_line_too() {
     let asked = ["d5d6", "e1g1"].map(|name| named(&game, name));
     for left in (10_000..30_000).step_by(1_000) {
         let look = |action| look(&mut fresh(), &game, Some(action), left).unwrap();
-        let told = asked.map(|action| look(action).compared).into_iter().flatten();
-        let lines: Vec<_> = told.map(|told| told.line).collect();
+        let compared = asked.map(|action| look(action).compared).into_iter().flatten();
+        let lines: Vec<_> = compared.map(|compared| compared.line).collect();
         assert!(!lines.is_empty());
         for told in lines {
             assert!(told.len() > 1 && asked.contains(&told[0]), "{told:?}");
@@ -228,7 +228,7 @@ fn a_compared_move_counts_as_equal_within_its_margin_alone() {
         let found = fresh().search(keys, &question, &mut Budget(20_000)).unwrap();
         let name = game.uci(found.best.line[0]);
         assert!(best.is_none_or(|best| best == name), "{fen}: {name}");
-        let as_good = found.compared.is_none_or(|told| told.score >= found.best.score);
+        let as_good = found.compared.is_none_or(|line| line.score >= found.best.score);
         assert_eq!(as_good || name == compared, equal, "{fen} {compared}");
     }
 }

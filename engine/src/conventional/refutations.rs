@@ -11,7 +11,7 @@ pub struct Refutations {
 }
 
 impl Refutations {
-    /// None yet, and room for lines of so many plies.
+    /// None yet, and room for lines of `plies`.
     #[must_use]
     pub fn new(plies: usize) -> Refutations {
         Refutations { killers: vec![[None; 2]; plies], history: vec![0; 2 * 64 * 64] }

@@ -44,7 +44,7 @@ pub struct SearchSession {
 /// Entries of a transposition table at least: 1 MB.
 const LEAST_ENTRIES: usize = 1 << 16;
 
-/// One part in so many of `Hash` is the blunder check's. Guess.
+/// Divisor of `Hash` for the blunder check's transposition table. Guess.
 const CHECKS_SHARE: usize = 8;
 
 /// How `Hash` is divided, in MB.

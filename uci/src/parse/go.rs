@@ -1,7 +1,7 @@
 //! Reads what follows `go`: limits in any order, each optional.
 //!
 //! A number too large for its limit is the largest one, a number below zero is kept for a time and is zero for
-//! a count; both make a limit the sender can have meant. Fractions are cut off. What is no number at all drops its
+//! a count; both make a limit the sender can have meant. Fractions are cut off. A word that is not a number drops its
 //! limit; if no limit is left, the search ends at once, for an endless one would lose on time. Given twice, the later
 //! one counts.
 
@@ -90,7 +90,7 @@ fn is_limited(go: &Go) -> bool {
 }
 
 /// Takes the next word as the number of `keyword`, unless it is a keyword itself. A number outside `range`
-/// becomes the nearer end of it. False if there is no number.
+/// becomes the nearer end of it. False without a number.
 fn set<T: TryFrom<i128> + Copy + std::fmt::Display>(
     limit: &mut Option<T>,
     range: RangeInclusive<T>,
