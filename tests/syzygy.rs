@@ -612,7 +612,9 @@ fn a_won_ending_is_not_drawn_by_repetition() {
     let moves = "h8h7 d2d3 h7g6 d3c4 c5b6 c4d5 g6f5 d5d6 f8d8 d6c6 b6a7 c6c7 d8b8 c7d6 b8b5 d6c6 b5c5 c6b7 c5a5 b7c7 \
                  f5e6 c7c6 a5c5 c6b7 c5a5 b7c6 a5f5 c6c7 f5c5 c7b7";
     let mut game = game(fen);
-    moves.split_whitespace().for_each(|text| drop(game.play_uci(text).unwrap()));
+    for text in moves.split_whitespace() {
+        game.play_uci(text).unwrap();
+    }
     session.send(&format!("position fen {fen} moves {moves}"));
     session.send("go nodes 100");
     let answer = session.expect("bestmove *");

@@ -13,7 +13,7 @@ use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::sight::look::Sight;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Installed, load};
-use crate::play::settings::Settings;
+use crate::play::settings::{Search, Settings};
 use clap::Args;
 use nn::evaluator::cpu::CpuEvaluator;
 use std::path::{Path, PathBuf};
@@ -143,7 +143,11 @@ impl Analyse {
         let mut settings = read_settings(&self.options)?;
         settings.threads = self.threads.unwrap_or(settings.threads).max(1);
         settings.multipv = self.multipv.max(1);
-        Ok(settings)
+        // Only a tree search has lines for several moves, which the glyphs rest on.
+        match settings.search {
+            Search::Mcts | Search::Rollout => Ok(settings),
+            other => Err(format!("option Search: expected mcts or rollout, got {other:?}").into()),
+        }
     }
 }
 
@@ -163,6 +167,19 @@ mod tests {
     struct Words {
         #[command(flatten)]
         analyse: Analyse,
+    }
+
+    #[test]
+    fn a_search_without_a_tree_is_refused() {
+        let settings = |search: &str| {
+            let option = format!("Search={search}");
+            Words::parse_from(["mavka", "games.pgn", "--option", &option]).analyse.settings()
+        };
+        assert!(settings("rollout").is_ok());
+        for search in ["policy", "alpha-beta"] {
+            let why = settings(search).err().map(|why| why.to_string()).unwrap();
+            assert!(why.contains("expected mcts or rollout"), "{why}");
+        }
     }
 
     #[test]
