@@ -152,7 +152,7 @@ impl AlphaBeta {
             allowed,
             watch,
             nodes: 0,
-            told: 0,
+            reported: 0,
             depth: 0,
             seldepth: 0,
             width: INFINITE,
@@ -253,7 +253,7 @@ struct Tree<'a> {
     watch: &'a mut dyn Watch,
     /// Moves made, and how many of them `watch` knows of.
     nodes: u64,
-    told: u64,
+    reported: u64,
     /// Plies of the search under way, and of the longest line that it took for best.
     depth: i32,
     seldepth: usize,

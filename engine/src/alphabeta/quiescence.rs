@@ -25,9 +25,9 @@ const LOSS: i32 = 74;
 impl Tree<'_> {
     /// Whether that is enough.
     pub(super) fn is_over(&mut self, position: &Chess) -> bool {
-        let more = self.nodes - self.told;
+        let more = self.nodes - self.reported;
         if more >= PATIENCE {
-            self.told = self.nodes;
+            self.reported = self.nodes;
             self.over |= self.watch.is_over(more, position);
         }
         self.over

@@ -120,7 +120,7 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
         allowed: &[],
         watch: &mut watch,
         nodes: 0,
-        told: 0,
+        reported: 0,
         depth: 1,
         seldepth: 0,
         width: INFINITE,

@@ -41,7 +41,7 @@ pub struct BlunderCheck<'a> {
     pub game: &'a Game,
     /// The root's moves to choose from; empty = all.
     pub allowed: &'a [Action],
-    /// Ends the search after this many positions.
+    /// Whether the search ends after this many positions.
     pub is_over: &'a dyn Fn(u64) -> bool,
 }
 

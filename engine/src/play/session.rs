@@ -152,9 +152,10 @@ impl SearchSession {
     fn reserve_of(&mut self, wanted: HashSplit, free_mb: Option<usize>) -> Option<HashShortage> {
         let held_mb = (self.searcher.bytes() >> 20) + self.table_mb;
         let granted = host::granted_mb(wanted.total(), held_mb, free_mb);
+        // Before the rest is cleared: its table is made anew.
+        self.alpha_beta = None;
         self.clear();
         self.wanted = wanted;
-        self.alpha_beta = None;
         self.table_mb = wanted.table.min(granted);
         self.searcher.resize((granted - self.table_mb) << 20);
         let got_mb = (self.searcher.bytes() >> 20) + self.table_mb;
