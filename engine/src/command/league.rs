@@ -189,12 +189,8 @@ fn identity(
     if let Some(known) = networks.get(&file) {
         return Ok(known.clone());
     }
-    let files = if file.is_empty() { vec![network::SMALL, network::LARGE] } else { vec![&*file] };
-    let hashes: Vec<String> = files
-        .into_iter()
-        .map(|file| network::fingerprint(Some(Path::new(file))))
-        .collect::<Result<_, _>>()?;
-    let identity = format!("{version}, network {}", hashes.join(" and "));
+    let hash = network::fingerprint((!file.is_empty()).then(|| Path::new(&file)))?;
+    let identity = format!("{version}, network {hash}");
     networks.insert(file, identity.clone());
     Ok(identity)
 }

@@ -22,7 +22,6 @@ use crate::measure::tune::label::Annotator;
 use crate::measure::tune::positions;
 use crate::play::engine::Setup;
 use crate::play::network::{self, Network, NetworkError};
-use crate::play::network_choice::OF_TREES;
 use crate::play::settings::Settings;
 use crate::progress::progress;
 use clap::Args;
@@ -217,8 +216,7 @@ impl Think {
     }
 
     fn network(&self) -> Result<Network, NetworkError> {
-        let file = self.weights.as_deref().unwrap_or(Path::new(OF_TREES));
-        Setup::default().networks.open_anywhere(Some(file))
+        Setup::default().networks.open_anywhere(self.weights.as_deref())
     }
 
     fn writer(&self) -> Result<Box<dyn Writer>, Failure> {

@@ -11,7 +11,6 @@ use crate::measure::tune::labels::LabelledPosition;
 use crate::measure::tune::positions;
 use crate::play::engine::Setup;
 use crate::play::network::Network;
-use crate::play::network_choice::OF_TREES;
 use crate::play::settings::Settings;
 use crate::progress::progress;
 use clap::Args;
@@ -83,8 +82,7 @@ impl Weighed {
             );
         }
         random.shuffle(&mut roots);
-        let file = weights.unwrap_or(Path::new(OF_TREES));
-        let network = Setup::default().networks.open_anywhere(Some(file))?;
+        let network = Setup::default().networks.open_anywhere(weights)?;
         Ok(Weighed { roots, drawn: 0, network })
     }
 

@@ -1,8 +1,7 @@
 //! `mavka --version`: which program, and which network is built into it.
 
 use super::output::{Failure, Sink};
-use crate::play::network::{LARGE, SMALL, load};
-use std::path::Path;
+use crate::play::network::load;
 
 /// Prints it.
 ///
@@ -14,18 +13,17 @@ pub fn print() -> Result<(), Failure> {
     out.end()
 }
 
-/// The version, and a line for each built-in network. One that cannot be read is told of there.
+/// The version and the built-in network, or why it cannot be read.
 fn version() -> String {
-    let files = [("mavka.safetensors", SMALL), ("mavka-large.safetensors", LARGE)];
-    let networks = files.map(|(file, name)| match load(Some(Path::new(name))) {
+    let network = match load(None) {
         Ok(network) => {
             let (config, parameters) = (&network.layout.config, network.layout.len);
             let size = format!("{} wide, {} layers", config.width, config.layers);
-            format!("{file}, {}, {size}, {parameters} parameters", network.hash)
+            format!("{}, {size}, {parameters} parameters", network.hash)
         }
         Err(why) => why.to_string(),
-    });
-    format!("mavka {}\nnetwork: {}", env!("CARGO_PKG_VERSION"), networks.join("\nnetwork: "))
+    };
+    format!("mavka {}\nnetwork: {network}", env!("CARGO_PKG_VERSION"))
 }
 
 #[cfg(test)]
@@ -33,12 +31,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_names_the_networks() {
+    fn the_version_names_the_network() {
         let text = version();
         assert!(text.starts_with("mavka "));
-        for name in [SMALL, LARGE] {
-            let hash = load(Some(Path::new(name))).unwrap().hash;
-            assert!(text.contains(&hash), "{text}");
-        }
+        assert!(text.contains(&load(None).unwrap().hash), "{text}");
     }
 }

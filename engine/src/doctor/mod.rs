@@ -12,7 +12,7 @@ use crate::chess::game::Game;
 use crate::files::{check_ordinary, target};
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::host;
-use crate::play::network::{Installed, LARGE, SMALL, load};
+use crate::play::network::{Installed, load};
 use crate::play::settings::Settings;
 use crate::syzygy::Tables;
 use nn::device::{Backend, is_cpu, pick};
@@ -43,16 +43,10 @@ pub fn examine(settings: &Settings, tell: &mut dyn FnMut(&Finding)) -> Verdict {
     worst
 }
 
-/// The file, or the built-in networks.
+/// The network, and whether every way to compute it on this CPU answers alike.
 fn network(settings: &Settings) -> Vec<Finding> {
     let file = settings.weights_file.as_str();
-    let files = if file.is_empty() { vec![SMALL, LARGE] } else { vec![file] };
-    files.into_iter().flat_map(one_network).collect()
-}
-
-/// The file, and whether every way to compute it on this CPU answers alike.
-fn one_network(file: &str) -> Vec<Finding> {
-    let network = match load(Some(Path::new(file))) {
+    let network = match load((!file.is_empty()).then(|| Path::new(file))) {
         Ok(network) => network,
         Err(why) => {
             let text = format!("{why}; the built-in network would play");
@@ -61,8 +55,12 @@ fn one_network(file: &str) -> Vec<Finding> {
     };
     let c = &network.layout.config;
     let text = format!(
-        "{file}, {}, {} wide, {} layers, {} parameters",
-        network.hash, c.width, c.layers, network.layout.len
+        "{}, {}, {} wide, {} layers, {} parameters",
+        if file.is_empty() { "built in" } else { file },
+        network.hash,
+        c.width,
+        c.layers,
+        network.layout.len
     );
     let mut findings = vec![Finding::new("network", Verdict::Fine, text)];
     match self_check(&network) {

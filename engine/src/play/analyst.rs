@@ -8,7 +8,6 @@ use super::clock::{Budget, SystemClock};
 use super::host;
 use super::limits::Limits;
 use super::network::{Network, NetworkError, Networks};
-use super::network_choice::network_file;
 use super::params::{batch_within, search_params};
 use super::session::{Plan, SearchSession};
 use super::settings::{Backend, Settings};
@@ -89,9 +88,8 @@ impl Analyst {
     /// # Errors
     /// The network cannot be used.
     pub fn new(networks: &dyn Networks, settings: Settings) -> Result<Analyst, NetworkError> {
-        // As `go nodes`: analysis has no clock.
-        let file = Some(network_file(&settings, false)).filter(|file| !file.is_empty());
-        let file = file.map(Path::new);
+        let file = settings.weights_file.clone();
+        let file = (!file.is_empty()).then(|| Path::new(&file));
         let clock = SystemClock::default();
         let open = |backend| {
             let network = networks.open(file, backend)?;

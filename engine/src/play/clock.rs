@@ -117,6 +117,8 @@ pub struct TimeSettings {
     pub ponder: bool,
     /// How the moves before used their time.
     pub time_use: TimeUse,
+    /// Milliseconds of the clock that are kept for stalls of the machine (`super::lag`).
+    pub reserve: i64,
 }
 
 impl Default for TimeSettings {
@@ -126,6 +128,7 @@ impl Default for TimeSettings {
             moves_left: MOVES_LEFT,
             ponder: false,
             time_use: TimeUse::default(),
+            reserve: 0,
         }
     }
 }
@@ -170,6 +173,9 @@ impl Budget {
         let remaining = clock.remaining.clamp(1, LONGEST_MS);
         let increment = clock.increment.clamp(0, LONGEST_MS);
         let usable = remaining - reserve(remaining, overhead);
+        // Without an increment the clock must be spent in the end, reserve and all.
+        let most = if increment > 0 { usable / 2 } else { usable / 8 };
+        let spendable = usable - settings.reserve.clamp(0, most);
         let expected = match increment {
             0 => settings.moves_left.max(SUDDEN_DEATH),
             _ => settings.moves_left.max(1),
@@ -181,7 +187,7 @@ impl Budget {
         // Each later move brings its increment and costs its overhead. With 10 ms a move and 50 ms overhead
         // there is nothing left to spend, and the share of the clock must shrink with the clock.
         let gain = (increment - overhead.max(0)).max(increment / 4);
-        let even = (usable + gain.saturating_mul(moves - 1)) / moves;
+        let even = (spendable + gain.saturating_mul(moves - 1)) / moves;
         let mut soft = settings.time_use.soft_for(even);
         if settings.ponder {
             soft += soft / 4;
@@ -189,9 +195,9 @@ impl Budget {
         // The last move before the control may use what is left, less a fifth for surprises; otherwise no
         // single move takes more than a quarter of the clock.
         let ceiling = match moves {
-            1 => usable.min(remaining * 4 / 5),
-            2 => usable / 2,
-            _ => usable / 4,
+            1 => spendable.min(remaining * 4 / 5),
+            2 => spendable / 2,
+            _ => spendable / 4,
         };
         let hard = soft.saturating_mul(3).min(ceiling).max(1);
         Budget {
@@ -287,6 +293,22 @@ mod tests {
         for moves in [10, 20, 30] {
             assert_eq!(soft(0, moves) - soft(100, moves), 100, "{moves} moves to go");
         }
+    }
+
+    #[test]
+    fn a_reserve_is_kept_while_an_increment_feeds_the_clock() {
+        let lowest = |reserve, increment| {
+            let settings = TimeSettings { reserve, ..usual() };
+            let mut left = 500;
+            for _ in 0..200 {
+                let budget = Budget::from_clock(clock(left, increment, None), settings);
+                left += increment - i64::try_from(budget.hard.as_millis()).unwrap();
+            }
+            left
+        };
+        assert!(lowest(0, 5) < 50);
+        assert!(lowest(100, 5) > 100);
+        assert!(lowest(100, 0) < 50, "it is spent where nothing else is left");
     }
 
     /// Plays `moves` moves, each taking its whole hard budget plus `lag`; returns the time left.

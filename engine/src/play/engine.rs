@@ -7,10 +7,9 @@
 
 use super::clock::{Clock, SystemClock, TimeSettings};
 use super::host;
-use super::limits::Limits;
+use super::limits::{Limits, mover_clock};
 use super::loader::{NetworkLoader, Ready};
 use super::network::{self, Network, Networks};
-use super::network_choice::network_file;
 use super::search::{self, Job};
 use super::session::SearchSession;
 use super::settings::{Search, Settings};
@@ -283,11 +282,17 @@ impl Engine {
                 Err(why) => self.output.note(format_args!("no position to count from: {why}")),
             };
         }
+        if let Ok(game) = &self.game
+            && let Some(clock) = mover_clock(go, game)
+        {
+            self.session.lag().on_go(game, clock);
+        }
         let time = TimeSettings {
             overhead: self.settings.move_overhead,
             moves_left: self.settings.moves_left,
             ponder: self.settings.ponder,
             time_use: self.session.time_use(),
+            reserve: self.session.lag().reserve(),
         };
         let fallback = Game::default();
         let (limits, notes) = Limits::new(go, self.game().unwrap_or(&fallback), time);
@@ -296,10 +301,7 @@ impl Engine {
         }
         // A refused position is answered at once: nothing is loaded for it.
         let ready = match self.game {
-            Ok(_) => {
-                let file = network_file(&self.settings, limits.budget.is_some()).to_owned();
-                self.ready(&file)
-            }
+            Ok(_) => self.ready(),
             Err(_) => Ready { network: network::uniform(), timing: EvalTiming::default() },
         };
         let signal = Arc::new(Signal::new(self.clock.clone(), heard, &limits));
@@ -424,22 +426,19 @@ impl Engine {
             return;
         }
         self.wait();
-        self.network();
-        let file = network_file(&self.settings, true).to_owned();
-        self.ready(&file);
+        self.ready();
         if let Some(note) = self.session.reserve(&self.settings) {
             self.output.note(note);
         }
     }
 
-    /// The network of a search without a clock, or the best there is instead; blocks while it is loaded.
+    /// The network that the options name, or the best there is instead; blocks while it is loaded.
     pub fn network(&mut self) -> Network {
-        let file = network_file(&self.settings, false).to_owned();
-        self.ready(&file).network
+        self.ready().network
     }
 
-    fn ready(&mut self, file: &str) -> Ready {
-        self.networks.network(file, &self.settings, self.debug)
+    fn ready(&mut self) -> Ready {
+        self.networks.network(&self.settings, self.debug)
     }
 }
 

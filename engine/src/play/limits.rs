@@ -21,6 +21,8 @@ pub struct Limits {
     pub depth: Option<u32>,
     /// Stop at a mate in so many moves, not plies.
     pub mate: Option<u32>,
+    /// The mover's clock, unless the search is endless.
+    pub clock: Option<ClockState>,
     /// Time for this move.
     pub budget: Option<Budget>,
 }
@@ -44,6 +46,7 @@ impl Limits {
         if searchmoves.is_empty() && !go.searchmoves.is_empty() {
             notes.push("searchmoves: no legal move among them, searching all moves".to_owned());
         }
+        let clock = if go.infinite { None } else { mover_clock(go, game) };
         let limits = Limits {
             searchmoves,
             ponder: go.ponder,
@@ -53,7 +56,8 @@ impl Limits {
             depth: go.depth.map(|depth| depth.max(1)),
             // No mate is that short: there is nothing to look for.
             mate: go.mate.filter(|moves| *moves > 0),
-            budget: if go.infinite { None } else { budget(go, game.position().turn(), settings) },
+            clock,
+            budget: if go.infinite { None } else { budget(go, clock, settings) },
         };
         (limits, notes)
     }
@@ -77,18 +81,21 @@ impl Limits {
     }
 }
 
-fn budget(go: &Go, mover: Color, settings: TimeSettings) -> Option<Budget> {
-    let (own, own_increment, other) = match mover {
+/// The clock of the side to move in `game`, if the GUI sent one.
+#[must_use]
+pub fn mover_clock(go: &Go, game: &Game) -> Option<ClockState> {
+    let (own, own_increment, other) = match game.position().turn() {
         Color::White => (go.wtime, go.winc, go.btime),
         Color::Black => (go.btime, go.binc, go.wtime),
     };
     let increment = own_increment.unwrap_or(0);
     // A GUI that sends one clock means both; one that sends only an increment means at least that much.
-    let remaining = own.or(other).or(own_increment);
-    let clock = remaining.map(|remaining| {
-        let clock = ClockState { remaining, increment, moves_to_go: go.movestogo };
-        Budget::from_clock(clock, settings)
-    });
+    let remaining = own.or(other).or(own_increment)?;
+    Some(ClockState { remaining, increment, moves_to_go: go.movestogo })
+}
+
+fn budget(go: &Go, clock: Option<ClockState>, settings: TimeSettings) -> Option<Budget> {
+    let clock = clock.map(|clock| Budget::from_clock(clock, settings));
     let fixed = go.movetime.map(|movetime| Budget::fixed(movetime, settings.overhead));
     match (fixed, clock) {
         // Both: the clock is real, so it limits `movetime`.

@@ -73,11 +73,11 @@ impl NetworkLoader {
         NetworkLoader { networks, clock, output, loaded: Vec::new(), last_trouble: String::new() }
     }
 
-    /// The network in `file`, which may be [`network::SMALL`] or [`network::LARGE`], on the device that `settings` ask for, or
-    /// the best there is instead; blocks while it is loaded. `debug` names it to the user.
-    pub fn network(&mut self, file: &str, settings: &Settings, debug: bool) -> Ready {
+    /// The network that `settings` name, on the device that they ask for, or the best there is instead; blocks while it
+    /// is loaded. `debug` names it to the user.
+    pub fn network(&mut self, settings: &Settings, debug: bool) -> Ready {
         let request = Request {
-            file: file.to_owned(),
+            file: settings.weights_file.clone(),
             backend: settings.backend,
             cache_mb: settings.nn_cache_mb,
         };

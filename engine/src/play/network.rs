@@ -17,14 +17,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The bundled networks: recipes and results in `assets/networks.md`, the fifth and the fifteenth.
-static SMALL_BYTES: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
-static LARGE_BYTES: &[u8] = include_bytes!("../../../assets/mavka-large.safetensors");
-
-/// What names the smaller bundled network in place of a file: it computes more positions in a second.
-pub const SMALL: &str = "<small>";
-/// What names the larger one: it judges them better.
-pub const LARGE: &str = "<large>";
+/// The bundled network, the twentieth of `assets/networks.md`.
+static BUNDLED: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
 
 /// The bundled decoder of the internal search: `assets/internal.md`.
 static BUNDLED_WRITER: &[u8] = include_bytes!("../../../assets/writer.safetensors");
@@ -117,7 +111,7 @@ impl std::error::Error for NetworkError {}
 
 /// Where networks come from. Called at the first need, never at start-up; may block for a second.
 pub trait Networks: Send + Sync {
-    /// Opens `file`, which may be [`SMALL`] or [`LARGE`]; without one the smaller built-in network.
+    /// Opens `file`; without one the built-in network.
     ///
     /// # Errors
     /// Names the file or device and what is wrong with it.
@@ -170,7 +164,7 @@ impl Networks for Installed {
     }
 }
 
-/// The parameters in `file`, which may be [`SMALL`] or [`LARGE`]; without one those of the smaller built-in network.
+/// The parameters in `file`; without one those of the built-in network.
 ///
 /// # Errors
 /// Names the file and what is wrong with it.
@@ -192,9 +186,7 @@ enum Source<'a> {
 
 fn source(file: Option<&Path>) -> Source<'_> {
     match file {
-        None => Source::BuiltIn(SMALL_BYTES),
-        Some(path) if path == Path::new(SMALL) => Source::BuiltIn(SMALL_BYTES),
-        Some(path) if path == Path::new(LARGE) => Source::BuiltIn(LARGE_BYTES),
+        None => Source::BuiltIn(BUNDLED),
         Some(path) => Source::File(path),
     }
 }

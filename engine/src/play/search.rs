@@ -111,6 +111,9 @@ pub fn run(mut job: Job) -> SearchSession {
     job.signal.wait();
     job.signal.answer();
     job.output.line(job.best_move(answer));
+    if let (Ok(game), Some(clock), Some(used)) = (&job.game, job.limits.clock, job.signal.used()) {
+        session.lag().on_best_move(game, clock, used);
+    }
     session
 }
 
@@ -397,6 +400,7 @@ impl Job {
         let outcome = session.run(&world, &plan, &stopper);
         let taken = self.signal.since_go().saturating_sub(begun);
         session.learn_speed(&outcome, plan.threads, taken);
+        session.lag().on_pause(stopper.pause());
         if let Some(error) = outcome.error {
             self.output.note(format_args!("the search ended early: {error}"));
         }

@@ -3,6 +3,7 @@
 
 use super::clock::TimeUse;
 use super::host;
+use super::lag::Lag;
 use super::network::Network;
 use super::settings::{Search, Settings, WorldModel};
 use super::{params, rollout};
@@ -35,6 +36,8 @@ pub struct SearchSession {
     evaluation_time: Duration,
     /// How the game's moves used their time so far.
     time_use: TimeUse,
+    /// Time lost outside the searches; the machine's, so a new game begins with it.
+    lag: Lag,
     /// The alpha-beta search with its transposition table.
     alpha_beta: Option<AlphaBeta>,
     /// What the blunder check has done in this game.
@@ -106,6 +109,7 @@ impl Default for SearchSession {
             evaluator: None,
             evaluation_time: Duration::ZERO,
             time_use: TimeUse::default(),
+            lag: Lag::default(),
             alpha_beta: None,
             blunders: BlunderCount::default(),
         }
@@ -228,6 +232,11 @@ impl SearchSession {
     #[must_use]
     pub fn time_use(&self) -> TimeUse {
         self.time_use
+    }
+
+    /// The lag of the moves before.
+    pub fn lag(&mut self) -> &mut Lag {
+        &mut self.lag
     }
 
     /// A move took `used` of its soft limit `soft`.

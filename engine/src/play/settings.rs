@@ -243,7 +243,7 @@ impl Default for Settings {
             virtual_value: search.virtual_value,
             final_move: search.final_move,
             scoring: Scoring::Mean,
-            blunder_check: false,
+            blunder_check: true,
             contempt: 0,
             temperature: 0.0,
             temperature_moves: 5,

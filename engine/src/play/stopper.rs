@@ -61,6 +61,8 @@ struct Memory {
     last_tick: Duration,
     /// Longest of the recent minibatches.
     longest: Duration,
+    /// Longest of all pauses between two ticks.
+    pause: Duration,
     looks: Looks,
     last_report: Option<Duration>,
     /// Something not yet reported.
@@ -123,6 +125,12 @@ impl<'a> Stopper<'a> {
     pub fn new(search: Watched<'a>) -> Self {
         let begun = search.signal.since_go();
         Stopper { search, begun, memory: Mutex::new(Memory::default()) }
+    }
+
+    /// The longest pause between two looks at the clock.
+    #[must_use]
+    pub fn pause(&self) -> Duration {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).pause
     }
 
     /// Time since the search began.
@@ -254,6 +262,7 @@ impl Control<AnyWorld> for Stopper<'_> {
         memory.last_tick = now;
         // Forgets slowly: one late minibatch warns for about ten more.
         memory.longest = memory.longest.mul_f64(0.9).max(batch);
+        memory.pause = memory.pause.max(batch);
         if self.search.signal.is_over() {
             return ControlFlow::Break(());
         }

@@ -93,7 +93,7 @@ pub static EVERYDAY: &[Entry] = &[
         name: "WeightsFile",
         kind: text!(weights_file),
         effect: Effect::None,
-        help: "Path of a network file. Empty for the built-in ones, of which the smaller plays at a clock and the larger without, and in the internal search; `<small>` and `<large>` for one of them always. The smaller one also plays if a file cannot be used.",
+        help: "Path of a network file; empty for the built-in network, which also plays if the file cannot be used.",
     },
     Entry {
         name: "Backend",
