@@ -17,7 +17,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The bundled networks: recipes and results in `assets/networks.md`, the fifth and the fifteenth.
+/// The bundled networks: recipes and results in `docs/src/networks.md`, the fifth and the fifteenth.
 static SMALL_BYTES: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
 static LARGE_BYTES: &[u8] = include_bytes!("../../../assets/mavka-large.safetensors");
 
@@ -26,7 +26,7 @@ pub const SMALL: &str = "<small>";
 /// What names the larger one: it judges them better.
 pub const LARGE: &str = "<large>";
 
-/// The bundled decoder of the internal search: `assets/internal.md`.
+/// The bundled decoder of the internal search: `docs/src/internal.md`.
 static BUNDLED_WRITER: &[u8] = include_bytes!("../../../assets/writer.safetensors");
 
 /// The bundled decoder, read once.

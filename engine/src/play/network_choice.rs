@@ -1,6 +1,6 @@
 //! Which of the two built-in networks plays. The larger one judges a position better and computes two thirds as
-//! many in a second. At a fixed number of nodes that is a gain, at a clock none that was seen (`assets/networks.md`).
-//! The trees that the network writes itself are small, and gain the most (`assets/internal.md`).
+//! many in a second. At a fixed number of nodes that is a gain, at a clock none that was seen (`docs/src/networks.md`).
+//! The trees that the network writes itself are small, and gain the most (`docs/src/internal.md`).
 
 use super::network::{LARGE, SMALL};
 use super::settings::{Search, Settings};
