@@ -1,4 +1,4 @@
-//! `mavka options`: the option table for the README, from the table the engine itself reads.
+//! `mavka options`: the option table for the user's guide, from the table the engine itself reads.
 
 use super::output::{Failure, Sink};
 use crate::uci::options::{Shown, markdown};

@@ -10,7 +10,7 @@ use crate::chess::game::Game;
 use shakmaty::Chess;
 
 /// Win probability that a move must lose to be replaced. Of 0.04 and 0.1, the first is stronger at 1 s + 0.01 s
-/// (`assets/search.md`).
+/// (`docs/src/search.md`).
 pub const MARGIN: f32 = 0.04;
 /// Share of a move's time that the check has. Guess.
 pub const SHARE: f64 = 0.2;

@@ -149,7 +149,7 @@ pub struct Budget {
 /// Ten years: beyond any game, far from any overflow.
 const LONGEST_MS: i64 = 10 * 365 * 86_400_000;
 /// Moves a game without time control is taken to last from here on. Games decided it: 18 beats 32 by 44 ± 36 Elo
-/// at 2 s + 0.02 s, and 11 is too few (`assets/search.md`). Stockfish has 50, lc0 51.5 (median), and both spend more
+/// at 2 s + 0.02 s, and 11 is too few (`docs/src/search.md`). Stockfish has 50, lc0 51.5 (median), and both spend more
 /// than an even share at first.
 const MOVES_LEFT: i64 = 18;
 /// At least so many where no increment will come: such a clock must last the whole game. Guess.

@@ -1,5 +1,5 @@
 //! Lag: the time that a move loses outside its search, to a stall of the machine or on the way to the GUI and back.
-//! It is measured in each game, and twice the worst is kept as a reserve (`assets/search.md`).
+//! It is measured in each game, and twice the worst is kept as a reserve (`docs/src/search.md`).
 
 use super::clock::ClockState;
 use crate::chess::game::Game;

@@ -17,10 +17,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The bundled network, the twentieth of `assets/networks.md`.
+/// The bundled network, the twentieth of `docs/src/networks.md`.
 static BUNDLED: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
 
-/// The bundled decoder of the internal search: `assets/internal.md`.
+/// The bundled decoder of the internal search: `docs/src/internal.md`.
 static BUNDLED_WRITER: &[u8] = include_bytes!("../../../assets/writer.safetensors");
 
 /// The bundled decoder, read once.

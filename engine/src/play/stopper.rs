@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Share of the playouts to come that the second move would have to win, or the lead counts as safe. lc0 has
 /// 1 / 1.33 (`SmartPruningFactor`). On 600 positions with 800 playouts each, this saves 32 % of them and changes
-/// one move in 600; 1.33 saved 17 % (`assets/search.md`).
+/// one move in 600; 1.33 saved 17 % (`docs/src/search.md`).
 const CATCH_UP: f64 = 0.5;
 /// Playouts it takes to know the rate of more. Guess.
 const LEAST_SAMPLE: u64 = 32;
@@ -238,7 +238,7 @@ impl<'a> Stopper<'a> {
 
 /// How far the soft limit gives: less when the best move towers, more when it is hardly ahead, when another
 /// one is worth more, or when it is new. At 320 of 800 playouts, 2 % of the first kind
-/// still changed their move, a third of each of the others, and 8 % of the rest (`assets/search.md`). The
+/// still changed their move, a third of each of the others, and 8 % of the rest (`docs/src/search.md`). The
 /// factors themselves are guesses.
 fn stretch(race: Race, changed: Duration, elapsed: Duration) -> f64 {
     let mut factor = if race.contested || race.second * 4 > race.first * 3 {

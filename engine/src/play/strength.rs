@@ -20,7 +20,7 @@ pub struct Strength {
 const MOST_NODES: f32 = 1500.0;
 
 /// Rating and level; levels in between are interpolated. On the scale of Stockfish's own `UCI_Elo` since version 16, measured
-/// by games but for what is below 1320: `assets/strength.md`.
+/// by games but for what is below 1320: `docs/src/strength.md`.
 const CALIBRATION: [(f32, f32); 7] = [
     (1000.0, 0.385),
     (1320.0, 0.45),

@@ -19,7 +19,7 @@ pub struct EvalTiming {
 
 /// Share of the best speed that is enough: a smaller batch wastes fewer evaluations on a search that does
 /// not know yet what the first of them say. At 400 nodes, batches of one instead of four are worth as much as
-/// half as many nodes again (`assets/search.md`); with more nodes it is less.
+/// half as many nodes again (`docs/src/search.md`); with more nodes it is less.
 const ENOUGH: f64 = 0.94;
 /// Times each batch is measured, at least; the best one counts, for what disturbs only ever slows down.
 const LEAST_REPEATS: usize = 3;

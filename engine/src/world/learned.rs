@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// From this probability on an imagined end is taken for one even if the network names legal moves too,
 /// and for certain: a mate is then a proof. Otherwise an end is a position without moves, and no proof.
-/// Measured: see `assets/imagined.md`.
+/// Measured: see `docs/src/imagined.md`.
 const CERTAIN: f32 = 0.99;
 
 /// A state of the tree: known, or known but for the actions since.

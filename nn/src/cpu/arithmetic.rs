@@ -9,7 +9,7 @@ impl Arithmetic {
     /// The fastest of floats that this CPU has and play does not suffer from.
     ///
     /// AVX512_BF16 alone is not enough: Intel's (Sapphire Rapids) multiplies bf16 more slowly than single
-    /// precision, 0.66 times as fast, AMD's (Zen 5) 1.6 times as fast. AMX is 1.9 to 3.7 times as fast: `assets/speed.md`.
+    /// precision, 0.66 times as fast, AMD's (Zen 5) 1.6 times as fast. AMX is 1.9 to 3.7 times as fast: `docs/src/speed.md`.
     #[must_use]
     pub fn best() -> Arithmetic {
         #[cfg(target_arch = "x86_64")]

@@ -46,7 +46,7 @@ impl CpuEvaluator {
     /// The network in the fastest arithmetic that this CPU has and that answers nearly as single precision,
     /// on positions asked now.
     ///
-    /// 8 bits are faster than bf16 wherever there is a kernel for them: `assets/speed.md`.
+    /// 8 bits are faster than bf16 wherever there is a kernel for them: `docs/src/speed.md`.
     #[must_use]
     pub fn fastest(network: &Network) -> CpuEvaluator {
         let best = CpuEvaluator::new(network, Arithmetic::best());
@@ -162,7 +162,7 @@ impl Evaluator for CpuEvaluator {
     }
 
     /// One: alone, a position is evaluated at more than nine tenths of the best batch's speed, and a search that
-    /// waits for each answer chooses better moves (`assets/search.md`).
+    /// waits for each answer chooses better moves (`docs/src/search.md`).
     fn preferred_batch(&self) -> usize {
         1
     }

@@ -49,7 +49,7 @@ fn moves_above(logits: &impl WorldModelLogits, p: usize, bar: f32) -> Vec<(MoveC
 }
 
 /// Log-odds of being legal from which on a search in imagination looks at a move: an illegal one leads to no
-/// state, and costs one look; a missing one may be the only good reply. Measured: `assets/imagined.md`.
+/// state, and costs one look; a missing one may be the only good reply. Measured: `docs/src/imagined.md`.
 const LIKELY: f32 = 0.0;
 /// The same where no move is as likely as that: without any move the game would be over.
 const PERHAPS: f32 = -1.0;

@@ -1,0 +1,314 @@
+//! The README and the book compared with the repository: options, commands, chapters, links, files and words.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use engine::command::Cli;
+use engine::uci::options::{Shown, markdown};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The laboratory's logs, in `docs/src`. They are records: they keep the words, commands and file names of
+/// their time, so that only their links are checked.
+const LOGS: [&str; 7] = [
+    "imagined.md",
+    "internal.md",
+    "networks.md",
+    "papers.md",
+    "search.md",
+    "speed.md",
+    "strength.md",
+];
+/// Other pages whose links are checked.
+const PAGES: [&str; 6] = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "nn/torch/README.md",
+    "assets/syzygy/README.md",
+    "tests/syzygy/README.md",
+];
+/// Longest README, in lines.
+const README_LINES: usize = 120;
+/// Options that the README shows.
+const README_OPTIONS: usize = 12;
+/// Private words, for which the field has others.
+const FORBIDDEN: [&str; 13] = [
+    "told",
+    "so many",
+    "whoever",
+    "nobody",
+    "worth",
+    "no number",
+    "what comes of",
+    "of its own accord",
+    "hear",
+    "news",
+    "barren",
+    "lucky",
+    "goes on",
+];
+/// First folders of the repository's paths.
+const FOLDERS: [&str; 9] =
+    [".ci/", ".github/", "assets/", "docs/", "engine/", "mcts/", "nn/", "tests/", "uci/"];
+/// Table text that the engine prints stands between these.
+const OPTIONS_BEGIN: &str = "<!-- options";
+const OPTIONS_END: &str = "<!-- end of options -->";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+}
+
+/// Every page of the book, as its path.
+fn book() -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    collect(&root().join("docs/src"), &mut pages);
+    assert!(pages.len() > 20, "only {} pages", pages.len());
+    pages
+}
+
+fn collect(folder: &Path, pages: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, pages);
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            pages.push(path);
+        }
+    }
+}
+
+fn is_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    path.parent().is_some_and(|folder| folder.ends_with("docs/src"))
+        && LOGS.iter().any(|log| name == *log)
+}
+
+/// The README, the contributor's page and the book without its logs.
+fn guide() -> Vec<PathBuf> {
+    let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
+    pages.extend(book().into_iter().filter(|path| !is_log(path)));
+    pages
+}
+
+/// The lines of a page outside and inside of its fenced blocks of shell commands. Other fenced blocks are in neither.
+fn prose_and_shell(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut prose, mut shell) = (Vec::new(), Vec::new());
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        match (line.trim_start().strip_prefix("```"), fence) {
+            (Some(_), Some(_)) => fence = None,
+            (Some(language), None) => fence = Some(language.trim()),
+            (None, Some("sh")) => shell.push(line),
+            (None, Some(_)) => {}
+            (None, None) => prose.push(line),
+        }
+    }
+    (prose, shell)
+}
+
+/// The texts in backticks of one line.
+fn code_spans(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+/// What the options' marks enclose.
+fn options_of(text: &str) -> &str {
+    let (_, after) = text.split_once(OPTIONS_BEGIN).expect("the mark of the options");
+    let (_, table) = after.split_once("-->").expect("the end of that mark");
+    table.split_once(OPTIONS_END).expect("the mark of their end").0
+}
+
+#[test]
+fn the_options_table_is_what_the_engine_prints() {
+    let page = read(&root().join("docs/src/guide/options.md"));
+    let table = markdown(Shown::Everyday);
+    assert!(
+        options_of(&page).trim() == table.trim(),
+        "run `mavka options` and paste its table into docs/src/guide/options.md:\n{table}"
+    );
+}
+
+#[test]
+fn the_options_of_the_readme_are_rows_of_that_table() {
+    let readme = read(&root().join("README.md"));
+    let table = markdown(Shown::Everyday);
+    let rows: Vec<&str> = table.lines().collect();
+    let shown: Vec<&str> =
+        options_of(&readme).lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(shown.len(), README_OPTIONS);
+    for row in shown {
+        assert!(rows.contains(&row), "not a row of `mavka options`: {row}");
+    }
+}
+
+#[test]
+fn the_readme_is_short() {
+    let lines = read(&root().join("README.md")).lines().count();
+    assert!(lines <= README_LINES, "{lines} lines");
+}
+
+/// The subcommand behind `mavka` in a command line; None for an option, a redirection or nothing.
+fn subcommand(words: &str) -> Option<&str> {
+    let word = words.split_whitespace().next()?;
+    word.starts_with(|first: char| first.is_ascii_lowercase()).then_some(word)
+}
+
+/// The subcommands that a page names, in code spans and shell blocks.
+fn named_commands(text: &str) -> BTreeSet<&str> {
+    let (prose, shell) = prose_and_shell(text);
+    let spans = prose.into_iter().flat_map(code_spans);
+    let spans = spans.filter_map(|span| span.strip_prefix("mavka "));
+    let lines = shell.into_iter().flat_map(|line| {
+        let line = line.split_once(" #").map_or(line, |(before, _)| before);
+        line.split('|').filter_map(|part| part.trim_start().strip_prefix("mavka "))
+    });
+    spans.chain(lines).filter_map(subcommand).collect()
+}
+
+#[test]
+fn every_command_that_is_named_exists() {
+    let mut named = 0;
+    for page in guide() {
+        let text = read(&page);
+        for command in named_commands(&text) {
+            named += 1;
+            if command == "help" {
+                continue;
+            }
+            let help = <Cli as clap::Parser>::try_parse_from(["mavka", command, "--help"]);
+            let kind = help.err().map(|error| error.kind());
+            assert_eq!(kind, Some(ErrorKind::DisplayHelp), "{}: mavka {command}", page.display());
+        }
+    }
+    assert!(named > 50, "only {named} commands found");
+}
+
+#[test]
+fn every_command_is_in_the_table_of_commands() {
+    let text = read(&root().join("docs/src/guide/commands.md"));
+    for command in Cli::command().get_subcommands() {
+        let name = command.get_name();
+        let row = text.lines().any(|line| {
+            subcommand(line.strip_prefix("| `mavka ").unwrap_or_default())
+                .is_some_and(|word| word.trim_end_matches('`') == name)
+        });
+        assert!(row, "docs/src/guide/commands.md has no row for `mavka {name}`");
+    }
+}
+
+#[test]
+fn the_summary_lists_every_chapter() {
+    let folder = root().join("docs/src");
+    let summary = read(&folder.join("SUMMARY.md"));
+    let listed: BTreeSet<PathBuf> =
+        links(&summary).into_iter().map(|link| folder.join(link)).collect();
+    let mut pages: BTreeSet<PathBuf> = book().into_iter().collect();
+    pages.remove(&folder.join("SUMMARY.md"));
+    assert_eq!(listed, pages);
+}
+
+/// The targets of a page's links and pictures.
+fn links(text: &str) -> Vec<&str> {
+    let (prose, _) = prose_and_shell(text);
+    let targets = prose.into_iter().flat_map(|line| line.split("](").skip(1));
+    targets.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).collect()
+}
+
+/// The anchors of a page: its headings as GitHub and mdBook spell them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let (prose, _) = prose_and_shell(text);
+    let headings = prose.into_iter().filter(|line| line.starts_with('#'));
+    headings.map(|line| anchor(line.trim_start_matches('#').trim())).collect()
+}
+
+fn anchor(heading: &str) -> String {
+    // Of a link, the text alone.
+    let text = heading.replace("](", "\u{0}").replace('[', "");
+    let text: String = text
+        .split('\u{0}')
+        .enumerate()
+        .map(|(at, part)| if at == 0 { part } else { part.split_once(')').map_or("", |p| p.1) })
+        .collect();
+    let kept = text.to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn every_relative_link_leads_somewhere() {
+    let mut pages: Vec<PathBuf> = PAGES.iter().map(|page| root().join(page)).collect();
+    pages.extend(book());
+    let mut broken = Vec::new();
+    for page in pages {
+        let text = read(&page);
+        for link in links(&text).into_iter().filter(|link| !link.contains("://")) {
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => page.clone(),
+                path => page.parent().unwrap().join(path),
+            };
+            let found = target.exists()
+                && (heading.is_empty() || anchors(&read(&target)).contains(heading));
+            if !found {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn every_file_that_is_named_exists() {
+    let mut missing = Vec::new();
+    let mut named = 0;
+    for page in guide() {
+        let text = read(&page);
+        let (prose, _) = prose_and_shell(&text);
+        for span in prose.into_iter().flat_map(code_spans) {
+            let is_path = FOLDERS.iter().any(|folder| span.starts_with(folder));
+            if is_path && !span.contains(' ') {
+                named += 1;
+                if !root().join(span).exists() {
+                    missing.push(format!("{}: {span}", page.display()));
+                }
+            }
+        }
+    }
+    assert!(named > 100, "only {named} files found");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// A text's words in lower case, each between two spaces.
+fn plain(text: &str) -> String {
+    let letters = text.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' });
+    let text = letters.collect::<String>().to_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    format!(" {} ", words.join(" "))
+}
+
+#[test]
+fn the_guide_keeps_to_the_fields_words() {
+    let mut found = Vec::new();
+    for page in guide() {
+        let text = read(&page);
+        // The engine's own text is not the guide's.
+        let text = match text.contains(OPTIONS_BEGIN) {
+            true => text.replace(options_of(&text), ""),
+            false => text,
+        };
+        let words = plain(&text);
+        for word in FORBIDDEN {
+            if words.contains(&format!(" {word} ")) {
+                found.push(format!("{}: {word}", page.display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
