@@ -5,7 +5,7 @@
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use engine::command::Cli;
-use engine::uci::options::{Shown, markdown};
+use engine::options::{Shown, markdown};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use engine::doctor::{Finding, Verdict, examine};
-use engine::play::settings::Settings;
+use engine::options::settings::Settings;
 use std::fs;
 
 fn findings(settings: &Settings) -> (Verdict, Vec<Finding>) {

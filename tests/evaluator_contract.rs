@@ -69,7 +69,7 @@ fn fakes_keep_the_contract() {
     passes("uniform", &Uniform);
     passes("quick", &Quick);
     passes("hashed", &Hashed::default());
-    passes("roll-outs", &engine::play::rollout::Rollouts { seed: 1 });
+    passes("roll-outs", &engine::world::rollout::Rollouts { seed: 1 });
 }
 
 #[test]

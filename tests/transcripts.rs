@@ -9,10 +9,10 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use engine::Setup;
-use engine::measure::bench;
-use engine::play::clock::ManualClock;
+use engine::bench;
+use engine::options::settings::Backend;
 use engine::play::network::{Network, NetworkError, Networks};
-use engine::play::settings::Backend;
+use engine::time::ManualClock;
 use mavka_tests::{Session, matches, setup};
 use nn::evaluator::fake::{Breakdown, Failing, Hashed, Uniform};
 use nn::{EvalError, Evaluation, Evaluator, Query};

@@ -4,6 +4,7 @@
 //! | room | what is in it |
 //! |---|---|
 //! | `errors`, `files`, `fnv`, `workers`, `progress`, `interrupt`, `stderr_log` | what errors share, files that outlive a kill, a hash, threads, bars, Ctrl-C, the log |
+//! | [`time`], [`output`], [`options`] | the clock, the one writer to the GUI, the options and their values |
 //! | `markup` | boards and text as pages and pictures show them |
 //! | [`chess`] | moves, games, endings, perft |
 //! | [`syzygy`] | endgame tables |
@@ -12,10 +13,12 @@
 //! | `conventional` | players without a network: minimax, alpha-beta, UCT |
 //! | `internal` | the search tree that the network writes itself |
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
-//! | [`uci`] | the loop between GUI and engine, the options |
+//! | [`uci`] | the loop between GUI and engine |
+//! | `eval` | what the network sees in one position, as a table and as a picture |
+//! | [`bench`] | the signature of what plays, and its speed |
 //! | `league` | matches and leagues of UCI engines |
 //! | `leaves` | training data: leaves of search trees, labelled by another engine |
-//! | [`measure`] | speeds, signatures, puzzles, accuracy, imagination |
+//! | [`measure`] | speeds, puzzles, accuracy, imagination |
 //! | `analyse` | whole games with scores, better lines and glyphs |
 //! | [`doctor`] | tries all that playing rests on |
 //! | [`command`] | the command line; nothing imports it |
@@ -27,11 +30,13 @@
 
 pub mod alphabeta;
 mod analyse;
+pub mod bench;
 pub mod chess;
 pub mod command;
 pub mod conventional;
 pub mod doctor;
 mod errors;
+mod eval;
 mod files;
 mod fnv;
 mod internal;
@@ -40,10 +45,13 @@ mod league;
 mod leaves;
 mod markup;
 pub mod measure;
+pub mod options;
+pub mod output;
 pub mod play;
 mod progress;
 mod stderr_log;
 pub mod syzygy;
+pub mod time;
 pub mod uci;
 mod workers;
 pub mod world;

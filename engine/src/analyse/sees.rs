@@ -1,9 +1,9 @@
 //! What the network alone sees at a turning point, folded up on the page: which moves it takes for legal, and the
 //! boards it imagines along its own best line.
 
+use crate::eval::look::{Glimpse, Sight};
 use crate::markup::board::{diagram, frames};
 use crate::markup::escape;
-use crate::measure::sight::look::{Glimpse, Sight};
 use std::fmt::Write as _;
 
 /// Games on a page up to which it is told: five boards more for each turning point make a page of hundreds heavy.

@@ -1,7 +1,7 @@
-//! `mavka bench`: arguments and output of [`crate::measure::bench`].
+//! `mavka bench`: arguments and output of [`crate::bench`].
 
 use super::output::{Failure, Sink};
-use crate::measure::bench::{self, EvaluatorKind};
+use crate::bench::{self, EvaluatorKind};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 

@@ -1,14 +1,14 @@
-//! `mavka eval`: arguments and output of [`crate::measure::eval`] and [`crate::measure::sight`].
+//! `mavka eval`: arguments and output of [`crate::eval::table`] and [`crate::eval`].
 
 use super::output::{Failure, Sink};
 use super::words::read_position;
 use crate::errors::FileError;
+use crate::eval::table::{board, table};
+use crate::eval::{draw::draw, look::Sight};
 use crate::files::write_whole;
-use crate::measure::eval::{board, table};
-use crate::measure::sight::{draw::draw, look::Sight};
+use crate::options::settings::Settings;
 use crate::play::engine::Setup;
 use crate::play::network::load;
-use crate::play::settings::Settings;
 use clap::Args;
 use nn::evaluator::cpu::CpuEvaluator;
 use std::path::PathBuf;

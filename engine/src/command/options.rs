@@ -1,7 +1,7 @@
 //! `mavka options`: the option table for the user's guide, from the table the engine itself reads.
 
 use super::output::{Failure, Sink};
-use crate::uci::options::{Shown, markdown};
+use crate::options::{Shown, markdown};
 use clap::Args;
 
 /// Arguments of `mavka options`.

@@ -1,8 +1,8 @@
 //! `mavka uci`: the engine on standard input and output.
 
 use super::output::Failure;
+use crate::options::Shown;
 use crate::play::engine::Setup;
-use crate::uci::options::Shown;
 use clap::Args;
 use nn::cpu::Isa;
 use std::io::{BufReader, stdin, stdout};

@@ -9,7 +9,7 @@ use crate::alphabeta::scale::win;
 use crate::chess::action::Action;
 use crate::chess::ending::{by_board, by_fifty_moves, by_repetition, key};
 use crate::chess::game::Game;
-use crate::play::rollout::random_game;
+use crate::world::rollout::random_game;
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 

@@ -10,10 +10,10 @@ pub use finding::{Finding, Verdict};
 
 use crate::chess::game::Game;
 use crate::files::{check_ordinary, target};
+use crate::options::settings::Settings;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::host;
 use crate::play::network::{Installed, load};
-use crate::play::settings::Settings;
 use crate::syzygy::Tables;
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::self_check::{Checked, self_check};

@@ -1,7 +1,7 @@
 //! A short conversation with the engine in this process, as a GUI would begin one.
 
 use super::finding::{Finding, Verdict};
-use crate::play::settings::Settings;
+use crate::options::settings::Settings;
 use crate::uci::run::run;
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -7,7 +7,7 @@
 use super::page::{Answer, Heads, Outcome, Page};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::play::settings::Settings;
+use crate::options::settings::Settings;
 use crate::world::learned::ending;
 use crate::world::rules::{LeafActionValue, check};
 use nn::encode::{MoveCode, canonical_moves};
@@ -84,7 +84,7 @@ impl<'a> Boards<'a> {
     }
 
     /// What the network says of the last position of `game`, as of a root.
-    pub(super) fn root(&self, game: &Game, only: &[Action]) -> Result<Page, EvalError> {
+    pub fn root(&self, game: &Game, only: &[Action]) -> Result<Page, EvalError> {
         let state = first_move(&grounded(game.position()));
         let frame = state.turn().is_white();
         let legal = canonical_moves(&state);

@@ -136,7 +136,7 @@ pub fn check(thought: &Thought, game: &Game) -> Report {
 }
 
 /// The true position after `path`; None if a move of it is not legal.
-pub(super) fn follow(game: &Game, path: &[Action]) -> Option<Chess> {
+pub fn follow(game: &Game, path: &[Action]) -> Option<Chess> {
     let mut position = game.position().clone();
     for action in path {
         let m = action.to_move(&position).filter(|m| position.is_legal(*m))?;

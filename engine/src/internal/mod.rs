@@ -6,23 +6,14 @@
 //! [`page`] is what is known of a node, [`boards`] has the network answer it, [`think`] is the loop between
 //! boards and writer. [`grammar`] knows the shape that a trace should have, [`teacher`] writes one by hand.
 //! [`print`](mod@print) and [`parse`] turn a thought into the paper's text and back, [`check`] compares it with the rules of
-//! chess, [`svg`] draws it. [`lessons`] are the traces that teach a decoder minimax, [`weigh`] has those that teach
-//! another to judge, from positions with deep labels; [`judged`] lets both write one trace. [`exam`] says how well it has learnt, [`survey`] how well it
-//! writes about positions of games and [`regret`] what its choices give away.
+//! chess, [`svg`] draws it.
 
 pub mod boards;
 pub mod check;
-pub mod exam;
 pub mod grammar;
-pub mod judged;
-pub mod lessons;
-pub mod node_values;
 pub mod page;
 pub mod parse;
 pub mod print;
-pub mod regret;
-pub mod survey;
 pub mod svg;
 pub mod teacher;
 pub mod think;
-pub mod weigh;

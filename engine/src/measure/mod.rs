@@ -3,17 +3,15 @@
 
 pub(crate) mod accuracy;
 mod bars;
-pub mod bench;
 pub(crate) mod chart;
 pub(crate) mod confusion;
 pub(crate) mod data;
 pub(crate) mod error;
-pub(crate) mod eval;
 pub(crate) mod evalbench;
 pub(crate) mod imagination;
+pub(crate) mod internal;
 pub(crate) mod loss_curve;
 pub(crate) mod puzzles;
-pub(crate) mod sight;
 mod stages;
 mod timing;
 pub(crate) mod training;

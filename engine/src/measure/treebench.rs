@@ -4,9 +4,9 @@
 use super::chart::{Curve, Picture};
 use super::error::MeasureError;
 use crate::chess::game::Game;
+use crate::options::settings::Settings;
 use crate::play::host;
 use crate::play::params::{rules_world, search_params};
-use crate::play::settings::Settings;
 use crate::world::RulesWorld;
 use crate::world::rules::State;
 use mcts::Audit;

@@ -4,17 +4,18 @@
 //! Nothing here knows of clocks, GUIs or pondering; that is [`super::engine`]'s part.
 
 use super::blunder_check::{BlunderCheck, POSITIONS_PER_PLAYOUT, Refutation};
-use super::clock::{Budget, SystemClock};
+use super::clock::Budget;
 use super::host;
 use super::limits::Limits;
 use super::network::{Network, NetworkError, Networks};
 use super::params::{batch_within, search_params};
 use super::session::{Plan, SearchSession};
-use super::settings::{Backend, Settings};
 use super::warm_up::{EvalTiming, warm_up};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::options::settings::{Backend, Settings};
 use crate::syzygy::Tables;
+use crate::time::SystemClock;
 use crate::world::AnyWorld;
 use crate::world::rules::check;
 use mcts::{Control, Snapshot, View};
@@ -53,7 +54,7 @@ impl Effort {
 /// use engine::Game;
 /// use engine::play::analyst::{Analyst, Effort};
 /// use engine::play::network::{Only, hashed};
-/// use engine::play::settings::Settings;
+/// use engine::options::settings::Settings;
 /// use std::ops::ControlFlow;
 ///
 /// // Made-up values, so that the example needs no network; `Installed` opens a real one.

@@ -2,7 +2,6 @@
 
 use super::limits::Limits;
 use super::report::Reporter;
-use super::settings::{Search, Settings};
 use super::signal::Signal;
 use super::steadiness::Steadiness;
 use crate::alphabeta::scale::win;
@@ -12,7 +11,8 @@ use crate::chess::game::Game;
 use crate::conventional::negamax::{self, Pruning};
 use crate::conventional::uct::{self, LeafValue};
 use crate::conventional::{Found, Watch};
-use crate::uci::output::Output;
+use crate::options::settings::{Search, Settings};
+use crate::output::Output;
 use mcts::{Line, Snapshot, Wdl};
 use shakmaty::Chess;
 

@@ -1,66 +1,7 @@
-//! Time: where it comes from, and how much of it one move may use.
-//!
-//! The clock is a parameter, so that tests move it themselves. The budget is a pure function of what the
-//! GUI said.
+//! How much time one move may use: a pure function of what the GUI said.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-/// Time since some fixed moment. Shared by threads; never goes back.
-pub trait Clock: Send + Sync {
-    /// The time now.
-    fn now(&self) -> Duration;
-}
-
-/// The machine's own monotonic clock.
-#[derive(Clone, Copy, Debug)]
-pub struct SystemClock {
-    start: Instant,
-}
-
-impl Default for SystemClock {
-    fn default() -> SystemClock {
-        SystemClock { start: Instant::now() }
-    }
-}
-
-impl Clock for SystemClock {
-    fn now(&self) -> Duration {
-        self.start.elapsed()
-    }
-}
-
-/// A clock that moves `step` further each time it is read, or only when told to (step zero).
-#[derive(Debug, Default)]
-pub struct ManualClock {
-    nanos: AtomicU64,
-    step: u64,
-}
-
-impl ManualClock {
-    /// A clock that moves by `step` at each look.
-    #[must_use]
-    pub fn stepping(step: Duration) -> ManualClock {
-        ManualClock { nanos: AtomicU64::new(0), step: nanos(step) }
-    }
-
-    /// Moves the clock.
-    pub fn advance(&self, by: Duration) {
-        // Relaxed: the number itself is all that is shared.
-        self.nanos.fetch_add(nanos(by), Ordering::Relaxed);
-    }
-}
-
-impl Clock for ManualClock {
-    fn now(&self) -> Duration {
-        // Relaxed: as above.
-        Duration::from_nanos(self.nanos.fetch_add(self.step, Ordering::Relaxed))
-    }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
+use crate::options::settings::MOVES_LEFT;
+use std::time::Duration;
 
 /// The mover's clock, in milliseconds as the GUI gave them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,10 +89,6 @@ pub struct Budget {
 
 /// Ten years: beyond any game, far from any overflow.
 const LONGEST_MS: i64 = 10 * 365 * 86_400_000;
-/// Moves a game without time control is taken to last from here on. Games decided it: 18 beats 32 by 44 ± 36 Elo
-/// at 2 s + 0.02 s, and 11 is too few (`docs/src/search.md`). Stockfish has 50, lc0 51.5 (median), and both spend more
-/// than an even share at first.
-const MOVES_LEFT: i64 = 18;
 /// At least so many where no increment will come: such a clock must last the whole game. Guess.
 const SUDDEN_DEATH: i64 = 32;
 /// Of the moves to a time control, no more than these get their share now. Guess.
@@ -330,15 +267,5 @@ mod tests {
         assert!(worst_game(10_000, 100, 20, 300) > 0);
         assert!(worst_game(1_000, 10, 5, 300) > 0);
         assert!(worst_game(60_000, 0, 0, 80) > 0);
-    }
-
-    #[test]
-    fn a_manual_clock_moves_when_told() {
-        let clock = ManualClock::default();
-        assert_eq!(clock.now(), clock.now());
-        clock.advance(Duration::from_secs(1));
-        assert_eq!(clock.now(), Duration::from_secs(1));
-        let stepping = ManualClock::stepping(Duration::from_millis(1));
-        assert!(stepping.now() < stepping.now());
     }
 }

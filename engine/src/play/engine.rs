@@ -5,22 +5,23 @@
 //! A search has its own copy of position and options: those that come while it runs are for the next one.
 //! Called by one thread; nothing here blocks longer than the end of a minibatch, except loading the network.
 
-use super::clock::{Clock, SystemClock, TimeSettings};
+use super::clock::TimeSettings;
 use super::host;
 use super::limits::{Limits, mover_clock};
 use super::loader::{NetworkLoader, Ready};
 use super::network::{self, Network, Networks};
 use super::search::{self, Job};
 use super::session::SearchSession;
-use super::settings::{Search, Settings};
 use super::signal::Signal;
 use super::strength::Strength;
 use super::warm_up::EvalTiming;
 use crate::chess::game::{Game, GameError};
 use crate::chess::perft;
+use crate::options::settings::{Search, Settings};
+use crate::options::{self, Effect, Shown};
+use crate::output::Output;
 use crate::syzygy::Tables;
-use crate::uci::options::{self, Effect, Shown};
-use crate::uci::output::Output;
+use crate::time::{Clock, SystemClock};
 use crossbeam::channel::{self, Receiver, Sender};
 use nn::rng::Rng;
 use shakmaty::Chess;
@@ -55,7 +56,7 @@ impl Default for Setup {
 ///
 /// ```
 /// use engine::play::network::{Only, hashed};
-/// use engine::uci::output::Output;
+/// use engine::output::Output;
 /// use engine::{Engine, Setup};
 /// use std::{io::Read, sync::Arc, time::Duration};
 ///

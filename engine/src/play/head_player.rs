@@ -8,8 +8,8 @@
 //! sees that one of them is mate.
 
 use crate::chess::action::Action;
+use crate::options::settings::Settings;
 use crate::play::params::search_params;
-use crate::play::settings::Settings;
 use crate::play::temperature;
 use crate::world::rules::{RulesWorld, State};
 

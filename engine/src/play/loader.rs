@@ -4,11 +4,11 @@
 //! Something always answers: a network that cannot be used is named to the user, and the next best one
 //! plays.
 
-use super::clock::Clock;
 use super::network::{self, Network, NetworkError, Networks};
-use super::settings::{Backend, Settings};
 use super::warm_up::{EvalTiming, warm_up};
-use crate::uci::output::Output;
+use crate::options::settings::{Backend, Settings};
+use crate::output::Output;
+use crate::time::Clock;
 use nn::EvalError;
 use nn::evaluator::cached::Cached;
 use nn::evaluator::fallback::Fallback;

@@ -1,7 +1,7 @@
 //! From a position to a move: the engine behind the protocol, one search from `go` to `bestmove`, its
 //! time, its reports and the players without a search.
 //!
-//! What the GUI writes is read in [`crate::uci`]; what may follow a move is [`crate::world`]'s.
+//! What may follow a move is [`crate::world`]'s.
 
 pub mod analyst;
 pub(crate) mod blunder_check;
@@ -20,10 +20,8 @@ pub(crate) mod move_stats;
 pub mod network;
 pub(crate) mod params;
 pub(crate) mod report;
-pub mod rollout;
 pub(crate) mod search;
 pub(crate) mod session;
-pub mod settings;
 pub(crate) mod signal;
 mod steadiness;
 pub(crate) mod stopper;

@@ -2,9 +2,9 @@
 //! search that plays.
 
 use super::limits::Limits;
-use super::rollout;
-use super::settings::{Search, Settings, VirtualRule};
+use crate::options::settings::{Search, Settings, VirtualRule};
 use crate::world::RulesWorld;
+use crate::world::rollout;
 use mcts::{Params, VirtualCounts};
 use nn::Evaluator;
 use std::sync::Arc;

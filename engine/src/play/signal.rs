@@ -2,8 +2,8 @@
 //!
 //! Each search owns its signal, so a late `stop` can only reach the search it was meant for.
 
-use super::clock::Clock;
 use super::limits::Limits;
+use crate::time::Clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -123,7 +123,8 @@ fn nanos(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::play::clock::{Budget, ManualClock};
+    use crate::play::clock::Budget;
+    use crate::time::ManualClock;
 
     fn signal(hard: u64, ponder: bool, infinite: bool) -> (Arc<ManualClock>, Signal) {
         let clock = Arc::new(ManualClock::default());

@@ -5,12 +5,12 @@
 //! number of playouts is the search's own business (exact). Called by worker 0 only.
 
 use crate::chess::action::Action;
+use crate::output::Output;
 use crate::play::clock::Budget;
 use crate::play::current_move::CurrentMove;
 use crate::play::limits::Limits;
 use crate::play::report::Reporter;
 use crate::play::signal::Signal;
-use crate::uci::output::Output;
 use crate::world::AnyWorld;
 use mcts::{Control, Race, View};
 use std::ops::ControlFlow;

@@ -2,7 +2,7 @@
 //! finds natural, the less often the more it gives away. So errors are what a player of that rating may fall for,
 //! and no random moves.
 
-use crate::play::settings::Settings;
+use crate::options::settings::Settings;
 use mcts::Line;
 
 /// What a rating plays with.
@@ -67,7 +67,7 @@ fn level(elo: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::uci::options::Kind;
+    use crate::options::Kind;
 
     #[test]
     fn higher_ratings_see_more_and_give_away_less() {
@@ -75,7 +75,7 @@ mod tests {
             let settings = Settings { limit_strength: true, elo, ..Settings::default() };
             Strength::of(&settings).unwrap()
         };
-        let option = crate::uci::options::find("UCI_Elo").unwrap();
+        let option = crate::options::find("UCI_Elo").unwrap();
         let Kind::Spin { min, max, .. } = option.kind else { panic!("a rating is a number") };
         let (min, max) = (min as u32, max as u32);
         for elo in (min..max).step_by(100) {

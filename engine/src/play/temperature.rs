@@ -5,7 +5,7 @@
 //! 0.005 over action and state values, 0.05 over the policy, 0.5 over AlphaZero's visits. The
 //! caller says what is drawn from; this file decides when, and draws.
 
-use crate::play::settings::Settings;
+use crate::options::settings::Settings;
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 

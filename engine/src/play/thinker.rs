@@ -9,7 +9,6 @@
 use super::limits::Limits;
 use super::network;
 use super::report::Reporter;
-use super::settings::Settings;
 use super::signal::Signal;
 use super::temperature;
 use super::warm_up::EvalTiming;
@@ -19,7 +18,8 @@ use crate::internal::boards::Boards;
 use crate::internal::page::centre;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
-use crate::uci::output::Output;
+use crate::options::settings::Settings;
+use crate::output::Output;
 use crate::world::rules::State;
 use mcts::{Line, Snapshot, Wdl};
 use nn::writer::{Backup, Decoder, Shape, Writer};

@@ -1,8 +1,8 @@
 //! The first questions to a network: they fill caches, have a GPU compile its kernels, and measure how fast
 //! it answers and in which batches, once, before the engine says that it is ready.
 
-use crate::play::clock::Clock;
 use crate::play::network::{Network, NetworkError};
+use crate::time::Clock;
 use nn::{EvalError, Query};
 use shakmaty::{Chess, Position};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -98,7 +98,7 @@ fn best(measured: &[(usize, Duration)]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::play::clock::ManualClock;
+    use crate::time::ManualClock;
     use nn::evaluator::fake::{Breakdown, Failing, Hashed};
     use nn::{EvalError, Evaluation, Evaluator};
     use std::sync::Arc;

@@ -4,10 +4,11 @@
 //! ends an older search; this thread obeys. Nothing a GUI writes ends the loop but `quit`. A `go` that is sent before a search with
 //! a limit has ended waits for that search's answer, as in Stockfish; one without a limit is ended by it.
 
-use crate::measure::{bench, eval};
+use crate::bench;
+use crate::eval::table::{board, table};
+use crate::options::{self, Shown};
+use crate::output::{InputLog, Output};
 use crate::play::engine::{Engine, Setup};
-use crate::uci::options::{self, Shown};
-use crate::uci::output::{InputLog, Output};
 use crossbeam::channel::{self, Sender, select};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
@@ -212,14 +213,14 @@ fn own_words(engine: &mut Engine, output: &Output, words: &str) {
             }
         }
         "d" => match engine.game() {
-            Some(game) => output.line(eval::board(game)),
+            Some(game) => output.line(board(game)),
             None => output.note("no position: the last one was refused"),
         },
         "eval" => {
             engine.stop_and_wait();
             let network = engine.network();
             match engine.game() {
-                Some(game) => output.line(eval::table(game, &network, engine.settings())),
+                Some(game) => output.line(table(game, &network, engine.settings())),
                 None => output.note("no position: the last one was refused"),
             }
         }

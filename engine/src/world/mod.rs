@@ -2,6 +2,7 @@
 
 pub mod learned;
 pub mod memory;
+pub mod rollout;
 pub mod rules;
 
 use crate::chess::action::Action;

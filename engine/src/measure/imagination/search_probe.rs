@@ -4,8 +4,8 @@
 use super::counts::{Comparison, Counts};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::options::settings::Settings;
 use crate::play::params::{rules_world, search_params};
-use crate::play::settings::Settings;
 use crate::world::memory::Memory;
 use crate::world::{LearnedWorld, learned};
 use mcts::{Leaf, Patient, Searcher, Wdl, World};

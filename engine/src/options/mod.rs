@@ -4,11 +4,12 @@
 //! has to do after a change, and its help text. Values are parsed here once; the rest of the engine sees
 //! the typed [`Settings`], whose `Default` has the defaults.
 
-use crate::play::settings::Settings;
+use crate::options::settings::Settings;
 use std::fmt::{self, Write as _};
 use uci::{OptionKind, OptionSpec, SetOption};
 
 mod entry;
+pub mod settings;
 mod table;
 
 pub use entry::{Effect, Entry, Kind};

@@ -1,12 +1,12 @@
 //! How far a strong engine's value of a tree's nodes is from what the network says of them, ply by ply; and from what
 //! it says of the same positions on their true boards.
 
-use super::boards::{Boards, path_of};
-use super::check::follow;
-use super::page::{Page, centre};
-use super::think::Thought;
 use crate::chess::ending;
 use crate::chess::game::Game;
+use crate::internal::boards::{Boards, path_of};
+use crate::internal::check::follow;
+use crate::internal::page::{Page, centre};
+use crate::internal::think::Thought;
 use crate::league::{Player, Transport};
 use crate::measure::MeasureError;
 use crate::measure::tune::compare::Mean;
@@ -107,13 +107,13 @@ impl fmt::Display for Errors {
 
 #[cfg(test)]
 mod tests {
-    use super::super::teacher::Teacher;
-    use super::super::think::{Task, think};
     use super::*;
+    use crate::internal::teacher::Teacher;
+    use crate::internal::think::{Task, think};
     use crate::league::Patience;
     use crate::league::fake::Fake;
+    use crate::options::settings::Settings;
     use crate::play::network::{Installed, Networks};
-    use crate::play::settings::Settings;
     use nn::device::Backend;
     use nn::writer::{Backup, Shape};
 

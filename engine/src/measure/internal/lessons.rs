@@ -2,8 +2,8 @@
 //! it is to write follows from the words alone, so that any list teaches as well as a network's; these are made
 //! to hold what is rare in games as often as it takes to learn it: equal values, short lists, ends of the game.
 
-use super::grammar::Grammar;
-use super::teacher::step;
+use crate::internal::grammar::Grammar;
+use crate::internal::teacher::step;
 use nn::encode::MoveCode;
 use nn::rng::Rng;
 use nn::writer::word::{BUCKETS, ITEMS, complement};

@@ -1,13 +1,17 @@
 //! The options' current values, as the rest of the engine reads them.
 //!
 //! Every default is written once: those of the search in [`mcts::Params`], the others here. How an
-//! option is named, read and documented is the table's matter, [`crate::uci::options`].
+//! option is named, read and documented is the table's matter, [`crate::options`].
 
-use crate::play::clock::TimeSettings;
 pub use crate::world::WorldModel;
 use crate::world::rules::{LeafActionValue, Scoring};
 use mcts::{FinalMove, Fpu, Params, VirtualCounts, VirtualValue};
 pub use nn::device::Backend;
+
+/// Moves a game without time control is taken to last from here on. Games decided it: 18 beats 32 by 44 ± 36 Elo
+/// at 2 s + 0.02 s, and 11 is too few (`docs/src/search.md`). Stockfish has 50, lc0 51.5 (median), and both spend more
+/// than an even share at first.
+pub const MOVES_LEFT: i64 = 18;
 
 /// How the move is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +102,7 @@ pub struct Settings {
     pub elo: u32,
     /// Milliseconds.
     pub move_overhead: i64,
-    /// See [`TimeSettings::moves_left`].
+    /// Moves that a game without time control is taken to last from here on.
     pub moves_left: i64,
     /// Empty = one of the two built into the executable: the smaller at a clock, the larger without.
     pub weights_file: String,
@@ -208,7 +212,7 @@ impl Default for Settings {
             limit_strength: false,
             elo: 1500,
             move_overhead: 50,
-            moves_left: TimeSettings::default().moves_left,
+            moves_left: MOVES_LEFT,
             weights_file: String::new(),
             backend: Backend::Auto,
             search: Search::Mcts,

@@ -1,15 +1,15 @@
 //! What the moves of internal searches give away, on positions with deep labels: the network's own first move, exact
 //! minimax over the same boards, and whoever writes.
 
-use super::boards::Boards;
-use super::teacher::Teacher;
-use super::think::{Task, think};
 use crate::chess::action::Action;
+use crate::internal::boards::Boards;
+use crate::internal::teacher::Teacher;
+use crate::internal::think::{Task, think};
 use crate::measure::MeasureError;
 use crate::measure::tune::compare::{Row, Table, rows};
 use crate::measure::tune::labels::LabelledPosition;
 use crate::measure::tune::trial::Choice;
-use crate::play::settings::Settings;
+use crate::options::settings::Settings;
 use nn::writer::{Backup, Shape, Writer};
 use nn::{EvalError, Evaluator};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -139,9 +139,9 @@ impl Trial {
 
 #[cfg(test)]
 mod tests {
-    use super::super::teacher::Teacher;
     use super::*;
     use crate::chess::game::Game;
+    use crate::internal::teacher::Teacher;
     use crate::play::network::{Installed, Networks};
     use nn::device::Backend;
 

@@ -6,12 +6,12 @@
 //! can: not the move that is probably the best, but the one that loses least in the mean. What is learnt is what a move is
 //! worth, given all that was seen below it.
 
-use super::boards::Boards;
 use super::judged::{Judged, verdict};
 use super::regret::CAP;
-use super::teacher::{Teacher, minimax, scores};
-use super::think::{End, Task, think};
 use crate::chess::action::Action;
+use crate::internal::boards::Boards;
+use crate::internal::teacher::{Teacher, minimax, scores};
+use crate::internal::think::{End, Task, think};
 use crate::measure::tune::labels::LabelledPosition;
 use nn::EvalError;
 use nn::rng::Rng;
@@ -90,11 +90,11 @@ pub fn shape(random: &mut Rng) -> Shape {
 
 #[cfg(test)]
 mod tests {
-    use super::super::boards::NodeValue;
     use super::*;
     use crate::chess::game::Game;
+    use crate::internal::boards::NodeValue;
+    use crate::options::settings::Settings;
     use crate::play::network::{Installed, Networks};
-    use crate::play::settings::Settings;
     use nn::device::Backend;
     use nn::writer::DecoderWeights;
     use std::sync::Arc;

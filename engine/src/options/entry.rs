@@ -1,7 +1,7 @@
 //! What one option is: its name, type and range, access to its field of [`Settings`], and what follows a
 //! change.
 
-use crate::play::settings::{Backend, Search, Settings, VirtualRule, WorldModel};
+use crate::options::settings::{Backend, Search, Settings, VirtualRule, WorldModel};
 use crate::world::rules::{LeafActionValue, Scoring};
 use mcts::{FinalMove, Fpu, VirtualValue};
 

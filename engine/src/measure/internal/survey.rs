@@ -1,9 +1,9 @@
 //! How well trees are written over positions of held-out games: shape, boards, decisions, by category.
 
-use super::boards::{Boards, NodeValue};
-use super::check::{Right, check};
-use super::think::{End, Task, Thought, think};
 use crate::chess::game::Game;
+use crate::internal::boards::{Boards, NodeValue};
+use crate::internal::check::{Right, check};
+use crate::internal::think::{End, Task, Thought, think};
 use crate::measure::MeasureError;
 use nn::Evaluator;
 use nn::data::MixConfig;

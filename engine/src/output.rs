@@ -4,7 +4,7 @@
 //! The log has a lock of its own, so that the reader never waits for a GUI that does not read.
 
 use crate::files::open_to_append;
-use crate::play::clock::Clock;
+use crate::time::Clock;
 use crossbeam::channel::Sender;
 use std::collections::VecDeque;
 use std::fmt::Display;

@@ -1,8 +1,8 @@
 //! How well a decoder writes, unmasked: traces over made-up lists, held against the teacher's.
 
-use super::grammar::Grammar;
 use super::lessons::lesson;
-use super::teacher;
+use crate::internal::grammar::Grammar;
+use crate::internal::teacher;
 use nn::EvalError;
 use nn::rng::Rng;
 use nn::writer::{Backup, Decoder, DecoderWeights, Shape, Trace, Writer};

@@ -32,10 +32,10 @@ pub fn verdict(trace: &Trace) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::grammar::Grammar;
     use super::super::lessons::lesson;
-    use super::super::teacher::step;
     use super::*;
+    use crate::internal::grammar::Grammar;
+    use crate::internal::teacher::step;
     use nn::rng::Rng;
     use nn::writer::Shape;
 

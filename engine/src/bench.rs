@@ -8,14 +8,14 @@ use crate::chess::action::Action;
 use crate::chess::epd;
 use crate::chess::game::{Game, GameError};
 use crate::fnv::Fnv;
-use crate::play::clock::ManualClock;
+use crate::options::settings::Settings;
+use crate::output::Output;
 use crate::play::engine::{Engine, Setup};
 use crate::play::network::{self, Network, NetworkError, Only};
 use crate::play::params::search_params;
 use crate::play::report::per_second;
 use crate::play::session::{Plan, SearchSession};
-use crate::play::settings::Settings;
-use crate::uci::output::Output;
+use crate::time::ManualClock;
 use crossbeam::channel;
 use mcts::Patient;
 use nn::{EvalError, Evaluation, Evaluator, Query};
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use uci::{Go, SetOption, StartPosition};
 
 /// One FEN a line, a remark after the semicolon.
-const POSITIONS: &str = include_str!("../../../assets/bench.epd");
+const POSITIONS: &str = include_str!("../../assets/bench.epd");
 /// Small enough for any machine, large enough that no position overflows it.
 const TREE_MB: usize = 64;
 /// Leaves in a minibatch.

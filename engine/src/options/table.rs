@@ -2,7 +2,7 @@
 //! default, in [`mcts::Params`].
 
 use super::entry::{Choice, Effect, Entry, Kind};
-use crate::play::settings::{Backend, Search, VirtualRule, WorldModel};
+use crate::options::settings::{Backend, Search, VirtualRule, WorldModel};
 use crate::world::rules::{LeafActionValue, Scoring};
 use mcts::{FinalMove, Fpu, VirtualValue};
 

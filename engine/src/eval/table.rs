@@ -3,9 +3,9 @@
 use crate::chess::action::Action;
 use crate::chess::ending;
 use crate::chess::game::Game;
+use crate::options::settings::Settings;
 use crate::play::network::Network;
 use crate::play::report::{centipawns, permille};
-use crate::play::settings::Settings;
 use crate::world::rules::action_scores;
 use mcts::Wdl;
 use nn::Query;

@@ -1,7 +1,7 @@
 //! The table's own promises, and what becomes of odd values.
 
 use super::*;
-use crate::play::settings::Search;
+use crate::options::settings::Search;
 use mcts::Fpu;
 
 /// The note, if any.

@@ -3,13 +3,14 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::measure::MeasureError;
+use crate::errors::wraps;
 use nn::encode::MoveCode;
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::evaluator::{Imagined, Insight, Step, Transition, grounded, is_true};
 use nn::net::BUCKETS;
 use nn::{EvalError, Query, Refusal};
 use shakmaty::{Chess, Position, Square};
+use std::fmt;
 
 /// The verdict on a board that is the true one in everything.
 const RIGHT: &str = "exactly right";
@@ -77,12 +78,37 @@ impl Glimpse {
     }
 }
 
+/// Why the network cannot be asked about a position.
+#[derive(Debug)]
+pub enum SightError {
+    /// The game is over there.
+    NoMoves {
+        /// The position.
+        fen: String,
+    },
+    /// The network answers no numbers.
+    Evaluation(EvalError),
+}
+
+impl fmt::Display for SightError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SightError::NoMoves { fen } => write!(f, "no move is left to look at in `{fen}`"),
+            SightError::Evaluation(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for SightError {}
+
+wraps! { SightError: Evaluation(EvalError) }
+
 impl Sight {
     /// Asks every head about the last position of `game`.
     ///
     /// # Errors
     /// The game is over there, or the network answers no numbers.
-    pub fn new(game: &Game, network: &CpuEvaluator) -> Result<Sight, MeasureError> {
+    pub fn new(game: &Game, network: &CpuEvaluator) -> Result<Sight, SightError> {
         let (insight, moves) = ask(game, network)?;
         let is_legal = |action: &Action| moves.iter().any(|seen| seen.action == *action);
         let taken = taken(&insight, game);
@@ -140,14 +166,11 @@ impl Sight {
     }
 }
 
-fn ask(game: &Game, network: &CpuEvaluator) -> Result<(Insight, Vec<Seen>), MeasureError> {
+fn ask(game: &Game, network: &CpuEvaluator) -> Result<(Insight, Vec<Seen>), SightError> {
     let position = game.position();
     let legal = position.legal_moves();
     if legal.is_empty() {
-        return Err(MeasureError::Refused(format!(
-            "no move is left to look at in `{}`",
-            game.fen()
-        )));
+        return Err(SightError::NoMoves { fen: game.fen() });
     }
     let insight = network.insight(&Query { position, legal: &legal })?;
     let taken = taken(&insight, game);
@@ -185,7 +208,7 @@ fn line(
     game: &Game,
     favourite: Option<Action>,
     network: &CpuEvaluator,
-) -> Result<Vec<Glimpse>, MeasureError> {
+) -> Result<Vec<Glimpse>, SightError> {
     // Imagined boards do not count the moves of the game.
     let start = game.position();
     let first = 2 * start.fullmoves().get() + start.turn().fold_wb(0, 1);
@@ -248,7 +271,7 @@ mod tests {
     use super::*;
     use crate::play::network::load;
 
-    fn sight(fen: &str) -> Result<Sight, MeasureError> {
+    fn sight(fen: &str) -> Result<Sight, SightError> {
         let network = CpuEvaluator::fastest(&load(None).unwrap());
         Sight::new(&Game::from_fen(fen, false).unwrap(), &network)
     }
