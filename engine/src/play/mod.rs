@@ -15,6 +15,7 @@ pub(crate) mod host;
 pub(crate) mod lag;
 pub(crate) mod limits;
 pub(crate) mod loader;
+pub(crate) mod mate_question;
 mod memory_limit;
 pub(crate) mod move_stats;
 pub mod network;

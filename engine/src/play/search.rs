@@ -9,6 +9,7 @@ use super::fallback_move::fallback_move;
 use super::head_player::{Head, Question};
 use super::host;
 use super::limits::Limits;
+use super::mate_question::{MateAnswer, MateQuestion};
 use super::network::Network;
 use super::params::{batch_within, search_params};
 use super::report::{self, Reporter};
@@ -21,14 +22,12 @@ use super::thinker::{Decision, Thinker};
 use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
-use crate::chess::mate::MateSearch;
 use crate::options::settings::{Search, Settings};
 use crate::output::Output;
 use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
 use mcts::{FinalMove, Line, Snapshot, Wdl};
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,15 +59,6 @@ pub struct Job {
     pub seed: u64,
 }
 
-/// Moves to mate for which everything is tried where no clock runs: four are ruled out in a quarter of a second.
-/// Guess.
-const MATES_TRIED: u32 = 5;
-/// The same with a clock, which as a rule ends it sooner: each move takes some of the thread's stack.
-const MATES_TRIED_BY_CLOCK: u32 = 20;
-/// The same in a game that endgame tables call won.
-const MATES_TRIED_WHEN_WON: u32 = 3;
-/// Looks at the clock until that is given up, a thousand positions each. Guess.
-const LOOKS_WHEN_WON: u32 = 50;
 /// Playouts of a `go mate` once a mate is ruled out: a move is owed, at once. Guess.
 const PLAYOUTS_WITHOUT_MATE: u64 = 16;
 
@@ -76,15 +66,6 @@ const PLAYOUTS_WITHOUT_MATE: u64 = 16;
 struct Found {
     snapshot: Snapshot<Action>,
     answer: Answer,
-}
-
-/// What the search for a mate found.
-enum MateAnswer {
-    Mate(Found),
-    /// There is none in the moves that were asked for.
-    NoMate,
-    /// Nothing was asked, or not everything was tried.
-    Open,
 }
 
 /// What is played, and the reply to ponder on.
@@ -167,7 +148,7 @@ impl Job {
                 self.think_internally(game, &reporter, &allowed)
             }
             (None, None) => match self.find_mate(game, &allowed, won) {
-                MateAnswer::Mate(found) => Some(found),
+                MateAnswer::Mate(snapshot) => Some(Found::leading(snapshot)),
                 MateAnswer::Open => self.search_tree(game, session, &reporter, &allowed, None),
                 MateAnswer::NoMate => {
                     let playouts = Some(PLAYOUTS_WITHOUT_MATE);
@@ -247,10 +228,7 @@ impl Job {
         };
         let snapshot = snapshot?;
         self.learn_time_use(session);
-        let line = snapshot.lines.first()?;
-        let answer =
-            Answer { best: line.moves.first().copied(), ponder: line.moves.get(1).copied() };
-        Some(Found { snapshot, answer })
+        (!snapshot.lines.is_empty()).then(|| Found::leading(snapshot))
     }
 
     /// The network writes its own tree. None if there is no time left for it, or it failed.
@@ -286,58 +264,15 @@ impl Job {
         }
     }
 
-    /// `go mate`: everything is tried for the first moves, which is surer than a tree search, and rules mates out.
-    /// A game that endgame tables call won is tried for a few moves, too.
+    /// `go mate`, and games that endgame tables call won. Players of other kinds search for themselves.
     fn find_mate(&self, game: &Game, allowed: &[Action], won: bool) -> MateAnswer {
-        let Limits { mate, budget, .. } = self.limits;
-        let moves = match (mate, budget) {
-            (Some(mate), Some(_)) => mate.min(MATES_TRIED_BY_CLOCK),
-            (Some(mate), None) => mate.min(MATES_TRIED),
-            (None, _) if won && self.is_play() => MATES_TRIED_WHEN_WON,
-            (None, _) => return MateAnswer::Open,
-        };
         let settings = &self.settings;
         if settings.search != Search::Mcts || settings.imagines() || self.strength().is_some() {
             return MateAnswer::Open;
         }
-        let half = budget.map(|budget| budget.hard / 2);
-        let looks = Cell::new(0);
-        let stop = || {
-            looks.set(looks.get() + 1);
-            let used = self.signal.used();
-            self.signal.is_over()
-                || half.is_some_and(|half| used.is_some_and(|used| used >= half))
-                || mate.is_none() && looks.get() >= LOOKS_WHEN_WON
-        };
-        let mut search = MateSearch::new(game, &stop);
-        let Some(mate) = search.run(game.position(), allowed, moves) else {
-            if mate.is_none() || search.is_stopped() {
-                return MateAnswer::Open;
-            }
-            self.output.note(format_args!("no mate in {moves} or fewer moves"));
-            let answered = mate == Some(moves) && !self.limits.infinite;
-            return if answered { MateAnswer::NoMate } else { MateAnswer::Open };
-        };
-        let answer = Answer { best: mate.line.first().copied(), ponder: mate.line.get(1).copied() };
-        let value = if mate.plies > 0 { Wdl::WIN } else { Wdl::LOSS };
-        let (nodes, plies) = (search.nodes(), mate.plies.unsigned_abs());
-        let line = Line {
-            moves: mate.line,
-            visits: nodes,
-            value,
-            mate_plies: Some(mate.plies),
-            prior: 1.0,
-            q: value.q(),
-        };
-        let snapshot = Snapshot {
-            nodes,
-            playouts: nodes,
-            depth: plies,
-            seldepth: plies,
-            lines: vec![line],
-            ..Snapshot::default()
-        };
-        MateAnswer::Mate(Found { snapshot, answer })
+        let (limits, signal, output) = (&self.limits, &*self.signal, &self.output);
+        let won = won && self.is_play();
+        MateQuestion { game, allowed, limits, won, signal, output }.answer()
     }
 
     /// Tree search of at most `playouts`, if they are limited. None if there is no time left for it.
@@ -591,6 +526,13 @@ impl Job {
 }
 
 impl Found {
+    /// The first line's moves are the answer.
+    fn leading(snapshot: Snapshot<Action>) -> Found {
+        let moves = snapshot.lines.first().map(|line| line.moves.as_slice()).unwrap_or_default();
+        let answer = Answer { best: moves.first().copied(), ponder: moves.get(1).copied() };
+        Found { snapshot, answer }
+    }
+
     /// Neither a move nor a number.
     fn nothing() -> Found {
         Found { snapshot: Snapshot::default(), answer: Answer::default() }
