@@ -12,30 +12,46 @@ mod refutations;
 pub mod regress;
 pub mod uct;
 
-use crate::chess::action::Action;
+use crate::options::settings::Search;
+use crate::play::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch, StaticPlayer};
+use negamax::Pruning;
 
-/// Watches a search. Asked now and then, by the searching thread.
-pub trait Watch {
-    /// True ends the search after so many nodes; what is found by then counts.
-    fn is_over(&mut self, nodes: u64) -> bool;
+/// The players of paper 002, section "Tree engines".
+pub static PLAYERS: [(Search, StaticPlayer); 4] = [
+    (Search::ClassicalAlphaBeta, &Negamax(Pruning::AlphaBeta)),
+    (Search::Minimax, &Negamax(Pruning::None)),
+    (Search::Uct, &Uct { heuristics: false }),
+    (Search::UctHeuristics, &Uct { heuristics: true }),
+];
 
-    /// A better answer is known.
-    fn heard(&mut self, found: &Found);
+struct Negamax(Pruning);
+
+impl Player for Negamax {
+    fn search(
+        &self,
+        question: &PlayerQuestion<'_>,
+        watch: &mut dyn PlayerWatch,
+    ) -> Option<PlayerFound> {
+        let PlayerQuestion { game, allowed, depth, .. } = *question;
+        negamax::search(&negamax::Question { game, allowed, pruning: self.0, depth }, watch)
+    }
 }
 
-/// What a search has found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    /// The best line, at least one move; none before the first was looked at.
-    pub line: Vec<Action>,
-    /// Win probability of the side to move.
-    pub win: f32,
-    /// Plies to a mate that is proven; negative if the mover is mated.
-    pub mate_plies: Option<i32>,
-    /// Plies searched.
-    pub depth: u32,
-    /// Plies of the longest line.
-    pub seldepth: u32,
-    /// Positions looked at, or random games' leaves.
-    pub nodes: u64,
+struct Uct {
+    heuristics: bool,
+}
+
+impl Player for Uct {
+    fn search(
+        &self,
+        question: &PlayerQuestion<'_>,
+        watch: &mut dyn PlayerWatch,
+    ) -> Option<PlayerFound> {
+        let PlayerQuestion { game, allowed, playouts, rollouts, seed, .. } = *question;
+        let leaf = match self.heuristics {
+            true => uct::LeafValue::Heuristics,
+            false => uct::LeafValue::Rollouts(rollouts),
+        };
+        uct::search(&uct::Question { game, allowed, leaf, seed, playouts }, watch)
+    }
 }

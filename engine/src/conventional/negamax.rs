@@ -5,7 +5,7 @@
 
 use super::evaluation::evaluate;
 use super::refutations::Refutations;
-use super::{Found, Watch};
+use crate::play::player::{PlayerFound, PlayerWatch};
 use crate::alphabeta::scale::win;
 use crate::alphabeta::table::{Bound, INFINITE, Known, Lines, MATE, MATES, Table};
 use crate::chess::action::Action;
@@ -43,11 +43,11 @@ pub struct Question<'a> {
 }
 
 /// Searches deeper and deeper until the watch or the depth ends it. None without moves.
-pub fn search(question: &Question<'_>, watch: &mut dyn Watch) -> Option<Found> {
+pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
     let first = *question.allowed.first()?;
     let position = question.game.position();
     let mut tree = Tree::new(question, watch);
-    let mut best = Found {
+    let mut best = PlayerFound {
         line: vec![first],
         win: win(evaluate(position)),
         mate_plies: None,
@@ -58,7 +58,7 @@ pub fn search(question: &Question<'_>, watch: &mut dyn Watch) -> Option<Found> {
     let last = question.depth.unwrap_or(u32::MAX).clamp(1, DEEPEST as u32 / 2);
     for depth in 1..=last {
         let Some(score) = tree.root(position, depth as i32) else { break };
-        best = Found {
+        best = PlayerFound {
             line: tree.lines.best().to_vec(),
             win: win(score.clamp(-3000, 3000)),
             mate_plies: (score.abs() >= MATES).then(|| (MATE - score.abs()) * score.signum()),
@@ -66,7 +66,7 @@ pub fn search(question: &Question<'_>, watch: &mut dyn Watch) -> Option<Found> {
             seldepth: tree.seldepth as u32,
             nodes: tree.nodes,
         };
-        tree.watch.heard(&best);
+        tree.watch.on_found(&best);
         // A mate that this depth has seen to its end gets no shorter, and a mate is no matter of degree.
         let seen = best.mate_plies.is_some_and(|plies| plies.unsigned_abs() <= depth);
         if seen || question.depth.is_none() && question.allowed.len() == 1 && depth > 1 {
@@ -80,7 +80,7 @@ pub fn search(question: &Question<'_>, watch: &mut dyn Watch) -> Option<Found> {
 /// The search's memory.
 struct Tree<'a, 'b> {
     question: &'a Question<'b>,
-    watch: &'a mut dyn Watch,
+    watch: &'a mut dyn PlayerWatch,
     nodes: u64,
     seldepth: usize,
     over: bool,
@@ -95,7 +95,7 @@ struct Tree<'a, 'b> {
 }
 
 impl<'a, 'b> Tree<'a, 'b> {
-    fn new(question: &'a Question<'b>, watch: &'a mut dyn Watch) -> Tree<'a, 'b> {
+    fn new(question: &'a Question<'b>, watch: &'a mut dyn PlayerWatch) -> Tree<'a, 'b> {
         let table = match question.pruning {
             Pruning::None => Table::new(0),
             Pruning::AlphaBeta => Table::new(POSITIONS),

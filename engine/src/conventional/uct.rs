@@ -4,7 +4,7 @@
 //! up their greatest or average value, depending on the depth.
 
 use super::evaluation::evaluate;
-use super::{Found, Watch};
+use crate::play::player::{PlayerFound, PlayerWatch};
 use crate::alphabeta::scale::win;
 use crate::chess::action::Action;
 use crate::chess::ending::{by_board, by_fifty_moves, by_repetition, key};
@@ -76,7 +76,7 @@ impl Node {
 }
 
 /// Searches until the watch or the playouts end it. None without moves.
-pub fn search(question: &Question<'_>, watch: &mut dyn Watch) -> Option<Found> {
+pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
     let first = *question.allowed.first()?;
     let mut tree = Tree {
         question,
@@ -93,7 +93,7 @@ pub fn search(question: &Question<'_>, watch: &mut dyn Watch) -> Option<Found> {
         playouts += 1;
         // A report whenever there is twice as much to say.
         if playouts.is_power_of_two() && playouts >= 16 {
-            watch.heard(&tree.found(playouts));
+            watch.on_found(&tree.found(playouts));
         }
     }
     Some(tree.found(playouts))
@@ -216,7 +216,7 @@ impl Tree<'_> {
     }
 
     /// The line of most visits.
-    fn found(&self, playouts: u64) -> Found {
+    fn found(&self, playouts: u64) -> PlayerFound {
         let mut line = Vec::new();
         let mut at = 0;
         loop {
@@ -235,7 +235,7 @@ impl Tree<'_> {
             }
         }
         let value = line.first().map_or(0.5, |(best, _)| self.nodes[*best].mean());
-        Found {
+        PlayerFound {
             line: line.into_iter().map(|(_, action)| action).collect(),
             win: value as f32,
             mate_plies: None,
@@ -253,17 +253,17 @@ mod tests {
     /// Nobody stops the search.
     struct Patient;
 
-    impl Watch for Patient {
+    impl PlayerWatch for Patient {
         fn is_over(&mut self, _nodes: u64) -> bool {
             false
         }
 
-        fn heard(&mut self, found: &Found) {
+        fn on_found(&mut self, found: &PlayerFound) {
             assert!(!found.line.is_empty());
         }
     }
 
-    fn run(fen: &str, leaf: LeafValue, seed: u64, playouts: u64) -> (Game, Found) {
+    fn run(fen: &str, leaf: LeafValue, seed: u64, playouts: u64) -> (Game, PlayerFound) {
         let game = Game::from_fen(fen, false).unwrap();
         let allowed = game.legal_actions();
         let question =

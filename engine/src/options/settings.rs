@@ -60,6 +60,21 @@ impl Search {
     }
 }
 
+impl Search {
+    /// A player of paper 002 over a hand-made evaluation or random games, which the laboratory brings.
+    #[must_use]
+    pub fn is_of_laboratory(self) -> bool {
+        use Search::{ClassicalAlphaBeta, Minimax, Uct, UctHeuristics};
+        matches!(self, ClassicalAlphaBeta | Minimax | Uct | UctHeuristics)
+    }
+
+    /// A search without the network that knows its best move alone.
+    #[must_use]
+    pub fn is_conventional(self) -> bool {
+        self == Search::AlphaBeta || self.is_of_laboratory()
+    }
+}
+
 /// How virtual visits are counted (paper 000, section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VirtualRule {

@@ -45,6 +45,12 @@ macro_rules! text {
     };
 }
 
+/// The players of the engine itself.
+fn listed_searches() -> Vec<&'static str> {
+    let own = Search::ALL.iter().filter(|search| !search.is_of_laboratory());
+    own.map(|search| search.name()).collect()
+}
+
 /// What GUIs are told, in the order they show it.
 pub static EVERYDAY: &[Entry] = &[
     Entry {
@@ -103,9 +109,13 @@ pub static EVERYDAY: &[Entry] = &[
     },
     Entry {
         name: "Search",
-        kind: combo!(search: Search),
+        kind: Kind::Combo {
+            names: listed_searches,
+            get: |s| s.search.name(),
+            set: |s, name| Search::named(name).map(|value| s.search = value),
+        },
         effect: Effect::NewTree,
-        help: "How the move is chosen: `mcts`, the tree search; one head of the network without search; `rollout`, tree search with random games in place of the network; `internal`, a tree that the network writes over positions it imagines; `alpha-beta`, a conventional alpha-beta search with a small network of its own; or a player of paper 002: classical alpha-beta, minimax, UCT.",
+        help: "How the move is chosen: `mcts`, the tree search; one head of the network without search; `rollout`, tree search with random games in place of the network; `internal`, a tree that the network writes over positions it imagines; `alpha-beta`, a conventional alpha-beta search with a small network of its own.",
     },
     Entry {
         name: "BlunderCheck",

@@ -1,6 +1,8 @@
-//! The players of [`crate::alphabeta`] and [`crate::conventional`] under the limits of a `go`: their clock, their reports.
+//! The players beside the tree search under the limits of a `go`, their clock and their reports: [`crate::alphabeta`], and
+//! those that an executable brings ([`super::player`]).
 
 use super::limits::Limits;
+use super::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch};
 use super::report::Reporter;
 use super::signal::Signal;
 use super::steadiness::Steadiness;
@@ -8,36 +10,9 @@ use crate::alphabeta::scale::win;
 use crate::alphabeta::{self, AlphaBeta};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::conventional::negamax::{self, Pruning};
-use crate::conventional::uct::{self, LeafValue};
-use crate::conventional::{Found, Watch};
-use crate::options::settings::{Search, Settings};
 use crate::output::Output;
 use mcts::{Line, Snapshot, Wdl};
 use shakmaty::Chess;
-
-/// Which of them plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Classic {
-    AlphaBeta,
-    Tree(Pruning),
-    Uct(LeafValue),
-}
-
-impl Classic {
-    /// The player that the options ask for; None if it is none of these.
-    #[must_use]
-    pub fn of(settings: &Settings) -> Option<Classic> {
-        match settings.search {
-            Search::AlphaBeta => Some(Classic::AlphaBeta),
-            Search::ClassicalAlphaBeta => Some(Classic::Tree(Pruning::AlphaBeta)),
-            Search::Minimax => Some(Classic::Tree(Pruning::None)),
-            Search::Uct => Some(Classic::Uct(LeafValue::Rollouts(settings.rollouts))),
-            Search::UctHeuristics => Some(Classic::Uct(LeafValue::Heuristics)),
-            _ => None,
-        }
-    }
-}
 
 /// One search of theirs.
 pub struct ClassicSearch<'a> {
@@ -68,20 +43,18 @@ impl ClassicSearch<'_> {
         alpha_beta.search(keys, &question, &mut deepening).as_ref().map(of_alpha_beta)
     }
 
-    /// The same of minimax or classical alpha-beta.
+    /// The same of a player that the executable brings; `rollouts` are its random games for each leaf.
     #[must_use]
-    pub fn run_negamax(&self, pruning: Pruning) -> Option<Snapshot<Action>> {
-        let (game, allowed, depth) = (self.game, self.allowed, self.limits.depth);
-        let question = negamax::Question { game, allowed, pruning, depth };
-        negamax::search(&question, &mut self.watching()).as_ref().map(snapshot)
-    }
-
-    /// The same of UCT.
-    #[must_use]
-    pub fn run_uct(&self, leaf: LeafValue) -> Option<Snapshot<Action>> {
-        let (game, allowed, playouts) = (self.game, self.allowed, self.limits.nodes);
-        let question = uct::Question { game, allowed, leaf, seed: self.seed, playouts };
-        uct::search(&question, &mut self.watching()).as_ref().map(snapshot)
+    pub fn run_player(&self, player: &dyn Player, rollouts: usize) -> Option<Snapshot<Action>> {
+        let question = PlayerQuestion {
+            game: self.game,
+            allowed: self.allowed,
+            depth: self.limits.depth,
+            playouts: self.limits.nodes,
+            rollouts,
+            seed: self.seed,
+        };
+        player.search(&question, &mut self.watching()).as_ref().map(snapshot)
     }
 
     fn watching(&self) -> Watching<'_> {
@@ -107,7 +80,7 @@ impl Watching<'_> {
     }
 }
 
-impl Watch for Watching<'_> {
+impl PlayerWatch for Watching<'_> {
     fn is_over(&mut self, nodes: u64) -> bool {
         let ClassicSearch { limits, signal, .. } = self.search;
         if signal.is_over() {
@@ -124,7 +97,7 @@ impl Watch for Watching<'_> {
         spent || self.done || limits.nodes.is_some_and(|most| nodes >= most)
     }
 
-    fn heard(&mut self, found: &Found) {
+    fn on_found(&mut self, found: &PlayerFound) {
         self.tell(&snapshot(found));
     }
 }
@@ -180,7 +153,7 @@ fn of_alpha_beta(found: &alphabeta::Found) -> Snapshot<Action> {
     }
 }
 
-fn snapshot(found: &Found) -> Snapshot<Action> {
+fn snapshot(found: &PlayerFound) -> Snapshot<Action> {
     Snapshot {
         nodes: found.nodes,
         playouts: found.nodes,

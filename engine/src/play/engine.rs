@@ -10,6 +10,7 @@ use super::host;
 use super::limits::{Limits, mover_clock};
 use super::loader::{NetworkLoader, Ready};
 use super::network::{self, Network, Networks};
+use super::player::Players;
 use super::search::{self, Job};
 use super::session::SearchSession;
 use super::signal::Signal;
@@ -38,6 +39,8 @@ pub struct Setup {
     pub clock: Arc<dyn Clock>,
     /// Opens networks.
     pub networks: Arc<dyn Networks>,
+    /// Players beside the engine's own.
+    pub players: Players,
     /// Which options the GUI is told.
     pub shown_options: Shown,
 }
@@ -47,6 +50,7 @@ impl Default for Setup {
         Setup {
             clock: Arc::new(SystemClock::default()),
             networks: Arc::new(network::Installed),
+            players: &[],
             shown_options: Shown::Everyday,
         }
     }
@@ -86,6 +90,7 @@ pub struct Engine {
     /// What the last `position` made; why, if that was refused.
     game: Result<Game, GameError>,
     networks: NetworkLoader,
+    players: Players,
     tables: Tables,
     /// Empty while a search runs: its thread has it.
     session: SearchSession,
@@ -122,6 +127,7 @@ impl Engine {
             debug: false,
             game: Ok(Game::default()),
             networks,
+            players: setup.players,
             tables: Tables::with_bundled(""),
             session: SearchSession::default(),
             running: None,
@@ -171,6 +177,11 @@ impl Engine {
             }
             Err(why) => return self.output.note(why),
         };
+        if !self.can_play(self.settings.search) {
+            self.settings = before;
+            let wanted = option.value.as_deref().unwrap_or_default();
+            return self.output.note(format_args!("Search {wanted} is played by `mavka-lab uci` alone"));
+        }
         if self.settings != before && self.is_searching() && effect.is_of_search() {
             let name = option.name.trim();
             self.output.note(format_args!("option {name} takes effect with the next search"));
@@ -201,6 +212,10 @@ impl Engine {
                 }
             }
         }
+    }
+
+    fn can_play(&self, search: Search) -> bool {
+        !search.is_of_laboratory() || self.players.iter().any(|(brought, _)| *brought == search)
     }
 
     /// Finds the endgame tables that the options ask for, and says in one line how many there are, or what
@@ -313,6 +328,7 @@ impl Engine {
             settings: self.settings.clone(),
             network: ready.network,
             timing: ready.timing,
+            players: self.players,
             tables: self.tables(),
             session: std::mem::take(&mut self.session),
             signal: signal.clone(),

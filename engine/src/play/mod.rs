@@ -20,6 +20,7 @@ mod memory_limit;
 pub(crate) mod move_stats;
 pub mod network;
 pub(crate) mod params;
+pub mod player;
 pub(crate) mod report;
 pub(crate) mod search;
 pub(crate) mod session;

@@ -4,7 +4,7 @@
 //! printed, once the GUI may have it. The session goes in and comes out, for the next move to use.
 
 use super::blunder_check::{self, BlunderCheck, POSITIONS_PER_PLAYOUT, Refutation};
-use super::classic::{Classic, ClassicSearch};
+use super::classic::ClassicSearch;
 use super::fallback_move::fallback_move;
 use super::head_player::{Head, Question};
 use super::host;
@@ -12,6 +12,7 @@ use super::limits::Limits;
 use super::mate_question::{MateAnswer, MateQuestion};
 use super::network::Network;
 use super::params::{batch_within, search_params};
+use super::player::Players;
 use super::report::{self, Reporter};
 use super::session::{Plan, SearchSession};
 use super::signal::Signal;
@@ -51,6 +52,8 @@ pub struct Job {
     pub session: SearchSession,
     /// Stop, ponderhit, the clock.
     pub signal: Arc<Signal>,
+    /// Those of the executable beside the engine's own.
+    pub players: Players,
     /// To the GUI.
     pub output: Output,
     /// Say more.
@@ -141,13 +144,15 @@ impl Job {
             Search::StateValue => Some(Head::StateValue),
             Search::Policy => Some(Head::Policy),
         };
-        let found = match (head, Classic::of(&self.settings)) {
-            (Some(head), _) => self.ask_head(game, head, &allowed),
-            (None, Some(player)) => self.ask_classic(player, game, session, &reporter, &allowed),
-            (None, None) if self.settings.search == Search::Internal => {
+        let found = match head {
+            Some(head) => self.ask_head(game, head, &allowed),
+            None if self.settings.search.is_conventional() => {
+                self.ask_classic(game, session, &reporter, &allowed)
+            }
+            None if self.settings.search == Search::Internal => {
                 self.think_internally(game, &reporter, &allowed)
             }
-            (None, None) => match self.find_mate(game, &allowed, won) {
+            None => match self.find_mate(game, &allowed, won) {
                 MateAnswer::Mate(snapshot) => Some(Found::leading(snapshot)),
                 MateAnswer::Open => self.search_tree(game, session, &reporter, &allowed, None),
                 MateAnswer::NoMate => {
@@ -207,7 +212,6 @@ impl Job {
     /// A player without a network.
     fn ask_classic(
         &self,
-        player: Classic,
         game: &Game,
         session: &mut SearchSession,
         reporter: &Reporter,
@@ -216,15 +220,15 @@ impl Job {
         let (limits, signal, output) = (&self.limits, &*self.signal, &self.output);
         let seed = self.settings.seed;
         let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed };
-        let snapshot = match player {
-            Classic::AlphaBeta => {
+        let wanted = self.settings.search;
+        let snapshot = match self.players.iter().find(|(search, _)| *search == wanted) {
+            Some((_, player)) => search.run_player(*player, self.settings.rollouts),
+            None => {
                 if let Some(shortage) = session.reserve(&self.settings) {
                     output.note(shortage);
                 }
                 search.run_alpha_beta(session.alpha_beta()?)
             }
-            Classic::Tree(pruning) => search.run_negamax(pruning),
-            Classic::Uct(leaf) => search.run_uct(leaf),
         };
         let snapshot = snapshot?;
         self.learn_time_use(session);
@@ -447,7 +451,7 @@ impl Job {
             self.output
                 .note("UCI_LimitStrength has no effect on this Search: it plays as well as it can");
         }
-        if self.settings.temperature > 0.0 && Classic::of(&self.settings).is_some() {
+        if self.settings.temperature > 0.0 && search.is_conventional() {
             self.output
                 .note("Temperature has no effect on this Search: it knows only its best move");
         }

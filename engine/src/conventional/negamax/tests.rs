@@ -1,30 +1,32 @@
 //! Alpha-beta finds what minimax finds, and both what is there to be found.
 
 use super::*;
+use crate::alphabeta::bundled::nnue;
+use crate::alphabeta::{self, AlphaBeta};
 use nn::rng::Rng;
 
 /// Lets the search look at so many nodes.
 struct Budget {
     nodes: u64,
-    heard: Vec<Found>,
+    found: Vec<PlayerFound>,
 }
 
-impl Watch for Budget {
+impl PlayerWatch for Budget {
     fn is_over(&mut self, nodes: u64) -> bool {
         nodes >= self.nodes
     }
 
-    fn heard(&mut self, found: &Found) {
-        self.heard.push(found.clone());
+    fn on_found(&mut self, found: &PlayerFound) {
+        self.found.push(found.clone());
     }
 }
 
-fn run(game: &Game, pruning: Pruning, depth: Option<u32>, nodes: u64) -> (Found, Vec<Found>) {
+fn run(game: &Game, pruning: Pruning, depth: Option<u32>, nodes: u64) -> (PlayerFound, Vec<PlayerFound>) {
     let allowed = game.legal_actions();
     let question = Question { game, allowed: &allowed, pruning, depth };
-    let mut budget = Budget { nodes, heard: Vec::new() };
+    let mut budget = Budget { nodes, found: Vec::new() };
     let found = search(&question, &mut budget).unwrap();
-    (found, budget.heard)
+    (found, budget.found)
 }
 
 /// A game of random moves that is not over.
@@ -78,7 +80,7 @@ fn alpha_beta_has_minimax_value_on_random_positions() {
         let depth = if allowed.len() < 12 { 3 } else { 1 + number % 2 };
         let score = |pruning| {
             let question = Question { game: &game, allowed: &allowed, pruning, depth: None };
-            let mut budget = Budget { nodes: u64::MAX, heard: Vec::new() };
+            let mut budget = Budget { nodes: u64::MAX, found: Vec::new() };
             let mut tree = Tree::new(&question, &mut budget);
             let score = tree.root(game.position(), depth).unwrap();
             (score, tree.nodes)
@@ -87,7 +89,7 @@ fn alpha_beta_has_minimax_value_on_random_positions() {
             (score(Pruning::AlphaBeta), score(Pruning::None));
         let question =
             Question { game: &game, allowed: &allowed, pruning: Pruning::None, depth: None };
-        let mut budget = Budget { nodes: u64::MAX, heard: Vec::new() };
+        let mut budget = Budget { nodes: u64::MAX, found: Vec::new() };
         let expected = oracle(&mut Tree::new(&question, &mut budget), game.position(), depth, 0);
         assert_eq!(by_all, expected, "{} at depth {depth}", game.fen());
         assert_eq!(by_pruning, expected, "{} at depth {depth}", game.fen());
@@ -141,13 +143,13 @@ fn lines_are_legal_and_deepening_goes_on_until_it_is_stopped() {
     let mut random = Rng::from_state(4);
     for _ in 0..20 {
         let game = random_game(&mut random);
-        let (found, heard) = run(&game, Pruning::AlphaBeta, None, 4000);
+        let (found, found_before) = run(&game, Pruning::AlphaBeta, None, 4000);
         let mut line = game.clone();
         for action in &found.line {
             line.play(*action).unwrap();
         }
         assert!(found.nodes < 4000 + 2 * PATIENCE);
-        assert!(heard.windows(2).all(|pair| pair[0].depth < pair[1].depth));
+        assert!(found_before.windows(2).all(|pair| pair[0].depth < pair[1].depth));
     }
 }
 
@@ -157,8 +159,51 @@ fn the_root_keeps_to_the_moves_that_are_allowed() {
     let allowed = vec![Action::from_uci("c3a4", game.position()).unwrap()];
     let question =
         Question { game: &game, allowed: &allowed, pruning: Pruning::AlphaBeta, depth: Some(3) };
-    let mut budget = Budget { nodes: u64::MAX, heard: Vec::new() };
+    let mut budget = Budget { nodes: u64::MAX, found: Vec::new() };
     assert_eq!(search(&question, &mut budget).unwrap().line[0], allowed[0]);
     let none = Question { allowed: &[], ..question };
     assert_eq!(search(&none, &mut budget), None);
+}
+
+/// Ends the alpha-beta search after this many positions.
+struct Left(u64);
+
+impl alphabeta::Watch for Left {
+    fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
+        self.0 = self.0.saturating_sub(positions);
+        self.0 == 0
+    }
+
+    fn on_depth(&mut self, _: &alphabeta::Found) {}
+}
+
+#[test]
+fn the_strong_alpha_beta_search_agrees_about_what_wins_material() {
+    // Middlegames from random moves: something always hangs.
+    let mut random = Rng::new(7);
+    let (mut tried, mut same) = (0, 0);
+    while tried < 60 {
+        let mut game = Game::default();
+        while game.ending().is_none() && game.actions().len() < 24 {
+            let moves = game.legal_actions();
+            game.play(moves[random.below(moves.len())]).unwrap();
+        }
+        if game.ending().is_some() {
+            continue;
+        }
+        tried += 1;
+        let (exact, _) = run(&game, Pruning::AlphaBeta, Some(3), u64::MAX);
+        let compare = Some(alphabeta::Comparison { action: exact.line[0], margin: 0.0 });
+        let question =
+            alphabeta::Question { position: game.position(), allowed: &[], lines: 1, compare };
+        let mut alpha_beta = AlphaBeta::new(nnue().unwrap(), 1 << 18);
+        let keys = game.keys().iter().copied();
+        let found = alpha_beta.search(keys, &question, &mut Left(40_000)).unwrap();
+        assert!(found.depth >= 3);
+        // A pawn and a half: more than the two evaluations differ by.
+        let far = found.compared.is_some_and(|line| line.score + 150 < found.best.score);
+        same += i32::from(!far);
+    }
+    // What it finds beyond the third ply may differ.
+    assert!(same >= 45, "{same} of {tried}");
 }
