@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const CRATES: [&str; 4] = ["engine", "mcts", "nn", "uci"];
+/// The crates by their folders.
+const CRATES: [&str; 5] = ["engine", "engine/lab", "mcts", "nn", "uci"];
 
 /// The crates of the house that `name` depends on, in any of its dependency tables.
 fn arrows(name: &str) -> BTreeSet<String> {
@@ -35,8 +36,8 @@ fn arrows(name: &str) -> BTreeSet<String> {
         }
     }
     found.retain(|dependency| {
-        let crate_name = dependency.strip_prefix("mavka-").unwrap_or(dependency);
-        CRATES.contains(&crate_name) || dependency == "mavka"
+        let name = dependency.strip_prefix("mavka-").unwrap_or(dependency);
+        ["engine", "lab", "mavka", "mcts", "nn", "uci"].contains(&name)
     });
     found
 }
@@ -51,7 +52,8 @@ fn engine_joins_the_three_and_the_three_know_nobody() {
     for name in ["mcts", "nn", "uci"] {
         assert_eq!(arrows(name), set(&[]), "{name}");
     }
-    assert_eq!(arrows("tests"), set(&CRATES));
+    assert_eq!(arrows("engine/lab"), set(&["engine", "mcts", "nn", "uci"]));
+    assert_eq!(arrows("tests"), set(&["engine", "lab", "mcts", "nn", "uci"]));
 }
 
 #[test]
@@ -96,22 +98,18 @@ fn named_circles(uses: &imports::Uses) -> Vec<Vec<String>> {
     circles.iter().map(inside).collect()
 }
 
-/// The tree search decides: only the alpha-beta player, the blunder check and the laboratory that teaches its network may use that search.
+/// The tree search decides: only the alpha-beta player and the blunder check may use that search, beside the laboratory.
 #[test]
 fn alpha_beta_has_no_other_users() {
-    let users = |used: &str| -> Vec<String> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/src");
-        let uses = imports::uses(&|file| fs::read_to_string(folder.join(file)).ok());
-        let users = uses.into_iter().filter(|(_, files)| files.contains(used));
-        users.map(|(user, _)| user).filter(|user| !user.starts_with("alphabeta/")).collect()
+    let uses = files_used("engine");
+    let users = |used: &str| -> Vec<&str> {
+        let users = uses.iter().filter(|(_, files)| files.contains(used));
+        users.map(|(user, _)| &**user).filter(|user| !user.starts_with("alphabeta/")).collect()
     };
-    let laboratory = ["leaves/asked.rs", "leaves/looks.rs", "leaves/quiet.rs"];
     let players = ["play/blunder_check.rs", "play/classic.rs", "play/session.rs"];
-    assert_eq!(users("alphabeta/mod.rs"), [&laboratory[..], &players].concat());
-    // Classical players share what every alpha-beta search has.
-    let classical = ["conventional/negamax.rs", "conventional/uct.rs"];
-    assert_eq!(users("alphabeta/table.rs"), [classical[0], players[2]]);
-    assert_eq!(users("alphabeta/scale.rs"), [&classical[..], &players[..2]].concat());
+    assert_eq!(users("alphabeta/mod.rs"), players);
+    assert_eq!(users("alphabeta/table.rs"), players[2..]);
+    assert_eq!(users("alphabeta/scale.rs"), players[..2]);
 }
 
 #[test]

@@ -154,20 +154,25 @@ fn the_readme_is_short() {
     assert!(lines <= README_LINES, "{lines} lines");
 }
 
-/// The subcommand behind `mavka` in a command line; None for an option, a redirection or nothing.
+fn programs() -> [(&'static str, clap::Command); 2] {
+    [("mavka", Cli::command()), ("mavka-lab", lab::command::Cli::command())]
+}
+
+/// The subcommand behind the program in a command line; None for an option, a redirection or nothing.
 fn subcommand(words: &str) -> Option<&str> {
     let word = words.split_whitespace().next()?;
     word.starts_with(|first: char| first.is_ascii_lowercase()).then_some(word)
 }
 
-/// The subcommands that a page names, in code spans and shell blocks.
-fn named_commands(text: &str) -> BTreeSet<&str> {
+/// The subcommands of `program` that a page names, in code spans and shell blocks.
+fn named_commands<'a>(text: &'a str, program: &str) -> BTreeSet<&'a str> {
     let (prose, shell) = prose_and_shell(text);
     let spans = prose.into_iter().flat_map(code_spans);
-    let spans = spans.filter_map(|span| span.strip_prefix("mavka "));
+    let named = |words: &'a str| words.strip_prefix(program)?.strip_prefix(' ');
+    let spans = spans.filter_map(named);
     let lines = shell.into_iter().flat_map(|line| {
         let line = line.split_once(" #").map_or(line, |(before, _)| before);
-        line.split('|').filter_map(|part| part.trim_start().strip_prefix("mavka "))
+        line.split('|').filter_map(move |part| named(part.trim_start()))
     });
     spans.chain(lines).filter_map(subcommand).collect()
 }
@@ -177,14 +182,15 @@ fn every_command_that_is_named_exists() {
     let mut named = 0;
     for page in guide() {
         let text = read(&page);
-        for command in named_commands(&text) {
-            named += 1;
-            if command == "help" {
-                continue;
+        for (program, cli) in programs() {
+            for command in named_commands(&text, program).into_iter().filter(|name| *name != "help")
+            {
+                named += 1;
+                let help = cli.clone().try_get_matches_from([program, command, "--help"]);
+                let kind = help.err().map(|error| error.kind());
+                let page = page.display();
+                assert_eq!(kind, Some(ErrorKind::DisplayHelp), "{page}: {program} {command}");
             }
-            let help = <Cli as clap::Parser>::try_parse_from(["mavka", command, "--help"]);
-            let kind = help.err().map(|error| error.kind());
-            assert_eq!(kind, Some(ErrorKind::DisplayHelp), "{}: mavka {command}", page.display());
         }
     }
     assert!(named > 50, "only {named} commands found");
@@ -193,13 +199,16 @@ fn every_command_that_is_named_exists() {
 #[test]
 fn every_command_is_in_the_table_of_commands() {
     let text = read(&root().join("docs/src/guide/commands.md"));
-    for command in Cli::command().get_subcommands() {
-        let name = command.get_name();
-        let row = text.lines().any(|line| {
-            subcommand(line.strip_prefix("| `mavka ").unwrap_or_default())
-                .is_some_and(|word| word.trim_end_matches('`') == name)
-        });
-        assert!(row, "docs/src/guide/commands.md has no row for `mavka {name}`");
+    for (program, cli) in programs() {
+        for command in cli.get_subcommands() {
+            let name = command.get_name();
+            let row = text.lines().any(|line| {
+                let words = line.strip_prefix(&format!("| `{program} "));
+                subcommand(words.unwrap_or_default())
+                    .is_some_and(|word| word.trim_end_matches('`') == name)
+            });
+            assert!(row, "docs/src/guide/commands.md has no row for `{program} {name}`");
+        }
     }
 }
 

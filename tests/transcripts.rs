@@ -54,6 +54,7 @@ fn play(path: &Path) {
             ("!", order) => match order.split_once(' ') {
                 Some(("network", words)) => chosen = network(words),
                 Some(("never", pattern)) => never.push(pattern.to_owned()),
+                None if order == "laboratory" => chosen.players = &lab::conventional::PLAYERS,
                 _ => panic!("{name}: `{line}` is no order"),
             },
             (direction @ (">" | "<"), rest) => steps.push((direction, rest)),

@@ -29,6 +29,7 @@ impl<E: fmt::Display> fmt::Display for FileError<E> {
 impl<E: Error> Error for FileError<E> {}
 
 /// `From` for every error that `$error` wraps: `wraps! { MeasureError: Game(GameError), Data(DataError) }`.
+#[macro_export]
 macro_rules! wraps {
     ($error:ident: $($variant:ident($wrapped:ty)),+ $(,)?) => {$(
         impl From<$wrapped> for $error {
@@ -38,4 +39,4 @@ macro_rules! wraps {
         }
     )+};
 }
-pub(crate) use wraps;
+pub use wraps;

@@ -4,7 +4,7 @@ const PRIME: u64 = 0x0100_0000_01b3;
 
 /// A hash of all that was added so far.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fnv(u64);
+pub struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Fnv {
@@ -15,13 +15,13 @@ impl Default for Fnv {
 impl Fnv {
     /// A hash of nothing but a seed.
     #[must_use]
-    pub(crate) fn seeded(seed: u64) -> Fnv {
+    pub fn seeded(seed: u64) -> Fnv {
         Fnv(0xcbf2_9ce4_8422_2325 ^ seed)
     }
 
     /// The hash after a number is added byte by byte, as the hash's authors do.
     #[must_use]
-    pub(crate) fn with_bytes(self, number: u64) -> Fnv {
+    pub fn with_bytes(self, number: u64) -> Fnv {
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
         Fnv(number.to_le_bytes().into_iter().fold(self.0, step))
     }
@@ -29,13 +29,13 @@ impl Fnv {
     /// The hash after a number is added in one step. High bits are turned to where the next product
     /// spreads them.
     #[must_use]
-    pub(crate) fn with_word(self, number: u64) -> Fnv {
+    pub fn with_word(self, number: u64) -> Fnv {
         Fnv((self.0 ^ number).wrapping_mul(PRIME).rotate_left(29))
     }
 
     /// The hash.
     #[must_use]
-    pub(crate) fn get(self) -> u64 {
+    pub fn get(self) -> u64 {
         self.0
     }
 }

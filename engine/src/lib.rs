@@ -3,57 +3,49 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | `errors`, `files`, `fnv`, `workers`, `progress`, `interrupt`, `stderr_log` | what errors share, files that outlive a kill, a hash, threads, bars, Ctrl-C, the log |
+//! | [`errors`], [`files`], [`fnv`], [`workers`], [`progress`], [`interrupt`], [`stderr_log`] | what errors share, files that outlive a kill, a hash, threads, bars, Ctrl-C, the log |
 //! | [`time`], [`output`], [`options`] | the clock, the one writer to the GUI, the options and their values |
-//! | `markup` | boards and text as pages and pictures show them |
+//! | [`markup`] | boards and text as pages and pictures show them |
 //! | [`chess`] | moves, games, endings, perft |
 //! | [`syzygy`] | endgame tables |
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
-//! | `alphabeta` | alpha-beta search with a small network of its own: a player beside the tree search |
-//! | `conventional` | players without a network: minimax, alpha-beta, UCT |
-//! | `internal` | the search tree that the network writes itself |
+//! | [`alphabeta`] | alpha-beta search with a small network of its own: a player beside the tree search |
+//! | [`internal`] | the search tree that the network writes itself |
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
 //! | [`uci`] | the loop between GUI and engine |
-//! | `eval` | what the network sees in one position, as a table and as a picture |
+//! | [`eval`] | what the network sees in one position, and the boards that it imagines |
 //! | [`bench`] | the signature of what plays, and its speed |
-//! | `league` | matches and leagues of UCI engines |
-//! | `leaves` | training data: leaves of search trees, labelled by another engine |
-//! | [`measure`] | speeds, puzzles, accuracy, imagination |
-//! | `analyse` | whole games with scores, better lines and glyphs |
+//! | [`analyse`] | whole games with scores, better lines and glyphs |
 //! | [`doctor`] | tries all that playing rests on |
 //! | [`command`] | the command line; nothing imports it |
 //!
-//! Who embeds the engine talks UCI to an [`Engine`] or a [`run_with`], or asks a [`play::analyst::Analyst`] for lines.
-//! The rooms without a link are nobody else's business.
+//! A program that embeds the engine talks UCI to an [`Engine`] or a [`run_with`], or asks a [`play::analyst::Analyst`] for lines.
+//! The laboratory (`engine/lab`) uses the rest.
 
 #![forbid(unsafe_code)]
 
 pub mod alphabeta;
-mod analyse;
+pub mod analyse;
 pub mod bench;
 pub mod chess;
 pub mod command;
-pub mod conventional;
 pub mod doctor;
-mod errors;
-mod eval;
-mod files;
-mod fnv;
-mod internal;
-mod interrupt;
-mod league;
-mod leaves;
-mod markup;
-pub mod measure;
+pub mod errors;
+pub mod eval;
+pub mod files;
+pub mod fnv;
+pub mod internal;
+pub mod interrupt;
+pub mod markup;
 pub mod options;
 pub mod output;
 pub mod play;
-mod progress;
-mod stderr_log;
+pub mod progress;
+pub mod stderr_log;
 pub mod syzygy;
 pub mod time;
 pub mod uci;
-mod workers;
+pub mod workers;
 pub mod world;
 
 pub use chess::action::Action;

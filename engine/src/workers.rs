@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// The flag of work that nobody ends early.
-#[cfg(test)]
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How many work, and until when.

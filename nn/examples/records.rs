@@ -1,7 +1,7 @@
 //! The training stream as flat records on standard output, for trainers in other frameworks:
 //! `cargo run --release -p mavka-nn --example records -- CONFIG.json [SEED [EXAMPLES]]`.
 //!
-//! `CONFIG.json` is that of `mavka train` (`data`, `kinds`, `buffer` and `exclude` are read). A record is
+//! `CONFIG.json` is that of `mavka-lab train` (`data`, `kinds`, `buffer` and `exclude` are read). A record is
 //! [`RECORD`] bytes, integers little-endian, fields in the order of [`write`]; what is not known is 255 or, of 16
 //! bits, 65,535. Examples of more than [`MOVES`] moves are left out: one in some thousands.
 

@@ -1,13 +1,13 @@
-//! The one regressor of paper 002 that `mavka regress` does not train: support vectors with a radial kernel, which
+//! The one regressor of paper 002 that `mavka-lab regress` does not train: support vectors with a radial kernel, which
 //! the paper abandoned without figures. Here for its row in the table, by the smartcore crate:
 //!
 //!     cargo run --release --example svr -- positions.mavg.zst
 
 use clap::Parser;
-use engine::conventional::regress::board::Board;
-use engine::conventional::regress::features::Features;
-use engine::conventional::regress::samples::{Samples, Sizes, read};
-use engine::conventional::regress::study::Errors;
+use lab::conventional::regress::board::Board;
+use lab::conventional::regress::features::Features;
+use lab::conventional::regress::samples::{Samples, Sizes, read};
+use lab::conventional::regress::study::Errors;
 use smartcore::linalg::basic::matrix::DenseMatrix;
 use smartcore::svm::Kernels;
 use smartcore::svm::svr::{SVR, SVRParameters};

@@ -9,7 +9,7 @@ use super::game::{Line, PgnGame, PgnMove};
 use super::judge::Glyph;
 use super::review::{Review, for_white};
 use crate::chess::game::Game;
-use crate::league::pgn::tag_pair;
+use crate::markup::pgn::tag_pair;
 use shakmaty::{Chess, Color, Position};
 use uci::Score;
 

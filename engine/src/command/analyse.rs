@@ -1,7 +1,7 @@
 //! `mavka analyse`: arguments and output of [`crate::analyse`].
 
+use super::args::{read_milliseconds, read_option, read_settings};
 use super::output::{Failure, Sink};
-use super::words::{read_milliseconds, read_option, read_settings};
 use crate::analyse::html::{Title, page};
 use crate::analyse::review::Review;
 use crate::analyse::run::journal_path;

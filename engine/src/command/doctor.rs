@@ -1,7 +1,7 @@
 //! `mavka doctor`: arguments and output of [`crate::doctor`].
 
+use super::args::{read_option, read_settings};
 use super::output::{Failure, Sink};
-use super::words::{read_option, read_settings};
 use crate::doctor::{Verdict, examine};
 use clap::Args;
 

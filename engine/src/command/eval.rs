@@ -1,7 +1,7 @@
 //! `mavka eval`: arguments and output of [`crate::eval::table`] and [`crate::eval`].
 
+use super::args::read_position;
 use super::output::{Failure, Sink};
-use super::words::read_position;
 use crate::errors::FileError;
 use crate::eval::table::{board, table};
 use crate::eval::{draw::draw, look::Sight};

@@ -1,43 +1,21 @@
-//! `mavka imagine`: arguments and output of [`crate::measure::imagination`].
+//! `mavka imagine`: arguments and output of [`crate::eval::imagine`].
 
+use super::args::read_position;
 use super::output::{Failure, Sink};
-use super::words::read_position;
-use crate::measure::MeasureError;
-use crate::measure::imagination::show;
-use crate::measure::imagination::survey::Survey;
+use crate::eval::imagine;
+use crate::play::network::load;
 use clap::Args;
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::precision::Arithmetic;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Arguments of `mavka imagine`.
 #[derive(Args, Debug)]
 pub struct Imagine {
     /// The position to start from, in quotes; `startpos` for the initial one
-    #[arg(required_unless_present = "measure")]
-    fen: Option<String>,
+    fen: String,
     /// Moves to imagine one after the other, each from the board imagined before
     moves: Vec<String>,
-    /// Count instead how far imagination holds: over the held-out games of these data files
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "fen")]
-    measure: Vec<PathBuf>,
-    /// Stretches of games of each file and kind of chess
-    #[arg(long, default_value = "500", value_name = "N", requires = "measure")]
-    stretches: NonZeroUsize,
-    /// Plies imagined of each
-    #[arg(long, default_value = "10", value_name = "N", requires = "measure")]
-    depth: NonZeroUsize,
-    /// Also search from the first so many stretches of each
-    #[arg(long, default_value_t = 0, value_name = "N", requires = "measure")]
-    searches: usize,
-    /// Simulations of each search
-    #[arg(long, default_value = "400", value_name = "N", requires = "measure")]
-    nodes: NonZeroUsize,
-    /// Draw what holds at which depth into this SVG
-    #[arg(long, value_name = "FILE", requires = "measure")]
-    plot: Option<PathBuf>,
     /// Network file; the built-in network without it
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
@@ -50,7 +28,7 @@ pub struct Imagine {
 }
 
 impl Imagine {
-    /// Shows or measures.
+    /// Shows the boards.
     ///
     /// # Errors
     /// The position, a move, the network or a file is refused, or standard output is closed.
@@ -60,23 +38,11 @@ impl Imagine {
         out.end()
     }
 
-    fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
-        let network = crate::play::network::load(self.weights.as_deref())?;
-        let evaluator = Arc::new(CpuEvaluator::new(&network, self.arithmetic));
-        if let Some(fen) = &self.fen {
-            let game = read_position(fen, self.chess960)?;
-            return show::line(&game, &self.moves, &*evaluator, say);
-        }
-        say(format!("network {}", network.hash));
-        let survey = Survey {
-            files: self.measure.clone(),
-            stretches: self.stretches.get(),
-            depth: self.depth.get(),
-            searches: self.searches,
-            nodes: self.nodes.get() as u64,
-            plot: self.plot.clone(),
-        };
-        survey.run(&evaluator, say)
+    fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
+        let game = read_position(&self.fen, self.chess960)?;
+        let network = load(self.weights.as_deref())?;
+        let evaluator = CpuEvaluator::new(&network, self.arithmetic);
+        Ok(imagine::line(&game, &self.moves, &evaluator, say)?)
     }
 }
 
@@ -85,9 +51,6 @@ mod tests {
     use super::super::Cli;
     use super::*;
     use clap::{CommandFactory, FromArgMatches};
-    use nn::data::record::{Format, GameResult, Header, MavgGame};
-    use nn::data::{Game, GameWriter};
-    use shakmaty::Chess;
 
     fn print(words: &[&str]) -> Result<String, String> {
         let words = ["mavka", "imagine"].iter().chain(words);
@@ -115,36 +78,8 @@ mod tests {
         assert!(print(&[]).is_err());
         assert!(print(&["nonsense"]).unwrap_err().contains("not a FEN"));
         assert!(print(&["startpos", "e2e5"]).unwrap_err().contains("move 1, `e2e5`"));
-        assert!(print(&["--measure", "no-such-file"]).unwrap_err().contains("no-such-file"));
-        assert!(print(&["startpos", "--nodes", "0"]).is_err());
-    }
-
-    #[test]
-    fn a_file_is_measured_by_depth() {
-        let of = |end: &str| {
-            let name = format!("mavka-imagine-{}.{end}", std::process::id());
-            std::env::temp_dir().join(name).to_str().unwrap().to_owned()
-        };
-        let (games, plot) = (of("mavg.zst"), of("svg"));
-        let mut writer = GameWriter::create(games.as_ref(), Format::Mavg).unwrap();
-        for number in 0..51 {
-            let mut game =
-                MavgGame::new(Header::new(Chess::default(), number == 50, GameResult::WhiteWon));
-            for _ in 0..4 {
-                game.push(0, (3, 3), 20, &[64; 20]).unwrap();
-            }
-            writer.write(&Game::Mavg(game)).unwrap();
-        }
-        writer.finish_file().unwrap();
-        let words = ["--measure", &games, "--depth", "3", "--searches", "1", "--nodes", "200"];
-        let text = print(&[&words[..], &["--plot", &plot]].concat());
-        let drawn = std::fs::read_to_string(&plot).unwrap_or_default();
-        for path in [&games, &plot] {
-            let _ = std::fs::remove_file(path);
-        }
-        let text = text.unwrap();
-        assert!(text.contains("standard") && text.contains("Chess960"), "{text}");
-        assert!(text.contains("in games") && text.contains("in searches"), "{text}");
-        assert!(drawn.contains("<svg") && drawn.contains("legal moves"), "{drawn}");
+        assert!(
+            print(&["startpos", "--weights", "no-such-file"]).unwrap_err().contains("no-such-file")
+        );
     }
 }

@@ -1,39 +1,28 @@
-//! The command line: one file per subcommand, UCI when none is named. Arguments, calls and printing only:
+//! The command line of `mavka`: one file per subcommand, UCI when none is named. Arguments, calls and printing only:
 //! the work is done in other rooms, and none of them imports this one.
 
-mod accuracy;
 mod analyse;
+pub mod args;
 mod bench;
 mod completions;
-mod data;
 mod doctor;
 mod eval;
-mod evalbench;
 mod imagine;
-mod label;
-mod league;
-mod leaves;
 mod man;
 mod options;
-mod output;
-mod paths;
+pub mod output;
+pub mod paths;
 mod perft;
-mod play_match;
-mod puzzles;
-mod regress;
 mod think;
-mod train;
-mod train_nnue;
-mod train_writer;
-mod treebench;
-mod tune;
-mod uci;
+pub mod uci;
 mod version;
-mod words;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use output::Failure;
+use output::ended;
 use std::process::ExitCode;
+
+/// Left out of the check of paths: `man` checks its folder itself.
+const UNCHECKED: [(&str, &str); 1] = [("man", "out")];
 
 /// A chess engine: tree search with a network that knows the value of every move.
 #[derive(Parser)]
@@ -54,22 +43,6 @@ enum Command {
     Analyse(Box<analyse::Analyse>),
     /// Search fixed positions and print a deterministic signature and the speed
     Bench(bench::Bench),
-    /// Measure evaluations per second against this machine's matrix-product peak
-    Evalbench(evalbench::EvalBench),
-    /// Measure playouts per second of the search alone, by number of threads
-    Treebench(treebench::TreeBench),
-    /// Measure how often the network alone is right, on games held out from training
-    Accuracy(accuracy::Accuracy),
-    /// Read labelled games as training would: what the examples are, and how fast they come
-    Data(data::Data),
-    /// Train a network; run again with the same folder to go on
-    Train(train::Train),
-    /// Teach the decoder that writes the trees of the internal search
-    TrainWriter(train_writer::TrainWriter),
-    /// Train the alpha-beta search's network of static evaluations
-    TrainNnue(train_nnue::TrainNnue),
-    /// Train the regressors of paper 002 on labelled games, and print its table
-    Regress(regress::Regress),
     /// Print the table of UCI options as Markdown
     Options(options::Options),
     /// Count the leaf positions of the move tree, move by move
@@ -82,18 +55,6 @@ enum Command {
     Think(think::Think),
     /// Try, one by one, all that playing rests on: network, instructions, memory, tables, UCI, GUIs
     Doctor(doctor::Doctor),
-    /// Play a match between two UCI engines, or two settings of this one
-    Match(Box<play_match::PlayMatch>),
-    /// Play a league of many agents and rate them; run again with the same folder to go on
-    League(league::League),
-    /// Have a strong engine label held-out positions, for tuning
-    Label(Box<label::Label>),
-    /// Have a strong engine label leaves of search trees, for training
-    Leaves(Box<leaves::Leaves>),
-    /// Compare settings of the search on labelled positions, and look for better ones
-    Tune(Box<tune::Tune>),
-    /// Count the puzzles of a file that an engine solves
-    Puzzles(Box<puzzles::Puzzles>),
     /// Print what a shell needs to complete this command line
     Completions(completions::Completions),
     /// Print the manual page, or write those of all commands
@@ -105,7 +66,7 @@ impl Cli {
     #[must_use]
     pub fn start() -> ExitCode {
         let matches = Cli::command().get_matches();
-        match (paths::check(&matches), Cli::from_arg_matches(&matches)) {
+        match (paths::check(&matches, &UNCHECKED), Cli::from_arg_matches(&matches)) {
             (_, Err(why)) => why.exit(),
             (Err(why), _) => ended(Err(why.into())),
             (Ok(()), Ok(cli)) => cli.run(),
@@ -123,41 +84,16 @@ impl Cli {
             Command::Uci(uci) => uci.run(),
             Command::Analyse(analyse) => analyse.run(),
             Command::Bench(bench) => bench.run(),
-            Command::Evalbench(bench) => bench.run(),
-            Command::Treebench(bench) => bench.run(),
-            Command::Accuracy(accuracy) => accuracy.run(),
-            Command::Data(data) => data.run(),
-            Command::Train(train) => train.run(),
-            Command::TrainWriter(train) => train.run(),
-            Command::TrainNnue(train) => train.run(),
-            Command::Regress(regress) => regress.run(),
             Command::Options(options) => options.run(),
             Command::Perft(perft) => perft.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Eval(eval) => eval.run(),
             Command::Imagine(imagine) => imagine.run(),
             Command::Think(think) => think.run(),
-            Command::Match(play_match) => play_match.run(),
-            Command::League(league) => league.run(),
-            Command::Label(label) => label.run(),
-            Command::Leaves(leaves) => leaves.run(),
-            Command::Tune(tune) => tune.run(),
-            Command::Puzzles(puzzles) => puzzles.run(),
             Command::Completions(completions) => completions.run(Cli::command()),
             Command::Man(manual) => manual.run(Cli::command()),
         };
         ended(done)
-    }
-}
-
-/// The exit status; a failure is told of.
-fn ended(done: Result<(), Failure>) -> ExitCode {
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("mavka: {why}");
-            ExitCode::FAILURE
-        }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// Why a command ends without success, for whoever typed it.
 pub type Failure = Box<dyn Error>;
@@ -10,21 +12,39 @@ pub type Failure = Box<dyn Error>;
 /// Standard output for a measurement that reports line by line: the first line that cannot be written is
 /// kept, and the measurement goes on.
 #[derive(Debug, Default)]
-pub(super) struct Sink {
+pub struct Sink {
     failed: Option<io::Error>,
 }
 
 impl Sink {
     /// Writes one line.
-    pub(super) fn say(&mut self, line: impl Display) {
+    pub fn say(&mut self, line: impl Display) {
         if self.failed.is_none() {
             self.failed = writeln!(io::stdout(), "{line}").err();
         }
     }
 
     /// The first failure, if there was one. A reader that has seen enough, as `head` has, is none.
-    pub(super) fn end(self) -> Result<(), Failure> {
+    pub fn end(self) -> Result<(), Failure> {
         let failed = self.failed.filter(|why| why.kind() != io::ErrorKind::BrokenPipe);
         failed.map_or(Ok(()), |why| Err(why.into()))
     }
+}
+
+/// The exit status. A failure is printed to standard error.
+pub fn ended(done: Result<(), Failure>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{}: {why}", program());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The name that this process was started by, without its folder.
+fn program() -> String {
+    let path = std::env::args_os().next().map(PathBuf::from);
+    let stem = path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy());
+    stem.map_or_else(|| "mavka".to_owned(), |stem| stem.into_owned())
 }

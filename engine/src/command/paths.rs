@@ -2,30 +2,24 @@
 //! output, or anything but an ordinary file.
 
 use crate::files::{Named, OutputError, check_outputs};
-use clap::ArgMatches;
+use clap::{ArgMatches, Command};
+use std::any::TypeId;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Arguments that name a file to write.
 const OUTPUTS: [&str; 9] =
     ["clocks", "csv", "failures", "html", "out", "pgn", "plot", "save", "svg"];
-/// Left out: folders, which their commands check, and networks that a training may replace by their successors.
-const UNCHECKED: [(&str, &str); 6] = [
-    ("league", "out"),
-    ("man", "out"),
-    ("train", "folder"),
-    ("regress", "folder"),
-    ("train-nnue", "init"),
-    ("train-writer", "init"),
-];
-
 /// Refuses a command whose outputs would overwrite its inputs or each other.
+///
+/// Arguments in `unchecked`, by command and name, are left out.
 ///
 /// # Errors
 /// Names the first such output.
-pub(super) fn check(matches: &ArgMatches) -> Result<(), OutputError> {
+pub fn check(matches: &ArgMatches, unchecked: &[(&str, &str)]) -> Result<(), OutputError> {
     let Some((command, matches)) = matches.subcommand() else { return Ok(()) };
     let ids = matches.ids().map(|id| id.as_str());
-    let ids = ids.filter(|id| !UNCHECKED.contains(&(command, id)));
+    let ids = ids.filter(|id| !unchecked.contains(&(command, id)));
     let files = ids.flat_map(|id| {
         let argument = if OUTPUTS.contains(&id) { format!("--{id}") } else { id.to_owned() };
         paths(matches, id).into_iter().map(move |path| (argument.clone(), path))
@@ -45,43 +39,46 @@ fn paths<'a>(matches: &'a ArgMatches, id: &str) -> Vec<&'a Path> {
     plain.into_iter().flatten().chain(shared).map(PathBuf::as_path).collect()
 }
 
+/// The names of all arguments of the subcommands of `command` that take paths.
+#[must_use]
+pub fn arguments(command: &Command) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for command in command.get_subcommands() {
+        for argument in command.get_arguments() {
+            let kind = argument.get_value_parser().type_id();
+            if kind == TypeId::of::<PathBuf>() || kind == TypeId::of::<(PathBuf, f64)>() {
+                found.insert(argument.get_id().to_string());
+            }
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::Cli;
+    use super::super::{Cli, UNCHECKED};
     use super::*;
     use clap::CommandFactory;
-    use std::any::TypeId;
-    use std::collections::BTreeSet;
 
     /// The error of a command line, empty without one.
     fn refused(words: &str) -> String {
         let words = ["mavka"].into_iter().chain(words.split_whitespace());
         let matches = Cli::command().try_get_matches_from(words).unwrap();
-        check(&matches).err().map(|why| why.to_string()).unwrap_or_default()
+        check(&matches, &UNCHECKED).err().map(|why| why.to_string()).unwrap_or_default()
     }
 
     #[test]
     fn outputs_of_any_command_are_neither_inputs_nor_each_other() {
         for words in [
-            "tune labels --csv labels",
-            "tune labels --csv a --plot ./a",
-            "data a b=0.5 --plot b",
-            "puzzles a.csv --failures src/../a.csv",
-            "puzzles a.part --failures a",
             "think startpos --read a --svg a",
-            "train-nnue --data a --out a",
-            "match --first-nodes 1 --second-nodes 1 --openings a --pgn a",
+            "analyse a --html a",
+            "analyse a --out b --html b",
+            "analyse a.part --out a",
         ] {
             assert!(refused(words).contains("would overwrite"), "{words}");
         }
         assert!(refused("eval startpos --plot src").contains("is a folder"));
-        for words in [
-            "",
-            "uci",
-            "tune labels --csv a --plot b",
-            "train-nnue --data a --init b --out b",
-            "league src/a --out src",
-        ] {
+        for words in ["", "uci", "man --out src"] {
             assert_eq!(refused(words), "", "{words}");
         }
     }
@@ -89,40 +86,9 @@ mod tests {
     /// A new argument is added here or to the outputs.
     #[test]
     fn every_path_is_known_as_an_input_or_an_output() {
-        let inputs = [
-            "config",
-            "data",
-            "exclude",
-            "file",
-            "files",
-            "folder",
-            "init",
-            "judged",
-            "kinds",
-            "labels",
-            "measure",
-            "openings",
-            "puzzles",
-            "read",
-            "regret",
-            "samples",
-            "siblings",
-            "successors",
-            "teacher",
-            "weigh",
-            "weights",
-            "writer",
-        ];
-        let mut found = BTreeSet::new();
-        for command in Cli::command().get_subcommands() {
-            for argument in command.get_arguments() {
-                let kind = argument.get_value_parser().type_id();
-                if kind == TypeId::of::<PathBuf>() || kind == TypeId::of::<(PathBuf, f64)>() {
-                    found.insert(argument.get_id().to_string());
-                }
-            }
-        }
-        let known = inputs.into_iter().chain(OUTPUTS).map(str::to_owned).collect();
-        assert_eq!(found, known);
+        let inputs = ["files", "read", "weights", "writer"];
+        let outputs = ["html", "out", "plot", "svg"];
+        let known = inputs.into_iter().chain(outputs).map(str::to_owned).collect();
+        assert_eq!(arguments(&Cli::command()), known);
     }
 }

@@ -1,7 +1,7 @@
 //! `mavka perft`: arguments and output of [`crate::chess::perft`].
 
+use super::args::read_position;
 use super::output::{Failure, Sink};
-use super::words::read_position;
 use crate::chess::perft::divide;
 use clap::Args;
 

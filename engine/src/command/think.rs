@@ -1,7 +1,7 @@
 //! `mavka think`: arguments and output of [`crate::internal`].
 
+use super::args::read_position;
 use super::output::{Failure, Sink};
-use super::words::{command_line, read_position};
 use crate::chess::game::Game;
 use crate::errors::FileError;
 use crate::internal::boards::Boards;
@@ -11,19 +11,9 @@ use crate::internal::print::{Marks, print};
 use crate::internal::svg;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
-use crate::interrupt::raised_by_ctrl_c;
-use crate::league::Process;
-use crate::measure::MeasureError;
-use crate::measure::internal::judged::Judged;
-use crate::measure::internal::node_values::NodeValues;
-use crate::measure::internal::regret::Trial;
-use crate::measure::internal::survey::{Category, Survey, category};
-use crate::measure::tune::label::Annotator;
-use crate::measure::tune::positions;
 use crate::options::settings::Settings;
 use crate::play::engine::Setup;
 use crate::play::network::{self, Network, NetworkError};
-use crate::progress::progress;
 use clap::Args;
 use nn::EvalError;
 use nn::writer::{Backup, Decoder, DecoderWeights, Shape, Writer};
@@ -37,26 +27,21 @@ use std::sync::Arc;
 #[derive(Args, Debug)]
 pub struct Think {
     /// The position, in quotes; `startpos` for the initial one
-    #[arg(required_unless_present_any = ["measure", "regret"])]
-    fen: Option<String>,
+    fen: String,
     /// Moves expanded at each inner node
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=5))]
     breadth: u8,
     /// Plies below the root
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     depth: u8,
-    /// By alpha-beta, and the root's moves scored and chosen as the decoder of this file has learnt to weigh what was seen of them
-    /// (`train-writer --weigh`)
-    #[arg(long, value_name = "FILE", conflicts_with = "by_hand")]
-    weigh: Option<PathBuf>,
     /// Back values up by alpha-beta: boards that cannot change the root's choice are left out
-    #[arg(long, conflicts_with = "weigh")]
+    #[arg(long)]
     alpha_beta: bool,
     /// Have the tree written by exact minimax over the network's answers
     #[arg(long)]
     by_hand: bool,
     /// Read a tree written before, as it was printed, in place of a new one
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["by_hand", "writer", "mask", "measure"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["by_hand", "writer", "mask"])]
     read: Option<PathBuf>,
     /// Words that do not fit the tree's shape cannot be written
     #[arg(long)]
@@ -64,31 +49,13 @@ pub struct Think {
     /// Decoder file; the built-in decoder without it
     #[arg(long, value_name = "FILE", conflicts_with = "by_hand")]
     writer: Option<PathBuf>,
-    /// Count instead how well trees are written, over positions of the held-out games of these data files
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "fen")]
-    measure: Vec<PathBuf>,
-    /// Positions of each file and kind of chess
-    #[arg(long, default_value_t = 500, value_name = "N", requires = "measure")]
-    positions: usize,
-    /// Only those of this kind, as the table names it
-    #[arg(long, default_value = "all", value_name = "KIND", requires = "measure", value_parser = category)]
-    category: Category,
-    /// Command line of a UCI engine that says what nodes are worth, one of each ply of every tree measured
-    #[arg(long, value_name = "COMMAND", requires = "measure")]
-    engine: Option<String>,
-    /// Nodes of each search of that engine
-    #[arg(long, default_value_t = 40_000, value_name = "N", requires = "engine")]
-    engine_nodes: u64,
-    /// Say instead what the trees' moves give away, on the positions of this file of `mavka label`, or the forks of one of `mavka leaves`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["fen", "measure"])]
-    regret: Option<PathBuf>,
     /// Put wrong boards, illegal moves and inconsistent decisions in brackets, and count them
     #[arg(long)]
     check: bool,
     /// Draw the tree into this SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Network file; the larger built-in network without it
+    /// Network file; the built-in network without it
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
     /// Castling as king takes rook
@@ -108,11 +75,7 @@ impl Think {
     }
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        if let Some(path) = &self.regret {
-            return self.regret(path, say);
-        }
-        let Some(fen) = &self.fen else { return self.survey(say) };
-        let game = read_position(fen, self.chess960)?;
+        let game = read_position(&self.fen, self.chess960)?;
         if game.legal_actions().is_empty() {
             return Err(format!("no move is left to think about in `{}`", game.fen()).into());
         }
@@ -142,77 +105,14 @@ impl Think {
 }
 
 impl Think {
-    fn survey(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        let network = self.network()?;
-        let (files, positions) = (self.measure.clone(), self.positions);
-        let survey = Survey {
-            files,
-            positions,
-            category: self.category,
-            shape: self.shape(),
-            backup: self.backup(),
-            mask: self.mask,
-            value: (&Settings::default()).into(),
-        };
-        let mut writer = self.writer()?;
-        let mut values = self.node_values(&network)?;
-        let stop = raised_by_ctrl_c()?;
-        let bar = progress(2 * positions * self.measure.len());
-        let found = survey.run(&*network.evaluator, &mut *writer, &stop, &mut |thought, game| {
-            bar.inc(1);
-            values.as_mut().map_or(Ok(()), |values| values.ask(thought, game))
-        });
-        bar.finish_and_clear();
-        say(found?.to_string());
-        if let Some(values) = values {
-            say(values.into_errors().to_string());
-        }
-        Ok(())
-    }
-
-    /// None without an engine.
-    fn node_values<'a>(
-        &self,
-        network: &'a Network,
-    ) -> Result<Option<NodeValues<'a, Process>>, Failure> {
-        let Some(engine) = &self.engine else { return Ok(None) };
-        let (program, words) = command_line(Some(engine))?;
-        let player = Annotator { program, words, options: Vec::new() }.start()?;
-        Ok(Some(NodeValues::new(player, self.engine_nodes, boards(network)?)))
-    }
-
     fn think(&self, game: &Game) -> Result<Thought, Failure> {
         let network = self.network()?;
         let mut boards = boards(&network)?;
         boards.set_root(game, &[])?;
-        let (shape, backup) = (self.shape(), self.backup());
+        let shape = Shape { breadth: self.breadth, depth: self.depth };
+        let backup = if self.alpha_beta { Backup::AlphaBeta } else { Backup::Minimax };
         let task = Task { shape, backup, mask: self.mask, stop: &|| false };
         Ok(think(&mut boards, &mut *self.writer()?, &task)?)
-    }
-
-    fn regret(&self, path: &Path, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        let (_, positions) = positions::open(path, usize::MAX)?;
-        let network = self.network()?;
-        let trial = Trial { shape: self.shape(), backup: self.backup(), mask: self.mask };
-        let writer = || self.writer().map_err(|why| MeasureError::Refused(why.to_string()));
-        let stop = raised_by_ctrl_c()?;
-        let bar = progress(positions.len());
-        let found = trial.run(&*network.evaluator, &positions, &writer, &stop, &|| bar.inc(1));
-        bar.finish_and_clear();
-        say(found?.to_string());
-        Ok(())
-    }
-
-    fn backup(&self) -> Backup {
-        match (self.weigh.is_some(), self.alpha_beta) {
-            (true, _) => Backup::Weigh,
-            (_, true) => Backup::AlphaBeta,
-            _ => Backup::Minimax,
-        }
-    }
-
-    fn shape(&self) -> Shape {
-        Shape { breadth: self.breadth, depth: self.depth }
     }
 
     fn network(&self) -> Result<Network, NetworkError> {
@@ -229,11 +129,7 @@ impl Think {
             Some(path) => load(path)?,
             None => network::writer().map_err(ToString::to_string)?,
         };
-        let tree = Decoder::new(tree);
-        Ok(match &self.weigh {
-            Some(path) => Box::new(Judged { tree, judge: Decoder::new(load(path)?) }),
-            None => Box::new(tree),
-        })
+        Ok(Box::new(Decoder::new(tree)))
     }
 }
 

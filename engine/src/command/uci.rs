@@ -8,7 +8,7 @@ use nn::cpu::Isa;
 use std::io::{BufReader, stdin, stdout};
 
 /// The flag that lists all options.
-pub(super) const SHOW_HIDDEN: &str = "--show-hidden";
+pub const SHOW_HIDDEN: &str = "--show-hidden";
 
 /// Arguments of `mavka uci`.
 #[derive(Args, Default)]
@@ -27,11 +27,19 @@ impl Uci {
     /// # Errors
     /// None so far; the signature is that of all subcommands.
     pub fn run(self) -> Result<(), Failure> {
+        self.run_with(Setup::default())
+    }
+
+    /// The same with an engine of other networks or players.
+    ///
+    /// # Errors
+    /// As [`Uci::run`].
+    pub fn run_with(self, setup: Setup) -> Result<(), Failure> {
         if let Some(isa) = self.isa {
             isa.limit();
         }
         let shown_options = if self.show_hidden { Shown::All } else { Shown::Everyday };
-        let setup = Setup { shown_options, ..Setup::default() };
+        let setup = Setup { shown_options, ..setup };
         crate::run_with(setup, BufReader::new(stdin()), stdout());
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! [`board`] diagrams. Nothing here knows a search, a network or a match.
 
 pub mod board;
+pub mod pgn;
 
 /// The style sheet that all pages share.
 pub const PAGE_STYLE: &str = include_str!("page.css");

@@ -111,7 +111,7 @@ impl Budget {
         let increment = clock.increment.clamp(0, LONGEST_MS);
         let usable = remaining - reserve(remaining, overhead);
         // Without an increment the clock must be spent in the end, reserve and all.
-        let most = if increment > 0 { usable / 2 } else { usable / 8 };
+        let most = if increment > 0 { usable } else { usable / 8 };
         let spendable = usable - settings.reserve.clamp(0, most);
         let expected = match increment {
             0 => settings.moves_left.max(SUDDEN_DEATH),
@@ -136,9 +136,11 @@ impl Budget {
             2 => spendable / 2,
             _ => spendable / 4,
         };
-        let hard = soft.saturating_mul(3).min(ceiling).max(1);
+        // Half the increment comes back whatever is kept.
+        let floor = (increment / 2).min(usable / 4);
+        let hard = soft.saturating_mul(3).min(ceiling).max(floor).max(1);
         Budget {
-            soft: millis(soft.min(hard)),
+            soft: millis(soft.max(floor).min(hard)),
             hard: millis(hard),
             flag: millis(usable),
             flexible: true,
@@ -243,8 +245,8 @@ mod tests {
             }
             left
         };
-        assert!(lowest(0, 5) < 50);
-        assert!(lowest(100, 5) > 100);
+        assert!(lowest(0, 6) < 50);
+        assert!(lowest(100, 6) >= 100);
         assert!(lowest(100, 0) < 50, "it is spent where nothing else is left");
     }
 

@@ -180,7 +180,9 @@ impl Engine {
         if !self.can_play(self.settings.search) {
             self.settings = before;
             let wanted = option.value.as_deref().unwrap_or_default();
-            return self.output.note(format_args!("Search {wanted} is played by `mavka-lab uci` alone"));
+            return self
+                .output
+                .note(format_args!("Search {wanted} is played by `mavka-lab uci` alone"));
         }
         if self.settings != before && self.is_searching() && effect.is_of_search() {
             let name = option.name.trim();

@@ -24,8 +24,11 @@ use std::sync::Arc;
 pub enum Head {
     /// The search's own prior: action values and policy together.
     Prior,
+    /// The best action value.
     ActionValue,
+    /// The lowest value of the successors, which are the opponent's.
     StateValue,
+    /// The most probable move.
     Policy,
 }
 
@@ -55,12 +58,15 @@ const LATE: u32 = 60;
 
 /// What one head is asked.
 pub struct Question<'a> {
+    /// The head that picks the move.
     pub head: Head,
     /// Its scoring is the head's.
     pub world: &'a RulesWorld,
+    /// The position to move in.
     pub root: &'a State,
     /// Legal, and not empty.
     pub allowed: &'a [Action],
+    /// Options of the draw at random.
     pub settings: &'a Settings,
     /// For moves drawn at random.
     pub seed: u64,

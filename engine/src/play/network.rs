@@ -1,9 +1,6 @@
 //! Which network answers: the file the user named, or the one built in. The only file that knows how a
 //! network is opened; everything else sees `Arc<dyn Evaluator>`.
 
-use crate::conventional::regress::average::{Average, BadList};
-use crate::conventional::regress::model::{BadModel, MAGIC, Regressor};
-use crate::conventional::regress::successors::Successors;
 use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
@@ -11,9 +8,6 @@ use nn::evaluator::cpu::CpuEvaluator;
 use nn::writer::DecoderWeights;
 use nn::{EvalError, Evaluator};
 use std::fmt;
-use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -54,19 +48,12 @@ pub enum NetworkError {
         /// What is wrong with it.
         why: CheckpointError,
     },
-    /// The file begins as a regressor's and goes on otherwise.
-    Regressor {
+    /// The file is a network of another kind than the engine's own, and damaged.
+    Other {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        why: BadModel,
-    },
-    /// The file's name ends in .toml, and it lists no regressors that could be averaged.
-    Average {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: BadList,
+        why: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A built-in network is damaged.
     Bundled(CheckpointError),
@@ -92,10 +79,7 @@ impl fmt::Display for NetworkError {
             NetworkError::File { path, why } => {
                 write!(f, "cannot use network `{}`: {why}", path.display())
             }
-            NetworkError::Regressor { path, why } => {
-                write!(f, "cannot use network `{}`: {why}", path.display())
-            }
-            NetworkError::Average { path, why } => {
+            NetworkError::Other { path, why } => {
                 write!(f, "cannot use network `{}`: {why}", path.display())
             }
             NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
@@ -138,9 +122,6 @@ pub struct Installed;
 
 impl Networks for Installed {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
-        if let Some((evaluator, name)) = file.map_or(Ok(None), regressor)? {
-            return Ok(Network { evaluator, name, on_gpu: false });
-        }
         let network = load(file)?;
         let (device, note) = pick(backend);
         let source = match source(file) {
@@ -188,52 +169,6 @@ fn source(file: Option<&Path>) -> Source<'_> {
     match file {
         None => Source::BuiltIn(BUNDLED),
         Some(path) => Source::File(path),
-    }
-}
-
-/// An evaluator and its name.
-type NamedEvaluator = (Arc<dyn Evaluator>, String);
-
-/// The regressor in `file`, or those that it lists; None if the file is something else, or not there.
-fn regressor(file: &Path) -> Result<Option<NamedEvaluator>, NetworkError> {
-    if file.extension().is_some_and(|extension| extension == "toml") {
-        let average = Average::open(file)
-            .map_err(|why| NetworkError::Average { path: file.to_owned(), why })?;
-        let name = format!("{} (average of regressors)", file.display());
-        return Ok(Some((Arc::new(Successors(average)), name)));
-    }
-    let Some(bytes) = regressor_bytes(file).ok().flatten() else { return Ok(None) };
-    let failed = |why| NetworkError::Regressor { path: file.to_owned(), why };
-    let Some(regressor) = Regressor::from_bytes(&bytes).transpose().map_err(failed)? else {
-        return Ok(None);
-    };
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    let (features, hash) = (regressor.features.name(), hasher.finish());
-    let name = format!("{} ({features} regressor, {hash:016x})", file.display());
-    Ok(Some((Arc::new(Successors(regressor)), name)))
-}
-
-/// The whole file if it begins as a regressor does.
-fn regressor_bytes(file: &Path) -> io::Result<Option<Vec<u8>>> {
-    let mut opened = File::open(file)?;
-    let mut bytes = vec![0; MAGIC.len()];
-    opened.read_exact(&mut bytes)?;
-    if bytes != MAGIC {
-        return Ok(None);
-    }
-    opened.read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
-}
-
-/// Which network `file` holds, or is built in: a hash and little more.
-///
-/// # Errors
-/// Names the file and what is wrong with it.
-pub fn fingerprint(file: Option<&Path>) -> Result<String, NetworkError> {
-    match file.map_or(Ok(None), regressor)? {
-        Some((_, name)) => Ok(name),
-        None => Ok(load(file)?.hash),
     }
 }
 

@@ -14,7 +14,11 @@ pub type Players = &'static [(Search, StaticPlayer)];
 /// A player that searches by itself. It knows nothing of clocks and protocols.
 pub trait Player {
     /// Searches until `watch` ends it, or it has found all there is. None without moves. Blocks.
-    fn search(&self, question: &PlayerQuestion<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound>;
+    fn search(
+        &self,
+        question: &PlayerQuestion<'_>,
+        watch: &mut dyn PlayerWatch,
+    ) -> Option<PlayerFound>;
 }
 
 /// What a player is asked.

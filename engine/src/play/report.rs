@@ -37,6 +37,7 @@ pub struct Reporter {
 
 impl Reporter {
     #[must_use]
+    /// For the last position of `game`, with at most `multipv` lines.
     pub fn new(game: &Game, multipv: usize, show_wdl: bool) -> Reporter {
         Reporter {
             root: State::root(game),

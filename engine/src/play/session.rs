@@ -305,7 +305,7 @@ mod tests {
             shortage.to_string(),
             format!("Hash 1048576 MB is more than this machine has free; using {got} MB")
         );
-        let settings = Settings { hash_mb: 1_048_576, ..Settings::default() };
+        let settings = Settings { hash_mb: 1_048_576, blunder_check: false, ..Settings::default() };
         assert_eq!(session.reserve(&settings), None, "asked for already");
         assert_eq!(session.reserve_of(HashSplit { tree: 1, table: 0 }, Some(1000)), None);
     }

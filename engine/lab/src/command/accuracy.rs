@@ -1,0 +1,171 @@
+//! `mavka-lab accuracy`: arguments and output of [`crate::measure::accuracy`].
+
+use crate::measure::accuracy;
+use clap::Args;
+use engine::command::output::{Failure, Sink};
+use engine::interrupt::raised_by_ctrl_c;
+use nn::cpu::Isa;
+use nn::precision::Arithmetic;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Measure the network without search: held-out games, random boards, puzzles.
+#[derive(Args, Debug)]
+pub struct Accuracy {
+    /// Data files (MAVG1 or PVGR1); every 50th game of each is held out
+    files: Vec<PathBuf>,
+    /// Network file; the built-in network without it
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Positions of each set of a data file at most
+    #[arg(long, default_value = "5000", value_name = "N")]
+    limit: NonZeroUsize,
+    /// Also every castling of the held-out games: whether the next board is right
+    #[arg(long, requires = "files")]
+    castlings: bool,
+    /// Also this many boards of random pieces
+    #[arg(long, value_name = "N")]
+    boards: Option<NonZeroUsize>,
+    /// Which random boards
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    seed: u64,
+    /// Also the puzzles of this CSV or EPD
+    #[arg(long, value_name = "FILE")]
+    puzzles: Option<PathBuf>,
+    /// Try only this many puzzles, spread evenly over the file
+    #[arg(long, value_name = "N", requires = "puzzles")]
+    puzzle_limit: Option<usize>,
+    /// Also the moves that `mavka-lab label`, or `mavka-lab leaves` at a fork, had searched: how well the values tell those of a position apart
+    #[arg(long, value_name = "LABELS")]
+    siblings: Option<PathBuf>,
+    /// Draw predicted win probabilities against labels and results into this SVG
+    #[arg(long, value_name = "FILE", requires = "files")]
+    plot: Option<PathBuf>,
+    /// Write every number with its 95 % interval into this CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Arithmetic of the network's products: auto (the fastest of floats this CPU has), single, bf16 or int8
+    #[arg(long, default_value = "auto")]
+    arithmetic: Arithmetic,
+    /// Instructions to do with: portable, avx2, avx512, amx, or neon on Arm's processors [default: the widest this CPU has]
+    #[arg(long)]
+    isa: Option<Isa>,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl Accuracy {
+    /// Measures and prints.
+    ///
+    /// # Errors
+    /// There is nothing to measure, or the network or a file cannot be used.
+    pub fn run(&self) -> Result<(), Failure> {
+        if let Some(isa) = self.isa {
+            isa.limit();
+        }
+        let mut out = Sink::default();
+        let plan = accuracy::Accuracy { stop: raised_by_ctrl_c()?, ..self.plan() };
+        plan.run(&mut |line| out.say(line))?;
+        out.end()
+    }
+
+    fn plan(&self) -> accuracy::Accuracy {
+        accuracy::Accuracy {
+            files: self.files.clone(),
+            weights: self.weights.clone(),
+            limit: self.limit.get(),
+            castlings: self.castlings,
+            boards: self.boards.map(NonZeroUsize::get),
+            seed: self.seed,
+            puzzles: self.puzzles.clone(),
+            puzzle_limit: self.puzzle_limit,
+            siblings: self.siblings.clone(),
+            plot: self.plot.clone(),
+            csv: self.csv.clone(),
+            arithmetic: self.arithmetic,
+            threads: self.threads.map(NonZeroUsize::get),
+            stop: Arc::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cli;
+    use super::*;
+    use clap::{CommandFactory, FromArgMatches};
+    use nn::data::record::{Format, GameResult, Header, MavgGame};
+    use nn::data::{Game, GameWriter};
+    use shakmaty::Chess;
+
+    fn parse(words: &[&str]) -> Result<Accuracy, clap::Error> {
+        let words = ["mavka", "accuracy"].iter().chain(words);
+        let matches = Cli::command().try_get_matches_from(words)?;
+        let (_, own) = matches.subcommand().expect("accuracy");
+        Accuracy::from_arg_matches(own)
+    }
+
+    /// What is printed, and how it ends.
+    fn print(words: &[&str]) -> (String, Result<(), String>) {
+        let mut out = String::new();
+        let plan = parse(words).unwrap().plan();
+        let end = plan.run(&mut |line| out += &format!("{line}\n"));
+        (out, end.map_err(|why| why.to_string()))
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_told() {
+        assert!(print(&[]).1.unwrap_err().contains("nothing to measure"));
+        assert!(parse(&["--boards", "0"]).is_err());
+        assert!(parse(&["--boards", "1", "--plot", "x.svg"]).is_err(), "boards have no values");
+        assert!(parse(&["--puzzle-limit", "5"]).is_err());
+        let absent = std::env::temp_dir().join("mavka-no-such-file");
+        let error = print(&[absent.to_str().unwrap()]).1.unwrap_err();
+        assert!(error.contains("mavka-no-such-file"), "{error}");
+    }
+
+    /// A file whose held-out games are one of standard chess and one of Chess960.
+    fn sample(path: &std::path::Path) {
+        let mut writer = GameWriter::create(path, Format::Mavg).unwrap();
+        for number in 0..51 {
+            let mut game =
+                MavgGame::new(Header::new(Chess::default(), number == 50, GameResult::WhiteWon));
+            game.push(0, (3, 3), 20, &[64; 20]).unwrap();
+            writer.write(&Game::Mavg(game)).unwrap();
+        }
+        writer.finish_file().unwrap();
+    }
+
+    #[test]
+    fn a_file_and_boards_give_tables_csv_and_plot_errors() {
+        let of = |end: &str| {
+            let name = format!("mavka-accuracy-{}.{end}", std::process::id());
+            std::env::temp_dir().join(name).to_str().unwrap().to_owned()
+        };
+        let (games, csv, plot) = (of("mavg.zst"), of("csv"), of("svg"));
+        sample(std::path::Path::new(&games));
+        let (table, asked) = print(&[&games, "--boards", "3", "--csv", &csv, "--threads", "1"]);
+        let text = std::fs::read_to_string(&csv).unwrap_or_default();
+        // One position a set is too few for a plot.
+        let unplotted = print(&[&games, "--plot", &plot]).1;
+        for path in [&games, &csv, &plot] {
+            let _ = std::fs::remove_file(path);
+        }
+        assert_eq!(asked, Ok(()));
+        assert!(
+            table.contains(&games) && table.contains("rules") && table.contains("95 % interval")
+        );
+        for set in
+            ["MAV(s) standard", "MAV(s) Chess960", "MAV(s, a) standard", "MAV(s, a) Chess960"]
+        {
+            let line = text.lines().find(|l| l.contains(set) && l.contains(",value error,"));
+            assert!(line.is_some_and(|line| line.ends_with(",1")), "{set}: {text}");
+        }
+        let boards =
+            |end| text.lines().any(|l| l.starts_with("\"rules boards") && l.ends_with(end));
+        assert!(boards(",3") && text.contains("next state exact"), "{text}");
+        assert!(unplotted.unwrap_err().contains("too few predictions"));
+    }
+}

@@ -1,0 +1,130 @@
+//! `mavka-lab data`: arguments and output of [`crate::measure::data`].
+
+use super::args::read_share;
+use crate::measure::data::{self, Report, plot};
+use clap::Args;
+use engine::command::output::{Failure, Sink};
+use engine::errors::FileError;
+use nn::data::{Kinds, MixConfig, MixSource, exclude_from_files};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Arguments of `mavka-lab data`.
+#[derive(Args, Debug)]
+pub struct Data {
+    /// Data files (MAVG1 or PVGR1), each with its share of the examples
+    #[arg(required = true, value_name = "FILE[=SHARE]", value_parser = read_share)]
+    files: Vec<(PathBuf, f64)>,
+    /// Stop after so many seconds, at the earliest when the buffer is full
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Settings of the mixture (JSON); those not named keep their defaults
+    #[arg(long, value_name = "FILE")]
+    kinds: Option<PathBuf>,
+    /// Files (EPD, CSV) whose positions must not be trained on
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    exclude: Vec<PathBuf>,
+    /// Examples among which the next is drawn
+    #[arg(long, default_value_t = 200_000, value_name = "N")]
+    buffer: usize,
+    /// Seed of the stream
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Draw the histogram of win probabilities into this SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+impl Data {
+    /// Reads and prints.
+    ///
+    /// # Errors
+    /// A file or a setting cannot be used, or the picture cannot be written.
+    pub fn run(&self) -> Result<(), Failure> {
+        let report = self.read()?;
+        let mut out = Sink::default();
+        out.say(&report);
+        if let Some(path) = &self.plot {
+            plot::draw(&report.counts, path)?;
+        }
+        out.end()
+    }
+
+    fn read(&self) -> Result<Report, Failure> {
+        let source =
+            |(path, weight): &(PathBuf, f64)| MixSource { path: path.clone(), weight: *weight };
+        let mut config = MixConfig::new(self.files.iter().map(source).collect());
+        config.kinds = self.kinds.as_deref().map_or(Ok(Kinds::default()), read_kinds)?;
+        config.excluded = Arc::new(exclude_from_files(&self.exclude)?);
+        (config.buffer, config.seed) = (self.buffer, self.seed);
+        let length = Duration::try_from_secs_f64(self.seconds)?;
+        Ok(data::read(config, length)?)
+    }
+}
+
+fn read_kinds(path: &Path) -> Result<Kinds, Failure> {
+    let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+    Ok(serde_json::from_str(&text).map_err(FileError::of(path))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nn::data::record::{GameResult, Header, MavgGame};
+    use nn::data::write::FileWriter;
+    use nn::data::{Format, Game};
+    use shakmaty::Chess;
+
+    /// A file of sixty games of two moves each.
+    fn sample(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("mavka-{name}-{}.zst", std::process::id()));
+        let mut writer = FileWriter::create(&path, Format::Mavg).unwrap();
+        for number in 0..60 {
+            let mut game =
+                MavgGame::new(Header::new(Chess::default(), number % 2 == 1, GameResult::WhiteWon));
+            for score in [30, -20] {
+                game.push(0, (3, number % 20), score, &[64; 20]).unwrap();
+            }
+            writer.write(&Game::Mavg(game)).unwrap();
+        }
+        writer.finish_file().unwrap();
+        path
+    }
+
+    fn data(path: &Path) -> Data {
+        Data {
+            files: vec![(path.to_owned(), 1.0)],
+            seconds: 0.0,
+            kinds: None,
+            exclude: Vec::new(),
+            buffer: 8,
+            seed: 1,
+            plot: None,
+        }
+    }
+
+    #[test]
+    fn the_report_tells_of_the_file() {
+        let path = sample("data");
+        let report = data(&path).read();
+        let _ = std::fs::remove_file(&path);
+        let report = report.unwrap();
+        assert!(report.sources[0].counts.chess960 > 0 && report.sources[0].counts.duplicates > 0);
+        let text = report.to_string();
+        for words in ["a second", "| mavka-data-", "| 100.0 % |", "MAV(s, a)", "result known"] {
+            assert!(text.contains(words), "{words} in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        assert!(
+            data(Path::new("no/such/file")).run().unwrap_err().to_string().contains("no/such/file")
+        );
+        let no_time = Data { seconds: -1.0, ..data(Path::new("no/such/file")) };
+        assert!(no_time.run().unwrap_err().to_string().contains("negative"));
+        let no_kinds = Data { kinds: Some("no/kinds".into()), ..data(Path::new("no/such/file")) };
+        assert!(no_kinds.run().unwrap_err().to_string().contains("no/kinds"));
+    }
+}

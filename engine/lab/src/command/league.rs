@@ -1,0 +1,392 @@
+//! `mavka-lab league`: many agents, many games, one table. Reads the configuration, starts the processes, draws
+//! the progress and writes the files; the play itself is [`crate::league`]'s.
+
+use super::args::{Program, read_openings};
+use crate::league::book::{Book, Entry};
+use crate::league::config::{Agent, League as Plan};
+use crate::league::journal::Journal;
+use crate::league::stage::Stage;
+use crate::league::standings::{Standings, cross_csv};
+use crate::league::tournament::{Listener, Tournament};
+use crate::league::{Patience, pgn, report};
+use crate::networks::fingerprint;
+use clap::Args;
+use engine::command::args::settings_of;
+use engine::command::output::{Failure, Sink};
+use engine::errors::FileError;
+use engine::files::{Named, check_folder, check_outputs, write_whole};
+use engine::interrupt::raised_by_ctrl_c;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Engines that a worker keeps running between games: starting one costs about as much as a short game.
+const KEPT: usize = 4;
+/// For `uciok`: on a busy machine a large engine takes its time.
+const START: Duration = Duration::from_secs(120);
+/// In the folder of a league; shows that the other files are the league's, too.
+const JOURNAL: &str = "games.jsonl";
+/// Least time between two writings of the tables, and of games and report.
+const TABLES: Duration = Duration::from_secs(5);
+const REPORT: Duration = Duration::from_secs(600);
+
+/// Play a league of many agents and rate them.
+///
+/// The configuration names the agents: this program with any of its options, or other UCI engines. Every
+/// finished game is written down at once; run again with the same folder, it goes on where it was.
+#[derive(Args, Clone, Debug)]
+pub struct League {
+    /// Configuration (TOML).
+    #[arg(value_name = "CONFIG.toml")]
+    config: PathBuf,
+    /// Folder of games, tables and report [default: the configuration's name without its ending].
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Games in all, earlier ones included, instead of the configuration's.
+    #[arg(long, value_name = "N")]
+    games: Option<usize>,
+    /// Games at the same time, instead of the configuration's.
+    #[arg(long, value_name = "N")]
+    concurrency: Option<usize>,
+    /// Starting positions, one EPD or FEN a line, instead of the configuration's.
+    #[arg(long, value_name = "FILE")]
+    openings: Option<PathBuf>,
+    /// Play nothing: write tables and report of the games there are, even while another process plays.
+    #[arg(long)]
+    report: bool,
+    /// Seconds to wait for a move where no clock runs.
+    #[arg(long, default_value_t = 600, value_name = "S")]
+    stall: u64,
+}
+
+impl League {
+    /// Plays the league and prints its table.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, the configuration makes no sense, or an engine does not start.
+    pub fn run(self) -> Result<(), Failure> {
+        let text = fs::read_to_string(&self.config).map_err(FileError::of(&self.config))?;
+        let mut plan = Plan::read(&text).map_err(FileError::of(&self.config))?;
+        plan.games = self.games.map_or(plan.games, |games| games.next_multiple_of(2));
+        plan.concurrency = self.concurrency.unwrap_or(plan.concurrency).max(1);
+        let out = self.out.clone().unwrap_or_else(|| self.config.with_extension(""));
+        let out = match (&self.out, out.file_name()) {
+            (None, Some(name)) => PathBuf::from(name),
+            _ => out,
+        };
+        let files = Files { folder: out };
+        files.check(&[Named { argument: "CONFIG.toml", path: &self.config }])?;
+        if self.report {
+            let mut book = Book::default();
+            let games = Journal::look(&files.journal(), &plan)?;
+            games.into_iter().for_each(|entry| book.add(entry));
+            files.write(&plan, &book)?;
+            return print(&plan, &book);
+        }
+        self.play(&plan, files)
+    }
+
+    fn play(&self, plan: &Plan, files: Files) -> Result<(), Failure> {
+        let folder = self.config.parent().unwrap_or(Path::new(""));
+        let beside = plan.openings.as_ref().map(|name| folder.join(name));
+        let openings = match self.openings.as_ref().or(beside.as_ref()) {
+            Some(path) => {
+                files.check(&[Named { argument: "openings", path }])?;
+                read_openings(path, plan.chess960)?
+            }
+            None => Vec::new(),
+        };
+        let identities = identities(plan, folder)?;
+        let programs: Vec<Program> = plan
+            .agents
+            .iter()
+            .map(|agent| Program::new(agent.command.as_deref(), options_in(folder, agent)))
+            .collect::<Result<_, _>>()?;
+        fs::create_dir_all(&files.folder).map_err(FileError::of(&files.folder))?;
+        let (journal, past) = Journal::open(&files.journal(), plan, &identities)?;
+        let bar = bar(plan.games, past.games.len());
+        let mut watch = Watch {
+            plan,
+            journal,
+            bar,
+            files,
+            stop: raised_by_ctrl_c()?,
+            told: false,
+            tables: Instant::now(),
+            report: Instant::now(),
+            trouble: None,
+        };
+        let patience = Patience {
+            start: START,
+            think: Duration::from_secs(self.stall),
+            ..Patience::default()
+        };
+        let mut tournament = Tournament::new(plan, openings, past, &mut watch);
+        let stage = Stage { concurrency: plan.concurrency, kept: KEPT, rules: plan.rules };
+        let fault = stage.run(&mut tournament, |agent| {
+            // A machine that is busy for a moment must not end a league of days.
+            programs[agent].start(patience).or_else(|_| programs[agent].start(patience))
+        });
+        let book = tournament.into_book();
+        watch.bar.finish_and_clear();
+        watch.files.write(plan, &book)?;
+        print(plan, &book)?;
+        match (watch.trouble, fault) {
+            (Some(trouble), _) => Err(trouble),
+            (None, Some(fault)) => Err(fault.into()),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+fn print(plan: &Plan, book: &Book) -> Result<(), Failure> {
+    let mut out = Sink::default();
+    out.say(Standings::new(plan, book).text(plan, book.games().len()).trim_end());
+    out.end()
+}
+
+/// What the words of each agent do not say: the version of this program and its network. Also finds out
+/// options that nobody understands before the first game.
+fn identities(plan: &Plan, folder: &Path) -> Result<Vec<String>, Failure> {
+    let mut networks = HashMap::new();
+    plan.agents.iter().map(|agent| identity(agent, folder, &mut networks)).collect()
+}
+
+/// The agent's options. A network file of this program that is not found from here is looked for in `folder`, the
+/// configuration's.
+fn options_in(folder: &Path, agent: &Agent) -> Vec<(String, String)> {
+    let placed = |(name, value): &(String, String)| {
+        let beside = folder.join(value);
+        let ours = agent.command.is_none() && name.eq_ignore_ascii_case("WeightsFile");
+        let found = ours && !Path::new(value).is_file() && beside.is_file();
+        let value = if found { beside.to_string_lossy().into_owned() } else { value.clone() };
+        (name.clone(), value)
+    };
+    agent.options.iter().map(placed).collect()
+}
+
+fn identity(
+    agent: &Agent,
+    folder: &Path,
+    networks: &mut HashMap<String, String>,
+) -> Result<String, Failure> {
+    if agent.command.is_some() {
+        return Ok(String::new());
+    }
+    let named = |trouble: &dyn std::fmt::Display| format!("agent `{}`: {trouble}", agent.name);
+    let (settings, bent) = settings_of(&options_in(folder, agent)).map_err(|why| named(&why))?;
+    if let Some(bent) = bent.first() {
+        return Err(named(bent).into());
+    }
+    let version = format!("Mavka {}", env!("CARGO_PKG_VERSION"));
+    if !settings.search.asks_network() {
+        return Ok(version);
+    }
+    let file = settings.weights_file;
+    if let Some(known) = networks.get(&file) {
+        return Ok(known.clone());
+    }
+    let hash = fingerprint((!file.is_empty()).then(|| Path::new(&file)))?;
+    let identity = format!("{version}, network {hash}");
+    networks.insert(file, identity.clone());
+    Ok(identity)
+}
+
+/// The files of a league.
+struct Files {
+    folder: PathBuf,
+}
+
+impl Files {
+    /// The files beside the journal.
+    const NAMES: [&str; 5] = ["games.pgn", "report.html", "table.txt", "ratings.csv", "cross.csv"];
+
+    fn journal(&self) -> PathBuf {
+        self.folder.join(JOURNAL)
+    }
+
+    /// Refuses a folder with files of the user, and outputs that are `inputs`.
+    fn check(&self, inputs: &[Named<'_>]) -> Result<(), Failure> {
+        check_folder(&self.folder, &[JOURNAL], &Files::NAMES)?;
+        let names = Files::NAMES.iter().chain([&JOURNAL]);
+        let paths: Vec<PathBuf> = names.map(|name| self.folder.join(name)).collect();
+        let outputs: Vec<Named<'_>> =
+            paths.iter().map(|path| Named { argument: "--out", path }).collect();
+        Ok(check_outputs(inputs, &outputs)?)
+    }
+
+    /// Tables alone: quickly made.
+    fn write_tables(&self, plan: &Plan, book: &Book, standings: &Standings) -> Result<(), Failure> {
+        self.replace("table.txt", &standings.text(plan, book.games().len()))?;
+        self.replace("ratings.csv", &standings.csv(plan))?;
+        self.replace("cross.csv", &cross_csv(plan, book))
+    }
+
+    fn write(&self, plan: &Plan, book: &Book) -> Result<(), Failure> {
+        let standings = Standings::new(plan, book);
+        self.write_tables(plan, book, &standings)?;
+        self.replace("games.pgn", &report::games(plan, book)?)?;
+        let about = format!("Mavka {}, {}.", env!("CARGO_PKG_VERSION"), pgn::today());
+        self.replace("report.html", &report::page(plan, book, &standings, &about))
+    }
+
+    fn replace(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let path = self.folder.join(name);
+        Ok(write_whole(&path, text).map_err(FileError::of(&path))?)
+    }
+}
+
+/// Writes down what is heard, and shows it.
+struct Watch<'a> {
+    plan: &'a Plan,
+    journal: Journal,
+    bar: ProgressBar,
+    files: Files,
+    stop: Arc<AtomicBool>,
+    /// The user knows that the league is ending.
+    told: bool,
+    tables: Instant,
+    report: Instant,
+    trouble: Option<Failure>,
+}
+
+impl Watch<'_> {
+    fn take(&mut self, entry: &Entry, book: &Book) -> Result<(), Failure> {
+        self.journal.add(entry)?;
+        self.bar.inc(1);
+        let games = book.games().len();
+        let name = |agent: usize| self.plan.agents[agent].name.as_str();
+        let ending = &entry.played.ending;
+        if !["normal", "adjudication"].contains(&ending.termination()) {
+            let (white, black) = (name(entry.agents.white), name(entry.agents.black));
+            let line = format!("{white} - {black}, opening line {}: {ending}", entry.opening.line);
+            if self.bar.is_hidden() { eprintln!("{line}") } else { self.bar.println(line) }
+        }
+        let silent = self.bar.is_hidden();
+        if silent && games.is_multiple_of(10) {
+            eprintln!("{games}/{}", self.plan.games);
+        }
+        if self.tables.elapsed() >= TABLES {
+            let standings = Standings::new(self.plan, book);
+            self.files.write_tables(self.plan, book, &standings)?;
+            let text = standings.text(self.plan, games);
+            if silent && games.is_multiple_of(100) {
+                eprintln!("{text}");
+            }
+            self.bar.set_message(text);
+            self.tables = Instant::now();
+        }
+        if self.report.elapsed() >= REPORT {
+            self.files.write(self.plan, book)?;
+            self.report = Instant::now();
+        }
+        if self.stop.load(Ordering::Relaxed) && !self.told {
+            self.told = true;
+            self.bar.println("ending the games in progress; Ctrl-C again leaves at once");
+        }
+        Ok(())
+    }
+}
+
+impl Listener for Watch<'_> {
+    fn heard(&mut self, entry: &Entry, book: &Book) -> bool {
+        match self.take(entry, book) {
+            Ok(()) => true,
+            Err(trouble) => {
+                self.trouble.get_or_insert(trouble);
+                false
+            }
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// A bar with the table below it.
+fn bar(games: usize, played: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(games as u64), ProgressDrawTarget::stderr());
+    let style =
+        ProgressStyle::with_template("{bar:30} {pos}/{len} games [{elapsed}, {eta} left]\n{msg}");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar.set_position(played as u64);
+    bar.reset_eta();
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(agent: &str) -> Plan {
+        let other = "[[agent]]\nname = 'other'\ncommand = 'x'";
+        Plan::read(&format!(
+            "name = 'l'\ngames = 2\nlimit = {{ nodes = 1 }}\n[[agent]]\nname = 'a'\n{agent}\n{other}"
+        ))
+        .unwrap()
+    }
+
+    #[test]
+    fn options_are_understood_before_the_first_game() {
+        let told = |agent| identities(&plan(agent), Path::new("")).unwrap_err().to_string();
+        assert!(told("options = { Tash = 1 }").contains("agent `a`"));
+        assert!(told("options = { CPuct = 99 }").contains("CPuct"));
+        assert!(told("options = { WeightsFile = '/no/such' }").contains("/no/such"));
+    }
+
+    #[test]
+    fn files_of_the_user_are_not_replaced() {
+        let folder = std::env::temp_dir().join(format!("mavka-own-{}", std::process::id()));
+        let files = Files { folder: folder.clone() };
+        files.check(&[]).unwrap();
+        fs::create_dir_all(&folder).unwrap();
+        files.check(&[]).unwrap();
+        fs::write(folder.join("games.pgn"), "1. e4 *").unwrap();
+        let why = files.check(&[]).unwrap_err().to_string();
+        assert!(why.contains("games.pgn") && why.contains("games.jsonl"), "{why}");
+        fs::write(files.journal(), "").unwrap();
+        files.check(&[]).unwrap();
+        let path = &folder.join("table.txt");
+        let why = files.check(&[Named { argument: "openings", path }]).unwrap_err().to_string();
+        assert!(why.contains("table.txt") && why.contains("openings"), "{why}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_network_that_is_not_here_is_looked_for_beside_the_configuration() {
+        let folder = std::env::temp_dir().join(format!("mavka-beside-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let network = folder.join("one.safetensors");
+        fs::write(&network, "").unwrap();
+        let placed = |agent: &str| options_in(&folder, &plan(agent).agents[0]).pop().unwrap().1;
+        let path = network.to_string_lossy().into_owned();
+        assert_eq!(placed("options = { weightsfile = 'one.safetensors' }"), path);
+        for other in [
+            "options = { WeightsFile = 'two.safetensors' }",
+            "options = { WeightsFile = '' }",
+            "options = { SyzygyPath = 'one.safetensors' }",
+            "command = 'lc0'\noptions = { WeightsFile = 'one.safetensors' }",
+        ] {
+            let as_written = plan(other).agents[0].options[0].1.clone();
+            assert_eq!(placed(other), as_written, "{other}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn an_agent_is_known_by_its_network_if_it_asks_one() {
+        let all = identities(&plan("options = { Search = 'policy' }"), Path::new("")).unwrap();
+        assert!(all[0].contains("network "), "{all:?}");
+        assert_eq!(all[1], "");
+        let all = identities(&plan("options = { Search = 'rollout' }"), Path::new("")).unwrap();
+        assert!(!all[0].contains("network"), "{all:?}");
+    }
+}

@@ -1,0 +1,190 @@
+//! The command line of `mavka-lab`: one file per subcommand. Arguments, calls and printing only:
+//! the work is done in other rooms, and none of them imports this one.
+
+mod accuracy;
+mod args;
+mod data;
+mod evalbench;
+mod imagination;
+mod internal;
+mod label;
+mod league;
+mod leaves;
+mod play_match;
+mod puzzles;
+mod regress;
+mod train;
+mod train_nnue;
+mod train_writer;
+mod treebench;
+mod tune;
+mod uci;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use engine::command::output::ended;
+use engine::command::paths;
+use std::process::ExitCode;
+
+/// Left out of the check of paths: folders, which their commands check, and networks that a training may replace by their
+/// successors.
+const UNCHECKED: [(&str, &str); 5] = [
+    ("league", "out"),
+    ("train", "folder"),
+    ("regress", "folder"),
+    ("train-nnue", "init"),
+    ("train-writer", "init"),
+];
+
+/// The laboratory of the chess engine Mavka: matches, measurements, labels, training
+#[derive(Parser)]
+#[command(name = "mavka-lab", version, about)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Speak UCI, with the players and networks of paper 002 as well
+    Uci(uci::Uci),
+    /// Measure evaluations per second against this machine's matrix-product peak
+    Evalbench(evalbench::EvalBench),
+    /// Measure playouts per second of the search alone, by number of threads
+    Treebench(treebench::TreeBench),
+    /// Measure how often the network alone is right, on games held out from training
+    Accuracy(accuracy::Accuracy),
+    /// Read labelled games as training would: what the examples are, and how fast they come
+    Data(data::Data),
+    /// Train a network; run again with the same folder to go on
+    Train(train::Train),
+    /// Measure the trees that the network writes (internal search)
+    Internal(Box<internal::Internal>),
+    /// Measure how far the network imagines games
+    Imagination(imagination::Imagination),
+    /// Teach the decoder that writes the trees of the internal search
+    TrainWriter(train_writer::TrainWriter),
+    /// Train the alpha-beta search's network of static evaluations
+    TrainNnue(train_nnue::TrainNnue),
+    /// Train the regressors of paper 002 on labelled games, and print its table
+    Regress(regress::Regress),
+    /// Play a match between two UCI engines, or two settings of this one
+    Match(Box<play_match::PlayMatch>),
+    /// Play a league of many agents and rate them; run again with the same folder to go on
+    League(league::League),
+    /// Have a strong engine label held-out positions, for tuning
+    Label(Box<label::Label>),
+    /// Have a strong engine label leaves of search trees, for training
+    Leaves(Box<leaves::Leaves>),
+    /// Compare settings of the search on labelled positions, and look for better ones
+    Tune(Box<tune::Tune>),
+    /// Count the puzzles of a file that an engine solves
+    Puzzles(Box<puzzles::Puzzles>),
+}
+
+impl Cli {
+    /// Parses the command line of this process, checks the files it names, and does what it asks.
+    #[must_use]
+    pub fn start() -> ExitCode {
+        let matches = Cli::command().get_matches();
+        match (paths::check(&matches, &UNCHECKED), Cli::from_arg_matches(&matches)) {
+            (_, Err(why)) => why.exit(),
+            (Err(why), _) => ended(Err(why.into())),
+            (Ok(()), Ok(cli)) => cli.run(),
+        }
+    }
+
+    /// Does what was asked. The error is for humans.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        engine::stderr_log::start();
+        let done = match self.command {
+            Command::Uci(uci) => uci.run(),
+            Command::Evalbench(bench) => bench.run(),
+            Command::Treebench(bench) => bench.run(),
+            Command::Accuracy(accuracy) => accuracy.run(),
+            Command::Data(data) => data.run(),
+            Command::Internal(internal) => internal.run(),
+            Command::Imagination(imagination) => imagination.run(),
+            Command::Train(train) => train.run(),
+            Command::TrainWriter(train) => train.run(),
+            Command::TrainNnue(train) => train.run(),
+            Command::Regress(regress) => regress.run(),
+            Command::Match(play_match) => play_match.run(),
+            Command::League(league) => league.run(),
+            Command::Label(label) => label.run(),
+            Command::Leaves(leaves) => leaves.run(),
+            Command::Tune(tune) => tune.run(),
+            Command::Puzzles(puzzles) => puzzles.run(),
+        };
+        ended(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `clap` would refuse in its own debug builds.
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_path_is_known_as_an_input_or_an_output() {
+        let inputs = [
+            "config",
+            "data",
+            "exclude",
+            "file",
+            "files",
+            "folder",
+            "init",
+            "judged",
+            "kinds",
+            "labels",
+            "measure",
+            "openings",
+            "puzzles",
+            "regret",
+            "samples",
+            "siblings",
+            "successors",
+            "teacher",
+            "weigh",
+            "weights",
+            "writer",
+        ];
+        let outputs = ["clocks", "csv", "failures", "out", "pgn", "plot", "save"];
+        let known = inputs.into_iter().chain(outputs).map(str::to_owned).collect();
+        assert_eq!(paths::arguments(&Cli::command()), known);
+    }
+
+    #[test]
+    fn outputs_of_any_command_are_neither_inputs_nor_each_other() {
+        let refused = |words: &str| {
+            let words = ["mavka-lab"].into_iter().chain(words.split_whitespace());
+            let matches = Cli::command().try_get_matches_from(words).unwrap();
+            paths::check(&matches, &UNCHECKED).err().map(|why| why.to_string()).unwrap_or_default()
+        };
+        for words in [
+            "tune labels --csv labels",
+            "tune labels --csv a --plot ./a",
+            "data a b=0.5 --plot b",
+            "puzzles a.csv --failures src/../a.csv",
+            "puzzles a.part --failures a",
+            "train-nnue --data a --out a",
+            "match --first-nodes 1 --second-nodes 1 --openings a --pgn a",
+        ] {
+            assert!(refused(words).contains("would overwrite"), "{words}");
+        }
+        for words in [
+            "uci",
+            "tune labels --csv a --plot b",
+            "train-nnue --data a --init b --out b",
+            "league src/a --out src",
+        ] {
+            assert_eq!(refused(words), "", "{words}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `mavka-lab puzzles`: how many of a file's puzzles an engine solves. The solver is always an engine process
+//! speaking UCI, this program by default: what is measured is what a GUI would get, and any other engine
+//! can be measured the same way.
+
+use super::args::{command_line, limits};
+use crate::league::{Fault, Limit, Process};
+use crate::measure::puzzles::open::open;
+use crate::measure::puzzles::uci_solver::UciSolver;
+use crate::measure::puzzles::{Attempt, Puzzle, Score, plot, solve_all};
+use clap::Args;
+use engine::command::args::read_option;
+use engine::command::output::{Failure, Sink};
+use engine::errors::FileError;
+use engine::files::csv_field;
+use engine::interrupt::raised_by_ctrl_c;
+use engine::progress::progress;
+use engine::workers::Crew;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+/// Arguments of `mavka-lab puzzles`.
+///
+/// Reads CSV (`fen,moves,rating,id`, or Lichess's own) and EPD with `bm`, `am`, graded moves or mates (`bm #3`, `dm 3`).
+/// `--nodes 1` measures the network alone, `--policy` its policy head.
+#[derive(Args, Clone, Debug)]
+pub struct Puzzles {
+    /// CSV or EPD
+    file: PathBuf,
+    /// Try only this many, spread evenly over the file
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    #[command(flatten)]
+    spend: limits::Both,
+    /// The first choice of the policy head, without search
+    #[arg(long)]
+    policy: bool,
+    /// Command line of the engine [default: this program]
+    #[arg(long, value_name = "COMMAND")]
+    engine: Option<String>,
+    /// A UCI option; may be repeated
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
+    options: Vec<(String, String)>,
+    /// Puzzles tried at the same time, each by an engine of its own
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    concurrency: usize,
+    /// Draw the share of solved puzzles against their rating into this SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// List the puzzles that were not solved in this CSV
+    #[arg(long, value_name = "FILE")]
+    failures: Option<PathBuf>,
+}
+
+/// Nodes without any limit on the command line: the smallest search of paper 000's table 1.
+const NODES: u64 = 100;
+
+impl Puzzles {
+    /// Tries the puzzles and prints the table.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or the engine fails.
+    pub fn run(self) -> Result<(), Failure> {
+        let puzzles = open(&self.file, self.limit)?;
+        let limit = match self.policy {
+            true => Limit::Nodes(1),
+            false => self.spend.read().unwrap_or(Limit::Nodes(NODES)),
+        };
+        let (program, args) = command_line(self.engine.as_deref())?;
+        let mut options = self.options.clone();
+        if self.policy {
+            options.push(("Search".to_owned(), "policy".to_owned()));
+        }
+        let start = || {
+            let process = Process::spawn(&program, &args)
+                .map_err(|error| Fault::Absent(format!("{}: {error}", program.display())))?;
+            UciSolver::greet(process, &options, limit)
+        };
+
+        let bar = progress(puzzles.len());
+        let mut score = Score::default();
+        let mut failures = "id,rating,fen,played\n".to_owned();
+        let stop = raised_by_ctrl_c()?;
+        let crew = Crew { count: self.concurrency, stop: &stop };
+        let done = solve_all(&puzzles, crew, start, |puzzle, tried| {
+            score.add(puzzle, &tried);
+            if !tried.solved {
+                note_failure(&mut failures, puzzle, &tried);
+            }
+            bar.set_message(format!("{} solved", score.all.solved));
+            bar.inc(1);
+        });
+        bar.finish_and_clear();
+        done?;
+
+        let mut out = Sink::default();
+        out.say(format_args!("{}, {limit}", self.file.display()));
+        let (tried, all) = (score.all.tried, puzzles.len());
+        if tried < all as u64 {
+            out.say(format_args!("stopped after {tried} of {all} puzzles"));
+        }
+        out.say(&score);
+        if let Some(path) = &self.plot {
+            let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+            plot::draw(&score, &format!("{name}, {limit}"), path)?;
+        }
+        if let Some(path) = &self.failures {
+            fs::write(path, failures).map_err(FileError::of(path))?;
+        }
+        out.end()
+    }
+}
+
+fn note_failure(out: &mut String, puzzle: &Puzzle, tried: &Attempt) {
+    let rating = puzzle.rating.map(|rating| rating.to_string()).unwrap_or_default();
+    let played: Vec<String> = tried.played.iter().map(|action| format!("{action:?}")).collect();
+    let id = csv_field(&puzzle.id);
+    let _ = writeln!(out, "{id},{rating},{},{}", puzzle.game.fen(), played.join(" "));
+}
+
+#[cfg(test)]
+mod tests {
+
+    #[test]
+    fn a_number_of_puzzles_and_a_number_of_nodes_go_together() {
+        use clap::Parser;
+        let words = ["mavka", "puzzles", "file.csv", "--limit", "3", "--nodes", "10"];
+        assert!(super::super::Cli::try_parse_from(words).is_ok());
+        let both = ["mavka", "puzzles", "file.csv", "--depth", "3", "--nodes", "10"];
+        assert!(super::super::Cli::try_parse_from(both).is_err());
+    }
+}

@@ -1,0 +1,277 @@
+//! `mavka-lab regress`: trains the regressors of paper 002, and prints its table of errors beside theirs.
+
+use super::args::WordError;
+use crate::conventional::regress::average::{Average, List, Named, opening};
+use crate::conventional::regress::features::Features;
+use crate::conventional::regress::model::Regressor;
+use crate::conventional::regress::samples::{Parts, Samples, Sizes, read};
+use crate::conventional::regress::study::{Epoch, Errors, Study, guesses, train};
+use crate::conventional::regress::successors::BoardValue;
+use crate::measure::confusion::Confusion;
+use clap::Args;
+use engine::command::output::{Failure, Sink};
+use engine::errors::FileError;
+use engine::interrupt::raised_by_ctrl_c;
+use engine::play::network::{Installed, Networks};
+use engine::progress::progress;
+use indicatif::ProgressBar;
+use nn::Query;
+use nn::device::Backend;
+use shakmaty::Position;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A model's name in the table, and what the paper has there: errors mean squared and mean absolute.
+fn of_paper(features: Features) -> (&'static str, &'static str) {
+    match features {
+        Features::OneHot => ("one-hot MLP", "0.0323 | 0.1183"),
+        Features::Planes => ("CNN", "0.0440 | 0.1490"),
+        Features::Giraffe => ("Giraffe-like", "0.0496 | 0.1709"),
+        Features::Positional => ("positional MLP", "0.0557 | 0.1829"),
+    }
+}
+
+/// Train the regressors of paper 002 on labelled games.
+///
+/// Boards are balanced over 21 bins of win probability; every 50th game of each file is held out for the test.
+/// A trained one is a network file: `WeightsFile FOLDER/one-hot.regressor` with `Search action-value` is the
+/// paper's player without lookahead. FOLDER/average.toml lists those of the folder as one player, weighted by
+/// how well each does early and late in the game; the pictures show what each called the boards of every bin.
+#[derive(Args, Clone, Debug)]
+pub struct Regress {
+    /// Data files with a value for every position (MAVG1)
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Folder of the trained models
+    #[arg(long, value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Only this one: one-hot, cnn, giraffe or positional; may be repeated
+    #[arg(long = "model", value_name = "NAME", value_parser = read_features)]
+    models: Vec<Features>,
+    /// Train nothing: the table of the folder's models, and their average
+    #[arg(long)]
+    judge: bool,
+    /// Boards to train on, at most
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    positions: usize,
+    /// Times each board is seen, at most
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    epochs: usize,
+    /// Seed of the first weights and of the order of the boards
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+}
+
+fn read_features(text: &str) -> Result<Features, WordError> {
+    Features::named(text).ok_or(WordError::Features)
+}
+
+/// What the table says of a model beside its errors, and where its picture goes.
+struct Entry<'a> {
+    name: &'a str,
+    /// Name of the picture, without its ending.
+    file: &'a str,
+    /// The paper's errors.
+    theirs: &'a str,
+    /// Columns behind them, but for the speed.
+    rest: &'a str,
+}
+
+impl Regress {
+    /// Reads, trains and prints.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or there is nothing to train on.
+    pub fn run(self) -> Result<(), Failure> {
+        let sizes = Sizes { training: self.positions, validation: 20_000, test: 50_000 };
+        let bar = ProgressBar::new_spinner();
+        let parts = read(&self.files, sizes, &mut || bar.inc(1))?;
+        bar.finish_and_clear();
+        let Parts { training, validation, test } = &parts;
+        if [training, validation, test].iter().any(|part| part.boards.is_empty()) {
+            return Err("the files hold too few games to train on, validate and test".into());
+        }
+        fs::create_dir_all(&self.folder).map_err(FileError::of(&self.folder))?;
+        let mut out = Sink::default();
+        out.say(format_args!(
+            "{} boards to train on, {} to validate, {} to test\n",
+            training.boards.len(),
+            validation.boards.len(),
+            test.boards.len()
+        ));
+        out.say("| model | MSE | MAE | R² | near | theirs: MSE | MAE | epochs | seconds | positions/s |");
+        out.say("|---|---|---|---|---|---|---|---|---|---|");
+        let mean = test.wins.iter().sum::<f32>() / test.wins.len() as f32;
+        out.say(row("the mean", &vec![mean; test.wins.len()], &test.wins, ".0833 | .25", "| |"));
+        let (network, name, took) = of_network(test)?;
+        let speed = test.boards.len() as f64 / took.as_secs_f64();
+        out.say(row(&name, &network, &test.wins, "|", &format!("| | {speed:.0}")));
+        let models =
+            if self.models.is_empty() { Features::ALL.to_vec() } else { self.models.clone() };
+        let stop = raised_by_ctrl_c()?;
+        for features in models {
+            let (model, rest) = if self.judge {
+                let Some(model) = self.trained(features)? else { continue };
+                (model, "|".to_owned())
+            } else {
+                self.train(features, &parts, &stop)?
+            };
+            let (name, theirs) = of_paper(features);
+            let entry = Entry { name, file: features.name(), theirs, rest: &rest };
+            self.judge(&model, &entry, &parts.test, &mut out)?;
+            if stop.load(Ordering::Relaxed) {
+                out.say("stopped: the last model is the best that it was");
+                break;
+            }
+        }
+        self.average(&parts, &mut out)?;
+        out.say("\nnear: the guess is in the label's bin of 21 or in the next one");
+        out.end()
+    }
+
+    /// The folder's model, if there is one.
+    fn trained(&self, features: Features) -> Result<Option<Regressor>, Failure> {
+        match Regressor::open(&self.path(features)) {
+            Err(why) if why.is_absence() => Ok(None),
+            opened => Ok(Some(opened.map_err(|why| why.to_string())?)),
+        }
+    }
+
+    fn path(&self, features: Features) -> PathBuf {
+        self.folder.join(features.file_name())
+    }
+
+    /// A new model, written to the folder; the table's last columns, but for the speed.
+    fn train(
+        &self,
+        features: Features,
+        parts: &Parts,
+        stop: &AtomicBool,
+    ) -> Result<(Regressor, String), Failure> {
+        let begun = Instant::now();
+        let bar = progress(self.epochs * parts.training.boards.len());
+        let mut epochs = 0;
+        let mut heard = |boards: usize, epoch: Option<Epoch>| {
+            bar.inc(boards as u64);
+            let Some(Epoch { number, rate, training, validation }) = epoch else { return };
+            epochs = number;
+            let line = format!(
+                "{}: epoch {number}, rate {rate:.0e}, MSE {training:.4}, validation {:.4}",
+                features.name(),
+                validation.mse
+            );
+            if bar.is_hidden() { eprintln!("{line}") } else { bar.println(line) }
+        };
+        let study = Study {
+            features,
+            training: &parts.training,
+            validation: &parts.validation,
+            epochs: self.epochs,
+            seed: self.seed,
+            stop,
+        };
+        let model = train(&study, &mut heard);
+        bar.finish_and_clear();
+        let took = begun.elapsed();
+        let path = self.path(features);
+        fs::write(&path, model.to_bytes()?).map_err(FileError::of(&path))?;
+        Ok((model, format!("{epochs} | {:.0}", took.as_secs_f64())))
+    }
+
+    /// The folder's models as one, where there are several.
+    fn average(&self, parts: &Parts, out: &mut Sink) -> Result<(), Failure> {
+        let mut list = List::default();
+        let mut members = Vec::new();
+        for features in Features::ALL {
+            let Some(model) = self.trained(features)? else { continue };
+            let file = PathBuf::from(features.file_name());
+            let [opening, endgame] = weights(&model, &parts.validation);
+            list.model.push(Named { file, opening, endgame });
+            members.push((model, [opening, endgame]));
+        }
+        if members.len() < 2 {
+            return Ok(());
+        }
+        let average = Average::new(members).ok_or("the folder's models have no weights")?;
+        let path = self.folder.join("average.toml");
+        let text = toml::to_string(&list).map_err(|why| why.to_string())?;
+        fs::write(&path, text).map_err(FileError::of(&path))?;
+        let entry = Entry { name: "their average", file: "average", theirs: "|", rest: "|" };
+        self.judge(&average, &entry, &parts.test, out)
+    }
+
+    /// A row of the table, and the picture.
+    fn judge(
+        &self,
+        model: &dyn BoardValue,
+        entry: &Entry<'_>,
+        test: &Samples,
+        out: &mut Sink,
+    ) -> Result<(), Failure> {
+        let Entry { name, file, theirs, rest } = *entry;
+        let asked = Instant::now();
+        let found = guesses(model, &test.boards);
+        let speed = test.boards.len() as f64 / asked.elapsed().as_secs_f64();
+        out.say(row(name, &found, &test.wins, theirs, &format!("{rest} | {speed:.0}")));
+        let path = self.folder.join(format!("{file}.svg"));
+        Confusion::of(&found, &test.wins).draw(name, &path)?;
+        Ok(())
+    }
+}
+
+/// A model's weights in the opening and in the endgame: the better it does there on these boards, the more.
+fn weights(model: &Regressor, samples: &Samples) -> [f32; 2] {
+    let mut errors = [(0.0, 0.0); 2];
+    let found = guesses(model, &samples.boards);
+    for ((board, label), guess) in samples.boards.iter().zip(&samples.wins).zip(found) {
+        let early = opening(board);
+        for ((sum, count), share) in errors.iter_mut().zip([early, 1.0 - early]) {
+            *sum += share * (guess - label).powi(2);
+            *count += share;
+        }
+    }
+    // Whole numbers are enough, and none is 0 where the boards are of one phase.
+    errors.map(|(sum, count)| (count / sum.max(f32::EPSILON)).round().max(1.0))
+}
+
+/// What the built-in network's value says of the same boards.
+fn of_network(test: &Samples) -> Result<(Vec<f32>, String, Duration), Failure> {
+    let network = Installed.open(None, Backend::Cpu)?;
+    let bar = progress(test.positions.len());
+    let begun = Instant::now();
+    let mut predicted = Vec::with_capacity(test.positions.len());
+    for chunk in test.positions.chunks(16) {
+        let legal: Vec<_> = chunk.iter().map(Position::legal_moves).collect();
+        let queries: Vec<Query<'_>> =
+            chunk.iter().zip(&legal).map(|(position, legal)| Query { position, legal }).collect();
+        let answers = network.evaluator.evaluate(&queries)?;
+        predicted.extend(answers.iter().map(|answer| answer.value));
+        bar.inc(chunk.len() as u64);
+    }
+    bar.finish_and_clear();
+    Ok((predicted, network.name, begun.elapsed()))
+}
+
+fn row(name: &str, guesses: &[f32], labels: &[f32], theirs: &str, rest: &str) -> String {
+    let Errors { mse, mae, r2 } = Errors::of(guesses, labels);
+    let near = 100.0 * Confusion::of(guesses, labels).near();
+    format!("| {name} | {mse:.4} | {mae:.4} | {r2:.3} | {near:.1} % | {theirs} | {rest} |")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_the_columns_of_their_head() {
+        for (theirs, rest) in [(".0833 | .25", "| |"), ("|", "| | 5"), ("1 | 2", "3 | 4 | 5")] {
+            let row = row("a", &[0.2, 0.7], &[0.2, 0.8], theirs, rest);
+            assert_eq!(row.matches('|').count(), 11, "{row}");
+            assert!(row.starts_with("| a | 0.0050 | 0.0500 | 0.944 | 50.0 % |"), "{row}");
+        }
+        let error = read_features("eyes").unwrap_err().to_string();
+        assert!(error.contains("one-hot, cnn, giraffe, positional"));
+    }
+}

@@ -1,0 +1,267 @@
+//! `mavka-lab train`: trains a network on labelled positions, and goes on where an earlier call stopped.
+
+use crate::measure::loss_curve;
+use crate::measure::training::TrainingTimes;
+use clap::Args;
+use engine::command::output::{Failure, Sink};
+use engine::errors::FileError;
+use engine::files::check_folder;
+use engine::interrupt::raised_by_ctrl_c;
+use engine::workers::cores;
+use indicatif::{ProgressBar, ProgressStyle};
+use nn::checkpoint::Network;
+use nn::device::{Backend, pick};
+use nn::net::Layout;
+use nn::precision::Arithmetic;
+use nn::train::{BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, Watcher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Train a network; run again with the same folder to go on.
+#[derive(Args, Debug)]
+pub struct Train {
+    /// Folder of the run: configuration, losses, training state, network.
+    #[arg(long, default_value = "runs/default")]
+    folder: PathBuf,
+    /// Configuration to start from (JSON, see assets/recipes); default: the folder's own, else the
+    /// built-in one.
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// A data file and its share of the examples, as FILE or FILE=SHARE; repeat for several.
+    #[arg(long, value_parser = super::args::read_share)]
+    data: Vec<(PathBuf, f64)>,
+    /// Files (EPD, CSV) whose positions must not be trained on; part of the run's configuration, so that a
+    /// later call need not name them.
+    #[arg(long, num_args = 1..)]
+    exclude: Vec<PathBuf>,
+    /// Examples of the whole run; raise it and run again to prolong a finished one.
+    #[arg(long)]
+    examples: Option<u64>,
+    /// Learning rate of the plateau.
+    #[arg(long)]
+    rate: Option<f32>,
+    /// Examples per optimiser step.
+    #[arg(long)]
+    batch: Option<usize>,
+    /// Seed of initial weights and data order.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// A network to begin with; what it lacks (further layers, a dynamic bias) starts closed.
+    #[arg(long)]
+    init: Option<PathBuf>,
+    /// A network to learn from beside the labels, of any size; computed on the CPU.
+    #[arg(long)]
+    teacher: Option<PathBuf>,
+    /// Stop after so many minutes, to go on later.
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Minutes between checkpoints.
+    #[arg(long, default_value_t = 5.0)]
+    checkpoint_minutes: f64,
+    /// Threads of the hand-written CPU kernels; default: all cores.
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Arithmetic of the hand-written CPU kernels' products: auto (the fastest this CPU has), single or bf16
+    #[arg(long, default_value = "auto")]
+    arithmetic: Arithmetic,
+    /// `cpu` trains on hand-written kernels, `cuda` through burn on a GPU.
+    #[arg(long, default_value = "cpu")]
+    device: Backend,
+    /// Train on the CPU for a few seconds, keep nothing and tell where the time went.
+    #[arg(long)]
+    stages: bool,
+    /// Seconds of that.
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Draw it into this SVG, too.
+    #[arg(long, value_name = "FILE", requires = "stages")]
+    plot: Option<PathBuf>,
+}
+
+/// In the folder of a run: the lock, from its first moment on, and the state, before there were locks.
+const MARKERS: [&str; 2] = ["lock", "state.safetensors"];
+/// The other files of a run.
+const FILES: [&str; 4] = ["config.json", "losses.csv", "losses.svg", "network.safetensors"];
+
+/// Shows a bar on stderr, watches the clock and hears Ctrl-C, after which the state is saved.
+struct Bar {
+    bar: ProgressBar,
+    deadline: Option<Instant>,
+    raised: Arc<AtomicBool>,
+    folder: PathBuf,
+}
+
+impl Watcher for Bar {
+    fn step(&mut self, progress: &Progress) -> bool {
+        self.bar.set_position(progress.seen);
+        self.bar.set_message(format!(
+            "{:.0}/s policy {:.3} actions {:.3}",
+            progress.speed,
+            progress.sums.part(Loss::Policy).mean(),
+            progress.sums.part(Loss::Actions).mean()
+        ));
+        // Relaxed: the flag is all there is to know.
+        !self.raised.load(Ordering::Relaxed)
+            && self.deadline.is_none_or(|deadline| Instant::now() < deadline)
+    }
+
+    fn checkpoint(&mut self, progress: &Progress, _network: &Network) {
+        log::info!("checkpoint at {} examples, {:.0} examples/s", progress.seen, progress.speed);
+        let picture = self.folder.join("losses.svg");
+        if let Err(what) = loss_curve::draw(&self.folder.join("losses.csv"), &picture) {
+            log::warn!("no picture of the losses: {what}");
+        }
+    }
+}
+
+impl Train {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// Whatever stops the run, in words.
+    pub fn run(&self) -> Result<(), Failure> {
+        work(self)
+    }
+}
+
+fn work(args: &Train) -> Result<(), Failure> {
+    if args.arithmetic == Arithmetic::Int8 {
+        return Err("training in int8 has no gradient: expected auto, single or bf16".into());
+    }
+    check_folder(&args.folder, &MARKERS, &FILES)?;
+    let own = args.folder.join("config.json");
+    let mut config = match &args.config {
+        Some(path) => load_config(path)?,
+        None if own.exists() => load_config(&own)?,
+        None => RunConfig::default(),
+    };
+    if !args.data.is_empty() {
+        config.data.clone_from(&args.data);
+    }
+    if !args.exclude.is_empty() {
+        config.exclude.clone_from(&args.exclude);
+    }
+    if config.data.is_empty() {
+        return Err("no data: name at least one file with --data FILE=SHARE".into());
+    }
+    config.schedule.examples = args.examples.unwrap_or(config.schedule.examples);
+    config.schedule.rate = args.rate.unwrap_or(config.schedule.rate);
+    config.batch = args.batch.unwrap_or(config.batch).max(1);
+    config.seed = args.seed.unwrap_or(config.seed);
+    config.init = args.init.clone().or(config.init);
+    config.teacher = args.teacher.clone().or(config.teacher);
+    config.network.check()?;
+    if let Some(threads) = args.threads {
+        // Fails if somebody has used the pool already: then it is as wide as the machine.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
+        pool.build_global().unwrap_or_else(|error| log::warn!("--threads {threads}: {error}"));
+    }
+    if args.stages {
+        return stages(args, &config);
+    }
+    let session = Session {
+        folder: args.folder.clone(),
+        checkpoint_every: Duration::from_secs_f64(60.0 * args.checkpoint_minutes.max(0.1)),
+    };
+    let style = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {eta} {msg}")?;
+    let bar = ProgressBar::new(config.schedule.examples).with_style(style);
+    let deadline =
+        args.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
+    let mut step = step(args, &config);
+    let mut bar = Bar { bar, deadline, raised: raised_by_ctrl_c()?, folder: args.folder.clone() };
+    let network = nn::train::run(&config, &session, step.as_mut(), &mut bar)?;
+    eprintln!(
+        "{} parameters in {}",
+        network.values.len(),
+        args.folder.join("network.safetensors").display()
+    );
+    Ok(())
+}
+
+fn threads(args: &Train) -> usize {
+    args.threads.unwrap_or_else(cores).max(1)
+}
+
+fn stages(args: &Train, config: &RunConfig) -> Result<(), Failure> {
+    if args.device != Backend::Cpu {
+        return Err("stages are those of the hand-written kernels: --device cpu".into());
+    }
+    let (time, threads) = (Duration::from_secs_f64(args.seconds.clamp(0.1, 600.0)), threads(args));
+    let budget = nn::train::measure(config, args.arithmetic, threads, time)?;
+    let times = TrainingTimes::new(&budget, threads);
+    let mut out = Sink::default();
+    times.lines().into_iter().for_each(|line| out.say(line));
+    if let Some(path) = &args.plot {
+        times.draw(path)?;
+    }
+    out.end()
+}
+
+/// The device's way to a gradient.
+fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
+    let (layout, loss) = (Layout::new(&config.network), config.loss.clone());
+    if args.device == Backend::Cpu {
+        return Box::new(CpuStep::new(layout, loss, args.arithmetic, threads(args)));
+    }
+    let (device, note) = pick(args.device);
+    if let Some(note) = note {
+        eprintln!("{note}");
+    }
+    Box::new(BurnStep::new(layout, loss, device))
+}
+
+fn load_config(path: &Path) -> Result<RunConfig, Failure> {
+    let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+    Ok(serde_json::from_str(&text).map_err(FileError::of(path))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        train: Train,
+    }
+
+    #[test]
+    fn files_of_the_user_are_not_replaced() {
+        let folder = std::env::temp_dir().join(format!("mavka-train-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let text = serde_json::to_string(&RunConfig::default()).unwrap();
+        std::fs::write(folder.join("config.json"), &text).unwrap();
+        let run = || {
+            let words = ["mavka", "--folder", folder.to_str().unwrap(), "--data", "no/such/file"];
+            Words::parse_from(words).train.run().unwrap_err().to_string()
+        };
+        let why = run();
+        assert!(why.contains("config.json") && why.contains("no lock"), "{why}");
+        assert_eq!(std::fs::read_to_string(folder.join("config.json")).unwrap(), text);
+        std::fs::write(folder.join("lock"), "").unwrap();
+        let why = run();
+        assert!(why.contains("no/such/file"), "{why}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_recipes_can_be_run() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/recipes");
+        let size = |name: &str| {
+            let config = load_config(&folder.join(name)).unwrap();
+            config.network.check().unwrap();
+            config.kinds.check().unwrap();
+            Layout::new(&config.network).len
+        };
+        let (small, large) = (size("small.json"), size("large.json"));
+        assert!(small < 2_000_000, "{small}");
+        assert_eq!(size("transitions.json"), small, "it goes on from the smaller network");
+        let (pupil, teacher) = (size("distil.json"), size("wide.json"));
+        assert_eq!(size("world.json"), pupil);
+        assert!(pupil < teacher && teacher < large, "{teacher}");
+        assert!((8_000_000..25_000_000).contains(&large), "{large}");
+    }
+}

@@ -1,0 +1,131 @@
+//! `mavka-lab tune`: arguments and output of [`crate::measure::tune`].
+
+use super::args::WordError;
+use crate::measure::chart::{Curve, Picture};
+use crate::measure::tune::compare::{self, Row, Table};
+use crate::measure::tune::spsa::Dimension;
+use crate::measure::tune::trial::Setting;
+use crate::measure::tune::tuning::{Optimisation, Tuning};
+use clap::Args;
+use engine::command::output::{Failure, Sink};
+use engine::errors::FileError;
+use engine::interrupt::raised_by_ctrl_c;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Arguments of `mavka-lab tune`.
+///
+/// Each setting searches every position with so many nodes on one thread; what its moves give away is told
+/// with the difference from the first setting, the options as they are, and 95 % intervals.
+/// Example: `tune labels.jsonl.zst --nodes 400 --setting PolicyTemperature=1.6 --setting CPuct=1.2,FPU=parent`.
+#[derive(Args, Debug)]
+pub struct Tune {
+    /// Labels written by `mavka-lab label`, or a data file of `mavka-lab leaves` (MAVG1): its forks, where some moves are labelled
+    labels: PathBuf,
+    /// Options to try, NAME=VALUE with commas between; may be repeated
+    #[arg(long = "setting", value_name = "OPTIONS", value_parser = Setting::read)]
+    settings: Vec<Setting>,
+    /// Options of the first setting, which the others are compared with [default: none]
+    #[arg(long, default_value = "", value_name = "OPTIONS", value_parser = Setting::read)]
+    against: Setting,
+    /// Nodes of each search; several numbers with commas between
+    #[arg(long, value_delimiter = ',', default_value = "400", value_name = "N")]
+    nodes: Vec<u64>,
+    /// A move that gives away more counts as this, in win probability
+    #[arg(long, default_value_t = 0.25, value_name = "SHARE")]
+    cap: f32,
+    /// Positions at most
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Also the puzzles of this CSV or EPD
+    #[arg(long, value_name = "FILE")]
+    puzzles: Option<PathBuf>,
+    /// Try only this many puzzles, spread evenly over the file
+    #[arg(long, default_value = "500", value_name = "N", requires = "puzzles")]
+    puzzle_limit: usize,
+    /// Network file; the built-in network without it
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Searches at the same time [default: one for each core]
+    #[arg(long, value_name = "N")]
+    concurrency: Option<NonZeroUsize>,
+    /// Look for better values, START and STEP for each option; may be repeated. Half of the positions
+    /// teach, the other half judges
+    #[arg(long = "optimise", value_name = "NAME=START:STEP", value_parser = read_dimension)]
+    dimensions: Vec<Dimension>,
+    /// Steps of that
+    #[arg(long, default_value_t = 60, value_name = "N", requires = "dimensions")]
+    steps: u32,
+    /// Positions of each step
+    #[arg(long, default_value_t = 100, value_name = "N", requires = "dimensions")]
+    sample: usize,
+    /// Seed of that
+    #[arg(long, default_value_t = 0, value_name = "N", requires = "dimensions")]
+    seed: u64,
+    /// Write all figures to this CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Draw regret over nodes into this SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+fn read_dimension(text: &str) -> Result<Dimension, WordError> {
+    Dimension::read(text).ok_or(WordError::Form("NAME=START:STEP"))
+}
+
+impl Tune {
+    /// Tries and prints.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, an option is unknown, or the network fails.
+    pub fn run(self) -> Result<(), Failure> {
+        let threads = self.concurrency.map_or(0, usize::from);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let optimisation = Optimisation {
+            dimensions: self.dimensions,
+            steps: self.steps,
+            sample: self.sample,
+            seed: self.seed,
+        };
+        let tuning = Tuning {
+            labels: self.labels,
+            limit: self.limit,
+            settings: std::iter::once(self.against).chain(self.settings).collect(),
+            nodes: self.nodes,
+            cap: self.cap,
+            puzzles: self.puzzles.map(|file| (file, self.puzzle_limit)),
+            weights: self.weights,
+            optimisation: (!optimisation.dimensions.is_empty()).then_some(optimisation),
+            stop: raised_by_ctrl_c()?,
+        };
+        let mut out = Sink::default();
+        let rows = pool.install(|| tuning.run(&mut |line| out.say(line)))?;
+        out.say(Table(&rows));
+        if let Some(path) = &self.csv {
+            fs::write(path, compare::csv(&rows)).map_err(FileError::of(path))?;
+        }
+        if let Some(path) = &self.plot {
+            picture(&rows).draw(path)?;
+        }
+        out.end()
+    }
+}
+
+fn picture(rows: &[Row]) -> Picture {
+    let mut curves: Vec<Curve> = Vec::new();
+    for row in rows {
+        let point = (row.nodes as f64, 100.0 * row.regret.own.mean);
+        match curves.iter_mut().find(|curve| curve.name == row.setting) {
+            Some(curve) => curve.points.push(point),
+            None => curves.push(Curve { name: row.setting.clone(), points: vec![point] }),
+        }
+    }
+    Picture {
+        title: "Win probability given away".to_owned(),
+        x: "nodes".to_owned(),
+        y: "regret, %".to_owned(),
+        curves,
+    }
+}

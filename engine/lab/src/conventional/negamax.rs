@@ -1,0 +1,268 @@
+//! Minimax, and alpha-beta with the heuristics that paper 002 and AlphaZero's opponents share (paper 004,
+//! Methods): iterative deepening, a transposition table, captures by victim and attacker, killer moves, the
+//! history of good quiet moves, quiescence, one ply more in check. Nothing is pruned that could change the
+//! value: alpha-beta finds what minimax finds.
+
+use super::evaluation::evaluate;
+use super::refutations::Refutations;
+use engine::alphabeta::scale::win;
+use engine::alphabeta::table::{Bound, INFINITE, Known, Lines, MATE, MATES, Table};
+use engine::chess::action::Action;
+use engine::chess::ending::{self, by_fifty_moves, key_before};
+use engine::chess::game::Game;
+use engine::play::player::{PlayerFound, PlayerWatch};
+use shakmaty::{Chess, Color, Move, MoveList, Position};
+
+/// Deepest line, in plies.
+const DEEPEST: usize = 100;
+/// Nodes between two looks at the watch.
+const PATIENCE: u64 = 16;
+/// Entries of the transposition table, a power of two: 16 MB.
+const POSITIONS: usize = 1 << 20;
+
+/// How much of the tree is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pruning {
+    /// All of it: plain minimax.
+    None,
+    /// What can matter.
+    AlphaBeta,
+}
+
+/// What to search.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Its last position, and those that a repetition may come back to.
+    pub game: &'a Game,
+    /// The root's moves, all legal.
+    pub allowed: &'a [Action],
+    /// Which lines are left out.
+    pub pruning: Pruning,
+    /// Last depth of the deepening; None for as deep as it goes.
+    pub depth: Option<u32>,
+}
+
+/// Searches deeper and deeper until the watch or the depth ends it. None without moves.
+pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
+    let first = *question.allowed.first()?;
+    let position = question.game.position();
+    let mut tree = Tree::new(question, watch);
+    let mut best = PlayerFound {
+        line: vec![first],
+        win: win(evaluate(position)),
+        mate_plies: None,
+        depth: 1,
+        seldepth: 1,
+        nodes: 0,
+    };
+    let last = question.depth.unwrap_or(u32::MAX).clamp(1, DEEPEST as u32 / 2);
+    for depth in 1..=last {
+        let Some(score) = tree.root(position, depth as i32) else { break };
+        best = PlayerFound {
+            line: tree.lines.best().to_vec(),
+            win: win(score.clamp(-3000, 3000)),
+            mate_plies: (score.abs() >= MATES).then(|| (MATE - score.abs()) * score.signum()),
+            depth,
+            seldepth: tree.seldepth as u32,
+            nodes: tree.nodes,
+        };
+        tree.watch.on_found(&best);
+        // A mate that this depth has seen to its end gets no shorter, and a mate is no matter of degree.
+        let seen = best.mate_plies.is_some_and(|plies| plies.unsigned_abs() <= depth);
+        if seen || question.depth.is_none() && question.allowed.len() == 1 && depth > 1 {
+            break;
+        }
+    }
+    best.nodes = tree.nodes;
+    Some(best)
+}
+
+/// The search's memory.
+struct Tree<'a, 'b> {
+    question: &'a Question<'b>,
+    watch: &'a mut dyn PlayerWatch,
+    nodes: u64,
+    seldepth: usize,
+    over: bool,
+    /// One for each position of the game and of the line being looked at.
+    keys: Vec<u64>,
+    /// Empty without pruning.
+    table: Table,
+    refutations: Refutations,
+    lines: Lines,
+    /// The best line of the last depth, tried first.
+    last: Vec<Action>,
+}
+
+impl<'a, 'b> Tree<'a, 'b> {
+    fn new(question: &'a Question<'b>, watch: &'a mut dyn PlayerWatch) -> Tree<'a, 'b> {
+        let table = match question.pruning {
+            Pruning::None => Table::new(0),
+            Pruning::AlphaBeta => Table::new(POSITIONS),
+        };
+        Tree {
+            question,
+            watch,
+            nodes: 0,
+            seldepth: 0,
+            over: false,
+            keys: question.game.keys().to_vec(),
+            table,
+            refutations: Refutations::new(DEEPEST + 1),
+            lines: Lines::new(DEEPEST),
+            last: Vec::new(),
+        }
+    }
+
+    /// The root's score at this depth; None if there was no time for all of it.
+    fn root(&mut self, position: &Chess, depth: i32) -> Option<i32> {
+        self.last = self.lines.best().to_vec();
+        self.lines.clear(0);
+        let (mut alpha, mut best) = (-INFINITE, -INFINITE);
+        let mut moves: MoveList = position.legal_moves();
+        moves.retain(|m| self.question.allowed.contains(&Action::new(*m)));
+        self.order(position.turn(), &mut moves, 0, self.last.first().copied());
+        for m in moves {
+            let score = -self.follow(position, m, depth - 1, -INFINITE, -alpha, 0);
+            if self.over {
+                return None;
+            }
+            if score > best {
+                best = score;
+                self.lines.keep(0, m);
+            }
+            if self.question.pruning == Pruning::AlphaBeta {
+                alpha = alpha.max(score);
+            }
+        }
+        Some(best)
+    }
+
+    /// The score after a move, from the view of whoever is to move then.
+    fn follow(
+        &mut self,
+        position: &Chess,
+        m: Move,
+        depth: i32,
+        alpha: i32,
+        beta: i32,
+        ply: usize,
+    ) -> i32 {
+        let key = self.keys.last().copied().unwrap_or_default();
+        let mut next = position.clone();
+        self.keys.push(ending::play_keyed(&mut next, key, m));
+        let score = self.negamax(&next, depth, alpha, beta, ply + 1);
+        self.keys.pop();
+        score
+    }
+
+    fn counts(&mut self) -> bool {
+        self.nodes += 1;
+        if self.nodes.is_multiple_of(PATIENCE) && self.watch.is_over(self.nodes) {
+            self.over = true;
+        }
+        self.over
+    }
+
+    fn negamax(&mut self, position: &Chess, depth: i32, alpha: i32, beta: i32, ply: usize) -> i32 {
+        self.lines.clear(ply);
+        if self.counts() {
+            return 0;
+        }
+        self.seldepth = self.seldepth.max(ply);
+        let mut moves: MoveList = position.legal_moves();
+        if let Some(ending) = ending::by_board(position, moves.len()) {
+            return if ending.winner().is_some() { ply as i32 - MATE } else { 0 };
+        }
+        let returns = ending::repeats(position, |plies| key_before(&self.keys, plies), ply);
+        if by_fifty_moves(position) || returns {
+            return 0;
+        }
+        if ply >= DEEPEST {
+            return evaluate(position);
+        }
+        let depth = if position.is_check() { depth + 1 } else { depth };
+        if depth <= 0 {
+            return self.quiesce(position, alpha, beta, ply);
+        }
+        let key = self.keys.last().copied().unwrap_or_default();
+        let (mut alpha, mut hint) = (alpha, None);
+        if let Some(known) = self.table.get(key, ply) {
+            hint = known.action;
+            // Not `>=`: a deeper value is a better one, but not minimax's at this depth.
+            if known.depth == depth && known.decides(alpha, beta) {
+                return known.score;
+            }
+        }
+        let before = alpha;
+        self.order(position.turn(), &mut moves, ply, hint);
+        let (mut best, mut best_move) = (-INFINITE, None);
+        for m in moves {
+            let score = match self.question.pruning {
+                Pruning::AlphaBeta => -self.follow(position, m, depth - 1, -beta, -alpha, ply),
+                Pruning::None => -self.follow(position, m, depth - 1, -INFINITE, INFINITE, ply),
+            };
+            if self.over {
+                return 0;
+            }
+            if score > best {
+                best = score;
+                best_move = Some(m);
+                self.lines.keep(ply, m);
+            }
+            alpha = alpha.max(score);
+            if alpha >= beta && self.question.pruning == Pruning::AlphaBeta {
+                self.refutations.count(position.turn(), m, depth, ply);
+                break;
+            }
+        }
+        let bound = Bound::of(best, before, beta);
+        let action = best_move.map(Action::new);
+        let still = None;
+        self.table.put(key, ply, Known { action, score: best, depth, bound, still, pv: false });
+        best
+    }
+
+    /// Captures and promotions only, until nothing hangs; the mover may stand still instead.
+    fn quiesce(&mut self, position: &Chess, alpha: i32, beta: i32, ply: usize) -> i32 {
+        let mut best = evaluate(position);
+        let mut alpha = alpha.max(best);
+        if best >= beta || ply >= DEEPEST {
+            return best;
+        }
+        let mut moves: MoveList = position.legal_moves();
+        moves.retain(|m| m.is_capture() || m.is_promotion());
+        self.order(position.turn(), &mut moves, ply, None);
+        for m in moves {
+            let mut next = position.clone();
+            next.play_unchecked(m);
+            if self.counts() {
+                return best;
+            }
+            self.seldepth = self.seldepth.max(ply + 1);
+            let score = match ending::by_board(&next, next.legal_moves().len()) {
+                Some(ending) if ending.winner().is_some() => MATE - ply as i32 - 1,
+                Some(_) => 0,
+                None => -self.quiesce(&next, -beta, -alpha, ply + 1),
+            };
+            best = best.max(score);
+            alpha = alpha.max(score);
+            if alpha >= beta {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Likely refutations first: the table's move, then by [`Refutations::rank`].
+    fn order(&self, turn: Color, moves: &mut MoveList, ply: usize, hint: Option<Action>) {
+        let rank = |m: &Move| match hint == Some(Action::new(*m)) {
+            true => i32::MAX,
+            false => self.refutations.rank(turn, *m, ply),
+        };
+        moves.sort_by_cached_key(|m| std::cmp::Reverse(rank(m)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

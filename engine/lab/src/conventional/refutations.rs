@@ -1,0 +1,56 @@
+//! Move ordering of the classical alpha-beta search: killer moves and the history heuristic.
+
+use super::evaluation::value;
+use engine::chess::action::Action;
+use shakmaty::{Color, Move};
+
+/// Quiet moves that refuted others: two killers for each ply, and a count for each origin and target of either side.
+pub struct Refutations {
+    killers: Vec<[Option<Action>; 2]>,
+    history: Vec<i32>,
+}
+
+impl Refutations {
+    /// None yet, and room for lines of `plies`.
+    #[must_use]
+    pub fn new(plies: usize) -> Refutations {
+        Refutations { killers: vec![[None; 2]; plies], history: vec![0; 2 * 64 * 64] }
+    }
+
+    /// A move has refuted another.
+    pub fn count(&mut self, turn: Color, m: Move, depth: i32, ply: usize) {
+        if m.is_capture() || m.is_promotion() {
+            return;
+        }
+        let action = Action::new(m);
+        if let Some([first, second]) = self.killers.get_mut(ply)
+            && *first != Some(action)
+        {
+            *second = first.replace(action);
+        }
+        let count = &mut self.history[place(turn, action)];
+        *count = (*count + depth * depth).min(1_000_000);
+    }
+
+    /// Likely refutations have high numbers: captures by most valuable victim and least valuable attacker, promotions,
+    /// killers, then quiet moves by history.
+    #[must_use]
+    pub fn rank(&self, turn: Color, m: Move, ply: usize) -> i32 {
+        if let Some(victim) = m.capture() {
+            return 2_000_000 + 10 * value(victim) - value(m.role());
+        }
+        if let Some(role) = m.promotion() {
+            return 1_900_000 + value(role);
+        }
+        let action = Action::new(m);
+        if self.killers.get(ply).is_some_and(|killers| killers.contains(&Some(action))) {
+            return 1_800_000;
+        }
+        self.history[place(turn, action)]
+    }
+}
+
+fn place(turn: Color, action: Action) -> usize {
+    (usize::from(turn.is_white()) * 64 + usize::from(action.origin())) * 64
+        + usize::from(action.target())
+}

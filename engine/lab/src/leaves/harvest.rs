@@ -1,0 +1,263 @@
+//! Labels positions of many search trees, several engines at work at the same time. A [`Method`] says which positions
+//! and how they are asked about. The file grows chunk by chunk: a run that was ended, by Ctrl-C too, goes on where it
+//! stopped.
+
+use super::roots::{Roots, RootsError};
+use crate::league::{Player, Transport};
+use crate::measure::tune::label::{Annotator, LabelError};
+use engine::chess::action::Action;
+use engine::chess::game::Game;
+use engine::errors::wraps;
+use engine::progress::progress;
+use engine::workers::{Crew, cores, deal};
+use nn::EvalError;
+use nn::data::chunks::ChunkWriter;
+use nn::data::label::{stored_value, win_probability};
+use nn::data::record::{Format, GameResult, Header, MavgGame, VALUE_UNKNOWN};
+use nn::data::{self, DataError};
+use nn::encode::canonical_moves;
+use nn::nnue::Sample;
+use nn::nnue::samples::SampleWriter;
+use nn::rng::{Rng, split_mix};
+use shakmaty::CastlingMode;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use uci::Score;
+
+/// Positions of games that a chunk starts from: what a kill may cost, up to half a minute of two cores.
+const CHUNK: usize = 1500;
+/// A mate in n is ±(32000 − n), anything else less than this.
+const MOST_CENTIPAWNS: i32 = 30_000;
+pub(super) const MATE: i16 = 32_000;
+const MOST_MOVES: i32 = 999;
+
+/// What is to be labelled, and by whom.
+pub struct Harvest<M> {
+    /// Data files with action values, of each the games that are not held out; or files of positions.
+    pub files: Vec<PathBuf>,
+    /// The labels; what is in it already counts.
+    pub out: PathBuf,
+    /// Labelled positions wanted in all.
+    pub count: u64,
+    /// Which positions, and how they are asked about.
+    pub method: M,
+    /// Who labels.
+    pub annotator: Annotator,
+    /// Engines at work; None = one for each core.
+    pub concurrency: Option<usize>,
+    /// Seed of positions and walks.
+    pub seed: u64,
+    /// Once it is raised, nothing further is begun.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// From a position of a game to labelled positions of its search tree.
+pub trait Method: Sync {
+    /// What a worker keeps from one position to the next.
+    type Kept;
+    /// What keeps the labels.
+    type Store: Store;
+
+    /// For another worker.
+    ///
+    /// # Errors
+    /// What is needed cannot be had.
+    fn start(&self) -> Result<Self::Kept, HarvestError>;
+
+    /// Labelled positions. What `engine` remembers of others does no harm, and to forget it would
+    /// cost as much as a label.
+    ///
+    /// # Errors
+    /// Engine or network fail.
+    fn label<T: Transport>(
+        &self,
+        root: &Game,
+        rng: &mut Rng,
+        kept: &mut Self::Kept,
+        engine: &mut Player<T>,
+    ) -> Result<Vec<Label<Self>>, HarvestError>;
+}
+
+/// A labelled position, as the method's file keeps it.
+pub type Label<M> = <<M as Method>::Store as Store>::Label;
+
+/// A file of labels that grows.
+pub trait Store: Sized {
+    /// One of them.
+    type Label: Send;
+
+    /// Opens it to add to, or creates it; also says how many it holds.
+    ///
+    /// # Errors
+    /// It cannot be read or written, or holds something else.
+    fn open(path: &Path) -> Result<(Self, u64), DataError>;
+
+    /// Adds labels.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn add(&mut self, labels: Vec<Self::Label>) -> Result<(), DataError>;
+}
+
+impl Store for SampleWriter {
+    type Label = Sample;
+
+    fn open(path: &Path) -> Result<(SampleWriter, u64), DataError> {
+        SampleWriter::open(path)
+    }
+
+    fn add(&mut self, labels: Vec<Sample>) -> Result<(), DataError> {
+        self.write(&labels)
+    }
+}
+
+/// Each is a game of its own, in the format MAVG1 with unknown values.
+impl Store for ChunkWriter {
+    type Label = MavgGame;
+
+    fn open(path: &Path) -> Result<(ChunkWriter, u64), DataError> {
+        ChunkWriter::open(path, Format::Mavg)
+    }
+
+    fn add(&mut self, labels: Vec<MavgGame>) -> Result<(), DataError> {
+        self.write(&labels.into_iter().map(data::Game::Mavg).collect::<Vec<_>>())
+    }
+}
+
+/// Why nothing more is labelled.
+#[derive(Debug)]
+pub enum HarvestError {
+    /// The labels cannot be written.
+    Data(DataError),
+    /// A file to start from cannot be read.
+    Roots(RootsError),
+    /// The engine cannot be started, or failed.
+    Label(LabelError),
+    /// The network failed.
+    Eval(EvalError),
+    /// The files hold no position to start from.
+    Empty,
+}
+
+impl fmt::Display for HarvestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HarvestError::Data(why) => why.fmt(f),
+            HarvestError::Roots(why) => why.fmt(f),
+            HarvestError::Label(why) => why.fmt(f),
+            HarvestError::Eval(why) => why.fmt(f),
+            HarvestError::Empty => f.write_str(
+                "the files hold no position, or none with action values (MAVG1) that is open and not held out",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for HarvestError {}
+
+wraps! { HarvestError: Data(DataError), Roots(RootsError), Label(LabelError), Eval(EvalError) }
+
+struct Task {
+    root: Game,
+    seed: u64,
+}
+
+impl<M: Method> Harvest<M> {
+    /// Labels until there are enough. Blocks; a bar on stderr tells how far it is. Answers how many labels there are
+    /// by then.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or engine or network fail. What was labelled before is kept.
+    pub fn run(&self) -> Result<u64, HarvestError> {
+        let (mut out, mut held) = M::Store::open(&self.out)?;
+        // Another stretch of games and other walks than those of the labels there are.
+        let mut seeds = Rng::new(split_mix(self.seed ^ split_mix(held)));
+        let mut roots = Roots::open(&self.files, seeds.bits())?;
+        let bar = progress(usize::try_from(self.count).unwrap_or(usize::MAX));
+        bar.set_position(held);
+        let count = self.concurrency.unwrap_or_else(cores);
+        let crew = Crew { count, stop: &self.stop };
+        while held < self.count && !self.stop.load(Ordering::Relaxed) {
+            let mut tasks = Vec::new();
+            while tasks.len() < CHUNK {
+                let root = roots.draw()?.ok_or(HarvestError::Empty)?;
+                tasks.push(Task { root, seed: seeds.bits() });
+            }
+            let start = || {
+                let mut engine = self.annotator.start()?;
+                let mut kept = self.method.start()?;
+                let mut mode = None;
+                Ok(move |Task { root, seed }: &Task| {
+                    if mode != Some(root.mode()) {
+                        let chess960 = root.mode() == CastlingMode::Chess960;
+                        engine.new_game(chess960).map_err(LabelError::from)?;
+                        mode = Some(root.mode());
+                    }
+                    self.method.label(root, &mut Rng::new(*seed), &mut kept, &mut engine)
+                })
+            };
+            let mut labels = Vec::new();
+            let result = deal(&tasks, crew, start, |_, labelled| {
+                bar.inc(labelled.len() as u64);
+                labels.extend(labelled);
+                Ok(())
+            });
+            held += labels.len() as u64;
+            out.add(labels)?;
+            result?;
+        }
+        bar.finish_and_clear();
+        Ok(held)
+    }
+}
+
+/// A game of one position: some of its moves with their scores, the best one first.
+pub(super) fn record(game: &Game, values: &[(Action, i16)]) -> Result<MavgGame, DataError> {
+    let chess960 = game.mode() == CastlingMode::Chess960;
+    let header = Header::new(game.position().clone(), chess960, GameResult::Unknown);
+    let moves = canonical_moves(game.position());
+    let mut stored = vec![VALUE_UNKNOWN; moves.len()];
+    let mut best = None;
+    for (action, score) in values {
+        if let Some(index) = moves.iter().position(|m| Action::new(*m) == *action) {
+            stored[index] = stored_value(win_probability(*score));
+            best = best.or(Some((index as u8, *score)));
+        }
+    }
+    // Legal moves, as `ask` has made sure of, and never more than 218.
+    let (best, score) = best.unwrap_or_default();
+    let mut record = MavgGame::new(header);
+    record.push(0, (best, best), score, &stored)?;
+    Ok(record)
+}
+
+/// As the files have it.
+pub(super) fn stored(score: Score) -> i16 {
+    match score {
+        Score::Centipawns(score) => score.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS) as i16,
+        Score::Mate(moves) if moves > 0 => MATE - moves.min(MOST_MOVES) as i16,
+        Score::Mate(moves) => -MATE - moves.max(-MOST_MOVES) as i16,
+    }
+}
+
+/// A score of the position after a move, for the side that made the move: a mate is one move further away.
+pub(super) fn before(score: i16) -> i16 {
+    if score <= MOST_MOVES as i16 - MATE { -score - 1 } else { -score }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_stored_as_the_files_have_them() {
+        assert_eq!(stored(Score::Centipawns(-73)), -73);
+        assert_eq!(stored(Score::Centipawns(40_000)), 30_000);
+        assert_eq!((stored(Score::Mate(3)), stored(Score::Mate(-2))), (31_997, -31_998));
+        // Who is mated in two was brought there by a mate in three; who mates in three was let.
+        assert_eq!((before(-31_998), before(31_997)), (31_997, -31_997));
+        assert_eq!((before(-45), before(45)), (45, -45));
+    }
+}

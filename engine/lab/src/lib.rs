@@ -1,0 +1,19 @@
+//! The laboratory: what measures, compares, labels and trains. The product, `mavka`, knows nothing of it.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`conventional`] | the players of paper 002 without a network: minimax, alpha-beta, UCT, regressors |
+//! | `league` | matches and leagues of UCI engines |
+//! | `leaves` | training data: leaves of search trees, labelled by another engine |
+//! | [`measure`] | speeds, puzzles, accuracy, tuning |
+//! | `networks` | the engine's networks and the regressors |
+//! | [`command`] | the command line; nothing imports it |
+
+#![forbid(unsafe_code)]
+
+pub mod command;
+pub mod conventional;
+mod league;
+mod leaves;
+pub mod measure;
+mod networks;

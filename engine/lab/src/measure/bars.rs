@@ -1,0 +1,70 @@
+//! Two bars for each stage, in microseconds a position, as an SVG.
+
+use crate::measure::error::PlotError;
+use plotters::prelude::*;
+use std::path::Path;
+
+/// What to draw.
+pub(super) struct Bars {
+    pub title: String,
+    /// What the first and the second bar of a row mean.
+    pub labels: [&'static str; 2],
+    /// From top to bottom: a name and two times in seconds.
+    pub rows: Vec<(String, [f64; 2])>,
+}
+
+impl Bars {
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn draw(&self, path: &Path) -> Result<(), PlotError> {
+        self.picture(path).map_err(PlotError::of_file(path))
+    }
+
+    fn picture(&self, path: &Path) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
+        let count = self.rows.len();
+        let most = self.rows.iter().flat_map(|(_, pair)| *pair).fold(1e-6, f64::max);
+        let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
+        area.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(&area)
+            .caption(&self.title, ("sans-serif", 20))
+            .margin(15)
+            .x_label_area_size(40)
+            .y_label_area_size(120)
+            .build_cartesian_2d(0.0..1e6 * most * 1.05, (0..count).into_segmented())?;
+        let name = |place: &SegmentValue<usize>| match place {
+            SegmentValue::CenterOf(i) if *i < count => self.rows[count - 1 - i].0.clone(),
+            _ => String::new(),
+        };
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .light_line_style(TRANSPARENT)
+            .x_desc("microseconds a position")
+            .y_labels(count)
+            .y_label_formatter(&name)
+            .draw()?;
+        for (number, (top, bottom)) in [(3, 17), (17, 3)].into_iter().enumerate() {
+            let style = Palette99::pick(number).filled();
+            let bars = self.rows.iter().rev().enumerate().map(|(i, (_, pair))| {
+                let ends = [
+                    (0.0, SegmentValue::Exact(i)),
+                    (1e6 * pair[number], SegmentValue::Exact(i + 1)),
+                ];
+                let mut bar = Rectangle::new(ends, style);
+                bar.set_margin(top, bottom, 0, 0);
+                bar
+            });
+            chart
+                .draw_series(bars)?
+                .label(self.labels[number])
+                .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 14, y + 4)], style));
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::LowerRight)
+            .background_style(WHITE.mix(0.8))
+            .border_style(BLACK)
+            .draw()?;
+        area.present()
+    }
+}

@@ -1,0 +1,102 @@
+//! A picture of curves over a common axis, as SVG: what the benchmarks have to show.
+
+use crate::measure::error::PlotError;
+use plotters::prelude::*;
+use std::path::Path;
+
+/// One line with a mark at each of its points (x, y).
+pub(crate) struct Curve {
+    pub name: String,
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Curves with words on their axes; y begins at 0.
+pub(crate) struct Picture {
+    pub title: String,
+    pub x: String,
+    pub y: String,
+    pub curves: Vec<Curve>,
+}
+
+impl Picture {
+    /// Writes the picture.
+    ///
+    /// # Errors
+    /// There is no finite point, or the file cannot be written.
+    pub fn draw(&self, path: &Path) -> Result<(), PlotError> {
+        let points = || self.curves.iter().flat_map(|curve| curve.points.iter().copied());
+        let most = |of: fn((f64, f64)) -> f64| {
+            points().map(of).filter(|x| x.is_finite()).reduce(f64::max).filter(|most| *most > 0.0)
+        };
+        let (Some(right), Some(top)) = (most(|point| point.0), most(|point| point.1)) else {
+            return Err(PlotError::Empty("nothing was measured: there is nothing to plot"));
+        };
+        let failed = PlotError::of_file(path);
+
+        let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
+        area.fill(&WHITE).map_err(&failed)?;
+        let mut chart = ChartBuilder::on(&area)
+            .caption(&self.title, ("sans-serif", 20))
+            .margin(15)
+            .x_label_area_size(40)
+            .y_label_area_size(60)
+            .build_cartesian_2d(0.0..right * 1.03, 0.0..top * 1.1)
+            .map_err(&failed)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .x_desc(&self.x)
+            .y_desc(&self.y)
+            .draw()
+            .map_err(&failed)?;
+        for (number, curve) in self.curves.iter().enumerate() {
+            let color = Palette99::pick(number).to_rgba();
+            let line = color.stroke_width(2);
+            chart
+                .draw_series(LineSeries::new(curve.points.iter().copied(), line).point_size(3))
+                .map_err(&failed)?
+                .label(&curve.name)
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
+        }
+        chart
+            .configure_series_labels()
+            .position(if self.falls() {
+                SeriesLabelPosition::UpperRight
+            } else {
+                SeriesLabelPosition::LowerRight
+            })
+            .background_style(WHITE.mix(0.8))
+            .border_style(BLACK)
+            .draw()
+            .map_err(&failed)?;
+        area.present().map_err(&failed)
+    }
+
+    /// Whether the curves end lower than they begin: words in the lower right corner would lie on them.
+    fn falls(&self) -> bool {
+        let fall = |curve: &Curve| Some(curve.points.first()?.1 - curve.points.last()?.1);
+        self.curves.iter().filter_map(fall).sum::<f64>() > 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(points: &[(f64, f64)]) -> Picture {
+        let curve = Curve { name: "one & only".to_owned(), points: points.to_vec() };
+        Picture { title: "t".into(), x: "across".into(), y: "up".into(), curves: vec![curve] }
+    }
+
+    #[test]
+    fn curves_are_drawn_and_nothing_is_an_error() {
+        let name = format!("mavka-curves-{}.svg", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        assert!(picture(&[]).draw(&path).is_err() && !path.exists());
+        assert!(picture(&[(1.0, f64::NAN)]).draw(&path).is_err() && !path.exists());
+        picture(&[(1.0, 2.0), (2.0, 3.0)]).draw(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let _ = std::fs::remove_file(&path);
+        assert!(text.contains("across") && text.contains("up") && text.contains("one &amp; only"));
+    }
+}

@@ -1,0 +1,27 @@
+//! The puzzles of a file that a measurement tries.
+
+use super::read::Skipped;
+use super::{Puzzle, read, spread};
+use crate::measure::MeasureError;
+use engine::errors::FileError;
+use std::fs;
+use std::path::Path;
+
+/// At most `limit` of the puzzles of a file, spread evenly over it. Tells what it cannot read.
+pub(crate) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, MeasureError> {
+    let text = fs::read_to_string(file).map_err(FileError::of(file))?;
+    let mut collection = read(&text);
+    for Skipped { line, why } in collection.skipped.iter().take(5) {
+        eprintln!("{}, line {line}, is no puzzle: {why}", file.display());
+    }
+    if collection.skipped.len() > 5 {
+        eprintln!("… and {} more", collection.skipped.len() - 5);
+    }
+    if let Some(limit) = limit {
+        collection.puzzles = spread(collection.puzzles, limit);
+    }
+    if collection.puzzles.is_empty() {
+        return Err(MeasureError::Refused(format!("{}: no puzzles", file.display())));
+    }
+    Ok(collection.puzzles)
+}

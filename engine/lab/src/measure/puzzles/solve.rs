@@ -1,0 +1,85 @@
+//! Tries many puzzles at once, each worker with a solver of its own.
+
+use super::{Attempt, Puzzle, Solver, attempt};
+use engine::workers::{Crew, deal};
+
+/// At most `limit` of them at equal distances: files are often sorted by theme or rating.
+#[must_use]
+pub fn spread<T>(things: Vec<T>, limit: usize) -> Vec<T> {
+    let count = things.len();
+    let wanted = |index: usize| index * limit / count != (index + 1) * limit / count;
+    let chosen = things.into_iter().enumerate();
+    chosen.filter(|&(index, _)| limit >= count || wanted(index)).map(|(_, thing)| thing).collect()
+}
+
+/// Tries all puzzles with a crew of solvers; `listen` hears of each attempt on the calling thread, in the
+/// order of completion. The first error ends it.
+///
+/// # Errors
+/// A solver could not be started, or failed.
+pub fn solve_all<S: Solver<Error: Send>>(
+    puzzles: &[Puzzle],
+    crew: Crew<'_>,
+    start: impl Fn() -> Result<S, S::Error> + Sync,
+    mut listen: impl FnMut(&Puzzle, Attempt),
+) -> Result<(), S::Error> {
+    let start = || {
+        let mut solver = start()?;
+        Ok(move |puzzle: &Puzzle| attempt(puzzle, &mut solver))
+    };
+    deal(puzzles, crew, start, |puzzle, tried| {
+        listen(puzzle, tried);
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::puzzles::Task;
+    use engine::chess::action::Action;
+    use engine::chess::game::Game;
+    use engine::workers::NEVER;
+
+    fn puzzles(count: usize) -> Vec<Puzzle> {
+        let game = Game::default();
+        let best = vec![Action::from_uci("e2e4", game.position()).unwrap()];
+        let puzzle = |index: usize| Puzzle {
+            id: index.to_string(),
+            game: game.clone(),
+            task: Task::Best { best: best.clone(), avoid: vec![] },
+            rating: Some(1000),
+        };
+        (0..count).map(puzzle).collect()
+    }
+
+    fn answer(word: &'static str) -> impl FnMut(&Game) -> Result<Action, String> {
+        move |game| Action::from_uci(word, game.position()).ok_or_else(|| "no move".to_owned())
+    }
+
+    #[test]
+    fn every_puzzle_is_tried_once() {
+        let all = puzzles(50);
+        let mut ids = Vec::new();
+        let start = || Ok::<_, String>(answer("e2e4"));
+        solve_all(&all, Crew { count: 3, stop: &NEVER }, start, |puzzle, tried| {
+            assert!(tried.solved);
+            ids.push(puzzle.id.parse::<usize>().unwrap());
+        })
+        .unwrap();
+        ids.sort_unstable();
+        assert_eq!(ids, (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn samples_are_spread_evenly() {
+        let ids = |limit| {
+            spread(puzzles(10), limit).iter().map(|p| p.id.clone()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(ids(2), "4 9");
+        assert_eq!(ids(5), "1 3 5 7 9");
+        assert_eq!(spread(puzzles(10), 10).len(), 10);
+        assert_eq!(spread(puzzles(10), 99).len(), 10);
+        assert_eq!(spread(puzzles(10), 0).len(), 0);
+    }
+}

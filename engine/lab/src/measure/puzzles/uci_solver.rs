@@ -1,0 +1,134 @@
+//! Any UCI engine as a solver of puzzles: what is measured is what a GUI would get.
+
+use super::Solver;
+use crate::league::limit::Clock;
+use crate::league::{Fault, Limit, Patience, Player, Thought, Transport};
+use engine::chess::action::Action;
+use engine::chess::epd;
+use engine::chess::game::Game;
+use engine::errors::wraps;
+use shakmaty::Position;
+use std::fmt;
+use std::time::Duration;
+use uci::{Command, Score, StartPosition};
+
+/// For one move; a puzzle has no clock.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Why an engine solves no more.
+#[derive(Debug)]
+pub enum Broken {
+    /// It is lost.
+    Fault(Fault),
+    /// Its answer was no legal move of that position.
+    Illegal {
+        /// What it answered.
+        word: String,
+        /// The position.
+        fen: String,
+    },
+}
+
+wraps! { Broken: Fault(Fault) }
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::Fault(fault) => fault.fmt(f),
+            Broken::Illegal { word, fen } => write!(f, "the engine answered `{word}` in `{fen}`"),
+        }
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// A UCI engine as solver, with the same limit for every move.
+pub struct UciSolver<T: Transport> {
+    player: Player<T>,
+    limit: Limit,
+}
+
+impl<T: Transport> UciSolver<T> {
+    /// Greets the engine and sets its options.
+    ///
+    /// # Errors
+    /// The engine does not answer, or does not know one of the options.
+    pub fn greet(
+        transport: T,
+        options: &[(String, String)],
+        limit: Limit,
+    ) -> Result<UciSolver<T>, Broken> {
+        let patience = Patience { think: PATIENCE, ..Patience::default() };
+        Ok(UciSolver { player: Player::greet(transport, options, patience)?, limit })
+    }
+
+    /// `mate`: the moves of the mate to look for.
+    fn think(&mut self, game: &Game, mate: Option<u32>) -> Result<(Action, Thought), Broken> {
+        // Each position is the first of a game of its own.
+        let clock = Clock::new(self.limit);
+        let mut go = clock.go(&clock, game.position().turn() == shakmaty::Color::White);
+        go.mate = mate;
+        let time = match self.limit {
+            Limit::MoveTime(time) => Some(time + Duration::from_secs(5)),
+            Limit::Clock { .. } | Limit::Nodes(_) | Limit::Depth(_) => None,
+        };
+        let thought = self.player.think(&command(game), go, time)?;
+        match Action::from_uci(&thought.best, game.position()) {
+            Some(action) => Ok((action, thought)),
+            None => Err(Broken::Illegal { word: thought.best, fen: game.fen() }),
+        }
+    }
+}
+
+impl<T: Transport> Solver for UciSolver<T> {
+    type Error = Broken;
+
+    fn begin(&mut self) -> Result<(), Broken> {
+        Ok(self.player.new_game(false)?)
+    }
+
+    fn choose(&mut self, game: &Game) -> Result<Action, Broken> {
+        Ok(self.think(game, None)?.0)
+    }
+
+    fn announce(&mut self, game: &Game, moves: u32) -> Result<(Action, Option<i32>), Broken> {
+        let (action, thought) = self.think(game, Some(moves))?;
+        let mate = match thought.last.and_then(|info| info.score) {
+            Some(Score::Mate(moves)) => Some(moves),
+            _ => None,
+        };
+        Ok((action, mate))
+    }
+}
+
+/// The `position` command of a game.
+fn command(game: &Game) -> Command {
+    let start = StartPosition::Fen(epd::fen(game.start()));
+    let mut position = game.start().clone();
+    let mut moves = Vec::new();
+    for action in game.actions() {
+        moves.push(action.to_uci(&position, game.mode()));
+        if let Some(action) = action.to_move(&position) {
+            position.play_unchecked(action);
+        }
+    }
+    Command::Position { start, moves }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn position_command_has_start_and_moves() {
+        let mut game = Game::from_fen("4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1", false).unwrap();
+        assert_eq!(command(&game).to_string(), "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1");
+        for word in ["e1g1", "h8h1"] {
+            game.play_uci(word).unwrap();
+        }
+        assert_eq!(
+            command(&game).to_string(),
+            "position fen 4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1 moves e1g1 h8h1"
+        );
+    }
+}

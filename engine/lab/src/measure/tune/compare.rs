@@ -1,0 +1,228 @@
+//! Settings side by side: what each gives away, and how it differs from the first one on the same
+//! positions. Pairs cancel what all settings find hard, so a difference is known far better than either
+//! figure.
+
+use super::trial::Choice;
+use engine::files::csv_field;
+use nn::metrics::Z95;
+use std::fmt::{self, Write as _};
+
+/// A mean with the half-width of its 95 % interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mean {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of its interval; 0 for fewer than two numbers.
+    pub margin: f64,
+}
+
+impl Mean {
+    /// The mean of independent numbers. Its margin is that of the normal distribution.
+    pub fn of(numbers: impl Iterator<Item = f64>) -> Mean {
+        let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+        // Welford's.
+        for number in numbers {
+            count += 1.0;
+            let off = number - mean;
+            mean += off / count;
+            squares += off * (number - mean);
+        }
+        if count < 2.0 {
+            return Mean { mean, margin: 0.0 };
+        }
+        Mean { mean, margin: Z95 * (squares / (count - 1.0) / count).sqrt() }
+    }
+
+    /// In percent.
+    #[must_use]
+    pub fn percent(self) -> Mean {
+        Mean { mean: 100.0 * self.mean, margin: 100.0 * self.margin }
+    }
+}
+
+/// A figure of one setting, and its difference from the first setting's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// The setting's own.
+    pub own: Mean,
+    /// Less the first one's, position by position.
+    pub difference: Mean,
+}
+
+impl Figure {
+    /// Compares the number `of` in column `setting` of `rows` with that in the first column.
+    fn new<T>(rows: &[Vec<T>], setting: usize, of: impl Fn(&T) -> f64) -> Figure {
+        let at = |row: &Vec<T>, column: usize| row.get(column).map_or(f64::NAN, &of);
+        Figure {
+            own: Mean::of(rows.iter().map(|row| at(row, setting))),
+            difference: Mean::of(rows.iter().map(|row| at(row, setting) - at(row, 0))),
+        }
+    }
+}
+
+/// All that was measured of one setting at one number of nodes.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The setting.
+    pub setting: String,
+    /// Nodes of each search.
+    pub nodes: u64,
+    /// Win probability given away by the moves played.
+    pub regret: Figure,
+    /// Share of the positions in which the best move was played.
+    pub best: Figure,
+    /// Share of the puzzles solved, if any were tried.
+    pub puzzles: Option<Figure>,
+}
+
+/// A row for each setting, from what each made of every position and puzzle.
+#[must_use]
+pub fn rows(
+    names: &[String],
+    nodes: u64,
+    choices: &[Vec<Choice>],
+    solved: &[Vec<bool>],
+) -> Vec<Row> {
+    let row = |(setting, name): (usize, &String)| Row {
+        setting: name.clone(),
+        nodes,
+        regret: Figure::new(choices, setting, |choice| f64::from(choice.regret)),
+        best: Figure::new(choices, setting, |choice| f64::from(u8::from(choice.best))),
+        puzzles: (!solved.is_empty())
+            .then(|| Figure::new(solved, setting, |solved| f64::from(u8::from(*solved)))),
+    };
+    names.iter().enumerate().map(row).collect()
+}
+
+/// What stands above the rows.
+pub const HEAD: [&str; 8] = [
+    "setting",
+    "nodes",
+    "regret, %",
+    "difference",
+    "best move, %",
+    "difference",
+    "puzzles, %",
+    "difference",
+];
+
+impl Row {
+    fn cells(&self) -> [String; 8] {
+        let digits = |mean: Mean, digits: usize, sign: bool| {
+            let Mean { mean, margin } = mean.percent();
+            match sign {
+                true => format!("{mean:+.digits$} ± {margin:.digits$}"),
+                false => format!("{mean:.digits$} ± {margin:.digits$}"),
+            }
+        };
+        let pair = |figure: &Figure, places| {
+            [digits(figure.own, places, false), digits(figure.difference, places, true)]
+        };
+        let [regret, more_regret] = pair(&self.regret, 3);
+        let [best, more_best] = pair(&self.best, 1);
+        let [puzzles, more_puzzles] =
+            self.puzzles.as_ref().map_or_else(Default::default, |figure| pair(figure, 1));
+        let (setting, nodes) = (self.setting.clone(), self.nodes.to_string());
+        [setting, nodes, regret, more_regret, best, more_best, puzzles, more_puzzles]
+    }
+}
+
+/// Rows as a table for the terminal.
+pub struct Table<'a>(pub &'a [Row]);
+
+impl fmt::Display for Table<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cells: Vec<[String; 8]> = self.0.iter().map(Row::cells).collect();
+        let all = || std::iter::once(HEAD.map(str::to_owned)).chain(cells.iter().cloned());
+        let columns = if self.0.iter().any(|row| row.puzzles.is_some()) { 8 } else { 6 };
+        let width =
+            |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or_default();
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for (number, row) in all().enumerate() {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let _ = match column {
+                    0 => write!(line, "{cell:<width$}"),
+                    _ => write!(line, "  {cell:>width$}"),
+                };
+            }
+            f.write_str(if number == 0 { "" } else { "\n" })?;
+            f.write_str(line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows as CSV, shares as fractions.
+#[must_use]
+pub fn csv(rows: &[Row]) -> String {
+    let mut out = "setting,nodes,figure,mean,margin,difference,difference_margin\n".to_owned();
+    for row in rows {
+        let figures = [
+            ("regret", Some(&row.regret)),
+            ("best move", Some(&row.best)),
+            ("puzzles", row.puzzles.as_ref()),
+        ];
+        for (name, figure) in figures {
+            let Some(Figure { own, difference }) = figure else { continue };
+            let _ = writeln!(
+                out,
+                "{},{},{name},{:.6},{:.6},{:.6},{:.6}",
+                csv_field(&row.setting),
+                row.nodes,
+                own.mean,
+                own.margin,
+                difference.mean,
+                difference.margin
+            );
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(regret: f32) -> Choice {
+        Choice { regret, best: regret == 0.0 }
+    }
+
+    #[test]
+    fn intervals_are_those_of_the_mean() {
+        let mean = Mean::of([1.0, 2.0, 3.0, 4.0].into_iter());
+        assert_eq!(mean.mean, 2.5);
+        // Variance 5/3, standard error sqrt(5/12).
+        assert!((mean.margin - 1.96 * (5.0f64 / 12.0).sqrt()).abs() < 1e-4);
+        assert_eq!(Mean::of([7.0].into_iter()), Mean { mean: 7.0, margin: 0.0 });
+    }
+
+    #[test]
+    fn differences_are_taken_in_pairs() {
+        // The second setting is always 0.01 better, whatever the position.
+        let choices: Vec<Vec<Choice>> =
+            [0.5, 0.1, 0.3].map(|regret| vec![choice(regret), choice(regret - 0.01)]).into();
+        let names = ["a, \"b\"".to_owned(), "c".to_owned()];
+        let rows = rows(&names, 400, &choices, &[]);
+        assert!(rows[0].regret.own.margin > 0.1);
+        assert_eq!(rows[0].regret.difference, Mean::default());
+        let difference = rows[1].regret.difference;
+        assert!((difference.mean + 0.01).abs() < 1e-6 && difference.margin < 1e-6);
+        let text = Table(&rows).to_string();
+        assert!(text.contains("-1.000 ± 0.000") && !text.contains("puzzles"), "{text}");
+        let csv = csv(&rows);
+        assert!(csv.contains("\n\"a, \"\"b\"\"\",400,regret,0.300000,"), "{csv}");
+        assert!(!csv.contains("puzzles"));
+    }
+
+    #[test]
+    fn best_moves_and_puzzles_are_shares() {
+        let choices = vec![vec![choice(0.0), choice(0.2)], vec![choice(0.0), choice(0.0)]];
+        let solved = vec![vec![false, true]; 4];
+        let names = ["a".to_owned(), "b".to_owned()];
+        let rows = rows(&names, 1, &choices, &solved);
+        assert_eq!((rows[0].best.own.mean, rows[1].best.own.mean), (1.0, 0.5));
+        assert_eq!(rows[1].puzzles.unwrap().difference, Mean { mean: 1.0, margin: 0.0 });
+        assert!(Table(&rows).to_string().contains("+100.0 ± 0.0"));
+    }
+}

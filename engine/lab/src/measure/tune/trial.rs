@@ -1,0 +1,297 @@
+//! One setting of the search at work: which move it plays in every labelled position after so many nodes,
+//! and which puzzles it solves. One thread a search, so that each repeats exactly; all cores over the
+//! positions. Settings share nothing but the network: its answers do not depend on them, so each worker
+//! remembers the last ones, and a position costs the second setting little more than its own ideas.
+
+use super::labels::LabelledPosition;
+use crate::measure::puzzles::{self, Puzzle};
+use engine::chess::action::Action;
+use engine::chess::game::Game;
+use engine::errors::wraps;
+use engine::options;
+use engine::options::settings::{Search, Settings};
+use engine::play::network::Network;
+use engine::play::params;
+use engine::play::session::{Plan, SearchSession};
+use mcts::Patient;
+use nn::EvalError;
+use nn::evaluator::cached::Cached;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use uci::SetOption;
+
+/// Tree memory of one worker, in MB: ample for a few thousand nodes.
+const TREE_MB: usize = 32;
+/// Answers that one worker remembers, in bytes.
+const CACHE: usize = 32 << 20;
+
+/// Options set to other values than their defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// As it was written; what tables call it.
+    pub name: String,
+    /// All options.
+    pub settings: Settings,
+}
+
+/// Why a setting cannot be tried.
+#[derive(Debug)]
+pub enum TrialError {
+    /// No `NAME=VALUE`.
+    Syntax(String),
+    /// The option or its value is unknown.
+    Option(options::OptionError),
+    /// The value is outside its range.
+    Range(options::OutOfRange),
+    /// The setting chooses moves without a tree, or imagines positions with a network that cannot.
+    NoSearch(String),
+    /// The network failed.
+    Network(EvalError),
+    /// No move was found in this position.
+    NoMove(String),
+}
+
+impl fmt::Display for TrialError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrialError::Syntax(text) => write!(f, "expected NAME=VALUE, got `{text}`"),
+            TrialError::Option(why) => why.fmt(f),
+            TrialError::Range(why) => why.fmt(f),
+            TrialError::NoSearch(name) => write!(f, "`{name}` is no setting of the tree search"),
+            TrialError::Network(why) => why.fmt(f),
+            TrialError::NoMove(fen) => write!(f, "the search found no move in `{fen}`"),
+        }
+    }
+}
+
+impl std::error::Error for TrialError {}
+
+wraps! { TrialError: Network(EvalError) }
+
+impl Setting {
+    /// Reads `NAME=VALUE,NAME=VALUE`; the empty text is the defaults.
+    ///
+    /// # Errors
+    /// Names what cannot be read.
+    pub fn read(text: &str) -> Result<Setting, TrialError> {
+        let mut settings = Settings::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, value) =
+                part.split_once('=').ok_or_else(|| TrialError::Syntax(part.to_owned()))?;
+            set(&mut settings, name, value)?;
+        }
+        let name = if text.trim().is_empty() { "as it is" } else { text };
+        if settings.search != Search::Mcts {
+            return Err(TrialError::NoSearch(name.to_owned()));
+        }
+        Ok(Setting { name: name.to_owned(), settings })
+    }
+}
+
+/// Sets an option to a number, or to the nearest that it may have.
+///
+/// # Errors
+/// The option is unknown, or no number.
+pub fn set_near(settings: &mut Settings, name: &str, value: f64) -> Result<(), TrialError> {
+    let whole = |kind: &options::Kind| matches!(kind, options::Kind::Spin { .. });
+    let value = match options::find(name).is_some_and(|entry| whole(&entry.kind)) {
+        true => value.round(),
+        false => value,
+    };
+    let option = SetOption { name: name.to_owned(), value: Some(value.to_string()) };
+    options::apply(settings, &option).map(|_| ()).map_err(TrialError::Option)
+}
+
+/// Sets one option; a value outside its range is an error here.
+fn set(settings: &mut Settings, name: &str, value: &str) -> Result<(), TrialError> {
+    let option = SetOption { name: name.trim().to_owned(), value: Some(value.trim().to_owned()) };
+    match options::apply(settings, &option) {
+        Ok((_, None)) => Ok(()),
+        Ok((_, Some(bent))) => Err(TrialError::Range(bent)),
+        Err(why) => Err(TrialError::Option(why)),
+    }
+}
+
+/// What a setting made of one labelled position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// Win probability given away, 0 to 1.
+    pub regret: f32,
+    /// It played the best move.
+    pub best: bool,
+}
+
+/// How settings are tried.
+pub struct Bench<'a> {
+    /// Judges positions.
+    pub network: &'a Network,
+    /// Nodes of every search.
+    pub nodes: u64,
+    /// A greater regret counts as this: one game thrown away decides no comparison.
+    pub cap: f32,
+    /// Once it is raised, no further position or puzzle is begun, and those not begun are left out.
+    pub stop: &'a AtomicBool,
+}
+
+impl Bench<'_> {
+    /// What each of `settings` plays in each of `positions`, by position and setting. `done` is called
+    /// after each position.
+    ///
+    /// # Errors
+    /// The network failed.
+    pub fn choices(
+        &self,
+        positions: &[LabelledPosition],
+        settings: &[Setting],
+        done: &(impl Fn() + Sync),
+    ) -> Result<Vec<Vec<Choice>>, TrialError> {
+        let choose = |worker: &mut Worker<'_>, position: &LabelledPosition| {
+            let choice = |setting| {
+                let action = worker.choose(&position.game, setting)?;
+                let regret = position.regret(action).min(self.cap);
+                Ok(Choice { regret, best: action == position.best })
+            };
+            let choices = settings.iter().map(choice).collect();
+            done();
+            choices
+        };
+        self.each(positions, choose)
+    }
+
+    /// Whether each of `settings` solves each of `puzzles`, by puzzle and setting.
+    ///
+    /// # Errors
+    /// The network failed.
+    pub fn solved(
+        &self,
+        puzzles: &[Puzzle],
+        settings: &[Setting],
+        done: &(impl Fn() + Sync),
+    ) -> Result<Vec<Vec<bool>>, TrialError> {
+        let solve = |worker: &mut Worker<'_>, puzzle: &Puzzle| {
+            let solves = |setting| {
+                let mut solver = |game: &Game| worker.choose(game, setting);
+                Ok(puzzles::attempt(puzzle, &mut solver)?.solved)
+            };
+            let solved = settings.iter().map(solves).collect();
+            done();
+            solved
+        };
+        self.each(puzzles, solve)
+    }
+
+    /// What `work` makes of all things that are begun, in order.
+    fn each<T: Sync, R: Send>(
+        &self,
+        things: &[T],
+        work: impl Fn(&mut Worker<'_>, &T) -> Result<R, TrialError> + Sync,
+    ) -> Result<Vec<R>, TrialError> {
+        let unless_stopped = |worker: &mut Worker<'_>, thing: &T| {
+            (!self.stop.load(Ordering::Relaxed)).then(|| work(worker, thing)).transpose()
+        };
+        let all = things.par_iter().map_init(|| Worker::new(self), unless_stopped);
+        let all: Vec<Option<R>> = all.collect::<Result<_, _>>()?;
+        Ok(all.into_iter().flatten().collect())
+    }
+}
+
+/// One thread's tree and memory.
+struct Worker<'a> {
+    bench: &'a Bench<'a>,
+    network: Network,
+    session: SearchSession,
+}
+
+impl<'a> Worker<'a> {
+    fn new(bench: &'a Bench<'a>) -> Worker<'a> {
+        let cached = Cached::new(bench.network.evaluator.clone(), CACHE);
+        let network = Network { evaluator: Arc::new(cached), ..bench.network.clone() };
+        let mut session = SearchSession::default();
+        session.reserve(&Settings { hash_mb: TREE_MB, ..Settings::default() });
+        Worker { bench, network, session }
+    }
+
+    /// The move after a search in a tree of its own.
+    fn choose(&mut self, game: &Game, setting: &Setting) -> Result<Action, TrialError> {
+        let settings = &setting.settings;
+        self.session.clear();
+        let world = self.session.world(&self.network, settings);
+        if settings.imagines() && world.learned().is_none() {
+            return Err(TrialError::NoSearch(setting.name.clone()));
+        }
+        self.session.reroot(&world, game);
+        let batch = match settings.minibatch_size {
+            // Not what is fastest here: other machines must find the same.
+            0 => self.bench.network.evaluator.preferred_batch(),
+            size => size,
+        };
+        let plan = Plan {
+            params: params::search_params(settings, batch),
+            searchmoves: &[],
+            threads: 1,
+            playouts: Some(self.bench.nodes),
+        };
+        let outcome = self.session.run(&world, &plan, &Patient);
+        match outcome.error {
+            Some(why) => Err(TrialError::Network(why)),
+            None => outcome.best.ok_or_else(|| TrialError::NoMove(game.fen())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::play::network;
+
+    fn position(fen: &str) -> LabelledPosition {
+        let game = Game::from_fen(fen, false).unwrap();
+        let moves = game.legal_actions();
+        let deep = moves.iter().zip([0.9, 0.6, 0.4]).map(|(m, value)| (*m, value)).collect();
+        let shallow = moves.iter().skip(3).map(|m| (*m, 0.1)).collect();
+        LabelledPosition { best: moves[0], game, deep, shallow }
+    }
+
+    #[test]
+    fn settings_are_read_and_refused() {
+        assert_eq!(Setting::read("").unwrap().settings, Settings::default());
+        let setting = Setting::read("CPuct=1.5, FPU=parent").unwrap();
+        assert_eq!((setting.settings.c_puct, setting.settings.fpu), (1.5, mcts::Fpu::ParentQ));
+        let mut settings = setting.settings;
+        set_near(&mut settings, "CPuct", 99.0).unwrap();
+        set_near(&mut settings, "PriorTopK", 2.6).unwrap();
+        assert_eq!((settings.c_puct, settings.prior_top_k), (16.0, 3));
+        assert!(set_near(&mut settings, "FPU", 1.0).is_err());
+        for text in ["CPuct", "NoSuch=1", "CPuct=99", "Search=policy"] {
+            assert!(Setting::read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_setting_plays_the_same_whoever_played_before() {
+        let network = network::hashed();
+        let stop = AtomicBool::new(false);
+        let bench = Bench { network: &network, nodes: 60, cap: 0.4, stop: &stop };
+        let positions: Vec<_> = [
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+        ]
+        .map(position)
+        .into();
+        let of = |texts: &[&str]| {
+            let settings: Vec<_> = texts.iter().map(|text| Setting::read(text).unwrap()).collect();
+            bench.choices(&positions, &settings, &|| ()).unwrap()
+        };
+        let (alone, beside) = (of(&["CPuct=3"]), of(&["", "CPuct=0.1", "CPuct=3", ""]));
+        for (alone, beside) in alone.iter().zip(&beside) {
+            assert_eq!(alone[0], beside[2]);
+            assert_eq!(beside[0], beside[3]);
+            assert!((alone[0].regret == 0.0) == alone[0].best && alone[0].regret <= 0.4);
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(of(&[""]).is_empty(), "what was not begun is left out");
+    }
+}

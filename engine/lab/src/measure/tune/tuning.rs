@@ -1,0 +1,181 @@
+//! One run of tuning: labels, network and puzzles are read, an optimisation perhaps finds one more setting,
+//! and all settings are tried at every number of nodes.
+
+use super::compare::{self, Mean, Row};
+use super::labels::{LabelledPosition, LabelsError};
+use super::positions;
+use super::spsa::{Dimension, Spsa};
+use super::trial::{Bench, Choice, Setting, TrialError, set_near};
+use crate::measure::MeasureError;
+use crate::measure::puzzles::open::open;
+use crate::networks::LabNetworks;
+use engine::errors::wraps;
+use engine::play::network::Networks;
+use engine::progress::progress;
+use nn::rng::Rng;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What is to be tried.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    /// See [`positions::open`].
+    pub labels: PathBuf,
+    /// Positions at most; the first ones.
+    pub limit: Option<usize>,
+    /// Settings; all others are compared with the first.
+    pub settings: Vec<Setting>,
+    /// Nodes of each search; all of them are tried.
+    pub nodes: Vec<u64>,
+    /// See [`Bench::cap`].
+    pub cap: f32,
+    /// Puzzles as well, so many of this file at most.
+    pub puzzles: Option<(PathBuf, usize)>,
+    /// Network file; None = the built-in network.
+    pub weights: Option<PathBuf>,
+    /// A search for another setting.
+    pub optimisation: Option<Optimisation>,
+    /// Once it is raised, what was found by then is told.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// A search for better values of a few options, beginning at the first setting. Half of the positions teach,
+/// the other half judges.
+#[derive(Clone, Debug)]
+pub struct Optimisation {
+    /// The options.
+    pub dimensions: Vec<Dimension>,
+    /// Steps in all.
+    pub steps: u32,
+    /// Positions of each step.
+    pub sample: usize,
+    /// Seed of samples and directions.
+    pub seed: u64,
+}
+
+/// Why nothing, or no more, was tried.
+#[derive(Debug)]
+pub enum TuningError {
+    /// The labels cannot be read.
+    Labels(LabelsError),
+    /// Network or puzzles cannot be read.
+    Measure(MeasureError),
+    /// A setting cannot be tried.
+    Trial(TrialError),
+}
+
+impl fmt::Display for TuningError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TuningError::Labels(why) => why.fmt(f),
+            TuningError::Measure(why) => why.fmt(f),
+            TuningError::Trial(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TuningError {}
+
+wraps! { TuningError: Labels(LabelsError), Measure(MeasureError), Trial(TrialError) }
+
+impl Tuning {
+    /// Tries everything. `say` hears first what it is tried on; a bar on stderr tells how far it is.
+    ///
+    /// # Errors
+    /// A file cannot be read, an option is unknown, or the network fails.
+    pub fn run(mut self, say: &mut (dyn FnMut(String) + Send)) -> Result<Vec<Row>, TuningError> {
+        let (what, mut positions) =
+            positions::open(&self.labels, self.limit.unwrap_or(usize::MAX))?;
+        let networks = LabNetworks;
+        let network =
+            networks.open_anywhere(self.weights.as_deref()).map_err(MeasureError::from)?;
+        say(format!("{}; {what}", network.name));
+        let bench = |nodes| Bench { network: &network, nodes, cap: self.cap, stop: &self.stop };
+        if let Some(optimisation) = &self.optimisation {
+            let judges = positions.split_off(positions.len() / 2);
+            let bench = bench(self.nodes.first().copied().unwrap_or(1));
+            if let Some(first) = self.settings.first() {
+                let found = optimisation.run(first, &bench, &positions)?;
+                say(format!("found {}", found.name));
+                self.settings.push(found);
+            }
+            positions = judges;
+        }
+        let puzzles = match &self.puzzles {
+            Some((file, limit)) => open(file, Some(*limit))?,
+            None => Vec::new(),
+        };
+        let settings = &self.settings;
+        let names: Vec<String> = settings.iter().map(|setting| setting.name.clone()).collect();
+        let mut rows = Vec::new();
+        for nodes in self.nodes {
+            let bar = progress(positions.len() + puzzles.len());
+            let done = || bar.inc(1);
+            let choices = bench(nodes).choices(&positions, settings, &done)?;
+            let solved = bench(nodes).solved(&puzzles, settings, &done)?;
+            bar.finish_and_clear();
+            if self.stop.load(Ordering::Relaxed) {
+                let (tried, solved) = (choices.len(), solved.len());
+                say(format!(
+                    "stopped after {tried} positions and {solved} puzzles at {nodes} nodes"
+                ));
+                if tried + solved == 0 {
+                    break;
+                }
+            }
+            rows.extend(compare::rows(&names, nodes, &choices, &solved));
+        }
+        Ok(rows)
+    }
+}
+
+impl Optimisation {
+    /// The setting it ends at.
+    fn run(
+        &self,
+        first: &Setting,
+        bench: &Bench<'_>,
+        positions: &[LabelledPosition],
+    ) -> Result<Setting, TrialError> {
+        let mut spsa = Spsa::new(self.dimensions.clone(), self.steps, self.seed);
+        let mut random = Rng::from_state(self.seed);
+        let mut order: Vec<&LabelledPosition> = positions.iter().collect();
+        let bar = progress(self.steps as usize);
+        for _ in 0..self.steps {
+            random.shuffle(&mut order);
+            let sample: Vec<LabelledPosition> =
+                order.iter().take(self.sample).map(|position| (*position).clone()).collect();
+            let [plus, minus] = spsa.pair().map(|values| self.setting(first, &values));
+            let choices = bench.choices(&sample, &[plus?, minus?], &|| ())?;
+            // A sample cut short would count like a whole one.
+            if bench.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let difference = |row: &Vec<Choice>| match row[..] {
+                [plus, minus] => f64::from(plus.regret - minus.regret),
+                _ => 0.0,
+            };
+            spsa.learn(Mean::of(choices.iter().map(difference)));
+            bar.set_message(self.name(&spsa.values()));
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        self.setting(first, &spsa.values())
+    }
+
+    fn name(&self, values: &[f64]) -> String {
+        let pairs = self.dimensions.iter().zip(values);
+        pairs.map(|(d, value)| format!("{}={value:.3}", d.name)).collect::<Vec<_>>().join(",")
+    }
+
+    /// The first setting with these values, each brought into its option's range.
+    fn setting(&self, first: &Setting, values: &[f64]) -> Result<Setting, TrialError> {
+        let mut settings = first.settings.clone();
+        for (dimension, value) in self.dimensions.iter().zip(values) {
+            set_near(&mut settings, &dimension.name, *value)?;
+        }
+        Ok(Setting { name: self.name(values), settings })
+    }
+}

@@ -1,0 +1,220 @@
+//! The demonstration: after each move the imagined board beside the true one, differences marked.
+
+use crate::chess::action::Action;
+use crate::chess::game::{Game, GameError};
+use crate::errors::wraps;
+use nn::EvalError;
+use nn::evaluator::{Imagined, Step, Transition, grounded, is_true};
+use shakmaty::fen::Fen;
+use shakmaty::{Chess, EnPassantMode, Piece, Position, Square};
+use std::fmt::{self, Write as _};
+
+/// Why a line cannot be imagined.
+#[derive(Debug)]
+pub enum ImagineError {
+    /// A move is not legal.
+    Game(GameError),
+    /// The network failed.
+    Evaluation(EvalError),
+    /// The network answered nothing.
+    NoAnswer,
+}
+
+impl fmt::Display for ImagineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ImagineError::Game(why) => why.fmt(f),
+            ImagineError::Evaluation(why) => why.fmt(f),
+            ImagineError::NoAnswer => f.write_str("the network answered nothing"),
+        }
+    }
+}
+
+impl std::error::Error for ImagineError {}
+
+wraps! { ImagineError: Game(GameError), Evaluation(EvalError) }
+
+/// Says every board of the line. Where the imagined board is refused, imagination begins anew from the
+/// true one.
+///
+/// # Errors
+/// A move is not legal, or the network failed.
+pub fn line(
+    game: &Game,
+    moves: &[String],
+    network: &dyn Transition,
+    say: &mut dyn FnMut(String),
+) -> Result<(), ImagineError> {
+    let mut game = game.clone();
+    // A line with an illegal move in it is refused before anything is shown.
+    let mut line = game.clone();
+    for text in moves {
+        line.play_uci(text)?;
+    }
+    if moves.is_empty() {
+        say("no moves: name some, as `e2e4 e7e5`".to_owned());
+    }
+    let mut state = grounded(game.position());
+    for text in moves {
+        let before = game.position().clone();
+        let action = game.play_uci(text)?;
+        say(heading(&before, action));
+        let step = Step { state: &state, action: action.to_code(before.turn().is_black()) };
+        let answer = network.imagine(&[step])?.pop();
+        match answer.ok_or(ImagineError::NoAnswer)? {
+            Ok(imagined) => {
+                say(boards(&imagined.state, game.position()));
+                say(facts(&imagined, &game));
+                state = imagined.state;
+            }
+            Err(refusal) => {
+                say(format!(
+                    "refused: {refusal}\nimagination begins anew from the true position\n"
+                ));
+                state = grounded(game.position());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// As `12... Nf6`.
+fn heading(before: &Chess, action: Action) -> String {
+    let number = before.fullmoves();
+    let dots = if before.turn().is_white() { "." } else { "..." };
+    let san = action.to_san(before);
+    format!("{number}{dots} {san}")
+}
+
+/// Two boards side by side; the squares where they differ are in brackets.
+fn boards(imagined: &Chess, truth: &Chess) -> String {
+    let mut out = format!("   {:<26}   {}\n", "imagined", "true");
+    for rank in (0..8).rev() {
+        let mut rows = [String::new(), String::new()];
+        for file in 0..8 {
+            let square = Square::new(rank * 8 + file);
+            let pieces = [imagined, truth].map(|position| position.board().piece_at(square));
+            for (row, piece) in rows.iter_mut().zip(pieces) {
+                let letter = piece.map_or('.', Piece::char);
+                let _ = match pieces[0] == pieces[1] {
+                    true => write!(row, " {letter} "),
+                    false => write!(row, "[{letter}]"),
+                };
+            }
+        }
+        let _ = writeln!(out, "{}  {}     {}", rank + 1, rows[0], rows[1]);
+    }
+    let files = "a  b  c  d  e  f  g  h";
+    let _ = write!(out, "    {files}       {files}");
+    out
+}
+
+/// What is imagined beside the board, each with what is true if that is something else.
+fn facts(imagined: &Imagined, game: &Game) -> String {
+    let (state, truth) = (&imagined.state, game.position());
+    let mut out = String::new();
+    let verdict = if is_true(state, truth) { "exactly right" } else { "wrong" };
+    let _ = writeln!(out, "state        {verdict}");
+    let fields = |position: &Chess, passed| {
+        let fen = Fen::from_position(position, passed).to_string();
+        fen.split(' ').skip(1).take(4).collect::<Vec<_>>().join(" ")
+    };
+    let (ours, theirs) =
+        (fields(state, EnPassantMode::Always), fields(truth, EnPassantMode::Legal));
+    let _ = write!(out, "turn, castling, en passant, clock   {ours}");
+    let _ = writeln!(
+        out,
+        "{}",
+        if ours == theirs { String::new() } else { format!("   truly {theirs}") }
+    );
+    // Codes keep the frame of the side that has moved.
+    let flip = state.turn().is_white();
+    let legal: Vec<Action> =
+        imagined.legal.iter().map(|code| Action::from_code(*code, flip)).collect();
+    let true_moves = game.legal_actions();
+    let names = |moves: &[Action], others: &[Action], position: &Chess| {
+        let odd = moves.iter().filter(|action| !others.contains(action));
+        odd.map(|action| match action.to_uci(position, game.mode()).as_str() {
+            "0000" => format!("{action:?}"),
+            text => text.to_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+    };
+    let _ = write!(out, "legal moves  {} imagined, {} true", legal.len(), true_moves.len());
+    for (label, odd) in [
+        ("invented", names(&legal, &true_moves, state)),
+        ("missing", names(&true_moves, &legal, truth)),
+    ] {
+        if !odd.is_empty() {
+            let _ = write!(out, "; {label} {odd}");
+        }
+    }
+    let [on, lost, drawn] = imagined.end.map(|share| 100.0 * share);
+    let _ =
+        writeln!(out, "\nthe game     goes on {on:.1} %, is lost {lost:.1} %, drawn {drawn:.1} %");
+    if let Some(evaluation) = &imagined.evaluation {
+        let _ = write!(out, "value        {:.1} % for the side to move", 100.0 * evaluation.value);
+        let best = (0..legal.len())
+            .max_by(|a, b| evaluation.policy[*a].total_cmp(&evaluation.policy[*b]))
+            .and_then(|best| legal.get(best));
+        if let Some(best) = best {
+            let _ = write!(out, "; likes {}", best.to_uci(state, game.mode()));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nn::evaluator::fake::{Perfect, Uniform};
+    use nn::{EvalError, Refusal};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn shown(moves: &str, network: &dyn Transition) -> String {
+        let mut out = String::new();
+        let moves: Vec<String> = moves.split_whitespace().map(str::to_owned).collect();
+        line(&Game::default(), &moves, network, &mut |text| out += &format!("{text}\n")).unwrap();
+        out
+    }
+
+    #[test]
+    fn truth_has_no_marks() {
+        let text = shown("e2e4 d7d5 e4d5 d8d5", &Perfect(Uniform));
+        assert_eq!(text.matches("exactly right").count(), 4, "{text}");
+        for mark in ["[", "truly", "invented", "missing", "refused"] {
+            assert!(!text.contains(mark), "{mark}: {text}");
+        }
+        assert!(text.contains("20 imagined, 20 true"), "{text}");
+    }
+
+    /// Swaps two pieces, loses a move and two rights, and refuses every second question.
+    struct Odd(AtomicUsize);
+
+    impl Transition for Odd {
+        fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
+            if self.0.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
+                return Ok(batch.iter().map(|_| Err(Refusal::TooManyMoves(300))).collect());
+            }
+            let mut answers = Perfect(Uniform).imagine(batch)?;
+            for imagined in answers.iter_mut().flatten() {
+                let odd = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/NRBQKBNR b Kk - 0 1";
+                let odd: Fen = odd.parse().unwrap();
+                imagined.state = odd.into_position(shakmaty::CastlingMode::Standard).unwrap();
+                imagined.legal.remove(0);
+            }
+            Ok(answers)
+        }
+    }
+
+    #[test]
+    fn differences_are_marked() {
+        let text = shown("e2e4 e7e5", &Odd(AtomicUsize::new(0)));
+        assert!(text.contains("[N][R]") && text.contains("[R][N]"), "{text}");
+        assert!(text.contains("b Kk - 0   truly b KQkq - 0"), "{text}");
+        assert!(text.contains("19 imagined, 20 true; missing"), "{text}");
+        assert!(text.contains("refused: 300 legal moves"), "{text}");
+    }
+}
