@@ -267,6 +267,8 @@ fn bad_tables_are_told_of_once_and_the_game_goes_on() {
         damage(&copy);
         let mut session = Session::start(setup(Hashed::default()));
         session.send(&format!("setoption name SyzygyPath value {}", copy.0.display()));
+        // It says what it replaces.
+        session.send("setoption name BlunderCheck value false");
         // With the rook, without it, and with four pieces: none of it is in danger.
         for fen in [
             "8/8/8/8/3k4/8/1K6/2R5 w - - 0 1",

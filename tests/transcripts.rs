@@ -396,6 +396,7 @@ fn bench_searches_as_the_engine_plays() {
     session.send("setoption name Threads value 1");
     session.send("setoption name MinibatchSize value 8");
     session.send("setoption name SyzygyProbeLimit value 0");
+    session.send("setoption name BlunderCheck value false");
     let mut positions = 0;
     for line in lines.iter().filter(|line| line.contains("  seldepth ")) {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -175,10 +175,14 @@ fn run_with(
     Ok(total)
 }
 
+/// By this much each look at the fake clock moves it: about as long as the 16 positions that the blunder check searches
+/// between two of them.
+const LOOK: Duration = Duration::from_micros(20);
+
 /// The hash of each line that the engine answers, one thread and else default options, to positions with a clock of
 /// ten seconds and a tenth a move.
 fn play_by_clock(network: &Network, fens: impl Iterator<Item = String>) -> Vec<u64> {
-    let clock = Arc::new(ManualClock::stepping(Duration::from_micros(1)));
+    let clock = Arc::new(ManualClock::stepping(LOOK));
     let evaluator = Arc::new(Timed { evaluator: network.evaluator.clone(), clock: clock.clone() });
     let network = Network { evaluator, ..network.clone() };
     let setup =
