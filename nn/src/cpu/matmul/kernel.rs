@@ -138,7 +138,8 @@ unsafe fn product_by_vector<F: Format, const MR: usize>(task: &Task<'_>) {
     unsafe { few_rows::<F>(task, rows - rest..rows) };
     for col in (0..task.right.cols).step_by(LANES) {
         let cols = (task.right.cols - col).min(LANES);
-        // SAFETY: as above; `col < cols`, and the vector at `col` is whole.
+        // SAFETY: the caller guarantees `F`'s features and the operands; `col < cols`, and the vector at `col` is
+        // whole.
         unsafe {
             let b = task.right.data.as_ptr();
             let b = b.add(col / PANEL * task.right.panel + col % PANEL);
