@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod imports;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,6 +12,8 @@ use std::path::Path;
 
 /// The crates by their folders.
 const CRATES: [&str; 5] = ["engine", "engine/lab", "mcts", "nn", "uci"];
+/// Crates that use only the field's words. The list may only grow.
+const IN_THE_FIELDS_WORDS: [&str; 3] = ["mcts", "nn", "uci"];
 
 /// The crates of the house that `name` depends on, in any of its dependency tables.
 fn arrows(name: &str) -> BTreeSet<String> {
@@ -125,6 +128,50 @@ fn every_source_file_says_what_it_is_for() {
     let silent: Vec<_> =
         files.iter().filter(|path| !fs::read_to_string(path).unwrap().starts_with("//!")).collect();
     assert!(silent.is_empty(), "no //! at the top of {silent:?}");
+}
+
+#[test]
+fn comments_and_names_use_the_fields_words() {
+    let mut files = Vec::new();
+    for name in IN_THE_FIELDS_WORDS {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+        for folder in ["src", "tests", "examples"].map(|folder| root.join(folder)) {
+            if folder.is_dir() {
+                collect(&folder, &mut files);
+            }
+        }
+    }
+    assert!(files.len() > 200, "only {} files read", files.len());
+    let mut found = Vec::new();
+    for path in files {
+        for finding in words::forbidden(&fs::read_to_string(&path).unwrap()) {
+            found.push(format!("{}:{}: {}", path.display(), finding.line, finding.phrase));
+        }
+    }
+    assert!(found.is_empty(), "say it in words that an engineer would search for: {found:#?}");
+}
+
+#[test]
+fn forbidden_words_are_found_in_comments_and_names_but_not_in_strings() {
+    let found = |source: &str| -> Vec<(usize, &str)> {
+        let found = words::forbidden(source).into_iter();
+        found.map(|finding| (finding.line, finding.phrase)).collect()
+    };
+    assert_eq!(
+        found("//! Whoever asks\n//! for so\n//! many rows."),
+        [(2, "so many"), (1, "whoever")]
+    );
+    assert_eq!(found("/* a piece's\nworth */ fn f() {}"), [(2, "worth")]);
+    assert_eq!(found("let goes_on = Told { MAX_WORTH };\nlet reduce_together = 1;").len(), 4);
+    assert_eq!(found("struct NoNumber;\n\nfn it_is_no_number() {}").len(), 2);
+    let allowed = [
+        "// Rows `stride` floats apart, taken together; untold, newsletter, a number.",
+        r##"let text = ("told", '"', b"worth \" nobody", r#"so "many" "told""#);"##,
+        "fn so<'told_>(so: &'told_ u8) {} // so\nfn f() {} // many",
+        "let (so, many) = (1, 2);",
+    ];
+    // The lifetime is an identifier, too.
+    assert_eq!(allowed.map(|source| found(source).len()), [0, 0, 2, 0]);
 }
 
 fn collect(folder: &Path, files: &mut Vec<std::path::PathBuf>) {

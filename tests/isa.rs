@@ -1,7 +1,7 @@
 //! A limit on instructions holds for every kernel. It is set for the whole process, so this test has one of
 //! its own.
 
-use nn::cpu::matmul::{Into, Mat, matmul};
+use nn::cpu::matmul::{Accumulate, Mat, matmul};
 use nn::cpu::{Isa, ops};
 use nn::precision::Arithmetic;
 
@@ -12,7 +12,7 @@ fn answers() -> [Vec<f32>; 3] {
     let numbers: Vec<f32> = (0..SIDE * SIDE).map(|i| (i * 37 % 101) as f32 / 17.0 - 3.0).collect();
     let square = Mat::new(&numbers, SIDE, SIDE, SIDE);
     let mut product = vec![0.0; SIDE * SIDE];
-    matmul(Arithmetic::Single, &mut product, SIDE, Into::Replace, 0.1, square, square);
+    matmul(Arithmetic::Single, &mut product, SIDE, Accumulate::Replace, 0.1, square, square);
     let mut rows = numbers.clone();
     ops::softmax64(&mut rows);
     let gamma: Vec<f32> = (0..SIDE).map(|i| 0.7 + i as f32 / 90.0).collect();

@@ -1,36 +1,36 @@
-//! Counts what must hold in a tree at rest. Reads every reachable node, so it is for tests and
-//! measurements; no search calls it.
+//! Checks the invariants of a tree at rest. Visits every reachable node, so it is for tests and measurements
+//! only.
 
 use crate::{
     node::{Cell, NodeState},
     tree::{Tree, block_cells},
 };
 
-/// The tree's books, between two runs.
+/// Statistics of the tree between two runs.
 ///
-/// The law of visits: an expanded node has its own evaluation plus its children's visits,
-/// `visits = 1 + sum of the children's`. It has more if it is proven (a proven node ends playouts itself), if a
-/// compaction took edges or a block from it, or if a path's end replaced a child. It has less only above a root that
-/// was left backwards: those visits went no higher than that root.
+/// Invariant of visits: an expanded node has its own evaluation plus its children's visits, `visits = 1 + sum
+/// over children`. It has more if it is proven (a proven node ends playouts itself), if a compaction took edges
+/// or a block from it, or if a path end replaced a child. It has less only above a root that was left
+/// backwards: those visits went no higher than that root.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Audit {
-    /// Nodes within reach of the root.
+    /// Nodes reachable from the root.
     pub nodes: u64,
-    /// Those of them with edges.
+    /// Reachable nodes with edges.
     pub expanded: u64,
     /// Nodes whose result is proven.
     pub proven: u64,
-    /// Bytes of those nodes and their edges, garbage left out.
+    /// Bytes of those nodes and their edges, without garbage.
     pub bytes: u64,
     /// Virtual counts still on nodes: 0 between runs.
     pub in_flight: u64,
     /// Claimed nodes that no worker holds: 0 between runs.
     pub claimed: u64,
-    /// Expanded nodes with fewer visits than the law asks: 0 unless the root has moved back.
+    /// Expanded nodes with fewer visits than the invariant: 0 unless the root has moved back.
     pub below_law: u64,
     /// Unproven expanded nodes with more: 0 until a compaction, or until the root has moved back.
     pub above_law: u64,
-    /// Largest distance of a node's prior sum from 1 (each is rounded to 16 bits).
+    /// Largest distance of a node's prior sum from 1 (priors are rounded to 16 bits).
     pub prior_error: f32,
 }
 

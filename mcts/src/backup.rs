@@ -1,5 +1,5 @@
-//! Backup: virtual counts on and off, values into the sums, proofs towards the root. Atomic adds and
-//! one compare-exchange loop (a proof), which repeats only when another worker has got further.
+//! Backup: removes virtual counts, adds values to the sums, propagates proofs towards the root. Atomic adds and
+//! one compare-exchange loop (a proof), which repeats only when another worker has made progress.
 
 use crate::{
     node::{Fixed, NodeState, Proof, VisitSum},
@@ -9,17 +9,17 @@ use crate::{
     value::Wdl,
 };
 
-/// The virtual counts that a playout has on its path.
+/// Virtual counts of a playout on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathCounts {
-    /// As the descent leaves them: this number on every node but the last, which has none.
+    /// After the descent: this number on every node except the last, which has none.
     Descended(u32),
-    /// Those of a leaf in flight: see [`virtual_count`].
+    /// Of a leaf in flight: see [`virtual_count`].
     InFlight(VirtualCounts),
 }
 
 impl PathCounts {
-    /// How many at `depth` of a path whose end is `leaf` deep.
+    /// The count at `depth` of a path whose leaf is at depth `leaf`.
     fn at(self, depth: usize, leaf: usize) -> u32 {
         match self {
             PathCounts::Descended(count) => u32::from(depth < leaf) * count,
@@ -28,13 +28,13 @@ impl PathCounts {
     }
 }
 
-/// Raises the counts that the descent has left to those of a leaf in flight.
+/// Raises the counts of a descent to those of a leaf in flight.
 pub fn put_in_flight(tree: &Tree, path: &[u32], counts: VirtualCounts) {
     let leaf = path.len() - 1;
     for (depth, &at) in path.iter().enumerate().rev() {
         let more = PathCounts::InFlight(counts).at(depth, leaf)
             - PathCounts::Descended(counts.min).at(depth, leaf);
-        // Further up it is the least count everywhere.
+        // Nodes further up have the minimum count already.
         if more == 0 {
             return;
         }
@@ -42,18 +42,18 @@ pub fn put_in_flight(tree: &Tree, path: &[u32], counts: VirtualCounts) {
     }
 }
 
-/// Takes the counts off again, without a visit.
+/// Removes the counts without a visit.
 pub fn undo(tree: &Tree, path: &[u32], counts: PathCounts) {
     for (depth, &at) in path.iter().enumerate() {
         tree.node(at).remove_virtual(counts.at(depth, path.len() - 1));
     }
 }
 
-/// Nodes this near the root lie on many paths: the root and its children.
+/// Depth below which nodes lie on many paths: the root and its children.
 const NEAR: usize = 2;
 
-/// Visits on their way to the nodes near the root. The buffer adds them up, so that a cache line which all
-/// workers write comes over from another core once per minibatch, not once per path.
+/// Buffered visits of nodes near the root: a cache line that all workers write is fetched from another core
+/// once per minibatch, not once per path.
 #[derive(Debug, Default)]
 pub struct BackupBuffer {
     sums: Vec<(u32, VisitSum)>,
@@ -71,7 +71,7 @@ impl BackupBuffer {
         }
     }
 
-    /// Adds them all to their nodes.
+    /// Adds the buffered visits to their nodes.
     pub fn flush(&mut self, tree: &Tree) {
         for (at, sum) in self.sums.drain(..) {
             tree.node(at).add_visits(&sum);
@@ -84,16 +84,15 @@ impl BackupBuffer {
 pub struct Playout<'a> {
     /// Its nodes, root first.
     pub path: &'a [u32],
-    /// For the side to move at the path's end.
+    /// Value for the side to move at the path's end.
     pub value: Wdl,
-    /// The virtual counts it has on the path.
+    /// Its virtual counts on the path.
     pub counts: PathCounts,
 }
 
 impl Playout<'_> {
-    /// Adds the value to every node of the path, flipping it at each step, and takes the counts off in
-    /// the same add. What the nodes near the root get goes to `buffer`; the path's end has its visit at
-    /// once.
+    /// Adds the value to every node of the path, flipped at each ply, and removes the virtual counts in the
+    /// same add. Visits of nodes near the root go to `buffer`; the path's end gets its visit immediately.
     pub fn back_up(&self, tree: &Tree, buffer: &mut BackupBuffer) {
         let leaf = self.path.len() - 1;
         let mut value = Fixed::new(self.value);
@@ -109,8 +108,7 @@ impl Playout<'_> {
     }
 }
 
-/// Draws what follows from a proof at the end of `path` for the nodes above it, as far as something
-/// follows.
+/// Propagates a proof at the end of `path` to the nodes above it, as far as it determines them.
 pub fn propagate(tree: &Tree, path: &[u32]) {
     for pair in path.windows(2).rev() {
         let [parent, child] = [pair[0], pair[1]];
@@ -127,9 +125,9 @@ pub fn propagate(tree: &Tree, path: &[u32]) {
     }
 }
 
-/// The proof that follows from all children. Lowest priors first: those are the last to be visited, so the
-/// usual answer, none, comes at once. Two workers that prove the last two children at the same
-/// instant may each miss the other's; the next visit to either child asks again.
+/// The proof implied by all children. Lowest priors first: those are visited last, so the usual result, none,
+/// is found immediately. Two workers that prove the last two children at the same instant may each miss the
+/// other's; the next visit to either child checks again.
 fn conclude(tree: &Tree, at: u32) -> Option<Proof> {
     let meta = tree.node(at).meta();
     if meta.state() != NodeState::Expanded {

@@ -1,15 +1,15 @@
-//! Frees the least useful part of a full tree, in place: keeps the edges of the most visited nodes,
-//! lets go the rest, and slides what is left to the front of the arena. Runs with exclusive access,
-//! between two runs of the workers, on as many threads as those.
+//! Compaction: frees the least useful part of a full tree, in place. Keeps the edges of the most visited nodes,
+//! drops the rest, and slides what is left to the front of the arena. Runs with exclusive access, between two
+//! runs of the workers, on the same number of threads.
 //!
-//! A node whose edges go keeps its statistics as long as its parent keeps edges, so that no mean and
-//! no count above the cut is lost; when it is visited again it is evaluated again. Hence the law
-//! "visits = 1 + visits of the children" turns into ">=" once a tree has been compacted.
+//! A node whose edges are dropped keeps its statistics as long as its parent keeps edges, so that no mean and
+//! no count above the cut is lost; at its next visit it is evaluated again. Hence the invariant "visits = 1 +
+//! visits of the children" becomes ">=" after a compaction.
 //!
-//! Sliding follows the Compressor (Kermany and Petrank 2006): one mark bit per cell; the new place
-//! of a cell is the number of marks before it. Four passes, cost proportional to the tree. Three of
-//! them follow the tree ([`Tree::walk`]) and wait for memory, which is why they go on several threads
-//! and ask for several nodes at once; the last, along the memory, takes a twentieth of the time.
+//! Sliding follows the Compressor (Kermany and Petrank 2006): one mark bit per cell; the new index of a cell is
+//! the number of marks before it. Four passes, cost proportional to the tree. Three of them traverse the tree
+//! ([`Tree::walk`]) and are memory-bound, so they use several threads and interleave several nodes; the last,
+//! linear in memory, takes a twentieth of the time.
 
 use crate::{
     node::{Meta, NodeState},
@@ -18,7 +18,7 @@ use crate::{
 };
 use std::{collections::BinaryHeap, thread};
 
-/// Visits up to 64 have a bucket each, then eight to the octave.
+/// Histogram bucket: visits up to 64 have one each, then eight per octave.
 fn bucket(visits: u64) -> usize {
     if visits < 64 {
         return visits as usize;
@@ -29,24 +29,23 @@ fn bucket(visits: u64) -> usize {
 
 const BUCKETS: usize = 64 + (64 - 6) * 8;
 
-/// Asks whether to stop.
+/// Polled to stop a compaction.
 pub type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Nodes read at once: their cache misses overlap.
-const AT_ONCE: usize = 8;
-/// Nodes between two questions whether to stop: often enough for a millisecond, seldom enough to be free.
-const PATIENCE: usize = 4096;
-/// Subtrees for each thread, so that none is left with much when the others are done.
-const PARTS: usize = 32;
+const GROUP: usize = 8;
+/// Nodes between two polls of `stopped`: about a millisecond.
+const POLL_INTERVAL: usize = 4096;
+/// Subtrees per thread, for load balance.
+const PARTS_PER_THREAD: usize = 32;
 
 impl Tree {
-    /// Cuts the tree down to at most half of its memory, or to the root with its children where even
-    /// that is more. Then more than a quarter is free: the root's block is at most an eighth, its
-    /// children at most half.
+    /// Shrinks the tree to at most half of its memory, or to the root with its children if even that is more.
+    /// Then more than a quarter is free: the root's block is at most an eighth, its children at most half.
     ///
-    /// The first two passes only read and give up once `stopped` says so: then false, and the tree is
-    /// as it was. With one thread the result is always the same; with more, which of the least visited
-    /// nodes keep their edges depends on who comes first.
+    /// The first two passes only read and abort once `stopped` returns true: then the result is false, and the
+    /// tree is unchanged. With one thread the result is deterministic; with more, the choice among the least
+    /// visited nodes depends on timing.
     pub fn compact(&mut self, threads: usize, stopped: Stopped<'_>) -> bool {
         let before = self.used();
         let Some((cut, spare)) = self.cut(self.capacity() / 2, threads, stopped) else {
@@ -64,8 +63,8 @@ impl Tree {
         true
     }
 
-    /// Calls `visit` with the root and with every node that a call has pushed, on several threads, each
-    /// of which begins with `start`. Returns what they end with; None if stopped.
+    /// Calls `visit` with the root and with every node that a call has pushed, on several threads, each with
+    /// its own state from `start`. Returns the final states; None if stopped.
     fn walk<T: Send>(
         &self,
         threads: usize,
@@ -76,22 +75,22 @@ impl Tree {
         let mut first = start();
         let mut parts = vec![self.root];
         if threads > 1 {
-            // The largest subtree is cut up again and again: most of a tree hangs on its best moves.
+            // Split the largest subtree repeatedly: most of a tree hangs on its best moves.
             let visits = |at: u32| (self.node(at).stats().visits, at);
             let mut heap = BinaryHeap::from([visits(self.root)]);
             let mut children = Vec::new();
-            while heap.len() < PARTS * threads
+            while heap.len() < PARTS_PER_THREAD * threads
                 && let Some((_, at)) = heap.pop()
             {
                 visit(&mut first, at, self.node(at).meta(), &mut children);
                 heap.extend(children.drain(..).map(visits));
             }
-            // The largest first, so that the last to be begun are small.
+            // Largest first, so that the last tasks are small.
             parts = heap.into_sorted_vec().into_iter().rev().map(|(_, at)| at).collect();
         }
-        // The engine's `workers::deal` cannot serve: this crate does not know the engine, and a thread has one
-        // result for all its parts here.
-        // Relaxed, both: the scope's end orders what the threads have written.
+        // The engine's `workers::deal` is unavailable to this crate, and a thread has one result for all its
+        // parts here.
+        // Relaxed, both: the end of the scope orders the threads' writes.
         let (next, halted) = (AtomicUsize::new(0), AtomicBool::new(false));
         let work = |mut own: T| {
             let mut stack = Vec::new();
@@ -103,8 +102,8 @@ impl Tree {
                     for (at, meta) in group.into_iter().flatten() {
                         visit(&mut own, at, meta, &mut stack);
                     }
-                    seen += AT_ONCE;
-                    if seen >= PATIENCE {
+                    seen += GROUP;
+                    if seen >= POLL_INTERVAL {
                         seen = 0;
                         if halted.load(Relaxed) || stopped() {
                             halted.store(true, Relaxed);
@@ -119,7 +118,7 @@ impl Tree {
             let spawned: Vec<_> = (1..threads)
                 .filter_map(|_| {
                     let own = start();
-                    // A thread that the system does not give is one part more for the others.
+                    // If the system refuses a thread, the others take its parts.
                     thread::Builder::new().spawn_scoped(scope, || work(own)).ok()
                 })
                 .collect();
@@ -135,36 +134,36 @@ impl Tree {
         (!halted.load(Relaxed)).then_some(ends)
     }
 
-    /// Takes some nodes off the stack. Reads all of them, then the first words of all their blocks: the cache
-    /// misses of each step overlap.
-    fn prefetch_group(&self, stack: &mut Vec<u32>) -> [Option<(u32, Meta)>; AT_ONCE] {
-        let group = [(); AT_ONCE].map(|()| stack.pop().map(|at| (at, self.node(at).meta())));
+    /// Pops a group of nodes. Reads all nodes first, then the first words of all blocks: the cache misses of
+    /// each step overlap.
+    fn prefetch_group(&self, stack: &mut Vec<u32>) -> [Option<(u32, Meta)>; GROUP] {
+        let group = [(); GROUP].map(|()| stack.pop().map(|at| (at, self.node(at).meta())));
         let expanded = |meta: &Meta| meta.state() == NodeState::Expanded;
         let blocks = group.iter().flatten().map(|(_, meta)| meta).filter(|meta| expanded(meta));
         std::hint::black_box(blocks.map(|meta| self.edges(meta.edges()).len()).sum::<usize>());
         group
     }
 
-    /// What this node's edges cost: their block and a cell for each child.
+    /// Cells of this node's edges: their block and one per child.
     fn cost(&self, at: u32, meta: Meta) -> usize {
         block_cells(self.edges(meta.edges()).len()) + self.children(at, meta).count()
     }
 
-    /// The root stands above all others, for it always keeps its edges.
+    /// The root is in the top bucket: it always keeps its edges.
     fn bucket(&self, at: u32) -> usize {
         if at == self.root { BUCKETS } else { bucket(self.node(at).stats().visits) }
     }
 
-    /// The children to keep. None of them when the node has no visit but its own: three nodes
-    /// in four are such leaves, and not to read their edges halves the time of the first two passes.
+    /// The children to keep: none if the node has only its own visit. Three nodes in four are such leaves, and
+    /// skipping their edges halves the time of the first two passes.
     fn children(&self, at: u32, meta: Meta) -> impl DoubleEndedIterator<Item = u32> {
         let edges = self.edges(meta.edges());
         let read = if self.node(at).stats().visits > 1 { edges.len() } else { 0 };
         (0..read).filter_map(move |i| edges.get(i).child())
     }
 
-    /// The lowest bucket all of whose nodes may keep their edges within `target` cells, and the
-    /// cells left over for nodes of the bucket below; None when stopped.
+    /// The lowest bucket whose nodes can all keep their edges within `target` cells, and the cells left over
+    /// for nodes of the bucket below; None when stopped.
     fn cut(&self, target: usize, threads: usize, stopped: Stopped<'_>) -> Option<(usize, usize)> {
         let costs = self.walk(
             threads,
@@ -186,12 +185,12 @@ impl Tree {
         Some((cut, spare))
     }
 
-    /// Marks what stays; false when stopped.
+    /// Marks the cells to keep; false when stopped.
     fn mark(&mut self, cut: usize, spare: usize, threads: usize, stopped: Stopped<'_>) -> bool {
         let words = self.cells.len() / 64;
         self.marks.clear();
         self.marks.resize_with(words, AtomicU64::default);
-        // Relaxed: an allowance, no more.
+        // Relaxed: only an allowance.
         let spare = AtomicUsize::new(spare);
         let tree = &*self;
         let visit = |_: &mut (), at: u32, meta: Meta, stack: &mut Vec<u32>| {
@@ -207,7 +206,7 @@ impl Tree {
             if bucket >= cut || fits_leftover() {
                 let block = block_cells(tree.edges(meta.edges()).len());
                 tree.set_marks(meta.edges(), block);
-                // Reversed, so that what is left over goes to the best moves first, more or less.
+                // Reversed, so that leftover cells go approximately to the best moves first.
                 stack.extend(tree.children(at, meta).rev());
             }
         };
@@ -224,7 +223,7 @@ impl Tree {
         }
     }
 
-    /// Counts the marks before every 64th cell; returns the number of all marks.
+    /// Computes the rank of every 64th cell (marks before it); returns the number of all marks.
     fn rank(&mut self) -> usize {
         self.ranks.clear();
         let mut total = 0;
@@ -240,8 +239,8 @@ impl Tree {
         self.ranks[word] + (self.marks[word].load(Relaxed) & ((1 << bit) - 1)).count_ones()
     }
 
-    /// Rewrites every kept index to its new place while all still lies at the old one. Each node is some
-    /// one thread's: no other thread reads what it writes.
+    /// Rewrites every kept index to its new value while all cells are still at the old ones. Each node belongs
+    /// to one thread: no other thread reads what it writes.
     fn relink(&mut self, threads: usize) {
         let visit = |_: &mut (), at: u32, meta: Meta, stack: &mut Vec<u32>| {
             let new = match meta.state() {
@@ -259,7 +258,7 @@ impl Tree {
                     }
                     meta.with_edges(self.moved(meta.edges()))
                 }
-                // What is proven needs no edges to stay so.
+                // A proof does not need edges.
                 NodeState::Expanded if meta.proof().is_some() => {
                     meta.with_state(NodeState::Terminal)
                 }
@@ -272,7 +271,7 @@ impl Tree {
         self.root = self.moved(self.root);
     }
 
-    /// Moves the marked cells down, in order: each goes to a place that has been read already. Relaxed: see
+    /// Moves the marked cells down, in order: each destination has been read already. Relaxed: see
     /// [`Edges::rewrite`](crate::tree::Edges::rewrite).
     fn slide(&mut self) {
         let mut to = 0;
@@ -342,7 +341,7 @@ mod tests {
         let (mut tree, mut chunk) = (Tree::new(MIN_BYTES), ArenaChunk::default());
         expand(&tree, tree.root, 3, &mut chunk);
         let before = tree.edges(tree.root().meta().edges()).get(1);
-        // A child that a descent made, and that no playout has visited.
+        // A child that a descent created, and that no playout has visited.
         tree.visit(&tree.edges(tree.root().meta().edges()), 1, &mut chunk).unwrap();
         assert!(tree.compact(1, &|| false));
         assert_eq!(tree.edges(tree.root().meta().edges()).get(1), before);

@@ -1,5 +1,5 @@
-//! What passes between a running search and its caller: the caller's [`Control`], the [`View`] it is
-//! shown, and the [`Snapshot`] it may take.
+//! Interface between a running search and its caller: the caller's [`Control`], the [`View`] that it gets, and
+//! the [`Snapshot`] that it may take.
 
 use crate::{
     line::{Line, lines},
@@ -12,13 +12,13 @@ use crate::{
 };
 use std::{marker::PhantomData, ops::ControlFlow, time::Duration};
 
-/// The caller's hand on a running search.
+/// The caller's control over a running search.
 pub trait Control<W: World>: Sync {
-    /// Called by the calling thread (worker 0) after each of its minibatches, and at once after the
-    /// root's evaluation. `Break` ends the search. May print. Must be quick.
+    /// Called by the calling thread (worker 0) after each of its minibatches, and immediately after the root's
+    /// evaluation. `Break` ends the search. May print. Must be quick.
     fn tick(&self, view: &View<'_, W>) -> ControlFlow<()>;
-    /// Polled by every worker between minibatches and between descents; true ends the search at once.
-    /// Only the root's own evaluation is not given up, so that there is a move.
+    /// Polled by every worker between minibatches and between descents; true ends the search. Only the root's
+    /// own evaluation is never aborted, so that there is a move.
     fn stopped(&self) -> bool;
 }
 
@@ -36,12 +36,12 @@ impl<W: World> Control<W> for Patient {
     }
 }
 
-/// Where a search stands.
+/// Progress of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot<A> {
     /// Playouts of this run plus visits kept from earlier runs.
     pub nodes: u64,
-    /// Playouts of this run alone.
+    /// Playouts of this run only.
     pub playouts: u64,
     /// Mean depth of this run's playouts, in plies.
     pub depth: u32,
@@ -51,17 +51,17 @@ pub struct Snapshot<A> {
     pub hashfull: u32,
     /// Best first, by the final-move rule.
     pub lines: Vec<Line<A>>,
-    /// States answered [`crate::Leaf::Refused`].
+    /// States evaluated as [`crate::Leaf::Refused`].
     pub refused: u64,
-    /// States answered [`crate::Leaf::Known`].
+    /// States evaluated as [`crate::Leaf::Known`].
     pub known: u64,
     /// Descents that met a leaf in flight.
     pub collisions: u64,
-    /// What PUCT multiplies each root move's `prior / (1 + visits)` by: `c_puct * sqrt(N)`.
+    /// Exploration term, the factor of each root move's `prior / (1 + visits)`: `c_puct * sqrt(N)`.
     pub exploration: f32,
 }
 
-/// A search that has seen nothing.
+/// An empty search.
 impl<A> Default for Snapshot<A> {
     fn default() -> Self {
         Snapshot {
@@ -79,7 +79,7 @@ impl<A> Default for Snapshot<A> {
     }
 }
 
-/// What a running search shows its [`Control`]. Cheap except [`View::snapshot`].
+/// State of a running search for its [`Control`]. Cheap except [`View::snapshot`].
 pub struct View<'a, W: World> {
     tree: &'a Tree,
     root_policy: &'a RootPolicy,
@@ -108,7 +108,7 @@ impl<'a, W: World> View<'a, W> {
         self.stats.started.elapsed()
     }
 
-    /// How the visits are spread over the root's moves.
+    /// Distribution of the visits over the root's moves.
     pub fn root_race(&self) -> Race {
         root::race(self.tree, self.root_policy, self.params)
     }
@@ -118,8 +118,7 @@ impl<'a, W: World> View<'a, W> {
         self.candidates().first().and_then(Candidate::mate_plies)
     }
 
-    /// True when the root's result is proven, draws included: more search finds nothing but shorter
-    /// mates.
+    /// True when the root's result is proven, draws included: more search finds only shorter mates.
     pub fn proven(&self) -> bool {
         root::proven(self.tree, self.root_policy)
     }

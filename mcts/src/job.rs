@@ -1,4 +1,4 @@
-//! What all workers of one run share, read-only but for atomics.
+//! State shared by all workers of one run, read-only except for atomics.
 
 use crate::{
     control::{Control, View},
@@ -9,7 +9,7 @@ use crate::{
     world::World,
 };
 
-/// One piece of work for all workers: search this tree in this world until a worker or the control asks to stop.
+/// One run for all workers: search this tree in this world until a worker or the control asks to stop.
 pub struct Job<'a, W: World> {
     /// Steps and evaluates states.
     pub world: &'a W,
@@ -21,7 +21,7 @@ pub struct Job<'a, W: World> {
     pub state: &'a W::State,
     /// The root's moves and priors.
     pub root_policy: &'a RootPolicy,
-    /// Counters, playouts left and the reason to stop.
+    /// Counters, remaining playouts and the stop reason.
     pub stats: &'a RunStats,
     /// The caller's hand on the search.
     pub control: &'a dyn Control<W>,
@@ -32,7 +32,7 @@ pub struct Job<'a, W: World> {
 }
 
 impl<W: World> Job<'_, W> {
-    /// What the caller may see.
+    /// The caller's view.
     pub fn view(&self) -> View<'_, W> {
         View::new(self.tree, self.root_policy, self.params, self.stats)
     }

@@ -2,28 +2,27 @@
 //!
 //! A [`Searcher`] owns a tree. Its workers do **playouts**, a minibatch at a time, in four stages:
 //!
-//! 1. **Select** (`select`): clone the root's state and walk down, at each expanded node along the edge
-//!    with the highest PUCT score (`puct`), stepping the state, to a node without an evaluation. One
-//!    compare-exchange claims it. Virtual counts go on the path, most at the leaf, so that the next
-//!    descent looks elsewhere. A minibatch is one leaf while the tree is small, and it is cut short
-//!    rather than waited for.
-//! 2. **Evaluate** (`worker`): ask the world about all leaves of the minibatch at once.
+//! 1. **Select** (`select`): clone the root's state and walk down, at each expanded node along the edge with
+//!    the highest PUCT score (`puct`), stepping the state, to a node without an evaluation. One
+//!    compare-exchange claims it. Virtual counts go on the path, most at the leaf, so that the next descent
+//!    goes elsewhere. A minibatch is one leaf while the tree is small, and it is cut short rather than waited
+//!    for.
+//! 2. **Evaluate** (`worker`): evaluate all leaves of the minibatch in one call of the world.
 //! 3. **Expand** (`worker`): publish the edges of each leaf.
 //! 4. **Back up** (`backup`): add each leaf's value to every node of its path, flipped at each ply; the
 //!    virtual counts come off in the same add. A game's end is a proof, and proofs travel up: one lost
 //!    child wins, all children won loses.
 //!
-//! **The tree** (`tree`, `node`) is one reservation of 32-byte cells, all atomic words, addressed by
-//! 32-bit indices. A node is one cell, its edges are a block of cells, a child exists once it is visited.
-//! A chess position takes about 320 bytes. Workers append. When the memory is full they stop, compact the
-//! tree in place (`compact`), keeping what was visited most, and go on. So a search may last for ever in
-//! any memory. Re-rooting cuts off what the next compaction frees, and forgets ends that hung on the longer path
-//! (`path_ends`).
+//! **The tree** (`tree`, `node`) is one reservation of 32-byte cells, all atomic words, addressed by 32-bit
+//! indices. A node is one cell, its edges are a block of cells, a child exists once it is visited. A chess
+//! position takes about 320 bytes. Workers append. When the memory is full they stop, compact the tree in place
+//! (`compact`), keeping the most visited nodes, and continue. So a search may run indefinitely in any memory.
+//! Re-rooting leaves garbage for the next compaction, and subtracts path ends of the longer path (`path_ends`).
 //!
 //! **Lock-free** means: selection, expansion and backup hold no lock and wait for no flag. The state of a
 //! node only moves forward: Fresh, Claimed, then Expanded, Terminal, Refused or OutOfMemory. A descent
-//! that meets a claimed leaf undoes itself (a collision). A worker that finds nothing to do sleeps until
-//! another has backed something up, a millisecond at most.
+//! that meets a claimed leaf undoes itself (a collision). A worker without work sleeps until another has backed
+//! up a minibatch, a millisecond at most.
 //!
 //! **Values** belong to the side to move of their own state; [`Wdl::flip`] is the only change of sign.
 //! Scores are win probabilities in [0, 1].
@@ -32,9 +31,9 @@
 //!
 //! | files | about |
 //! |---|---|
-//! | `value`, `world`, `params`, `rng`, `sync` | values, what a game must offer, all constants, seeded dice, atomics |
-//! | `node`, `tree`, `compact`, `path_ends`, `audit` | one node's words, the arena, room in it, ends that hang on the path, its books |
-//! | `puct`, `root`, `line`, `stats`, `control`, `job`, `select`, `backup` | formulas; the root's moves; best lines; counters; what passes between search and caller; what workers share; the way down; the way up |
+//! | `value`, `world`, `params`, `rng`, `sync` | values, the game interface, all constants, seeded randomness, atomics |
+//! | `node`, `tree`, `compact`, `path_ends`, `audit` | one node's words, the arena, its compaction, path-dependent ends, its invariants |
+//! | `puct`, `root`, `line`, `stats`, `control`, `job`, `select`, `backup` | formulas; the root's moves; best lines; counters; the caller's interface; shared state of workers; the descent; the backup |
 //! | `worker`, `pool`, `search` | one thread's minibatches, the threads, the [`Searcher`] |
 //! | `toy`, `loom_models` | games for tests, every interleaving of small models |
 //!

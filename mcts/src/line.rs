@@ -1,4 +1,4 @@
-//! Principal variations. Reads the tree; changes nothing in it.
+//! Principal variations. Read-only.
 
 use crate::{
     params::Params,
@@ -14,13 +14,13 @@ pub struct Line<A> {
     pub moves: Vec<A>,
     /// Visits of the first move.
     pub visits: u64,
-    /// For the side to move at the root.
+    /// Value for the side to move at the root.
     pub value: Wdl,
-    /// Proven mate: plies to mate, positive = the root's mover mates, negative = is mated. The winner
-    /// needs no more than that; a shorter one may exist. None for a result that rests on a
-    /// [`crate::Leaf::Known`]: proven by `value` alone.
+    /// Proven mate: plies to mate, positive = the root's mover mates, negative = is mated. An upper bound for
+    /// the winner; a shorter mate may exist. None for a result that rests on a [`crate::Leaf::Known`]: proven
+    /// by `value` only.
     pub mate_plies: Option<i32>,
-    /// Prior of the first move as the search has it: Eq. 1, the root's temperature, noise.
+    /// Effective prior of the first move: Eq. 1, the root's temperature, noise.
     pub prior: f32,
     /// The model's action value of the first move, before any search, for the side to move at the root.
     pub q: f32,

@@ -1,5 +1,5 @@
-//! Small models of what two workers do at once, each run in every interleaving (`.ci/loom`). Two whole workers
-//! have too many interleavings; so the models take the steps of one.
+//! Small models of two concurrent workers, each run in every interleaving (`.ci/loom`). Two whole workers have
+//! too many interleavings, so the models execute single steps.
 
 use crate::{
     backup::propagate,
@@ -33,7 +33,7 @@ fn small_tree(cells: usize) -> Tree {
     tree
 }
 
-/// The same with an expanded root of `edges` moves.
+/// [`small_tree`] with an expanded root of `edges` moves.
 fn expanded_tree(cells: usize, edges: u16) -> Tree {
     let tree = small_tree(cells);
     let ranked: Vec<_> =
@@ -43,7 +43,7 @@ fn expanded_tree(cells: usize, edges: u16) -> Tree {
     tree
 }
 
-/// What two threads make of one shared thing, in every interleaving; then what both have made of it.
+/// Runs two threads on one shared value in every interleaving, then checks both results.
 fn in_every_order<S: Send + Sync + 'static, T: Send + 'static>(
     shared: impl Fn() -> S + Send + Sync + 'static,
     work: impl Fn(&S, u16) -> T + Copy + Send + Sync + 'static,
@@ -96,7 +96,7 @@ fn loom_two_workers_adopt_one_child() {
         |tree, _| {
             let edges = tree.edges(tree.root().meta().edges());
             let child = tree.visit(&edges, 0, &mut ArenaChunk::default()).unwrap();
-            // The words of the child are there, whichever worker made it.
+            // The child's words are visible, whichever worker made it.
             assert!((tree.node(child).meta().q() - 0.25).abs() < 1e-4);
             assert_eq!(tree.node(child).meta().state(), NodeState::Fresh);
             child
@@ -223,7 +223,7 @@ fn loom_a_parents_proof_is_drawn_from_the_last_child_proven_or_asked_again() {
 /// One move, and the game is over with a value that proves nothing.
 struct OneMove;
 
-/// For the side to move there.
+/// Value for the side to move there.
 const END: Wdl = Wdl { win: 0.75, draw: 0.125, loss: 0.125 };
 
 impl World for OneMove {
@@ -283,7 +283,7 @@ fn loom_a_terminal_node_is_seen_with_its_first_visit() {
             if worker == 0 {
                 search.minibatch();
             }
-            // What a descent does that meets the child.
+            // A descent that meets the child.
             let tree = &search.tree;
             let child = tree.edges(tree.root().meta().edges()).get(0).child();
             let child = child.map(|child| tree.node(child));

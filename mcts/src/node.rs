@@ -1,9 +1,9 @@
-//! One node in 32 bytes, all of it atomic: counts, value sum, draw sum, and one word of meta data
-//! that says what the node is. Knows bits and orderings; knows nothing of trees or of PUCT.
+//! One node in 32 bytes, all of it atomic: counts, value sum, draw sum, and one word of metadata with the
+//! node's state. Only bits and memory orderings; no tree, no PUCT.
 //!
-//! Values are fixed-point integers so that a backup is an atomic add and no order of adds can change
-//! a sum. Counts and sums are separate words: a reader may see one playout's visit without its value.
-//! That skews one mean by one sample for an instant, and every sum is exact once the adds are done.
+//! Values are fixed-point integers, so that a backup is an atomic add and the order of adds cannot change a
+//! sum. Counts and sums are separate words: a reader may see one playout's visit without its value. That skews
+//! one mean by one sample for an instant; every sum is exact once the adds are done.
 
 use crate::{
     params::{MAX_BATCH, MAX_THREADS, MAX_VIRTUAL},
@@ -11,44 +11,45 @@ use crate::{
     value::Wdl,
 };
 
-/// 32 bytes of arena: a node, or four words of an edge block. Large reservations begin on a page, so none
-/// lies across two cache lines.
+/// 32 bytes of arena: a node, or four words of an edge block. Large reservations are page-aligned, so no cell
+/// straddles two cache lines.
 #[repr(transparent)]
 #[derive(Debug, Default)]
 pub struct Cell(pub [AtomicU64; 4]);
 
-/// `counts`: visits above, virtual counts below. 38 bits of visits last three days at a million playouts a second.
+/// `counts`: visits in the upper bits, virtual counts in the lower ones. 38 bits of visits last three days at a
+/// million playouts per second.
 const VIRTUAL_BITS: u32 = 26;
 const VISIT: u64 = 1 << VIRTUAL_BITS;
-/// Virtual counts of all workers on one node, at most: in one minibatch a worker has [`MAX_BATCH`] leaves,
-/// as many collisions (or one per thread), and on the root as many descents counted in advance
-/// (`Worker::select`). 3 x 2^24, three quarters of what 26 bits hold.
+/// Largest virtual count of all workers on one node: in one minibatch a worker has [`MAX_BATCH`] leaves, as
+/// many collisions (or one per thread), and on the root as many descents counted in advance (`Worker::select`).
+/// 3 x 2^24, three quarters of 26 bits.
 const MOST_IN_FLIGHT: u64 = 3 * (MAX_THREADS * MAX_BATCH) as u64 * MAX_VIRTUAL as u64;
 const _: () = assert!(MOST_IN_FLIGHT < VISIT && MAX_THREADS <= MAX_BATCH);
 /// Fixed point of the sums: 2^38 visits x 2^24 still fit.
 const ONE: u64 = 1 << 24;
 
-/// How far a node has come. Only moves forward while workers run: Fresh, Claimed, then one of the
-/// others; Expanded may still become Refused (all its children refused).
+/// State of a node. Monotonic while workers run: Fresh, Claimed, then one of the others; Expanded may still
+/// become Refused (all its children refused).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeState {
     /// Never evaluated.
     Fresh = 0,
-    /// One worker has it in its minibatch.
+    /// In one worker's minibatch.
     Claimed = 1,
     /// Has edges.
     Expanded = 2,
-    /// The game is over here, or it is proven and its edges were dropped for room.
+    /// The game is over here, or it is proven and its edges were dropped by a compaction.
     Terminal = 3,
-    /// The model's answer was no state: never chosen again.
+    /// The model's prediction was no state: never chosen again.
     Refused = 4,
-    /// Evaluated and backed up, but there was no room for its edges; a compaction makes it Fresh.
+    /// Evaluated and backed up, but without room for its edges; a compaction makes it Fresh.
     OutOfMemory = 5,
 }
 
-/// A result that no further search can change, for the side to move, with plies to the end of the
-/// game. `Win` and `Loss` hold a bound: the winner needs no more than that. From [`NO_MATE`] on they are
-/// plies to a [`crate::Leaf::Known`]; the distance from there to the end is unknown.
+/// A result that no further search can change, for the side to move, with plies to the end of the game. `Win`
+/// and `Loss` hold an upper bound for the winner. From [`NO_MATE`] on they are plies to a
+/// [`crate::Leaf::Known`]; the distance from there to the end is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     Win(u32),
@@ -56,8 +57,8 @@ pub enum Proof {
     Loss(u32),
 }
 
-/// More plies than any mate that a search finds. So mates are the shortest wins and the shortest losses,
-/// and what rests on both a mate and a known result is no mate.
+/// More plies than any mate found by search. So mates are the shortest wins and the shortest losses, and a
+/// result that rests on both a mate and a known result is no mate.
 const NO_MATE: u32 = 1 << 10;
 
 impl Proof {
@@ -70,19 +71,19 @@ impl Proof {
         }
     }
 
-    /// The proof a terminal value is; a value between the three is none.
+    /// The proof for a terminal value; None for a value other than win, draw, loss.
     pub fn of_end(wdl: Wdl) -> Option<Proof> {
         [Proof::Win(0), Proof::Draw, Proof::Loss(0)].into_iter().find(|p| p.wdl() == wdl)
     }
 
-    /// The proof a known value is; a value between the three is none.
+    /// The proof for a known value; None for a value other than win, draw, loss.
     pub fn of_known(wdl: Wdl) -> Option<Proof> {
         [Proof::Win(NO_MATE), Proof::Draw, Proof::Loss(NO_MATE)]
             .into_iter()
             .find(|p| p.wdl() == wdl)
     }
 
-    /// Plies to mate, if it is one: positive when the side to move mates.
+    /// Plies to mate, if any: positive when the side to move mates.
     pub fn mate_plies(self) -> Option<i32> {
         match self {
             Proof::Win(plies) if plies < NO_MATE => Some(plies as i32),
@@ -97,11 +98,11 @@ impl Proof {
 pub struct Meta(pub u64);
 
 const MAX_PLIES: u32 = (1 << 11) - 1;
-/// In place of a fresh node's edges, the contents of its sums. Never visited: nothing.
+/// Stored in place of a fresh node's edges: content of its sums. Never visited.
 const UNVISITED: u32 = 0;
-/// Playouts that ended here on their path, and nothing else.
+/// Only playouts that ended here because of their path.
 const ENDS_ON_PATH: u32 = 1;
-/// Evaluations, and its edges were dropped for room.
+/// Evaluations; its edges were dropped by a compaction.
 const EVALUATED: u32 = 2;
 
 impl Meta {
@@ -144,8 +145,8 @@ impl Meta {
         self.with_state(NodeState::Fresh).with_edges(EVALUATED)
     }
 
-    /// Whether the sums hold playouts that ended at this node because of their path. A fresh node has no edges, so
-    /// the flag lies in their place.
+    /// Whether the sums hold playouts that ended at this node because of their path. A fresh node has no edges,
+    /// so the flag uses their bits.
     #[inline]
     pub fn ends_on_path(self) -> bool {
         self.state() == NodeState::Fresh && self.edges() == ENDS_ON_PATH
@@ -157,7 +158,7 @@ impl Meta {
         from_unit16(self.q_bits())
     }
 
-    /// The same as it is stored.
+    /// [`Meta::q`] as stored.
     #[inline]
     pub fn q_bits(self) -> u16 {
         (self.0 >> 32) as u16
@@ -186,10 +187,10 @@ impl Meta {
     }
 }
 
-/// A number of [0, 1] in 16 bits.
+/// A number in [0, 1] as 16-bit fixed point.
 #[inline]
 pub fn to_unit16(x: f32) -> u16 {
-    // The cast cuts off, so this rounds.
+    // The cast truncates, so this rounds.
     (x.clamp(0.0, 1.0) * 65535.0 + 0.5) as u16
 }
 
@@ -219,17 +220,17 @@ impl Fixed {
     }
 }
 
-/// Visits on their way to a node, added up.
+/// Accumulated visits of a node.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VisitSum {
     score: u64,
     draw: u64,
-    /// Visits, less the virtual counts they are exchanged for: as in the node's own word.
+    /// Visits minus the virtual counts they replace, packed as in the node's own word.
     counts: u64,
 }
 
 impl VisitSum {
-    /// A visit of `value`, in exchange for `count` virtual ones.
+    /// Adds a visit of `value` that replaces `count` virtual ones.
     #[inline]
     pub fn add_visit(&mut self, value: Fixed, count: u32) {
         self.score += value.score;
@@ -237,10 +238,10 @@ impl VisitSum {
         self.counts += VISIT - u64::from(count);
     }
 
-    /// Visits of the sum.
+    /// Number of visits.
     #[inline]
     pub fn visits(&self) -> u64 {
-        // Rounded up: the virtual counts were taken off.
+        // Rounded up, because the virtual counts were subtracted.
         self.counts.div_ceil(VISIT)
     }
 
@@ -251,7 +252,7 @@ impl VisitSum {
         self.counts += other.counts;
     }
 
-    /// The sum of a child, which has no virtual counts in it, as its parent sees it.
+    /// The sum of a child, without virtual counts, from the parent's side.
     #[must_use]
     pub fn flip(&self) -> VisitSum {
         VisitSum { score: self.visits() * ONE - self.score, ..*self }
@@ -268,22 +269,23 @@ pub struct NodeStats {
 }
 
 impl NodeStats {
-    /// Without virtual counts of the reader's own.
+    /// Without the reader's own virtual counts.
     #[inline]
     pub fn without(self, count: u32) -> NodeStats {
         NodeStats { in_flight: self.in_flight.saturating_sub(u64::from(count)), ..self }
     }
 
-    /// Sum of [`Wdl::utility`] as the side to move at the *parent* sees it, to whom a draw costs `draw_cost`: the
-    /// flip of this node's own values.
+    /// Sum of [`Wdl::utility`] for the side to move at the *parent*, to whom a draw costs `draw_cost`: this
+    /// node's own values, flipped.
     #[inline]
     pub fn parents_utility(&self, draw_cost: f32) -> f64 {
-        // Signed: the processor converts those in one step, and none comes near the sign.
+        // Signed: the CPU converts signed integers in one instruction, and the values are far from the sign
+        // bit.
         let (score, draw) = (self.score as i64 as f64, self.draw as i64 as f64);
         self.visits as i64 as f64 - (score + f64::from(draw_cost) * draw) / ONE as f64
     }
 
-    /// The mean of the same; NaN before the first visit.
+    /// Mean of [`NodeStats::parents_utility`]; NaN before the first visit.
     #[inline]
     pub fn parents_mean(&self, draw_cost: f32) -> f64 {
         self.parents_utility(draw_cost) / self.visits as i64 as f64
@@ -329,20 +331,20 @@ impl Node<'_> {
         }
     }
 
-    /// Adds virtual counts; returns the statistics without them. Reading and adding at once, a worker
-    /// fetches a cache line from another's core once, not twice. Relaxed: see [`Node::stats`].
+    /// Adds virtual counts; returns the statistics without them. One combined access fetches a contended cache
+    /// line once, not twice. Relaxed: see [`Node::stats`].
     #[inline]
     pub fn add_virtual(self, count: u32) -> NodeStats {
         self.with_counts(self.0.0[0].fetch_add(u64::from(count), Relaxed))
     }
 
-    /// Takes virtual counts back without a visit. Relaxed: see [`Node::stats`].
+    /// Removes virtual counts without a visit. Relaxed: see [`Node::stats`].
     #[inline]
     pub fn remove_virtual(self, count: u32) {
         self.0.0[0].fetch_sub(u64::from(count), Relaxed);
     }
 
-    /// One visit of `value`, in exchange for `count` virtual ones. Returns the visits before it. Relaxed: see
+    /// Adds one visit of `value` that replaces `count` virtual ones. Returns the visits before it. Relaxed: see
     /// [`Node::stats`].
     #[inline]
     pub fn back_up(self, value: Fixed, count: u32) -> u64 {
@@ -351,7 +353,7 @@ impl Node<'_> {
         self.add_visits(&sum)
     }
 
-    /// Several visits at once. Returns the visits before them. Relaxed: see [`Node::stats`].
+    /// Adds several visits. Returns the visits before them. Relaxed: see [`Node::stats`].
     #[inline]
     pub fn add_visits(self, sum: &VisitSum) -> u64 {
         let [counts, score, draw, _] = &self.0.0;
@@ -360,7 +362,7 @@ impl Node<'_> {
         counts.fetch_add(sum.counts, Relaxed) >> VIRTUAL_BITS
     }
 
-    /// Takes such visits back. Exclusive access only: no worker runs.
+    /// Subtracts such visits. Exclusive access only: no worker runs.
     pub fn remove_visits(self, sum: &VisitSum) {
         let [counts, score, draw, _] = &self.0.0;
         score.fetch_sub(sum.score, Relaxed);
@@ -368,8 +370,8 @@ impl Node<'_> {
         counts.fetch_sub(sum.counts, Relaxed);
     }
 
-    /// Makes a node at which playouts ended on their path as it was before them, and returns their visits.
-    /// Exclusive access only: no worker runs, and nothing is in flight.
+    /// Resets a node whose playouts ended on their path, and returns their visits. Exclusive access only: no
+    /// worker runs, and nothing is in flight.
     pub fn forget_path_ends(self) -> VisitSum {
         let [counts, score, draw, meta] = &self.0.0;
         meta.store(self.meta().with_edges(UNVISITED).0, Relaxed);
@@ -380,14 +382,14 @@ impl Node<'_> {
         }
     }
 
-    /// A playout ends at this node because of its path. False if the node's sums hold evaluations, or are about to.
-    /// Relaxed: the flag publishes nothing; only exclusive access reads the sums by it.
+    /// Marks that a playout ends at this node because of its path. False if the node's sums hold evaluations,
+    /// or are about to. Relaxed: the flag publishes nothing; only exclusive access interprets the sums by it.
     #[inline]
     pub fn end_on_path(self) -> bool {
         let meta = self.meta();
         if meta.state() == NodeState::Fresh && meta.edges() == UNVISITED {
             let ended = meta.with_edges(ENDS_ON_PATH);
-            // If it fails, another worker came here by the same path and did the same.
+            // On failure another worker came here by the same path and did the same.
             let swapped = self.0.0[3].compare_exchange(meta.0, ended.0, Relaxed, Relaxed);
             return swapped.map_or_else(|now| Meta(now).ends_on_path(), |_| true);
         }
@@ -402,22 +404,22 @@ impl Node<'_> {
     }
 
     /// The one compare-exchange that makes a worker the owner of a fresh node's expansion.
-    /// Relaxed: the claim hands over no data; what its owner writes is published later.
+    /// Relaxed: the claim publishes no data; its owner's writes are published later.
     #[inline]
     pub fn claim(self, fresh: Meta) -> bool {
         let claimed = fresh.with_state(NodeState::Claimed);
         self.0.0[3].compare_exchange(fresh.0, claimed.0, Relaxed, Relaxed).is_ok()
     }
 
-    /// Ends the claim; only its owner may call. A plain store will do: no other worker changes the meta
-    /// word of a claimed node. Release: publishes the edge block, or a terminal's first visit.
+    /// Ends the claim; only its owner may call. A plain store suffices: no other worker changes the meta word
+    /// of a claimed node. Release: publishes the edge block, or a terminal's first visit.
     #[inline]
     pub fn publish(self, meta: Meta) {
         self.0.0[3].store(meta.0, Release);
     }
 
-    /// Sets or improves the proof of an expanded node: a shorter win, any result over none. True if
-    /// it changed. AcqRel: passes on the children's proofs that this one was drawn from.
+    /// Sets or improves the proof of an expanded node: a shorter win, any result over none. True if it changed.
+    /// AcqRel: passes on the children's proofs that imply this one.
     pub fn prove(self, proof: Proof) -> bool {
         self.update(|meta| {
             let better = match (meta.proof(), proof) {
@@ -430,7 +432,7 @@ impl Node<'_> {
         })
     }
 
-    /// An expanded node all of whose children were refused is no state either.
+    /// Refuses an expanded node whose children were all refused.
     pub fn refuse(self) -> bool {
         self.update(|meta| {
             (meta.state() == NodeState::Expanded).then(|| meta.with_state(NodeState::Refused))

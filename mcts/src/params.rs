@@ -1,17 +1,16 @@
-//! Every constant of the search, with its source and range. Pure data: nothing here reads the tree.
-//! Values outside their range are clamped by [`Params::sane`], never refused: an option typed into a
-//! GUI must not stop a search.
+//! Every constant of the search, with its source and range. Plain data. [`Params::sane`] clamps values outside
+//! their range instead of refusing them: an option typed into a GUI must not stop a search.
 
 /// Every search constant, each with source and range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
     /// Leaves a worker gathers before it evaluates (paper 000, App. A.3: b = 16). 1..=1024.
     pub batch: usize,
-    /// Visits the tree must hold per worker for each leaf beyond the first in a minibatch, so that a
-    /// small tree is searched nearly in sequence. Guess, after the collision ramp of lc0 PR #1540. 1..
+    /// Visits of the tree per worker for each leaf beyond the first in a minibatch, so that a small tree is
+    /// searched almost sequentially. Guess, after the collision ramp of lc0 PR #1540. 1..
     pub ramp: u32,
-    /// Exploration at few visits. Tuned with the two temperatures, on labelled positions at 400 nodes: 0.65
-    /// gives away less than 0.87 (half of lc0's 1.745, our Q being in [0, 1]) and as much as 0.5. 0..=16.
+    /// Exploration at few visits. Tuned with the two temperatures, on labelled positions at 400 nodes: 0.65 has
+    /// less regret than 0.87 (half of lc0's 1.745, our Q being in [0, 1]) and as much as 0.5. 0..=16.
     pub c_puct: f32,
     /// Visits at which exploration starts to grow (lc0: 38739). 1..
     pub c_base: f32,
@@ -26,31 +25,32 @@ pub struct Params {
     /// Weight of the model's policy head in the prior against Eq. 1's action-value prior, 0..=1.
     /// 0 is the paper's agent; tuned by 60 games at 100 nodes: 1 scored 57.5 % against 0.5 (LOS 90 %).
     pub policy_share: f32,
-    /// Temperature of the policy head below the root: policy^(1 / T), normalised, before it is mixed with
-    /// Eq. 1. Tuned as `c_puct` (lc0: 1.36). 0.1..=10.
+    /// Policy temperature below the root: policy^(1 / T), normalised, before it is mixed with Eq. 1. Tuned as
+    /// `c_puct` (lc0: 1.36). 0.1..=10.
     pub policy_temperature: f32,
-    /// The same at the root; 0 = as below. The tree keeps only the mixed prior, not the policy, so it is
-    /// the prior that is raised to the ratio of the two temperatures. Tuned as `c_puct`. 0, or 0.1..=10.
+    /// Policy temperature at the root; 0 = as below. The tree stores only the mixed prior, so the prior is
+    /// raised to the ratio of the two temperatures. Tuned as `c_puct`. 0, or 0.1..=10.
     pub root_policy_temperature: f32,
-    /// Value assumed for an unvisited edge.
+    /// First-play urgency: Q of an unvisited edge.
     pub fpu: Fpu,
-    /// Taken off that value, times the root of the visited prior mass (lc0, with the parent's Q: 0.33 on
-    /// [-1, 1]). 0..=2.
+    /// FPU reduction, times the square root of the visited prior mass (lc0, with the parent's Q: 0.33 on [-1,
+    /// 1]). 0..=2.
     pub fpu_reduction: f32,
-    /// Dynamic virtual counts of paper 000, section 3.2; None = static count of `static_virtual`.
-    /// Paper: least count 2, greatest from 8. 1..=64 each.
+    /// Dynamic virtual counts of paper 000, section 3.2; None = static count of `static_virtual`. Paper:
+    /// minimum 2, maximum from 8. 1..=64 each.
     pub dynamic_virtual: Option<VirtualCounts>,
-    /// Double the greatest count from 1,000 simulations of a search on, and again from 2,000 on, as the
-    /// table of paper 000, App. A.3 does.
+    /// Doubles the maximum count from 1,000 simulations of a search on, and again from 2,000 on, as in the
+    /// table of paper 000, App. A.3.
     pub adapt_virtual: bool,
     /// Paper 000, App. A.3: 10, the baseline it beats. 1..=64.
     pub static_virtual: u32,
-    /// What a virtual count counts as while its evaluation is under way.
+    /// Value of a virtual count while its evaluation is in flight.
     pub virtual_value: VirtualValue,
     /// Final move: most visits (robust child) or best mean value (max child).
     pub final_move: FinalMove,
-    /// A draw counts as this much less than half a point for the player at the root, and as this much more for the
-    /// opponent (after lc0's draw score). It steers the search; the values in the tree stay as they are. -0.5..=0.5.
+    /// Contempt: a draw counts this much less than half a point for the player at the root, and this much more
+    /// for the opponent (after lc0's draw score). It steers the search; the values in the tree are unchanged.
+    /// -0.5..=0.5.
     pub contempt: f32,
     /// Share of Dirichlet noise in the root's priors, for self-play; 0 = off. AlphaZero: 0.25. 0..=1.
     pub noise_epsilon: f32,
@@ -58,8 +58,8 @@ pub struct Params {
     pub noise_alpha: f32,
     /// Seeds tie-breaks and noise.
     pub seed: u64,
-    /// Seeds the noise of one search, with `seed`: each number gives another sample. AlphaZero draws one for each
-    /// move of each game, so self-play counts up here.
+    /// With `seed`, seeds the noise of one search: each number gives another sample. AlphaZero draws one for
+    /// each move of each game, so self-play increments it.
     pub noise_seed: u64,
 }
 
@@ -101,7 +101,7 @@ pub const MAX_BATCH: usize = 1024;
 pub const MAX_THREADS: usize = 256;
 
 impl Params {
-    /// The same parameters with every number inside its range.
+    /// The parameters clamped to their ranges.
     #[must_use]
     pub fn sane(mut self) -> Self {
         let or = |x: f32, low: f32, high: f32, default: f32| {
@@ -132,7 +132,7 @@ impl Params {
         self
     }
 
-    /// What a draw counts below half a point for the side to move `plies` below the root.
+    /// Amount by which a draw counts less than half a point for the side to move `plies` below the root.
     #[inline]
     #[must_use]
     pub fn draw_cost(&self, plies: usize) -> f32 {
@@ -149,7 +149,7 @@ pub enum Fpu {
     ParentQ,
 }
 
-/// The least and the greatest virtual count on one path.
+/// Minimum and maximum virtual count on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VirtualCounts {
     /// On the nodes far above the leaf (the paper's n_min).
@@ -158,12 +158,12 @@ pub struct VirtualCounts {
     pub max: u32,
 }
 
-/// What a visit under way counts as.
+/// Value of a visit in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VirtualValue {
     /// As lost: visits rise, the value sum does not (paper 000, App. A.1).
     Loss,
-    /// As the edge's present mean: only exploration falls (Princhess).
+    /// The edge's current mean: only exploration falls (Princhess).
     Mean,
 }
 

@@ -1,22 +1,22 @@
-//! Path ends, such as repetitions, when the root moves.
+//! Path-dependent ends, such as repetitions, when the root moves.
 //!
-//! A position that repeats one inside the tree is scored as a draw. Once the first occurrence lies before the root, it
-//! belongs to the game, where a draw takes three occurrences. So the draws of the longer path are subtracted from all
-//! sums (lc0 reverts its two-fold draws likewise). A position that still is a draw ends the next playout there: the
-//! search asks the world at every visit.
+//! A position that repeats one inside the tree is scored as a draw. Once the first occurrence lies before the
+//! root, it belongs to the game, where a draw takes three occurrences. So the draws of the longer path are
+//! subtracted from all sums (lc0 reverts its two-fold draws likewise). A position that still is a draw ends the
+//! next playout there: the search queries the world at every visit.
 //!
-//! **Invariant**: after a re-root to another node, no sum at or below the new root contains a playout that ended
-//! on its path before. Three rules keep it, for moves of the root forward, sideways and back:
+//! **Invariant**: after a re-root to another node, no sum at or below the new root contains a playout that
+//! ended on its path before. Three rules maintain it, for moves of the root forward, sideways and back:
 //!
-//! 1. *A node that ends playouts holds nothing else* ([`Tree::end_on_path`]). An unvisited node gets a flag. Any
-//!    other node, such as one that an earlier root has expanded, is replaced on its edge by a new flagged node and
-//!    becomes garbage. So a path end's visits are the whole sum of a flagged node, and they are in the sums of all
-//!    nodes from there up to the root of that search, and in none above.
+//! 1. *A node that ends playouts holds nothing else* ([`Tree::end_on_path`]). An unvisited node gets a flag.
+//!    Any other node, such as one that an earlier root has expanded, is replaced on its edge by a new flagged
+//!    node and becomes garbage. So a path end's visits are the whole sum of a flagged node, and they are in the
+//!    sums of all nodes from there up to the root of that search, and in none above.
 //! 2. *A re-root subtracts path ends from exactly those sums* ([`Tree::forget_path_ends`]). A root that is left
-//!    sideways or back loses those below it. Then the new root loses those below it, and so do the nodes between
-//!    the old root (or the former one, where the way to the new root begins) and the new root.
-//! 3. *A compaction subtracts the path ends it drops* ([`Tree::forget_dropped_path_ends`]). The others keep their
-//!    flagged nodes.
+//!    sideways or back loses those below it. Then the new root loses those below it, and so do the nodes
+//!    between the old root (or the former one, where the way to the new root begins) and the new root.
+//! 3. *A compaction subtracts the path ends it drops* ([`Tree::forget_dropped_path_ends`]). The others keep
+//!    their flagged nodes.
 //!
 //! The invariant assumes that a world ends the same paths as long as the root stays ([`crate::World::step`]).
 
@@ -25,21 +25,21 @@ use crate::{
     tree::{ArenaChunk, Edges, Tree},
 };
 
-/// An expanded node on the way down to the one being read.
+/// An expanded ancestor of the current node (depth-first stack).
 struct Frame<'a> {
     node: u32,
     edges: Edges<'a>,
-    /// The next edge to look at.
+    /// Next edge to visit.
     next: usize,
-    /// Whether the path ends among the children are forgotten.
+    /// Whether path ends among the children are subtracted.
     forgets: bool,
     /// Visits to subtract from the node.
     gone: VisitSum,
 }
 
 impl Tree {
-    /// The node that counts a playout which ended on its path behind the visited edge `at`. None = no room for
-    /// a new one. Workers that end here at the same time get the same node.
+    /// The node that counts playouts ending on their path behind the visited edge `at`. None = no room for a
+    /// new one. Concurrent workers get the same node.
     pub fn end_on_path(&self, edges: &Edges<'_>, at: usize, chunk: &mut ArenaChunk) -> Option<u32> {
         let edge = edges.get(at);
         let child = edge.child()?;
@@ -51,9 +51,9 @@ impl Tree {
         self.hang(edges, at, edge, fresh, chunk)
     }
 
-    /// Forgets all playouts that ended on their path below the last node of `path`, and subtracts them from it and
-    /// from the nodes before it, each the parent of the next. Exclusive access: no worker runs. Reads the expanded
-    /// nodes with more than one visit and their children.
+    /// Subtracts all playouts that ended on their path below the last node of `path` from it and from the nodes
+    /// before it, each the parent of the next. Exclusive access: no worker runs. Reads the expanded nodes with
+    /// more than one visit and their children.
     pub fn forget_path_ends(&mut self, path: &[u32]) {
         let Some((&root, above)) = path.split_last() else { return };
         let mut gone = self.forget(root, |_| true);
@@ -63,14 +63,14 @@ impl Tree {
         }
     }
 
-    /// Forgets the playouts that ended on their path at nodes whose parents lose their edges in the compaction
-    /// under way (unmarked blocks). Exclusive access.
+    /// Subtracts the playouts that ended on their path at nodes whose parents lose their edges in the running
+    /// compaction (unmarked blocks). Exclusive access.
     pub fn forget_dropped_path_ends(&mut self) {
         self.forget(self.root, |parent| !self.marked(parent.edges()));
     }
 
-    /// Forgets the path ends among the children of the nodes at and below `root` whose meta word `forgets` accepts.
-    /// Returns the visits subtracted from `root`.
+    /// Resets the path ends among the children of the nodes at and below `root` whose meta word `forgets`
+    /// accepts. Returns the visits subtracted from `root`.
     fn forget(&self, root: u32, forgets: impl Fn(Meta) -> bool) -> VisitSum {
         let enter = |node: u32| {
             let meta = self.node(node).meta();
@@ -94,7 +94,7 @@ impl Tree {
                     if frame.forgets {
                         frame.gone.add(&node.forget_path_ends().flip());
                     }
-                // Its own evaluation is one visit, an end below it another.
+                // One visit is its own evaluation; a path end below it needs another.
                 } else if node.stats().visits > 1
                     && let Some(below) = enter(child)
                 {

@@ -1,6 +1,6 @@
-//! The threads of a search: one [`Worker`] each, in one `thread::scope` that ends when the search does
-//! or when the arena is full. Between two scopes one thread has the tree for itself and makes room, so
-//! no worker ever waits for another.
+//! The threads of a search: one [`Worker`] each, in one `thread::scope` that ends with the search or when the
+//! arena is full. Between two scopes one thread has exclusive access and compacts, so no worker ever waits for
+//! another.
 
 use crate::{
     job::Job,
@@ -12,8 +12,7 @@ use crate::{
 use crossbeam::utils::CachePadded;
 use std::thread;
 
-/// Lets the others leave when a worker dies of a panic in its world, so that the scope can end and
-/// pass the panic on.
+/// Stops the other workers when a worker's world panics, so that the scope can end and propagate the panic.
 struct StopOnPanic<'a>(&'a RunStats);
 
 impl Drop for StopOnPanic<'_> {
@@ -24,8 +23,8 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// Runs one worker per generator of `rngs` until one of them asks to stop. The calling thread is
-/// worker 0. Passes a worker's panic on.
+/// Runs one worker per generator of `rngs` until one of them asks to stop. The calling thread is worker 0.
+/// Propagates a worker's panic.
 pub fn run_workers<W: World>(
     job: &Job<'_, W>,
     rngs: &mut [CachePadded<Rng>],
@@ -56,7 +55,7 @@ pub fn run_workers<W: World>(
     })
 }
 
-/// One worker's loop. Worker 0 alone ticks the control.
+/// One worker's loop. Only worker 0 ticks the control.
 fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, lane: usize) -> Ended<W::Error> {
     let _guard = StopOnPanic(job.stats);
     let mut worker = Worker::new(job, rng);
@@ -74,7 +73,7 @@ fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, lane: usize) -> Ended<W::Erro
         if busy {
             job.stats.wake_sleepers();
         } else {
-            // Every leaf within reach is in flight elsewhere.
+            // Every reachable leaf is in flight elsewhere.
             job.stats.sleep();
         }
     }

@@ -1,5 +1,4 @@
-//! The formulas of the search as pure functions: prior (Eq. 1), PUCT, virtual counts. No atomics and
-//! no tree, so each can be checked by hand.
+//! The formulas of the search as pure functions: prior (Eq. 1), PUCT, virtual counts. No atomics, no tree.
 
 use crate::{
     params::{MAX_VIRTUAL, Params, VirtualCounts, VirtualValue},
@@ -7,15 +6,15 @@ use crate::{
     world::Edge,
 };
 
-/// Turns a model's edges into priors; keeps its memory from one state to the next.
+/// Turns a model's edges into priors; reuses its buffers.
 #[derive(Debug)]
 pub struct Ranker<A> {
-    /// The best by value so far: value and policy as a number that sorts as they do, and the edge.
+    /// The best edges by value so far: sortable key of value and policy, and the edge.
     best: Vec<(u64, u32)>,
     /// The policy after its temperature, not normalised.
     policy: Vec<f32>,
     prior: Vec<f32>,
-    /// Prior and edge as a number that sorts by falling prior.
+    /// Sortable key of descending prior, with the edge.
     order: Vec<u64>,
     ranked: Vec<RankedEdge<A>>,
 }
@@ -35,10 +34,10 @@ impl<A> Default for Ranker<A> {
 impl<A: Copy> Ranker<A> {
     /// Priors of one state's edges, highest first.
     ///
-    /// `policy_share * policy + (1 - policy_share) * Eq. 1`, where Eq. 1 (paper 000, section 3) is
-    /// `(1 - epsilon) * softmax over the top_k best q / tau + epsilon / n`. The policy is raised to
-    /// `1 / policy_temperature` and normalised first; one without mass leaves Eq. 1 alone. Equal priors
-    /// keep the world's order.
+    /// `policy_share * policy + (1 - policy_share) * Eq. 1`, where Eq. 1 (paper 000, section 3) is `(1 -
+    /// epsilon) * softmax over the top_k best q / tau + epsilon / n`. The policy is raised to `1 /
+    /// policy_temperature` and normalised first; a zero policy leaves only Eq. 1. Equal priors keep the world's
+    /// order.
     ///
     /// None if any number is not finite.
     pub fn rank(&mut self, edges: &[Edge<A>], params: &Params) -> Option<&[RankedEdge<A>]> {
@@ -68,7 +67,7 @@ impl<A: Copy> Ranker<A> {
                 *p = (1.0 - params.policy_share) * *p + params.policy_share * policy / mass;
             }
         }
-        // Sorting whole numbers, each with its place in it, takes a third of the time of sorting edges.
+        // Sorting integer keys with embedded indices takes a third of the time of sorting edges.
         self.order.clear();
         self.order.extend(
             self.prior
@@ -85,11 +84,11 @@ impl<A: Copy> Ranker<A> {
         Some(&self.ranked)
     }
 
-    /// The `k` edges best by value, then by policy, then by place, into `self.best`.
+    /// Selects the `k` best edges by value, then policy, then index, into `self.best`.
     fn select(&mut self, edges: &[Edge<A>], k: usize) {
         self.best.clear();
         for (edge, i) in edges.iter().zip(0..) {
-            // Of numbers that are not negative, the bits sort as the numbers do.
+            // Bits of non-negative floats sort like the floats.
             let policy = edge.policy.max(0.0) + 0.0;
             let key = u64::from(unit(edge.q).to_bits()) << 32 | u64::from(policy.to_bits());
             if self.best.len() == k {
@@ -104,7 +103,7 @@ impl<A: Copy> Ranker<A> {
     }
 }
 
-/// `q` cut to [0, 1], and zero without a sign.
+/// `q` clamped to [0, 1], without negative zero.
 #[inline]
 fn unit(q: f32) -> f32 {
     q.clamp(0.0, 1.0) + 0.0
@@ -117,15 +116,14 @@ pub fn c_puct(visits: f32, params: &Params) -> f32 {
     params.c_puct + params.c_factor * ((visits + params.c_base + 1.0) / params.c_base).ln()
 }
 
-/// What the prior over one plus the visits is multiplied by, at `visits` of the parent, those under way
-/// included: `c_puct * sqrt(N)`.
+/// Factor of prior / (1 + visits) at `visits` of the parent, those in flight included: `c_puct * sqrt(N)`.
 #[inline]
 pub fn exploration(visits: u64, params: &Params) -> f32 {
     let visits = visits.max(1) as f32;
     c_puct(visits, params) * visits.sqrt()
 }
 
-/// What PUCT needs to know of one edge. `value` is the sum of utilities over `visits`, mover's view.
+/// Inputs of PUCT for one edge. `value` is the sum of utilities over `visits`, mover's view.
 #[derive(Clone, Copy, Debug)]
 pub struct EdgeStats {
     pub prior: f32,
@@ -135,7 +133,7 @@ pub struct EdgeStats {
     pub value: f64,
 }
 
-/// Q of an edge with its virtual counts: the mean, counting visits under way as `kind` says.
+/// Q of an edge with its virtual counts: the mean, with visits in flight valued by `kind`.
 #[inline]
 pub fn q(edge: &EdgeStats, kind: VirtualValue) -> f32 {
     let visits = match kind {
@@ -146,8 +144,8 @@ pub fn q(edge: &EdgeStats, kind: VirtualValue) -> f32 {
     if visits == 0 { edge.fpu } else { (edge.value / visits as i64 as f64) as f32 }
 }
 
-/// PUCT of one edge: Q + U, `U = exploration * P / (1 + n)`, where `exploration` is
-/// `c_puct * sqrt(N)` of the parent and n counts visits under way.
+/// PUCT of one edge: Q + U, `U = exploration * P / (1 + n)`, where `exploration` is `c_puct * sqrt(N)` of the
+/// parent and n counts visits in flight.
 #[inline]
 pub fn score(q: f32, edge: &EdgeStats, exploration: f32) -> f32 {
     q + exploration * edge.prior / (1 + edge.visits + edge.in_flight) as i64 as f32
@@ -159,16 +157,15 @@ pub fn fresh_score(q: f32, prior: f32, exploration: f32) -> f32 {
     q + exploration * prior
 }
 
-/// Virtual count at depth `depth` of a playout whose leaf is `leaf` deep:
-/// `max(n_min, floor(n_max * 2^(depth - leaf)))` (paper 000, section 3.2; its text prints `min`, its
-/// figure 7 and prose say `max`).
+/// Virtual count at depth `depth` of a playout whose leaf is at depth `leaf`: `max(n_min, floor(n_max *
+/// 2^(depth - leaf)))` (paper 000, section 3.2; its text prints `min`, its figure 7 and prose say `max`).
 #[inline]
 pub fn virtual_count(depth: usize, leaf: usize, counts: VirtualCounts) -> u32 {
     counts.min.max(counts.max.checked_shr((leaf - depth) as u32).unwrap_or(0))
 }
 
-/// Factor of the greatest virtual count of a search of `simulations` over that of a small
-/// one: the table of paper 000, App. A.3 (8, from 1,000 on 16, from 2,000 on 32).
+/// Growth of the maximum virtual count for a search of `simulations`: the table of paper 000, App. A.3 (8, from
+/// 1,000 on 16, from 2,000 on 32).
 fn virtual_growth(simulations: u64) -> u32 {
     match simulations {
         0..=999 => 1,
@@ -177,7 +174,7 @@ fn virtual_growth(simulations: u64) -> u32 {
     }
 }
 
-/// Virtual counts in force for a search of `simulations`.
+/// Virtual counts for a search of `simulations`.
 pub fn virtual_counts(simulations: u64, params: &Params) -> VirtualCounts {
     match params.dynamic_virtual {
         Some(counts) if params.adapt_virtual => {
@@ -205,7 +202,7 @@ mod tests {
         Ranker::default().rank(edges, params).map(<[_]>::to_vec)
     }
 
-    /// What [`Ranker`] does, by sorting everything twice.
+    /// Reference for [`Ranker`]: sorts everything twice.
     fn by_sorting(edges: &[Edge<u16>], params: &Params) -> Vec<RankedEdge<u16>> {
         let n = edges.len();
         let mut best: Vec<usize> = (0..n).collect();
@@ -234,7 +231,7 @@ mod tests {
         let mut rng = crate::rng::Rng::lane(5, 0);
         let mut ranker = Ranker::default();
         for n in (1..60).chain([218]) {
-            // Few different numbers, so that many are equal.
+            // Few different values produce ties.
             let mut draw = || (0..n).map(|_| rng.below(6) as f32 / 4.0 - 0.1).collect::<Vec<_>>();
             let (q, mut policy) = (draw(), draw());
             policy[0] = 0.5;

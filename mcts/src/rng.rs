@@ -1,13 +1,13 @@
-//! Seeded randomness: SplitMix64 and the few distributions the search draws from. Own code, because
-//! a run must repeat bit for bit whatever version of a random-number crate is in the lock file. The
-//! network's crate has a SplitMix64 too; this crate may not import that one.
+//! Seeded randomness: SplitMix64 and the few distributions the search draws from. Own code, because a run must
+//! repeat bit for bit with any version of a random-number crate. The network's crate has a SplitMix64 too; this
+//! crate may not import that one.
 
 /// SplitMix64 (Steele, Lea, Flood 2014): one word of state, passes BigCrush.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// A stream of its own for each `lane` of one seed.
+    /// An independent stream for each `lane` of one seed.
     pub fn lane(seed: u64, lane: u64) -> Self {
         Rng(mix(seed ^ mix(lane.wrapping_add(0x9E37_79B9_7F4A_7C15))))
     }

@@ -1,5 +1,4 @@
-//! What is special about the root: noise and restriction before the search, and the final move after it. Reads the tree; changes nothing in
-//! it.
+//! Root-only logic: noise and restriction before the search, and the final move after it. Reads the tree only.
 
 use crate::{
     node::{Node, NodeState, Proof, from_unit16},
@@ -10,8 +9,8 @@ use crate::{
 };
 use std::cmp::Ordering;
 
-/// How the visits of a search are spread over the root's moves. Moves that are proven lost, and those
-/// whose state was refused, are out of the race: they will not be played while there is another.
+/// Distribution of a search's visits over the root's moves. Moves that are proven lost or refused are excluded:
+/// they are played only if there is no other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Race {
     /// Visits of the most visited move.
@@ -24,8 +23,8 @@ pub struct Race {
     pub contested: bool,
 }
 
-/// The root's priors and moves as this run sees them. The tree keeps the priors without noise and with
-/// the temperature below the root, so that nothing of this stays when the tree is reused.
+/// The root's priors and moves in this run. The tree stores the priors without noise and root temperature, so
+/// that a reused tree has no trace of them.
 #[derive(Debug, Default)]
 pub struct RootPolicy {
     /// By edge; empty = all allowed.
@@ -72,7 +71,7 @@ impl RootPolicy {
         self.allowed.get(at).copied().unwrap_or(true)
     }
 
-    /// The prior of an edge whose prior in the tree is `prior`: with the root's temperature and with noise
+    /// The effective prior of an edge with prior `prior` in the tree: with root temperature and noise
     /// (AlphaZero), `(1 - epsilon) P + epsilon * Dirichlet`.
     #[inline]
     pub fn prior(&self, at: usize, prior: f32) -> f32 {
@@ -80,7 +79,7 @@ impl RootPolicy {
     }
 }
 
-/// One move of a node with all the final-move rule looks at, for the side to move at the node.
+/// One move of a node with the inputs of the final-move rule, for the side to move at the node.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
     pub action: u16,
@@ -124,14 +123,14 @@ impl Candidate {
         candidate
     }
 
-    /// Mate in plies: positive when the mover mates.
+    /// Plies to mate: positive when the mover mates.
     pub fn mate_plies(&self) -> Option<i32> {
         self.proof?.mate_plies()
     }
 
-    /// The final-move rule as an order, best first. Proven wins lead, the shortest foremost; proven
-    /// losses trail, the longest foremost; refused states come last. Then the rule itself (paper 000,
-    /// App. A.3: most visits, ties by value), and the prior where nothing has been visited.
+    /// Order of the final-move rule, best first. Proven wins lead, the shortest foremost; proven losses trail,
+    /// the longest foremost; refused states come last. Then the rule itself (paper 000, App. A.3: most visits,
+    /// ties by value), and the prior where nothing has been visited.
     fn order(&self, other: &Candidate, rule: FinalMove, draw_cost: f32) -> Ordering {
         let class = |c: &Candidate| match c.proof {
             _ if c.refused => (3, 0),
@@ -149,12 +148,12 @@ impl Candidate {
     }
 }
 
-/// The root's moves, best first; none unless it is expanded.
+/// The root's moves, best first; empty unless it is expanded.
 pub fn candidates(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Vec<Candidate> {
     ordered(tree, tree.root(), root_policy, params, 0)
 }
 
-/// The moves of an expanded node `plies` below the root, best first; none of any other node.
+/// The moves of an expanded node `plies` below the root, best first; empty for any other node.
 pub fn ordered(
     tree: &Tree,
     node: Node<'_>,
@@ -168,7 +167,7 @@ pub fn ordered(
     moves
 }
 
-/// The same as the tree has them.
+/// [`ordered`], in the order of the tree.
 fn unordered<'a>(
     tree: &'a Tree,
     node: Node<'a>,
@@ -189,7 +188,7 @@ fn unordered<'a>(
         })
 }
 
-/// One of the root's moves is proven to win, or all of them are proven. Asked after every minibatch.
+/// Whether one of the root's moves is proven to win, or all are proven. Called after every minibatch.
 pub fn proven(tree: &Tree, root_policy: &RootPolicy) -> bool {
     let (mut moves, mut all) = (0, true);
     for candidate in unordered(tree, tree.root(), root_policy) {
@@ -202,7 +201,7 @@ pub fn proven(tree: &Tree, root_policy: &RootPolicy) -> bool {
     moves > 0 && all
 }
 
-/// How the visits are spread over the root's moves.
+/// Distribution of the visits over the root's moves.
 pub fn race(tree: &Tree, root_policy: &RootPolicy, params: &Params) -> Race {
     let draw_cost = params.draw_cost(0);
     let mut race = Race::default();
@@ -273,7 +272,7 @@ mod tests {
         let race = || super::race(&tree, &RootPolicy::default(), &Params::default());
         assert_eq!(race(), Race { first: 50, second: 20, moves: 5, contested: false });
         let child = |at| tree.node(edges.get(at).child().unwrap());
-        // A mate refutes the leader, and the second was no position.
+        // A mate refutes the leader, and the second was refused.
         let terminal = child(0).meta().with_state(NodeState::Terminal);
         child(0).publish(terminal.with_proof(Some(Proof::Win(3))));
         child(3).publish(child(3).meta().with_state(NodeState::Refused));

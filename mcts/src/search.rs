@@ -1,5 +1,5 @@
-//! The facade: what the engine sees of the search. Owns tree, root state and parameters, and lets the
-//! workers run; no formula and no atomic lives here.
+//! The facade of the search. Owns tree, root state and parameters, and runs the workers; no formulas, no
+//! atomics.
 
 use crate::{
     audit::Audit,
@@ -27,25 +27,24 @@ pub struct Outcome<A, E> {
     pub best: Option<A>,
     /// Expected reply, for `ponder`.
     pub ponder: Option<A>,
-    /// What ended the search early, if the world failed.
+    /// The world's error, if it ended the search early.
     pub error: Option<E>,
 }
 
 /// Where a path to a new root begins: see [`Searcher::reroot`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ancestor {
-    /// At the present root.
+    /// At the current root.
     Root,
-    /// At the root before the present one. For a turn the game was not expected to take: the present
-    /// root was a guess, or its move was taken back.
+    /// At the previous root: the current root was a ponder guess, or its move was taken back.
     FormerRoot,
 }
 
-/// The root before the present one.
+/// The previous root.
 #[derive(Clone, Copy, Debug)]
 struct FormerRoot {
     node: u32,
-    /// From there down to the present root.
+    /// Plies from there down to the current root.
     plies: usize,
 }
 
@@ -60,7 +59,7 @@ struct FormerRoot {
 /// searcher.set_root(heaps);
 /// let outcome = searcher.run(&Nim, 1, Some(200), &Patient);
 ///
-/// // The next search keeps what this one knows of the move played.
+/// // The next search keeps the subtree of the move played.
 /// let best = outcome.best.expect("stones are left");
 /// Nim.step(&mut heaps, best);
 /// let kept = searcher.reroot(heaps, Ancestor::Root, &[best]);
@@ -70,16 +69,16 @@ pub struct Searcher<W: World> {
     params: Params,
     tree: Tree,
     state: Option<W::State>,
-    /// Not searched any more; all its nodes stay in place until the next compaction.
+    /// No longer searched; all its nodes stay in place until the next compaction.
     former: Option<FormerRoot>,
     /// `searchmoves`; empty = all.
     restriction: Vec<u16>,
 }
 
 impl<W: World> Searcher<W> {
-    /// Reserves at most `bytes` for the tree (at least 64 KiB), once; a run never allocates tree memory
-    /// beyond it. When the memory is full the search goes on (it frees the least useful part), it
-    /// never dies. If the system refuses the memory, takes what it gives: see [`Searcher::bytes`].
+    /// Reserves at most `bytes` for the tree (at least 64 KiB), once; a run never allocates tree memory beyond
+    /// it. When the memory is full, the search compacts the tree and continues. If the system refuses the
+    /// memory, a smaller reservation is used: see [`Searcher::bytes`].
     pub fn new(params: Params, bytes: usize) -> Self {
         Searcher {
             params: params.sane(),
@@ -90,20 +89,20 @@ impl<W: World> Searcher<W> {
         }
     }
 
-    /// Takes effect with the next run; priors already in the tree stay as they are.
+    /// Takes effect with the next run; priors already in the tree are unchanged.
     pub fn set_params(&mut self, params: Params) {
         self.params = params.sane();
     }
 
-    /// The parameters in force, every one inside its range.
+    /// The current parameters, clamped.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Drops the tree and reserves anew; keeps the root's state.
+    /// Drops the tree and reserves memory again; keeps the root's state.
     pub fn resize(&mut self, bytes: usize) {
         self.former = None;
-        // The old reservation goes first: both at once might not fit.
+        // Free the old reservation first: both might not fit.
         self.tree = Tree::new(0);
         self.tree = Tree::new(bytes);
     }
@@ -126,9 +125,9 @@ impl<W: World> Searcher<W> {
         self.clear();
     }
 
-    /// Makes `state` the root and keeps what the tree knows about it. `path` is the actions that lead
-    /// to it from the node `from`. Lifts any restriction. Returns the visits kept: 0 where the search
-    /// has not been, and then the tree is dropped as by [`Searcher::set_root`].
+    /// Makes `state` the root and keeps its subtree. `path` is the actions that lead to it from the node
+    /// `from`. Lifts any restriction. Returns the visits kept: 0 where the search has not been, and then the
+    /// tree is dropped as by [`Searcher::set_root`].
     pub fn reroot(&mut self, state: W::State, from: Ancestor, path: &[W::Action]) -> u64 {
         let Some((nodes, root)) = self.find(from, path) else {
             self.set_root(state);
@@ -144,17 +143,17 @@ impl<W: World> Searcher<W> {
             let former = FormerRoot { node: nodes[0], plies: path.len() };
             self.former = (!path.is_empty()).then_some(former);
         }
-        // The rest of the tree stays as garbage until a compaction.
+        // The rest of the tree is garbage until a compaction.
         self.tree.root = root;
         self.tree.root().stats().visits
     }
 
-    /// Plies from the root before the present one down to the present one, if the tree still has it.
+    /// Plies from the previous root down to the current one, if the tree still has it.
     pub fn plies_since_former_root(&self) -> Option<usize> {
         self.former.map(|former| former.plies)
     }
 
-    /// The nodes along `path` and the last of them, if the search has expanded it.
+    /// The nodes along `path` and the last of them, if it is expanded.
     fn find(&self, from: Ancestor, path: &[W::Action]) -> Option<(Vec<u32>, u32)> {
         let from = match from {
             Ancestor::Root => self.state.as_ref().map(|_| self.tree.root)?,
@@ -162,27 +161,27 @@ impl<W: World> Searcher<W> {
         };
         let nodes = self.tree.path(from, path.iter().map(|&action| action.into()))?;
         let root = *nodes.last()?;
-        // Anything but Expanded is evaluated anew: a proven node may have lost its edges, a refused
-        // one is a real position after all, and path-dependent ends are no statistics of its own.
+        // Any other state is evaluated again: a proven node may have lost its edges, a refused one is a real
+        // position after all, and path-dependent ends are no statistics of its own.
         let state = self.tree.node(root).meta().state();
         (state == NodeState::Expanded).then_some((nodes, root))
     }
 
-    /// Restricts the root to these actions (`searchmoves`); empty, or none of them legal = all.
+    /// Restricts the root to these actions (`searchmoves`); all, if empty or none of them is legal.
     pub fn restrict_root(&mut self, actions: &[W::Action]) {
         self.restriction = actions.iter().map(|&action| action.into()).collect();
     }
 
-    /// Searches until `control` stops it or `max_playouts` playouts of this run are done (exact).
-    /// The calling thread is worker 0; `threads - 1` more are spawned. Blocks. With one thread and a
-    /// deterministic world the result repeats bit for bit.
+    /// Searches until `control` stops it or `max_playouts` playouts of this run are done (exact). The calling
+    /// thread is worker 0; `threads - 1` more are spawned. Blocks. With one thread and a deterministic world
+    /// the result is bit-identical.
     ///
-    /// Ends early when the root has no move to search: the game is over there, or all is refused.
+    /// Ends early when the root has no move to search: the game is over there, or all moves are refused.
     /// Without a root (no [`Searcher::set_root`] yet) the outcome is empty.
     ///
     /// # Panics
-    /// Only where `world` or `control` panics. The panic is passed on when all workers have ended;
-    /// then the tree is empty, the root and its restriction are kept, and the searcher can run again.
+    /// Only where `world` or `control` panics. The panic propagates when all workers have ended; then the tree
+    /// is empty, the root and its restriction are kept, and the searcher can run again.
     pub fn run(
         &mut self,
         world: &W,
@@ -192,7 +191,7 @@ impl<W: World> Searcher<W> {
     ) -> Outcome<W::Action, W::Error> {
         let run = || self.run_unguarded(world, threads, max_playouts, control);
         catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-            // Claims and virtual counts of the dead worker are still in it.
+            // The tree still has claims and virtual counts of the dead worker.
             self.clear();
             resume_unwind(panic)
         })
@@ -207,7 +206,7 @@ impl<W: World> Searcher<W> {
     ) -> Outcome<W::Action, W::Error> {
         let threads = threads.clamp(1, MAX_THREADS);
         let stats = RunStats::new(self.tree.root().stats().visits, max_playouts);
-        // A cache line each: their owners write them all the time.
+        // Padded to a cache line each, against false sharing.
         let mut rngs: Vec<CachePadded<Rng>> = (0..threads as u64)
             .map(|lane| CachePadded::new(Rng::lane(self.params.seed, lane)))
             .collect();
@@ -235,7 +234,7 @@ impl<W: World> Searcher<W> {
                 max_playouts,
             };
             let ended = match root {
-                // The root is evaluated alone and before all else, even by a search already stopped.
+                // The root is evaluated first and alone, even by a search that is already stopped.
                 NodeState::Fresh => {
                     let mut worker = Worker::new(&job, &mut rngs[0]);
                     let error = worker.step(false).err();
@@ -257,7 +256,7 @@ impl<W: World> Searcher<W> {
             match stats.take_stop_reason() {
                 _ if error.is_some() => break,
                 Some(StopReason::SearchOver) => break,
-                // A search at its end has no use for room, and making it takes time.
+                // A finished search needs no room, and a compaction takes time.
                 Some(StopReason::MemoryFull) if expanded && !stats.any_playouts_left() => break,
                 Some(StopReason::MemoryFull) => {
                     let stopped = || expanded && control.stopped();
@@ -273,7 +272,7 @@ impl<W: World> Searcher<W> {
         self.outcome(&stats, &root_policy.unwrap_or_default(), error)
     }
 
-    /// Walks the whole tree and adds up what must hold between runs. For tests and for measuring.
+    /// Walks the whole tree and checks its invariants between runs. For tests and measurements.
     pub fn audit(&self) -> Audit {
         Audit::of(&self.tree)
     }

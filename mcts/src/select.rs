@@ -1,6 +1,5 @@
-//! Selection: one descent from the root along the highest PUCT scores to a leaf. Reads atomics, claims
-//! the leaf with one compare-exchange, never waits: what cannot be had at once is reported as a
-//! [`Descent`].
+//! Selection: one descent from the root along the highest PUCT scores to a leaf. Reads atomics, claims the leaf
+//! with one compare-exchange, never waits: anything unavailable is reported as a [`Descent`].
 
 use crate::{
     job::Job,
@@ -19,15 +18,15 @@ pub enum Descent {
     Leaf,
     /// At an end of the game, or at a proven node: its value for the side to move there.
     End(Wdl),
-    /// At a node another playout has in flight.
+    /// At a node that is in flight in another playout.
     Collision,
     /// At an edge whose child finds no room in the arena.
     OutOfMemory,
-    /// At a root none of whose moves may be chosen.
+    /// At a root without an allowed move.
     NoMove,
 }
 
-/// What a descent fills in; used again and again, so that descending allocates nothing.
+/// Buffers of a descent, reused to avoid allocation.
 pub struct Slot<S> {
     /// The nodes passed, root first, the end included.
     pub path: Vec<u32>,
@@ -42,19 +41,19 @@ impl<S> Slot<S> {
     }
 }
 
-/// What one worker descends with.
+/// State of a worker's descents.
 pub struct Selector<'a, W: World> {
     /// Shared by all workers.
     pub job: &'a Job<'a, W>,
     /// Breaks ties.
     pub rng: &'a mut Rng,
-    /// Room for new nodes.
+    /// Arena space for new nodes.
     pub chunk: &'a mut ArenaChunk,
-    /// Virtual count to put on every node below the root that a descent leaves, so that another worker
-    /// on its heels looks elsewhere. The path's end has none of it yet.
+    /// Virtual count for every node below the root that a descent passes, so that a concurrent worker goes
+    /// elsewhere. The path's end has none of it yet.
     pub count: u32,
-    /// Virtual counts that this worker has put on the root for this descent and later ones: all
-    /// workers meet there.
+    /// Virtual counts that this worker has already put on the root for this descent and later ones: all workers
+    /// contend there.
     pub root_count: u32,
 }
 
@@ -70,7 +69,7 @@ impl<W: World> Selector<'_, W> {
         loop {
             let node = tree.node(at);
             let meta = node.meta();
-            // A proven root is searched on: its moves still have to be compared.
+            // A proven root is still searched, because its moves must be compared.
             let is_root = path.len() == 1;
             match meta.state() {
                 NodeState::Fresh if node.claim(meta) => return Descent::Leaf,
@@ -79,7 +78,7 @@ impl<W: World> Selector<'_, W> {
                 NodeState::Refused => return Descent::Collision,
                 NodeState::OutOfMemory => return Descent::OutOfMemory,
                 NodeState::Terminal => {
-                    // A terminal is published after its first visit, so it has a mean.
+                    // A terminal node is published after its first visit, so it has a mean.
                     let mean = || node.stats().mean().unwrap_or(Wdl::DRAW);
                     return Descent::End(meta.proof().map_or_else(mean, Proof::wdl));
                 }
@@ -121,8 +120,8 @@ impl<W: World> Selector<'_, W> {
         }
     }
 
-    /// The edge with the highest PUCT score, `plies` below the root; among equals a random one. Refused children
-    /// are out of the question; proven losses are taken only when there is nothing else.
+    /// The edge with the highest PUCT score, `plies` below the root; ties are broken at random. Refused
+    /// children are excluded; proven losses are taken only when there is nothing else.
     fn choose(&mut self, edges: &Edges<'_>, stats: NodeStats, plies: usize) -> Option<usize> {
         let Job { tree, params, root_policy, .. } = *self.job;
         let draw_cost = params.draw_cost(plies);
@@ -137,7 +136,7 @@ impl<W: World> Selector<'_, W> {
             reduction *= visited.map(|edge| edge.prior()).sum::<f32>().sqrt();
         }
         if draw_cost != 0.0 {
-            // An unvisited move is as likely to draw as its position.
+            // Assumes that an unvisited move draws as often as its position.
             reduction += draw_cost * stats.mean().map_or(0.0, |mean| mean.draw);
         }
         let fpu = |action_value: f32| (parents_q.unwrap_or(action_value) - reduction).max(0.0);
@@ -176,7 +175,7 @@ impl<W: World> Selector<'_, W> {
     }
 }
 
-/// The best offer so far; among equals each has the same chance.
+/// Running maximum; ties are broken uniformly (reservoir sampling).
 #[derive(Default)]
 struct Best {
     at: Option<usize>,

@@ -1,5 +1,5 @@
-//! The counters of one run, and the reason why its workers stop. Every worker counts in a
-//! [`BatchStats`] of its own and adds it to the shared [`RunStats`] once per minibatch.
+//! Counters of one run, and the stop reason of its workers. Every worker counts in its own [`BatchStats`] and
+//! adds it to the shared [`RunStats`] once per minibatch.
 //!
 //! All atomics here are Relaxed: they are totals and signals and publish no other data. The end of the
 //! workers' scope orders everything before it.
@@ -11,10 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Why the workers shall stop.
+/// Why the workers stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StopReason {
-    /// The arena is full: make room, then go on.
+    /// The arena is full: compact, then continue.
     MemoryFull = 1,
     /// The search is over.
     SearchOver = 2,
@@ -23,25 +23,25 @@ pub enum StopReason {
 /// `RunStats::stop` while no worker has asked to stop.
 const NO_REASON: u8 = 0;
 
-/// Longest time an idle worker sleeps.
+/// Longest sleep of an idle worker.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// What one worker has done in one minibatch.
+/// Counters of one worker's minibatch.
 #[derive(Debug, Default)]
 pub struct BatchStats {
     playouts: u64,
     plies: u64,
     deepest: u64,
-    /// Leaves answered [`crate::world::Leaf::Refused`].
+    /// Leaves evaluated as [`crate::world::Leaf::Refused`].
     pub refused: u64,
-    /// Leaves answered [`crate::world::Leaf::Known`].
+    /// Leaves evaluated as [`crate::world::Leaf::Known`].
     pub known: u64,
     /// Descents that met a leaf in flight.
     pub collisions: u64,
 }
 
 impl BatchStats {
-    /// Counts one playout whose leaf lies `depth` plies below the root.
+    /// Counts one playout with a leaf `depth` plies below the root.
     pub fn count_playout(&mut self, depth: usize) {
         self.playouts += 1;
         self.plies += depth as u64;
@@ -63,10 +63,10 @@ pub struct Depth {
 pub struct RunStats {
     /// When the run began.
     pub started: Instant,
-    /// Visits the root had before this run.
+    /// Visits of the root before this run.
     pub kept: u64,
-    /// Playouts that no worker has reserved yet. This and `stop` have a cache line each: all workers
-    /// write the one for every minibatch and read the other at every descent.
+    /// Playouts that no worker has reserved yet. This and `stop` have their own cache lines: all workers write
+    /// the one for every minibatch and read the other at every descent.
     playouts_left: CachePadded<AtomicU64>,
     stop: CachePadded<AtomicU8>,
     /// Workers that sleep until another has backed up a minibatch.
@@ -102,14 +102,13 @@ impl RunStats {
         }
     }
 
-    /// Reserves `wish` playouts, or what is left of them. A worker returns what it does not use and
-    /// asks again, so the total is exact.
+    /// Reserves up to `wish` playouts. A worker returns those it does not use, so the total is exact.
     pub fn reserve_playouts(&self, wish: u64) -> u64 {
         let take = |left: u64| (left > 0).then(|| left - left.min(wish));
         self.playouts_left.fetch_update(Relaxed, Relaxed, take).map_or(0, |left| left.min(wish))
     }
 
-    /// Gives reserved playouts back.
+    /// Returns reserved playouts.
     pub fn return_playouts(&self, playouts: u64) {
         if playouts > 0 {
             self.playouts_left.fetch_add(playouts, Relaxed);
@@ -121,7 +120,7 @@ impl RunStats {
         self.playouts_left.load(Relaxed) > 0
     }
 
-    /// Adds what a worker has done in a minibatch.
+    /// Adds the counters of a worker's minibatch.
     pub fn add(&self, batch: &BatchStats) {
         self.playouts.fetch_add(batch.playouts, Relaxed);
         self.plies.fetch_add(batch.plies, Relaxed);
@@ -151,15 +150,15 @@ impl RunStats {
         self.collisions.load(Relaxed)
     }
 
-    /// How deep the playouts went.
+    /// Depth of the playouts.
     pub fn depth(&self) -> Depth {
         let playouts = self.playouts().max(1);
         let mean = (self.plies.load(Relaxed) + playouts / 2) / playouts;
         Depth { mean: mean as u32, max: self.deepest.load(Relaxed) as u32 }
     }
 
-    /// Sleeps until another worker has backed something up. A wake-up at this very moment may be
-    /// missed, hence the time limit; nothing else waits for anybody.
+    /// Sleeps until another worker has backed something up. A concurrent wake-up may be missed, hence the time
+    /// limit.
     pub fn sleep(&self) {
         self.sleepers.fetch_add(1, Relaxed);
         if let Ok(guard) = self.sleep_lock.lock() {
@@ -168,7 +167,7 @@ impl RunStats {
         self.sleepers.fetch_sub(1, Relaxed);
     }
 
-    /// Wakes the sleepers. Costs one load where there are none.
+    /// Wakes the sleepers. Costs one load if there are none.
     pub fn wake_sleepers(&self) {
         if self.sleepers.load(Relaxed) > 0 {
             self.wake.notify_all();
@@ -185,7 +184,7 @@ impl RunStats {
         self.stop.load(Relaxed) != NO_REASON
     }
 
-    /// Reads the reason to stop and clears it. None when no worker asked: the playouts are used up.
+    /// Takes the stop reason. None when no worker asked: the playouts are used up.
     pub fn take_stop_reason(&self) -> Option<StopReason> {
         match self.stop.swap(NO_REASON, Relaxed) {
             NO_REASON => None,

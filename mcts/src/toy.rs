@@ -1,5 +1,5 @@
-//! Test games: small, deterministic, with evaluators that hash the state instead of understanding it.
-//! For tests of this crate and of others; nothing here is used by a real search.
+//! Toy games: small, deterministic, with evaluators that hash the state. For tests of this crate and of others;
+//! no real search uses them.
 
 use crate::{
     rng::mix,
@@ -23,12 +23,12 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// A number in [0, 1) that depends on nothing but `key` and `salt`.
+/// A number in [0, 1) determined by `key` and `salt`.
 pub fn hashed(key: u64, salt: u64) -> f32 {
     (mix(key ^ mix(salt ^ 0x5EED)) >> 40) as f32 / (1u64 << 24) as f32
 }
 
-/// An open leaf with hashed value, policy and action values: knows nothing, but always the same.
+/// An open leaf with hashed value, policy and action values: arbitrary but deterministic.
 pub fn hashed_leaf(key: u64, actions: impl IntoIterator<Item = u16>) -> Leaf<u16> {
     let mut edges: Vec<Edge<u16>> = actions
         .into_iter()
@@ -43,8 +43,8 @@ pub fn hashed_leaf(key: u64, actions: impl IntoIterator<Item = u16>) -> Leaf<u16
     Leaf::Open { value, edges }
 }
 
-/// The true result of a finite game by full search, for the side to move, with the plies it takes:
-/// short wins, long losses. The yardstick for what the search claims to have proven.
+/// The true result of a finite game by full search, for the side to move, with the plies it takes: shortest
+/// wins, longest losses. The reference for proofs.
 pub fn minimax<W: World>(world: &W, state: &W::State) -> (Wdl, u32) {
     let edges = match world.evaluate(&[state]).ok().and_then(|mut leaves| leaves.pop()) {
         Some(Leaf::Open { edges, .. }) => edges,
@@ -95,7 +95,7 @@ impl World for Nim {
     }
 }
 
-/// Tic-tac-toe. A full board is a draw *of the path*, so that both kinds of end are in the game.
+/// Tic-tac-toe. A full board is a draw *of the path*, so that the game has both kinds of end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TicTacToe;
 
@@ -134,19 +134,19 @@ fn has_line(squares: u16) -> bool {
     [0o700, 0o070, 0o007, 0o444, 0o222, 0o111, 0o421, 0o124].iter().any(|line| line & !squares == 0)
 }
 
-/// A game without end: every state has the same number of moves, and a hashed value.
+/// An endless game: every state has the same number of moves, and a hashed value.
 #[derive(Clone, Copy, Debug)]
 pub struct Wide {
     /// Moves of every state.
     pub edges: u16,
-    /// About one answer in this number is refused; 0 = none.
+    /// About one state in this number is refused; 0 = none.
     pub refuse_one_in: u64,
     /// About one step in this number ends the game on its path; 0 = none.
     pub end_one_in: u64,
 }
 
 impl Wide {
-    /// Chess's average width.
+    /// Chess's average branching factor.
     pub const CHESSLIKE: Wide = Wide { edges: 35, refuse_one_in: 0, end_one_in: 0 };
 }
 
@@ -175,24 +175,24 @@ impl World for Wide {
     }
 }
 
-/// What a [`Faulty`] evaluator does once its time has come.
+/// Failure mode of a [`Faulty`] evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Returns the error.
     Error,
-    /// Answers with NaN values.
+    /// Returns NaN values.
     NanValue,
-    /// Answers with NaN action values.
+    /// Returns NaN action values.
     NanQ,
-    /// Answers one leaf too few.
+    /// Returns one leaf too few.
     Short,
-    /// Answers open leaves without edges.
+    /// Returns open leaves without edges.
     NoEdges,
     /// Refuses everything.
     Refuse,
 }
 
-/// A world whose evaluator goes wrong after `after` good minibatches.
+/// A world whose evaluator fails after `after` good minibatches.
 #[derive(Debug)]
 pub struct Faulty<W> {
     world: W,
@@ -201,7 +201,7 @@ pub struct Faulty<W> {
 }
 
 impl<W> Faulty<W> {
-    /// `world`, until it has answered `after` minibatches.
+    /// `world`, until it has evaluated `after` minibatches.
     pub fn new(world: W, fault: Fault, after: u64) -> Self {
         Faulty { world, fault, left: AtomicU64::new(after) }
     }
@@ -218,7 +218,7 @@ impl<W: World<Error = Broken>> World for Faulty<W> {
 
     fn evaluate(&self, leaves: &[&W::State]) -> Result<Vec<Leaf<W::Action>>, Broken> {
         let mut answer = self.world.evaluate(leaves)?;
-        // Relaxed: a count, nothing more.
+        // Relaxed: only a counter.
         if self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
             return Ok(answer);
         }

@@ -1,7 +1,7 @@
-//! The arena: cells of 32 bytes in one reservation that never grows beyond its budget. A node is one
-//! cell; the edges of an expanded node are one block of them, sorted by prior, highest first. Workers
-//! only append and publish, each in an [`ArenaChunk`] of its own that one atomic add has taken from the
-//! reservation. Freeing is [`crate::compact`]'s, with exclusive access.
+//! The arena: 32-byte cells in one reservation that never exceeds its budget. A node is one cell; the edges of
+//! an expanded node are one block of cells, sorted by prior, highest first. Workers only append and publish,
+//! each in its own [`ArenaChunk`], taken from the reservation by one atomic add. [`crate::compact`] frees
+//! memory, with exclusive access.
 //!
 //! Bytes per expanded position: 32 for its node + 8 for the block's header + 8 per edge, rounded up
 //! to cells: 320 with 35 edges. The side arrays of compaction (12 bytes per 64 cells, 0.6 %)
@@ -13,13 +13,13 @@ use crate::{
 };
 use crossbeam::utils::CachePadded;
 
-/// Smallest tree; a smaller budget is rounded up to it. Room for a root with the most legal moves of
-/// chess (218) and for its children.
+/// Smallest tree; a smaller budget is rounded up to it. Room for a root with the most legal moves of chess
+/// (218) and for its children.
 pub const MIN_BYTES: usize = 64 << 10;
 /// Child indices have 31 bits.
 const MAX_CELLS: usize = 1 << 31;
-/// Cells a worker takes at a time: 32 KiB, so that workers seldom meet at the arena's counter. A
-/// small tree gives smaller chunks, for what is left of them at the end is lost until a compaction.
+/// Cells per chunk: 32 KiB, so that workers seldom contend for the arena's counter. A small tree uses smaller
+/// chunks, because their unused ends are lost until a compaction.
 const CHUNK_CELLS: usize = 1024;
 
 /// One edge in a word: action 0..16, prior 16..32; then unvisited: q 32..48; or visited (bit 63):
@@ -46,7 +46,7 @@ impl EdgeWord {
         from_unit16((self.0 >> 16) as u16)
     }
 
-    /// The model's action value in 16 bits; meaningless once visited (the child's meta has it).
+    /// The model's action value in 16 bits; undefined once visited (the child's meta word has it).
     #[inline]
     pub fn q_bits(self) -> u16 {
         (self.0 >> 32) as u16
@@ -58,7 +58,7 @@ impl EdgeWord {
         (self.0 & VISITED != 0).then_some((self.0 >> 32) as u32 & !(1 << 31))
     }
 
-    /// The edge unvisited again, with the action value its child had kept.
+    /// The edge unvisited again, with the action value stored in its child.
     pub fn without_child(self, q: u16) -> EdgeWord {
         EdgeWord(self.0 & 0xFFFF_FFFF | u64::from(q) << 32)
     }
@@ -85,11 +85,11 @@ pub struct RankedEdge<A> {
 pub struct Edges<'a> {
     cells: &'a [Cell],
     len: usize,
-    /// False when some did not fit: then they prove no loss.
+    /// False when some did not fit: then the edges prove no loss.
     pub complete: bool,
 }
 
-/// Set in a block's header, above its length, when edges were cut off.
+/// Flag in a block's header, above its length: edges were dropped.
 const CUT_OFF: u64 = 1 << 32;
 
 impl<'a> Edges<'a> {
@@ -115,12 +115,12 @@ impl<'a> Edges<'a> {
         (0..self.len).map(move |at| self.get(at))
     }
 
-    /// Overwrites an edge. Compaction only: Relaxed, as the scope of the next workers orders it.
+    /// Overwrites an edge. Compaction only: Relaxed, because the scope of the next workers orders it.
     pub fn rewrite(&self, at: usize, edge: EdgeWord) {
         self.word(1 + at).store(edge.0, Relaxed);
     }
 
-    /// Hangs `child` on the edge `at`, which was `edge`; if another worker was faster, returns its child.
+    /// Attaches `child` to the edge `at`, whose word was `edge`; if another worker was first, returns its word.
     /// Release: publishes the child's initial words. Acquire on failure: the winner's words.
     fn adopt(&self, at: usize, edge: EdgeWord, child: u32) -> Result<(), EdgeWord> {
         self.word(1 + at)
@@ -130,12 +130,12 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// A stretch of the arena that one worker fills.
+/// A range of the arena that one worker fills.
 #[derive(Debug, Default)]
 pub struct ArenaChunk {
     next: u32,
     end: u32,
-    /// A node that was made and hangs on no edge, because another worker was faster.
+    /// An allocated but unattached node, left over when another worker was first.
     spare: Option<u32>,
 }
 
@@ -145,13 +145,13 @@ pub fn block_cells(edges: usize) -> usize {
     (1 + edges).div_ceil(4)
 }
 
-/// Memory for `cells`, all zero, if the system grants it. It is only reserved: the system gives
-/// each page when it is first touched, to the worker that grows into it.
+/// Zeroed memory for `cells`, if the system grants it. It is only reserved: pages are allocated at first touch,
+/// by the worker that uses them.
 fn reserve(cells: usize) -> Option<Vec<Cell>> {
-    // A refusal must come back; `vec!` would end the process.
+    // A refusal must be returned; `vec!` would abort the process.
     Vec::<[u64; 4]>::new().try_reserve_exact(cells).ok()?;
-    // Numbers, because for them the allocator is asked for zeroed memory; the conversion works in place and
-    // comes down to nothing (a test holds it to that).
+    // Integers, because for them `vec!` uses zeroed allocation; the conversion in place compiles to nothing (a
+    // test checks that).
     let zero = vec![[0u64; 4]; cells];
     Some(zero.into_iter().map(|words| Cell(words.map(AtomicU64::new))).collect())
 }
@@ -159,16 +159,16 @@ fn reserve(cells: usize) -> Option<Vec<Cell>> {
 /// A search tree in an arena of fixed size.
 pub struct Tree {
     pub(crate) cells: Vec<Cell>,
-    /// Cells handed out; overshoots for an instant when an allocation fails.
+    /// Cells handed out; overshoots briefly when an allocation fails.
     pub(crate) used: CachePadded<AtomicU64>,
     pub(crate) root: u32,
-    /// For compaction: one bit per cell, and the rank of every 64th.
+    /// For compaction: one mark bit per cell, and the rank of every 64th cell.
     pub(crate) marks: Vec<AtomicU64>,
     pub(crate) ranks: Vec<u32>,
 }
 
 impl Tree {
-    /// Reserves at most `bytes` (at least [`MIN_BYTES`]); halves its wish while the system refuses.
+    /// Reserves at most `bytes` (at least [`MIN_BYTES`]); halves the request while the system refuses.
     pub fn new(bytes: usize) -> Tree {
         Tree::with_memory(bytes, reserve)
     }
@@ -201,8 +201,7 @@ impl Tree {
             + self.capacity() / 64 * (size_of::<u64>() + size_of::<u32>())
     }
 
-    /// Drops everything but a fresh root. What lies in the memory may stay there: nothing is read that
-    /// was not written after it was handed out.
+    /// Drops everything except a fresh root. Memory is not cleared: every cell is written before it is read.
     pub fn clear(&mut self) {
         self.used.store(0, Relaxed);
         self.root = self.take(1).unwrap_or(0);
@@ -226,8 +225,8 @@ impl Tree {
         self.cells.len()
     }
 
-    /// Cells of the largest edge block: an eighth of the tree, so that a root, all its children and
-    /// one more expansion always fit (see [`crate::compact`]).
+    /// Cells of the largest edge block: an eighth of the tree, so that a root, all its children and one more
+    /// expansion always fit (see [`crate::compact`]).
     pub fn max_block(&self) -> usize {
         (self.capacity() / 8).min(block_cells(usize::from(u16::MAX)))
     }
@@ -256,7 +255,7 @@ impl Tree {
         Edges { cells: &cells[..block_cells(len)], len, complete: header & CUT_OFF == 0 }
     }
 
-    /// Relaxed: the add only hands out room; what is put there is published by an edge or a meta word.
+    /// Relaxed: the add only allocates; the content is published by an edge or a meta word.
     fn take(&self, cells: usize) -> Option<u32> {
         let at = self.used.fetch_add(cells as u64, Relaxed);
         if at + cells as u64 <= self.cells.len() as u64 {
@@ -269,7 +268,7 @@ impl Tree {
     fn alloc(&self, chunk: &mut ArenaChunk, cells: usize) -> Option<u32> {
         if ((chunk.end - chunk.next) as usize) < cells {
             let size = CHUNK_CELLS.min(self.capacity() / 256);
-            // A block as large as a chunk is taken by itself; so is every request once no chunk is left.
+            // A block as large as a chunk is allocated directly; so is every request once no chunk is left.
             let fresh = (cells < size).then(|| self.take(size)).flatten();
             let Some(fresh) = fresh else { return self.take(cells) };
             (chunk.next, chunk.end) = (fresh, fresh + size as u32);
@@ -285,8 +284,8 @@ impl Tree {
         Some(at)
     }
 
-    /// Writes an edge block. Edges beyond [`Tree::max_block`] are cut off, lowest prior first.
-    /// Relaxed stores: the caller publishes the block with the node's meta word.
+    /// Writes an edge block. Edges beyond [`Tree::max_block`] are dropped, lowest prior first. Relaxed stores:
+    /// the caller publishes the block with the node's meta word.
     pub fn alloc_edges<A: Copy + Into<u16>>(
         &self,
         chunk: &mut ArenaChunk,
@@ -307,7 +306,7 @@ impl Tree {
         Some(block)
     }
 
-    /// The child behind edge `at`, made on its first visit; None = no room.
+    /// The child behind edge `at`, created on its first visit; None = no room.
     #[inline]
     pub fn visit(&self, edges: &Edges<'_>, at: usize, chunk: &mut ArenaChunk) -> Option<u32> {
         let edge = edges.get(at);
@@ -325,15 +324,15 @@ impl Tree {
         self.hang(edges, at, edge, child, chunk)
     }
 
-    /// A fresh node that hangs on no edge yet.
+    /// A fresh, unattached node.
     pub(crate) fn new_child(&self, q: u16, chunk: &mut ArenaChunk) -> Option<u32> {
         let Some(child) = chunk.spare.take() else { return self.alloc_node(chunk, q) };
         self.node(child).init(q);
         Some(child)
     }
 
-    /// Hangs `child` on the edge `at`, which was `edge`. Returns the child that hangs there now: another
-    /// worker's, if that one was faster.
+    /// Attaches `child` to the edge `at`, whose word was `edge`. Returns the edge's child: another worker's, if
+    /// that one was first.
     pub(crate) fn hang(
         &self,
         edges: &Edges<'_>,
@@ -366,13 +365,12 @@ impl Tree {
         Some(path)
     }
 
-    /// Whether the compaction under way keeps a cell. Relaxed: see [`crate::compact`].
+    /// Whether the running compaction keeps a cell. Relaxed: see [`crate::compact`].
     pub(crate) fn marked(&self, at: u32) -> bool {
         self.marks[at as usize / 64].load(Relaxed) >> (at % 64) & 1 == 1
     }
 
-    /// Gives a claim back: for leaves whose evaluation never came. Exclusive access, so the node's
-    /// step back is seen by no worker.
+    /// Releases a claim without an evaluation. Exclusive access, so no worker sees the state move backwards.
     pub fn release(&mut self, at: u32) {
         let meta = self.node(at).meta();
         if meta.state() == NodeState::Claimed {

@@ -20,7 +20,7 @@ impl Wdl {
     /// The side to move has lost.
     pub const LOSS: Wdl = Wdl { win: 0.0, draw: 0.0, loss: 1.0 };
 
-    /// The same outcome as the opponent sees it.
+    /// The outcome from the opponent's side.
     #[inline]
     #[must_use]
     pub fn flip(self) -> Wdl {
@@ -41,8 +41,8 @@ impl Wdl {
         self.q() - draw_cost * self.draw
     }
 
-    /// Joins a win probability (expected score, [0, 1]) with a draw estimate, keeping the score and
-    /// cutting the draw share down to what the score allows.
+    /// Combines a win probability (expected score, [0, 1]) with a draw estimate: keeps the score and clamps the
+    /// draw share to what the score allows.
     #[must_use]
     pub fn from_score_and_draw(score: f32, draw: f32) -> Wdl {
         let score = score.clamp(0.0, 1.0);

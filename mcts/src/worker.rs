@@ -1,9 +1,9 @@
-//! The algorithm: one [`Worker`] belongs to one thread and does one minibatch after another, each in
-//! four stages: **select** leaves, **evaluate** them, **expand** them, **back up** their values. All it
-//! shares with other workers is in the [`Job`].
+//! The algorithm: one [`Worker`] per thread does one minibatch after another, each in four stages: **select**
+//! leaves, **evaluate** them, **expand** them, **back up** their values. Everything shared with other workers
+//! is in the [`Job`].
 //!
-//! The minibatch owns what it needs: `evaluate` has no other state in hand. That is the door for a
-//! device with a queue: send the pending leaves to its thread, select on, expand when the answer comes.
+//! The minibatch is self-contained: `evaluate` needs no other state. A device with a queue could therefore take
+//! the pending leaves asynchronously, while the worker selects on and expands when the answer comes.
 
 use crate::{
     backup::{self, BackupBuffer, PathCounts, Playout},
@@ -19,58 +19,58 @@ use crate::{
     world::{Leaf, World},
 };
 
-/// What is left when a worker ends.
+/// Result of a worker.
 pub struct Ended<E> {
-    /// What ended it, if the world failed.
+    /// The world's error, if it ended the worker.
     pub error: Option<E>,
-    /// Leaves it had claimed in vain.
+    /// Leaves that it claimed without evaluating them.
     pub abandoned: Vec<u32>,
 }
 
-/// One thread's part in a search.
+/// One thread's search state.
 pub struct Worker<'a, W: World> {
     job: &'a Job<'a, W>,
     rng: &'a mut Rng,
     chunk: ArenaChunk,
     ranker: Ranker<W::Action>,
-    /// The first `pending` hold the leaves of the minibatch; the next is for the descent under way.
+    /// The first `pending` hold the leaves of the minibatch; the next is for the current descent.
     slots: Vec<Slot<W::State>>,
     pending: usize,
-    /// What came of each leaf of the minibatch.
+    /// Result of each leaf of the minibatch.
     evaluated: Vec<Evaluated>,
     buffer: BackupBuffer,
-    /// Paths that met a leaf in flight, the first `collided` of them. Their virtual counts stay until
-    /// the end of the minibatch, so that the next descent looks elsewhere (as in lc0).
+    /// Paths that met a leaf in flight, the first `collided` of them. Their virtual counts stay until the end
+    /// of the minibatch, so that the next descent goes elsewhere (as in lc0).
     collisions: Vec<Vec<u32>>,
     collided: usize,
     /// Virtual counts of this minibatch.
     counts: VirtualCounts,
     /// Playouts reserved and not yet done.
     reserved: u64,
-    /// What it has done in this minibatch.
+    /// Counters of this minibatch.
     stats: BatchStats,
     abandoned: Vec<u32>,
 }
 
-/// What came of one leaf, for the side to move there.
+/// Result of one leaf, for the side to move there.
 #[derive(Clone, Copy)]
 enum Evaluated {
     Open(Wdl),
-    /// With a proof, if the value is one.
+    /// With a proof, if the value is a win, draw or loss.
     Terminal(Wdl, Option<Proof>),
     Refused,
 }
 
-/// Descents that end without a new leaf in one minibatch, per leaf of it: ends and proven nodes cost no
-/// evaluation, and a solved tree has nothing else. Guess.
+/// Most descents per leaf of a minibatch that end without a new leaf: ends and proven nodes need no evaluation,
+/// and a solved tree has nothing else. Guess.
 const ENDS_PER_LEAF: usize = 4;
 
-/// Free cells of the arena per leaf in flight below which the workers stop and make room, so that
+/// Free cells of the arena per leaf in flight below which the workers stop for a compaction, so that
 /// evaluations are seldom lost.
 const CELLS_PER_LEAF: usize = 12;
 
 impl<'a, W: World> Worker<'a, W> {
-    /// A worker that has done nothing yet.
+    /// A new worker.
     pub fn new(job: &'a Job<'a, W>, rng: &'a mut Rng) -> Self {
         Worker {
             job,
@@ -90,8 +90,8 @@ impl<'a, W: World> Worker<'a, W> {
         }
     }
 
-    /// One minibatch. True if anything was done. `heed_stop` is off for the root, whose evaluation a
-    /// move depends on.
+    /// Runs one minibatch. True if anything was done. `heed_stop` is false for the root, because a move depends
+    /// on its evaluation.
     ///
     /// # Errors
     /// The world's, after the minibatch has been undone.
@@ -120,19 +120,19 @@ impl<'a, W: World> Worker<'a, W> {
         Ended { error, abandoned: self.abandoned }
     }
 
-    /// Stage 1: descends until the minibatch is full or nothing more can be had now. Returns the
-    /// playouts that ended without an evaluation.
+    /// Stage 1: descends until the minibatch is full or no more leaves are available. Returns the playouts that
+    /// ended without an evaluation.
     fn select(&mut self, heed_stop: bool) -> usize {
         let job = self.job;
         let limit = self.batch_limit();
         let simulations = job.max_playouts.unwrap_or_else(|| job.tree.root().stats().visits);
         self.counts = puct::virtual_counts(simulations, job.params);
-        // A tiny tree sets aside an eighth.
+        // A tiny tree reserves an eighth.
         let room = (job.threads * limit * CELLS_PER_LEAF).min(job.tree.capacity() / 8);
         if job.tree.free() < room {
             job.stats.stop(StopReason::MemoryFull);
         }
-        // A small tree has few leaves, and the others may hold the best of them: then the next best.
+        // A small tree has few leaves, and the best of them may be in flight: then take the next best.
         let collisions = if job.threads > 1 { limit.max(job.threads) } else { limit };
         let root = job.tree.root();
         let mut root_count = 0;
@@ -152,8 +152,8 @@ impl<'a, W: World> Worker<'a, W> {
             let slot = &mut self.slots[self.pending];
             let count = self.counts.min;
             if root_count == 0 {
-                // For the whole minibatch at once: the root's cache line comes over from the other
-                // threads once, not for each descent.
+                // For the whole minibatch: the root's contended cache line is fetched once, not for each
+                // descent.
                 root_count = count * (limit - self.pending) as u32;
                 root.add_virtual(root_count);
             }
@@ -199,14 +199,14 @@ impl<'a, W: World> Worker<'a, W> {
         ended
     }
 
-    /// Leaves this worker may have in flight: one while the tree is small, `Params::batch` later.
+    /// Leaves that this worker may have in flight: one while the tree is small, `Params::batch` later.
     fn batch_limit(&self) -> usize {
         let visits = self.job.tree.root().stats().visits;
         let per_leaf = u64::from(self.job.params.ramp) * self.job.threads as u64;
         (1 + visits / per_leaf).min(self.job.params.batch as u64) as usize
     }
 
-    /// The right to one playout. They are reserved for a minibatch at a time.
+    /// Takes one playout; they are reserved for a minibatch at a time.
     fn take_playout(&mut self, limit: usize) -> bool {
         if self.reserved == 0 {
             self.reserved = self.job.stats.reserve_playouts(limit as u64);
@@ -216,7 +216,7 @@ impl<'a, W: World> Worker<'a, W> {
         any
     }
 
-    /// Stage 2: asks the world about all leaves of the minibatch at once. Blocks.
+    /// Stage 2: evaluates all leaves of the minibatch. Blocks.
     fn evaluate(&self) -> Result<Vec<Leaf<W::Action>>, W::Error> {
         if self.pending == 0 {
             return Ok(Vec::new());
@@ -228,7 +228,7 @@ impl<'a, W: World> Worker<'a, W> {
 
     /// Stage 3: gives the leaves their edges, in order.
     fn expand(&mut self, answers: Vec<Leaf<W::Action>>) {
-        // A world that answers too few leaves has refused the rest.
+        // Missing leaves of a world's answer count as refused.
         let answers = answers.into_iter().chain(std::iter::repeat_with(|| Leaf::Refused));
         for (slot, leaf) in self.slots[..self.pending].iter().zip(answers) {
             let node = self.job.tree.node(slot.end());
@@ -259,8 +259,7 @@ impl<'a, W: World> Worker<'a, W> {
         }
     }
 
-    /// Stage 4: adds the leaves' values to their paths and takes all virtual counts of the minibatch
-    /// off.
+    /// Stage 4: adds the leaves' values to their paths and removes all virtual counts of the minibatch.
     fn back_up(&mut self) {
         let (tree, counts) = (self.job.tree, self.in_flight());
         for (slot, evaluated) in self.slots.iter().zip(self.evaluated.drain(..)) {
@@ -276,7 +275,7 @@ impl<'a, W: World> Worker<'a, W> {
                     node.publish(node.meta().with_state(NodeState::Terminal).with_proof(proof));
                     backup::propagate(tree, path);
                 }
-                // Value minus infinity: no visit, and selection passes it by from now on.
+                // Value minus infinity: no visit, and selection excludes it from now on.
                 Evaluated::Refused => {
                     backup::undo(tree, path, counts);
                     self.stats.refused += 1;
@@ -289,7 +288,7 @@ impl<'a, W: World> Worker<'a, W> {
         self.undo_collisions();
     }
 
-    /// The counts of leaves and collisions in flight.
+    /// Virtual counts of leaves and collisions in flight.
     fn in_flight(&self) -> PathCounts {
         PathCounts::InFlight(self.counts)
     }
@@ -312,7 +311,7 @@ impl<'a, W: World> Worker<'a, W> {
     }
 }
 
-/// An answer that has been looked at: finite, and with edges if open.
+/// A validated leaf: finite, and with edges if open.
 enum CheckedLeaf<'a, A> {
     Open(Wdl, &'a [RankedEdge<A>]),
     Over(Wdl),

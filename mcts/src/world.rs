@@ -1,10 +1,10 @@
-//! The only thing search asks of a game. No chess, no tensors: a world may be the true rules, a
-//! learned model of them, or a toy with three states.
+//! The game interface of the search. No chess, no tensors: a world may be the true rules, a learned model of
+//! them, or a toy with three states.
 
 use crate::value::Wdl;
 use std::error::Error;
 
-/// A game with an evaluator. All workers of a search share it.
+/// A game with an evaluator, shared by all workers of a search.
 ///
 /// # Examples
 /// Take one or two stones from a heap; who takes the last one wins.
@@ -45,50 +45,49 @@ use std::error::Error;
 /// assert_eq!(outcome.best, Some(1), "with six stones the opponent is lost");
 /// ```
 pub trait World: Send + Sync {
-    /// A position, a predicted board or a latent: search never looks inside. The tree does not keep
-    /// states; each descent clones the root's and steps it along the path.
+    /// A position, a predicted board or a latent; opaque to the search. The tree does not store states; each
+    /// descent clones the root's and steps it along the path.
     type State: Clone + Send + Sync;
-    /// One edge's label, packed into 16 bits: the tree keeps one per legal move of every expanded
-    /// position, so `From<u16>` must undo `Into<u16>`.
+    /// One edge's label, packed into 16 bits: the tree stores one per legal move of every expanded position, so
+    /// `From<u16>` must be the inverse of `Into<u16>`.
     type Action: Copy + Eq + std::fmt::Debug + Send + Sync + Into<u16> + From<u16>;
     /// Why an evaluation failed (device lost, NaN, …). Ends the search, never the process.
     type Error: Error + Send + 'static;
 
     /// Follows one edge in place. Cheap; never blocks.
     ///
-    /// `Some` means the game is over *on this path* (repetition, fifty moves): the value for the side
-    /// to move in the new state. Such an end is asked anew on every visit and never stored. While the root stays,
-    /// the same path gives the same answer.
+    /// `Some` means the game is over *on this path* (repetition, fifty moves): the value for the side to move
+    /// in the new state. Such an end is queried on every visit and never stored. While the root stays, the same
+    /// path must give the same answer.
     fn step(&self, state: &mut Self::State, action: Self::Action) -> Option<Wdl>;
 
     /// Evaluates one minibatch, in order. Blocks. The answer has one leaf per state.
     ///
-    /// An answer that is not finite, has no edges, or has the wrong length is taken as
-    /// [`Leaf::Refused`]. The search checks this itself, whatever a world has checked before: a world may be
-    /// anybody's, and one number that is not finite would spoil every value above it.
+    /// An answer that is not finite, has no edges, or has the wrong length counts as [`Leaf::Refused`]. The
+    /// search checks this itself for every world: one number that is not finite would spoil every value above
+    /// it.
     ///
     /// # Errors
     /// The device failed; the search drains, reports what it has, and ends.
     fn evaluate(&self, leaves: &[&Self::State]) -> Result<Vec<Leaf<Self::Action>>, Self::Error>;
 }
 
-/// What a world says about one state.
+/// Evaluation of one state.
 #[derive(Clone, Debug)]
 pub enum Leaf<A> {
-    /// The game goes on: value for the side to move, and its edges.
+    /// The game is ongoing: value for the side to move, and its edges.
     Open {
         /// For the side to move.
         value: Wdl,
         /// One per legal move, at least one.
         edges: Vec<Edge<A>>,
     },
-    /// The game is over in this state whatever the path (mate, stalemate): kept as terminal.
+    /// The game is over in this state regardless of the path (mate, stalemate): stored as terminal.
     Over(Wdl),
-    /// The game goes on, but its result is certain whatever the path (an endgame table has it): kept as
-    /// terminal. A win or a loss, here or further up the tree, is proven, but no mate is counted.
+    /// The game is ongoing, but its result is certain regardless of the path (an endgame table has it): stored
+    /// as terminal. A win or a loss, here or further up the tree, is proven, but no mate is counted.
     Known(Wdl),
-    /// The model's answer was no state at all: value minus infinity, never chosen again
-    /// (paper 000, section 3.1).
+    /// The model's prediction was no state: value minus infinity, never chosen again (paper 000, section 3.1).
     Refused,
 }
 

@@ -1,9 +1,9 @@
-//! The training stream as flat records on standard output, for trainers in other frameworks:
-//! `cargo run --release -p mavka-nn --example records -- CONFIG.json [SEED [EXAMPLES]]`.
+//! The training stream as flat records on standard output, for trainers in other frameworks: `cargo run
+//! --release -p mavka-nn --example records -- CONFIG.json [SEED [EXAMPLES]]`.
 //!
 //! `CONFIG.json` is that of `mavka-lab train` (`data`, `kinds`, `buffer` and `exclude` are read). A record is
-//! [`RECORD`] bytes, integers little-endian, fields in the order of [`write`]; what is not known is 255 or, of 16
-//! bits, 65,535. Examples of more than [`MOVES`] moves are left out: one in some thousands.
+//! [`RECORD`] bytes, integers little-endian, fields in the order of [`write`]; unknown values are 255, or
+//! 65,535 in 16 bits. Examples of more than [`MOVES`] moves are skipped: one in some thousands.
 
 use nn::data::{Example, MixConfig, MixSource, Mixer, Terminal, exclude_from_files, label};
 use nn::train::RunConfig;
@@ -11,11 +11,11 @@ use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Places for moves.
+/// Move slots of a record.
 const MOVES: usize = 80;
 /// Bytes of a record.
 const RECORD: usize = 64 + 128 + 16 + 4 * MOVES + 128;
-/// Examples written at a time.
+/// Examples per write.
 const BATCH: usize = 512;
 const UNKNOWN: u8 = 255;
 

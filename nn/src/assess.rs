@@ -1,4 +1,4 @@
-//! Holds a network against labelled examples.
+//! Measures a network on labelled examples.
 
 use crate::cpu::{Activations, Heads, forward};
 use crate::data::Example;
@@ -14,14 +14,14 @@ use rayon::iter::{ParallelBridge, ParallelIterator};
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Examples a thread takes at a time.
+/// Examples per task.
 const GROUP: usize = 4;
 
-/// Judges the examples with `threads` threads, calling `done` with the number of each finished group. Once `stop` is
-/// raised no further group is begun: the sums are of those before.
+/// Measures `evaluator` on the examples with `threads` threads, calling `done` with the size of each finished
+/// group. Once `stop` is set no further group starts: the sums are those of the finished ones.
 ///
 /// # Errors
-/// A head answered something that is no number, or a thread broke down or could not be started.
+/// A head answered NaN or infinity, or a thread failed or could not be started.
 pub fn assess(
     evaluator: &CpuEvaluator,
     examples: &[Example],
@@ -35,8 +35,8 @@ pub fn assess(
     let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
     let pool = pool.map_err(|error| broken(&error))?;
     let work = || {
-        // A bridge deals groups out as threads ask for them: one thread takes them in order, so that its sums
-        // repeat to the bit.
+        // A bridge hands out groups on demand: one thread takes them in order, so that its sums are
+        // bit-identical.
         let groups = examples.chunks(GROUP).take_while(|_| !stop.load(Ordering::Relaxed));
         let groups = groups.par_bridge();
         let parts = groups.try_fold(
@@ -53,15 +53,15 @@ pub fn assess(
             Ok(sum)
         })
     };
-    // A part that is missing would make all numbers wrong without a word.
+    // A missing part would silently corrupt all numbers.
     guarded(|| pool.install(work)).map_err(|error| broken(&error))?
 }
 
-/// One thread's.
+/// State of one thread.
 struct Assessor<'a> {
     evaluator: &'a CpuEvaluator,
     activations: Activations,
-    /// Scratch for what is asked a second time.
+    /// Scratch of second passes.
     again: Activations,
     metrics: Metrics,
 }
@@ -88,7 +88,7 @@ impl<'a> Assessor<'a> {
         Ok(())
     }
 
-    /// Takes in position `p` of the last pass, whose moves begin at `start`.
+    /// Adds position `p` of the last pass, whose moves begin at `start`.
     fn example(&mut self, p: usize, start: usize, example: &Example) -> Result<(), EvalError> {
         let activations = &self.activations;
         let logits = (&self.evaluator.layout, activations);
@@ -117,16 +117,16 @@ impl<'a> Assessor<'a> {
     }
 }
 
-/// Moves that the network was asked about already.
+/// Moves that the network has already scored.
 struct Known<'a> {
     moves: &'a [MoveCode],
-    /// Its policy over them, as logits.
+    /// Their policy logits.
     policy: &'a [f32],
 }
 
-/// The move that the policy prefers among `found`, the moves found legal by [`legal_moves`]: the
-/// network's choice if nobody tells it the rules. None if it found none. The network is asked again only if
-/// `found` has moves that are not `known`.
+/// The policy's best move among `found`, the moves predicted as legal by [`legal_moves`]: the network's choice
+/// without the rules. None if it found none. The network runs again only if `found` has moves that are not
+/// `known`.
 fn choice(
     evaluator: &CpuEvaluator,
     features: &Features,
@@ -173,14 +173,14 @@ mod tests {
     fn threads_change_no_sum() {
         let network = Network::new(&NetConfig::default(), 1);
         let examples = examples();
-        let told = AtomicUsize::new(0);
+        let reported = AtomicUsize::new(0);
         let done = |n| {
-            told.fetch_add(n, Ordering::Relaxed);
+            reported.fetch_add(n, Ordering::Relaxed);
         };
         let go_on = AtomicBool::new(false);
         let one = assess(&evaluator(&network), &examples, 1, &go_on, &done).expect("numbers");
         let three = assess(&evaluator(&network), &examples, 3, &go_on, &done).expect("numbers");
-        assert_eq!(told.into_inner(), 2 * examples.len());
+        assert_eq!(reported.into_inner(), 2 * examples.len());
         for (one, three) in one.rows().iter().zip(three.rows()) {
             assert_eq!(one.count, three.count, "{}", one.name);
             let difference = one.value.unwrap_or(0.0) - three.value.unwrap_or(0.0);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_no_number_is_an_error() {
+    fn a_nan_answer_is_an_error() {
         let mut network = Network::new(&NetConfig::default(), 1);
         let start = network.layout.value_buckets.bias.start;
         network.values[start] = f32::NAN;
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_that_nobody_asked_for_are_asked_for() {
+    fn unscored_moves_are_scored() {
         let network = Network::new(&NetConfig::default(), 3);
         let state = position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1");
         let features = Features::of(&state);

@@ -1,5 +1,5 @@
-//! Files: a network is a safetensors file whose metadata carry format, version, configuration and a
-//! hash of the tensors' bytes; a training state is the same with the optimiser's vectors beside it.
+//! Files: a network is a safetensors file whose metadata hold format, version, configuration and a hash of the
+//! tensors' bytes; a training state adds the optimiser's vectors.
 
 use crate::cpu::Weights;
 use crate::net::grow::Growth;
@@ -16,15 +16,15 @@ const FORMAT: Format = Format { name: "mavka-network", version: 1 };
 /// A network: its layout and parameters.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Place of every parameter.
+    /// Offset of every parameter.
     pub layout: Layout,
     /// The parameters, `[layout.len]`.
     pub values: Vec<f32>,
-    /// First 16 hex digits of the hash, for people.
+    /// First 16 hex digits of the hash, for display.
     pub hash: String,
 }
 
-/// Named float vectors beside a network's parameters, such as an optimiser's state.
+/// Named float vectors beside a network's parameters, such as optimiser state.
 pub type Extras = Vec<(String, Vec<f32>)>;
 
 impl Network {
@@ -36,9 +36,9 @@ impl Network {
         Network { layout, values, hash: "untrained".into() }
     }
 
-    /// Takes over every parameter that `other` has, copied in width if need be. With a whole multiple of
-    /// its width, more feed-forward channels, new blocks behind the old ones, or a dynamic bias that was
-    /// not there, the function stays what it was. Returns the names of the parameters left as they were.
+    /// Adopts every parameter that `other` has, replicated in width if necessary. The function is preserved for
+    /// a whole multiple of its width, more FFN channels, new blocks behind the old ones, or an added dynamic
+    /// bias. Returns the names of the parameters left as they were.
     pub fn adopt(&mut self, other: &Network) -> Vec<String> {
         let mut left = Vec::new();
         let mut growth = Growth::new(&other.layout, &self.layout, 1);
@@ -61,7 +61,7 @@ impl Network {
         left
     }
 
-    /// What the CPU's forward pass wants.
+    /// Packed weights for the CPU's forward pass.
     #[must_use]
     pub fn weights(&self, arithmetic: Arithmetic) -> Weights {
         Weights::new(&self.layout, &self.values, arithmetic)
@@ -75,11 +75,11 @@ impl Network {
         encode(self, precision, &[], &HashMap::new())
     }
 
-    /// Reads a network; training files serve too.
+    /// Reads a network; training files work too.
     ///
     /// # Errors
-    /// Names what is wrong: not safetensors, another format, a newer version, impossible sizes, a
-    /// missing or misshapen tensor, a hash that does not match, numbers that are none.
+    /// Names the fault: not safetensors, another format, a newer version, invalid sizes, a missing or misshapen
+    /// tensor, a hash mismatch, NaN or infinity.
     pub fn from_bytes(bytes: &[u8]) -> Result<Network, CheckpointError> {
         Ok(decode(bytes)?.0)
     }
@@ -92,7 +92,7 @@ impl Network {
         Network::from_bytes(&read(path)?)
     }
 
-    /// Writes the file beside its place and moves it there, so that a kill leaves old or new.
+    /// Writes a temporary file and renames it, so that a kill leaves the old file or the new one.
     ///
     /// # Errors
     /// As [`Network::to_bytes`], or the file cannot be written.
@@ -101,7 +101,7 @@ impl Network {
     }
 }
 
-/// Saves a network in full precision with extras and facts a training run needs to go on.
+/// Saves a network in full precision with the extras and facts that resuming a run needs.
 ///
 /// # Errors
 /// As [`Network::to_bytes`], also for the extras, or the file cannot be written.
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// All answers about the starting position.
+    /// All outputs for the starting position.
     fn answer(network: &Network) -> Vec<f32> {
         let features = Features::of(&Chess::default());
         let moves = [MoveCode { from: 12, to: 28, promotion: 0 }];
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_grown_network_answers_as_the_one_it_grew_from() {
         let mut old = small();
-        // Open the branches that start closed, or any network would agree.
+        // Open the zero-initialised branches, or any network would agree.
         old.values.iter_mut().enumerate().for_each(|(i, v)| *v += 0.1 * ((i % 13) as f32 - 6.0));
         let bias = DynamicBiasConfig { channels: 2, hidden: 3, rank: 2 };
         let deeper = NetConfig { layers: 2, dynamic_bias: Some(bias), ..old.layout.config.clone() };
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(answer(&old), answer(&grown));
         assert_ne!(answer(&old), answer(&Network::new(&deeper, 6)));
 
-        // The deeper one, its dynamic bias awake, grows in width; 20 is no multiple of 8.
+        // The deeper network with an active dynamic bias grows in width; 20 is no multiple of 8.
         grown.values.iter_mut().enumerate().for_each(|(i, v)| *v += 0.05 * ((i % 7) as f32 - 3.0));
         let n = deeper.heads;
         for (width, heads, ffn) in [(16, n, 20), (24, n, 8), (16, 2 * n, 8), (24, 3 * n, 20)] {
@@ -260,8 +260,8 @@ mod tests {
         wide.adopt(&old);
         let heads = &wide.values[wide.layout.heads.weight.clone()];
         let (first, second) = heads.split_at(heads.len() / 2);
-        let apart = first.iter().zip(second).filter(|(a, b)| (*a - *b).abs() > 0.1 * a.abs());
-        assert!(apart.count() * 2 > first.len());
+        let different = first.iter().zip(second).filter(|(a, b)| (*a - *b).abs() > 0.1 * a.abs());
+        assert!(different.count() * 2 > first.len());
     }
 
     #[test]

@@ -1,13 +1,14 @@
-//! Files: written so that a kill does not spoil them, read within a limit.
+//! Files: atomic writes, and reads within a size limit.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Symbolic links that are followed from one path at most, as on Linux.
+/// Most symbolic links followed from one path, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// Writes a file whole or not at all: a reader sees the old one or the new one. A symbolic link stays and its target is written.
+/// Writes a file atomically: a reader sees the old one or the new one. A symbolic link stays and its target is
+/// written.
 ///
 /// # Errors
 /// The system's; `path` or the temporary file beside it is no ordinary file.
@@ -16,7 +17,7 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     check_ordinary(&target)?;
     let part = part_of(&target);
     check_ordinary(&part)?;
-    // Left by a process that was killed. `create_new` follows no link that appears meanwhile.
+    // Left by a killed process. `create_new` follows no link that appears meanwhile.
     match fs::remove_file(&part) {
         Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
         _ => {}
@@ -27,10 +28,10 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     fs::rename(&part, &target)
 }
 
-/// The file that `path` names: follows symbolic links, even to a file that does not exist yet.
+/// Resolves symbolic links, even to a file that does not exist yet.
 ///
 /// # Errors
-/// The links form a circle.
+/// The links form a cycle.
 pub fn target(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -68,23 +69,23 @@ pub fn check_ordinary(path: &Path) -> io::Result<()> {
     Err(io::Error::other(format!("{} is {name}, expected an ordinary file", path.display())))
 }
 
-/// Opens a regular file, or a symbolic link to one, to be read. Devices and pipes may never end.
+/// Opens a regular file, or a symbolic link to one, for reading. Devices and pipes may never end.
 ///
 /// # Errors
 /// The system's, or `path` is something else.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // Before it is opened: opening a pipe waits for its writer.
+    // Before opening: opening a pipe waits for its writer.
     check_regular(&fs::metadata(path)?)?;
     let file = File::open(path)?;
-    // Again: the path may lead elsewhere by now.
+    // Again after opening: the path may have changed.
     check_regular(&file.metadata()?)?;
     Ok(file)
 }
 
-/// Refuses whatever is not a regular file.
+/// Refuses anything but a regular file.
 ///
 /// # Errors
-/// Says what was found instead.
+/// Names what was found instead.
 pub fn check_regular(found: &fs::Metadata) -> io::Result<()> {
     if found.is_file() {
         return Ok(());

@@ -20,21 +20,21 @@
 //! | action value | `[n, k, b]` | win probability after each move |
 //! | value | `[n, b]` | win probability |
 //! | result | `[n, 3]` | the game will be lost, drawn, won |
-//! | terminal | `[n, 3]` | the game goes on, is lost, is drawn |
+//! | terminal | `[n, 3]` | the game is ongoing, lost, drawn |
 //! | legality | `[n, 64, 64]` | (from, to) is a legal move; `[n, 64]`: moves from here promote |
 //! | transition | `[n, 64, 16]` | the board after the marked action: piece classes and flags of each square |
 //!
 //! # Rooms
-//! From the ground up; a room imports only what stands above it in this list.
+//! From the ground up; a room imports only rooms above it in this list.
 //!
-//! - [`rng`], [`precision`], [`files`], `numeric`: what needs nothing.
-//! - [`encode`]: positions and moves as the network reads them.
+//! - [`rng`], [`precision`], [`files`], `numeric`: no dependencies.
+//! - [`encode`]: positions and moves as the network's input.
 //! - [`net`], then [`cpu`], then `parameter_file` and [`checkpoint`]; [`device`] beside them.
 //! - [`data`]: labelled games and the stream of examples; [`metrics`] compares answers with labels.
-//! - [`evaluator`]: what the engine asks. [`Evaluator`] is the entry point.
-//! - [`assess`] measures an evaluator on examples; [`train`] makes one.
-//! - [`writer`] writes search trees, over boards that others evaluate.
-//! - [`nnue`]: a quick little network of values for alpha-beta searches, and its training.
+//! - [`evaluator`]: the interface of the engine. [`Evaluator`] is the entry point.
+//! - [`assess`] measures an evaluator on examples; [`train`] trains one.
+//! - [`writer`] writes search trees as text, over boards that other code evaluates.
+//! - [`nnue`]: a small, fast value network for alpha-beta searches, and its training.
 #![deny(unsafe_code)]
 
 pub mod assess;

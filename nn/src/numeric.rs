@@ -1,6 +1,6 @@
-//! Small functions over rows of numbers that several rooms need.
+//! Small functions over rows of numbers, shared by several rooms.
 
-/// Index of the largest number, the first of equals; NaN is less than any number. None if empty.
+/// Argmax, the first of equals; NaN is less than any number. None if empty.
 #[must_use]
 pub fn argmax(numbers: &[f32]) -> Option<usize> {
     let mut best: Option<usize> = None;
@@ -14,7 +14,7 @@ pub fn argmax(numbers: &[f32]) -> Option<usize> {
     best
 }
 
-/// The probability with these log-odds.
+/// Logistic function.
 pub(crate) fn sigmoid(logit: f32) -> f32 {
     1.0 / (1.0 + (-logit).exp())
 }

@@ -1,5 +1,5 @@
-//! Files of parameters: safetensors whose metadata carry a format, a version and whatever facts their writer adds.
-//! Written whole or not at all. `checkpoint` keeps networks in them, `writer::file` decoders.
+//! Parameter files: safetensors whose metadata hold a format, a version and facts. Written atomically.
+//! `checkpoint` stores networks in them, `writer::file` decoders.
 
 use crate::files::{read_regular, write_whole};
 use crate::net::params::Param;
@@ -9,27 +9,26 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
-/// Nothing we write comes near; a larger file is refused before it is read.
+/// A larger file is refused before it is read; ours are much smaller.
 const MAX_BYTES: u64 = 1 << 30;
-/// Largest safetensors header: a header takes about 100 bytes a tensor, and parsing it takes more memory than
-/// its text.
+/// Largest safetensors header: about 100 bytes per tensor, and parsing takes more memory than its text.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// How numbers are stored.
+/// Storage precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// 16 bits a number.
+    /// 16 bits per number.
     Half,
-    /// 32 bits a number.
+    /// 32 bits per number.
     Full,
 }
 
-/// What is wrong with a file.
+/// Errors of a parameter file.
 #[derive(Debug)]
 pub enum CheckpointError {
     /// The file cannot be read or written.
     Io(std::io::Error),
-    /// Not a file of ours, or damaged: what was found and what was expected.
+    /// Not a file of ours, or damaged: found and expected.
     Format(String),
 }
 
@@ -54,10 +53,10 @@ pub(crate) fn format_error(what: impl fmt::Display) -> CheckpointError {
     CheckpointError::Format(what.to_string())
 }
 
-/// A file's facts by name.
+/// A file's metadata by name.
 pub(crate) type Facts = HashMap<String, String>;
 
-/// What a file says it is: the name of its format and the newest version that this code writes and reads.
+/// A file format: its name and the newest version that this code reads and writes.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     pub name: &'static str,
@@ -65,7 +64,7 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    /// The tensors and the facts in a file's bytes.
+    /// The tensors and facts of a file.
     ///
     /// # Errors
     /// Not safetensors, a header beyond [`MAX_HEADER_BYTES`], another format, or a newer version.
@@ -99,7 +98,7 @@ impl Format {
     /// The bytes of a file with these tensors, and `facts` beside format and version.
     ///
     /// # Errors
-    /// A tensor's shape does not fit its numbers.
+    /// A tensor's shape does not match its data.
     pub fn to_bytes(
         self,
         tensors: &[Tensor],
@@ -118,19 +117,19 @@ impl Format {
     }
 }
 
-/// A tensor as it is stored.
+/// A serialized tensor.
 pub(crate) struct Tensor {
     name: String,
     dtype: Dtype,
     shape: Vec<usize>,
-    /// Its numbers, row-major, in the order of little-endian machines.
+    /// Its numbers, row-major, little-endian.
     pub bytes: Vec<u8>,
 }
 
 impl Tensor {
     /// # Errors
-    /// Names the tensor that holds NaN, infinity or a number beyond the precision's range: a file with one is
-    /// refused when it is read.
+    /// Names the tensor that holds NaN, infinity or a number beyond the precision's range: a file with one
+    /// would be refused when read.
     pub fn new(
         name: String,
         shape: &[usize],
@@ -169,10 +168,10 @@ impl Tensor {
     }
 }
 
-/// The flat vector of the parameters among `tensors`. `each` is handed every parameter's bytes, in order.
+/// The flat vector of the parameters among `tensors`. `each` gets every parameter's bytes, in order.
 ///
 /// # Errors
-/// Names a parameter that is missing or misshapen, or holds numbers that are none.
+/// Names a parameter that is missing or misshapen, or holds NaN or infinity.
 pub(crate) fn parameters(
     params: &[Param],
     tensors: &SafeTensors<'_>,
@@ -188,7 +187,7 @@ pub(crate) fn parameters(
         }
         Ok(view)
     };
-    // All of them before any memory is reserved: then the file is as large as the memory.
+    // All views before any allocation: the file is then as large as the memory.
     let views = params.iter().map(view).collect::<Result<Vec<_>, CheckpointError>>()?;
     let mut values = Vec::with_capacity(params.last().map_or(0, |param| param.range.end));
     for (Param { name, .. }, view) in params.iter().zip(views) {
@@ -202,10 +201,10 @@ pub(crate) fn parameters(
     Ok(values)
 }
 
-/// A tensor's numbers.
+/// The numbers of a tensor.
 ///
 /// # Errors
-/// They are neither of 16 nor of 32 bits.
+/// Neither 16 nor 32 bits.
 pub(crate) fn floats(view: &TensorView<'_>) -> Result<Vec<f32>, CheckpointError> {
     let data = view.data();
     match view.dtype() {
@@ -217,7 +216,7 @@ pub(crate) fn floats(view: &TensorView<'_>) -> Result<Vec<f32>, CheckpointError>
     }
 }
 
-/// A file's bytes.
+/// Reads a file.
 ///
 /// # Errors
 /// It cannot be read, is not a regular file, or is larger than any of ours.
@@ -225,7 +224,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CheckpointError> {
     Ok(read_regular(path, MAX_BYTES)?)
 }
 
-/// Writes a file, and its folder if need be.
+/// Writes a file, and creates its folder if necessary.
 ///
 /// # Errors
 /// The system's.
@@ -261,7 +260,7 @@ mod tests {
     #[test]
     fn a_file_beyond_the_limit_is_refused_unread() {
         let path = std::env::temp_dir().join(format!("mavka-large-{}", std::process::id()));
-        // Sparse: it takes no room.
+        // Sparse: takes no space.
         std::fs::File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
         let fault = fault(&path);
         std::fs::remove_file(&path).unwrap();
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_would_not_be_read_again_are_not_written() {
+    fn non_finite_numbers_are_not_written() {
         let fault = |value: f32, precision| {
             let made = Tensor::new("head.bias".into(), &[3], &[1.0, value, 2.0], precision);
             made.err().map(|error| error.to_string())

@@ -1,9 +1,9 @@
-//! The precision that products are computed in, on any device. Which of them the CPU has kernels for is said
-//! in `cpu::matmul`, what numbers are stored in by [`crate::checkpoint::Precision`].
+//! Arithmetic of products, on any device. CPU kernels: `cpu::matmul`; storage precision:
+//! [`crate::checkpoint::Precision`].
 
 use std::fmt;
 
-/// What the factors of a product are rounded to; sums are in single precision always.
+/// Precision of a product's factors; sums are always in single precision or, for int8, exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arithmetic {
     /// Single precision.
@@ -11,8 +11,9 @@ pub enum Arithmetic {
     Single,
     /// bf16, rounded to nearest: 8 bits of mantissa, twice the speed.
     Bf16,
-    /// Integers of 8 bits in every product of weights over all tokens, in attention what is fastest (single precision, bf16, or fixed point of 16
-    /// bits), single precision in the rest; for evaluation on the CPU alone.
+    /// 8-bit integers in every product of weights over all tokens; attention uses the fastest arithmetic
+    /// (single precision, bf16, or 16-bit fixed point), everything else single precision. Only for evaluation
+    /// on the CPU.
     Int8,
 }
 
@@ -26,7 +27,7 @@ impl fmt::Display for Arithmetic {
     }
 }
 
-/// A word that names no precision this CPU computes in.
+/// An arithmetic name that is unknown or unsupported by this CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArithmeticError {
     /// Neither `auto`, `single`, `bf16` nor `int8`.

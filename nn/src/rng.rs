@@ -1,8 +1,9 @@
-//! The one generator of data, training and play (the search has its own, by lanes): small and seeded, so that a
-//! stream of examples, a network's initial weights and a game are the same for a seed on every machine and in every version. Not for secrets.
+//! The random generator of data, training and play (the search has its own, by lanes): small and seeded, so
+//! that example streams, initial weights and games are identical for a seed on every machine and in every
+//! version. Not cryptographic.
 //!
-//! Twenty lines of our own, because streams of old seeds must not change and [`scramble`] serves as a hash too;
-//! the crate `rand_xoshiro` has the generator without the hash.
+//! Implemented here because streams of old seeds must not change and [`scramble`] serves as a hash too; the
+//! crate `rand_xoshiro` has the generator without the hash.
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 #[derive(Clone, Debug)]
@@ -16,25 +17,24 @@ pub fn scramble(bits: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// What SplitMix64 adds to its state: 2^64 over the golden ratio.
+/// Increment of SplitMix64: 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The first number of SplitMix64 from the state `seed`: a hash that, unlike [`scramble`], does
-/// not keep 0.
+/// First output of SplitMix64 from the state `seed`: a hash that, unlike [`scramble`], does not map 0 to 0.
 #[must_use]
 pub fn split_mix(seed: u64) -> u64 {
     scramble(seed.wrapping_add(GOLDEN))
 }
 
 impl Rng {
-    /// A generator that gives the same numbers for the same seed.
+    /// A generator, deterministic for a seed.
     #[must_use]
     pub fn new(seed: u64) -> Rng {
         Rng(scramble(seed ^ 0x6d61_766b_615f_726e))
     }
 
-    /// SplitMix64 from this very state, as the reference implementation starts. Neighbouring states give
-    /// streams that overlap: where seeds are counted up, take [`Rng::new`].
+    /// SplitMix64 from this state, as in the reference implementation. Neighbouring states give overlapping
+    /// streams: use [`Rng::new`] for consecutive seeds.
     #[must_use]
     pub fn from_state(state: u64) -> Rng {
         Rng(state)
@@ -61,7 +61,7 @@ impl Rng {
         self.unit() < p
     }
 
-    /// Puts `items` into a random order (Fisher and Yates).
+    /// Shuffles `items` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last + 1);

@@ -1,5 +1,5 @@
-//! A limit on instructions that is set while weights are in use. It holds for the whole process, so this file has
-//! one test.
+//! A limit on instruction sets that is set while weights are in use. It is global to the process, so this file
+//! has one test.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,8 +1,8 @@
-//! What an engine says: one type per line, each printing that line without its end. [`crate::parse_answer`]
-//! reads them back. The options on offer have a file of their own, [`crate::option`].
+//! Engine output: one type per line, each printing that line without its end. [`crate::parse_answer`] reads
+//! them back. Offered options have their own file, [`crate::option`].
 //!
-//! One value prints one line, whatever its texts hold: a line break inside a string would be read as a line
-//! of its own, so every string printed here has its control characters made blanks first.
+//! One value prints one line, whatever its strings contain: a line break inside a string would be read as a new
+//! line, so control characters in printed strings become blanks.
 
 use crate::line::OneLine;
 use crate::option::OptionSpec;
@@ -33,16 +33,16 @@ pub enum Answer {
     Other(String),
 }
 
-/// Who the engine is; prints `id name …` or `id author …`.
+/// Identity of the engine; prints `id name …` or `id author …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdLine {
     /// The engine's name and version.
     Name(String),
-    /// Who wrote it.
+    /// Author.
     Author(String),
 }
 
-/// The worth of a position for its side to move; prints `cp …` or `mate …`.
+/// Evaluation for the side to move; prints `cp …` or `mate …`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Score {
     /// Hundredths of a pawn.
@@ -51,7 +51,7 @@ pub enum Score {
     Mate(i32),
 }
 
-/// Which side of the true score a score is on.
+/// Bound type of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// The true score is at least this one.
@@ -60,7 +60,7 @@ pub enum Bound {
     Upper,
 }
 
-/// A move of the root; prints `currmove … currmovenumber …`.
+/// The root move being searched; prints `currmove … currmovenumber …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurrentMove {
     /// The move.
@@ -69,7 +69,7 @@ pub struct CurrentMove {
     pub number: u32,
 }
 
-/// What a search has found so far; prints `info …` with what is set and, when nothing is, just `info`.
+/// Progress of a search; prints `info …` with the fields that are set, or just `info`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Info {
     /// Depth in plies.
@@ -78,11 +78,11 @@ pub struct Info {
     pub seldepth: Option<u32>,
     /// Rank of this line among several, from 1.
     pub multipv: Option<u32>,
-    /// The root's move that is looked at.
+    /// The root move being searched.
     pub current: Option<CurrentMove>,
-    /// What this line is worth.
+    /// Score of this line.
     pub score: Option<Score>,
-    /// Set where the score is only a bound; printed behind the score, and only with one.
+    /// Set if the score is only a bound; printed after the score, and only with one.
     pub bound: Option<Bound>,
     /// Permille win, draw, loss.
     pub wdl: Option<[u32; 3]>,
@@ -90,17 +90,17 @@ pub struct Info {
     pub nodes: Option<u64>,
     /// Nodes per second.
     pub nps: Option<u64>,
-    /// How full the memory of the search is, permille.
+    /// Fill of the search's memory, permille.
     pub hashfull: Option<u32>,
-    /// Positions found in endgame tables.
+    /// Endgame table hits.
     pub tbhits: Option<u64>,
     /// Milliseconds since the search began.
     pub time_ms: Option<u64>,
-    /// The best line; printed last, because GUIs read all that follows it as moves.
+    /// The best line; printed last, because GUIs read everything after it as moves.
     pub pv: Vec<String>,
-    /// Prints `info string …` when it is the only thing set.
+    /// Prints `info string …` when it is the only field set.
     ///
-    /// Beside other facts it is left out: it would have to follow the moves of `pv`. Send it as a line of its own.
+    /// Beside other fields it is omitted: it would have to follow the moves of `pv`. Send it as its own line.
     pub string: Option<String>,
 }
 
@@ -109,12 +109,12 @@ pub struct Info {
 pub struct BestMove {
     /// None prints `bestmove (none)`.
     pub best: Option<String>,
-    /// The reply we expect; not printed without a best move.
+    /// The expected reply; not printed without a best move.
     pub ponder: Option<String>,
 }
 
 impl Info {
-    /// A line of text for whoever reads the log: `info string …`.
+    /// A log line for people: `info string …`.
     pub fn text(text: impl Into<String>) -> Self {
         Self { string: Some(text.into()), ..Self::default() }
     }
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_move_looked_at_is_told_with_its_rank() {
+    fn the_current_move_is_printed_with_its_rank() {
         let current = Some(CurrentMove { action: "e2e4".to_owned(), number: 3 });
         let info = Info { depth: Some(9), current, ..Info::default() };
         assert_eq!(info.to_string(), "info depth 9 currmove e2e4 currmovenumber 3");

@@ -1,20 +1,20 @@
-//! What a GUI can say: one type per command, printing the line it stands for. Nothing is read or decided here.
+//! GUI commands: one type per command, printing its line. No parsing and no decisions here.
 //!
-//! Limits arrive as they were sent. A zero depth, a negative clock or a ponder search without one are all
-//! expressible, because GUIs send them; what they mean is for the engine to say.
+//! Limits are kept as sent. A zero depth, a negative clock or a ponder search without a clock are all
+//! representable, because GUIs send them; the engine interprets them.
 
 use crate::line::{EMPTY, OneLine};
 use std::fmt;
 
-/// First words of lines that are the engine's own, though a word of the protocol may follow (`help go`).
+/// First words of the engine's own commands that may be followed by a word of the protocol (`help go`).
 ///
-/// Other words of its own need no entry here as long as no word of the protocol follows them.
+/// Other commands of its own need no entry here as long as no word of the protocol follows them.
 pub const ENGINE_WORDS: [&str; 4] = ["bench", "d", "eval", "help"];
 
-/// One line from the GUI. Moves stay text: what is legal, or a move at all, is the engine's matter.
+/// One line from the GUI. Moves stay text: the engine decides whether they are legal, or moves at all.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// `uci`: introduce yourself, then `uciok`. May come more than once.
+    /// `uci`: identify yourself, then `uciok`. May come more than once.
     Uci,
     /// `debug on` or `debug off`.
     Debug(bool),
@@ -22,16 +22,16 @@ pub enum Command {
     IsReady,
     /// `setoption name … value …`
     SetOption(SetOption),
-    /// `register …`: nothing to register here, so what it says is not kept.
+    /// `register …`: nothing to register here, so its arguments are dropped.
     Register,
-    /// `ucinewgame`: what follows belongs to another game.
+    /// `ucinewgame`: the next position belongs to another game.
     UciNewGame,
     /// `position …`: the position to search next.
     Position {
-        /// Where the moves begin.
+        /// Start of the moves.
         start: StartPosition,
-        /// The moves played from there, promotions in lower case. Every word is here, even one that is no
-        /// move: a game with a hole in it is another game, which the engine must be able to refuse.
+        /// The moves played from there, promotions in lower case. Every word is kept, even one that is no move:
+        /// a game with a gap is another game, which the engine must be able to refuse.
         moves: Vec<String>,
     },
     /// `go …`: start a search.
@@ -42,11 +42,11 @@ pub enum Command {
     PonderHit,
     /// `quit`: leave.
     Quit,
-    /// Not of the protocol: the whole line, for the engine's own words (`bench`, `d`, `eval`, `help`).
+    /// Not of the protocol: the whole line, for the engine's own commands (`bench`, `d`, `eval`, `help`).
     Other(String),
 }
 
-/// Where a `position` begins.
+/// Start of a `position`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartPosition {
     /// The initial position of chess.
@@ -55,10 +55,10 @@ pub enum StartPosition {
     Fen(String),
 }
 
-/// An option and what to set it to.
+/// An option and its new value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetOption {
-    /// In the case it was sent in; its words joined by single blanks.
+    /// In the case it was sent; words joined by single blanks.
     pub name: String,
     /// None for a button; empty for a missing text or `<empty>`.
     pub value: Option<String>,
@@ -73,9 +73,9 @@ pub struct Go {
     pub ponder: bool,
     /// Search until `stop`.
     pub infinite: bool,
-    /// What is left on White's clock.
+    /// White's remaining time.
     pub wtime: Option<i64>,
-    /// What is left on Black's clock.
+    /// Black's remaining time.
     pub btime: Option<i64>,
     /// White's increment per move.
     pub winc: Option<i64>,
@@ -169,7 +169,7 @@ impl fmt::Display for Go {
     }
 }
 
-/// The keyword and its words; nothing where there are none.
+/// The keyword and its words; nothing if there are none.
 fn words(f: &mut fmt::Formatter<'_>, key: &str, list: &[String]) -> fmt::Result {
     if list.is_empty() {
         return Ok(());

@@ -1,12 +1,11 @@
 //! The UCI protocol, both ways: text in, typed values out, and back. No chess, no network.
 //!
-//! An engine reads what a GUI writes: [`parse`] turns each line into a [`Command`] and a list of notes on what
-//! was wrong with it. Whoever runs an engine reads what it says: [`parse_answer`] turns each line into an
-//! [`Answer`]. Every value prints itself as exactly one line, without its end, so that either side writes
-//! with the same types.
+//! An engine reads a GUI's lines: [`parse`] turns each into a [`Command`] and a list of notes on its faults. A
+//! program that runs engines reads their lines: [`parse_answer`] turns each into an [`Answer`]. Every value
+//! prints itself as exactly one line, without its end, so both sides write with the same types.
 //!
-//! Nothing here fails and nothing here panics, whatever the line holds: a GUI's mistake may cost a word, never
-//! the game. Moves stay text, checked for their shape; whether they are legal is the engine's matter.
+//! Nothing here fails or panics, whatever the line contains: a GUI's mistake may cost a word, never the game.
+//! Moves stay text, checked for their shape; the engine decides whether they are legal.
 //!
 //! ```
 //! use uci::{Command, parse};

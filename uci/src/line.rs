@@ -1,12 +1,12 @@
-//! How a text from outside becomes part of a line. A line break inside a string would be read as a line of
-//! its own, so every string printed by this crate goes through here.
+//! Strings from outside as part of a line. A line break inside a string would be read as a new line, so every
+//! string printed by this crate goes through here.
 
 use std::fmt::{self, Write as _};
 
-/// How an empty text is spelled where the protocol wants a word.
+/// Spelling of an empty string where the protocol needs a word.
 pub(crate) const EMPTY: &str = "<empty>";
 
-/// A string from outside, made fit for one line.
+/// A string from outside, sanitised for one line.
 pub(crate) struct OneLine<'a>(pub &'a str);
 
 impl fmt::Display for OneLine<'_> {

@@ -1,20 +1,19 @@
-//! The options that an engine offers: what `option name … type …` says. Setting one is a command, and so
-//! [`crate::SetOption`] stands there.
+//! Options that an engine offers: `option name … type …`. Setting one is a command: [`crate::SetOption`].
 
 use crate::line::{EMPTY, OneLine};
 use std::fmt;
 
-/// What kind of value an option takes, and which one it begins with.
+/// Type of an option, with its default value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionKind {
     /// `true` or `false`.
     Check {
-        /// The value at the start.
+        /// Default value.
         default: bool,
     },
     /// A whole number. Some GUIs read these in 32 bits.
     Spin {
-        /// The value at the start.
+        /// Default value.
         default: i64,
         /// The smallest value allowed.
         min: i64,
@@ -23,32 +22,33 @@ pub enum OptionKind {
     },
     /// One text out of several.
     Combo {
-        /// The value at the start.
+        /// Default value.
         default: String,
         /// All values allowed, the default among them.
         choices: Vec<String>,
     },
     /// Any text; an empty one prints `<empty>`.
     Text {
-        /// The value at the start.
+        /// Default value.
         default: String,
     },
-    /// No value: setting it does something.
+    /// No value: setting it triggers an action.
     Button,
-    /// A kind that the protocol does not know, or a known one without its values: what follows `type`.
+    /// An unknown type, or a known one without its values: the text after `type`.
     Other(String),
 }
 
-/// An option on offer; prints `option name … type …`.
+/// An offered option; prints `option name … type …`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptionSpec {
-    /// Free of the words `name`, `type`, `default`, `min`, `max`, `var` and `value`, which GUIs take as keywords.
+    /// Without the words `name`, `type`, `default`, `min`, `max`, `var` and `value`, which GUIs take as
+    /// keywords.
     pub name: String,
-    /// What it takes.
+    /// Its type.
     pub kind: OptionKind,
 }
 
-/// As [`OneLine`], with `<empty>` for a text without a character to show.
+/// As [`OneLine`], with `<empty>` for a string without visible characters.
 fn or_empty(text: &str) -> OneLine<'_> {
     OneLine(if text.trim().is_empty() { EMPTY } else { text })
 }

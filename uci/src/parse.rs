@@ -1,9 +1,9 @@
-//! Reads one line of a GUI.
+//! Parses one line of a GUI.
 //!
-//! `vampirc_uci` reads what it reads right: [`fence`] lets its answer through only where, printed again, it is
-//! the line itself. A line that is damaged, or that the crate shortens, goes to readers of our own, one file
-//! for each command with data: they keep what can be understood and note the rest. Lines of an engine are
-//! read in [`answer`].
+//! `vampirc_uci` parses what it parses correctly: [`fence`] accepts its result only where, printed again, it
+//! equals the line. A damaged line, or one that the crate shortens, goes to our own parsers, one file per
+//! command with arguments: they keep what can be understood and note the rest. [`answer`] parses lines of an
+//! engine.
 
 pub(crate) mod answer;
 mod fence;
@@ -35,15 +35,15 @@ const COMMANDS: [&str; 11] = [
     "quit",
 ];
 
-/// A line of nothing but faults must not answer with a flood.
+/// Limits the notes for one line.
 const MOST_NOTES: usize = 16;
 
-/// Reads one line, with or without its end. None for a blank line.
+/// Parses one line, with or without its end. None for a blank line.
 ///
-/// Never fails: unknown tokens are skipped, damaged numbers dropped; `notes` tells what was wrong, one
-/// sentence each, fit for `info string`. Unknown words before a command are skipped as the protocol asks
-/// (`joho debug on` is `debug on`). A line without any command, a line that begins with one of
-/// [`ENGINE_WORDS`], and a command too damaged to obey are [`Command::Other`]; only the last has notes.
+/// Never fails: unknown tokens are skipped, damaged numbers dropped; `notes` describes the faults, one sentence
+/// each, suitable for `info string`. Unknown words before a command are skipped as the protocol requires (`joho
+/// debug on` is `debug on`). A line without any command, a line that begins with one of [`ENGINE_WORDS`], and a
+/// command too damaged to obey are [`Command::Other`]; only the last has notes.
 ///
 /// ```
 /// use uci::{Command, parse};
@@ -98,7 +98,7 @@ pub fn parse(line: &str) -> Option<(Command, Vec<String>)> {
     Some((command.unwrap_or_else(other), notes))
 }
 
-/// `debug`: the first `on` or `off` counts. None, and a note, if there is neither.
+/// `debug`: the first `on` or `off` counts. None, with a note, if there is neither.
 fn debug(words: Words, notes: &mut Vec<String>) -> Option<Command> {
     let mut switch = None;
     let mut skipped = Skipped::default();

@@ -60,7 +60,7 @@ impl<'a> Boards<'a> {
     /// # Errors
     /// This network cannot be asked what follows a move.
     pub fn new(evaluator: &'a dyn Evaluator, value: NodeValue) -> Result<Boards<'a>, EvalError> {
-        let network = evaluator.transition().ok_or(EvalError::Blind)?;
+        let network = evaluator.transition().ok_or(EvalError::NoWorldModel)?;
         Ok(Boards { evaluator, network, value, known: HashMap::new(), asked: 0 })
     }
 

@@ -1,4 +1,4 @@
-//! One node's words: fields of a word do not mix, one claim wins, proofs only get better.
+//! One node's words: fields of a word are independent, one claim wins, proofs only improve.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Accounts: exact playouts, the law of visits, nothing in flight, repetition, reuse, memory.
+//! Invariants: exact playouts, the invariant of visits, nothing in flight, repetition, reuse, memory.
 
 use super::*;
 use crate::toy::{Board, Nim, TicTacToe, Wide};
@@ -53,7 +53,7 @@ fn stopping_leaves_nothing_in_flight() {
         for threads in [1, 4] {
             let mut searcher = Searcher::new(Params::default(), MIB);
             searcher.set_root(0);
-            // The limit is for a search that does not heed the stop.
+            // The limit is for a search that ignores the stop.
             let limit = Some(50_000);
             let outcome = searcher.run(&Wide::CHESSLIKE, threads, limit, &StopAfter::new(polls));
             assert!(outcome.best.is_some(), "stopped after {polls} polls: still a move");
@@ -134,7 +134,7 @@ fn a_former_root_is_found_again_until_the_tree_is_compacted() {
         state
     };
     assert_eq!(searcher.plies_since_former_root(), None);
-    // The expected reply and another one that was looked at.
+    // The expected reply and another one that was visited.
     let line = &outcome.snapshot.lines[0].moves;
     let guess = [line[0], line[1]];
     let kept = searcher.reroot(after(&guess), Ancestor::Root, &guess);
@@ -150,7 +150,7 @@ fn a_former_root_is_found_again_until_the_tree_is_compacted() {
     let outcome = searcher.run(&world, 1, Some(50), &Patient);
     assert_eq!(outcome.snapshot.nodes, visits + 50);
     assert_eq!(searcher.audit().below_law, 0);
-    // The guess keeps what it had, and its own search on top; a step down moves the way back.
+    // The guess keeps its visits plus those of its own search; a step down moves the former root.
     assert_eq!(searcher.reroot(after(&guess), Ancestor::FormerRoot, &guess), kept + 200);
     let best = searcher.run(&world, 1, Some(0), &Patient).best.unwrap();
     let next = [guess[0], guess[1], best];
@@ -210,8 +210,8 @@ fn chesslike_positions_take_320_bytes_each() {
     assert_eq!(audit.bytes / audit.expanded, 320);
 }
 
-/// A change here is a change of the search, to be justified by strength. Without `exp`, `ln` and powers,
-/// whose last bits differ between machines.
+/// A change here is a change of the search, to be justified by strength. Avoids `exp`, `ln` and powers, whose
+/// last bits differ between machines.
 #[test]
 fn the_golden_tree_grows_again() {
     let params = Params {
@@ -230,8 +230,8 @@ fn the_golden_tree_grows_again() {
     assert_eq!(searcher.audit().nodes, 5000);
 }
 
-/// Action 0 leads to a draw at the second ply after the root, because of the path. The side to move at even plies
-/// of the game stands at 0.75.
+/// Action 0 leads to a path-dependent draw at the second ply after the root. The side to move at even plies of
+/// the game has value 0.75.
 struct Returning;
 
 impl World for Returning {
@@ -268,7 +268,7 @@ fn draws_of_the_path_are_forgotten_when_the_root_has_moved_past_their_cause() {
             assert_eq!(snapshot.nodes, snapshot.playouts + kept);
             searcher.tree().root().stats().mean().unwrap().q()
         };
-        // Not one draw is left in the sums of the moved root.
+        // No draw is left in the sums of the moved root.
         assert_eq!(value(&mut searcher, 0), 0.25);
         assert!(value(&mut searcher, 500) > 0.25, "and new ones are found two plies further on");
         assert_eq!(searcher.audit().below_law, 0);

@@ -1,4 +1,4 @@
-//! Toy games whose truth is known: the search must find it, and must never claim what is not true.
+//! Toy games with known results: the search must find them, and must never claim a false proof.
 
 use super::*;
 use crate::{
@@ -134,7 +134,7 @@ fn tic_tac_toe_is_a_draw_with_every_rule_and_option() {
     }
 }
 
-/// A game without end in which the move `at` plies below the root decides how it goes on: sharp, or drawn.
+/// An endless game in which the move `at` plies below the root decides whether it becomes sharp or drawish.
 struct Temper {
     at: usize,
 }

@@ -1,6 +1,5 @@
-//! The search as a whole: what no single file can prove. `games` asks whether it is right, `books` and
-//! `path_ends` whether its accounts are, `noise` whether it explores, `stops` and `trouble` whether it ends and
-//! survives.
+//! The search as a whole. `games` tests correctness, `books` and `path_ends` the invariants of the tree,
+//! `noise` exploration, `stops` and `trouble` termination and robustness.
 
 mod books;
 mod games;

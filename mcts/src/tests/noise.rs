@@ -1,4 +1,4 @@
-//! AlphaZero's noise: a sample for each search, at the root alone.
+//! AlphaZero's noise: one sample per search, only at the root.
 
 use super::*;
 use crate::{
@@ -94,7 +94,7 @@ fn noise_steers_the_root_alone_and_stays_in_no_tree() {
         }
     }
     assert!(compared > 5);
-    // A root moved on is searched by its clean priors once the noise is off, and by new noise otherwise.
+    // A moved root is searched with its clean priors once the noise is off, and with new noise otherwise.
     let best = loud.best.unwrap();
     let mut state = 0;
     world.step(&mut state, best);

@@ -1,12 +1,12 @@
-//! Ends that hang on the path: after the root has moved, no sum holds one of the former root's.
+//! Path-dependent ends: after the root has moved, no sum holds one of the former root's.
 
 use super::*;
 use crate::{Edge, Leaf, Wdl, rng::Rng};
 use std::convert::Infallible;
 
-/// Action 0 ends the game on its path at every even ply after the root, to the mover's disadvantage, so that the
-/// other actions are searched too. The side to move at even plies of the game stands at 0.75. An end has a share of
-/// draws and no evaluation has, so a draw in a sum comes from a path's end.
+/// Action 0 ends the game on its path at every even ply after the root, to the mover's disadvantage, so that
+/// the other actions are searched too. The side to move at even plies of the game has value 0.75. Ends have a
+/// draw share and evaluations have none, so a draw in a sum comes from a path end.
 struct Shuffling;
 
 const END: Wdl = Wdl { win: 0.625, draw: 0.25, loss: 0.125 };
@@ -38,7 +38,7 @@ fn value_at(game: u32) -> Wdl {
     if game.is_multiple_of(2) { value } else { value.flip() }
 }
 
-/// Asserts that every sum below the root is one of evaluations alone. The root is at ply `game`.
+/// Asserts that every sum below the root consists of evaluations only. The root is at ply `game`.
 fn assert_no_path_ends(searcher: &Searcher<Shuffling>, game: u32) {
     let tree = searcher.tree();
     let mut stack = vec![(tree.root, game)];
@@ -94,7 +94,7 @@ fn a_root_between_the_former_and_the_present_has_neithers_path_ends() {
     let mut searcher = searched(MIB, 1, 2000);
     assert!(searcher.reroot((2, 0), Ancestor::Root, &[1, 2]) > 0);
     searcher.run(&Shuffling, 1, Some(2000), &Patient);
-    // Its sums have never had the ends below the present root, and those of the former one no more.
+    // Its sums have never had the ends below the current root, and no longer have those of the former one.
     assert!(searcher.reroot((1, 0), Ancestor::FormerRoot, &[1]) > 0);
     assert_no_path_ends(&searcher, 1);
     searcher.run(&Shuffling, 1, Some(2000), &Patient);

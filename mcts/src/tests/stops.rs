@@ -55,10 +55,10 @@ fn a_stopped_search_evaluates_no_further_minibatch() {
             let mut searcher = Searcher::new(params, MIB);
             searcher.set_root(0);
             let control = StopAt(&world, at);
-            // The limit is for a search that does not heed the stop: it fails, but it ends.
+            // The limit is for a search that ignores the stop: it fails, but it ends.
             let outcome = searcher.run(&world, threads, Some(20_000), &control);
             assert!(outcome.best.is_some());
-            // Each of the other workers may have been at one already.
+            // Each of the other workers may have started one already.
             let most = at + threads as u64 - 1;
             assert!((at..=most).contains(&world.minibatches()), "{}", world.minibatches());
         }
@@ -72,14 +72,14 @@ fn a_stop_between_two_descents_gives_the_minibatch_up() {
     searcher.set_root(0);
     searcher.run(&world, 1, Some(1000), &Patient);
     let (before, visits) = (world.minibatches(), searcher.tree().root().stats().visits);
-    // The tree is large enough for minibatches of 16 leaves; the fifth descent is not begun.
+    // The tree is large enough for minibatches of 16 leaves; the fifth descent is not started.
     let outcome = searcher.run(&world, 1, Some(20_000), &StopAfter::new(4));
     assert_eq!(outcome.snapshot.playouts, 0);
     assert_eq!((world.minibatches(), searcher.tree().root().stats().visits), (before, visits));
     assert_eq!((searcher.audit().in_flight, searcher.audit().claimed), (0, 0));
 }
 
-/// Asserts that the calling thread alone ticks.
+/// Asserts that only the calling thread ticks.
 struct TicksHere(std::thread::ThreadId);
 
 impl Control<Wide> for TicksHere {
@@ -101,7 +101,7 @@ fn the_calling_thread_alone_ticks() {
     searcher.run(&Wide::CHESSLIKE, 3, Some(3000), &control);
 }
 
-/// Set when the thread that has it ends, after all that is on its stack has been dropped.
+/// Set when its thread ends, after everything on its stack has been dropped.
 struct SetAtThreadsEnd(Arc<AtomicBool>);
 
 impl Drop for SetAtThreadsEnd {
@@ -114,8 +114,8 @@ thread_local! {
     static AT_END: Cell<Option<SetAtThreadsEnd>> = const { Cell::new(None) };
 }
 
-/// A spawned worker panics at its first evaluation. The calling thread's first one after the root's lasts until that
-/// worker's thread has ended.
+/// A spawned worker panics at its first evaluation. The calling thread's first one after the root's blocks
+/// until that worker's thread has ended.
 #[derive(Default)]
 struct SpawnedPanics {
     ended: Arc<AtomicBool>,
@@ -138,7 +138,7 @@ impl World for SpawnedPanics {
             panic!("boom");
         }
         if self.minibatches.fetch_add(1, Relaxed) == 1 {
-            // The bound is for a system that gives no second thread.
+            // The bound is for a system that refuses a second thread.
             for _ in 0..10_000 {
                 if self.ended.load(Relaxed) {
                     break;
@@ -153,9 +153,9 @@ impl World for SpawnedPanics {
 #[test]
 fn a_panic_in_one_worker_stops_the_others_and_passes_through() {
     let world = SpawnedPanics::default();
-    // The limit is for workers that do not heed the panic.
+    // The limit is for workers that ignore the panic.
     let run = || search(&world, 0, Params::default(), 2, 2000);
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
-    // The root's, and the one under way when the other worker ended.
+    // The root's, and the one in progress when the other worker ended.
     assert!(world.minibatches.load(Relaxed) <= 2, "{:?}", world.minibatches);
 }

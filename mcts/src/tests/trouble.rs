@@ -1,4 +1,4 @@
-//! Full memory, failing evaluators, refused states, many threads: the search goes on or ends cleanly.
+//! Full memory, failing evaluators, refused states, many threads: the search continues or ends cleanly.
 
 use super::*;
 use crate::toy::{Fault, Faulty, Nim, Wide};
@@ -57,7 +57,7 @@ fn a_compaction_by_many_threads_keeps_what_one_thread_keeps() {
         };
         assert_eq!(known(&lines), known(&others));
         assert_eq!((many.below_law, many.in_flight), (0, 0));
-        // All but the luck of the last bucket, which is of nodes with equal visits.
+        // Equal except for ties in the last bucket, whose nodes have equal visits.
         assert!(many.bytes <= 8 * MIB as u64 && many.bytes > 7 * MIB as u64, "{}", many.bytes);
         assert!(many.expanded.abs_diff(one.expanded) < one.expanded / 100);
     }
@@ -164,7 +164,7 @@ fn a_root_whose_moves_are_all_refused_still_names_one() {
     assert!(outcome.best.is_some());
 }
 
-/// A world that panics once it has answered `fuse` minibatches.
+/// A world that panics after `fuse` minibatches.
 struct Bomb {
     fuse: AtomicU64,
 }
@@ -228,8 +228,8 @@ fn a_stopped_compaction_changes_nothing() {
     assert_eq!(searcher.audit(), before);
 }
 
-/// Not a test: prints how long the workers of a full 256 MiB tree stand still, and what forgetting all path ends
-/// takes.
+/// A measurement: prints the pause of the workers of a full 256 MiB tree, and the time to subtract all path
+/// ends.
 #[test]
 #[ignore = "a measurement"]
 fn compaction_time() {

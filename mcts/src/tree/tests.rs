@@ -50,7 +50,7 @@ fn a_system_with_less_memory_than_asked_for_gives_what_it_has() {
     }
 }
 
-/// The optimiser's work, so not asked of a build without it.
+/// An optimisation, so not expected of a debug build.
 #[cfg(all(target_os = "linux", not(debug_assertions)))]
 #[test]
 fn memory_is_touched_only_where_the_tree_grows() {
@@ -61,7 +61,7 @@ fn memory_is_touched_only_where_the_tree_grows() {
     let before = resident();
     let tree = Tree::new(2 << 30);
     assert_eq!(tree.bytes() >> 20, 2047);
-    // Other tests run beside this one.
+    // Other tests run concurrently.
     assert!(resident() < before + (1 << 30));
 }
 
@@ -75,7 +75,7 @@ fn thirty_five_edges_and_a_node_take_320_bytes() {
 }
 
 #[test]
-fn edge_words_keep_action_prior_and_child_apart() {
+fn edge_word_fields_are_independent() {
     let edge = EdgeWord::new(0xBEEF, 0.25, 0.75);
     assert_eq!((edge.action(), edge.child(), edge.q_bits()), (0xBEEF, None, to_unit16(0.75)));
     let visited = edge.with_child((1 << 31) - 1);
@@ -94,7 +94,7 @@ fn a_child_is_made_once_and_the_loser_keeps_its_spare() {
     assert_eq!(edges.adopt(1, stale, 77).unwrap_err().child(), Some(child));
     let fresh = edges.get(2);
     let other = tree.visit(&edges, 2, &mut ArenaChunk::default()).unwrap();
-    // As if the other worker had come between the look and the hanging.
+    // As if another worker had attached its child in between.
     assert_eq!(tree.first_visit(&edges, 2, fresh, &mut chunk), Some(other));
     let spare = chunk.spare.unwrap();
     assert!(spare != other && tree.visit(&edges, 0, &mut chunk) == Some(spare));
@@ -105,7 +105,7 @@ fn a_full_arena_says_so_and_stays_usable() {
     let (tree, mut chunk) = (Tree::new(MIN_BYTES), ArenaChunk::default());
     while tree.alloc_edges(&mut chunk, &ranked(35)).is_some() {}
     let left = tree.free();
-    // What a refused block did not get stays for smaller ones.
+    // Cells that a failed block request did not take stay available for smaller ones.
     assert_eq!((left, left > 0), ((tree.capacity() - 1) % 9, true));
     assert!(tree.alloc_edges(&mut chunk, &ranked(35)).is_none());
     assert_eq!(tree.free(), left);
@@ -124,12 +124,12 @@ fn two_workers_never_share_a_cell() {
         }
     }
     assert!(!taken[tree.root as usize]);
-    // What is lost: the ends of chunks, never a tenth.
+    // Only the ends of chunks are lost, less than a tenth.
     assert!(taken.iter().filter(|taken| **taken).count() * 10 > taken.len() * 8);
 }
 
 #[test]
-fn a_path_follows_actions_and_stops_where_nobody_has_been() {
+fn a_path_follows_actions_and_stops_at_unvisited_edges() {
     let mut tree = Tree::new(MIN_BYTES);
     let mut chunk = ArenaChunk::default();
     let block = tree.alloc_edges(&mut chunk, &ranked(3)).unwrap();

@@ -1,4 +1,4 @@
-//! One minibatch: what it holds in flight.
+//! One minibatch: its leaves in flight.
 
 use super::*;
 use crate::{

@@ -1,10 +1,9 @@
-//! What a pass over the network leaves behind: intermediate values by layer, the heads' answers, and the
-//! buffers of the gradient. Nothing is computed here.
+//! Buffers of a forward pass (activations by layer, logits of the heads) and of a backward pass. No arithmetic.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::attention;
 #[cfg(target_arch = "x86_64")]
-use super::fixed_basis::Four;
+use super::fixed_basis::QuantizedShares;
 use super::int8::Rows;
 #[cfg(target_arch = "x86_64")]
 use super::matmul::Buffer;
@@ -36,53 +35,53 @@ impl Heads {
 /// One layer's intermediate values; rows = 64 × positions.
 #[derive(Default)]
 pub(super) struct LayerActivations {
-    /// `[rows, width]`: with mean 0 and variance 1, and one over the rows' deviations.
-    pub unit1: Operand,
+    /// `[rows, width]`: normalised rows (mean 0, variance 1); `scale1`: `[rows]`, 1 / standard deviation.
+    pub normalized1: Operand,
     pub scale1: Vec<f32>,
     /// `[rows, width]`: input of qkv.
     pub normed1: Operand,
     /// `[rows, 3 * width]`.
     pub qkv: Vec<f32>,
-    /// `[rows, channels]`, `[positions, hidden]` after ReLU and `[positions * heads, rank]`: the
-    /// dynamic attention bias on its way.
+    /// Dynamic attention bias, stage by stage: `[rows, channels]`; `[positions, hidden]` after ReLU;
+    /// `[positions * heads, rank]`.
     pub bias_tokens: Vec<f32>,
     pub bias_hidden: Vec<f32>,
     pub bias_mix: Vec<f32>,
     /// `[positions, heads, 64, 64]`: attention weights.
     pub attention: Vec<f32>,
-    /// `[rows, width]`: the heads' outputs side by side.
+    /// `[rows, width]`: concatenated head outputs.
     pub mixed: Operand,
-    pub unit2: Operand,
+    pub normalized2: Operand,
     pub scale2: Vec<f32>,
     pub normed2: Operand,
     /// `[rows, ffn]`: after the squared ReLU.
     pub squared: Operand,
-    /// A few rows on their way into an operand, of one width and of the feed-forward part's.
-    pub few: Vec<f32>,
-    pub wide: Vec<f32>,
-    /// Inputs of products of bytes: what was normalised, the heads' outputs, and squared ReLUs.
+    /// Scratch rows on the way into an operand: `width` and `ffn` columns wide.
+    pub scratch: Vec<f32>,
+    pub wide_scratch: Vec<f32>,
+    /// int8 operands: normalised rows, head outputs, squared ReLUs.
     pub bytes: Rows,
     pub mixed8: Rows,
     pub squared8: Rows,
-    /// The same on its way.
+    /// Scratch: squared ReLUs in bf16 before they are quantized.
     #[cfg(target_arch = "x86_64")]
     pub halves: Buffer,
-    /// A head on its way.
+    /// Scratch: one packed head.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub head: attention::Operands,
-    /// Shares of the patterns of dynamic biases.
+    /// Scratch: quantized shares of the dynamic bias patterns.
     #[cfg(target_arch = "x86_64")]
-    pub four: Four,
-    /// All heads of a position on their way.
+    pub four: QuantizedShares,
+    /// Scratch: all packed heads of one position (AMX).
     #[cfg(target_arch = "x86_64")]
     pub board: attention::tiles::Packed,
-    /// What attention by tiles has left for the gradient, if it has.
+    /// Operands that attention by AMX keeps for the gradient; None if another kernel ran.
     #[cfg(target_arch = "x86_64")]
     pub kept: Option<attention::gradient::Kept>,
 }
 
-/// Everything a forward pass computes; reused from call to call. After `forward` the public fields
-/// hold the heads' answers, `n` positions and `m` moves long.
+/// All intermediate results of a forward pass; reused from call to call. After `forward` the public fields hold
+/// the logits of `n` positions and `m` moves.
 #[derive(Default)]
 pub struct Activations {
     pub(super) layers: Vec<LayerActivations>,
@@ -92,8 +91,8 @@ pub struct Activations {
     pub(super) scale: Vec<f32>,
     /// `[rows, width]`: input of the heads' projection.
     pub(super) normed: Operand,
-    pub(super) few: Vec<f32>,
-    /// `[rows, columns]`: the per-token head projection.
+    pub(super) scratch: Vec<f32>,
+    /// `[rows, columns]`: the projection of each token for the heads.
     pub(super) tokens: Vec<f32>,
     /// Columns of `tokens` in this pass.
     pub(super) columns: usize,
@@ -117,13 +116,13 @@ pub struct Activations {
     pub terminal: Vec<f32>,
     /// `[n, 64, 64]` logits (from, to); only with [`Heads::All`].
     pub legality: Vec<f32>,
-    /// Where the time goes; off unless somebody starts it.
+    /// Time by stage; off unless started.
     pub stages: Stages,
 }
 
 impl Activations {
-    /// Logits of the transition head for token `token` of position `p`, 16 of them, and of "moves from
-    /// here promote". Only after [`Heads::All`].
+    /// The 16 logits of the transition head for token `token` of position `p`, and the logit of "moves from
+    /// here promote". Valid only after [`Heads::All`].
     #[must_use]
     pub fn transition(&self, layout: &Layout, p: usize, token: usize) -> (&[f32], f32) {
         let row = &self.tokens[(p * TOKENS + token) * self.columns..];
@@ -132,7 +131,7 @@ impl Activations {
 }
 
 pub(super) fn size(buffer: &mut Vec<f32>, len: usize) {
-    // Content need not be cleared: every pass writes all it reads.
+    // Not cleared: every pass writes each element before it reads it.
     buffer.resize(len, 0.0);
 }
 
@@ -176,7 +175,7 @@ impl HeadGradients {
     }
 }
 
-/// Scratch of a backward pass, reused.
+/// Scratch buffers of a backward pass; reused from call to call.
 #[derive(Default)]
 pub struct Scratch {
     pub(super) dbias_tokens: Vec<f32>,
@@ -195,16 +194,16 @@ pub struct Scratch {
     pub(super) dscores: Operand,
     /// `[positions * heads, rank]`: shares of the patterns of dynamic biases.
     pub(super) bias_mix: Operand,
-    /// A head on its way.
+    /// Scratch: one packed head.
     #[cfg(target_arch = "x86_64")]
     pub(super) head: attention::gradient::Packed,
-    /// The gradient of a map's output, `[rows, outputs]`.
+    /// `[rows, outputs]`: gradient of a linear map's output.
     pub(super) dout: Operand,
     /// `[rows, ffn]`.
     pub(super) dwide: Operand,
-    /// A few rows on their way into an operand or out of one.
-    pub(super) few: [Vec<f32>; 2],
-    /// Where the time goes; off unless somebody starts it.
+    /// Scratch rows on the way into or out of an operand.
+    pub(super) scratch: [Vec<f32>; 2],
+    /// Time by stage; off unless started.
     pub stages: Stages,
 }
 

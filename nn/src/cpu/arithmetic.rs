@@ -1,4 +1,4 @@
-//! Which arithmetic this CPU multiplies in, and which it is best at.
+//! Arithmetics that this CPU supports, and the fastest one.
 
 use super::int8::Kernel;
 use super::isa::{self, Isa};
@@ -6,10 +6,10 @@ use crate::precision::{Arithmetic, ArithmeticError};
 use std::str::FromStr;
 
 impl Arithmetic {
-    /// The fastest of floats that this CPU has and play does not suffer from.
+    /// The fastest floating-point arithmetic of this CPU; int8 is left to the caller because it loses accuracy.
     ///
-    /// AVX512_BF16 alone is not enough: Intel's (Sapphire Rapids) multiplies bf16 more slowly than single
-    /// precision, 0.66 times as fast, AMD's (Zen 5) 1.6 times as fast. AMX is 1.9 to 3.7 times as fast: `docs/src/speed.md`.
+    /// AVX512_BF16 alone is not enough: relative to single precision Intel's (Sapphire Rapids) runs at 0.66
+    /// times the speed, AMD's (Zen 5) at 1.6 times. AMX is 1.9 to 3.7 times as fast: `docs/src/speed.md`.
     #[must_use]
     pub fn best() -> Arithmetic {
         #[cfg(target_arch = "x86_64")]
@@ -20,7 +20,7 @@ impl Arithmetic {
         Arithmetic::Single
     }
 
-    /// Whether there are kernels for it on this CPU: for single precision always.
+    /// Whether this CPU has kernels for the arithmetic; always true for single precision.
     #[must_use]
     pub fn available(self) -> bool {
         match self {
@@ -31,7 +31,7 @@ impl Arithmetic {
     }
 }
 
-/// Who made this CPU.
+/// CPUID vendor string.
 #[cfg(target_arch = "x86_64")]
 fn vendor() -> [u8; 12] {
     let found = std::arch::x86_64::__cpuid(0);

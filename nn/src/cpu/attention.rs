@@ -1,5 +1,5 @@
-//! Attention of one head in one pass, for play: scores, bias, softmax and the mean of the values, a few rows
-//! at a time, so that a row of scores never leaves the first-level cache.
+//! Fused attention of one head, for play: scores, bias, softmax and the weighted mean of the values, a few rows
+//! at a time, so that a row of scores stays in L1.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -23,7 +23,7 @@ use crate::precision::Arithmetic;
 
 pub(super) use head::Head;
 
-/// What a head is made into before its rows are weighed.
+/// Scratch: one head's operands, packed for the arithmetic.
 #[derive(Default)]
 pub(super) struct Operands {
     floats: floats::Keys,
@@ -33,27 +33,28 @@ pub(super) struct Operands {
     fixed: fixed::Packed,
 }
 
-/// Whether [`attend`] can do heads of this size on this CPU; int8 means fixed point. [`tiles`] does all heads of a position together.
-pub(super) fn takes(arithmetic: Arithmetic, dim: usize) -> bool {
-    takes_by(Isa::used(), arithmetic, dim)
+/// Whether [`attend`] supports this head size on this CPU; int8 means 16-bit fixed point. [`tiles`] computes
+/// all heads of a position in one call.
+pub(super) fn supports(arithmetic: Arithmetic, dim: usize) -> bool {
+    supports_on(Isa::used(), arithmetic, dim)
 }
 
-fn takes_by(isa: Isa, arithmetic: Arithmetic, dim: usize) -> bool {
+fn supports_on(isa: Isa, arithmetic: Arithmetic, dim: usize) -> bool {
     match (arithmetic, isa) {
         (Arithmetic::Single, Isa::Neon | Isa::Avx2) => dim.is_multiple_of(16),
         (Arithmetic::Single, Isa::Avx512 | Isa::Amx) => dim.is_multiple_of(32),
         #[cfg(target_arch = "x86_64")]
-        (Arithmetic::Bf16, Isa::Avx512) => isa::bf16() && halves::takes(dim),
+        (Arithmetic::Bf16, Isa::Avx512) => isa::bf16() && halves::supports(dim),
         #[cfg(target_arch = "x86_64")]
-        (Arithmetic::Int8, Isa::Avx2) => fixed::takes(dim),
+        (Arithmetic::Int8, Isa::Avx2) => fixed::supports(dim),
         _ => false,
     }
 }
 
-/// Writes the mean of the values for each of the 64 rows, rows of `out` `row` floats apart.
+/// Writes each token's attention output, 64 rows; rows of `out` are `row` floats apart.
 ///
 /// # Panics
-/// If [`takes`] says no, or a slice is too short: a fault of the caller.
+/// If [`supports`] is false for the head or a slice is too short: a fault of the caller.
 pub(super) fn attend(
     arithmetic: Arithmetic,
     head: &Head<'_>,
@@ -61,15 +62,17 @@ pub(super) fn attend(
     out: &mut [f32],
     row: usize,
 ) {
-    // Read once: another thread may set another limit meanwhile.
+    // Read once: another thread may call `Isa::limit` meanwhile.
     let isa = Isa::used();
-    assert!(takes_by(isa, arithmetic, head.dim), "heads of {} in {arithmetic}", head.dim);
+    assert!(supports_on(isa, arithmetic, head.dim), "heads of {} in {arithmetic}", head.dim);
     let len = (TOKENS - 1) * head.stride + head.dim;
     assert!(head.qkv.iter().all(|part| part.len() >= len) && head.stride >= head.dim, "rows");
     assert!(row >= head.dim && out.len() >= (TOKENS - 1) * row + head.dim, "room");
     let square = |bias: &[f32]| bias.len() >= TOKENS * TOKENS;
     assert!(square(head.bias) && head.dynamic.is_none_or(square), "bias");
-    // SAFETY: the CPU has what is used, and lengths are as the functions ask, as was checked.
+    // SAFETY: `supports_on` found the instructions (AVX2 + FMA, AVX-512 F/BW/DQ, AVX512_BF16 or NEON) and the head
+    // size for this kernel; queries, keys, values hold 64 rows of `dim` floats, `out` 64 rows `row` apart, both
+    // biases 64 x 64 floats: all asserted above.
     unsafe {
         match arithmetic {
             #[cfg(target_arch = "x86_64")]
@@ -86,14 +89,14 @@ mod tests {
     use super::super::rows;
     use super::*;
 
-    /// Numbers that bf16 holds exactly.
+    /// Numbers that bf16 represents exactly.
     fn numbers(count: usize, seed: u64, spread: f32) -> Vec<f32> {
         let mut random = crate::rng::Rng::new(seed);
         let mut number = || (random.unit() as f32 * 2.0 - 1.0) * spread;
         (0..count).map(|_| f32::from_bits(number().to_bits() & 0xffff_0000)).collect()
     }
 
-    /// The same by plain loops.
+    /// Reference by plain loops.
     fn twin(head: &Head<'_>, out: &mut [f32], row: usize) {
         let at = |part: usize, i: usize, d: usize| head.qkv[part][i * head.stride + d];
         for i in 0..TOKENS {
@@ -112,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pass_is_what_plain_loops_make_of_it() {
+    fn one_pass_equals_plain_loops() {
         for (dim, spread) in [(32, 1.0), (64, 8.0), (32, 0.0), (16, 4.0)] {
             let (stride, row) = (3 * dim + 5, dim + 3);
             let numbers3: Vec<_> = (0..3).map(|i| numbers(TOKENS * stride, i, spread)).collect();
@@ -124,14 +127,14 @@ mod tests {
                 let mut want = vec![7.0; TOKENS * row];
                 let mut got = want.clone();
                 twin(&head, &mut want, row);
-                // In bf16 the weights are rounded, by a part in 512 at most; in fixed point all operands, and long
-                // queries and keys make most of it.
+                // bf16 rounds the weights by at most 1/512; fixed point rounds all operands, and long queries
+                // and keys dominate the error.
                 for (arithmetic, error) in [
                     (Arithmetic::Single, 2e-5),
                     (Arithmetic::Bf16, 2.5e-3),
                     (Arithmetic::Int8, 3e-3),
                 ] {
-                    if !takes(arithmetic, dim) {
+                    if !supports(arithmetic, dim) {
                         continue;
                     }
                     attend(arithmetic, &head, &mut Operands::default(), &mut got, row);
@@ -145,7 +148,7 @@ mod tests {
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn all_heads_together_are_what_plain_loops_make_of_each() {
+    fn all_heads_in_one_call_equal_plain_loops() {
         use super::super::fixed_basis::FixedBasis;
         use super::super::matmul::{Left, Mat, Right};
         const SQUARE: usize = TOKENS * TOKENS;
@@ -156,7 +159,7 @@ mod tests {
             let qkv = numbers(TOKENS * stride, 1, spread);
             let (bias, shares) = (numbers(heads * SQUARE, 2, 2.0), numbers(heads * rank, 3, 0.5));
             let part = |h: usize, i: usize| &qkv[i * width + h * dim..];
-            if !tiles::takes(dim) {
+            if !tiles::supports(dim) {
                 return;
             }
             let Some(basis) = FixedBasis::new(&patterns, rank) else { return };
@@ -206,7 +209,7 @@ mod tests {
             let (qkv, bias) = (vec![-3.0; TOKENS * dim], vec![0.0; TOKENS * TOKENS]);
             let head = Head { qkv: [&qkv; 3], stride: dim, dim, bias: &bias, dynamic: None };
             for arithmetic in [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8] {
-                if takes(arithmetic, dim) {
+                if supports(arithmetic, dim) {
                     let mut out = vec![0.0; TOKENS * dim];
                     attend(arithmetic, &head, &mut Operands::default(), &mut out, dim);
                     assert!(out.iter().all(|x| (x + 3.0).abs() < 1e-3), "{dim} in {arithmetic}");
@@ -216,13 +219,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_none() {
+    fn nan_propagates() {
         let mut qkv = vec![0.5; TOKENS * 32];
         qkv[17] = f32::NAN;
         let bias = vec![0.0; TOKENS * TOKENS];
         let head = Head { qkv: [&qkv; 3], stride: 32, dim: 32, bias: &bias, dynamic: None };
         for arithmetic in [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8] {
-            if takes(arithmetic, 32) {
+            if supports(arithmetic, 32) {
                 let mut out = vec![0.0; TOKENS * 32];
                 attend(arithmetic, &head, &mut Operands::default(), &mut out, 32);
                 assert!(out.iter().any(|x| x.is_nan()));

@@ -1,12 +1,12 @@
-//! The gradient of [`super::forward()`], layer by layer from the heads down, added into one flat
-//! vector laid out as the parameters are.
+//! Gradient of [`super::forward()`], layer by layer from the heads down, accumulated in one flat vector laid
+//! out as the parameters are.
 
 use super::activations::{Activations, HeadGradients, LayerActivations, Scratch, size, zeroed};
 use super::layers::{
     Gradient, InputGradient, input_gradient, linear_backward, norm_backward, project_backward,
     relu_backward, slopes, take_gradient,
 };
-use super::matmul::{Into, Mat, matmul, multiply_transposed};
+use super::matmul::{Accumulate, Mat, matmul, multiply_transposed};
 use super::relations::Relations;
 use super::stages::Stage;
 use super::weights::Weights;
@@ -17,7 +17,7 @@ use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout, TRANSITION_OUTPUTS};
 use std::ops::Range;
 
-/// Adds dL/d(parameters) for one forward pass that kept its layers and computed all heads; `w` is
+/// Adds dL/d(parameters) of a forward pass that kept its layers and computed all heads; `w` is
 /// [`Weights::transposed`].
 pub fn backward(
     layout: &Layout,
@@ -42,12 +42,12 @@ pub fn backward(
     s.stages.begin(Stage::Tokens);
     size(&mut s.dnormed, rows * width);
     take_gradient(g, &layout.heads, &s.dtokens, &mut s.dout);
-    let to = InputGradient { dx: &mut s.dnormed, into: Into::Replace };
+    let to = InputGradient { dx: &mut s.dnormed, into: Accumulate::Replace };
     project_backward(g, &layout.heads, &activations.normed, &s.dout, to);
     s.stages.begin(Stage::Norm);
     zeroed(&mut s.dx, rows * width);
     let kept = (&activations.unit, &activations.scale[..]);
-    norm_backward(g, &layout.norm, kept, &s.dnormed, &mut s.dx, &mut s.few[0]);
+    norm_backward(g, &layout.norm, kept, &s.dnormed, &mut s.dx, &mut s.scratch[0]);
     for (places, layer) in layout.blocks.iter().zip(&activations.layers).rev() {
         block(layout, g, places, &activations.relations, layer, s);
     }
@@ -71,41 +71,41 @@ fn block(
     for first in (0..s.dout.rows()).step_by(TOKENS) {
         let (maps, given) = ((&places.up, &places.down), (&s.dout, &layer.squared));
         let rows = first..first + TOKENS;
-        slopes(g, maps, given, rows, &mut s.dwide, &mut s.few, &mut s.stages);
+        slopes(g, maps, given, rows, &mut s.dwide, &mut s.scratch, &mut s.stages);
     }
     s.stages.begin(Stage::Down);
     multiply_transposed(&mut g.grads[places.down.weight.clone()], &layer.squared, &s.dout);
     s.stages.begin(Stage::Up);
-    let to = InputGradient { dx: &mut s.dnormed, into: Into::Replace };
+    let to = InputGradient { dx: &mut s.dnormed, into: Accumulate::Replace };
     project_backward(g, &places.up, &layer.normed2, &s.dwide, to);
     s.stages.begin(Stage::Norm);
-    let kept = (&layer.unit2, &layer.scale2[..]);
-    norm_backward(g, &places.norm2, kept, &s.dnormed, &mut s.dx, &mut s.few[0]);
+    let kept = (&layer.normalized2, &layer.scale2[..]);
+    norm_backward(g, &places.norm2, kept, &s.dnormed, &mut s.dx, &mut s.scratch[0]);
 
     s.stages.begin(Stage::Output);
     take_gradient(g, &places.out, &s.dx, &mut s.dout);
     multiply_transposed(&mut g.grads[places.out.weight.clone()], &layer.mixed, &s.dout);
     let rows = 0..s.dout.rows();
     s.dmixed.shape(g.w.arithmetic(), rows.end, width);
-    input_gradient(g.w, &places.out, &s.dout, rows, &mut s.dmixed, &mut s.few[0]);
+    input_gradient(g.w, &places.out, &s.dout, rows, &mut s.dmixed, &mut s.scratch[0]);
     s.stages.begin(Stage::Attention);
     multihead::backward(layout, g, places, layer, s);
     s.stages.begin(Stage::Qkv);
-    let to = InputGradient { dx: &mut s.dnormed, into: Into::Replace };
+    let to = InputGradient { dx: &mut s.dnormed, into: Accumulate::Replace };
     project_backward(g, &places.qkv, &layer.normed1, &s.dout, to);
     s.stages.begin(Stage::Bias);
     if let Some(bias) = &places.dynamic_bias {
         dynamic_bias::backward(layout, g, bias, layer, s);
     }
     if let Some(table) = &places.relations {
-        let [dbias, _] = &mut s.few;
+        let [dbias, _] = &mut s.scratch;
         size(dbias, s.dscores.rows() * s.dscores.cols());
         s.dscores.get(0, dbias);
         relations.backward(dbias, &mut g.grads[table.clone()]);
     }
     s.stages.begin(Stage::Norm);
-    let kept = (&layer.unit1, &layer.scale1[..]);
-    norm_backward(g, &places.norm1, kept, &s.dnormed, &mut s.dx, &mut s.few[0]);
+    let kept = (&layer.normalized1, &layer.scale1[..]);
+    norm_backward(g, &places.norm1, kept, &s.dnormed, &mut s.dx, &mut s.scratch[0]);
 }
 
 fn embed(layout: &Layout, items: &[Item<'_>], dx: &[f32], grads: &mut [f32]) {
@@ -132,7 +132,7 @@ fn move_heads(
 ) {
     let (c, dim) = (&layout.columns, layout.config.action_dim);
     size(&mut s.dhidden, activations.hidden.len());
-    let to = InputGradient { dx: &mut s.dhidden, into: Into::Replace };
+    let to = InputGradient { dx: &mut s.dhidden, into: Accumulate::Replace };
     linear_backward(g, &layout.action_buckets, &activations.hidden, &heads.actions, to);
     relu_backward(&mut s.dhidden, &activations.hidden);
     zeroed(&mut s.dcontext, activations.context.len());
@@ -175,11 +175,11 @@ fn move_heads(
             }
         }
     }
-    let to = InputGradient { dx: &mut s.dboard, into: Into::Add };
+    let to = InputGradient { dx: &mut s.dboard, into: Accumulate::Add };
     linear_backward(g, &layout.action_context, &activations.board, &s.dcontext, to);
 }
 
-/// Value, result and terminal, and what the moves asked of the board, down to `dtokens`.
+/// Gradient of the value, result and terminal heads and of the moves' context, down to `dtokens`.
 fn board_heads(
     layout: &Layout,
     g: &mut Gradient<'_>,
@@ -193,13 +193,13 @@ fn board_heads(
         (&layout.value_result, &heads.result),
         (&layout.value_terminal, &heads.terminal),
     ] {
-        let to = InputGradient { dx: &mut s.dboard, into: Into::Add };
+        let to = InputGradient { dx: &mut s.dboard, into: Accumulate::Add };
         linear_backward(g, places, &activations.board, dout, to);
     }
     relu_backward(&mut s.dboard, &activations.board);
     let channels = layout.config.value_channels;
     size(&mut s.dflat, n * TOKENS * channels);
-    let to = InputGradient { dx: &mut s.dflat, into: Into::Replace };
+    let to = InputGradient { dx: &mut s.dflat, into: Accumulate::Replace };
     linear_backward(g, &layout.value_hidden, &activations.flat, &s.dboard, to);
     relu_backward(&mut s.dflat, &activations.flat);
     let rows = s.dtokens.chunks_exact_mut(activations.columns);
@@ -208,7 +208,7 @@ fn board_heads(
     }
 }
 
-/// What the squares' marks added to the transition logits.
+/// Gradient of the square marks' contribution to the transition logits.
 fn marks(layout: &Layout, items: &[Item<'_>], heads: &HeadGradients, grads: &mut [f32]) {
     let Some(table) = &layout.transition_marks else { return };
     let (grads, outputs) = (&mut grads[table.clone()], TRANSITION_OUTPUTS);
@@ -246,7 +246,7 @@ fn token_heads(
             arithmetic,
             from,
             activations.columns,
-            Into::Replace,
+            Accumulate::Replace,
             scale,
             dlogits,
             side(&c.legality_to),
@@ -256,7 +256,7 @@ fn token_heads(
             arithmetic,
             to,
             activations.columns,
-            Into::Replace,
+            Accumulate::Replace,
             scale,
             dlogits.t(),
             side(&c.legality_from),

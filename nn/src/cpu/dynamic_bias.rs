@@ -1,18 +1,19 @@
-//! The attention bias that a block makes of the whole board, and its gradient.
+//! Position-dependent attention bias, computed from the whole board, and its gradient.
 
 use super::activations::{LayerActivations, Scratch, size};
 use super::layers::{
     Gradient, InputGradient, linear, linear_backward, project_backward, relu, relu_backward,
     take_gradient,
 };
-use super::matmul::{Into, Mat, multiply_transposed};
+use super::matmul::{Accumulate, Mat, multiply_transposed};
 use super::weights::Weights;
 use crate::net::TOKENS;
 use crate::net::layout::{DynamicBias, Layout};
 
 const SQUARE: usize = TOKENS * TOKENS;
 
-/// How much of each pattern there is in a head's bias, `layer.bias_mix`, from the compressed tokens, `layer.bias_tokens`.
+/// Computes `layer.bias_mix`, the share of each pattern in each head's bias, from `layer.bias_tokens`, the
+/// compressed tokens.
 pub(super) fn shares(
     w: &Weights,
     places: &DynamicBias,
@@ -24,7 +25,8 @@ pub(super) fn shares(
     linear(w, &places.mix, &layer.bias_hidden, positions, &mut layer.bias_mix);
 }
 
-/// Writes the bias, `[positions, heads, 64, 64]`, where the attention scores are to be added, from the shares of its patterns.
+/// Mixes the patterns by their shares into `layer.attention`, `[positions, heads, 64, 64]`, where the scores
+/// are added later.
 pub(super) fn mix(layout: &Layout, w: &Weights, positions: usize, layer: &mut LayerActivations) {
     let rows = positions * layout.config.heads;
     size(&mut layer.attention, rows * SQUARE);
@@ -34,10 +36,11 @@ pub(super) fn mix(layout: &Layout, w: &Weights, positions: usize, layer: &mut La
         return basis.mix(&layer.bias_mix, &mut layer.four, &mut layer.attention);
     }
     let mix = Mat::new(&layer.bias_mix, rows, rank, rank);
-    w.product(&mut layer.attention, SQUARE, Into::Replace, mix, &layout.bias_basis);
+    w.product(&mut layer.attention, SQUARE, Accumulate::Replace, mix, &layout.bias_basis);
 }
 
-/// From `s.dscores`, `[positions * heads, 64 * 64]`, down to the parameters and, added, to `s.dnormed`.
+/// From `s.dscores`, `[positions * heads, 64 * 64]`, down to the parameters and to `s.dnormed`, to which it is
+/// added.
 pub(super) fn backward(
     layout: &Layout,
     g: &mut Gradient<'_>,
@@ -51,17 +54,17 @@ pub(super) fn backward(
     s.bias_mix.put(0, &layer.bias_mix);
     multiply_transposed(&mut g.grads[layout.bias_basis.clone()], &s.bias_mix, &s.dscores);
     size(&mut s.dbias_mix, rows * rank);
-    let (out, into) = (&mut s.dbias_mix, Into::Replace);
+    let (out, into) = (&mut s.dbias_mix, Accumulate::Replace);
     g.w.product_of_rows(out, rank, into, &s.dscores, 0..rows, &layout.bias_basis);
 
     size(&mut s.dbias_hidden, layer.bias_hidden.len());
-    let to = InputGradient { dx: &mut s.dbias_hidden, into: Into::Replace };
+    let to = InputGradient { dx: &mut s.dbias_hidden, into: Accumulate::Replace };
     linear_backward(g, &places.mix, &layer.bias_hidden, &s.dbias_mix, to);
     relu_backward(&mut s.dbias_hidden, &layer.bias_hidden);
     size(&mut s.dbias_tokens, layer.bias_tokens.len());
-    let to = InputGradient { dx: &mut s.dbias_tokens, into: Into::Replace };
+    let to = InputGradient { dx: &mut s.dbias_tokens, into: Accumulate::Replace };
     linear_backward(g, &places.hidden, &layer.bias_tokens, &s.dbias_hidden, to);
     take_gradient(g, &places.compress, &s.dbias_tokens, &mut s.dout);
-    let to = InputGradient { dx: &mut s.dnormed, into: Into::Add };
+    let to = InputGradient { dx: &mut s.dnormed, into: Accumulate::Add };
     project_backward(g, &places.compress, &layer.normed1, &s.dout, to);
 }

@@ -1,9 +1,9 @@
-//! What becomes of products by tiles in a training step (the field calls it a product's epilogue): sums of a block are finished and
-//! rounded while the next block is multiplied, and the next product's operand is what leaves the first-level cache. Every function
-//! says whether it has done its work; where it has not, [`super::layers`] goes the longer way, which is also the twin.
+//! Epilogues of AMX products in a training step: the sums of one block are finished and rounded while the next
+//! block is multiplied, so that only the next product's operand leaves L1. Each function returns whether it
+//! ran; if not, [`super::layers`] takes the path in several passes, which is also the reference in tests.
 #![allow(unsafe_code)]
 
-use super::fused::takes;
+use super::fused::supports;
 use super::matmul::{Finish, Operand, Packed, Sums, floats, halves, multiply_blocks};
 use super::rows::slope;
 use super::tiles::BLOCK;
@@ -12,10 +12,10 @@ use crate::net::params::Linear;
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// Floats of a vector.
+/// Floats per vector.
 const LANES: usize = 16;
 
-/// The squared ReLU of a linear map of some rows of `x`, into the same rows of `to`.
+/// Squared ReLU of a linear map of some rows of `x`, into the same rows of `to`.
 pub(super) fn squares(
     w: &Weights,
     places: &Linear,
@@ -26,11 +26,12 @@ pub(super) fn squares(
     let bias = &w[places.bias.clone()];
     let Some(to) = Rows::of(to, rows.clone(), bias.len()) else { return false };
     let map = map(w, &places.weight, bias.len());
-    // SAFETY: bias and rows are as long as the product's rows, and there are as many.
+    // SAFETY: `bias` and each row of `to` have as many columns as the product, and `to` has `rows`;
+    // `fused::supports` found AVX512_BF16.
     unsafe { multiply_blocks(x, rows, map, &mut Squares { bias, to }) }
 }
 
-/// Adds a linear map of some rows of `from` to `x`, as many rows.
+/// Adds a linear map of rows `rows` of `from` to `x`, `[rows.len(), columns]`.
 pub(super) fn add(
     w: &Weights,
     places: &Linear,
@@ -41,11 +42,11 @@ pub(super) fn add(
     let bias = &w[places.bias.clone()];
     assert!(x.len() >= rows.len() * bias.len(), "{} floats", x.len());
     let map = map(w, &places.weight, bias.len());
-    // SAFETY: bias and rows are as long as the product's rows, and there are as many.
+    // SAFETY: `bias` has as many columns as the product, and `x` `rows.len()` rows of them, asserted above.
     unsafe { multiply_blocks(from, rows, map, &mut Residual { bias, x }) }
 }
 
-/// Some rows of `x` times the matrix at `place`, into the same rows of `to`.
+/// Rows `rows` of `x` times the matrix at `place`, into the same rows of `to`.
 pub(super) fn plain(
     w: &Weights,
     place: &Range<usize>,
@@ -56,12 +57,13 @@ pub(super) fn plain(
     let columns = to.cols();
     let map = map(w, place, columns);
     let Some(to) = Rows::of(to, rows.clone(), columns) else { return false };
-    // SAFETY: rows are as long as the product's, and there are as many.
+    // SAFETY: `to` has `rows`, each with as many columns as the product.
     unsafe { multiply_blocks(x, rows, map, &mut Plain { to }) }
 }
 
-/// From the gradient by what follows a squared ReLU, some rows of `dout`, through the map `down` whose transpose is in `w`, to that by the
-/// ReLU's input, the same rows of `to`, which are added up in `sums`; `squared` is what the ReLU has made.
+/// Gradient of a squared ReLU through the linear map `down` that follows it (`w` holds its transpose): rows
+/// `rows` of `dout` become the same rows of `to`, whose column sums are added to `sums`; `squared` is the
+/// ReLU's output.
 pub(super) fn slopes(
     w: &Weights,
     down: &Range<usize>,
@@ -74,11 +76,12 @@ pub(super) fn slopes(
     let Some(to) = Rows::of(to, rows.clone(), sums.len()) else { return false };
     assert!(squares.len() == to.lanes.len(), "{} squares", 2 * squares.len());
     let map = map(w, down, sums.len());
-    // SAFETY: sums, squares and rows are as long as the product's rows, and there are as many.
+    // SAFETY: `sums` has as many entries as the product has columns; `squares` and `to` hold `rows` of as many
+    // bf16, asserted above.
     unsafe { multiply_blocks(dout, rows, map, &mut Slopes { squares, to, sums }) }
 }
 
-/// Queries times `scale`, keys and values of some rows of `x`, into three lists of rows of halves.
+/// Queries times `scale`, keys and values of rows `rows` of `x`, each as rows of bf16.
 pub(super) fn heads(
     w: &Weights,
     places: &Linear,
@@ -89,43 +92,44 @@ pub(super) fn heads(
 ) -> bool {
     let bias = &w[places.bias.clone()];
     let width = bias.len() / 3;
-    if !takes(width) {
+    if !supports(width) {
         return false;
     }
     assert!(parts.iter().all(|part| 2 * part.len() >= rows.len() * width), "room");
     let parts = parts.map(|lanes| Rows { lanes, columns: width });
     let map = map(w, &places.weight, bias.len());
-    // SAFETY: the bias is as long as the product's rows, which the parts hold.
+    // SAFETY: `bias` has the product's 3 * width columns; each part holds `rows.len()` rows of `width` bf16,
+    // asserted above.
     unsafe { multiply_blocks(x, rows, map, &mut Heads { bias, scale, parts }) }
 }
 
-/// The matrix at `place`, so many columns wide.
+/// The packed matrix at `place`, `columns` wide.
 fn map<'a>(w: &'a Weights, place: &Range<usize>, columns: usize) -> &'a Packed {
     let map = w.packed(place);
     assert!(map.sizes().1 == columns, "{columns} columns of {}", map.sizes().1);
     map
 }
 
-/// Rows of halves one after another.
+/// Contiguous rows of bf16.
 struct Rows<'a> {
     lanes: &'a mut [u32],
     columns: usize,
 }
 
 impl<'a> Rows<'a> {
-    /// Rows of an operand; None if they are no halves, or do not fill vectors.
+    /// Rows `rows` of an operand; None unless they are bf16 and fill vectors.
     fn of(to: &'a mut Operand, rows: Range<usize>, columns: usize) -> Option<Rows<'a>> {
         assert!(to.cols() == columns, "{columns} columns for {}", to.cols());
-        takes(columns).then(|| to.lanes_mut(rows))?.map(|lanes| Rows { lanes, columns })
+        supports(columns).then(|| to.lanes_mut(rows))?.map(|lanes| Rows { lanes, columns })
     }
 
-    /// Writes 32 floats of a row from column `col` on.
+    /// Writes 32 floats as bf16 from column `col` on.
     ///
     /// # Safety
-    /// There is such a row with these columns; the CPU has AVX512_BF16.
+    /// The row exists and has 32 columns from `col` on; the CPU has AVX512_BF16.
     #[inline(always)]
     unsafe fn put(&mut self, row: usize, col: usize, [low, high]: [__m512; 2]) {
-        // SAFETY: this function's contract.
+        // SAFETY: AVX512_BF16; 16 lanes from column `col` of the row lie in `lanes`.
         unsafe {
             let to = self.lanes.as_mut_ptr().add((row * self.columns + col) / 2);
             _mm512_storeu_si512(to.cast(), halves(low, high));
@@ -133,23 +137,23 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Two vectors of floats, side by side.
+/// Loads two adjacent vectors.
 ///
 /// # Safety
 /// There are 32 floats at `from`; the CPU has AVX-512.
 #[inline(always)]
 unsafe fn pair(from: *const f32) -> [__m512; 2] {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512F; 32 floats lie at `from`.
     unsafe { [_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(LANES))] }
 }
 
-/// The sums of a row of a block.
+/// Loads row `i` of a block's sums.
 ///
 /// # Safety
-/// The block has the row; the CPU has AVX-512.
+/// `i` is below [`BLOCK`]; the CPU has AVX-512.
 #[inline(always)]
 unsafe fn row(sums: &Sums, i: usize) -> [__m512; 2] {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512F; a block has 32 rows of 32 floats, and `i < 32`.
     unsafe { pair(sums.0.as_ptr().add(i * BLOCK)) }
 }
 
@@ -157,7 +161,7 @@ unsafe fn row(sums: &Sums, i: usize) -> [__m512; 2] {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn sum([a, b]: [__m512; 2], [c, d]: [__m512; 2]) -> [__m512; 2] {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512F; registers only.
     unsafe { [_mm512_add_ps(a, c), _mm512_add_ps(b, d)] }
 }
 
@@ -169,7 +173,8 @@ impl Finish for Plain<'_> {
     #[inline(always)]
     unsafe fn take(&mut self, sums: &Sums, (first, col): (usize, usize), rows: Range<usize>) {
         for i in rows {
-            // SAFETY: this function's contract.
+            // SAFETY: AVX512_BF16, and the block's rows and 32 columns lie in the product, whose shape `to`
+            // has: `Finish::take`'s contract.
             unsafe { self.to.put(first + i, col, row(sums, i)) }
         }
     }
@@ -183,7 +188,8 @@ struct Squares<'a> {
 impl Finish for Squares<'_> {
     #[inline(always)]
     unsafe fn take(&mut self, sums: &Sums, (first, col): (usize, usize), rows: Range<usize>) {
-        // SAFETY: this function's contract.
+        // SAFETY: AVX512_BF16, and the block's rows and 32 columns lie in the product, whose shape `to` and
+        // `bias` have: `Finish::take`'s contract.
         unsafe {
             let bias = pair(self.bias.as_ptr().add(col));
             for i in rows {
@@ -205,7 +211,8 @@ struct Residual<'a> {
 impl Finish for Residual<'_> {
     #[inline(always)]
     unsafe fn take(&mut self, sums: &Sums, (first, col): (usize, usize), rows: Range<usize>) {
-        // SAFETY: this function's contract.
+        // SAFETY: AVX-512F, and the block's rows and 32 columns lie in the product, whose shape `x` and `bias`
+        // have: `Finish::take`'s contract.
         unsafe {
             let bias = pair(self.bias.as_ptr().add(col));
             for i in rows {
@@ -227,7 +234,8 @@ struct Slopes<'a> {
 impl Finish for Slopes<'_> {
     #[inline(always)]
     unsafe fn take(&mut self, sums: &Sums, (first, col): (usize, usize), rows: Range<usize>) {
-        // SAFETY: this function's contract.
+        // SAFETY: AVX512_BF16, and the block's rows and 32 columns lie in the product, whose shape `to`,
+        // `squares` and `sums` have: `Finish::take`'s contract.
         unsafe {
             let place = self.sums.as_mut_ptr().add(col);
             let mut totals = pair(place);
@@ -256,7 +264,9 @@ struct Heads<'a> {
 impl Finish for Heads<'_> {
     #[inline(always)]
     unsafe fn take(&mut self, sums: &Sums, (first, col): (usize, usize), rows: Range<usize>) {
-        // SAFETY: this function's contract; there are three parts.
+        // SAFETY: AVX512_BF16, and the block's rows and 32 columns lie in the product (`Finish::take`'s
+        // contract), which has `bias.len()` columns, a multiple of 32: so `part < 3`, and no block straddles
+        // two parts.
         unsafe {
             let width = self.bias.len() / 3;
             let (part, column) = (col / width, col % width);

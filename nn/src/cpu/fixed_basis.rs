@@ -1,5 +1,6 @@
-//! The patterns that dynamic attention biases are mixed of, in fixed point of 16 bits, beside weights of 8: two patterns in
-//! a lane of 32 bits. `vpmaddwd` (AVX2) and `vpdpwssd` (AVX512_VNNI) multiply twice as many of these as of floats.
+//! The patterns of dynamic attention biases in 16-bit fixed point, used beside int8 weights: two patterns per
+//! 32-bit lane. `vpmaddwd` (AVX2) and `vpdpwssd` (AVX512_VNNI) multiply twice as many of these per instruction
+//! as `vfmadd` of floats.
 #![allow(unsafe_code)]
 
 use super::isa::Isa;
@@ -7,49 +8,50 @@ use super::sixteen::{COLUMNS, FOUR, LANES, Line, highest, products};
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// Places of a pattern that are mixed together: as many lanes as a line has.
+/// Pattern entries per step of the AVX2 kernel: as many lanes as a line has.
 const PLACES: usize = COLUMNS * LANES;
-/// The same by AVX-512: vectors, and places of them.
+/// Vectors, and pattern entries, per step of the AVX-512 kernel.
 const VECTORS: usize = 4;
-const MANY: usize = VECTORS * PLACES;
+const PLACES_512: usize = VECTORS * PLACES;
 
-/// The patterns, rounded.
+/// The quantized patterns.
 pub(super) struct FixedBasis {
-    /// For every sixteen places of a pattern, a line for each two patterns.
+    /// For every 16 entries of a pattern, one line for each pair of patterns.
     lines: Vec<Line>,
-    /// What one is worth in each pattern.
-    worth: Vec<f32>,
-    /// Places of a pattern.
+    /// Quantization step of each pattern.
+    scale: Vec<f32>,
+    /// Entries of a pattern.
     places: usize,
-    /// The CPU had AVX512_VNNI when it was made, and [`Isa::limit`] allowed it; otherwise AVX2.
+    /// AVX512_VNNI was present at construction and allowed by [`Isa::limit`]; otherwise AVX2.
     by_vnni: bool,
 }
 
-/// How much four mixtures have of each pattern, rounded.
+/// The quantized shares of each pattern in up to four mixtures.
 #[derive(Default)]
-pub(super) struct Four {
-    /// For each mixture, a lane for each two patterns. What there are fewer of stays zero.
+pub(super) struct QuantizedShares {
+    /// By mixture, one lane for each pair of patterns; lanes of missing mixtures are zero.
     pairs: Vec<i32>,
-    /// What one is worth in each mixture.
-    worths: [f32; FOUR],
+    /// Quantization step of each mixture.
+    scales: [f32; FOUR],
 }
 
-/// Where mixtures go.
+/// Destination of mixtures.
 pub(super) struct Mixed<'a> {
-    /// The places that are mixed.
+    /// The entries to mix.
     pub places: Range<usize>,
-    /// What the mixtures are added to: one after another, all places of each.
+    /// Added to the mixtures: whole rows of pattern entries, one per mixture.
     pub base: Option<&'a [f32]>,
-    /// These places of one mixture after another, so many floats apart.
+    /// These entries of each mixture, `stride` floats from one mixture to the next.
     pub out: &'a mut [f32],
     pub stride: usize,
 }
 
 impl FixedBasis {
-    /// Rounds `basis`, `[rank, places]`. None if the CPU has nothing for it, or the numbers do not go two by two.
+    /// Quantizes `basis`, `[rank, places]`. None if the CPU has no kernel, `rank` is odd or `places` is no
+    /// multiple of 64.
     pub(super) fn new(basis: &[f32], rank: usize) -> Option<FixedBasis> {
         let places = basis.len().checked_div(rank)?;
-        let fits = rank > 0 && rank.is_multiple_of(2) && places.is_multiple_of(MANY);
+        let fits = rank > 0 && rank.is_multiple_of(2) && places.is_multiple_of(PLACES_512);
         let by_vnni = match Isa::used() {
             Isa::Avx2 => false,
             Isa::Avx512 | Isa::Amx if is_x86_feature_detected!("avx512vnni") => true,
@@ -59,9 +61,9 @@ impl FixedBasis {
             return None;
         }
         let patterns: Vec<&[f32]> = basis.chunks_exact(places).collect();
-        let of = |pattern: &&[f32]| worth(pattern.iter().copied(), rank);
-        let worth: Vec<f32> = patterns.iter().map(of).collect();
-        let number = |pattern: usize, place: usize| round(patterns[pattern][place], worth[pattern]);
+        let of = |pattern: &&[f32]| scale(pattern.iter().copied(), rank);
+        let scale: Vec<f32> = patterns.iter().map(of).collect();
+        let number = |pattern: usize, place: usize| round(patterns[pattern][place], scale[pattern]);
         let line = |at: usize, pair: usize| {
             let lane = |i| lane(number(2 * pair, at + i), number(2 * pair + 1, at + i));
             Line::new(std::array::from_fn(lane))
@@ -69,32 +71,32 @@ impl FixedBasis {
         let starts = (0..places).step_by(PLACES);
         let lines = starts.flat_map(|at| (0..rank / 2).map(move |pair| (at, pair)));
         let lines = lines.map(|(at, pair)| line(at, pair)).collect();
-        Some(FixedBasis { lines, worth, places, by_vnni })
+        Some(FixedBasis { lines, scale, places, by_vnni })
     }
 
-    /// Rounds `shares`, `[rows, rank]`, of at most four rows.
-    pub(super) fn round(&self, shares: &[f32], four: &mut Four) {
-        let rank = self.worth.len();
+    /// Quantizes `shares`, `[rows, rank]`, at most four rows.
+    pub(super) fn round(&self, shares: &[f32], four: &mut QuantizedShares) {
+        let rank = self.scale.len();
         four.pairs.clear();
         four.pairs.resize(FOUR * rank / 2, 0);
-        four.worths = [0.0; FOUR];
+        four.scales = [0.0; FOUR];
         let rows = shares.chunks_exact(rank).zip(four.pairs.chunks_exact_mut(rank / 2));
-        for ((shares, pairs), row_worth) in rows.zip(&mut four.worths) {
-            let scaled = |at: usize| shares[at] * self.worth[at];
-            *row_worth = worth((0..rank).map(scaled), rank);
-            let number = |at: usize| round(scaled(at), *row_worth);
+        for ((shares, pairs), row_scale) in rows.zip(&mut four.scales) {
+            let scaled = |at: usize| shares[at] * self.scale[at];
+            *row_scale = scale((0..rank).map(scaled), rank);
+            let number = |at: usize| round(scaled(at), *row_scale);
             for (i, pair) in pairs.iter_mut().enumerate() {
                 *pair = lane(number(2 * i), number(2 * i + 1));
             }
         }
     }
 
-    /// Writes a mixture for each row of `shares`, `[rows, rank]`, to `out`, `[rows, places]`.
+    /// Writes one mixture per row of `shares`, `[rows, rank]`, to `out`, `[rows, places]`.
     ///
     /// # Panics
     /// If there is no room: a fault of the caller.
-    pub(super) fn mix(&self, shares: &[f32], four: &mut Four, out: &mut [f32]) {
-        let (rank, places) = (self.worth.len(), self.places);
+    pub(super) fn mix(&self, shares: &[f32], four: &mut QuantizedShares, out: &mut [f32]) {
+        let (rank, places) = (self.scale.len(), self.places);
         assert!(shares.len() / rank * places <= out.len(), "{} shares", shares.len());
         let several = shares.chunks(FOUR * rank).zip(out.chunks_mut(FOUR * places));
         for (shares, out) in several {
@@ -103,21 +105,25 @@ impl FixedBasis {
         }
     }
 
-    /// Some places of as many mixtures as there is room for, at most four.
+    /// Mixes some entries of as many mixtures as `out` has rows, at most four.
     ///
     /// # Panics
-    /// If there are no such places, or `base` has fewer rows than `out`: a fault of the caller.
-    pub(super) fn four(&self, four: &Four, mixed: Mixed<'_>) {
+    /// If the entries do not exist, or `base` has fewer rows than `out`: a fault of the caller.
+    pub(super) fn four(&self, four: &QuantizedShares, mixed: Mixed<'_>) {
         let Range { start, end } = mixed.places;
-        assert!(start.is_multiple_of(MANY) && end.is_multiple_of(MANY), "{start} to {end}");
+        assert!(
+            start.is_multiple_of(PLACES_512) && end.is_multiple_of(PLACES_512),
+            "{start} to {end}"
+        );
         assert!(start < end && end <= self.places && end - start <= mixed.stride, "to {end}");
-        assert!(four.pairs.len() == FOUR * self.worth.len() / 2, "{} pairs", four.pairs.len());
+        assert!(four.pairs.len() == FOUR * self.scale.len() / 2, "{} pairs", four.pairs.len());
         let rows = (mixed.out.len() + mixed.stride - (end - start)) / mixed.stride;
         let rows = rows.min(FOUR);
         let last = (rows.max(1) - 1) * self.places + end;
         assert!(mixed.base.is_none_or(|base| base.len() >= last), "a base of fewer than {last}");
-        // SAFETY: the CPU has the instructions that the patterns were made for, whatever the limit is by now; there are four rows
-        // of lanes, one for each line, and as many rows of these places.
+        // SAFETY: the CPU has AVX512_VNNI or AVX2, found at construction, whatever the limit is now; the pairs
+        // are four rows of one lane per line; `rows` rows of these entries lie in `out` and, full length, in
+        // `base`: asserted above.
         unsafe {
             if self.by_vnni {
                 self.wide(four, rows, mixed);
@@ -128,19 +134,20 @@ impl FixedBasis {
     }
 
     /// # Safety
-    /// The CPU has AVX2; `four` has four rows of lanes; there are such places in the patterns, in `rows` rows of the destination and,
-    /// all places long, of the base.
+    /// The CPU has AVX2 and FMA; the shares have four rows of lanes; the entries exist in the patterns, in
+    /// `rows` rows of the destination and, full length, of the base.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn narrow(&self, four: &Four, rows: usize, mixed: Mixed<'_>) {
-        let depth = self.worth.len() / 2;
+    unsafe fn narrow(&self, four: &QuantizedShares, rows: usize, mixed: Mixed<'_>) {
+        let depth = self.scale.len() / 2;
         let Range { start, end } = mixed.places;
         for at in (start..end).step_by(PLACES) {
-            // SAFETY: this function's contract; `depth` lines of two vectors follow each other.
+            // SAFETY: AVX2 and FMA; 16 entries from `at` on exist in `rows` rows of `out` and `base`; `depth`
+            // lines of two vectors each lie there.
             unsafe {
                 let lines = self.lines.as_ptr().add(at / PLACES * depth).cast();
                 let sums = products(four.pairs.as_ptr(), depth, lines, PLACES, depth);
-                for (row, (worth, sums)) in four.worths.iter().zip(sums).enumerate().take(rows) {
-                    let worth = _mm256_set1_ps(*worth);
+                for (row, (scale, sums)) in four.scales.iter().zip(sums).enumerate().take(rows) {
+                    let scale = _mm256_set1_ps(*scale);
                     let to = mixed.out.as_mut_ptr().add(row * mixed.stride + at - start);
                     for (i, sum) in sums.into_iter().enumerate() {
                         let place = row * self.places + at + i * LANES;
@@ -148,7 +155,7 @@ impl FixedBasis {
                             Some(base) => _mm256_loadu_ps(base.as_ptr().add(place)),
                             None => _mm256_setzero_ps(),
                         };
-                        let sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), worth, base);
+                        let sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), scale, base);
                         _mm256_storeu_ps(to.add(i * LANES), sum);
                     }
                 }
@@ -157,13 +164,14 @@ impl FixedBasis {
     }
 
     /// # Safety
-    /// As [`FixedBasis::narrow`], of AVX512_VNNI.
+    /// As [`FixedBasis::narrow`], with AVX-512 F, BW and VNNI.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    unsafe fn wide(&self, four: &Four, rows: usize, mixed: Mixed<'_>) {
-        let depth = self.worth.len() / 2;
+    unsafe fn wide(&self, four: &QuantizedShares, rows: usize, mixed: Mixed<'_>) {
+        let depth = self.scale.len() / 2;
         let Range { start, end } = mixed.places;
-        for at in (start..end).step_by(MANY) {
-            // SAFETY: this function's contract; `depth` lines of a vector follow each other for every 16 places.
+        for at in (start..end).step_by(PLACES_512) {
+            // SAFETY: AVX-512 F/BW/VNNI; 64 entries from `at` on exist in `rows` rows of `out` and `base`;
+            // `depth` lines of one vector each lie there for every 16 entries, aligned to 64 bytes.
             unsafe {
                 let lines = self.lines.as_ptr().add(at / PLACES * depth);
                 let mut sums = [[_mm512_setzero_si512(); VECTORS]; FOUR];
@@ -179,8 +187,8 @@ impl FixedBasis {
                         }
                     }
                 }
-                for (row, (worth, sums)) in four.worths.iter().zip(sums).enumerate().take(rows) {
-                    let worth = _mm512_set1_ps(*worth);
+                for (row, (scale, sums)) in four.scales.iter().zip(sums).enumerate().take(rows) {
+                    let scale = _mm512_set1_ps(*scale);
                     let to = mixed.out.as_mut_ptr().add(row * mixed.stride + at - start);
                     for (i, sum) in sums.into_iter().enumerate() {
                         let place = row * self.places + at + i * PLACES;
@@ -188,7 +196,7 @@ impl FixedBasis {
                             Some(base) => _mm512_loadu_ps(base.as_ptr().add(place)),
                             None => _mm512_setzero_ps(),
                         };
-                        let sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), worth, base);
+                        let sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, base);
                         _mm512_storeu_ps(to.add(i * PLACES), sum);
                     }
                 }
@@ -197,18 +205,18 @@ impl FixedBasis {
     }
 }
 
-/// What one is worth where the highest of these numbers becomes as much as sums of so many products have room for.
-fn worth(numbers: impl Iterator<Item = f32>, products: usize) -> f32 {
-    // Whatever is no number stays.
+/// Quantization step that lets a sum of `products` products of these numbers fit in 32 bits.
+fn scale(numbers: impl Iterator<Item = f32>, products: usize) -> f32 {
+    // NaN propagates.
     let higher = |high: f32, x: f32| if high.is_nan() || x <= high { high } else { x };
     let high = numbers.map(f32::abs).fold(0.0, higher);
     high / highest(products) as f32
 }
 
-/// A number in units of `worth`; of what is no number nothing is left but its worth.
-fn round(x: f32, worth: f32) -> i16 {
-    // Adding 1.5 * 2^23 rounds to the nearest whole number in the low bits.
-    if worth > 0.0 { (x / worth + 12_582_912.0).to_bits() as i16 } else { 0 }
+/// Quantizes a number; a NaN becomes 0 and is carried by its scale.
+fn round(x: f32, scale: f32) -> i16 {
+    // Adding 1.5 * 2^23 rounds to the nearest integer in the mantissa's low bits.
+    if scale > 0.0 { (x / scale + 12_582_912.0).to_bits() as i16 } else { 0 }
 }
 
 fn lane(low: i16, high: i16) -> i32 {
@@ -230,7 +238,7 @@ mod tests {
             let (basis, shares) = (numbers(rank * 64, 3.0), numbers(rows * rank, 0.7));
             let Some(fixed) = FixedBasis::new(&basis, rank) else { return };
             let mut out = vec![9.0; rows * 64];
-            fixed.mix(&shares, &mut Four::default(), &mut out);
+            fixed.mix(&shares, &mut QuantizedShares::default(), &mut out);
             for (at, got) in out.iter().enumerate() {
                 let (row, place) = (at / 64, at % 64);
                 let of = |r: usize| shares[row * rank + r] * basis[r * 64 + place];
@@ -247,7 +255,7 @@ mod tests {
         };
         let (basis, shares, base) = (numbers(4 * 256), numbers(3 * 4), numbers(3 * 256 + 5));
         let Some(fixed) = FixedBasis::new(&basis, 4) else { return };
-        let (mut four, mut whole) = (Four::default(), vec![0.0; 3 * 256]);
+        let (mut four, mut whole) = (QuantizedShares::default(), vec![0.0; 3 * 256]);
         fixed.mix(&shares, &mut four, &mut whole);
         let mut some = vec![9.0; 2 * 130 + 128];
         let base = &base[5..];
@@ -262,13 +270,13 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_sums_fit_and_what_is_no_number_stays_none() {
+    fn the_highest_sums_fit_and_nan_propagates() {
         let Some(fixed) = FixedBasis::new(&[-5.0; 16 * 64], 16) else { return };
         let (mut shares, mut out) = ([2.0; 16], [0.0; 64]);
-        fixed.mix(&shares, &mut Four::default(), &mut out);
+        fixed.mix(&shares, &mut QuantizedShares::default(), &mut out);
         assert!(out.iter().all(|x| (x + 160.0).abs() < 1e-2), "{out:?}");
         shares[3] = f32::NAN;
-        fixed.mix(&shares, &mut Four::default(), &mut out);
+        fixed.mix(&shares, &mut QuantizedShares::default(), &mut out);
         assert!(out.iter().all(|x| x.is_nan()));
         assert!(FixedBasis::new(&[1.0; 3 * 64], 3).is_none() && FixedBasis::new(&[], 0).is_none());
     }

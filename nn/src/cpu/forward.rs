@@ -1,7 +1,7 @@
-//! The forward pass, a few positions at a time, in scratch that stays in the cache.
+//! The forward pass, a few positions at a time, in scratch buffers that stay in the cache.
 //!
-//! The same code serves play and training: training keeps one set of buffers per layer for the
-//! gradient, play uses one set for all layers.
+//! Play and training share the code: training keeps one set of buffers per layer for the gradient, play reuses
+//! one set for all layers.
 
 use super::activations::{Activations, Heads, LayerActivations, size};
 #[cfg(target_arch = "x86_64")]
@@ -10,7 +10,7 @@ use super::dynamic_bias;
 #[cfg(target_arch = "x86_64")]
 use super::epilogues;
 use super::layers::{Unit, linear, norm, project, project_onto, project_squared, relu};
-use super::matmul::{Into, Mat, matmul};
+use super::matmul::{Accumulate, Mat, matmul};
 #[cfg(target_arch = "x86_64")]
 use super::multihead::board;
 use super::multihead::{attend, position_bias, weigh};
@@ -25,8 +25,8 @@ use crate::net::layout::{Block, Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use crate::net::{BUCKETS, TOKENS};
 use std::ops::Range;
 
-/// Runs the network on `items`. `keep_layers` keeps every layer's buffers for the gradient, which weights of 8
-/// bits have none for.
+/// Runs the network on `items`. `keep_layers` keeps every layer's buffers for the gradient; int8 weights have
+/// no gradient.
 pub fn forward(
     layout: &Layout,
     w: &Weights,
@@ -77,14 +77,14 @@ pub fn forward(
     activations.stages = stages;
 }
 
-/// The projection of every token for the heads.
+/// Projects each token for the heads.
 fn tokens(layout: &Layout, w: &Weights, activations: &mut Activations, stages: &mut Stages) {
-    let Activations { x, unit, scale, normed, few, tokens, columns, .. } = activations;
+    let Activations { x, unit, scale, normed, scratch, tokens, columns, .. } = activations;
     stages.begin(Stage::Norm);
-    norm(w, &layout.norm, x, Unit { unit, scale }, normed, few);
+    norm(w, &layout.norm, x, Unit { unit, scale }, normed, scratch);
     stages.begin(Stage::Tokens);
     size(tokens, normed.rows() * *columns);
-    let bias = Into::Bias(&w[layout.heads.bias.clone()]);
+    let bias = Accumulate::Bias(&w[layout.heads.bias.clone()]);
     w.product_of_rows(tokens, *columns, bias, normed, 0..normed.rows(), &layout.heads.weight);
 }
 
@@ -102,10 +102,10 @@ fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
     }
 }
 
-/// What all blocks share.
+/// Shared by all blocks.
 #[derive(Clone, Copy)]
 struct Trunk<'a> {
-    /// Where parameters lie.
+    /// Parameter offsets.
     layout: &'a Layout,
     w: &'a Weights,
     /// Whether attention weights are kept for the gradient.
@@ -124,8 +124,8 @@ fn block(
     let (places, width) = (&layout.blocks[i], layout.config.width);
     let rows = x.len() / width;
     stages.begin(Stage::Norm);
-    let unit = Unit { unit: &mut layer.unit1, scale: &mut layer.scale1 };
-    norm(w, &places.norm1, x, unit, &mut layer.normed1, &mut layer.few);
+    let unit = Unit { unit: &mut layer.normalized1, scale: &mut layer.scale1 };
+    norm(w, &places.norm1, x, unit, &mut layer.normed1, &mut layer.scratch);
     if let Some(bias) = &places.dynamic_bias {
         stages.begin(Stage::Bias);
         project(w, &bias.compress, &layer.normed1, &mut layer.bias_tokens);
@@ -138,37 +138,38 @@ fn block(
         stages.begin(Stage::Bias);
         position_bias(layout, w, places, relations, rows / TOKENS, layer);
         stages.begin(Stage::Attention);
-        let mut few = std::mem::take(&mut layer.few);
-        size(&mut few, TOKENS * width);
+        let mut scratch = std::mem::take(&mut layer.scratch);
+        size(&mut scratch, TOKENS * width);
         size(&mut layer.attention, rows * layout.config.heads * TOKENS);
         for p in 0..rows / TOKENS {
             if keep {
-                weigh(layout, w, places, layer, p, &mut few);
+                weigh(layout, w, places, layer, p, &mut scratch);
             } else {
-                attend(layout, w, places, layer, p, &mut few);
+                attend(layout, w, places, layer, p, &mut scratch);
             }
-            layer.mixed.put(p * TOKENS, &few);
+            layer.mixed.put(p * TOKENS, &scratch);
         }
-        layer.few = few;
+        layer.scratch = scratch;
     }
     stages.begin(Stage::Output);
     project_onto(w, &places.out, &layer.mixed, 0..rows, x);
     stages.begin(Stage::Norm);
-    let unit = Unit { unit: &mut layer.unit2, scale: &mut layer.scale2 };
-    norm(w, &places.norm2, x, unit, &mut layer.normed2, &mut layer.few);
+    let unit = Unit { unit: &mut layer.normalized2, scale: &mut layer.scale2 };
+    norm(w, &places.norm2, x, unit, &mut layer.normed2, &mut layer.scratch);
 
     let ffn = places.up.bias.len();
     layer.squared.shape(w.arithmetic(), rows, ffn);
     for (p, x) in x.chunks_mut(TOKENS * width).enumerate() {
         let rows = p * TOKENS..(p + 1) * TOKENS;
-        let (normed, squared, wide) = (&layer.normed2, &mut layer.squared, &mut layer.wide);
-        project_squared(w, &places.up, normed, rows.clone(), squared, wide, stages);
+        let (normed, squared, wide_scratch) =
+            (&layer.normed2, &mut layer.squared, &mut layer.wide_scratch);
+        project_squared(w, &places.up, normed, rows.clone(), squared, wide_scratch, stages);
         stages.begin(Stage::Down);
         project_onto(w, &places.down, &layer.squared, rows, x);
     }
 }
 
-/// Attention of all positions by tiles, where the CPU has them, from `layer.normed1` to `layer.mixed`.
+/// Attention of all positions by AMX, from `layer.normed1` to `layer.mixed`; false without AMX.
 fn by_tiles(
     trunk: Trunk<'_>,
     places: &Block,
@@ -179,7 +180,7 @@ fn by_tiles(
     {
         let Trunk { layout, w, keep } = trunk;
         let positions = layer.normed1.rows() / TOKENS;
-        // Back again when all of it is filled.
+        // Put back only when it is filled completely.
         let mut kept = layer.kept.take().unwrap_or_default();
         for p in 0..positions {
             let at = (p, positions);
@@ -228,7 +229,7 @@ fn board_heads(layout: &Layout, w: &Weights, n: usize, activations: &mut Activat
     );
 }
 
-/// The part of token `t` of position `p` that lies in `columns`.
+/// `columns` of token `t` of position `p`.
 pub(super) fn token<'a>(
     activations: &'a Activations,
     p: usize,
@@ -239,8 +240,8 @@ pub(super) fn token<'a>(
     &activations.tokens[start + columns.start..start + columns.end]
 }
 
-/// Policy and action values of `items`' moves, from what a pass over the same positions left in `activations`:
-/// for moves that were not known before that pass.
+/// Policy and action values of `items`' moves from the activations of a pass over the same positions, for moves
+/// that were unknown before that pass.
 pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], activations: &mut Activations) {
     let (c, dim) = (&layout.columns, layout.config.action_dim);
     let count: usize = items.iter().map(|item| item.moves.len()).sum();
@@ -282,7 +283,7 @@ pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], activations:
     debug_assert_eq!(activations.actions.len(), count * BUCKETS);
 }
 
-/// Adds what the squares' marks say to the transition logits.
+/// Adds the square marks' contribution to the transition logits.
 fn marks(layout: &Layout, w: &Weights, items: &[Item<'_>], activations: &mut Activations) {
     let Some(table) = &layout.transition_marks else { return };
     let (columns, table) = (activations.columns, &w[table.clone()]);
@@ -312,7 +313,7 @@ fn legality(layout: &Layout, w: &Weights, n: usize, activations: &mut Activation
             w.arithmetic(),
             out,
             TOKENS,
-            Into::Add,
+            Accumulate::Add,
             scale,
             side(&c.legality_from),
             side(&c.legality_to).t(),

@@ -1,80 +1,84 @@
-//! What a training step does between its products, by AVX-512, in one pass each and into halves (bf16): what goes into the next
-//! product is rounded while it is made. [`super::rows`] and [`super::ops`] have the twins.
+//! Element-wise and row-wise work between the products of a training step, by AVX-512, one pass each and
+//! rounded to bf16 on the way. The references are in [`super::rows`] and [`super::ops`].
 #![allow(unsafe_code)]
 
 use super::matmul::{floats, halves};
 use super::moments::Moments;
-use super::quarters::{EIGHT, all, apart};
+use super::quarters::{EIGHT, broadcast8, reduce8};
 use super::rows::{Normed, slope};
 use std::arch::x86_64::*;
 
-/// Floats of a vector.
+/// Floats per vector.
 const LANES: usize = 16;
-/// Columns of a vector of halves: rows are as long as a multiple of this.
+/// bf16 per vector: row lengths are multiples of this.
 const PAIR: usize = 2 * LANES;
 
-/// Whether the CPU has bf16, and rows of so many halves fill vectors.
-pub(super) fn takes(columns: usize) -> bool {
+/// Whether the CPU has AVX512_BF16 and rows of `columns` bf16 fill vectors.
+pub(super) fn supports(columns: usize) -> bool {
     super::isa::bf16() && columns.is_multiple_of(PAIR)
 }
 
-/// Rows of halves that are `columns` long.
+/// The number of rows, `columns` long; panics unless they are whole and `to` has room for them as bf16.
 fn rows(columns: usize, x: &[f32], to: &[u32]) -> usize {
-    assert!(takes(columns), "rows of {columns}");
+    assert!(supports(columns), "rows of {columns}");
     let rows = x.len() / columns;
     assert!(rows * columns == x.len() && 2 * to.len() >= x.len(), "{rows} rows of {columns}");
     rows
 }
 
-/// Writes rows of `x` as halves to `to` and adds them up in `sums`, which is as long as one.
+/// Writes rows of `x` as bf16 to `to` and adds their column sums to `sums`, `[columns]`.
 ///
 /// # Panics
-/// If [`takes`] says no, or there is no room: a fault of the caller.
+/// If [`supports`] is false for the columns or there is no room: a fault of the caller.
 pub(super) fn sum(x: &[f32], to: &mut [u32], sums: &mut [f32]) {
     let rows = rows(sums.len(), x, to);
-    // SAFETY: the CPU has the instructions, and there are such rows.
+    // SAFETY: `rows` asserted AVX512_BF16, whole rows of `sums.len()` floats, a multiple of 32, and room for
+    // them in `to`.
     unsafe { sum_rows(x, to, sums, rows) }
 }
 
-/// The same of a squared ReLU's gradient by its input, from that by its output, `x`, and the output.
+/// Squared ReLU's gradient: from `x`, the gradient of its output, and `squares`, the output, to the gradient of
+/// its input; rounded and summed as in [`sum`].
 ///
 /// # Panics
 /// As [`sum`], or if there are fewer squares: a fault of the caller.
 pub(super) fn sum_slopes(x: &[f32], squares: &[u32], to: &mut [u32], sums: &mut [f32]) {
     let rows = rows(sums.len(), x, to);
     assert!(2 * squares.len() >= x.len(), "{} squares", 2 * squares.len());
-    // SAFETY: the CPU has the instructions, and there are such rows.
+    // SAFETY: `rows` asserted AVX512_BF16, whole rows of `sums.len()` floats, a multiple of 32, and room for
+    // them in `to`; `squares` has as many.
     unsafe { sum_slopes_of_rows(x, squares, to, sums, rows) }
 }
 
-/// Writes squared ReLUs as halves to `to`.
+/// Writes squared ReLUs as bf16 to `to`.
 ///
 /// # Panics
 /// If they do not fill vectors, there is no room, or the CPU has no bf16: a fault of the caller.
 pub(super) fn square(x: &[f32], to: &mut [u32]) {
     rows(x.len(), x, to);
-    // SAFETY: the CPU has the instructions, and there are such rows.
+    // SAFETY: `rows` asserted AVX512_BF16, a multiple of 32 floats and room for as many bf16 in `to`.
     unsafe { square_rows(x, to) }
 }
 
-/// What of a normalisation's rows is kept for its gradient.
+/// What a normalisation keeps for its gradient.
 pub(super) struct Kept<'a> {
-    /// With mean 0 and variance 1, halves.
+    /// Normalised rows (mean 0, variance 1), bf16.
     pub unit: &'a mut [u32],
-    /// One over each row's deviation.
+    /// 1 / standard deviation of each row.
     pub scale: &'a mut [f32],
 }
 
-/// Normalises rows of `x` as [`layer_norm`](super::ops::layer_norm) does, and writes them as halves to `to`.
+/// Normalises rows of `x` as [`layer_norm`](super::ops::layer_norm) does, and writes them as bf16 to `to`.
 ///
 /// # Panics
-/// As [`sum`], or if rows are missing from what is kept, or do not go eight by eight: a fault of the caller.
+/// As [`sum`], or if `kept` has fewer rows, or their number is no multiple of eight: a fault of the caller.
 pub(super) fn norm(x: &[f32], gamma: &[f32], beta: &[f32], mut kept: Kept<'_>, to: &mut [u32]) {
     let rows = rows(gamma.len(), x, to);
     assert!(rows.is_multiple_of(EIGHT) && beta.len() == gamma.len(), "{rows} rows");
     assert!(2 * kept.unit.len() >= x.len() && kept.scale.len() >= rows, "room for {rows} rows");
     for row in (0..rows).step_by(EIGHT) {
-        // SAFETY: the CPU has the instructions, and there are eight rows.
+        // SAFETY: `rows` asserted AVX512_BF16 (with F/BW/DQ); eight rows from `row` on lie in `x`, `to` and
+        // `kept`, `gamma` and `beta` are one row long, a multiple of 32.
         unsafe { norm_rows(row, x, gamma, beta, &mut kept, to) }
     }
 }
@@ -95,7 +99,8 @@ pub(super) fn norm_backward(
     assert!(rows.is_multiple_of(EIGHT) && normed.scale.len() >= rows, "{rows} rows");
     assert!(dx.len() >= dout.len() && dgamma.len() == width && dbeta.len() == width, "room");
     for row in (0..rows).step_by(EIGHT) {
-        // SAFETY: the CPU has the instructions, and there are eight rows.
+        // SAFETY: `rows` asserted AVX512_BF16 (with F/BW/DQ); eight rows from `row` on lie in `dout`, `unit`,
+        // `scale` and `dx`; `gamma`, `dgamma` and `dbeta` are one row long, a multiple of 32.
         unsafe { norm_rows_backward(row, dout, normed, dx, dgamma, dbeta) }
     }
 }
@@ -104,25 +109,26 @@ pub(super) fn norm_backward(
 /// There are 16 floats from `at` on; the CPU has AVX-512.
 #[inline(always)]
 unsafe fn load(x: &[f32], at: usize) -> __m512 {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512F; 16 floats lie at `at`.
     unsafe { _mm512_loadu_ps(x.as_ptr().add(at)) }
 }
 
-/// Writes two vectors side by side as halves, where float `at` goes.
+/// Writes two adjacent vectors as bf16 to element `at`.
 ///
 /// # Safety
 /// There is room for them in `to`; the CPU has AVX512_BF16.
 #[inline(always)]
 unsafe fn store([low, high]: [__m512; 2], to: *mut u32, at: usize) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX512_BF16; 16 lanes fit at `to` from element `at` on.
     unsafe { _mm512_storeu_si512(to.add(at / 2).cast(), halves(low, high)) }
 }
 
-/// Writes what `of` makes of every 16 places of rows that are `columns` long as halves to `to`, rows `stride` halves apart there, and adds the
-/// rows up in `sums`, 32 columns after the others.
+/// Writes `of(place)`, 16 floats, for each vector of `rows` rows, `columns` long, as bf16 to `to`, rows
+/// `stride` bf16 apart, and adds the column sums to `sums`: 32 columns at a time.
 ///
 /// # Safety
-/// There are so many rows, a multiple of 32 long, and as many sums; the CPU has AVX512_BF16 and what `of` asks for.
+/// `to` has room for the rows, a multiple of 32 long, and `sums` for one; the CPU has AVX512_BF16 and what `of`
+/// needs.
 #[inline(always)]
 pub(super) unsafe fn sum_all(
     (to, stride): (*mut u32, usize),
@@ -131,7 +137,8 @@ pub(super) unsafe fn sum_all(
     of: impl Fn(usize) -> __m512,
 ) {
     for column in (0..columns).step_by(PAIR) {
-        // SAFETY: this function's contract.
+        // SAFETY: AVX512_BF16; `column + 32 <= columns`, so the sums and 32 bf16 of each row, `stride` apart,
+        // exist.
         unsafe {
             let places = [sums.add(column), sums.add(column + LANES)];
             let mut totals = places.map(|place| _mm512_loadu_ps(place));
@@ -152,7 +159,7 @@ pub(super) unsafe fn sum_all(
 /// As [`sum_all`]; `x` has the rows.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn sum_rows(x: &[f32], to: &mut [u32], sums: &mut [f32], rows: usize) {
-    // SAFETY: this function's contract.
+    // SAFETY: the enabled AVX-512 F/BW/BF16; `x` and `to` hold `rows` rows of `sums.len()`, a multiple of 32.
     unsafe {
         let (columns, to) = (sums.len(), to.as_mut_ptr());
         sum_all((to, columns), sums.as_mut_ptr(), (rows, columns), |at| load(x, at));
@@ -169,7 +176,8 @@ unsafe fn sum_slopes_of_rows(
     sums: &mut [f32],
     rows: usize,
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: the enabled AVX-512 F/BW/BF16; `x`, `squares` and `to` hold `rows` rows of `sums.len()`, a
+    // multiple of 32.
     unsafe {
         let (columns, to) = (sums.len(), to.as_mut_ptr());
         sum_all((to, columns), sums.as_mut_ptr(), (rows, columns), |at| {
@@ -179,11 +187,11 @@ unsafe fn sum_slopes_of_rows(
 }
 
 /// # Safety
-/// As many floats as halves have room in `to`, a multiple of 32; the CPU has AVX512_BF16.
+/// `to` has room for as many bf16 as `x` has floats, a multiple of 32; the CPU has AVX512_BF16.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn square_rows(x: &[f32], to: &mut [u32]) {
     for at in (0..x.len()).step_by(PAIR) {
-        // SAFETY: this function's contract.
+        // SAFETY: the enabled AVX-512 F/BW/BF16; `at + 32 <= x.len()`, and `to` has room for as many bf16.
         unsafe {
             let pair = [at, at + LANES].map(|at| {
                 let positive = _mm512_max_ps(load(x, at), _mm512_setzero_ps());
@@ -194,10 +202,11 @@ unsafe fn square_rows(x: &[f32], to: &mut [u32]) {
     }
 }
 
-/// Eight rows from `first` on.
+/// Normalises eight rows from `first` on.
 ///
 /// # Safety
-/// There are such rows everywhere, as long as `gamma` and `beta`, a multiple of 32; the CPU has AVX512_BF16 and AVX-512 DQ.
+/// The rows exist in `x`, `kept` and `to`, as long as `gamma` and `beta`, a multiple of 32; the CPU has
+/// AVX512_BF16 and AVX-512 DQ.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 unsafe fn norm_rows(
     first: usize,
@@ -208,10 +217,11 @@ unsafe fn norm_rows(
     to: &mut [u32],
 ) {
     let width = gamma.len();
-    // SAFETY: this function's contract; `at` goes to the width in whole vectors.
+    // SAFETY: the enabled AVX-512 F/BW/DQ/BF16; rows `first..first + 8` of `width`, a multiple of 32, exist
+    // everywhere, and `at + 32 <= width`.
     unsafe {
         let Moments { means, deviations } = Moments::of(x.as_ptr().add(first * width), width);
-        let rows = apart(means).into_iter().zip(apart(deviations));
+        let rows = broadcast8(means).into_iter().zip(broadcast8(deviations));
         for (row, (mean, deviation)) in (first..).zip(rows) {
             *kept.scale.get_unchecked_mut(row) = _mm512_cvtss_f32(deviation);
             for at in (0..width).step_by(PAIR) {
@@ -229,10 +239,10 @@ unsafe fn norm_rows(
     }
 }
 
-/// Eight rows from `first` on.
+/// Gradient of eight rows from `first` on.
 ///
 /// # Safety
-/// As [`norm_rows`].
+/// As [`norm_rows`], for `dout`, `normed`, `dx`, `dgamma` and `dbeta`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 unsafe fn norm_rows_backward(
     first: usize,
@@ -244,7 +254,8 @@ unsafe fn norm_rows_backward(
 ) {
     let Normed { gamma, unit, scale } = normed;
     let width = gamma.len();
-    // SAFETY: this function's contract; `at` goes to the width in whole vectors.
+    // SAFETY: the enabled AVX-512 F/BW/DQ/BF16; rows `first..first + 8` of `width`, a multiple of 16, exist in
+    // `dout`, `unit`, `scale` and `dx`; `gamma`, `dgamma` and `dbeta` are `width` long.
     unsafe {
         let unit =
             |row: usize, at: usize| floats(unit.as_ptr().add(((first + row) * width + at) / 2));
@@ -266,7 +277,9 @@ unsafe fn norm_rows_backward(
         }
         let share = _mm512_set1_ps((width as f32).recip());
         let [means, slopes] = [means, slopes].map(|sums| {
-            apart(all(sums, |a, b| _mm512_add_ps(a, b)).map(|sums| _mm512_mul_ps(sums, share)))
+            broadcast8(
+                reduce8(sums, |a, b| _mm512_add_ps(a, b)).map(|sums| _mm512_mul_ps(sums, share)),
+            )
         });
         for row in 0..EIGHT {
             let scale = _mm512_set1_ps(*scale.get_unchecked(first + row));

@@ -1,7 +1,6 @@
-//! Which instructions the kernels may use, and plain loops compiled for each set of them.
+//! Instruction sets of the kernels, and plain loops compiled for each of them.
 //!
-//! `unsafe` here is to call, on a CPU that has the instructions, a function compiled for them, and to ask the
-//! system for AMX.
+//! `unsafe` here calls functions compiled for instructions that the CPU has, and requests AMX from the system.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -10,32 +9,32 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Sets of instructions that kernels exist for, from none to the widest.
+/// Instruction sets with kernels, from the baseline to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// Plain loops; the `gemm` crate's products where the CPU is no x86-64.
+    /// Plain loops; products by the `gemm` crate except on x86-64.
     Portable,
-    /// NEON, which every aarch64 processor has: 4 floats at a time; products of floats by the `gemm` crate.
+    /// NEON, baseline of aarch64: 4 floats per vector; float products by the `gemm` crate.
     Neon,
-    /// AVX2 with FMA: 8 floats at a time.
+    /// AVX2 with FMA: 8 floats per vector.
     Avx2,
-    /// AVX-512 F, BW, DQ and VL: 16 floats at a time.
+    /// AVX-512 F, BW, DQ and VL: 16 floats per vector.
     Avx512,
-    /// The same with bf16 and VNNI, and AMX's tiles of bf16 and of bytes, which the system lets this process use.
+    /// The same with bf16 and VNNI, and AMX's bf16 and int8 tiles, permitted to this process by the system.
     Amx,
 }
 
-/// The widest set in use, as a number; 0: nobody has asked yet.
+/// The set in use, plus 1; 0: not detected yet.
 static USED: AtomicU8 = AtomicU8::new(0);
 
 impl Isa {
-    /// Those for this kind of processor, from none to the widest.
+    /// The sets of this architecture, from the baseline to the widest.
     #[cfg(target_arch = "x86_64")]
     pub const ALL: &[Isa] = &[Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Amx];
-    /// Those for this kind of processor, from none to the widest.
+    /// The sets of this architecture, from the baseline to the widest.
     #[cfg(target_arch = "aarch64")]
     pub const ALL: &[Isa] = &[Isa::Portable, Isa::Neon];
-    /// Those for this kind of processor, from none to the widest.
+    /// The sets of this architecture, from the baseline to the widest.
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub const ALL: &[Isa] = &[Isa::Portable];
 
@@ -60,7 +59,7 @@ impl Isa {
         Isa::widest(Isa::Neon)
     }
 
-    /// The widest of [`Isa::ALL`] that is no more than `most`.
+    /// The widest of [`Isa::ALL`] up to `most`.
     fn widest(most: Isa) -> Isa {
         let allowed = Isa::ALL.iter().rev().find(|isa| **isa <= most);
         *allowed.unwrap_or(&Isa::Portable)
@@ -69,7 +68,7 @@ impl Isa {
     /// The set that every kernel uses: [`Isa::found`], or less after [`Isa::limit`].
     #[must_use]
     pub fn used() -> Isa {
-        // Relaxed: every thread that finds nothing finds out the same.
+        // Relaxed: every thread that reads 0 detects the same set.
         let number = USED.load(Ordering::Relaxed);
         let known = Isa::ALL.iter().find(|isa| **isa as u8 + 1 == number);
         known.copied().unwrap_or_else(|| {
@@ -79,15 +78,15 @@ impl Isa {
         })
     }
 
-    /// From now on no more than this and [`Isa::found`] is used: to measure on one machine what another would do.
-    /// What is packed already keeps the kernels it was packed for, all of which this CPU has.
+    /// Limits [`Isa::used`] to this set from now on, to measure what another machine would do. Operands that
+    /// are already packed keep their kernels, all of which this CPU has.
     pub fn limit(self) {
         let used = Isa::widest(self.min(Isa::found()));
         USED.store(used as u8 + 1, Ordering::Relaxed);
     }
 }
 
-/// Whether this CPU has AVX512_BF16, whatever [`Isa::limit`] says.
+/// Whether this CPU has AVX512_BF16, regardless of [`Isa::limit`].
 pub(super) fn bf16() -> bool {
     #[cfg(target_arch = "x86_64")]
     let halves = Isa::found() >= Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
@@ -96,7 +95,7 @@ pub(super) fn bf16() -> bool {
     halves
 }
 
-/// Whether this CPU has [`Isa::Amx`] beyond AVX-512 and the system lets this process use it.
+/// Whether this CPU has what [`Isa::Amx`] adds to AVX-512, and the system permits it.
 #[cfg(target_arch = "x86_64")]
 fn amx() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
@@ -104,31 +103,30 @@ fn amx() -> bool {
         let tiles = (1 << 22) | (1 << 24) | (1 << 25); // bf16, tiles, bytes
         let features = std::arch::x86_64::__cpuid_count(7, 0).edx;
         let present = features & tiles == tiles && permitted();
-        // `.ci/amx` lets every CPU with the other instructions test the tiles.
+        // `.ci/amx` emulates tiles to test them on any CPU with the other instructions.
         is_x86_feature_detected!("avx512bf16")
             && is_x86_feature_detected!("avx512vnni")
             && (present || cfg!(emulated_amx))
     })
 }
 
-/// Asks the kernel for leave to use tiles: their registers are so large that Linux saves them only for
-/// processes that asked.
+/// Requests permission to use tiles: Linux saves their large registers only for processes that asked.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn permitted() -> bool {
     const ARCH_REQ_XCOMP_PERM: libc::c_long = 0x1023;
     const XFEATURE_XTILEDATA: libc::c_long = 18;
-    // SAFETY: two numbers go in, no memory is touched.
+    // SAFETY: arch_prctl with this code takes two integers and touches no memory of ours.
     unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 }
 }
 
-/// Elsewhere nobody has tried it.
+/// Not implemented for other systems.
 #[cfg(all(target_arch = "x86_64", not(target_os = "linux")))]
 fn permitted() -> bool {
     false
 }
 
-/// Compiles a function of plain loops for AVX-512, for AVX2 with FMA and for the baseline; a call runs the
-/// one that [`Isa::used`] allows. Inside, `FUSED` says whether multiply-add is one instruction.
+/// Compiles a function of plain loops for AVX-512, for AVX2 with FMA and for the baseline; a call dispatches on
+/// [`Isa::used`]. Inside, `FUSED` says whether multiply-add is one instruction.
 macro_rules! by_isa {
     (
         $(#[$note:meta])*
@@ -153,14 +151,13 @@ macro_rules! by_isa {
             }
 
             match $crate::cpu::isa::Isa::used() {
-                // SAFETY: what is used is never more than what the CPU has, and that is what each is
-                // compiled for.
+                // SAFETY: `Isa::used` is at most `Isa::found`, so the CPU has AVX-512 F/BW/DQ/VL, AVX2 and FMA.
                 #[cfg(target_arch = "x86_64")]
                 $crate::cpu::isa::Isa::Avx512 | $crate::cpu::isa::Isa::Amx => unsafe { avx512($($arg),*) },
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: as above.
+                // SAFETY: `Isa::used` is at most `Isa::found`, so the CPU has AVX2 and FMA.
                 $crate::cpu::isa::Isa::Avx2 => unsafe { avx2($($arg),*) },
-                // x86-64's baseline has no fused multiply-add, that of aarch64 has.
+                // aarch64's baseline has fused multiply-add, x86-64's has not.
                 _ => plain::<{ cfg!(target_arch = "aarch64") }>($($arg),*),
             }
         }
@@ -180,7 +177,7 @@ impl fmt::Display for Isa {
     }
 }
 
-/// A name as [`fmt::Display`] writes it, of a set that this CPU has.
+/// A name as written by [`fmt::Display`], of a set that this CPU has.
 impl FromStr for Isa {
     type Err = IsaError;
 
@@ -191,10 +188,10 @@ impl FromStr for Isa {
     }
 }
 
-/// Why a word names no set that can be used.
+/// Why a name is no usable set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IsaError {
-    /// No set of that name.
+    /// Unknown name.
     Unknown,
     /// This CPU does not have it.
     Absent(Isa),

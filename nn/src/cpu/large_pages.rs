@@ -1,7 +1,7 @@
-//! Memory that is read all over: with large pages the processor spends less time on where it lies.
+//! Huge pages reduce TLB misses on random access.
 #![allow(unsafe_code)]
 
-/// An empty list with room for so many, on large pages where the system has them.
+/// An empty vector with capacity `count`, on huge pages where the system has them.
 #[must_use]
 pub fn with_capacity<T>(count: usize) -> Vec<T> {
     let list = Vec::with_capacity(count);
@@ -9,14 +9,14 @@ pub fn with_capacity<T>(count: usize) -> Vec<T> {
     list
 }
 
-/// Asks for large pages for the whole ones among these bytes.
+/// Advises huge pages for the whole pages of this range.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn advise<T>(start: *const T, bytes: usize) {
     const PAGE: usize = 4096;
     let (first, end) = (start.addr().next_multiple_of(PAGE), (start.addr() + bytes) / PAGE * PAGE);
     if let Some(length) = end.checked_sub(first).filter(|length| *length > 0) {
-        // SAFETY: the bytes are the list's own, and the advice changes how they are held, not what they are, then or later. If it is not taken,
-        // nothing changes.
+        // SAFETY: the range lies inside the vector's own allocation; MADV_HUGEPAGE changes its backing, never
+        // its content, and its failure has no effect.
         unsafe {
             let whole = start.cast::<u8>().wrapping_add(first - start.addr());
             libc::madvise(whole.cast_mut().cast(), length, libc::MADV_HUGEPAGE);

@@ -1,7 +1,7 @@
-//! The layers that a network is made of, and their gradients: linear maps, normalisation, ReLU.
+//! Layers and their gradients: linear maps, normalisation, ReLU.
 
 use super::activations::size;
-use super::matmul::{Into, Mat, Operand, matmul, multiply_transposed};
+use super::matmul::{Accumulate, Mat, Operand, matmul, multiply_transposed};
 use super::ops;
 use super::rows::{self, Normed};
 use super::stages::{Stage, Stages};
@@ -11,23 +11,23 @@ use super::{epilogues, fused};
 use crate::net::params::{Linear, Norm};
 use std::ops::Range;
 
-/// Rows that go together from one pass over them to the next: they stay in the first-level cache.
-const FEW: usize = 8;
+/// Rows per pass in multi-pass paths: they stay in L1 between passes.
+const ROWS_PER_PASS: usize = 8;
 
-/// What a gradient goes back through, and where it is summed up.
+/// Context of a backward pass.
 pub(super) struct Gradient<'a> {
-    /// As [`Weights::transposed`] packs them.
+    /// Packed by [`Weights::transposed`].
     pub w: &'a Weights,
     /// dL/d(parameters), laid out as they are.
     pub grads: &'a mut [f32],
 }
 
-/// Where the gradient of a map's input goes.
+/// Destination of the gradient of a map's input.
 pub(super) struct InputGradient<'a> {
     /// `[rows, inputs]`.
     pub dx: &'a mut [f32],
-    /// What it is added to.
-    pub into: Into<'a>,
+    /// What the gradient is added to.
+    pub into: Accumulate<'a>,
 }
 
 /// `out = x * weight + bias`, `[rows, in] -> [rows, out]`.
@@ -37,26 +37,27 @@ pub(super) fn linear(w: &Weights, places: &Linear, x: &[f32], rows: usize, out: 
     if rows == 0 {
         return;
     }
-    let bias = Into::Bias(&w[places.bias.clone()]);
+    let bias = Accumulate::Bias(&w[places.bias.clone()]);
     w.product(out, outputs, bias, Mat::new(x, rows, inputs, inputs), &places.weight);
 }
 
-/// The same for an operand, all rows of it.
+/// [`linear`] of all rows of an operand.
 pub(super) fn project(w: &Weights, places: &Linear, x: &Operand, out: &mut Vec<f32>) {
     let outputs = places.bias.len();
     size(out, x.rows() * outputs);
-    let bias = Into::Bias(&w[places.bias.clone()]);
+    let bias = Accumulate::Bias(&w[places.bias.clone()]);
     w.product_of_rows(out, outputs, bias, x, 0..x.rows(), &places.weight);
 }
 
-/// The squared ReLU of a map of some rows of `x`, into the same rows of `out`; `wide` is scratch. By tiles it is all one stage.
+/// Squared ReLU of a map of rows `rows` of `x`, into the same rows of `out`; `wide_scratch` is scratch. By AMX it is
+/// one stage.
 pub(super) fn project_squared(
     w: &Weights,
     places: &Linear,
     x: &Operand,
     rows: Range<usize>,
     out: &mut Operand,
-    wide: &mut Vec<f32>,
+    wide_scratch: &mut Vec<f32>,
     stages: &mut Stages,
 ) {
     stages.begin(Stage::Up);
@@ -65,14 +66,14 @@ pub(super) fn project_squared(
         return;
     }
     let (outputs, first) = (places.bias.len(), rows.start);
-    size(wide, rows.len() * outputs);
-    let bias = Into::Bias(&w[places.bias.clone()]);
-    w.product_of_rows(wide, outputs, bias, x, rows, &places.weight);
+    size(wide_scratch, rows.len() * outputs);
+    let bias = Accumulate::Bias(&w[places.bias.clone()]);
+    w.product_of_rows(wide_scratch, outputs, bias, x, rows, &places.weight);
     stages.begin(Stage::Activation);
-    squared_relu(wide, out, first);
+    squared_relu(wide_scratch, out, first);
 }
 
-/// Adds a map of some rows of `from` to `x`, `[rows, out]`.
+/// Adds a map of rows `rows` of `from` to `x`, `[rows, out]`.
 pub(super) fn project_onto(
     w: &Weights,
     places: &Linear,
@@ -85,17 +86,17 @@ pub(super) fn project_onto(
         return;
     }
     ops::add_bias(&w[places.bias.clone()], x);
-    w.product_of_rows(x, places.bias.len(), Into::Add, from, rows, &places.weight);
+    w.product_of_rows(x, places.bias.len(), Accumulate::Add, from, rows, &places.weight);
 }
 
-/// Gradient of the input of a map, some rows, into the same rows of an operand; `few` is scratch.
+/// Gradient of a map's input, rows `rows`, into the same rows of an operand; `scratch` is scratch.
 pub(super) fn input_gradient(
     w: &Weights,
     places: &Linear,
     dout: &Operand,
     rows: Range<usize>,
     to: &mut Operand,
-    few: &mut Vec<f32>,
+    scratch: &mut Vec<f32>,
 ) {
     let inputs = to.cols();
     #[cfg(target_arch = "x86_64")]
@@ -103,12 +104,12 @@ pub(super) fn input_gradient(
         return;
     }
     let first = rows.start;
-    size(few, rows.len() * inputs);
-    w.product_of_rows(few, inputs, Into::Replace, dout, rows, &places.weight);
-    to.put(first, few);
+    size(scratch, rows.len() * inputs);
+    w.product_of_rows(scratch, inputs, Accumulate::Replace, dout, rows, &places.weight);
+    to.put(first, scratch);
 }
 
-/// Gradient of [`linear`], down to `x`.
+/// Gradient of [`linear`]: of the parameters and of `x`.
 pub(super) fn linear_backward(
     g: &mut Gradient<'_>,
     places: &Linear,
@@ -125,11 +126,11 @@ pub(super) fn linear_backward(
     ops::add_rows(dout, &mut g.grads[places.bias.clone()]);
     let x = Mat::new(x, rows, inputs, inputs).t();
     let dweight = &mut g.grads[places.weight.clone()];
-    matmul(g.w.arithmetic(), dweight, outputs, Into::Add, 1.0, x, dout_view);
+    matmul(g.w.arithmetic(), dweight, outputs, Accumulate::Add, 1.0, x, dout_view);
     g.w.product(to.dx, inputs, to.into, dout_view, &places.weight);
 }
 
-/// Gradient of [`project`], whose bias has been dealt with by whoever made `dout`.
+/// Gradient of [`project`] except the bias, which [`take_gradient`] or [`put_gradient`] handled.
 pub(super) fn project_backward(
     g: &mut Gradient<'_>,
     places: &Linear,
@@ -141,14 +142,14 @@ pub(super) fn project_backward(
     g.w.product_of_rows(to.dx, x.cols(), to.into, dout, 0..dout.rows(), &places.weight);
 }
 
-/// Makes `dout`, `[rows, outputs]`, an operand, and adds its rows to the bias's gradient.
+/// Converts `dout`, `[rows, outputs]`, to an operand and adds its column sums to the bias's gradient.
 pub(super) fn take_gradient(g: &mut Gradient<'_>, places: &Linear, dout: &[f32], to: &mut Operand) {
     let outputs = places.bias.len();
     to.shape(g.w.arithmetic(), dout.len() / outputs, outputs);
     put_gradient(g.grads, places, dout, to, 0);
 }
 
-/// The same for rows from `first` on of an operand that has its shape.
+/// [`take_gradient`] for rows from `first` on of an operand that has its shape already.
 pub(super) fn put_gradient(
     grads: &mut [f32],
     places: &Linear,
@@ -161,21 +162,22 @@ pub(super) fn put_gradient(
     if let Some(lanes) = whole_rows(to, first, dout.len()) {
         return fused::sum(dout, lanes, sums);
     }
-    for (i, dout) in dout.chunks(FEW * sums.len()).enumerate() {
+    for (i, dout) in dout.chunks(ROWS_PER_PASS * sums.len()).enumerate() {
         ops::add_rows(dout, sums);
-        to.put(first + i * FEW, dout);
+        to.put(first + i * ROWS_PER_PASS, dout);
     }
 }
 
-/// From the gradient of what `down` makes of a squared ReLU, some rows of `dout`, to that of the ReLU's input, the same rows of `to`, which
-/// are added to the gradient of the bias of `up`, the map before; `squared` is what the ReLU has made. By tiles it is all one stage.
+/// Gradient through the map `down` and the squared ReLU before it: rows `rows` of `dout` become the same rows
+/// of `to`, whose column sums are added to the bias gradient of `up`, the map before; `squared` is the ReLU's
+/// output. By AMX it is one stage.
 pub(super) fn slopes(
     g: &mut Gradient<'_>,
     (up, down): (&Linear, &Linear),
     (dout, squared): (&Operand, &Operand),
     rows: Range<usize>,
     to: &mut Operand,
-    [dwide, few]: &mut [Vec<f32>; 2],
+    [dwide, scratch]: &mut [Vec<f32>; 2],
     stages: &mut Stages,
 ) {
     stages.begin(Stage::Down);
@@ -188,42 +190,42 @@ pub(super) fn slopes(
     }
     let (ffn, first) = (to.cols(), rows.start);
     size(dwide, rows.len() * ffn);
-    g.w.product_of_rows(dwide, ffn, Into::Replace, dout, rows.clone(), &down.weight);
+    g.w.product_of_rows(dwide, ffn, Accumulate::Replace, dout, rows.clone(), &down.weight);
     stages.begin(Stage::Activation);
     #[cfg(target_arch = "x86_64")]
     if let (Some(lanes), Some(squares)) = (whole_rows(to, first, dwide.len()), squared.lanes(rows))
     {
         return fused::sum_slopes(dwide, squares, lanes, &mut g.grads[up.bias.clone()]);
     }
-    size(few, dwide.len());
-    squared.get(first, few);
-    rows::square_positive_backward(dwide, few);
+    size(scratch, dwide.len());
+    squared.get(first, scratch);
+    rows::square_positive_backward(dwide, scratch);
     put_gradient(g.grads, up, dwide, to, first);
 }
 
-/// The lanes of rows from `first` on, if they are halves that can be written by [`fused`], `len` of them.
+/// The `len` bf16 of rows from `first` on, if [`fused`] can write them.
 #[cfg(target_arch = "x86_64")]
 fn whole_rows(to: &mut Operand, first: usize, len: usize) -> Option<&mut [u32]> {
     let columns = to.cols();
-    fused::takes(columns).then(|| to.lanes_mut(first..first + len / columns))?
+    fused::supports(columns).then(|| to.lanes_mut(first..first + len / columns))?
 }
 
-/// What the gradient of a normalisation needs.
+/// What a normalisation keeps for its gradient.
 pub(super) struct Unit<'a> {
-    /// Rows with mean 0 and variance 1.
+    /// Normalised rows (mean 0, variance 1).
     pub unit: &'a mut Operand,
-    /// One over each row's deviation.
+    /// 1 / standard deviation of each row.
     pub scale: &'a mut Vec<f32>,
 }
 
-/// Normalises rows of `x`, those of whole positions, into an operand; `few` is scratch.
+/// Normalises rows of `x`, whole positions, into an operand; `scratch` is scratch.
 pub(super) fn norm(
     w: &Weights,
     places: &Norm,
     x: &[f32],
     kept: Unit<'_>,
     out: &mut Operand,
-    few: &mut Vec<f32>,
+    scratch: &mut Vec<f32>,
 ) {
     let (gamma, beta) = (&w[places.gamma.clone()], &w[places.beta.clone()]);
     let width = gamma.len();
@@ -235,37 +237,37 @@ pub(super) fn norm(
     if let (Some(unit), Some(out)) = (whole_rows(unit, 0, x.len()), whole_rows(out, 0, x.len())) {
         return fused::norm(x, gamma, beta, fused::Kept { unit, scale }, out);
     }
-    size(few, 2 * FEW * width);
-    let (few, units) = few.split_at_mut(FEW * width);
-    let rows = x.chunks(FEW * width).zip(scale.chunks_mut(FEW));
+    size(scratch, 2 * ROWS_PER_PASS * width);
+    let (scratch, units) = scratch.split_at_mut(ROWS_PER_PASS * width);
+    let rows = x.chunks(ROWS_PER_PASS * width).zip(scale.chunks_mut(ROWS_PER_PASS));
     for (i, (x, scale)) in rows.enumerate() {
-        let (few, units) = (&mut few[..x.len()], &mut units[..x.len()]);
-        rows::layer_norm(x, gamma, beta, units, scale, few);
-        unit.put(i * FEW, units);
-        out.put(i * FEW, few);
+        let (scratch, units) = (&mut scratch[..x.len()], &mut units[..x.len()]);
+        rows::layer_norm(x, gamma, beta, units, scale, scratch);
+        unit.put(i * ROWS_PER_PASS, units);
+        out.put(i * ROWS_PER_PASS, scratch);
     }
 }
 
-/// Gradient of [`norm`], from `dout`: added to `dx` and to that of the parameters; `few` is scratch.
+/// Gradient of [`norm`]: adds to `dx` and to the parameters' gradients; `scratch` is scratch.
 pub(super) fn norm_backward(
     g: &mut Gradient<'_>,
     places: &Norm,
     (unit, scale): (&Operand, &[f32]),
     dout: &[f32],
     dx: &mut [f32],
-    few: &mut Vec<f32>,
+    scratch: &mut Vec<f32>,
 ) {
     let gamma = &g.w[places.gamma.clone()];
     let width = gamma.len();
-    size(few, (2 + FEW) * width);
-    let (sums, few) = few.split_at_mut(2 * width);
+    size(scratch, (2 + ROWS_PER_PASS) * width);
+    let (sums, scratch) = scratch.split_at_mut(2 * width);
     sums.fill(0.0);
     let (dgamma, dbeta) = sums.split_at_mut(width);
     if !norm_backward_fused(gamma, (unit, scale), dout, dx, [dgamma, dbeta]) {
-        let rows = dout.chunks(FEW * width).zip(dx.chunks_mut(FEW * width));
-        for (i, ((dout, dx), scale)) in rows.zip(scale.chunks(FEW)).enumerate() {
-            let unit_rows = &mut few[..dout.len()];
-            unit.get(i * FEW, unit_rows);
+        let rows = dout.chunks(ROWS_PER_PASS * width).zip(dx.chunks_mut(ROWS_PER_PASS * width));
+        for (i, ((dout, dx), scale)) in rows.zip(scale.chunks(ROWS_PER_PASS)).enumerate() {
+            let unit_rows = &mut scratch[..dout.len()];
+            unit.get(i * ROWS_PER_PASS, unit_rows);
             let normed = Normed { gamma, unit: unit_rows, scale };
             rows::layer_norm_backward(dout, normed, dx, dgamma, dbeta);
         }
@@ -274,7 +276,7 @@ pub(super) fn norm_backward(
     ops::add_rows(dbeta, &mut g.grads[places.beta.clone()]);
 }
 
-/// The same where [`fused`] can do it, adding the parameters' to `dgamma` and `dbeta`.
+/// [`norm_backward`] by [`fused`], if it applies; adds the parameters' gradients to `dgamma` and `dbeta`.
 fn norm_backward_fused(
     gamma: &[f32],
     (unit, scale): (&Operand, &[f32]),
@@ -283,7 +285,7 @@ fn norm_backward_fused(
     [dgamma, dbeta]: [&mut [f32]; 2],
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if let Some(unit) = unit.lanes(0..unit.rows()).filter(|_| fused::takes(gamma.len())) {
+    if let Some(unit) = unit.lanes(0..unit.rows()).filter(|_| fused::supports(gamma.len())) {
         let normed = Normed { gamma, unit, scale };
         fused::norm_backward(dout, normed, dx, dgamma, dbeta);
         return true;
@@ -292,15 +294,15 @@ fn norm_backward_fused(
     false
 }
 
-/// Squared ReLU of rows of `x`, which are lost, into rows of an operand from row `first` on.
+/// Squared ReLU of rows of `x`, which is overwritten, into rows of an operand from row `first` on.
 pub(super) fn squared_relu(x: &mut [f32], out: &mut Operand, first: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(lanes) = whole_rows(out, first, x.len()) {
         return fused::square(x, lanes);
     }
-    for (i, x) in x.chunks_mut(FEW * out.cols()).enumerate() {
+    for (i, x) in x.chunks_mut(ROWS_PER_PASS * out.cols()).enumerate() {
         ops::square_positive(x);
-        out.put(first + i * FEW, x);
+        out.put(first + i * ROWS_PER_PASS, x);
     }
 }
 
@@ -332,7 +334,7 @@ mod tests {
         (0..count).map(|_| random.unit() as f32 * 2.0 - 1.0).collect()
     }
 
-    /// The maps of a network whose parts fill blocks, or do not, forward and transposed.
+    /// A network whose maps fill blocks, or not: forward and transposed.
     fn maps(width: usize, ffn: usize) -> (Layout, [Weights; 2]) {
         let config = NetConfig { width, ffn, heads: 2, layers: 1, ..NetConfig::default() };
         let layout = Layout::new(&config);
@@ -341,7 +343,7 @@ mod tests {
         (layout, weights)
     }
 
-    /// An operand, and what it holds of the numbers.
+    /// An operand, and the numbers as it rounds them.
     fn operand(x: &[f32], cols: usize) -> (Operand, Vec<f32>) {
         let (mut operand, mut held) = (Operand::default(), vec![0.0; x.len()]);
         operand.shape(Arithmetic::Bf16, x.len() / cols, cols);
@@ -360,7 +362,7 @@ mod tests {
         out
     }
 
-    /// Within what rounding to halves does.
+    /// Within bf16's rounding error.
     fn near(got: &[f32], want: &[f32]) {
         assert_eq!(got.len(), want.len());
         let most = want.iter().fold(0.0f32, |most, x| most.max(x.abs()));
@@ -370,27 +372,27 @@ mod tests {
         }
     }
 
-    /// A product of rows by itself.
+    /// A product of rows without epilogue.
     fn product(w: &Weights, places: &Linear, x: &Operand, cols: usize) -> Vec<f32> {
         let mut out = vec![0.0; ROWS * cols];
         let rows = ROWS..2 * ROWS;
-        w.product_of_rows(&mut out, cols, Into::Replace, x, rows, &places.weight);
+        w.product_of_rows(&mut out, cols, Accumulate::Replace, x, rows, &places.weight);
         out
     }
 
-    /// Of the second of two positions, so that a mistaken row shows.
+    /// The second of two positions, so that a wrong row shows.
     #[test]
-    fn maps_and_what_follows_are_the_same_in_one_pass_and_in_several() {
+    fn fused_maps_equal_maps_in_several_passes() {
         for (width, ffn) in [(64, 96), (48, 96), (20, 24)] {
             let (layout, [w, transposed]) = maps(width, ffn);
             let (block, rows) = (&layout.blocks[0], ROWS..2 * ROWS);
             let (x, _) = operand(&numbers(2 * ROWS * width, 1), width);
-            let mut few = [Vec::new(), Vec::new()];
+            let mut scratch = [Vec::new(), Vec::new()];
 
             let mut squared = empty(ffn);
             let stages = &mut Stages::default();
-            let (wide, up) = (&mut few[0], rows.clone());
-            project_squared(&w, &block.up, &x, up, &mut squared, wide, stages);
+            let (wide_scratch, up) = (&mut scratch[0], rows.clone());
+            project_squared(&w, &block.up, &x, up, &mut squared, wide_scratch, stages);
             let mut want = product(&w, &block.up, &x, ffn);
             ops::add_bias(&w[block.up.bias.clone()], &mut want);
             ops::square_positive(&mut want);
@@ -407,14 +409,14 @@ mod tests {
             let (dout, _) = operand(&numbers(2 * ROWS * width, 3), width);
             let mut dx = empty(width);
             let down = rows.clone();
-            input_gradient(&transposed, &block.out, &dout, down, &mut dx, &mut few[0]);
+            input_gradient(&transposed, &block.out, &dout, down, &mut dx, &mut scratch[0]);
             near(&all(&dx)[ROWS * width..], &product(&transposed, &block.out, &dout, width));
 
             let (squared, squares) = operand(&squares(2 * ROWS * ffn), ffn);
             let (mut grads, mut dwide) = (vec![0.5; layout.len], empty(ffn));
             let g = &mut Gradient { w: &transposed, grads: &mut grads };
             let (maps, given) = ((&block.up, &block.down), (&dout, &squared));
-            slopes(g, maps, given, rows, &mut dwide, &mut few, stages);
+            slopes(g, maps, given, rows, &mut dwide, &mut scratch, stages);
             let mut want = product(&transposed, &block.down, &dout, ffn);
             ops::square_positive_backward(&mut want, &squares[ROWS * ffn..]);
             near(&all(&dwide)[ROWS * ffn..], &want);

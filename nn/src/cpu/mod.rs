@@ -1,11 +1,12 @@
-//! The network on the CPU, by hand: the forward pass that play uses and its gradient, which trains
-//! several times faster on two cores than a general tensor library. The burn module of `net` says what
-//! the right answers are; tests hold both to each other.
+//! The network on the CPU, by hand: the forward pass for play, and its gradient, which trains several times
+//! faster on two cores than a general tensor library. The burn module of `net` is the reference; tests compare
+//! both.
 //!
-//! `unsafe` stands in `isa` (calls of what is compiled for an instruction set), in `vector`, `rows` and
-//! `attention` (kernels by row), in `matmul`, `int8`, `sixteen` and `fixed_basis` (products of floats, of bytes and of 16 bits), in `tiles`
-//! (AMX), `quarters` and `moments` (sums of several vectors), which those are made of, in `fused` and `epilogues` (what training does between
-//! products and with their sums), each time with its argument and a safe twin that tests compare it with, and in `prefetch` and `large_pages`, hints that change no result.
+//! `unsafe` is confined to `isa` (dispatch by instruction set), `vector`, `rows` and `attention` (row-wise
+//! kernels), `matmul`, `int8`, `sixteen` and `fixed_basis` (products of floats, bytes and 16-bit integers),
+//! `tiles` (AMX), `quarters` and `moments` (reductions of several vectors), `fused` and `epilogues` (training
+//! steps between and after products), each with a safe reference in its tests, and to `prefetch` and
+//! `large_pages`, hints that change no result.
 
 mod activations;
 mod arithmetic;

@@ -1,5 +1,5 @@
-//! Attention with several heads, position by position: for training, which keeps the weights, for play, which
-//! does not, and the gradient.
+//! Multi-head attention, position by position: for training, which keeps the weights, for play, which does not,
+//! and the gradient.
 
 use super::activations::{LayerActivations, Scratch, size};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -7,7 +7,7 @@ use super::attention;
 #[cfg(target_arch = "x86_64")]
 use super::attention::{gradient, tiles};
 use super::layers::{Gradient, put_gradient};
-use super::matmul::{Into, Mat, matmul};
+use super::matmul::{Accumulate, Mat, matmul};
 use super::relations::Relations;
 #[cfg(target_arch = "x86_64")]
 use super::weights;
@@ -20,7 +20,8 @@ use crate::precision::Arithmetic;
 
 const SQUARE: usize = TOKENS * TOKENS;
 
-/// Writes what the positions add to the attention bias, by their patterns and the attacks on their boards, where the scores go.
+/// Writes the position-dependent part of the attention bias (mixed patterns, attacks on the board) to
+/// `layer.attention`, where the scores are added later.
 pub(super) fn position_bias(
     layout: &Layout,
     w: &Weights,
@@ -40,13 +41,13 @@ pub(super) fn position_bias(
     }
 }
 
-/// Where head `h` begins in `[64, 3 * width]`: `part` 0 queries, 1 keys, 2 values.
+/// Offset of head `h` in `[64, 3 * width]`: `part` 0 queries, 1 keys, 2 values.
 fn head_start(layout: &Layout, h: usize, part: usize) -> usize {
     let (width, heads) = (layout.config.width, layout.config.heads);
     part * width + h * (width / heads)
 }
 
-/// Position `p` of so many, for attention of all heads by tiles; None: it has to go head by head.
+/// Position `p` of `positions`, for attention of all heads by AMX; None: use the per-head path.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn board<'a>(
     layout: &Layout,
@@ -70,8 +71,8 @@ pub(super) fn board<'a>(
     Some(tiles::Board { heads, dim, bias: &w[places.attention_bias.clone()], dynamic })
 }
 
-/// Attention of position `p`: `mixed`, `[64, width]`, gets the heads' outputs side by side, `layer.attention` the
-/// weights.
+/// Attention of position `p`: the concatenated head outputs go to `mixed`, `[64, width]`, the weights to
+/// `layer.attention`.
 pub(super) fn weigh(
     layout: &Layout,
     w: &Weights,
@@ -81,7 +82,7 @@ pub(super) fn weigh(
     mixed: &mut [f32],
 ) {
     let bias = &w[places.attention_bias.clone()];
-    let into = if places.has_position_bias() { Into::Add } else { Into::Replace };
+    let into = if places.has_position_bias() { Accumulate::Add } else { Accumulate::Replace };
     let (width, heads) = (layout.config.width, layout.config.heads);
     let (dim, stride) = (width / heads, 3 * width);
     let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
@@ -92,11 +93,19 @@ pub(super) fn weigh(
         matmul(w.attention(), scores, TOKENS, into, scale, part(0), part(1).t());
         rows::attention_softmax(scores, &bias[h * SQUARE..][..SQUARE]);
         let weights = Mat::new(scores, TOKENS, TOKENS, TOKENS);
-        matmul(w.attention(), &mut mixed[h * dim..], width, Into::Replace, 1.0, weights, part(2));
+        matmul(
+            w.attention(),
+            &mut mixed[h * dim..],
+            width,
+            Accumulate::Replace,
+            1.0,
+            weights,
+            part(2),
+        );
     }
 }
 
-/// The same for play, which does not look at the weights again: a head in one pass where there is a kernel.
+/// [`weigh`] for play, which needs no weights: one fused pass per head where a kernel supports it.
 pub(super) fn attend(
     layout: &Layout,
     w: &Weights,
@@ -107,7 +116,7 @@ pub(super) fn attend(
 ) {
     let (width, heads) = (layout.config.width, layout.config.heads);
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    if attention::takes(w.attention(), width / heads) {
+    if attention::supports(w.attention(), width / heads) {
         let (bias, dim, stride) = (&w[places.attention_bias.clone()], width / heads, 3 * width);
         let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
         for h in 0..heads {
@@ -129,8 +138,8 @@ pub(super) fn attend(
     weigh(layout, w, places, layer, p, mixed);
 }
 
-/// Gradient of [`weigh`], or of what went by tiles: from `s.dmixed`, `[rows, width]`, to `s.dout`, `[rows, 3 * width]`, the biases
-/// and `s.dscores`.
+/// Gradient of [`weigh`], or of the AMX path: from `s.dmixed`, `[rows, width]`, to `s.dout`, `[rows, 3 *
+/// width]`, the biases and `s.dscores`.
 pub(super) fn backward(
     layout: &Layout,
     g: &mut Gradient<'_>,
@@ -153,7 +162,7 @@ pub(super) fn backward(
     }
 }
 
-/// The gradient of position `p` by tiles, if its attention went by them.
+/// The gradient of position `p` by AMX; false if its attention took the other path.
 fn by_tiles(
     layout: &Layout,
     g: &mut Gradient<'_>,
@@ -194,10 +203,10 @@ fn head_by_head(
     let (dim, stride) = (width / heads, 3 * width);
     let scale = (dim as f32).sqrt().recip();
     let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
-    let [few, dscores] = &mut s.few;
-    size(few, TOKENS * (stride + width));
+    let [scratch, dscores] = &mut s.scratch;
+    size(scratch, TOKENS * (stride + width));
     size(dscores, SQUARE);
-    let (dqkv, dmixed) = few.split_at_mut(TOKENS * stride);
+    let (dqkv, dmixed) = scratch.split_at_mut(TOKENS * stride);
     s.dmixed.get(p * TOKENS, dmixed);
     for h in 0..heads {
         let at = |i| head_start(layout, h, i);
@@ -206,10 +215,10 @@ fn head_by_head(
         let square = |x| Mat::new(x, TOKENS, TOKENS, TOKENS);
         let dmixed = Mat::new(&dmixed[h * dim..], TOKENS, dim, width);
         let multiply = |out: &mut [f32], scale, a, b| {
-            matmul(arithmetic, out, stride, Into::Replace, scale, a, b);
+            matmul(arithmetic, out, stride, Accumulate::Replace, scale, a, b);
         };
         multiply(&mut dqkv[at(2)..], 1.0, square(weights).t(), dmixed);
-        matmul(arithmetic, dscores, TOKENS, Into::Replace, 1.0, dmixed, part(2).t());
+        matmul(arithmetic, dscores, TOKENS, Accumulate::Replace, 1.0, dmixed, part(2).t());
         ops::softmax64_backward(dscores, weights);
         multiply(&mut dqkv[at(0)..], scale, square(dscores), part(1));
         multiply(&mut dqkv[at(1)..], scale, square(dscores).t(), part(0));

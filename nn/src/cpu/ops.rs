@@ -1,22 +1,22 @@
-//! The element-wise kernels: layer normalisation, softmax, squared ReLU, and their gradients.
+//! Element-wise kernels: layer normalisation, softmax, squared ReLU, and their gradients.
 //!
-//! Written as plain loops that vectorise: `by_isa` compiles each for AVX-512, AVX2 and the baseline and
-//! runs what [`Isa::used`](super::Isa::used) says, so one binary serves every machine.
+//! Plain loops that vectorise: `by_isa` compiles each for AVX-512, AVX2 and the baseline and dispatches on
+//! [`Isa::used`](super::Isa::used), so one binary serves every machine.
 
 use super::isa::by_isa;
 
 pub(super) const EPSILON: f32 = 1e-5;
 const LANES: usize = 16;
 
-/// `a * b + c`, rounded once where there is an instruction for that: the library's function for the rest
-/// is far slower than the loops that call this.
+/// `a * b + c`, fused where the CPU has the instruction: the library fallback is far slower than the loops
+/// here.
 #[inline(always)]
 fn fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// exp by range reduction and a degree-5 polynomial (Cephes `expf`): no branches, relative error
-/// below 2e-7 on [-87, 88]; smaller arguments count as -87.
+/// exp by range reduction and a degree-5 polynomial (Cephes `expf`): no branches, relative error below 2e-7 on
+/// [-87, 88]; arguments are clamped to that range.
 #[inline(always)]
 fn exp<const FUSED: bool>(x: f32) -> f32 {
     let x = x.clamp(-87.0, 88.0);
@@ -36,7 +36,7 @@ fn exp<const FUSED: bool>(x: f32) -> f32 {
     f32::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
-/// Halves the lanes again and again: the compiler keeps them in vectors, as it does not in a loop over all.
+/// Reduces by halving the lanes: the compiler keeps them in vectors, which it does not in a sequential loop.
 #[inline(always)]
 fn reduce(lanes: [f32; LANES], f: impl Fn(f32, f32) -> f32) -> f32 {
     let (mut eight, mut four) = ([0.0; 8], [0.0; 4]);
@@ -54,7 +54,7 @@ fn sum(lanes: [f32; LANES]) -> f32 {
     reduce(lanes, |a, b| a + b)
 }
 
-/// Sum over a row of what `f` makes of the lanes of `rows` at the same places, all of one length.
+/// Sum over a row of `f` of the elements of `rows` at each index; all rows have one length.
 #[inline(always)]
 fn fold<const N: usize>(rows: [&[f32]; N], f: impl Fn([f32; N]) -> f32) -> f32 {
     let len = rows[0].len();
@@ -74,8 +74,8 @@ fn fold<const N: usize>(rows: [&[f32]; N], f: impl Fn([f32; N]) -> f32) -> f32 {
 }
 
 by_isa! {
-    /// Layer normalisation of each row of `x` (`[rows, width]`): `unit` gets the rows with mean 0 and
-    /// variance 1, `scale` one over each row's deviation, `out = unit * gamma + beta`.
+    /// Layer normalisation of each row of `x` (`[rows, width]`): `unit` gets the normalised rows (mean 0,
+    /// variance 1), `scale` 1 / standard deviation of each row, `out = unit * gamma + beta`.
     pub fn layer_norm(
         x: &[f32],
         gamma: &[f32],
@@ -192,7 +192,8 @@ by_isa! {
 }
 
 by_isa! {
-    /// Of each row of 64 probabilities: the mean of what they are the probabilities of, and the place of the highest, the first of equals.
+    /// For each row of 64 probabilities: the mean of the values `of`, and the index of the highest probability,
+    /// the first of equals.
     pub fn mean_and_mode64(p: &[f32], of: &[f32; 64], means: &mut [f32], modes: &mut [usize]) {
         let (rows, _) = p.as_chunks::<64>();
         for ((row, mean), mode) in rows.iter().zip(means).zip(modes) {
@@ -249,7 +250,7 @@ by_isa! {
 }
 
 by_isa! {
-    /// `out += x`; as rows of `out`'s length, so that a bias gathers its gradient over all rows.
+    /// Column sums: adds each row of `x`, as long as `out`, to `out` (a bias gradient).
     pub fn add_rows(x: &[f32], out: &mut [f32]) {
         for row in x.chunks_exact(out.len()) {
             for (out, x) in out.iter_mut().zip(row) {
@@ -277,15 +278,15 @@ by_isa! {
 }
 
 by_isa! {
-    /// Binary cross-entropy of every logit against "no": returns the sum of softplus(x) and sets
-    /// `grad = weight * sigmoid(x)`. The few "yes" entries are mended by the caller.
+    /// Binary cross-entropy of every logit with target 0: returns the sum of softplus(x) and sets `grad =
+    /// weight * sigmoid(x)`. The caller corrects the few entries with target 1.
     pub fn binary_negative(logits: &[f32], weight: f32, grad: &mut [f32]) -> f32 {
         let (rows, _) = logits.as_chunks::<64>();
         let (grads, _) = grad.as_chunks_mut::<64>();
         let mut total = 0.0;
         for (row, grad) in rows.iter().zip(grads) {
-            // softplus(x) = max(x, 0) + ln(1 + exp(-|x|)); 64 factors of at most 2 fit a float, so one
-            // logarithm does for a row.
+            // softplus(x) = max(x, 0) + ln(1 + exp(-|x|)); a product of 64 factors of at most 2 fits a float,
+            // so one logarithm serves a row.
             let (mut positive, mut product) = ([0.0; LANES], [1.0f32; LANES]);
             for c in 0..4 {
                 for i in 0..LANES {
@@ -310,7 +311,7 @@ mod tests {
     #[test]
     fn means_and_modes_are_those_of_plain_loops() {
         let of: [f32; 64] = std::array::from_fn(|i| i as f32 / 7.0 - 3.0);
-        // Coarse, so that there are equals.
+        // Coarse values produce ties.
         let mut rows: Vec<f32> = (0..640).map(|i| (i * 7919 % 101 / 10) as f32 / 300.0).collect();
         rows[64..128].fill(0.0);
         rows[128..192].fill(0.5);

@@ -1,11 +1,11 @@
-//! A hint to the processor.
+//! Software prefetch.
 #![allow(unsafe_code)]
 
-/// Asks for the cache line at `place`, which need not exist, so that it is there when it is wanted.
+/// Prefetches the cache line at `place` into L1; `place` may be any address.
 #[inline(always)]
 pub fn prefetch<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint touches no memory; x86-64 has SSE.
+    // SAFETY: a prefetch of any address is harmless; SSE is in x86-64's baseline.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(place.cast());

@@ -1,24 +1,23 @@
-//! What several vectors come to, found for four at once: a result in each quarter of a vector. One after another, each would wait
-//! for its own.
+//! Horizontal reductions of four vectors, interleaved to hide latency: result i fills quarter i of a vector.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
-/// Vectors that go together.
+/// Vectors per reduction.
 pub(super) const FOUR: usize = 4;
-/// Vectors of which four would still wait for their own.
+/// Vectors per double reduction, where four do not hide the latency.
 pub(super) const EIGHT: usize = 2 * FOUR;
 
-/// What `both` makes of all the floats of a vector, for four of them: each result in its quarter.
+/// Horizontal reduction of four vectors by `both`: result i fills quarter i.
 ///
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
-pub(super) unsafe fn together(
+pub(super) unsafe fn reduce4(
     [a, b, c, d]: [__m512; FOUR],
     both: impl Fn(__m512, __m512) -> __m512,
 ) -> __m512 {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512F; registers only.
     unsafe {
         let halves =
             |a, b| both(_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xee>(a, b));
@@ -30,13 +29,13 @@ pub(super) unsafe fn together(
     }
 }
 
-/// Each quarter of the vector four times.
+/// Broadcasts each quarter of the vector.
 ///
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
-pub(super) unsafe fn each(x: __m512) -> [__m512; FOUR] {
-    // SAFETY: this function's contract.
+pub(super) unsafe fn broadcast4(x: __m512) -> [__m512; FOUR] {
+    // SAFETY: AVX-512F; registers only.
     unsafe {
         [
             _mm512_shuffle_f32x4::<0x00>(x, x),
@@ -47,26 +46,26 @@ pub(super) unsafe fn each(x: __m512) -> [__m512; FOUR] {
     }
 }
 
-/// What `both` makes of all the floats of eight vectors: results of four in the quarters of each.
+/// Horizontal reduction of eight vectors by `both`: four results per vector, one in each quarter.
 ///
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
-pub(super) unsafe fn all(
+pub(super) unsafe fn reduce8(
     [a, b, c, d, e, f, g, h]: [__m512; EIGHT],
     both: impl Fn(__m512, __m512) -> __m512,
 ) -> [__m512; 2] {
-    // SAFETY: this function's contract.
-    unsafe { [together([a, b, c, d], &both), together([e, f, g, h], &both)] }
+    // SAFETY: AVX-512F; registers only.
+    unsafe { [reduce4([a, b, c, d], &both), reduce4([e, f, g, h], &both)] }
 }
 
-/// The result of each of eight vectors sixteen times.
+/// Broadcasts each of the eight results of [`reduce8`].
 ///
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
-pub(super) unsafe fn apart([upper, lower]: [__m512; 2]) -> [__m512; EIGHT] {
-    // SAFETY: this function's contract.
-    let ([a, b, c, d], [e, f, g, h]) = unsafe { (each(upper), each(lower)) };
+pub(super) unsafe fn broadcast8([upper, lower]: [__m512; 2]) -> [__m512; EIGHT] {
+    // SAFETY: AVX-512F; registers only.
+    let ([a, b, c, d], [e, f, g, h]) = unsafe { (broadcast4(upper), broadcast4(lower)) };
     [a, b, c, d, e, f, g, h]
 }

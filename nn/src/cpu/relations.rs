@@ -1,5 +1,5 @@
-//! The attacks on the boards of a pass, and what they add to the attention bias: a few hundred of the 4,096
-//! pairs of squares, so they are listed, not spread out.
+//! Attacks on the boards of a pass and their contribution to the attention bias: a sparse list, a few hundred
+//! of the 4,096 pairs of squares.
 
 use crate::encode::Item;
 use crate::encode::relations::RELATIONS;
@@ -23,7 +23,7 @@ pub(super) struct Relations {
 }
 
 impl Relations {
-    /// Lists those of `items`, in their order.
+    /// Lists the relations of `items`, in order.
     pub(super) fn read(&mut self, items: &[Item<'_>]) {
         self.entries.clear();
         self.ends.clear();
@@ -42,7 +42,8 @@ impl Relations {
         starts.zip(&self.ends).map(|(start, &end)| &self.entries[start..end])
     }
 
-    /// Adds `table`, `[heads, RELATIONS]`, to `bias`, `[positions, heads, 64, 64]`; what `bias` lacks of that length is zero.
+    /// Adds `table`, `[heads, RELATIONS]`, to `bias`, `[positions, heads, 64, 64]`; a shorter `bias` is
+    /// zero-extended.
     pub(super) fn add_to(&self, bias: &mut Vec<f32>, table: &[f32]) {
         let heads = table.len() / RELATIONS;
         bias.resize(self.ends.len() * heads * SQUARE, 0.0);

@@ -1,5 +1,5 @@
-//! The two row-wise kernels that play spends its time in, by AVX-512 where the CPU has it. The compiler
-//! makes scalars of the sums over a row in [`super::ops`]'s plain loops, which are the twins of these.
+//! The hot row-wise kernels by AVX-512 where the CPU has it. The compiler does not vectorise the row sums of
+//! [`super::ops`]'s plain loops, which are the references.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -10,7 +10,7 @@ use super::vector::Vector;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// Floats of a vector.
+/// Floats per vector.
 #[cfg(target_arch = "x86_64")]
 const LANES: usize = 16;
 
@@ -36,7 +36,8 @@ pub fn layer_norm(
         let rows = x.len() / gamma.len();
         assert!(beta.len() == gamma.len() && scale.len() >= rows, "rows of another width");
         assert!(unit.len() >= x.len() && out.len() >= x.len(), "{} floats", x.len());
-        // SAFETY: the CPU has AVX-512F; all slices hold `rows` rows of whole vectors.
+        // SAFETY: `vectors` found AVX-512F; `x`, `unit` and `out` hold `rows` rows of `gamma.len()`, a multiple
+        // of 16, `scale` `rows`, `beta` one row: asserted above.
         unsafe { norm_rows(x, gamma, beta, unit, scale, out) };
         return;
     }
@@ -60,7 +61,8 @@ unsafe fn norm_rows(
     let share = (width as f32).recip();
     for (row, scale) in (0..x.len() / width).zip(scale) {
         let start = row * width;
-        // SAFETY: `start + i + 16 <= x.len()` for each `i` below `width` in steps of 16.
+        // SAFETY: the enabled AVX-512F; `start + i + 16 <= x.len()` for each `i` below `width` in steps of 16;
+        // `unit` and `out` are as long, `gamma` and `beta` `width` long.
         unsafe {
             let at = |i: usize| _mm512_loadu_ps(x.as_ptr().add(start + i));
             let mut sum = _mm512_setzero_ps();
@@ -87,18 +89,18 @@ unsafe fn norm_rows(
     }
 }
 
-/// Rows that [`norm_rows_backward`] takes at a time.
+/// Rows per call of [`norm_rows_backward`].
 #[cfg(target_arch = "x86_64")]
-const AT_ONCE: usize = 4;
+const ROWS_PER_CALL: usize = 4;
 
-/// What the gradient of a normalisation reads.
+/// Inputs of a normalisation's gradient.
 #[derive(Clone, Copy)]
 pub struct Normed<'a, T = f32> {
     /// `[width]`.
     pub gamma: &'a [f32],
-    /// `[rows, width]`: the rows with mean 0 and variance 1, floats or lanes of two halves.
+    /// `[rows, width]`: normalised rows (mean 0, variance 1), floats or lanes of two bf16.
     pub unit: &'a [T],
-    /// `[rows]`: one over each row's deviation.
+    /// `[rows]`: 1 / standard deviation of each row.
     pub scale: &'a [f32],
 }
 
@@ -120,11 +122,12 @@ pub fn layer_norm_backward(
         assert!(dgamma.len() == width && dbeta.len() == width, "rows of another width");
         let len = rows * width;
         assert!(unit.len() >= len && dx.len() >= len && scale.len() >= rows, "{len} floats");
-        let whole = rows / AT_ONCE * AT_ONCE;
-        // SAFETY: the CPU has AVX-512F; all slices hold `rows` rows of whole vectors.
+        let whole = rows / ROWS_PER_CALL * ROWS_PER_CALL;
+        // SAFETY: `vectors` found AVX-512F; `dout`, `unit` and `dx` hold `rows` rows of `width`, a multiple of
+        // 16, `scale` `rows`, `dgamma` and `dbeta` one row: asserted above.
         unsafe {
-            for row in (0..whole).step_by(AT_ONCE) {
-                norm_rows_backward::<AT_ONCE>(row, dout, normed, dx, dgamma, dbeta);
+            for row in (0..whole).step_by(ROWS_PER_CALL) {
+                norm_rows_backward::<ROWS_PER_CALL>(row, dout, normed, dx, dgamma, dbeta);
             }
             for row in whole..rows {
                 norm_rows_backward::<1>(row, dout, normed, dx, dgamma, dbeta);
@@ -135,11 +138,11 @@ pub fn layer_norm_backward(
     ops::layer_norm_backward(dout, gamma, unit, scale, dx, dgamma, dbeta);
 }
 
-/// `R` rows from `first` on.
+/// Gradient of `R` rows from `first` on.
 ///
 /// # Safety
-/// The CPU has AVX-512F; `gamma`, `dgamma` and `dbeta` are as long as a row, a multiple of 16; there are such rows in
-/// `dout`, `unit`, `scale` and `dx`.
+/// The CPU has AVX-512F; `gamma`, `dgamma` and `dbeta` are one row long, a multiple of 16; rows `first..first +
+/// R` exist in `dout`, `unit`, `scale` and `dx`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,fma")]
 unsafe fn norm_rows_backward<const R: usize>(
@@ -153,7 +156,8 @@ unsafe fn norm_rows_backward<const R: usize>(
     let width = normed.gamma.len();
     let share = (width as f32).recip();
     let mut sums = [[_mm512_setzero_ps(); 2]; R];
-    // SAFETY: `i` goes to the width in whole vectors; the rest is this function's contract.
+    // SAFETY: the enabled AVX-512F; `i + 16 <= width`; rows `first..first + R` exist in `dout`, `unit`, `scale`
+    // and `dx`.
     unsafe {
         let load = |x: &[f32], row: usize, i: usize| {
             _mm512_loadu_ps(x.as_ptr().add((first + row) * width + i))
@@ -194,9 +198,9 @@ unsafe fn norm_rows_backward<const R: usize>(
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 unsafe fn total<V: Vector, const SQUARES: bool>(x: &[f32], mean: V) -> f32 {
-    // SAFETY: this function's contract.
+    // SAFETY: the CPU has `V`'s instructions; `x.len()` is a multiple of `LEN`, so every load ends inside.
     unsafe {
-        // Four sums at a time: one alone would wait for itself.
+        // Four sums hide the latency of one.
         let mut sums = [V::all(0.0); 4];
         let mut add = |sum: usize, at: usize| {
             let x = V::load(x.as_ptr().add(at));
@@ -216,21 +220,22 @@ unsafe fn total<V: Vector, const SQUARES: bool>(x: &[f32], mean: V) -> f32 {
     }
 }
 
-/// Rows that [`normalise`] takes at most.
-pub(super) const FEW: usize = 16;
+/// Most rows that [`normalise`] takes.
+pub(super) const MAX_ROWS: usize = 16;
 
-/// [`ops::layer_norm`] of a few rows, without what only the gradient wants. Row after row would wait for its
-/// own sums: each step is done for all rows before the next.
+/// [`ops::layer_norm`] of a few rows, without the outputs for the gradient. Each step runs over all rows before
+/// the next: row by row, each would wait for its own sums.
 ///
 /// # Safety
-/// As [`Vector`]; the length of `gamma` and `beta` is a multiple of a vector's, `x` is at most [`FEW`] rows as
-/// long as those, and `out` as long as `x`.
+/// As [`Vector`]; the length of `gamma` and `beta` is a multiple of a vector's, `x` has at most [`MAX_ROWS`] rows of
+/// that length, and `out` is as long as `x`.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(super) unsafe fn normalise<V: Vector>(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut [f32]) {
     let (width, share) = (gamma.len(), (gamma.len() as f32).recip());
-    let (mut means, mut scales) = ([0.0; FEW], [0.0; FEW]);
-    // SAFETY: this function's contract.
+    let (mut means, mut scales) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+    // SAFETY: the CPU has `V`'s instructions; rows of `x` and `out`, `gamma` and `beta` are `width` long, a
+    // multiple of `LEN`.
     unsafe {
         for (mean, x) in means.iter_mut().zip(x.chunks_exact(width)) {
             *mean = total::<V, false>(x, V::all(0.0)) * share;
@@ -251,7 +256,7 @@ pub(super) unsafe fn normalise<V: Vector>(x: &[f32], gamma: &[f32], beta: &[f32]
     }
 }
 
-/// [`ops::square_positive_backward`], within a part in a million: square roots take the processor far longer than a few products.
+/// [`ops::square_positive_backward`], relative error 1e-6: square roots are far slower than a few products.
 ///
 /// # Panics
 /// If `squared` is shorter than `grad`: a fault of the caller.
@@ -259,7 +264,8 @@ pub fn square_positive_backward(grad: &mut [f32], squared: &[f32]) {
     #[cfg(target_arch = "x86_64")]
     if grad.len().is_multiple_of(LANES) && vectors() {
         assert!(squared.len() >= grad.len(), "{} squares", squared.len());
-        // SAFETY: the CPU has AVX-512F; both are whole vectors.
+        // SAFETY: `vectors` found AVX-512F; the length of `grad` is a multiple of 16, and `squared` is at least
+        // as long, asserted above.
         unsafe { square_rows_backward(grad, squared) };
         return;
     }
@@ -272,7 +278,7 @@ pub fn square_positive_backward(grad: &mut [f32], squared: &[f32]) {
 #[target_feature(enable = "avx512f,fma")]
 unsafe fn square_rows_backward(grad: &mut [f32], squared: &[f32]) {
     for at in (0..grad.len()).step_by(LANES) {
-        // SAFETY: whole vectors lie in both.
+        // SAFETY: the enabled AVX-512F; `at + 16` is at most the length of both.
         unsafe {
             let square = _mm512_loadu_ps(squared.as_ptr().add(at));
             let to = grad.as_mut_ptr().add(at);
@@ -281,19 +287,19 @@ unsafe fn square_rows_backward(grad: &mut [f32], squared: &[f32]) {
     }
 }
 
-/// The slope of a squared ReLU where it has made `square`: twice its root.
+/// Slope of a squared ReLU from its output: twice the square root.
 ///
 /// # Safety
 /// The CPU has AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) unsafe fn slope(square: __m512) -> __m512 {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512F; registers only.
     unsafe {
-        // Zero has a root, but no inverse of it; nothing below may be so small that the processor stumbles over it.
+        // Clamp: rsqrt(0) is infinite, denormals are slow.
         let some = _mm512_max_ps(square, _mm512_set1_ps(1e-30));
         let inverse = _mm512_rsqrt14_ps(some);
-        // One of Newton's steps, twice as long.
+        // One Newton step, times two.
         let whole = _mm512_mul_ps(_mm512_mul_ps(some, _mm512_set1_ps(-1.0)), inverse);
         let step = _mm512_fmadd_ps(whole, inverse, _mm512_set1_ps(3.0));
         _mm512_mul_ps(_mm512_mul_ps(square, inverse), step)
@@ -308,7 +314,7 @@ pub fn attention_softmax(scores: &mut [f32], bias: &[f32]) {
     #[cfg(target_arch = "x86_64")]
     if vectors() {
         assert!(bias.len() >= scores.len(), "a bias of {} floats", bias.len());
-        // SAFETY: the CPU has AVX-512F.
+        // SAFETY: `vectors` found AVX-512F; `bias` is at least as long as `scores`, asserted above.
         unsafe { softmax_rows(scores, bias) };
         return;
     }
@@ -324,7 +330,7 @@ unsafe fn softmax_rows(scores: &mut [f32], bias: &[f32]) {
     let (rows, _) = scores.as_chunks_mut::<64>();
     let (biases, _) = bias.as_chunks::<64>();
     for (row, bias) in rows.iter_mut().zip(biases) {
-        // SAFETY: four vectors are one row.
+        // SAFETY: the enabled AVX-512F; four vectors are one row of 64 in `row` and `bias`.
         unsafe {
             let mut x = [_mm512_setzero_ps(); VECTORS];
             for (i, x) in x.iter_mut().enumerate() {
@@ -345,11 +351,11 @@ unsafe fn softmax_rows(scores: &mut [f32], bias: &[f32]) {
     }
 }
 
-/// [`ops::exp`] of 16 floats at most 0: the same polynomial; the power of two by one instruction.
+/// [`ops::exp`] of 16 floats of at most 0: the same polynomial, scaled by `vscalefps`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,fma")]
 fn exp(x: __m512) -> __m512 {
-    // The second operand is what comes of NaN.
+    // `max` returns its second operand for NaN: NaN propagates.
     let x = _mm512_max_ps(_mm512_set1_ps(-87.0), x);
     let n = _mm512_roundscale_ps::<0>(_mm512_mul_ps(x, _mm512_set1_ps(std::f32::consts::LOG2_E)));
     let r = _mm512_fmadd_ps(n, _mm512_set1_ps(-0.693_359_4), x);
@@ -381,11 +387,12 @@ mod tests {
         for width in [16, 20, 64, 128] {
             let x = numbers(6 * width, 3.0);
             let (gamma, beta) = (numbers(width, 2.0), numbers(width, 1.0));
-            let [mut unit, mut out, mut unit2, mut out2] = [(); 4].map(|()| vec![0.0; x.len()]);
+            let [mut unit, mut out, mut normalized2, mut out2] =
+                [(); 4].map(|()| vec![0.0; x.len()]);
             let (mut scale, mut scale2) = ([0.0; 6], [0.0; 6]);
             layer_norm(&x, &gamma, &beta, &mut unit, &mut scale, &mut out);
-            ops::layer_norm(&x, &gamma, &beta, &mut unit2, &mut scale2, &mut out2);
-            near(&unit, &unit2);
+            ops::layer_norm(&x, &gamma, &beta, &mut normalized2, &mut scale2, &mut out2);
+            near(&unit, &normalized2);
             near(&scale, &scale2);
             near(&out, &out2);
         }
@@ -439,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_none() {
+    fn nan_propagates() {
         let mut scores = vec![0.0; 64];
         scores[17] = f32::NAN;
         attention_softmax(&mut scores, &[0.0; 64]);

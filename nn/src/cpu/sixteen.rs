@@ -1,16 +1,16 @@
-//! Products of numbers of 16 bits by AVX2, two of them in a lane of 32 bits, which their sums have.
+//! Products of 16-bit integers by AVX2, two per 32-bit lane, with 32-bit sums.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
-/// Lanes of a vector.
+/// Lanes per vector.
 pub(super) const LANES: usize = 8;
-/// Rows that go together.
+/// Rows per call.
 pub(super) const FOUR: usize = 4;
-/// Vectors that a row is multiplied with at a time.
+/// Vectors of columns per call.
 pub(super) const COLUMNS: usize = 2;
 
-/// Lanes of as many vectors: they begin at a cache line, and are read by their address.
+/// Lanes of [`COLUMNS`] vectors, aligned to a cache line; accessed by address.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 pub(super) struct Line {
@@ -23,15 +23,16 @@ impl Line {
     }
 }
 
-/// What the highest of some numbers may become where so many of their products are added up: sums have 32 bits.
+/// Largest quantized value for which a sum of `products` products fits in 32 bits.
 pub(super) fn highest(products: usize) -> i32 {
     (i32::MAX as usize / products).isqrt() as i32
 }
 
-/// The products of four rows of lanes, `row` apart, with `COLUMNS` vectors of each of `depth` rows, `step` apart.
+/// Products of four rows of lanes, `row` apart, with `COLUMNS` vectors of each of `depth` rows, `step` apart.
 ///
 /// # Safety
-/// Such lanes exist; the CPU has AVX2.
+/// Four rows of `depth` lanes lie at `rows`, `row` apart, and `depth` rows of 16 lanes at `columns`, `step`
+/// apart; the CPU has AVX2.
 #[inline(always)]
 pub(super) unsafe fn products(
     rows: *const i32,
@@ -40,7 +41,7 @@ pub(super) unsafe fn products(
     step: usize,
     depth: usize,
 ) -> [[__m256i; COLUMNS]; FOUR] {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX2; `p < depth`, so these lanes of rows and columns exist by this function's contract.
     unsafe {
         let mut sums = [[_mm256_setzero_si256(); COLUMNS]; FOUR];
         for p in 0..depth {

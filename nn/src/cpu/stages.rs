@@ -1,33 +1,33 @@
-//! Where the time of a pass goes, forward or backward: a stopwatch that the pass tells what it begins.
+//! Profile of a forward or backward pass by stage: a stopwatch that the pass drives.
 //!
-//! Off, which is how play has it, it costs a comparison for each stage.
+//! When it is off, as in play, each stage costs one comparison.
 
 use std::time::{Duration, Instant};
 
-/// What a pass over the network consists of.
+/// Stages of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Between passes.
     Outside,
-    /// Rows of the embedding, added up.
+    /// Sum of embedding rows.
     Embedding,
-    /// Layer normalisation and, for 8 bits, the rounding of its result.
+    /// Layer normalisation and, for int8, the quantization of its result.
     Norm,
     /// Queries, keys and values.
     Qkv,
-    /// The attention bias that depends on the position.
+    /// The position-dependent attention bias.
     Bias,
     /// Scores, softmax and the mean of the values.
     Attention,
-    /// The product after attention.
+    /// The projection after attention.
     Output,
-    /// The first product of the feed-forward part.
+    /// The first product of the FFN.
     Up,
-    /// Squared ReLU and, for 8 bits, the rounding of its result.
+    /// Squared ReLU and, for int8, the quantization of its result.
     Activation,
-    /// The second product of the feed-forward part.
+    /// The second product of the FFN.
     Down,
-    /// The projection of every token for the heads.
+    /// The projection of each token for the heads.
     Tokens,
     /// Value, policy, action values and the rest, from the projection.
     Heads,
@@ -50,7 +50,7 @@ impl Stage {
         Stage::Heads,
     ];
 
-    /// In one or two words.
+    /// Display name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -73,19 +73,19 @@ impl Stage {
 /// A stopwatch for each [`Stage`].
 #[derive(Clone, Debug, Default)]
 pub struct Stages {
-    /// The stage under way and since when; None: nothing is measured.
+    /// The running stage and its start; None: off.
     running: Option<(Stage, Instant)>,
     spent: [Duration; Stage::ALL.len()],
 }
 
 impl Stages {
-    /// One that measures from now on.
+    /// Starts measuring.
     #[must_use]
     pub fn started() -> Stages {
         Stages { running: Some((Stage::Outside, Instant::now())), ..Stages::default() }
     }
 
-    /// Ends what is under way and begins `stage`.
+    /// Ends the running stage and begins `stage`.
     #[inline]
     pub fn begin(&mut self, stage: Stage) {
         if let Some((last, since)) = self.running {
@@ -95,14 +95,14 @@ impl Stages {
         }
     }
 
-    /// Adds what another has measured.
+    /// Adds another profile.
     pub fn add(&mut self, other: &Stages) {
         for (spent, other) in self.spent.iter_mut().zip(other.spent) {
             *spent += other;
         }
     }
 
-    /// What `stage` has taken.
+    /// Time spent in `stage`.
     #[must_use]
     pub fn spent(&self, stage: Stage) -> Duration {
         self.spent[stage as usize]

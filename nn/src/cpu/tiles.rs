@@ -1,15 +1,16 @@
-//! Tiles of AMX (Intel's servers from Sapphire Rapids on): registers of 16 rows of 64 bytes, of which two are multiplied and
-//! added to a third a whole tile at a time. A lane of 32 bits is two bf16 or four bytes of the operands, and one sum.
+//! AMX tiles (Intel servers from Sapphire Rapids on): registers of 16 rows of 64 bytes; one instruction
+//! multiplies two of them and adds the product to a third. A 32-bit lane is two bf16 or four bytes of an
+//! operand, or one sum.
 #![allow(unsafe_code)]
 
 use std::arch::asm;
 
-/// Rows of a tile, and lanes of one.
+/// Rows of a tile, and lanes per row.
 pub(super) const ROWS: usize = 16;
-/// Rows and columns of a block: two tiles by two, so that each loaded tile is used twice.
+/// Rows and columns of a block: 2 x 2 tiles, so that each loaded tile is used twice.
 pub(super) const BLOCK: usize = 2 * ROWS;
 
-/// What LDTILECFG reads: palette 1, then bytes a row and rows of each of eight tiles.
+/// Operand of LDTILECFG: palette 1, then bytes per row and rows of each of eight tiles.
 #[repr(C, align(64))]
 struct Config {
     palette: u8,
@@ -31,74 +32,75 @@ impl Config {
     }
 }
 
-/// Configures the tiles for `height` rows and operands `lanes` deep, does `work`, and gives the tiles back.
+/// Configures the tiles for `height` rows and operands `lanes` deep, runs `work`, and releases the tiles.
 ///
-/// Configuration and tiles stay from one block of assembly to the next. The Rust Reference ("Rules for
-/// inline assembly", asm.rules.reg-not-output) asks a block to leave as they were the registers that an
-/// operand can name and does not; other registers follow the rules of the target. No operand can name the
-/// configuration, and the Reference has no rule of x86-64 for it. asm.rules.not-successive lets the compiler
-/// put code of its own between the blocks. That code would touch the configuration or a tile only if AMX were enabled,
-/// which it is nowhere here, and nobody else's code is called inside.
+/// Configuration and tiles persist from one block of assembly to the next. The Rust Reference ("Rules for
+/// inline assembly", asm.rules.reg-not-output) requires a block to preserve the registers that an operand can
+/// name and does not; other registers follow the rules of the target. No operand can name the configuration,
+/// and the Reference has no rule of x86-64 for it. asm.rules.not-successive lets the compiler insert its own
+/// code between the blocks. That code would touch the configuration or a tile only if AMX were enabled as a
+/// target feature, which it is nowhere here; `work` is this crate's code.
 ///
 /// # Safety
 /// [`Isa::Amx`](super::isa::Isa::Amx) has been found; both numbers are from 1 to 16; `work` does not configure tiles itself.
 #[inline(always)]
 pub(super) unsafe fn configured(height: usize, lanes: usize, work: impl FnOnce()) {
-    // SAFETY: this function's contract.
+    // SAFETY: AMX was found, and both numbers are 1 to 16, by this function's contract; released below.
     unsafe { configure(height, lanes) };
     work();
-    // SAFETY: as above.
+    // SAFETY: the tiles were configured above, so AMX is there.
     unsafe { release() };
 }
 
-/// What [`configured`] does before the work: [`release`] has to follow. For work that is no closure, which the compiler might not put in
-/// its place, where the instructions are known that it may use.
+/// First half of [`configured`]; [`release`] has to follow. Use where a closure might not inline into the
+/// target_feature function.
 ///
 /// # Safety
 /// As [`configured`].
 #[inline(always)]
 pub(super) unsafe fn configure(height: usize, lanes: usize) {
     let config = Config::new(height, lanes);
-    // SAFETY: the configuration is valid and outlives its use; the rest is this function's contract.
+    // SAFETY: AMX was found by this function's contract; the configuration is valid (1 to 16 rows and lanes)
+    // and outlives the instruction.
     unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const config, options(nostack, readonly)) };
 }
 
-/// Gives the tiles back.
+/// Releases the tiles.
 ///
 /// # Safety
 /// After [`configure`].
 #[inline(always)]
 pub(super) unsafe fn release() {
-    // SAFETY: this function's contract.
+    // SAFETY: [`configure`] ran, so AMX is there; the instruction touches no memory.
     unsafe { asm!("tilerelease", options(nostack, nomem)) };
 }
 
-/// How the operands of all products lie.
+/// Strides of a product's operands.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
-    /// Lanes from row to row of the left operand, of the right one.
+    /// Lanes between rows of the left operand, and of the right one.
     pub a_row: usize,
     pub b_row: usize,
-    /// Lanes of the depth in a tile.
+    /// Lanes of depth per tile.
     pub lanes: usize,
     pub count: usize,
 }
 
-/// Two tiles of the left operand times two of the right one, over the whole depth. Sums stay in tiles 0 to 3 until they are stored,
-/// so that other work can be done while the tiles multiply.
+/// Two tiles of the left operand times two of the right one, over the whole depth. Sums stay in tiles 0 to 3
+/// until they are stored, so that other work can overlap.
 ///
-/// The assembly reads it by its places.
+/// The assembly reads the fields by their offsets.
 #[repr(C)]
 pub(super) struct Block {
     pub a: [*const u32; 2],
     pub b: [*const u32; 2],
-    /// What the sums of the upper and the lower two tiles begin at; null: at nothing.
+    /// Initial sums of the upper and the lower two tiles; null: zero.
     pub base: [*const u32; 2],
-    /// Bytes from row to row of the base; 0 repeats one row.
+    /// Bytes between rows of the base; 0 repeats one row.
     pub base_row: usize,
 }
 
-/// The block's assembly, `$dot` the instruction that multiplies.
+/// The block's assembly; `$dot` is the multiply instruction.
 macro_rules! multiply {
     ($dot:literal, $block:ident, $steps:ident) => {
         asm!(
@@ -152,44 +154,48 @@ macro_rules! multiply {
 }
 
 impl Block {
-    /// Adds the products of bf16 to the base, in single precision.
+    /// Adds bf16 products to the base, in single precision.
     ///
     /// # Safety
-    /// Inside [`configured`] for 16 rows and `steps.lanes`; all four operands' tiles exist `steps.count` times along the depth, that
-    /// is at least once; 32 x 32 lanes lie at the base unless it is null.
+    /// Inside [`configured`] for 16 rows and `steps.lanes`; each of the four operands has `steps.count >= 1`
+    /// tiles along the depth; 32 x 32 lanes lie at the base unless it is null.
     #[inline(always)]
     pub unsafe fn multiply_halves(&self, steps: Steps) {
-        // SAFETY: this function's contract.
+        // SAFETY: AMX is configured; `steps.count` tiles of each operand and 32 x 32 lanes of a base that is
+        // not null exist, by this function's contract.
         unsafe { multiply!("tdpbf16ps", self, steps) };
     }
 
-    /// The same of bytes, without a sign on the left and with one on the right; sums are whole numbers of 32 bits.
+    /// Adds products of unsigned bytes (left) and signed bytes (right), in 32-bit integers.
     ///
     /// # Safety
     /// As [`Block::multiply_halves`].
     #[inline(always)]
     pub unsafe fn multiply_bytes(&self, steps: Steps) {
-        // SAFETY: this function's contract.
+        // SAFETY: AMX is configured; `steps.count` tiles of each operand and 32 x 32 lanes of a base that is
+        // not null exist, by this function's contract.
         unsafe { multiply!("tdpbusd", self, steps) };
     }
 
-    /// The same of bytes with a sign on both sides.
+    /// Adds products of signed bytes, in 32-bit integers.
     ///
     /// # Safety
     /// As [`Block::multiply_halves`].
     #[inline(always)]
     pub unsafe fn multiply_signed(&self, steps: Steps) {
-        // SAFETY: this function's contract.
+        // SAFETY: AMX is configured; `steps.count` tiles of each operand and 32 x 32 lanes of a base that is
+        // not null exist, by this function's contract.
         unsafe { multiply!("tdpbssd", self, steps) };
     }
 
-    /// Writes 32 x 32 sums, the upper 16 rows to `out[0]`, the others to `out[1]`, rows so many bytes apart.
+    /// Writes 32 x 32 sums, the upper 16 rows to `out[0]`, the lower 16 to `out[1]`, rows `row` bytes apart.
     ///
     /// # Safety
-    /// Inside the same [`configured`], after a product; there is room.
+    /// Inside the same [`configured`], after a product; each destination has room for 16 rows of 32 lanes.
     #[inline(always)]
     pub unsafe fn store(out: [*mut u32; 2], row: usize) {
-        // SAFETY: this function's contract.
+        // SAFETY: AMX is configured for 16 x 16 tiles; both destinations have room for 16 rows of 32 lanes, by
+        // this function's contract.
         unsafe {
             asm!(
                 "tilestored [{upper} + {row}], tmm0",
@@ -205,7 +211,8 @@ impl Block {
     }
 }
 
-/// The same step by step, so that other instructions stand between the tiles': the processor looks ahead no further than a few hundred.
+/// [`Block`] step by step, so that other instructions can be placed between the tiles': the out-of-order window
+/// spans only a few hundred.
 #[derive(Clone, Copy)]
 pub(super) struct Halves {
     pub a: [*const u32; 2],
@@ -215,13 +222,13 @@ pub(super) struct Halves {
 }
 
 impl Halves {
-    /// Sums begin at nothing.
+    /// Zeroes the sums.
     ///
     /// # Safety
     /// Inside [`configured`].
     #[inline(always)]
     pub unsafe fn begin() {
-        // SAFETY: this function's contract.
+        // SAFETY: AMX is configured by this function's contract; registers only.
         unsafe {
             asm!(
                 "tilezero tmm0",
@@ -234,14 +241,14 @@ impl Halves {
         }
     }
 
-    /// Adds the products of one tile of the depth, and goes on to the next.
+    /// Adds the products of one tile of the depth and advances to the next.
     ///
     /// # Safety
     /// As [`Block::multiply_halves`], of one tile; [`Halves::begin`] came before.
     #[inline(always)]
     pub unsafe fn step(&mut self, steps: Steps) {
         let Halves { a: [a0, a1], a_step, b: [b0, b1] } = *self;
-        // SAFETY: this function's contract.
+        // SAFETY: AMX is configured; one tile of each of the four operands exists, by this function's contract.
         unsafe {
             asm!(
                 "tileloadd tmm4, [{a0} + {a_row}]",
@@ -269,31 +276,32 @@ impl Halves {
     }
 }
 
-/// 64 columns whose rows follow each other, sixteen by sixteen.
+/// Four tiles of a panel of 64 columns, side by side.
 pub(super) fn side_by_side(b: *const u32) -> [*const u32; 4] {
     [0, 1, 2, 3].map(|i| b.wrapping_add(i * ROWS))
 }
 
-/// A tile of the left operand times the four of a panel of the right one, over the whole depth: for products of few rows. Sums stay
-/// in tiles 0 to 3 until they are stored.
+/// One tile of the left operand times the four of a panel of the right one, over the whole depth: for products
+/// of few rows. Sums stay in tiles 0 to 3 until they are stored.
 pub(super) struct Panel {
     pub a: *const u32,
-    /// Four times 16 columns.
+    /// Four tiles of 16 columns.
     pub b: [*const u32; 4],
-    /// What the sums begin at; null: at nothing.
+    /// Initial sums; null: zero.
     pub base: *const u32,
-    /// Bytes from row to row of the base; 0 repeats one row.
+    /// Bytes between rows of the base; 0 repeats one row.
     pub base_row: usize,
 }
 
 impl Panel {
-    /// As [`Block::multiply_halves`], for 64 columns of as many rows as tiles are configured for.
+    /// [`Block::multiply_halves`] for 64 columns and the configured number of rows.
     ///
     /// # Safety
-    /// As there, for such rows.
+    /// As there, for these rows and columns.
     #[inline(always)]
     pub unsafe fn multiply_halves(&self, steps: Steps) {
-        // SAFETY: this function's contract.
+        // SAFETY: AMX is configured; `steps.count` tiles of `a` and of each of `b`, and the configured rows of
+        // 64 lanes of a base that is not null exist, by this function's contract.
         unsafe {
             asm!(
                 "test {base}, {base}",
@@ -344,13 +352,14 @@ impl Panel {
         }
     }
 
-    /// Writes 64 columns of sums, rows so many bytes apart.
+    /// Writes 64 columns of sums, rows `row` bytes apart.
     ///
     /// # Safety
-    /// Inside the same [`configured`], after a product; there is room.
+    /// Inside the same [`configured`], after a product; `out` has room for the configured rows of 64 lanes.
     #[inline(always)]
     pub unsafe fn store(out: *mut u32, row: usize) {
-        // SAFETY: this function's contract.
+        // SAFETY: AMX is configured; `out` has room for the configured rows of 64 lanes, by this function's
+        // contract.
         unsafe {
             asm!(
                 "tilestored [{out} + {row}], tmm0",
@@ -365,26 +374,27 @@ impl Panel {
     }
 }
 
-/// A tile of the left operand times two of the right one, side by side, over the whole depth. It leaves tiles 0 to 3 alone.
+/// One tile of the left operand times two adjacent ones of the right one, over the whole depth. Leaves tiles 0
+/// to 3 untouched.
 pub(super) struct Pair {
     pub a: *const u32,
     /// 32 columns side by side.
     pub b: *const u32,
-    /// Where the sums go.
+    /// Destination of the sums.
     pub out: *mut u32,
-    /// Bytes from row to row there.
+    /// Bytes between its rows.
     pub out_row: usize,
 }
 
 impl Pair {
-    /// As [`Block::multiply_halves`], for 32 columns of as many rows as tiles are configured for, and writes the sums, which begin at
-    /// nothing.
+    /// [`Block::multiply_halves`] for 32 columns and the configured number of rows, from zero; writes the sums.
     ///
     /// # Safety
-    /// As there, for such rows and lanes of whole tiles; there is room.
+    /// As there, for these rows, with 16 lanes per tile; `out` has room for them.
     #[inline(always)]
     pub unsafe fn multiply_halves(&self, steps: Steps) {
-        // SAFETY: this function's contract; all tiles are of one size.
+        // SAFETY: AMX is configured for tiles of 16 lanes, so tiles 5 and 7 have one shape; `steps.count` tiles
+        // of `a` and `b` and room for 32 lanes a row exist, by this function's contract.
         unsafe {
             asm!(
                 "tilezero tmm5",

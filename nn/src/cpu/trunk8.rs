@@ -1,7 +1,7 @@
-//! The blocks of the network by products of 8 bits, for play alone: nothing is kept for a gradient.
+//! The blocks of the network with int8 weights, for play only: nothing is kept for a gradient.
 //!
-//! Products of weights are in bytes; attention and the mixing of the dynamic bias are in what is fastest, residual sums and
-//! normalisation in single precision. Whatever makes a product's input rounds it in the same pass.
+//! Products with weights are in int8; attention and the dynamic bias use the fastest arithmetic; residual sums
+//! and normalisation are in single precision. The producer of a product's input quantizes it in the same pass.
 
 use super::activations::{Heads, LayerActivations, size};
 #[cfg(target_arch = "x86_64")]
@@ -19,21 +19,21 @@ use crate::net::TOKENS;
 use crate::net::layout::Layout;
 use crate::net::params::Norm;
 
-/// Rows of the feed-forward part that go through it together: few enough to stay near the core.
-const FEW: usize = 64;
+/// Rows per pass through the FFN: they stay in L1 and L2.
+const ROWS_PER_PASS: usize = 64;
 
-/// What all blocks share.
+/// Shared by all blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Trunk8<'a> {
-    /// Where parameters lie.
+    /// Parameter offsets.
     pub layout: &'a Layout,
-    /// What is not multiplied in bytes.
+    /// Parameters that are not in int8.
     pub w: &'a Weights,
-    /// What is multiplied in bytes.
+    /// Weights in int8.
     pub maps: &'a Weights8,
 }
 
-/// Block `i`, `x` `[rows, width]` in place.
+/// Block `i`, in place on `x`, `[rows, width]`.
 pub(super) fn block(
     trunk: Trunk8<'_>,
     i: usize,
@@ -64,20 +64,27 @@ pub(super) fn block(
         stages.begin(Stage::Bias);
         position_bias(layout, w, places, relations, rows / TOKENS, layer);
         stages.begin(Stage::Attention);
-        let mut few = std::mem::take(&mut layer.few);
-        size(&mut few, rows * width);
-        for (p, mixed) in few.chunks_exact_mut(TOKENS * width).enumerate() {
+        let mut scratch = std::mem::take(&mut layer.scratch);
+        size(&mut scratch, rows * width);
+        for (p, mixed) in scratch.chunks_exact_mut(TOKENS * width).enumerate() {
             attend(layout, w, places, layer, p, mixed);
         }
         stages.begin(Stage::Output);
-        layer.mixed8.round(kernel, Sign::Either, &few, width);
-        layer.few = few;
+        layer.mixed8.round(kernel, Sign::Either, &scratch, width);
+        layer.scratch = scratch;
     }
     let mixed = std::mem::take(&mut layer.mixed8);
-    for (i, x) in x.chunks_mut(FEW * width).enumerate() {
+    for (i, x) in x.chunks_mut(ROWS_PER_PASS * width).enumerate() {
         let rows = x.len() / width;
         stages.begin(Stage::Output);
-        maps.out.apply_to(&mixed, i * FEW..i * FEW + rows, x, width, width, Finish::Add);
+        maps.out.apply_to(
+            &mixed,
+            i * ROWS_PER_PASS..i * ROWS_PER_PASS + rows,
+            x,
+            width,
+            width,
+            Finish::Add,
+        );
         stages.begin(Stage::Norm);
         norm(kernel, w, &places.norm2, x, &mut bytes);
         squares(&maps.up, kernel, &bytes, rows, layer, stages);
@@ -87,7 +94,7 @@ pub(super) fn block(
     (layer.bytes, layer.mixed8) = (bytes, mixed);
 }
 
-/// The squared ReLU of a product of a few rows, as the next one's input.
+/// Squared ReLU of a product, quantized as the next product's input.
 fn squares(
     map: &Linear8,
     kernel: Kernel,
@@ -104,13 +111,14 @@ fn squares(
         stages.begin(Stage::Activation);
         return layer.squared8.round_halves(kernel, &layer.halves, rows, ffn);
     }
-    size(&mut layer.wide, rows * ffn);
-    map.apply(bytes, &mut layer.wide, ffn, ffn, Finish::SquaredRelu);
+    size(&mut layer.wide_scratch, rows * ffn);
+    map.apply(bytes, &mut layer.wide_scratch, ffn, ffn, Finish::SquaredRelu);
     stages.begin(Stage::Activation);
-    layer.squared8.round(kernel, Sign::Positive, &layer.wide, ffn);
+    layer.squared8.round(kernel, Sign::Positive, &layer.wide_scratch, ffn);
 }
 
-/// Attention of all positions by tiles, where the CPU has them: from `bytes`, normalised, to what goes into the next product.
+/// Attention of all positions by AMX, from `bytes`, normalised, to the quantized input of the next product;
+/// false without AMX.
 fn by_tiles(
     trunk: Trunk8<'_>,
     i: usize,
@@ -153,7 +161,7 @@ fn norm(kernel: Kernel, w: &Weights, places: &Norm, x: &[f32], bytes: &mut Rows)
     bytes.normalise(kernel, x, &w[places.gamma.clone()], &w[places.beta.clone()]);
 }
 
-/// The projection of every token for the heads, `columns` wide.
+/// Projects each token for the heads, `columns` wide.
 pub(super) fn tokens(
     trunk: Trunk8<'_>,
     x: &[f32],

@@ -1,4 +1,4 @@
-//! Vectors of floats under one interface, so that a kernel by row is written once for AVX2, AVX-512 and NEON.
+//! One interface for vectors of floats, so that a row-wise kernel is written once for AVX2, AVX-512 and NEON.
 //!
 //! A kernel is generic over [`Vector`] and always inlined into a function compiled for the instructions.
 #![allow(unsafe_code)]
@@ -13,11 +13,12 @@ pub(super) use avx::transpose_four;
 #[cfg(target_arch = "aarch64")]
 pub(super) use neon::transpose_four;
 
-/// Floats side by side.
+/// A vector of floats.
 ///
 /// # Safety
-/// The caller of any function is compiled for, and runs on, a CPU with the instructions of this type. Pointers
-/// lead to `LEN` floats.
+/// The caller of any method is compiled for, and runs on, a CPU with the instructions of the type: AVX-512 F,
+/// DQ (and BW for `bytes`) for `__m512`, AVX2 and FMA for `__m256`, NEON for `float32x4_t`. Pointers lead to
+/// `LEN` floats; those of `bytes` to `STEP` floats and bytes.
 pub(super) trait Vector: Copy {
     const LEN: usize;
     unsafe fn all(x: f32) -> Self;
@@ -28,37 +29,37 @@ pub(super) trait Vector: Copy {
     unsafe fn mul(self, other: Self) -> Self;
     /// `self * b + c`, rounded once.
     unsafe fn fma(self, b: Self, c: Self) -> Self;
-    /// The larger of each two; where one is no number, `other`'s.
+    /// The larger of each pair; `other`'s if one is NaN.
     unsafe fn max(self, other: Self) -> Self;
     unsafe fn sum(self) -> f32;
     unsafe fn highest(self) -> f32;
-    /// `self` times two to the power that the low bits of `n` hold, from -126 to 127.
+    /// `self` times 2^n, n in the low bits of `n`, from -126 to 127.
     unsafe fn shift(self, n: Self) -> Self;
 
-    /// The bits of the larger absolute value of each two, the first of which are such bits already. Without
-    /// their sign, floats are ordered as their bits are, NaN above all.
+    /// Bits of the larger absolute value of each pair; `self` holds such bits already. Non-negative floats are
+    /// ordered like their bits, NaN above all.
     unsafe fn high_bits(self, other: Self) -> Self;
-    /// The highest of such bits.
+    /// Maximum of such bits.
     unsafe fn highest_bits(self) -> u32;
 
-    /// Floats that [`Vector::bytes`] takes.
+    /// Floats per call of [`Vector::bytes`].
     const STEP: usize;
-    /// Writes the low bytes of `STEP` floats times `factor`, rounded to even, plus `zero`: all from 0 to 255, or from
-    /// -128 to 127 with NEON and AVX-512.
+    /// Writes the low bytes of `STEP` floats times `factor`, rounded half to even, plus `zero`: all from 0 to
+    /// 255, or from -128 to 127 with NEON and AVX-512.
     unsafe fn bytes(from: *const f32, factor: Self, zero: i32, to: *mut u8);
 
-    /// exp of `self - top` where that is at most 0, by powers of two: a polynomial of degree 6 (Cephes
-    /// `exp2f`) in what rounding to a whole exponent leaves. For a difference d of at most 100 from `top` the
-    /// relative error is below 3e-7 + 1.2e-7 * (|d| + |top|); below an exponent of -126 all counts as that.
+    /// exp(self - top) for differences of at most 0: 2^x with a polynomial of degree 6 (Cephes `exp2f`) for the
+    /// fraction. For a difference d of at most 100 from `top` the relative error is below 3e-7 + 1.2e-7 * (|d|
+    /// + |top|); exponents are clamped at -126.
     #[inline(always)]
     unsafe fn exp_below(self, top: Self) -> Self {
-        // SAFETY: the contract of the trait.
+        // SAFETY: the CPU has this type's instructions by the trait's contract; registers only.
         unsafe {
             let log2 = Self::all(std::f32::consts::LOG2_E);
             let t = self.fma(log2, Self::all(0.0).sub(top.mul(log2)));
-            // The second operand is what comes of NaN.
+            // `max` returns its second operand for NaN: NaN propagates.
             let t = Self::all(-126.0).max(t);
-            // Adding 1.5 * 2^23 rounds to the nearest whole number in the low bits.
+            // Adding 1.5 * 2^23 rounds to the nearest integer in the mantissa's low bits.
             let round = Self::all(12_582_912.0);
             let shifted = t.add(round);
             let r = t.sub(shifted.sub(round));

@@ -1,12 +1,11 @@
-//! The parameters as the kernels want them: the flat vector, and beside it every matrix packed once for
-//! all the products to come.
+//! The parameters as the kernels use them: the flat vector, and each matrix packed once for all products.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::attention;
 #[cfg(target_arch = "x86_64")]
 use super::fixed_basis::FixedBasis;
 use super::int8::Kernel;
-use super::matmul::{Into, Mat, Operand, Packed, matmul_packed, multiply_rows};
+use super::matmul::{Accumulate, Mat, Operand, Packed, matmul_packed, multiply_rows};
 use super::weights8::Weights8;
 use crate::net::TOKENS;
 use crate::net::layout::Layout;
@@ -17,7 +16,7 @@ use rayon::slice::{ParallelSlice, ParallelSliceMut};
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 
-/// Parameters of a [`Layout`], ready for products of one arithmetic.
+/// Parameters of a [`Layout`], packed for one arithmetic.
 pub struct Weights {
     values: Vec<f32>,
     arithmetic: Arithmetic,
@@ -26,19 +25,19 @@ pub struct Weights {
     transposed: bool,
     /// By the start of the parameter's range.
     packed: BTreeMap<usize, Packed>,
-    /// What is multiplied in bytes instead.
+    /// int8 weights, if any.
     weights8: Option<Weights8>,
-    /// What dynamic attention biases are mixed of; None where a product does it.
+    /// Quantized patterns of dynamic attention biases; None: mixed by a matrix product.
     basis: Option<Basis>,
 }
 
 #[cfg(target_arch = "x86_64")]
 type Basis = FixedBasis;
-/// Elsewhere a product always does it.
+/// Elsewhere always by a matrix product.
 #[cfg(not(target_arch = "x86_64"))]
 type Basis = std::convert::Infallible;
 
-/// The patterns of the layout's dynamic attention biases in fixed point, if this CPU mixes them so.
+/// The quantized patterns of the layout's dynamic attention biases, if this CPU has a kernel for them.
 fn basis(layout: &Layout, values: &[f32]) -> Option<Basis> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -52,12 +51,12 @@ fn basis(layout: &Layout, values: &[f32]) -> Option<Basis> {
     }
 }
 
-/// Whether attention in bf16 goes by tiles on this CPU, whose biases are in fixed point.
+/// Whether attention in bf16 runs by AMX on this CPU, with biases in fixed point.
 pub(super) fn by_tiles(layout: &Layout) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         let sizes = &layout.config;
-        !sizes.relations && attention::tiles::takes(sizes.width / sizes.heads)
+        !sizes.relations && attention::tiles::supports(sizes.width / sizes.heads)
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -74,7 +73,7 @@ impl Deref for Weights {
     }
 }
 
-/// The parameter that the blocks' dynamic attention biases are mixed from.
+/// The parameter that holds the patterns of dynamic attention biases.
 const BASIS: &str = "bias_basis";
 
 /// Rows and columns of a parameter that is a product's right operand.
@@ -87,7 +86,7 @@ fn sizes(param: &Param) -> Option<(usize, usize)> {
 }
 
 impl Weights {
-    /// For the forward pass. Without a kernel for `arithmetic` on this CPU it is single.
+    /// For the forward pass. Falls back to single precision without a kernel for `arithmetic`.
     #[must_use]
     pub fn new(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
         let kernel = Kernel::used().filter(|_| arithmetic == Arithmetic::Int8);
@@ -97,12 +96,12 @@ impl Weights {
         }
     }
 
-    /// For the forward pass, with weights of 8 bits for a kernel that this CPU has.
+    /// For the forward pass, with int8 weights for a kernel of this CPU.
     #[must_use]
     pub fn int8(kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights {
         let weights8 = Weights8::new(kernel, layout, values);
         let basis = basis(layout, values);
-        // Asked once: some systems take their time to say what the CPU is.
+        // Called once: CPUID is slow under some hypervisors.
         let best = Arithmetic::best();
         let rest = |param: &Param| match param.name.as_str() {
             _ if Weights8::holds(param) => None,
@@ -110,7 +109,8 @@ impl Weights {
             _ => Some(best),
         };
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-        let fixed = attention::takes(Arithmetic::Int8, layout.config.width / layout.config.heads);
+        let fixed =
+            attention::supports(Arithmetic::Int8, layout.config.width / layout.config.heads);
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let fixed = false;
         let attention = if fixed { Arithmetic::Int8 } else { best };
@@ -118,20 +118,19 @@ impl Weights {
         Weights { weights8: Some(weights8), attention, basis, ..rest }
     }
 
-    /// For the gradient, which goes through every matrix transposed; int8 is single there.
+    /// For the gradient, which needs every matrix transposed; int8 becomes single.
     #[must_use]
     pub fn transposed(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
         Weights::of(layout, values, arithmetic, true)
     }
 
-    /// For both ways through a training step: as [`Weights::new`], but int8 is single, and [`Weights::transposed`].
+    /// For a training step: the forward weights, with int8 as single, and [`Weights::transposed`].
     #[must_use]
     pub fn both(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> [Weights; 2] {
         [false, true].map(|transposed| Weights::of(layout, values, arithmetic, transposed))
     }
 
-    /// Takes other values for the same `layout` and packs them where the old ones lie, on all threads of the
-    /// rayon pool.
+    /// Replaces the values and repacks the matrices in place, on all threads of the rayon pool.
     ///
     /// # Panics
     /// If the number of values differs or weights are in bytes: a fault of the caller.
@@ -171,7 +170,7 @@ impl Weights {
         Weights { basis, ..rest }
     }
 
-    /// With the matrices packed for which `packing` names an arithmetic.
+    /// Packs the matrices for which `packing` names an arithmetic.
     fn some(
         layout: &Layout,
         values: &[f32],
@@ -193,35 +192,35 @@ impl Weights {
         Weights { values, arithmetic, attention, transposed, packed, weights8: None, basis: None }
     }
 
-    /// What is multiplied in bytes; None: nothing.
+    /// The int8 weights, if any.
     pub(super) fn weights8(&self) -> Option<&Weights8> {
         self.weights8.as_ref()
     }
 
-    /// What dynamic attention biases are mixed of; None: a product does it.
+    /// Quantized patterns of dynamic attention biases; None: mixed by a matrix product.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn basis(&self) -> Option<&FixedBasis> {
         self.basis.as_ref()
     }
 
-    /// The arithmetic of products of weights over all tokens.
+    /// Arithmetic of products of weights over all tokens.
     #[must_use]
     pub fn trunk_arithmetic(&self) -> Arithmetic {
         if self.weights8.is_some() { Arithmetic::Int8 } else { self.arithmetic }
     }
 
-    /// The arithmetic of products of two activations.
+    /// Arithmetic of products of two activations.
     #[must_use]
     pub fn arithmetic(&self) -> Arithmetic {
         self.arithmetic
     }
 
-    /// The arithmetic of attention's products: beside weights of 8 bits, whatever is fastest.
+    /// Arithmetic of attention's products: with int8 weights, the fastest.
     pub(super) fn attention(&self) -> Arithmetic {
         self.attention
     }
 
-    /// `out (+)= a * b`, with `b` the first `cols` columns of the matrix at `place`, `out` `[.., cols]`.
+    /// `out (+)= a * b`: `b` is the first `cols` columns of the matrix at `place`, `out` `[.., cols]`.
     ///
     /// # Panics
     /// If no matrix begins there, or shapes do not agree: a fault of the caller.
@@ -229,14 +228,14 @@ impl Weights {
         &self,
         out: &mut [f32],
         cols: usize,
-        into: Into<'_>,
+        into: Accumulate<'_>,
         a: Mat<'_>,
         place: &Range<usize>,
     ) {
         matmul_packed(out, cols, into, a, self.packed(place), cols);
     }
 
-    /// The same for the rows `rows` of an operand of [`Weights::arithmetic`].
+    /// [`Weights::product`] for rows `rows` of an operand of [`Weights::arithmetic`].
     ///
     /// # Panics
     /// As [`Weights::product`].
@@ -244,7 +243,7 @@ impl Weights {
         &self,
         out: &mut [f32],
         cols: usize,
-        into: Into<'_>,
+        into: Accumulate<'_>,
         a: &Operand,
         rows: Range<usize>,
         place: &Range<usize>,

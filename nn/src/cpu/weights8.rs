@@ -1,4 +1,4 @@
-//! The weights of products over all tokens in 8 bits, made when a network is loaded.
+//! int8 weights of products over all tokens, quantized when a network is loaded.
 
 use super::int8::{Kernel, Linear8, Sign};
 use crate::net::layout::Layout;
@@ -11,7 +11,7 @@ pub(super) struct Weights8 {
     pub heads: Linear8,
 }
 
-/// Those of one block.
+/// The weights of one block.
 pub(super) struct Block8 {
     pub qkv: Linear8,
     pub compress: Option<Linear8>,
@@ -21,7 +21,7 @@ pub(super) struct Block8 {
 }
 
 impl Weights8 {
-    /// Rounds the weights in `values`.
+    /// Quantizes the weights in `values`.
     pub(super) fn new(kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights8 {
         let round = |sign: Sign, places: &Linear| {
             Linear8::new(kernel, sign, &values[places.weight.clone()], &values[places.bias.clone()])
@@ -36,7 +36,7 @@ impl Weights8 {
         Weights8 { kernel, blocks: blocks.collect(), heads: round(Sign::Either, &layout.heads) }
     }
 
-    /// Whether the matrix is one of these, so that nobody else need keep it.
+    /// Whether the matrix is one of these, so that no other copy is needed.
     pub(super) fn holds(param: &Param) -> bool {
         let name = param.name.strip_suffix(".weight").unwrap_or_default();
         let last = name.rsplit('.').next().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Examples that no file labels: boards of random pieces, far from any game (paper 000's "random
-//! out-of-distribution boards"), and other positions of which only the rules are known. They show whether the
-//! network has learnt how the pieces move, or only what games look like.
+//! Unlabelled examples: boards of random pieces, unlike any game (paper 000's "random out-of-distribution
+//! boards"), and other positions of which only the rules are known. They show whether the network has learnt
+//! how pieces move, or only what games look like.
 
 use super::build::{Label, Values, of_action, of_state};
 use super::example::{Example, Source, Terminal};
@@ -13,13 +13,13 @@ use shakmaty::{
     Role, Setup, Square,
 };
 
-/// Pieces beside the king that a side has at most.
+/// Most pieces beside the king per side.
 const PIECES: usize = 15;
 
-/// `count` different positions, the same for a seed on every machine. Each side has a king and 0 to 15
-/// other pieces of any kind, as far as promotions could have made them; the side that does not move is not
-/// in check, and the game is not over. There are no castling rights and no en passant: a random board
-/// has no past. Checks that no move could have given do occur.
+/// `count` distinct positions, deterministic for a seed on every machine. Each side has a king and 0 to 15
+/// other pieces of any kind, within what promotions allow; the side that does not move is not in check, and the
+/// game is not over. There are no castling rights and no en passant. Checks that no move could have given do
+/// occur.
 #[must_use]
 pub fn random_boards(count: usize, seed: u64) -> Vec<Chess> {
     let mut rng = Rng::new(seed);
@@ -30,7 +30,7 @@ pub fn random_boards(count: usize, seed: u64) -> Vec<Chess> {
     boards
 }
 
-/// One draw; None if it is no position, or one where the game is over.
+/// One draw; None if it is no legal position or the game is over.
 fn random_board(rng: &mut Rng) -> Option<Chess> {
     let mut setup = Setup::empty();
     for color in Color::ALL {
@@ -42,14 +42,14 @@ fn random_board(rng: &mut Rng) -> Option<Chess> {
         }
     }
     setup.turn = if rng.chance(0.5) { Color::White } else { Color::Black };
-    // Too much material stays refused: beyond it a list of moves could overflow.
+    // Too much material stays refused: beyond it a move list could overflow.
     let board = Chess::from_setup(setup, CastlingMode::Chess960)
         .or_else(PositionError::ignore_impossible_check)
         .ok()?;
     (terminal(&board, board.legal_moves().len()) == Terminal::Ongoing).then_some(board)
 }
 
-/// Puts a piece on a random free square. There always is one: at most 32 of 64 are taken.
+/// Puts a piece on a random free square; one exists, because at most 32 of 64 are taken.
 pub(super) fn place(board: &mut Board, piece: Piece, rng: &mut Rng) {
     let mut free = !board.occupied();
     if piece.role == Role::Pawn {
@@ -65,7 +65,7 @@ fn label(best: Option<u8>) -> Label<'static> {
     Label { source: Source::Rules, best, values: Values::None, value: f32::NAN, result: None }
 }
 
-/// `MAV(s)` of a position; `best` is its best move if that is known.
+/// `MAV(s)` of a position; `best` is its best move, if known.
 #[must_use]
 pub fn unlabelled(state: &Chess, best: Option<Move>) -> Example {
     let legal = canonical_moves(state);
@@ -84,7 +84,7 @@ pub fn unlabelled_action(state: &Chess, action: Move) -> Option<Example> {
     of_action(state, action, &after, &canonical_moves(&after), label(None))
 }
 
-/// `MAV(s, a)` of each board with a random legal move, the same for a seed.
+/// `MAV(s, a)` of each board with a random legal move, deterministic for a seed.
 #[must_use]
 pub fn random_actions(boards: &[Chess], seed: u64) -> Vec<Example> {
     let mut rng = Rng::new(!seed);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn numbers_measured_once_stay_comparable() {
-        // Whoever changes the generator measures other boards than those of docs/src/networks.md.
+        // A changed generator would measure other boards than those of docs/src/networks.md.
         let first = fen(&random_boards(1, 0)[0]);
         assert_eq!(first, "R5B1/2Q2R2/2R5/8/7R/4k3/8/N5K1 b - - 0 1");
     }

@@ -1,23 +1,23 @@
-//! Turns a position and what a file says of it into an [`Example`], with or without an action. Knows
-//! no file and draws no random numbers.
+//! Builds an [`Example`] from a position and its label, with or without an action. No file access, no random
+//! numbers.
 
 use super::example::{Example, Outcome, Source, Terminal};
 use super::label::{action_value, terminal};
 use crate::encode::{Features, MoveCode, NextBoard};
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 
-/// What is known of the values of a state's moves.
+/// Known values of a state's moves.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Values<'a> {
     /// Nothing.
     None,
-    /// The best move's alone: it is the state's value.
+    /// Only the best move's: the state's value.
     Best,
     /// Win probability × 127 of every legal move in canonical order, or unknown.
     All(&'a [u8]),
 }
 
-/// What a file says of a state, from the view of its side to move. Indices and lengths were checked.
+/// A state's label, from the view of its side to move. Indices and lengths are checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Label<'a> {
     pub source: Source,
@@ -69,7 +69,7 @@ fn answer(
         result: label.result,
         terminal,
         next: None,
-        told: None,
+        teacher: None,
     };
     match terminal {
         Terminal::Ongoing => {
@@ -77,7 +77,7 @@ fn answer(
             example.best = label.best.map(u16::from);
             example.action_values = known_values(label, legal.len());
         }
-        // The rules know better than a search or a game that went on.
+        // The rules override a search or the rest of the game.
         Terminal::Lost => (example.value, example.result) = (0.0, Some(Outcome::Lost)),
         Terminal::Drawn => (example.value, example.result) = (0.5, Some(Outcome::Drawn)),
     }

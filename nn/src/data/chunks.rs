@@ -1,5 +1,5 @@
-//! A file of games that grows by chunks, each a compressed frame of its own, so that a run that was killed goes
-//! on where it stopped. The reader takes such a file as any other: a decoder goes from frame to frame.
+//! A file of games that grows by chunks, each its own compressed frame, so that a killed run resumes where it
+//! stopped. The reader needs no special case: a zstd decoder reads consecutive frames.
 
 use super::error::DataError;
 use super::read::{BUFFER, GameReader, WINDOW_LOG_MAX};
@@ -11,18 +11,18 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Take, W
 use std::path::Path;
 use std::sync::Arc;
 
-/// zstd's level: files are read far more often than written.
+/// zstd compression level: files are read far more often than written.
 const LEVEL: i32 = 12;
-/// What every frame begins with.
+/// First bytes of every frame.
 const FRAME: [u8; 4] = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
 
 /// A file that grows by frames.
 pub(crate) struct Frames {
     file: File,
     name: Arc<str>,
-    /// What its content begins with.
+    /// First bytes of the decompressed content.
     magic: &'static [u8; 6],
-    /// Bytes of its whole frames; 0: it holds none yet.
+    /// Bytes of its whole frames; 0: none yet.
     len: u64,
 }
 
@@ -30,8 +30,8 @@ pub(crate) struct Frames {
 pub(crate) type Content = zstd::Decoder<'static, BufReader<Take<File>>>;
 
 impl Frames {
-    /// Opens a file to add to, or creates it. If it holds whole frames, `check` reads their content. Only then is a
-    /// last frame that was cut short cut off; after an error the file is as it was.
+    /// Opens a file for appending, or creates it. If it holds whole frames, `check` reads their content. Only
+    /// then is a truncated last frame removed; after an error the file is unchanged.
     ///
     /// # Errors
     /// The file cannot be read or written, is not a regular file, does not begin with `magic`, or is damaged before
@@ -43,7 +43,7 @@ impl Frames {
     ) -> Result<(Frames, T), DataError> {
         let name: Arc<str> = path.display().to_string().into();
         let of_file = |source| DataError::Io { file: name.clone(), offset: 0, source };
-        // Before it is opened: opening a pipe waits for its other end.
+        // Before opening: opening a pipe waits for its other end.
         if let Ok(found) = fs::metadata(path) {
             check_regular(&found).map_err(of_file)?;
         }
@@ -74,15 +74,15 @@ impl Frames {
     /// The file cannot be written; it then ends as before.
     pub fn write(&mut self, content: &[u8]) -> Result<(), DataError> {
         let of_file = |source| DataError::Io { file: self.name.clone(), offset: 0, source };
-        // The magic has a frame of its own, so that a file cut short anywhere says whose it is.
+        // The magic has its own frame, so that a file truncated anywhere still identifies itself.
         let mut frames = match self.len {
             0 => frame(self.magic).map_err(of_file)?,
             _ => Vec::new(),
         };
         frames.extend(frame(&content[self.magic.len()..]).map_err(of_file)?);
-        // One write: what is cut in two by the end of the process is cut off when the file is opened again.
+        // One write: a frame truncated by the end of the process is removed at the next open.
         if let Err(source) = self.file.write_all(&frames) {
-            // A full disk: the next frame must not follow half a frame.
+            // Disk full: the next frame must not follow half a frame.
             self.file.set_len(self.len).map_err(of_file)?;
             return Err(of_file(source));
         }
@@ -98,12 +98,12 @@ pub struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// Opens a file to add to, or creates it; also says how many games it holds. A last chunk that was cut short is
-    /// cut off.
+    /// Opens a file for appending, or creates it; also returns the number of games in it. A truncated last
+    /// chunk is removed.
     ///
     /// # Errors
-    /// The file cannot be read or written, is not a regular file, holds something else, or is damaged before its last
-    /// chunk. It is then left as it was.
+    /// The file cannot be read or written, is not a regular file, holds something else, or is damaged before
+    /// its last chunk. It is then unchanged.
     pub fn open(path: &Path, format: Format) -> Result<(ChunkWriter, u64), DataError> {
         let name = path.display().to_string();
         let (frames, games) = Frames::open(path, format.magic(), |content| {
@@ -116,7 +116,7 @@ impl ChunkWriter {
         Ok((ChunkWriter { frames, format }, games))
     }
 
-    /// Adds games as one chunk; none make no chunk.
+    /// Appends games as one chunk; no games make no chunk.
     ///
     /// # Errors
     /// If a game is of the other format, or the file cannot be written.
@@ -130,7 +130,7 @@ impl ChunkWriter {
     }
 }
 
-/// A frame of `content`, with a checksum.
+/// A frame of `content` with a checksum.
 fn frame(content: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = zstd::Encoder::new(Vec::new(), LEVEL)?;
     encoder.include_checksum(true)?;
@@ -138,7 +138,7 @@ fn frame(content: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Bytes of the whole frames that `file` begins with. At most one frame follows them, which was cut short.
+/// Bytes of the whole frames at the start of `file`. At most one truncated frame follows them.
 ///
 /// # Errors
 /// The content begins with anything but `magic`, or a frame is damaged.
@@ -169,7 +169,7 @@ fn whole_frames(file: &File, name: &Arc<str>, magic: &'static [u8; 6]) -> Result
         return Err(damaged(len, why));
     }
     if head != magic {
-        // Of a first frame that was cut short, the magic may be missing: compare its compressed bytes.
+        // A truncated first frame may lack the magic: compare its compressed bytes.
         let first = frame(magic).map_err(of_file)?;
         if len > 0 || !first.starts_with(&torn) {
             return Err(DataError::Format {
@@ -183,10 +183,10 @@ fn whole_frames(file: &File, name: &Arc<str>, magic: &'static [u8; 6]) -> Result
     Ok(len)
 }
 
-/// Decodes the frame that `input` begins with; the first `most` bytes of a file's content go to `head`.
+/// Decodes the frame at the start of `input`; the first `most` bytes of a file's content go to `head`.
 ///
 /// # Errors
-/// The frame is damaged, or cut short: [`ErrorKind::UnexpectedEof`].
+/// The frame is damaged, or truncated: [`ErrorKind::UnexpectedEof`].
 fn decode_frame(input: &mut impl BufRead, most: usize, head: &mut Vec<u8>) -> io::Result<()> {
     let mut decoder = zstd::Decoder::with_buffer(input)?.single_frame();
     decoder.window_log_max(WINDOW_LOG_MAX)?;
@@ -200,7 +200,7 @@ fn decode_frame(input: &mut impl BufRead, most: usize, head: &mut Vec<u8>) -> io
     }
 }
 
-/// Where another frame begins after the start of `bytes`, if one does.
+/// Start of another frame after the first byte of `bytes`, if any.
 fn later_frame(bytes: &[u8]) -> Option<usize> {
     bytes.windows(FRAME.len()).skip(1).position(|word| word == FRAME).map(|at| at + 1)
 }
@@ -281,7 +281,7 @@ mod tests {
             bad[at] ^= 0x41;
             fs::write(&path, &bad).expect("write");
             match ChunkWriter::open(&path, Format::Pvgr) {
-                // The size of a window is no part of the content.
+                // The window size is not part of the content.
                 Ok((_, held)) => assert_eq!(held, if cut == 0 { 6 } else { 4 }, "byte {at}"),
                 Err(why) => {
                     let why = why.to_string();
@@ -292,7 +292,7 @@ mod tests {
             }
         }
         assert!(refused + 2 >= ends[1] - ends[0], "{refused} of {}", ends[1] - ends[0]);
-        // The length of its block leads beyond the end of the file.
+        // The block length leads beyond the end of the file.
         let mut bad = good.clone();
         bad[ends[0] + 8] = 0x0f;
         fs::write(&path, &bad).expect("write");

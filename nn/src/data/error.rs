@@ -1,41 +1,41 @@
-//! What can be wrong with a data file, said so that the reader of the message finds the byte.
+//! Errors of data files, with the byte offset.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Damage in a data file, or a request the data cannot satisfy.
+/// Damage in a data file, or a request that the data cannot satisfy.
 #[derive(Debug)]
 pub enum DataError {
     /// The file cannot be opened, read or decompressed.
     Io {
-        /// Its name.
+        /// File name.
         file: Arc<str>,
         /// Bytes of the decompressed stream read before.
         offset: u64,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The bytes are not what the format asks for. `offset` counts bytes of the decompressed stream.
+    /// The bytes violate the format. `offset` counts bytes of the decompressed stream.
     Format {
-        /// Its name.
+        /// File name.
         file: Arc<str>,
         /// The first byte at fault.
         offset: u64,
-        /// What should be there.
+        /// What the format requires.
         expected: &'static str,
-        /// What is there.
+        /// What was found.
         found: String,
     },
     /// A compressed frame is damaged.
     Frame {
-        /// The file's name.
+        /// File name.
         file: Arc<str>,
-        /// Where the frame begins: bytes of the file itself.
+        /// Start of the frame: byte of the compressed file.
         offset: u64,
         /// What is wrong with it.
         why: String,
     },
-    /// The configuration asks for something that no file can give.
+    /// The configuration asks for something that no file provides.
     Config(String),
 }
 

@@ -1,9 +1,9 @@
-//! One training example: what the network sees and what it should have answered.
+//! One training example: the network's input and its targets.
 
 use crate::encode::{Features, Item, MoveCode, NextBoard};
 use crate::net::BUCKETS;
 
-/// Where an example came from, for per-source metrics and loss weights.
+/// Origin of an example, for per-source metrics and loss weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A position of MAVG1: every legal move has a value.
@@ -12,14 +12,14 @@ pub enum Source {
     GameMove,
     /// A position on a principal variation of PVGR1.
     Variation,
-    /// No file: only what the rules say is known, and perhaps the best move.
+    /// No file: only the rules, and perhaps the best move, are known.
     Rules,
 }
 
-/// What is known about how the answered state stands.
+/// State of the answered position by the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Terminal {
-    /// The game goes on.
+    /// Not over.
     Ongoing,
     /// The side to move is checkmated.
     Lost,
@@ -27,7 +27,7 @@ pub enum Terminal {
     Drawn,
 }
 
-/// How a game ended for one side.
+/// Result of a game for one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Class 0 of the result head.
@@ -52,13 +52,13 @@ impl Outcome {
     }
 }
 
-/// Everything is from the view of the side to move of the *answered* state: `s`, or `s'` when
+/// All labels are from the view of the side to move of the *answered* state: `s`, or `s'` when
 /// `features.has_action`. Token frame: that of `features`.
 #[derive(Clone, Debug)]
 pub struct Example {
     /// The position, with an action marked on it or without.
     pub features: Features,
-    /// Where the labels come from.
+    /// Origin of the labels.
     pub source: Source,
     /// Legal moves of the answered state in canonical order (empty if terminal).
     pub moves: Vec<MoveCode>,
@@ -68,40 +68,40 @@ pub struct Example {
     pub action_values: Vec<f32>,
     /// Win probability of the answered state, in [0, 1]; NaN = unknown.
     pub value: f32,
-    /// How the game ended for the side to move; None = unknown.
+    /// Result of the game for the side to move; None = unknown.
     pub result: Option<Outcome>,
-    /// How the answered state stands by the board alone.
+    /// State of the answered position by the board only.
     pub terminal: Terminal,
     /// The board after the action; present exactly if `features.has_action`.
     pub next: Option<Box<NextBoard>>,
-    /// What a teacher says of the answered state; None without one, and where there are no moves.
-    pub told: Option<Box<Told>>,
+    /// A teacher's answer for the answered state; None without a teacher, and where there are no moves.
+    pub teacher: Option<Box<TeacherTargets>>,
 }
 
 impl Example {
-    /// What the network is asked.
+    /// The network's input.
     #[must_use]
     pub fn item(&self) -> Item<'_> {
         Item { features: &self.features, moves: &self.moves }
     }
 
-    /// How many of its moves have a value, from a file or a teacher.
+    /// Number of moves with a value, from a file or a teacher.
     #[must_use]
     pub fn known_actions(&self) -> usize {
-        match &self.told {
-            Some(told) => told.actions.len(),
+        match &self.teacher {
+            Some(teacher) => teacher.actions.len(),
             None => self.action_values.iter().filter(|value| value.is_finite()).count(),
         }
     }
 }
 
-/// Another network's answers, as distributions: targets beside the labels.
+/// Another network's answers as distributions: soft targets beside the labels (distillation).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
-    /// Of the example's moves, `[moves]`.
+pub struct TeacherTargets {
+    /// Over the example's moves, `[moves]`.
     pub policy: Vec<f32>,
-    /// Of each move's win probability, `[moves]` times 64 buckets.
+    /// Win probability after each move, `[moves, 64]`.
     pub actions: Vec<[f32; BUCKETS]>,
-    /// Of the state's win probability.
+    /// Win probability of the state, `[64]`.
     pub value: [f32; BUCKETS],
 }

@@ -1,4 +1,4 @@
-//! Which positions may be used: none of the test suites', and none twice within a window.
+//! Positions that may be used: none of the test suites', and no duplicate within a window.
 
 use super::error::DataError;
 use super::mirror::mirrored_position;
@@ -28,7 +28,7 @@ pub fn query_key(position: u64, action: Option<MoveCode>) -> u64 {
     }
 }
 
-/// Passes keys through: they are random already.
+/// Identity hash: keys are random already.
 #[derive(Default)]
 pub struct KeyHasher(u64);
 
@@ -51,7 +51,7 @@ impl Hasher for KeyHasher {
 /// A set of position keys.
 pub type KeySet = HashSet<u64, BuildHasherDefault<KeyHasher>>;
 
-/// The last keys admitted, as many as the window is long.
+/// The last keys admitted, up to the window's length.
 pub(super) struct Recent {
     keys: KeySet,
     order: VecDeque<u64>,
@@ -63,7 +63,7 @@ impl Recent {
         Recent { keys: KeySet::default(), order: VecDeque::new(), window }
     }
 
-    /// True if `key` was not among the last admitted; it then is.
+    /// True if `key` is not among the last admitted; it then is.
     pub fn admit(&mut self, key: u64) -> bool {
         if self.window == 0 {
             return true;
@@ -80,17 +80,17 @@ impl Recent {
         true
     }
 
-    /// Forgets all keys.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.keys.clear();
         self.order.clear();
     }
 }
 
-/// Keys of all positions in EPD, FEN or CSV files: the text before the fourth blank of each line (or
-/// before the first comma) is read as a FEN; in a CSV, UCI moves after the first comma are played and
-/// their positions taken too. A mirrored example must not be a suite's position either, so the mirror
-/// images are excluded with their originals. Lines that hold no legal position are skipped.
+/// Keys of all positions in EPD, FEN or CSV files. The text before the fourth blank of each line (or before the
+/// first comma) is a FEN; in a CSV, UCI moves after the first comma are played and their positions included.
+/// Mirror images are excluded too, because a mirrored example must not be a suite's position. Lines without a
+/// legal position are skipped.
 ///
 /// # Errors
 /// If a file cannot be read, is not UTF-8, or has a line of more than 64 KiB.
@@ -106,7 +106,7 @@ pub fn exclude_from_files<P: AsRef<Path>>(paths: &[P]) -> Result<KeySet, DataErr
     Ok(keys)
 }
 
-/// Longest line of a suite, bytes with its end; those of puzzles have a few hundred.
+/// Longest line of a suite, in bytes with its end; puzzle lines have a few hundred.
 const MAX_LINE: usize = 1 << 16;
 
 fn exclude_lines(
@@ -140,7 +140,7 @@ fn exclude_line(line: &str, keys: &mut KeySet) {
     let Ok(fen) = fields.join(" ").parse::<Fen>() else {
         return;
     };
-    // The suites hold composed positions that shakmaty finds impossible; training never meets those.
+    // Suites hold composed positions that shakmaty rejects; training never meets those.
     let Ok(mut position) = fen.into_position::<Chess>(CastlingMode::Chess960) else {
         return;
     };
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_tell_apart_what_the_network_sees_but_for_the_clock() {
+    fn keys_differ_where_the_network_input_does_except_the_clock() {
         let key = |fen| position_key(&position(fen));
         let white = key("4k3/8/8/8/4P3/8/8/R3K3 w Q - 0 1");
         assert_eq!(white, key("4k3/8/8/8/4P3/8/8/R3K3 w Q - 40 90"));

@@ -1,54 +1,54 @@
-//! Which examples are drawn: the shares and weights of their kinds, part of a run's configuration.
+//! Shares and weights of the kinds of examples; part of a run's configuration.
 
 use super::error::DataError;
 use serde::{Deserialize, Serialize};
 
-/// What the examples are: shares of their kinds, each a probability, and what they are drawn from.
+/// Kinds of examples: shares are probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Kinds {
     /// Share of `MAV(s, a)` among all examples.
     pub action_share: f64,
-    /// The same where the mover is known to have mate in one, if that is more: ends of games are rare
-    /// (one in a thousand without this), and a search on predicted states must not miss them.
+    /// The same where the mover is known to have mate in one, if that is more: ends of games are rare (one in a
+    /// thousand without this), and a search on predicted states must not miss them.
     pub mate_share: f64,
-    /// Share of positions that no file holds, reached by a random walk, of which only the rules are known.
+    /// Share of positions that no file holds, from a random walk, labelled by the rules only.
     pub rules_share: f64,
     /// Share of the positions on principal variations among those from PVGR1.
     pub variation_share: f64,
-    /// A position on a variation weighs this to the power of its distance from the game, in plies; 1 =
-    /// all distances alike. Against searches of the same positions the value is wrong by 0.027 next to
-    /// the game and by 0.062 after 24 plies; the default weighs them about as their squares ask.
+    /// Weight of a position on a variation per ply of distance from the game; 1 = all distances alike. Against
+    /// searches of the same positions the value is wrong by 0.027 next to the game and by 0.062 after 24 plies;
+    /// the default weighs them roughly by the inverse squares.
     pub distance_decay: f64,
     /// Share of the moves played among the actions from MAVG1; the others are drawn from all legal moves.
     pub played_share: f64,
-    /// Share of the drawn actions for which a rare move is preferred if there is one: first one that
-    /// ends the game, then a promotion, castling or en passant capture.
+    /// Share of the drawn actions that prefer a rare move if there is one: first one that ends the game, then a
+    /// promotion, castling or en passant capture.
     pub special_share: f64,
-    /// Share of the files' positions in whose place stands the one after a random move that gives check, if there is one;
-    /// of it only the rules are known. A network errs most in evasions, and a search meets more of them than games do.
+    /// Share of the files' positions replaced by the position after a random checking move, if there is one;
+    /// only the rules label it. A network errs most in evasions, and a search meets more of them than games do.
     pub check_share: f64,
-    /// PVGR1 scores of a smaller known depth are not used. 8 % of TCEC's are below 10 (forced replies,
-    /// premoves), 0.03 % unknown.
+    /// PVGR1 scores of a smaller known depth are unused. 8 % of TCEC's are below 10 (forced replies, premoves),
+    /// 0.03 % unknown.
     pub min_depth: u8,
-    /// Weight of the opponent's next evaluation in a PVGR1 value, the mover's own having the rest. The
-    /// engines' errors are their own, so two know more than one: against Stockfish 15.1 on 8,085 shared
-    /// positions the mean squared error is 0.00113 at 0, 0.00105 at 0.25, 0.00106 at 0.5.
+    /// Weight of the opponent's next evaluation in a PVGR1 value; the mover's own has the rest. The engines'
+    /// errors are independent: against Stockfish 15.1 on 8,085 shared positions the mean squared error is
+    /// 0.00113 at 0, 0.00105 at 0.25, 0.00106 at 0.5.
     pub reply_share: f64,
-    /// Weight of the game's result in a PVGR1 value. The result head has it anyway, and engines that
-    /// waste nothing win from scores that are no more than promising: 0.1 doubles the error above.
+    /// Weight of the game's result in a PVGR1 value. The result head has it anyway, and strong engines win from
+    /// scores that are only promising: 0.1 doubles the error above.
     pub result_share: f64,
-    /// Weight of an MAVG1 position in which the second move is as good as the best; one in which it is
-    /// 0.04 worse weighs 1. In 45 % of the self-played positions the two are equal, and which of them
-    /// the search named best teaches little.
+    /// Weight of an MAVG1 position whose second move is as good as the best; one whose second move is 0.04
+    /// worse has weight 1. In 45 % of the self-played positions the two are equal, and the search's choice
+    /// between them teaches little.
     pub quiet_weight: f64,
-    /// Weight of a Chess960 game's positions where a standard game's weigh 1; 0 = none of them.
+    /// Weight of a Chess960 game's positions relative to a standard game's; 0 = none of them.
     pub chess960_weight: f64,
-    /// Share turned into their mirror images among the examples that have one: where no side may castle.
+    /// Share replaced by their mirror images among the examples that have one: where no side may castle.
     pub mirror_share: f64,
 }
 
-/// Win probability between the best and the second move from which a position counts as sharp.
+/// Gap in win probability between the best and the second move from which a position counts as sharp.
 pub const SHARP: f64 = 0.04;
 
 impl Default for Kinds {
@@ -73,8 +73,8 @@ impl Default for Kinds {
 }
 
 impl Kinds {
-    /// Labels as the files have them, every position as likely as any other: for measuring, so that a
-    /// figure does not change with the recipe.
+    /// Labels as the files have them, all positions equally likely: for measuring, so that a figure does not
+    /// depend on the recipe.
     #[must_use]
     pub fn plain() -> Kinds {
         Kinds {
@@ -90,10 +90,10 @@ impl Kinds {
         }
     }
 
-    /// Refuses what is no share or weight.
+    /// Checks shares and weights.
     ///
     /// # Errors
-    /// The setting's name and what it should have been.
+    /// The setting's name and its valid range.
     pub fn check(&self) -> Result<(), DataError> {
         let shares = [
             ("action_share", self.action_share),

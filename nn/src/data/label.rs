@@ -1,5 +1,5 @@
-//! From what the files store to what the network should answer: win probabilities and results from
-//! the view of the side to move. Pure functions.
+//! From stored labels to targets: win probabilities and results from the view of the side to move. Pure
+//! functions.
 
 use super::example::Terminal;
 use super::record::{NO_SCORE, VALUE_ONE, VALUE_UNKNOWN};
@@ -7,7 +7,7 @@ use shakmaty::{Chess, Position};
 
 /// Per centipawn (paper 000, spec section 1: `win = 1 / (1 + exp(-0.00368208 * cp))`).
 const WIN_PER_CENTIPAWN: f32 = 0.003_682_08;
-/// A mate in n is ±(32000 − n); no file stores a centipawn score this large.
+/// A mate in n is ±(32000 − n); no stored centipawn score is this large.
 const MATE: i16 = 31_000;
 
 /// Win probability of the side to move, in [0, 1]; NaN for "no score". Mate is exactly 1 or 0.
@@ -21,14 +21,14 @@ pub fn win_probability(score: i16) -> f32 {
     }
 }
 
-/// Win probability of the side to move `plies` after a position whose side to move has `win`, if that
+/// Win probability of the side to move `plies` after a position whose side to move has `win`, if the value
 /// holds along the line.
 #[must_use]
 pub fn along_line(win: f32, plies: usize) -> f32 {
     if plies.is_multiple_of(2) { win } else { 1.0 - win }
 }
 
-/// Win probability of a stored action value for its mover, in [0, 1]; NaN where it is unknown.
+/// Win probability of a stored action value for its mover, in [0, 1]; NaN = unknown.
 #[must_use]
 pub fn action_value(stored: u8) -> f32 {
     match stored {
@@ -37,15 +37,14 @@ pub fn action_value(stored: u8) -> f32 {
     }
 }
 
-/// How a win probability is stored as an action value.
+/// A win probability as a stored action value.
 #[must_use]
 pub fn stored_value(win: f32) -> u8 {
-    // A float to an integer keeps within the integer's range.
+    // Float-to-integer casts saturate.
     (win.clamp(0.0, 1.0) * f32::from(VALUE_ONE)).round() as u8
 }
 
-/// How `position` stands by the board alone: no clocks, no repetition. `legal` is its number of
-/// legal moves.
+/// State of `position` by the board only: no clocks, no repetition. `legal` is its number of legal moves.
 #[must_use]
 pub fn terminal(position: &Chess, legal: usize) -> Terminal {
     if legal == 0 {

@@ -1,14 +1,14 @@
-//! The left-right mirror image of a position and of an example. Where no side may castle, the rules
-//! know no left and right and the image is as true as the original; where one may, there is none.
+//! Left-right mirror image of a position and of an example. Where no side may castle, the rules are symmetric
+//! and the image is as valid as the original; otherwise there is none.
 
 use super::example::Example;
 use crate::encode::MoveCode;
 use crate::encode::board::{FLAG_OUR_CASTLING_ROOK, FLAG_THEIR_CASTLING_ROOK};
 use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup, Position};
 
-/// Turns a token to the other end of its rank.
+/// XOR mask that mirrors a token's file.
 const FILES: u8 = 7;
-/// Turns a token to the other end of its file: from White's frame to Black's.
+/// XOR mask that mirrors a token's rank: from White's frame to Black's.
 const RANKS: u8 = 56;
 
 /// The mirror image of `position`; None where a side may castle.
@@ -28,8 +28,8 @@ pub(super) fn has_mirror(example: &Example) -> bool {
     example.features.flags.iter().all(|bits| bits & castling == 0)
 }
 
-/// Turns an example that [`has_mirror`] into its image: what its labels would have made of the mirrored
-/// position, moves in canonical order.
+/// Replaces an example that [`has_mirror`] by its image: the mirrored position with its labels, moves in
+/// canonical order.
 pub(super) fn mirror(example: &mut Example) {
     reverse_ranks(&mut example.features.pieces);
     reverse_ranks(&mut example.features.flags);
@@ -58,8 +58,8 @@ fn reverse_ranks<T>(tokens: &mut [T; 64]) {
     }
 }
 
-/// True if canonical order, which is that of absolute squares, goes down the ranks of the tokens, as it
-/// does in Black's frame. Where all moves stay on one rank, both frames have the same order.
+/// True if canonical order, that of absolute squares, descends the ranks of the tokens, as in Black's frame.
+/// Where all moves stay on one rank, both frames have the same order.
 fn descends(moves: &[MoveCode]) -> bool {
     let rank = |token: u8| token / 8;
     moves.windows(2).any(|pair| {
@@ -68,7 +68,7 @@ fn descends(moves: &[MoveCode]) -> bool {
     })
 }
 
-/// `values` in another order; empty if there are none.
+/// `values` permuted by `order`; empty if there are none.
 fn arranged<T: Copy>(values: &[T], order: &[usize]) -> Vec<T> {
     order.iter().filter_map(|&old| values.get(old).copied()).collect()
 }
@@ -87,7 +87,7 @@ mod tests {
         MoveCode::new(m, false).map(|m| MoveCode { from: m.from ^ files, to: m.to ^ files, ..m })
     }
 
-    /// For each legal move of the mirrored position its index among those of the original.
+    /// For each legal move of the mirrored position its index in the original.
     fn originals(state: &Chess, image: &Chess) -> Vec<usize> {
         let legal = canonical_moves(state);
         let index = |m: &Move| {
@@ -96,10 +96,10 @@ mod tests {
         canonical_moves(image).iter().map(index).collect()
     }
 
-    /// The example of `state`, or of `action` in it, and of the mirror image of both, built apart from
-    /// the same random labels.
+    /// The example of `state`, or of `action` in it, and that of the mirror image, built independently from the
+    /// same random labels.
     fn pair(state: &Chess, action: Option<usize>, all: bool, rng: &mut Rng) -> [Example; 2] {
-        let image = mirrored_position(state).expect("nobody may castle");
+        let image = mirrored_position(state).expect("no castling rights");
         let (mut asked, mut asked_image) = (state.clone(), image.clone());
         let m = action.map(|index| canonical_moves(state)[index]);
         let twin = action.map(|index| {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_may_castle_has_no_image() {
+    fn castling_rights_have_no_image() {
         let mut refused = 0;
         for seed in 0..60 {
             for state in random_game(seed, 40).0 {
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn en_passant_is_mirrored_too() {
         let state = position("4k3/8/8/3pP3/8/8/8/K7 w - d6 0 1");
-        let image = mirrored_position(&state).expect("nobody may castle");
+        let image = mirrored_position(&state).expect("no castling rights");
         assert_eq!(image, position("3k4/8/8/3Pp3/8/8/8/7K w - e6 0 1"));
     }
 }

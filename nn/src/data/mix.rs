@@ -1,5 +1,5 @@
-//! An endless, shuffled stream of examples from several files. Every source loops over its file;
-//! the same configuration gives the same stream. Held-out games never enter it.
+//! An endless, shuffled stream of examples from several files. Every source loops over its file; the stream is
+//! deterministic for a configuration. Held-out games never enter it.
 
 use super::error::DataError;
 use super::example::Example;
@@ -25,23 +25,23 @@ pub struct MixSource {
     pub weight: f64,
 }
 
-/// What to mix. [`MixConfig::new`] gives sensible defaults.
+/// Configuration of a [`Mixer`]. [`MixConfig::new`] gives defaults.
 #[derive(Clone, Debug)]
 pub struct MixConfig {
     /// The files, at least one.
     pub sources: Vec<MixSource>,
     /// Which examples are drawn from them.
     pub kinds: Kinds,
-    /// Examples among which the next one is drawn; about 600 bytes each.
+    /// Shuffle buffer, in examples of about 600 bytes.
     pub buffer: usize,
-    /// The seed of every draw.
+    /// Seed of every draw.
     pub seed: u64,
-    /// Every so-many-th game of each file is held out for [`super::HeldOut`]; 0 = none.
+    /// Every n-th game of each file is held out for [`super::HeldOut`]; 0 = none.
     pub validation_every: u64,
     /// A pass over a file takes one position in `stride` of each game.
     pub stride: u64,
-    /// Examples already drawn by an earlier run: the sources are wound on about as far, so that a
-    /// resumed training goes on in the data where it stopped (though not with the same examples).
+    /// Examples that an earlier run has drawn: the sources skip about as far, so that a resumed training
+    /// continues in the data (though not with the same examples).
     pub skip: u64,
     /// Keys of positions that must not be used, from [`super::exclude_from_files`].
     pub excluded: Arc<KeySet>,
@@ -63,14 +63,14 @@ impl MixConfig {
         }
     }
 
-    /// True if the `index`-th game of a file is kept from training.
+    /// True if game number `index` of a file is held out.
     #[must_use]
     pub fn holds_out(&self, index: u64) -> bool {
         self.validation_every > 0 && index.is_multiple_of(self.validation_every)
     }
 }
 
-/// What a source has read and given so far; what lies in the buffer counts as given.
+/// What a source has read and yielded so far; the buffer counts as yielded.
 #[derive(Clone, Debug)]
 pub struct SourceReport {
     /// The data file.
@@ -81,11 +81,11 @@ pub struct SourceReport {
     pub games: u64,
     /// Games dropped because the stream ended inside them, of all passes.
     pub cut: u64,
-    /// What became of the positions drawn.
+    /// Fate of the positions drawn.
     pub counts: Counts,
 }
 
-/// Share of `MAV(s, a)` among the examples that show the rules alone, unless the others have more.
+/// Share of `MAV(s, a)` among the rules-only examples, unless the others have more.
 const RULES_ACTIONS: f64 = 0.4;
 
 /// The stream. Not shared between threads; see [`spawn`].
@@ -97,18 +97,18 @@ pub struct Mixer {
     buffer: Vec<Example>,
 }
 
-/// One file, read again and again.
+/// One file, read in a loop.
 struct Stream {
     share: f64,
     seed: u64,
     reader: Option<FileReader>,
     recent: Recent,
     pending: VecDeque<Example>,
-    /// Passes in a row that gave nothing.
-    barren: u64,
+    /// Consecutive passes without an example.
+    empty_passes: u64,
     gave: bool,
     rng: Rng,
-    /// Apart from `rng`, so that the examples are the same ones whatever share is mirrored.
+    /// Separate from `rng`, so that the share of mirror images does not change which examples are drawn.
     mirror_rng: Rng,
     report: SourceReport,
 }
@@ -117,7 +117,7 @@ impl Mixer {
     /// Opens the files. The buffer is filled by the first call of [`Mixer::next_batch`].
     ///
     /// # Errors
-    /// If there is no source, a weight is not positive, a share is none, or a file cannot be read.
+    /// If there is no source, a weight is not positive, a share is invalid, or a file cannot be read.
     pub fn new(config: MixConfig) -> Result<Mixer, DataError> {
         let total: f64 = config.sources.iter().map(|source| source.weight).sum();
         if config.sources.is_empty()
@@ -140,7 +140,7 @@ impl Mixer {
                 reader: None,
                 recent: Recent::new(config.buffer.saturating_mul(2)),
                 pending: VecDeque::new(),
-                barren: 0,
+                empty_passes: 0,
                 gave: false,
                 rng: Rng::new(seed ^ config.skip),
                 mirror_rng: Rng::new(!seed ^ config.skip),
@@ -153,7 +153,7 @@ impl Mixer {
                 },
             };
             stream.reader = Some(FileReader::open(&source.path)?);
-            stream.wind_on(&config)?;
+            stream.skip_ahead(&config)?;
             sources.push(stream);
         }
         let seed = config.seed ^ scramble(config.skip);
@@ -165,7 +165,7 @@ impl Mixer {
     /// The next `n` examples.
     ///
     /// # Errors
-    /// If a file is damaged or gives no example in several passes.
+    /// If a file is damaged or yields no example in several passes.
     pub fn next_batch(&mut self, n: usize) -> Result<Vec<Example>, DataError> {
         while self.buffer.len() < self.config.buffer.max(1) {
             let example = self.draw()?;
@@ -181,13 +181,13 @@ impl Mixer {
         Ok(batch)
     }
 
-    /// What each source has given so far.
+    /// What each source has yielded so far.
     #[must_use]
     pub fn report(&self) -> Vec<SourceReport> {
         self.sources.iter().map(|source| source.report.clone()).collect()
     }
 
-    /// One example of a source drawn by weight.
+    /// One example from a source drawn by weight.
     fn draw(&mut self) -> Result<Example, DataError> {
         if self.rng.chance(self.config.kinds.rules_share) {
             let actions = RULES_ACTIONS.max(self.config.kinds.action_share);
@@ -242,7 +242,7 @@ impl Stream {
         }
     }
 
-    /// The plies that this pass takes of `game`; none if it is held out.
+    /// The plies of `game` in this pass; none if it is held out.
     fn chosen(&self, game: &Game, config: &MixConfig) -> Vec<usize> {
         let index = game.header().index;
         if config.holds_out(index) {
@@ -274,27 +274,27 @@ impl Stream {
         }
     }
 
-    /// A file smaller than the window gives duplicates only: then the window is emptied; a file that
-    /// gives nothing all the same is refused.
+    /// A file smaller than the window yields only duplicates: the window is then cleared; a file that still
+    /// yields nothing is an error.
     fn end_pass(&mut self, config: &MixConfig) -> Result<(), DataError> {
         self.report.passes += 1;
-        self.barren = if self.gave { 0 } else { self.barren + 1 };
+        self.empty_passes = if self.gave { 0 } else { self.empty_passes + 1 };
         self.gave = false;
-        if self.barren == config.stride {
+        if self.empty_passes == config.stride {
             self.recent.clear();
         }
-        if self.barren > config.stride * 4 {
+        if self.empty_passes > config.stride * 4 {
             let path = self.report.path.display();
             return Err(DataError::Config(format!(
                 "{path} gave no example in {} passes",
-                self.barren
+                self.empty_passes
             )));
         }
         Ok(())
     }
 
-    /// Reads on past about as many candidates as an earlier run took from this source.
-    fn wind_on(&mut self, config: &MixConfig) -> Result<(), DataError> {
+    /// Skips about as many candidates as an earlier run took from this source.
+    fn skip_ahead(&mut self, config: &MixConfig) -> Result<(), DataError> {
         let mut rest = (config.skip as f64 * self.share) as u64;
         let mut in_pass = 0;
         while rest > 0 {
@@ -317,8 +317,8 @@ impl Stream {
     }
 }
 
-/// Mixes on a thread of its own: batches of `batch` examples, at most `queue` waiting. The thread ends
-/// when the receiver is dropped or after it has sent an error.
+/// Mixes on its own thread: batches of `batch` examples, at most `queue` waiting. The thread ends when the
+/// receiver is dropped or after it has sent an error.
 pub fn spawn(
     config: MixConfig,
     batch: usize,
@@ -328,7 +328,7 @@ pub fn spawn(
     std::thread::spawn(move || {
         let mut mixer = match Mixer::new(config) {
             Ok(mixer) => mixer,
-            // Nobody listening is no error.
+            // A dropped receiver is no error.
             Err(error) => return drop(sender.send(Err(error))),
         };
         loop {

@@ -1,10 +1,9 @@
 //! Training data: readers of the two label formats and the stream of mixed, shuffled examples.
 //!
-//! `record` says what a game is, `read` and `write` know its bytes, `chunks` adds to a file by and by, `sample` draws positions from it,
-//! `build` turns one into an [`Example`] with the labels of `label`, `filter` keeps test suites and
-//! repetitions out, `mix` shuffles the examples of several files and turns some into their `mirror`
-//! images, `validation` takes the held-out games, `random_positions` and `boards` make positions up that no file
-//! holds.
+//! `record` defines a game; `read` and `write` its bytes; `chunks` appends to a file; `sample` draws positions
+//! from a game; `build` turns one into an [`Example`] with the labels of `label`; `filter` excludes test suites
+//! and duplicates; `mix` shuffles the examples of several files and replaces some by their `mirror` images;
+//! `validation` has the held-out games; `random_positions` and `boards` generate positions that no file holds.
 
 pub mod boards;
 mod build;
@@ -26,7 +25,7 @@ pub mod validation;
 pub mod write;
 
 pub use error::DataError;
-pub use example::{Example, Source, Terminal, Told};
+pub use example::{Example, Source, TeacherTargets, Terminal};
 pub(crate) use filter::KeySet;
 pub use filter::{exclude_from_files, position_key};
 pub use kinds::Kinds;
@@ -34,5 +33,5 @@ pub(crate) use mix::spawn;
 pub use mix::{MixConfig, MixSource, Mixer};
 pub use read::FileReader;
 pub use record::{Format, Game, GameResult};
-pub use validation::{Ask, HeldOut, Labelled, Variant};
+pub use validation::{HeldOut, Labelled, ValidationSet, Variant};
 pub use write::{FileWriter, GameWriter};

@@ -1,6 +1,6 @@
-//! An endless walk through positions that no game reaches: a step is a random legal move, or moves, changes, adds
-//! or removes a few pieces. Only the rules are known of these positions, and the rules are what they teach: a
-//! network that saw games alone knows how pieces move where pieces usually stand.
+//! An endless random walk through positions that no game reaches: a step is a random legal move, or moves,
+//! changes, adds or removes a few pieces. Only the rules label them: a network trained on games alone knows how
+//! pieces move where pieces usually stand.
 
 use super::boards::{place, unlabelled, unlabelled_action};
 use super::example::Example;
@@ -11,21 +11,21 @@ use shakmaty::{
     Setup, Square,
 };
 
-/// Steps of a walk from the starting position; then a new one begins.
+/// Steps of a walk from the starting position before it restarts.
 const STEPS: usize = 300;
-/// Steps between two examples: 1 to this many.
+/// Steps between two examples: 1 to this number.
 const STRIDE: usize = 6;
-/// Share of the positions that become examples, by how many pieces give check. In check most moves that look
-/// right are wrong, the more so the more pieces give it, and games have few such positions.
+/// Share of the positions that become examples, by the number of checking pieces. In check most plausible moves
+/// are illegal, more so with more checkers, and games have few such positions.
 const SHOWN: [f64; 3] = [0.1, 0.5, 1.0];
-/// Share of the disturbances that change several pieces at once, and how many at most: changes of one piece
-/// hardly ever give two checks.
+/// Share of the disturbances that change several pieces at once, and the most they change: single changes
+/// rarely give a double check.
 const BURSTS: f64 = 0.4;
 const BURST: usize = 8;
-/// A piece may be added to boards with fewer pieces than this.
+/// Pieces are added only below this number.
 const FULL: usize = 28;
 
-/// The walk: its position and its generator.
+/// The walk: its position and random generator.
 pub(super) struct RandomPositions {
     rng: Rng,
     board: Chess,
@@ -37,7 +37,7 @@ impl RandomPositions {
         RandomPositions { rng: Rng::new(seed), board: Chess::default(), steps: 0 }
     }
 
-    /// The next position of the walk, for a share `actions` with a random move of it.
+    /// The next position of the walk; with probability `actions`, with a random move of it.
     pub(super) fn next(&mut self, actions: f64) -> Example {
         loop {
             for _ in 0..=self.rng.below(STRIDE) {
@@ -70,7 +70,7 @@ impl RandomPositions {
         }
     }
 
-    /// The board with a few pieces disturbed; None if that is no position, whoever moves.
+    /// The board with a few pieces disturbed; None if it is illegal for either side to move.
     fn disturbed(&mut self) -> Option<Chess> {
         let mut setup = self.board.to_setup(shakmaty::EnPassantMode::Legal);
         let pieces = if self.rng.chance(BURSTS) { 2 + self.rng.below(BURST - 1) } else { 1 };
@@ -81,7 +81,7 @@ impl RandomPositions {
             setup.swap_turn();
         }
         placed(setup.clone()).or_else(|| {
-            // A check to the side that has just moved is one to the side that moves next.
+            // A check to the side that has just moved becomes one to the side to move.
             setup.swap_turn();
             placed(setup)
         })
@@ -113,8 +113,7 @@ impl RandomPositions {
     }
 }
 
-/// The position, without the rights that the disturbance took away. A check no move could have given is
-/// one all the same.
+/// The position, without the rights that the disturbance took away. Impossible checks are accepted.
 fn placed(setup: Setup) -> Option<Chess> {
     Chess::from_setup(setup, CastlingMode::Chess960)
         .or_else(PositionError::ignore_invalid_castling_rights)

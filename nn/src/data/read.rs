@@ -1,6 +1,6 @@
-//! Reads the two label formats. A stream is read to its last whole game; a game that the end of the
-//! stream cuts is dropped and reported by [`GameReader::cut`]. Anything else that does not fit is a
-//! [`DataError`] with its place, never a panic.
+//! Reads both label formats. A stream is read to its last whole game; a game truncated by the end of the stream
+//! is dropped and reported by [`GameReader::cut`]. Anything else that is malformed is a [`DataError`] with its
+//! offset, never a panic.
 
 use super::error::DataError;
 use super::record::{Format, Game, GameResult, Header, MavgGame, PvgrGame};
@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 /// log2 of the largest window a file may need; ours are written with 64 MiB.
 pub(super) const WINDOW_LOG_MAX: u32 = 27;
-/// Decompressed bytes read at once.
+/// Decompressed bytes per read.
 pub(super) const BUFFER: usize = 1 << 18;
 
-/// Bytes with a position and a name. A stream that was cut says "end", not "error".
+/// A byte stream with a position and a name. A truncated stream reads as "end", not as an error.
 struct Input<R> {
     inner: R,
     offset: u64,
@@ -31,7 +31,7 @@ impl<R: Read> Input<R> {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // zstd's word for a frame whose end was never written: the writer was stopped.
+                // zstd reports this for a frame without an end: the writer was stopped.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
                 Err(source) => {
                     let offset = self.offset + filled as u64;
@@ -108,7 +108,7 @@ impl<R: Read> GameReader<R> {
         self.format
     }
 
-    /// How many whole games were read.
+    /// Number of whole games read.
     #[must_use]
     pub fn games(&self) -> u64 {
         self.games

@@ -1,6 +1,6 @@
 //! The games of the two label formats as typed records: MAVG1 has a value for every legal move, PVGR1
-//! has evaluations and principal variations. Moves are indices into the canonical order of the legal
-//! moves; whether they are legal shows when a game is replayed. `read` and `write` know the bytes.
+//! evaluations and principal variations. Moves are indices into the canonical order of the legal moves,
+//! verified when a game is replayed. `read` and `write` handle the bytes.
 
 use super::error::DataError;
 use super::example::Outcome;
@@ -8,20 +8,20 @@ use crate::encode::moves::canonical_move;
 use shakmaty::{Chess, Color, Position};
 use std::sync::Arc;
 
-/// A score that says "no score".
+/// Score sentinel for "no score".
 pub(super) const NO_SCORE: i16 = i16::MAX;
-/// The score of a side that mates with its next move.
+/// Score of mate in one.
 pub(super) const MATE_IN_ONE: i16 = 31_999;
-/// The action value that stands for win probability 1.
+/// Action value of win probability 1.
 pub const VALUE_ONE: u8 = 127;
-/// The action value of a move that nobody has searched: our addition to the format.
+/// Action value of an unsearched move: our extension of the format.
 pub const VALUE_UNKNOWN: u8 = 255;
 
-/// A reader makes room for so much at once, rather than grow by and by.
+/// Capacity reserved per position by readers.
 const USUAL_MOVES: usize = 32;
 const USUAL_LINE: usize = 20;
 
-/// Which of the two formats a stream is in.
+/// One of the two formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Every legal move has a value.
@@ -41,7 +41,7 @@ impl Format {
     }
 }
 
-/// How a game ended, as both formats store it.
+/// Result of a game, as both formats store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum GameResult {
@@ -56,7 +56,7 @@ pub enum GameResult {
 }
 
 impl GameResult {
-    /// How the game ended for `side`; None if that is unknown.
+    /// Result for `side`; None if unknown.
     #[must_use]
     pub fn outcome(self, side: Color) -> Option<Outcome> {
         match (self, side) {
@@ -71,13 +71,13 @@ impl GameResult {
         }
     }
 
-    /// The byte that stands for it.
+    /// Its byte.
     #[must_use]
     pub fn byte(self) -> u8 {
         self as u8
     }
 
-    /// The result that `byte` stands for; None past 3.
+    /// The result for `byte`; None past 3.
     #[must_use]
     pub fn from_byte(byte: u8) -> Option<GameResult> {
         let all =
@@ -86,23 +86,23 @@ impl GameResult {
     }
 }
 
-/// What both formats say of a game, and where it was found.
+/// Fields common to both formats, and the game's origin.
 #[derive(Clone, Debug)]
 pub struct Header {
     /// The stream's name, for messages.
     pub file: Arc<str>,
-    /// How many games came before it in its stream.
+    /// Number of games before it in its stream.
     pub index: u64,
-    /// The writer marked the game as Chess960.
+    /// Whether the writer marked the game as Chess960.
     pub chess960: bool,
     /// The first position.
     pub start: Chess,
-    /// How the game ended.
+    /// Result of the game.
     pub result: GameResult,
 }
 
 impl Header {
-    /// The header of a game that no file holds yet.
+    /// Header of a game that is not in a file yet.
     #[must_use]
     pub fn new(start: Chess, chess960: bool, result: GameResult) -> Header {
         Header { file: "a new game".into(), index: 0, chess960, start, result }
@@ -116,7 +116,7 @@ impl Header {
     /// Plays the `index`-th legal move in canonical order.
     ///
     /// # Errors
-    /// If there are not so many legal moves; `offset` is the byte that holds the index.
+    /// If `index` is not below the number of legal moves; `offset` is the byte that holds the index.
     pub(super) fn play(
         &self,
         position: &mut Chess,
@@ -130,7 +130,7 @@ impl Header {
         Ok(())
     }
 
-    /// The error of a move index that is too large.
+    /// The error for a move index that is too large.
     pub(super) fn bad_index(&self, index: u8, legal: usize, offset: u64) -> DataError {
         self.fault(offset, "the index of a legal move", format!("{index} of {legal}"))
     }
@@ -155,21 +155,21 @@ pub struct MavgPosition {
 /// A game whose positions have a value for every legal move.
 #[derive(Clone, Debug)]
 pub struct MavgGame {
-    /// What both formats say.
+    /// Common fields.
     pub header: Header,
-    /// The labelled positions, one a ply.
+    /// The labelled positions, one per ply.
     pub positions: Vec<MavgPosition>,
     values: Vec<u8>,
 }
 
 impl MavgGame {
-    /// A game of no positions yet.
+    /// An empty game.
     #[must_use]
     pub fn new(header: Header) -> MavgGame {
         MavgGame { header, positions: Vec::new(), values: Vec::new() }
     }
 
-    /// Makes room for so many positions of a usual number of legal moves.
+    /// Reserves space for `positions` positions with [`USUAL_MOVES`] moves each.
     pub(super) fn reserve(&mut self, positions: usize) {
         self.positions.reserve(positions);
         self.values.reserve(positions * USUAL_MOVES);
@@ -182,7 +182,8 @@ impl MavgGame {
         self.values.get(first..first + usize::from(position.legal)).unwrap_or(&[])
     }
 
-    /// Appends a position whose legal moves have `values`. `offset` is where it was read, 0 if it was not.
+    /// Appends a position whose legal moves have `values`. `offset` is its byte in the stream, 0 for a new
+    /// game.
     ///
     /// # Errors
     /// If an index is not below `values.len()`, or a value neither in `0..=127` nor unknown; the offset is the byte's.
@@ -233,24 +234,24 @@ pub struct PvgrPly {
     first: u32,
 }
 
-/// A game of engines with their evaluations and principal variations.
+/// An engine game with evaluations and principal variations.
 #[derive(Clone, Debug)]
 pub struct PvgrGame {
-    /// What both formats say.
+    /// Common fields.
     pub header: Header,
-    /// The moves, one a ply.
+    /// The moves, one per ply.
     pub plies: Vec<PvgrPly>,
     lines: Vec<u8>,
 }
 
 impl PvgrGame {
-    /// A game of no moves yet.
+    /// An empty game.
     #[must_use]
     pub fn new(header: Header) -> PvgrGame {
         PvgrGame { header, plies: Vec::new(), lines: Vec::new() }
     }
 
-    /// Makes room for so many plies with lines of a usual length.
+    /// Reserves space for `plies` plies with lines of [`USUAL_LINE`] moves.
     pub(super) fn reserve(&mut self, plies: usize) {
         self.plies.reserve(plies);
         self.lines.reserve(plies * USUAL_LINE);
@@ -263,8 +264,8 @@ impl PvgrGame {
         self.lines.get(first..first + usize::from(ply.length)).unwrap_or(&[])
     }
 
-    /// Appends a move; `line` continues the variation after it. `offset` is where it was read, 0 if it
-    /// was not.
+    /// Appends a move; `line` continues the variation after it. `offset` is its byte in the stream, 0 for a new
+    /// game.
     ///
     /// # Errors
     /// If the line is longer than 255 moves.
@@ -295,14 +296,14 @@ impl PvgrGame {
 /// A game of either format.
 #[derive(Clone, Debug)]
 pub enum Game {
-    /// A game in the format MAVG1.
+    /// MAVG1.
     Mavg(MavgGame),
-    /// A game in the format PVGR1.
+    /// PVGR1.
     Pvgr(PvgrGame),
 }
 
 impl Game {
-    /// What both formats say.
+    /// Common fields.
     #[must_use]
     pub fn header(&self) -> &Header {
         match self {
@@ -311,7 +312,7 @@ impl Game {
         }
     }
 
-    /// How many of its positions have a record.
+    /// Number of positions with a record.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {

@@ -1,5 +1,4 @@
-//! Small samples for the tests of this room: seeded random games with made-up labels, so that no test
-//! needs a data file.
+//! Small samples for tests: seeded random games with random labels, so that no test needs a data file.
 
 use super::read::FileReader;
 use super::record::{Format, Game, GameResult, Header, MavgGame, PvgrGame};
@@ -9,7 +8,7 @@ use crate::rng::Rng;
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 use std::path::Path;
 
-/// Starts with castling, en passant, promotions and Chess960 castling near.
+/// Starts near castling, en passant, promotions and Chess960 castling.
 pub const STARTS: [&str; 6] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
@@ -39,13 +38,13 @@ fn back_rank(rng: &mut Rng) -> String {
     rank.iter().collect()
 }
 
-/// A start of double Chess960: each side its own back rank.
+/// A start of double Chess960: an independent back rank per side.
 pub fn chess960_start(rng: &mut Rng) -> Chess {
     let (black, white) = (back_rank(rng), back_rank(rng).to_uppercase());
     position(&format!("{black}/pppppppp/8/8/8/8/PPPPPPPP/{white} w KQkq - 0 1"))
 }
 
-/// Positions of a random game, the first one included, with the moves between them.
+/// Positions of a random game, the first included, with the moves between them.
 pub fn random_game(seed: u64, plies: usize) -> (Vec<Chess>, Vec<u8>) {
     let mut rng = Rng::new(seed);
     let mut state = if rng.chance(0.3) {
@@ -59,7 +58,7 @@ pub fn random_game(seed: u64, plies: usize) -> (Vec<Chess>, Vec<u8>) {
         if legal.is_empty() {
             break;
         }
-        // Left to chance, en passant captures come once in a hundred games.
+        // By chance, en passant captures come once in a hundred games.
         let rare = legal.iter().position(|m| m.is_en_passant() || m.is_castle());
         let index = rare.filter(|_| rng.chance(0.3)).unwrap_or_else(|| rng.below(legal.len()));
         state.play_unchecked(legal[index]);

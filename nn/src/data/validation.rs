@@ -1,5 +1,5 @@
-//! Examples of the held-out games: the same ones every time, spread over the whole file. The training
-//! stream never takes a position of these games (though a position may occur in other games too).
+//! Examples of the held-out games: deterministic, spread over the whole file. The training stream never takes a
+//! position of these games (though a position may occur in other games too).
 
 use super::boards::unlabelled_action;
 use super::error::DataError;
@@ -17,28 +17,28 @@ use shakmaty::{Chess, Move};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a validation set asks.
+/// Query type of a validation set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum ValidationSet {
     /// `MAV(s)` of game positions.
     Position,
     /// `MAV(s)` of positions on principal variations; PVGR1 only.
     Variation,
     /// `MAV(s, a)` of game positions; from MAVG1 half the moves played, half drawn ones.
     Action,
-    /// `MAV(s, a)` of every legal castling at game positions, by the rules alone: castlings are rare, and where king and
-    /// rook go is what a transition learns last.
+    /// `MAV(s, a)` of every legal castling at game positions, labelled by the rules only: castlings are rare,
+    /// and a transition learns last where king and rook go.
     Castling,
 }
 
-/// Which games.
+/// Selection of games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// Games of both kinds.
     Any,
     /// Standard chess alone.
     Standard,
-    /// Chess960 and double Chess960, as the writer of the file marked them.
+    /// Chess960 and double Chess960, as marked in the file.
     Chess960,
 }
 
@@ -66,9 +66,9 @@ pub struct Stretch {
 /// A position of a held-out game with the value of every legal move.
 #[derive(Clone, Debug)]
 pub struct Labelled {
-    /// Its past is not kept.
+    /// Without history.
     pub position: Chess,
-    /// The writer marked its game as Chess960.
+    /// Whether the writer marked its game as Chess960.
     pub chess960: bool,
     /// Win probability of the mover, in [0, 1].
     pub value: f32,
@@ -86,8 +86,8 @@ pub struct HeldOut {
 }
 
 impl HeldOut {
-    /// Reads them. Of `config` only `validation_every`, `kinds.min_depth` and `excluded` count, so that
-    /// the sets do not change with the recipe.
+    /// Reads them. Only `validation_every`, `kinds.min_depth` and `excluded` of `config` matter, so that the
+    /// sets do not depend on the recipe.
     ///
     /// # Errors
     /// If the file is damaged or no game is held out.
@@ -113,34 +113,33 @@ impl HeldOut {
         })
     }
 
-    /// Whether [`Ask::Variation`] can be answered.
+    /// Whether the file has principal variations.
     #[must_use]
     pub fn has_variations(&self) -> bool {
         self.format == Format::Pvgr
     }
 
-    /// At most `limit` examples, spread evenly over the games of `variant`; none if there are no such
-    /// games.
+    /// At most `limit` examples, spread evenly over the games of `variant`; none without such games.
     ///
     /// # Errors
-    /// If a game's moves are not legal, or variations are asked of action-value games.
+    /// If a game's moves are not legal, or variations are requested of action-value games.
     pub fn examples(
         &self,
         limit: usize,
-        ask: Ask,
+        ask: ValidationSet,
         variant: Variant,
     ) -> Result<Vec<Example>, DataError> {
-        if ask == Ask::Variation && !self.has_variations() {
+        if ask == ValidationSet::Variation && !self.has_variations() {
             let path = self.path.display();
             return Err(DataError::Config(format!("{path} has no principal variations")));
         }
-        if ask == Ask::Castling {
+        if ask == ValidationSet::Castling {
             return self.castlings(limit, variant);
         }
         let kinds = Kinds {
-            action_share: f64::from(u8::from(ask == Ask::Action)),
+            action_share: f64::from(u8::from(ask == ValidationSet::Action)),
             mate_share: 0.0,
-            variation_share: f64::from(u8::from(ask == Ask::Variation)),
+            variation_share: f64::from(u8::from(ask == ValidationSet::Variation)),
             min_depth: self.min_depth,
             ..Kinds::plain()
         };
@@ -215,8 +214,8 @@ impl HeldOut {
         Ok(all)
     }
 
-    /// The games cut into stretches of `plies` plies, the last of a game perhaps shorter; of standard
-    /// chess and of Chess960 at most `limit` each, evenly spread.
+    /// The games cut into stretches of `plies` plies, the last of a game possibly shorter; at most `limit` of
+    /// standard chess and of Chess960 each, evenly spread.
     ///
     /// # Errors
     /// If a game's moves are not legal.
@@ -273,7 +272,7 @@ mod tests {
     fn validation(
         path: &Path,
         limit: usize,
-        ask: Ask,
+        ask: ValidationSet,
         config: &MixConfig,
     ) -> Result<Vec<Example>, DataError> {
         HeldOut::read(path, config)?.examples(limit, ask, Variant::Any)
@@ -295,11 +294,12 @@ mod tests {
             let mut config =
                 MixConfig::new(vec![MixSource { path: sample.0.clone(), weight: 1.0 }]);
             (config.buffer, config.validation_every, config.kinds.min_depth) = (50, 5, 0);
-            let held: HashSet<_> = validation(&sample.0, usize::MAX >> 1, Ask::Position, &config)
-                .expect("held out")
-                .iter()
-                .map(|example| (example.features.pieces, example.value.to_bits()))
-                .collect();
+            let held: HashSet<_> =
+                validation(&sample.0, usize::MAX >> 1, ValidationSet::Position, &config)
+                    .expect("held out")
+                    .iter()
+                    .map(|example| (example.features.pieces, example.value.to_bits()))
+                    .collect();
             assert!(held.len() > 100, "{name}: {}", held.len());
             let batch = Mixer::new(config).expect("mixer").next_batch(5_000).expect("batch");
             // Labels are random: the same position and value is the same record.
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn standard_games_and_chess960_are_told_apart() {
+    fn standard_games_and_chess960_are_distinguished() {
         let is_chess960 = |number: &u64| number.is_multiple_of(3);
         let file = |name: &str, numbers: &mut dyn Iterator<Item = u64>| {
             let mut writer = GameWriter::new(Vec::new(), Format::Mavg, "sample").expect("magic");
@@ -328,7 +328,8 @@ mod tests {
         let set = |sample: &Sample, variant| {
             let held = HeldOut::read(&sample.0, &config).expect("games");
             assert!(!held.has_variations());
-            let set = held.examples(usize::MAX >> 1, Ask::Position, variant).expect("set");
+            let set =
+                held.examples(usize::MAX >> 1, ValidationSet::Position, variant).expect("set");
             set.iter().map(|example| format!("{example:?}")).collect::<Vec<_>>()
         };
         let mixed = file("variants", &mut (0..12));
@@ -347,7 +348,7 @@ mod tests {
         let mut config = MixConfig::new(Vec::new());
         config.validation_every = 1;
         let held = HeldOut::read(&sample.0, &config).expect("games");
-        let set = |limit| held.examples(limit, Ask::Castling, Variant::Any).expect("set");
+        let set = |limit| held.examples(limit, ValidationSet::Castling, Variant::Any).expect("set");
         let all = set(usize::MAX >> 1);
         let labelled = held.labelled().expect("labels");
         let legal = labelled.iter().flat_map(|at| &at.moves).filter(|(m, _)| m.is_castle()).count();
@@ -404,20 +405,22 @@ mod tests {
         let sample = Sample::new("validation-kinds", &pvgr_bytes(22, 40));
         let mut config = MixConfig::new(Vec::new());
         (config.validation_every, config.kinds.min_depth) = (2, 0);
-        for ask in [Ask::Position, Ask::Variation, Ask::Action] {
+        for ask in [ValidationSet::Position, ValidationSet::Variation, ValidationSet::Action] {
             let set = validation(&sample.0, 50, ask, &config).expect("set");
             config.seed += 1;
             let again = validation(&sample.0, 50, ask, &config).expect("set");
             assert_eq!(format!("{set:?}"), format!("{again:?}"));
             assert!((30..=50).contains(&set.len()), "{}", set.len());
-            let source = if ask == Ask::Variation { Source::Variation } else { Source::GameMove };
+            let source =
+                if ask == ValidationSet::Variation { Source::Variation } else { Source::GameMove };
             assert!(
-                set.iter()
-                    .all(|e| e.source == source && e.features.has_action == (ask == Ask::Action))
+                set.iter().all(|e| e.source == source
+                    && e.features.has_action == (ask == ValidationSet::Action))
             );
         }
         let sample = Sample::new("validation-mavg", &mavg_bytes(22, 4));
-        let error = validation(&sample.0, 50, Ask::Variation, &config).expect_err("no lines");
+        let error =
+            validation(&sample.0, 50, ValidationSet::Variation, &config).expect_err("no lines");
         assert!(error.to_string().contains("no principal variations"));
     }
 }

@@ -1,5 +1,4 @@
-//! Writes the two label formats, for data generation and for the tests' samples. What is written is
-//! read back as it was.
+//! Writes both label formats, for data generation and for the tests' samples; reading returns the same records.
 
 use super::error::DataError;
 use super::record::{Format, Game, Header, NO_SCORE};
@@ -12,11 +11,11 @@ use std::sync::Arc;
 
 /// log2 of the window of the files we write: 64 MiB.
 const WINDOW_LOG: u32 = 26;
-/// zstd's level: files are read far more often than written.
+/// zstd compression level: files are read far more often than written.
 const LEVEL: i32 = 12;
 
-/// Writes games to a stream of one format. A stream that is not finished ends in a whole game or in a
-/// cut one; readers drop the latter.
+/// Writes games to a stream of one format. An unfinished stream ends in a whole game or in a truncated one,
+/// which readers drop.
 pub struct GameWriter<W> {
     inner: W,
     format: Format,
@@ -72,8 +71,8 @@ impl<W: Write> GameWriter<W> {
     /// Appends a game.
     ///
     /// # Errors
-    /// If it is of the other format, has more than 65,535 positions, or cannot be written; nothing of
-    /// it is written in the first two cases.
+    /// If it is of the other format, has more than 65,535 positions (nothing of it is written in these cases),
+    /// or the stream cannot be written.
     pub fn write(&mut self, game: &Game) -> Result<(), DataError> {
         let header = game.header();
         let Ok(length) = u16::try_from(game.len()) else {
@@ -118,12 +117,12 @@ impl<W: Write> GameWriter<W> {
         self.flush()
     }
 
-    /// The stream beneath.
+    /// The underlying stream.
     pub fn into_inner(self) -> W {
         self.inner
     }
 
-    /// Length and text; a FEN is at most 100 bytes long.
+    /// Length and text of the FEN, at most 100 bytes.
     fn fen(&mut self, header: &Header) {
         let fen = Fen::from_position(&header.start, EnPassantMode::Legal).to_string();
         self.buffer.push(fen.len() as u8);

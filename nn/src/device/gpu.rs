@@ -1,5 +1,5 @@
-//! Looks for a GPU that computes, and has what is compiled and tuned for it kept on disk. Never panics,
-//! whatever of driver, toolkit and card is missing.
+//! Finds a GPU that computes, and configures a disk cache of compiled and tuned kernels. Never panics, whatever
+//! is missing of driver, toolkit and card.
 
 use super::guard::{Absent, DeviceError, guarded};
 use burn::cubecl::config::{CubeClRuntimeConfig, RuntimeConfig, cache::CacheConfig};
@@ -7,13 +7,13 @@ use burn::tensor::Device;
 use burn::tensor::{DeviceType, Tensor};
 use std::sync::{Mutex, PoisonError};
 
-/// The first GPU that multiplies two matrices: listing needs the driver alone, a kernel needs NVRTC and
-/// the headers too.
+/// The first GPU that multiplies two matrices: listing needs only the driver, a kernel needs NVRTC and the
+/// headers too.
 pub(super) fn find() -> Result<Device, Absent> {
-    /// The hook is the process's: two probes at once would restore each other's silence.
+    /// The panic hook is global: two concurrent probes would restore each other's silence.
     static PROBE: Mutex<()> = Mutex::new(());
     let _alone = PROBE.lock().unwrap_or_else(PoisonError::into_inner);
-    // Without the driver every operation would panic, in cubecl's thread too, and print as it does.
+    // Without the driver every operation would panic, in cubecl's thread too, and print.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let probed = guarded(|| {
@@ -34,15 +34,15 @@ pub(super) fn find() -> Result<Device, Absent> {
     }
 }
 
-/// Compiled kernels and the results of tuning go into `cubecl/mavka.db` in the user's cache folder
-/// (`$XDG_CACHE_HOME`, else `~/.cache`, on Linux); where that cannot be written, they are kept in memory.
-/// Set here and not read from a `cubecl.toml` where the engine happens to start, which might also have
-/// cubecl log to stdout. Only the first call counts.
+/// Compiled kernels and tuning results go into `cubecl/mavka.db` in the user's cache folder (`$XDG_CACHE_HOME`,
+/// else `~/.cache`, on Linux); if that is not writable, they are kept in memory. Set here instead of in a
+/// `cubecl.toml` of the working folder, which might also make cubecl log to stdout. Only the first call has an
+/// effect.
 fn keep_kernels() {
     let mut config = CubeClRuntimeConfig::default();
     config.environment.name = "mavka".to_owned();
     config.environment.path = CacheConfig::Global;
-    // Its diary of what was compiled when: of the last session alone.
+    // Compilation records of the last session only.
     config.environment.records.keep_sessions = Some(0);
     config.compilation.cache = true;
     CubeClRuntimeConfig::try_set(config);

@@ -1,9 +1,9 @@
-//! How a device fails: as an error, never as a panic.
+//! Device failures: errors, never panics.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A device failed: what it said.
+/// A device failure with its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceError(pub String);
 
@@ -15,21 +15,21 @@ impl fmt::Display for DeviceError {
 
 impl std::error::Error for DeviceError {}
 
-/// Why there is no GPU to compute on.
+/// Why no GPU is available.
 pub(super) enum Absent {
-    /// Nothing to use: worth a word to who asked for it or built the program for it.
+    /// Nothing to use: reported if CUDA was requested or built in.
     Missing(&'static str),
-    /// There, but it does not compute: always worth a word.
+    /// A GPU that does not compute: always reported.
     #[cfg(feature = "cuda")]
     Broken(String),
 }
 
-/// Runs `work`, catching a panic: burn has no other way to say that a device failed.
+/// Runs `work` and catches a panic: burn reports device failures only by panicking.
 ///
 /// # Errors
 /// The panic's message. It has also gone to the panic hook, stderr by default.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, DeviceError> {
-    // What `work` borrows is scratch that the next call overwrites.
+    // `work` borrows only scratch that the next call overwrites.
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or(payload.downcast_ref::<&str>().copied());

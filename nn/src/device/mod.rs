@@ -1,7 +1,7 @@
-//! Which device the tensors live on. With its other half, `gpu`, the only place that names CUDA.
+//! Device selection. With its other half, `gpu`, the only place that names CUDA.
 //!
-//! The default build knows the CPU alone (burn's `flex`). With the cargo feature `cuda` one binary
-//! serves machines with and without an NVIDIA card: the driver is looked for at run time.
+//! The default build has only the CPU (burn's `flex`). With the cargo feature `cuda` one binary serves machines
+//! with and without an NVIDIA card: the driver is looked up at run time.
 //!
 //! **To build it:** `CUDARC_CUDA_VERSION=13000 cargo build --release --features cuda`, the variable naming
 //! the oldest CUDA to run on (13000 = 13.0; without it and without `nvcc` the newest known is taken,
@@ -17,9 +17,9 @@
 //! `shared::lowered_features::{GpuTarget::Nvptx, restrict_features}`. None but `for_driver` is ever called. Cargo
 //! then rewrites `Cargo.lock`: not to be committed.
 //!
-//! **To run it:** the driver, `libnvrtc` on the library path and the CUDA headers under `CUDA_PATH`. What is
-//! missing is told of in one line, and the CPU computes. The first start compiles and tunes kernels before
-//! the engine says that it is ready; they are kept for the next.
+//! **To run it:** the driver, `libnvrtc` on the library path and the CUDA headers under `CUDA_PATH`. If
+//! something is missing, one line reports it and the CPU is used. The first start compiles and tunes kernels
+//! before `readyok`; they are cached.
 
 #[cfg(feature = "cuda")]
 mod gpu;
@@ -36,7 +36,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// What the user asked for.
+/// The requested backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
     /// The GPU if there is one, else the CPU.
@@ -49,7 +49,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All of them, for option tables.
+    /// All backends, for option tables.
     pub const ALL: [Backend; 3] = [Backend::Auto, Backend::Cpu, Backend::Cuda];
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// A word that names no backend.
+/// An unknown backend name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownBackend(String);
 
@@ -84,10 +84,10 @@ impl FromStr for Backend {
     }
 }
 
-/// The device to compute on, and a note for the user if it is not the one they might expect.
+/// The device for `backend`, and a note for the user if it may not be the expected one.
 ///
-/// Looking for a GPU takes seconds where there is one. Not for use while other threads may panic: the
-/// panic hook is silenced meanwhile.
+/// Probing a GPU takes seconds. Must not run while other threads may panic: the panic hook is silenced
+/// meanwhile.
 #[must_use]
 pub fn pick(backend: Backend) -> (Device, Option<String>) {
     if backend == Backend::Cpu {
@@ -111,7 +111,7 @@ fn find() -> Result<Device, Absent> {
     Err(Absent::Missing("this program was built without it"))
 }
 
-/// Whether the device computes in bf16. Always false where it fails to say.
+/// Whether the device supports bf16; false if the query fails.
 #[must_use]
 pub fn has_bf16(device: &Device) -> bool {
     guarded(|| device.supports_dtype(FloatDType::BF16)).unwrap_or(false)
@@ -123,18 +123,17 @@ pub fn is_cpu(device: &Device) -> bool {
     device.clone().without_autodiff() == Device::flex()
 }
 
-/// Floating-point operations per second of matrix products in single precision on `device`, one after the
-/// other for `time`.
+/// Single-precision matrix product rate of `device` in FLOP/s, measured for `time`.
 ///
 /// # Errors
 /// The device failed.
 pub fn sgemm_peak(device: &Device, time: Duration) -> Result<f64, DeviceError> {
     const N: usize = 2048;
     const CHAIN: u32 = 8;
-    // Rows that sum to 1: the products neither grow nor vanish.
+    // Rows sum to 1, so that the products neither grow nor vanish.
     let work = || {
         let a = Tensor::<2>::full([N, N], 1.0 / N as f32, device);
-        // Waits for the device, which otherwise only takes orders.
+        // Synchronises: the device only queues operations.
         let run = || {
             let product = (0..CHAIN).fold(a.clone(), |product, _| product.matmul(a.clone()));
             let corner = product.slice([0..1, 0..1]).try_into_vec_as::<f32>();
@@ -173,7 +172,7 @@ mod tests {
 
     #[cfg(not(feature = "cuda"))]
     #[test]
-    fn only_who_asked_for_cuda_hears_that_it_is_missing() {
+    fn missing_cuda_is_reported_only_if_requested() {
         let (device, note) = pick(Backend::Cuda);
         assert!(is_cpu(&device) && note.unwrap().contains("using the CPU"));
         assert!(pick(Backend::Auto).1.is_none());

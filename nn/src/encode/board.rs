@@ -1,38 +1,37 @@
-//! A position, with or without an action marked on it, as 64 tokens; and the board after the action
-//! as the transition head must answer it.
+//! A position, with or without a marked action, as 64 tokens; and the board after the action as the target of
+//! the transition head.
 
 use super::moves::MoveCode;
 use shakmaty::{CastlingSide, Chess, Color, EnPassantMode, Position, Square};
 
-/// Rows of the input embedding: 13 piece classes, then the flags of [`Features::flags`], then two
-/// rows added to every token.
+/// Rows of the input embedding: 13 piece classes, the flags of [`Features::flags`], and two rows that are added
+/// to every token.
 pub const EMBEDDING_ROWS: usize = ROW_ACTION_GIVEN + 1;
-/// Row of flag bit `i` is `ROW_FLAGS + i`.
+/// First flag row: flag bit `i` has row `ROW_FLAGS + i`.
 pub const ROW_FLAGS: usize = 13;
 /// Row scaled by halfmoves / 100, added to every token.
 pub const ROW_HALFMOVES: usize = ROW_FLAGS + FLAG_BITS;
 /// Row added to every token when an action is marked.
 pub const ROW_ACTION_GIVEN: usize = ROW_HALFMOVES + 1;
 
-/// What a square can be to a marked action: of eight kinds of actions, neither its `from` nor its `to`, its `from`, its
-/// `to`; see [`Features::mark`].
+/// Classes of [`Features::mark`]: eight kinds of actions times neither square, `from`, `to`.
 pub const MARKS: usize = 3 * 8;
 /// Piece class of the own king.
 const OUR_KING: u8 = 6;
 
 /// Flag bits of a token.
 pub const FLAG_OUR_CASTLING_ROOK: u16 = 1;
-/// A rook the other side may castle with.
+/// A castling rook of the other side.
 pub const FLAG_THEIR_CASTLING_ROOK: u16 = 1 << 1;
-/// The square an en passant capture goes to.
+/// Target square of an en passant capture.
 pub const FLAG_EN_PASSANT: u16 = 1 << 2;
-/// The square the marked action leaves.
+/// Origin of the marked action.
 pub const FLAG_FROM: u16 = 1 << 3;
-/// The square the marked action goes to.
+/// Target of the marked action.
 pub const FLAG_TO: u16 = 1 << 4;
 /// `FLAG_PROMOTION << (class - 1)` for promotion classes 1..=4, on the `to` token.
 pub const FLAG_PROMOTION: u16 = 1 << 5;
-/// How many flag bits there are.
+/// Number of flag bits.
 pub const FLAG_BITS: usize = 9;
 
 /// The network's input. Token `t` is square `t` for White to move, `t ^ 56` for Black.
@@ -46,22 +45,23 @@ pub struct Features {
     pub halfmoves: u8,
     /// True for `MAV(s, a)`.
     pub has_action: bool,
-    /// The kind of the marked action: 0..=5 a move of our pawn, knight, bishop, rook, queen or king, 6 castling
-    /// towards higher files, 7 towards lower ones. None without an action, or if it begins at no piece of ours.
+    /// Kind of the marked action: 0..=5 a move of our pawn, knight, bishop, rook, queen or king, 6 castling
+    /// towards higher files, 7 towards lower ones. None without an action, or if it starts on no piece of ours.
     pub kind: Option<u8>,
 }
 
-/// What the transition head answers, in the frame and colours of the *input* position (own = the
-/// side that moves the marked action).
+/// Target of the transition head, in the frame and colours of the *input* position (own = the side that moves
+/// the marked action).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextBoard {
     /// Piece classes, 0 empty; 1..=6 own pawn, knight, bishop, rook, queen, king; 7..=12 theirs.
     pub pieces: [u8; 64],
-    /// Bits `FLAG_OUR_CASTLING_ROOK`, `FLAG_THEIR_CASTLING_ROOK`, `FLAG_EN_PASSANT` alone.
+    /// Only the bits `FLAG_OUR_CASTLING_ROOK`, `FLAG_THEIR_CASTLING_ROOK`, `FLAG_EN_PASSANT`.
     pub flags: [u8; 64],
 }
 
-/// Pieces and state flags of `position` as `viewer` sees them; `passed` says which en passant is told.
+/// Piece classes and state flags of `position` from `viewer`'s side; `passed` selects which en passant squares
+/// are encoded.
 fn board_tokens(position: &Chess, viewer: Color, passed: EnPassantMode) -> ([u8; 64], [u16; 64]) {
     let turn: usize = if viewer == Color::Black { 56 } else { 0 };
     let token = |square: Square| u32::from(square) as usize ^ turn;
@@ -86,13 +86,13 @@ fn board_tokens(position: &Chess, viewer: Color, passed: EnPassantMode) -> ([u8;
 }
 
 impl Features {
-    /// `MAV(s)`: the position alone. En passant only where a capture is legal.
+    /// `MAV(s)`: only the position. En passant only where a capture is legal.
     #[must_use]
     pub fn of(position: &Chess) -> Features {
-        Features::told(position, EnPassantMode::Legal)
+        Features::encoded(position, EnPassantMode::Legal)
     }
 
-    fn told(position: &Chess, passed: EnPassantMode) -> Features {
+    fn encoded(position: &Chess, passed: EnPassantMode) -> Features {
         let (pieces, flags) = board_tokens(position, position.turn(), passed);
         Features {
             pieces,
@@ -103,20 +103,20 @@ impl Features {
         }
     }
 
-    /// `MAV(s, a)`: the position with an action marked on it.
+    /// `MAV(s, a)`: the position with a marked action.
     #[must_use]
     pub fn with_action(position: &Chess, action: MoveCode) -> Features {
         Features::of(position).marked(action)
     }
 
-    /// `MAV(s)` of a state that the network imagined, with whatever en passant it said.
+    /// `MAV(s)` of an imagined state, with its en passant square as predicted.
     #[must_use]
     pub fn imagined(state: &Chess) -> Features {
-        Features::told(state, EnPassantMode::Always)
+        Features::encoded(state, EnPassantMode::Always)
     }
 
-    /// `MAV(s, a)` of a state that the network imagined: it said itself whether en passant is possible,
-    /// and no rules are asked whether that is so.
+    /// `MAV(s, a)` of an imagined state: its en passant square is used as predicted, without checking the
+    /// rules.
     #[must_use]
     pub fn imagined_with_action(state: &Chess, action: MoveCode) -> Features {
         Features::imagined(state).marked(action)
@@ -133,7 +133,7 @@ impl Features {
         self
     }
 
-    /// Read off the two squares alone: no rules are asked whether the action is legal.
+    /// Derived from the two squares only: the action need not be legal.
     fn kind_of(&self, action: MoveCode) -> Option<u8> {
         let (from, to) = (usize::from(action.from), usize::from(action.to));
         let castles = self.pieces[from] == OUR_KING && self.flags[to] & FLAG_OUR_CASTLING_ROOK != 0;
@@ -144,7 +144,7 @@ impl Features {
         }
     }
 
-    /// What token `t` is to the marked action, below [`MARKS`]. None where no kind of action is known.
+    /// Relation of token `t` to the marked action, below [`MARKS`]. None if the kind of action is unknown.
     #[must_use]
     pub fn mark(&self, t: usize) -> Option<usize> {
         let place = match self.flags[t] {
@@ -155,7 +155,7 @@ impl Features {
         self.kind.map(|kind| 3 * usize::from(kind) + place)
     }
 
-    /// The rows of the embedding that make up token `t`, each with its factor.
+    /// The embedding rows that are summed for token `t`, each with its factor.
     pub fn embedding_rows(&self, t: usize, mut each: impl FnMut(usize, f32)) {
         each(usize::from(self.pieces[t]), 1.0);
         for bit in 0..FLAG_BITS {
@@ -173,19 +173,19 @@ impl Features {
 }
 
 impl NextBoard {
-    /// The true board after the action, as the side that made it sees it.
+    /// The true board after the action, from the side that made it.
     #[must_use]
     pub fn of(after: &Chess) -> NextBoard {
-        NextBoard::told(after, EnPassantMode::Legal)
+        NextBoard::encoded(after, EnPassantMode::Legal)
     }
 
-    /// The same of a state that the network imagined, with whatever en passant it said.
+    /// [`NextBoard::of`] an imagined state, with its en passant square as predicted.
     #[must_use]
     pub fn of_imagined(after: &Chess) -> NextBoard {
-        NextBoard::told(after, EnPassantMode::Always)
+        NextBoard::encoded(after, EnPassantMode::Always)
     }
 
-    fn told(after: &Chess, passed: EnPassantMode) -> NextBoard {
+    fn encoded(after: &Chess, passed: EnPassantMode) -> NextBoard {
         let (pieces, flags) = board_tokens(after, !after.turn(), passed);
         NextBoard { pieces, flags: flags.map(|bits| bits as u8) }
     }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn en_passant_that_nobody_can_take_is_not_told() {
+    fn en_passant_without_a_capture_is_not_encoded() {
         let features = Features::of(&position("4k3/8/8/8/P7/8/8/4K3 b - a3 0 1"));
         assert!(features.flags.iter().all(|&bits| bits == 0));
     }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_says_what_it_is_and_what_each_square_is_to_it() {
+    fn an_action_has_a_kind_and_marks_each_square() {
         let white = position("1r2k2r/8/8/8/8/8/P7/1R2K2R w KQkq - 0 1");
         let black = position("1r2k2r/8/8/8/8/8/P7/1R2K2R b KQkq - 0 1");
         let marked = |state: &Chess, from, to| {

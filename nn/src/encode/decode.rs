@@ -1,5 +1,5 @@
-//! From the board that the transition head answers back to a position: as the next input without any
-//! rules, or as a position of the rules engine, which refuses nonsense by name. Any answer is survived.
+//! Decodes the transition head's board: to the next input, without rules, or to a position, which the rules may
+//! refuse with a reason. Never panics.
 
 use super::board::{
     FLAG_EN_PASSANT, FLAG_OUR_CASTLING_ROOK, FLAG_THEIR_CASTLING_ROOK, Features, NextBoard,
@@ -13,19 +13,19 @@ use std::fmt;
 /// Piece classes of one colour.
 const ROLES: u8 = 6;
 
-/// Why an answered board is no position.
+/// Why a predicted board is no position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// A token's class is none of `0..=12`.
     PieceClass {
-        /// Where.
+        /// Token index.
         token: usize,
         /// The class found.
         class: u8,
     },
     /// A token has a flag that no state has.
     Flag {
-        /// Where.
+        /// Token index.
         token: usize,
         /// The bits found.
         bits: u8,
@@ -38,11 +38,11 @@ pub enum DecodeError {
     PawnOnBackRank(Square),
     /// A castling right without a rook of that side on its square.
     CastlingWithoutRook(Square),
-    /// Castling rights that the king's place forbids, or several on one side of it.
+    /// Castling rights that the king's square forbids, or several on one side of it.
     Castling,
     /// En passant on two squares.
     TwoEnPassant(Square, Square),
-    /// No pawn can just have passed this square.
+    /// An en passant square that no pawn can just have passed.
     EnPassant(Square),
     /// The side that made the move is in check.
     MoverInCheck(Color),
@@ -79,8 +79,8 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 impl NextBoard {
-    /// The input for `MAV(s')`, seen from the side that now moves. Asks no rules: a board that is no
-    /// position gives features all the same. `halfmoves` is the clock of `s'`.
+    /// The input for `MAV(s')`, from the side that now moves. Checks no rules: an impossible board gives
+    /// features too. `halfmoves` is the clock of `s'`.
     #[must_use]
     pub fn features(&self, halfmoves: u8) -> Features {
         let mut features = Features {
@@ -110,11 +110,11 @@ impl NextBoard {
     }
 
     /// The position after the action. `viewer` is the side that made it; `halfmoves` is the clock of the
-    /// position decoded, which the board does not tell. The move number is 1. Too much material and
-    /// checks that no game reaches are let through, for boards made up at random have them too.
+    /// decoded position, which the board lacks. The move number is 1. Too much material and impossible checks
+    /// are accepted, because random boards have them too.
     ///
     /// # Errors
-    /// The first fault found, if this is no position.
+    /// The first fault, if the board is no position.
     pub fn decode(&self, viewer: Color, halfmoves: u32) -> Result<Chess, DecodeError> {
         let mut setup = Setup::empty();
         setup.turn = !viewer;
@@ -161,17 +161,17 @@ fn piece_of(class: u8, viewer: Color) -> Result<Option<Piece>, ()> {
 
 /// One token of a board.
 struct Token {
-    /// Its place among the 64.
+    /// Index, 0 to 63.
     number: usize,
-    /// The square it stands for.
+    /// Square.
     square: Square,
-    /// The class of its piece.
+    /// Piece class.
     class: u8,
     /// Castling rights and en passant.
     flags: u8,
 }
 
-/// Takes the flags of one token over into `setup`.
+/// Transfers the flags of one token to `setup`.
 fn flags_of(setup: &mut Setup, token: Token) -> Result<(), DecodeError> {
     let Token { number, square, class, flags: bits } = token;
     let has = |flag: u16| u16::from(bits) & flag != 0;
@@ -291,7 +291,7 @@ mod tests {
             let _ = board.features(200);
             for viewer in Color::ALL {
                 match board.decode(viewer, 3) {
-                    // A rules engine that accepts a board must be able to play on it.
+                    // Moves must be generated for an accepted board.
                     Ok(state) => assert!(state.legal_moves().iter().all(|&m| state.is_legal(m))),
                     Err(error) => assert!(!error.to_string().is_empty()),
                 }

@@ -1,11 +1,11 @@
-//! What the network is asked: a position and moves of it, both encoded. CPU kernels and burn module read the
-//! same.
+//! The network's input: a position and moves of it, both encoded; shared by the CPU kernels and the burn
+//! module.
 
 use super::board::Features;
 use super::moves::MoveCode;
 use shakmaty::{Chess, Move, Position};
 
-/// One position and the moves whose policy and action values are wanted.
+/// One position and the moves whose policy and action values are requested.
 #[derive(Clone, Copy)]
 pub struct Item<'a> {
     /// The position.
@@ -14,7 +14,7 @@ pub struct Item<'a> {
     pub moves: &'a [MoveCode],
 }
 
-/// An [`Item`] that owns its parts: a position encoded once, to be looked up, kept or sent to a device.
+/// An owned [`Item`]: a position encoded once, for lookup, storage or a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// The position.
@@ -32,7 +32,7 @@ impl Encoded {
         Encoded { features: Features::of(position), moves }
     }
 
-    /// The borrowed form that the network reads.
+    /// The borrowed form.
     #[must_use]
     pub fn item(&self) -> Item<'_> {
         Item { features: &self.features, moves: &self.moves }

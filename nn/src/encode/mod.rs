@@ -1,5 +1,5 @@
-//! Positions and moves as the network sees them: always from the side to move (ranks are flipped
-//! when Black moves, files never are, so that Chess960 castling keeps its files).
+//! Positions and moves as the network's input: always from the side to move (ranks are flipped for Black, files
+//! never, so that Chess960 castling keeps its files).
 
 pub(crate) mod board;
 pub(crate) mod decode;

@@ -2,11 +2,11 @@
 
 use shakmaty::{Chess, Move, MoveList, Position, Role};
 
-/// A move in the frame of the network's tokens. `promotion` 0 = none, 1..=4 = knight, bishop, rook,
-/// queen. Castling is king takes own rook, in standard chess too.
+/// A move in the frame of the network's tokens. `promotion` 0 = none, 1..=4 = knight, bishop, rook, queen.
+/// Castling is king takes own rook, in standard chess too.
 ///
-/// The engine packs its moves in a type of its own; these are canonical, in the mover's view, three small numbers
-/// that the encoder indexes its tables with.
+/// The engine packs its moves in its own type; these are canonical, from the mover's view: three small numbers
+/// that index the encoder's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MoveCode {
     /// Token of the origin.
@@ -17,12 +17,12 @@ pub struct MoveCode {
     pub promotion: u8,
 }
 
-/// How many indices [`MoveCode::index`] can give.
+/// Number of [`MoveCode::index`] values.
 pub const MOVE_CODES: usize = 64 * 64 * 5;
 
 impl MoveCode {
-    /// `flip` is true when the side to move *of the input position* is Black: for `MAV(s, a)` the
-    /// moves of `s'` keep the frame of `s`. None for a drop (never in chess).
+    /// `flip` is true when the side to move *of the input position* is Black: for `MAV(s, a)` the moves of `s'`
+    /// keep the frame of `s`. None for a drop (never in chess).
     #[must_use]
     pub fn new(m: Move, flip: bool) -> Option<MoveCode> {
         let turn = if flip { 56 } else { 0 };
@@ -33,7 +33,7 @@ impl MoveCode {
         })
     }
 
-    /// The same move in the frame of the other side.
+    /// The move in the other side's frame.
     #[must_use]
     pub fn turned(self) -> MoveCode {
         MoveCode { from: self.from ^ 56, to: self.to ^ 56, ..self }
@@ -63,23 +63,23 @@ impl MoveCode {
 }
 
 fn promotion_class(role: Option<Role>) -> u8 {
-    // Knight is role 2 in shakmaty; a promotion is never to pawn or king.
+    // Knight is role 2 in shakmaty; promotions are never to pawn or king.
     role.map_or(0, |role| u32::from(role) as u8 - 1)
 }
 
-/// At most 218 moves are legal in a chess position; shakmaty's list holds no more than this.
+/// Capacity of shakmaty's list; at most 218 moves are legal in a chess position.
 const MOST_MOVES: usize = 256;
 
-/// What the canonical order sorts by and below it, in the low byte, the move's index in its list.
-/// Sorting such words takes half the time of sorting the moves by a key.
+/// Sort key of the canonical order with the move's list index in the low byte. Sorting such words takes half
+/// the time of sorting moves by a key.
 fn canonical_word(m: Move, index: usize) -> u32 {
     let from = m.from().map_or(64, u32::from);
     let key = (from * 64 + u32::from(m.to())) * 5 + u32::from(promotion_class(m.promotion()));
     key << 8 | index as u32
 }
 
-/// All legal moves in the order of the data files: by (from, to, promotion), a1 = 0 … h8 = 63,
-/// absolute squares, castling as king takes rook.
+/// All legal moves in the order of the data files: by (from, to, promotion), a1 = 0 … h8 = 63, absolute
+/// squares, castling as king takes rook.
 #[must_use]
 pub fn canonical_moves(position: &Chess) -> MoveList {
     let moves = position.legal_moves();
@@ -92,14 +92,14 @@ pub fn canonical_moves(position: &Chess) -> MoveList {
     words.iter().map(|word| moves[(word & 0xff) as usize]).collect()
 }
 
-/// The `index`-th of [`canonical_moves`], found without sorting the others; None past the end.
+/// Element `index` of [`canonical_moves`], found without a full sort; None past the end.
 #[must_use]
 pub fn canonical_move(position: &Chess, index: usize) -> Option<Move> {
     let moves = position.legal_moves();
     if index >= moves.len() {
         return None;
     }
-    // Replaying games is most of a loader's work: first the square, then the few moves from it.
+    // Replaying games dominates a loader's time: select the origin first, then among its few moves.
     let mut from_square = [0u8; 65];
     for m in &moves {
         from_square[m.from().map_or(64, usize::from)] += 1;
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn castling_takes_the_rook_and_promotions_are_told_apart() {
+    fn castling_takes_the_rook_and_promotions_differ() {
         let code = |fen: &str, index: usize| {
             let state = position(fen);
             MoveCode::new(canonical_moves(&state)[index], false)

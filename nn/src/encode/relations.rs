@@ -1,13 +1,13 @@
-//! Which piece attacks which square: what a block may add to its attention for each such pair of squares.
-//! Geometry of the pieces on the board alone: pins, checks and whose move it is are the network's business,
-//! and so any board has relations, imagined ones too.
+//! Attack relations between squares, for which a block may add an attention bias. Piece geometry on the board
+//! only, without pins, checks and side to move, so any board has relations, imagined ones too.
 
 use super::board::Features;
 use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
-/// Kinds of attack: by each of the twelve classes of pieces (`class - 1`), then through one piece, by a slider of ours and of theirs.
+/// Kinds of attack: by each of the twelve piece classes (`class - 1`), then x-rays by our sliders and by
+/// theirs.
 pub const ATTACKS: usize = 14;
-/// Kinds of relation: the attack seen from the attacker's square, then from the attacked one.
+/// Kinds of relation: each attack from the attacker's square and from the attacked one.
 pub const RELATIONS: usize = 2 * ATTACKS;
 
 const OUR_X_RAY: u8 = 12;
@@ -25,7 +25,7 @@ pub struct Attack {
 }
 
 impl Attack {
-    /// The two entries of `[64, 64]` (query, key) that it adds to, each with its relation.
+    /// The two entries of `[64, 64]` (query, key) for this attack, each with its relation.
     #[must_use]
     pub fn entries(self) -> [(usize, usize); 2] {
         let (from, to, kind) =
@@ -35,8 +35,8 @@ impl Attack {
 }
 
 impl Features {
-    /// Calls `each` for every attack on the board, a pair of squares at most once in each direction. En passant
-    /// is none, and an action that is marked has not been made.
+    /// Calls `each` for every attack on the board, a pair of squares at most once per direction. En passant is
+    /// not included, nor the effect of a marked action.
     pub fn attacks(&self, mut each: impl FnMut(Attack)) {
         let mut occupied = Bitboard::EMPTY;
         for (token, &class) in self.pieces.iter().enumerate() {
@@ -47,7 +47,7 @@ impl Features {
         for (token, &class) in self.pieces.iter().enumerate() {
             let ours = class <= 6;
             let Ok(role) = Role::try_from(if ours { class } else { class - 6 }) else { continue };
-            // The mover's pieces go up the board in this frame, whichever colour he has.
+            // The mover's pieces go up the board in this frame, whatever their colour.
             let piece = Piece { color: Color::from_white(ours), role };
             let from = Square::new(token as u32);
             let direct = attacks::attacks(from, piece, occupied);
@@ -112,7 +112,7 @@ mod tests {
         );
     }
 
-    /// Against what the rules say of who attacks a square, over games; and no pair twice.
+    /// Compared with the rules' attackers over games; no pair twice.
     #[test]
     fn direct_attacks_are_those_of_the_rules() {
         for seed in 0..20 {

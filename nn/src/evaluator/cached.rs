@@ -1,10 +1,9 @@
-//! An evaluator that remembers its answers: a position that comes up again, by another order of moves or
-//! in the next search, costs no evaluation. Wraps any evaluator; knows nothing of search.
+//! An evaluation cache: a position that recurs, by transposition or in the next search, costs no evaluation.
+//! Wraps any evaluator; independent of search.
 //!
-//! The key is what the network sees, board, rights, clock and moves as it encodes them, so that two
-//! positions share an answer exactly if the network could not tell them apart; Black's turn is White's
-//! with colours changed. Nobody waits here: who finds a part of the memory in use by another thread asks
-//! the network instead.
+//! The key is the network's input: board, rights, clock and moves as encoded, so that two positions share an
+//! entry exactly if the network cannot distinguish them; Black to move is White to move with colours swapped.
+//! No thread waits: if a shard is locked by another thread, the network is evaluated instead.
 
 use super::Evaluator;
 use super::error::EvalError;
@@ -14,35 +13,35 @@ use crate::encode::{Encoded, Features, MoveCode};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// Parts of the memory that are locked apart: with sixteen a thread, two seldom meet.
+/// Independently locked shards: with sixteen per thread, two threads seldom meet.
 const SHARDS: usize = 256;
-/// Places for a key, side by side.
+/// Associativity: places per key.
 const WAYS: usize = 4;
-/// Bytes of an answer with 35 moves, all told: as many answers get a place as would fit.
+/// Bytes of an entry with 35 moves, including its place: sizes the table.
 const TYPICAL: usize = size_of::<Option<Entry>>() + heap(35);
-/// Numbers of an answer that are not per move: WDL, value, its mode.
+/// Floats of an entry that are not per move: WDL, value, its mode.
 const FIXED: usize = 5;
 
-/// Remembers what `inner` answers, in a memory of fixed size.
+/// Caches the answers of `inner` in a fixed amount of memory.
 pub struct Cached {
     inner: Arc<dyn Evaluator>,
-    shards: Vec<Apart>,
+    shards: Vec<PaddedShard>,
     asked: AtomicU64,
     found: AtomicU64,
 }
 
-/// On cache lines of its own.
+/// Padded to its own cache lines against false sharing.
 #[repr(align(128))]
-struct Apart(Mutex<Shard>);
+struct PaddedShard(Mutex<Shard>);
 
-/// A part of the memory: a table with a few places for a key. A newcomer takes the place of whom it finds
-/// there, the position searched now being of more use than one searched before.
+/// A set-associative table. A new entry replaces the one in its place: positions of the current search are more
+/// useful than older ones.
 struct Shard {
     places: Vec<Option<Entry>>,
-    /// Taken by answers, beyond the table.
+    /// Heap bytes of the entries, beyond the table.
     bytes: usize,
     budget: usize,
-    /// What to forget next where there is no room.
+    /// Clock hand: the next place to evict from.
     hand: usize,
 }
 
@@ -52,29 +51,29 @@ struct Entry {
     numbers: Box<[f32]>,
 }
 
-/// Bytes of an answer beyond its place in the table, with what the allocator adds.
+/// Heap bytes of an entry, with the allocator's overhead.
 const fn heap(moves: usize) -> usize {
     (FIXED + 3 * moves) * size_of::<f32>() + 16
 }
 
 impl Cached {
-    /// Remembers within `bytes`, tables included.
+    /// Limits the cache to `bytes`, tables included.
     #[must_use]
     pub fn new(inner: Arc<dyn Evaluator>, bytes: usize) -> Cached {
         let places = bytes / SHARDS / TYPICAL / WAYS * WAYS;
         let budget = (bytes / SHARDS).saturating_sub(places * size_of::<Option<Entry>>());
         let shard = || {
             let places = std::iter::repeat_with(|| None).take(places).collect();
-            Apart(Mutex::new(Shard { places, bytes: 0, budget, hand: 0 }))
+            PaddedShard(Mutex::new(Shard { places, bytes: 0, budget, hand: 0 }))
         };
         let shards = std::iter::repeat_with(shard).take(SHARDS).collect();
         Cached { inner, shards, asked: AtomicU64::new(0), found: AtomicU64::new(0) }
     }
 
-    /// Forgets everything, so that a search repeats as if it were the first.
+    /// Clears the cache, so that a search repeats exactly.
     pub fn clear(&self) {
         for shard in &self.shards {
-            // A poisoned lock guards whole entries all the same.
+            // A poisoned lock still guards whole entries.
             let mut shard = shard.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             shard.places.fill_with(|| None);
             shard.bytes = 0;
@@ -83,14 +82,14 @@ impl Cached {
         self.found.store(0, Relaxed);
     }
 
-    /// Positions asked for since the last [`Cached::clear`], and how many of them were remembered.
+    /// Lookups since the last [`Cached::clear`], and hits.
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         (self.asked.load(Relaxed), self.found.load(Relaxed))
     }
 
-    /// Runs `work` on the part of the memory for `key`, with the first place for it; None if another thread
-    /// is there, or there is none.
+    /// Runs `work` on the shard of `key`, with its first place; None if another thread holds the lock, or there
+    /// is no table.
     fn with<T>(&self, key: u128, work: impl FnOnce(&mut Shard, usize) -> T) -> Option<T> {
         let mut shard = self.shards.get(key as usize % SHARDS)?.0.try_lock().ok()?;
         let sets = shard.places.len() / WAYS;
@@ -147,7 +146,7 @@ impl Evaluator for Cached {
         let mut answers: Vec<Option<Evaluation>> =
             keys.iter().zip(batch).map(|(&key, query)| self.find(key, query.legal.len())).collect();
         let open: Vec<usize> = (0..batch.len()).filter(|&i| answers[i].is_none()).collect();
-        // Relaxed: only for the statistics.
+        // Relaxed: statistics only.
         self.asked.fetch_add(batch.len() as u64, Relaxed);
         self.found.fetch_add((batch.len() - open.len()) as u64, Relaxed);
         if !open.is_empty() {
@@ -159,7 +158,7 @@ impl Evaluator for Cached {
                 answers[i] = Some(answer);
             }
         }
-        // One that the inner evaluator left out is left out here too; the caller counts.
+        // An answer that the inner evaluator left out is left out here too; the caller counts.
         Ok(answers.into_iter().flatten().collect())
     }
 
@@ -175,13 +174,13 @@ impl Evaluator for Cached {
         self.inner.in_flight()
     }
 
-    /// Not remembered: what is imagined is seldom met again.
+    /// Not cached: imagined states seldom recur.
     fn transition(&self) -> Option<&dyn Transition> {
         self.inner.transition()
     }
 }
 
-/// 128 bits of the network's input, the order of the moves included, which is the answer's.
+/// 128-bit hash of the network's input, including the order of the moves, which is that of the answer.
 fn key(input: &Encoded) -> u128 {
     let mut hash = Hash::new(input.moves.len());
     features_into(&mut hash, &input.features);
@@ -205,9 +204,8 @@ fn moves_into(hash: &mut Hash, moves: &[MoveCode]) {
     }
 }
 
-/// Two hashes of 64 bits side by side. Each step can be undone, so no bit of the past is lost; the
-/// multipliers are odd, with good spectra (Steele and Vigna, "Computationally easy, spectrally good
-/// multipliers", 2021).
+/// Two 64-bit hashes side by side. Each step is invertible, so no input bit is lost; the multipliers are odd,
+/// with good spectra (Steele and Vigna, "Computationally easy, spectrally good multipliers", 2021).
 struct Hash(u64, u64);
 
 impl Hash {
@@ -233,7 +231,7 @@ fn pack(answer: &Evaluation) -> Box<[f32]> {
     fixed.into_iter().chain(each.into_iter().flatten().copied()).collect()
 }
 
-/// None if the numbers are not those of an answer with so many moves.
+/// None if the length is not that of an answer with `moves` moves.
 fn unpack(numbers: &[f32], moves: usize) -> Option<Evaluation> {
     let ([win, draw, loss, value, value_mode], rest) = numbers.split_first_chunk()?;
     if rest.len() != 3 * moves {
@@ -280,8 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_is_not_asked_again_and_the_answer_is_the_same() {
-        // Fails from the second call on: whoever gets an answer got it from the memory.
+    fn a_repeated_query_is_answered_from_the_cache() {
+        // Fails from the second call on: later answers come from the cache.
         let failing = Arc::new(Failing::after(1, Breakdown::Error));
         let cached = Cached::new(failing, 4 << 20);
         let positions = positions(30);
@@ -298,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_miss_hands_on_what_was_encoded_for_its_key() {
-        /// Answers only who brings the encoded queries along.
+        /// Answers only queries that come with their encoding.
         struct NeverEncodes;
         impl Evaluator for NeverEncodes {
             fn evaluate(&self, _: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
@@ -333,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_network_cannot_tell_apart_shares_a_key() {
+    fn only_equal_network_inputs_share_a_key() {
         let of = |fen: &str| {
             let position: Chess =
                 fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();

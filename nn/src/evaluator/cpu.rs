@@ -1,4 +1,4 @@
-//! The network on the CPU: hand-written kernels on the calling thread, for play and for its world model.
+//! The network on the CPU: hand-written kernels on the calling thread, for play and for the world model.
 
 use super::Evaluator;
 use super::difference::difference;
@@ -22,11 +22,11 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Positions that go through the layers together: few enough to stay near the core.
+/// Positions per pass: their activations stay in L2.
 const GROUP: usize = 4;
 
-/// Evaluates on the calling thread with the hand-written kernels. Each thread keeps its own scratch,
-/// so any number may ask at once and none waits for another.
+/// Evaluates on the calling thread with the hand-written kernels. Scratch is thread-local, so threads do not
+/// wait for each other.
 pub struct CpuEvaluator {
     pub(crate) layout: Layout,
     pub(crate) weights: Weights,
@@ -43,10 +43,10 @@ impl CpuEvaluator {
         CpuEvaluator { layout: network.layout.clone(), weights: network.weights(arithmetic) }
     }
 
-    /// The network in the fastest arithmetic that this CPU has and that answers nearly as single precision,
-    /// on positions asked now.
+    /// The network in the fastest arithmetic of this CPU whose outputs are close to single precision on probe
+    /// positions evaluated now.
     ///
-    /// 8 bits are faster than bf16 wherever there is a kernel for them: `docs/src/speed.md`.
+    /// int8 is faster than bf16 wherever it has a kernel: `docs/src/speed.md`.
     #[must_use]
     pub fn fastest(network: &Network) -> CpuEvaluator {
         let best = CpuEvaluator::new(network, Arithmetic::best());
@@ -72,14 +72,14 @@ impl CpuEvaluator {
         }
     }
 
-    /// What its products over all tokens are computed in.
+    /// Arithmetic of its products over all tokens.
     #[must_use]
     pub fn arithmetic(&self) -> Arithmetic {
         self.weights.trunk_arithmetic()
     }
 
-    /// Evaluates `batch` again and again for `time`, in groups as [`Evaluator::evaluate`] does; says how
-    /// many positions that were and where the time went.
+    /// Evaluates `batch` repeatedly for `time`, in groups as [`Evaluator::evaluate`] does; returns the number
+    /// of positions and the profile by stage.
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
@@ -96,7 +96,7 @@ impl CpuEvaluator {
         Ok((done, self.with_pass(|pass| std::mem::take(&mut pass.activations.stages))))
     }
 
-    /// All that the heads say of one position.
+    /// All outputs of the heads for one position.
     ///
     /// # Errors
     /// A head answered NaN or infinity.
@@ -127,7 +127,7 @@ impl CpuEvaluator {
         })
     }
 
-    /// Does `work` with this thread's scratch.
+    /// Runs `work` with this thread's scratch.
     fn with_pass<T>(&self, work: impl FnOnce(&mut CpuPass<'_>) -> T) -> T {
         let CpuEvaluator { layout, weights } = self;
         ACTIVATIONS
@@ -161,8 +161,8 @@ impl Evaluator for CpuEvaluator {
         })
     }
 
-    /// One: alone, a position is evaluated at more than nine tenths of the best batch's speed, and a search that
-    /// waits for each answer chooses better moves (`docs/src/search.md`).
+    /// One: a single position runs at more than nine tenths of the best batch's speed, and a search that waits
+    /// for each answer chooses better moves (`docs/src/search.md`).
     fn preferred_batch(&self) -> usize {
         1
     }
@@ -176,7 +176,7 @@ impl Evaluator for CpuEvaluator {
     }
 }
 
-/// The evaluation of position `p`, whose moves are `moves` of the pass.
+/// The evaluation of position `p`, whose moves have indices `moves` in the pass.
 pub(crate) fn evaluation_at(
     activations: &Activations,
     moves: Range<usize>,
@@ -265,7 +265,7 @@ impl Transition for CpuEvaluator {
 
 #[cfg(test)]
 mod tests {
-    use super::super::difference::{Difference, apart};
+    use super::super::difference::{Difference, max_difference};
     use super::*;
     use crate::cpu::int8::Kernel;
     use crate::encode::canonical_moves;
@@ -292,18 +292,18 @@ mod tests {
             .zip(&legal)
             .map(|(position, legal)| Query { position, legal })
             .collect();
-        let together = evaluator.evaluate(&queries).unwrap();
-        for (query, answer) in queries.iter().zip(&together) {
+        let batched = evaluator.evaluate(&queries).unwrap();
+        for (query, answer) in queries.iter().zip(&batched) {
             let alone = evaluator.evaluate(&[*query]).unwrap();
-            let apart = apart(&alone[0], answer);
-            assert!(apart < 1e-5, "{apart}");
+            let max_difference = max_difference(&alone[0], answer);
+            assert!(max_difference < 1e-5, "{max_difference}");
             assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-4);
             assert_eq!(answer.action_values.len(), query.legal.len());
         }
     }
 
     #[test]
-    fn an_insight_is_what_play_is_told_in_full() {
+    fn an_insight_contains_the_evaluation() {
         let network = Network::new(&NetConfig::default(), 7);
         let evaluator = CpuEvaluator::new(&network, Arithmetic::Single);
         let position = Chess::default();
@@ -324,13 +324,13 @@ mod tests {
             let code = MoveCode::new(*m, false).unwrap();
             let believed = insight.believed.iter().find(|(other, _)| *other == code);
             match believed {
-                Some((_, told)) => near(*told, *certainty),
+                Some((_, predicted)) => near(*predicted, *certainty),
                 None => assert!(*certainty <= 0.5, "{code:?} has {certainty}"),
             }
         }
     }
 
-    /// Where the CPU has no bf16, both are the same answer.
+    /// Without bf16 on the CPU, both are the same answer.
     #[test]
     fn bf16_answers_nearly_as_single_precision() {
         let network =
@@ -347,7 +347,7 @@ mod tests {
         values.for_each(|(a, b)| near(*a, *b));
     }
 
-    /// What each kernel of 8 bits that this CPU has makes of a network, against single precision.
+    /// Difference of each int8 kernel of this CPU from single precision.
     fn differences(network: &Network) -> Vec<Difference> {
         let single = CpuEvaluator::new(network, Arithmetic::Single);
         let of = |kernel| {
@@ -370,7 +370,7 @@ mod tests {
         let fastest = CpuEvaluator::fastest(&network).arithmetic();
         assert_eq!(fastest == Arithmetic::Int8, Arithmetic::Int8.available());
 
-        // A channel so large that the rest of its row is rounded to nothing, and that nobody reads.
+        // A channel so large that the rest of its row rounds to zero, and that nothing reads.
         let layout = network.layout.clone();
         for block in &layout.blocks {
             let width = layout.config.width;
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_answers_no_number_is_named() {
+    fn a_head_that_answers_nan_is_named() {
         let mut network = Network::new(&NetConfig::default(), 1);
         let start = network.layout.value_buckets.bias.start;
         network.values[start] = f32::NAN;

@@ -1,4 +1,4 @@
-//! How far two evaluators of one network are apart: what coarser arithmetic must show before it is used.
+//! Differences between two evaluators of one network: the acceptance test of coarser arithmetic.
 
 use super::Evaluator;
 use super::error::EvalError;
@@ -7,41 +7,41 @@ use crate::encode::canonical_moves;
 use crate::numeric::argmax;
 use shakmaty::{Chess, Position};
 
-/// Largest difference that bf16 may make to any probability or value: more, and single precision computes.
-/// The bundled network's answers change by 0.02 at most.
+/// Largest difference that bf16 may make to any probability or value; above it single precision is used. The
+/// bundled network's answers change by 0.02 at most.
 pub(super) const CLOSE: f32 = 0.06;
 
-/// How the answers of two evaluators differ, on positions of a made-up game.
+/// Differences between the answers of two evaluators on positions of a made-up game.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Difference {
-    /// The largest difference of a probability or a value.
+    /// Largest difference of a probability or value.
     pub most: f32,
-    /// The root of the mean squared difference.
+    /// RMS difference.
     pub mean: f32,
-    /// The most that the first evaluator's policy prefers its own best move to the second's.
+    /// Largest margin by which the first evaluator's policy prefers its own best move to the second's.
     pub preference: f32,
 }
 
 impl Difference {
-    /// What 8 bits may do to answers: rounding errors like those of a network that trains and plays as well,
-    /// none of them a change of mind.
+    /// Acceptance limits of int8: rounding errors like those of a network that trains and plays as well,
+    /// without a changed best move.
     pub(super) fn is_rounding(self) -> bool {
         self.most <= 0.15 && self.mean <= 0.02 && self.preference <= 0.1
     }
 }
 
-/// Asks both.
+/// Evaluates both.
 ///
 /// # Errors
-/// One of them does not compute.
+/// One of them fails.
 pub(super) fn difference(a: &dyn Evaluator, b: &dyn Evaluator) -> Result<Difference, EvalError> {
     Ok(between(&answers(a, usize::MAX)?, &answers(b, usize::MAX)?))
 }
 
-/// The answers to 16 positions of a made-up game, asked `batch` at a time.
+/// Answers for 16 positions of a made-up game, `batch` at a time.
 ///
 /// # Errors
-/// The evaluator does not compute.
+/// The evaluator fails.
 pub(super) fn answers(
     evaluator: &dyn Evaluator,
     batch: usize,
@@ -63,7 +63,7 @@ pub(super) fn answers(
     Ok(answers?.into_iter().flatten().collect())
 }
 
-/// How answers to the same positions differ.
+/// Differences between answers to the same positions.
 pub(super) fn between(a: &[Evaluation], b: &[Evaluation]) -> Difference {
     let pairs = || a.iter().zip(b);
     let squares: Vec<f32> = pairs().flat_map(|(a, b)| gaps(a, b)).map(|gap| gap * gap).collect();
@@ -72,18 +72,18 @@ pub(super) fn between(a: &[Evaluation], b: &[Evaluation]) -> Difference {
         best(a).unwrap_or(0.0) - best(b).unwrap_or(0.0)
     };
     Difference {
-        most: pairs().map(|(a, b)| apart(a, b)).fold(0.0, f32::max),
+        most: pairs().map(|(a, b)| max_difference(a, b)).fold(0.0, f32::max),
         mean: (squares.iter().sum::<f32>() / squares.len().max(1) as f32).sqrt(),
         preference: pairs().map(preference).fold(0.0, f32::max),
     }
 }
 
 /// The largest difference between two answers to one query.
-pub(super) fn apart(a: &Evaluation, b: &Evaluation) -> f32 {
+pub(super) fn max_difference(a: &Evaluation, b: &Evaluation) -> f32 {
     gaps(a, b).into_iter().fold(0.0, f32::max)
 }
 
-/// By how much each probability and value differs.
+/// Difference of each probability and value.
 fn gaps(a: &Evaluation, b: &Evaluation) -> Vec<f32> {
     let all = |e: &Evaluation| {
         let fixed = [e.wdl[0], e.wdl[1], e.wdl[2], e.value];

@@ -1,4 +1,4 @@
-//! Why a network gave no answer.
+//! Errors of an evaluation.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ pub enum EvalError {
     NotANumber(&'static str),
     /// The query had no legal moves.
     NoMoves,
-    /// It was asked what follows a move, and is no world model.
-    Blind,
-    /// The device said no.
+    /// A next state was requested of a network without a world model.
+    NoWorldModel,
+    /// The device failed.
     Device(String),
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for EvalError {
             EvalError::NoMoves => {
                 write!(f, "a position without legal moves was sent to the network")
             }
-            EvalError::Blind => f.write_str("this network imagines no positions"),
+            EvalError::NoWorldModel => f.write_str("this network imagines no positions"),
             EvalError::Device(why) => write!(f, "the device failed: {why}"),
         }
     }

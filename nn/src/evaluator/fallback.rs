@@ -1,5 +1,5 @@
-//! An evaluator with a fallback: once its device fails, another evaluator answers, so that a game goes on
-//! where a driver is reset or a card falls off the bus. Wraps any evaluator; knows nothing of search.
+//! An evaluator with a fallback: once its device fails, another evaluator takes over, so that a game survives a
+//! driver reset or a lost GPU. Wraps any evaluator; independent of search.
 
 use super::Evaluator;
 use super::error::EvalError;
@@ -8,10 +8,10 @@ use super::transition::{Imagined, Refusal, Step, Transition};
 use crate::encode::Encoded;
 use std::sync::{Arc, OnceLock};
 
-/// Opens the fallback, given why the first failed; None if there is none.
+/// Opens the fallback, given the first failure; None if there is none.
 type Open = dyn Fn(&EvalError) -> Option<Arc<dyn Evaluator>> + Send + Sync;
 
-/// Asks the first evaluator until its device fails, from then on the second one, for good.
+/// Uses the first evaluator until its device fails, then the second one permanently.
 pub struct Fallback {
     first: Arc<dyn Evaluator>,
     second: OnceLock<Option<Arc<dyn Evaluator>>>,
@@ -19,7 +19,7 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// `open` is called once, at the first failure, in the thread that met it; others wait for it.
+    /// `open` is called once, at the first failure, on the thread that met it; others wait for it.
     #[must_use]
     pub fn new(
         first: Arc<dyn Evaluator>,
@@ -28,13 +28,13 @@ impl Fallback {
         Fallback { first, second: OnceLock::new(), open: Box::new(open) }
     }
 
-    /// The first evaluator's device has failed.
+    /// Whether the first evaluator's device has failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.second.get().is_some()
     }
 
-    /// What `ask` makes of whoever is in charge.
+    /// Runs `ask` on the active evaluator.
     fn ask<T>(
         &self,
         mut ask: impl FnMut(&dyn Evaluator) -> Result<T, EvalError>,
@@ -65,7 +65,7 @@ impl Evaluator for Fallback {
         let mut inputs = Some(inputs);
         self.ask(|evaluator| match inputs.take() {
             Some(inputs) => evaluator.evaluate_encoded(batch, inputs),
-            // The first evaluator has used them up and failed.
+            // The first evaluator consumed the inputs and failed.
             None => evaluator.evaluate(batch),
         })
     }
@@ -87,7 +87,7 @@ impl Evaluator for Fallback {
     }
 }
 
-/// The world of `evaluator`, which has one if the first evaluator had: both are of the same network.
+/// The world model of `evaluator`, which has one if the first evaluator had: both hold the same network.
 fn world(evaluator: &dyn Evaluator) -> Result<&dyn Transition, EvalError> {
     evaluator
         .transition()
@@ -145,7 +145,7 @@ mod tests {
         let batch = [Query { position: &position, legal: &[] }];
         assert_eq!(fallback.evaluate(&batch), Err(EvalError::NoMoves));
         assert!(!fallback.has_failed());
-        // Without a fallback the failure is reported, every time.
+        // Without a fallback every failure is reported.
         let fallback = Fallback::new(Arc::new(Failing::after(0, Breakdown::Error)), |_| None);
         for _ in 0..2 {
             assert!(matches!(fallback.evaluate(&batch), Err(EvalError::Device(_))));
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_world_model_has_a_fallback_too() {
-        /// Imagines nothing any more.
+        /// A device that fails at once.
         struct Gone;
         impl Evaluator for Gone {
             fn evaluate(&self, _: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {

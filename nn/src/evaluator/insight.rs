@@ -1,20 +1,21 @@
-//! All that a network's heads say of one position, with whole distributions: for people to look at. Play asks
-//! for less, an [`Evaluation`].
+//! All outputs of a network's heads for one position, as whole distributions, for people to inspect. Play needs
+//! only an [`Evaluation`].
 
 use super::query::Evaluation;
 use crate::encode::MoveCode;
 
-/// One position as a network sees it, from the side to move's point of view.
+/// One position as the network sees it, from the side to move's point of view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insight {
-    /// What play is told.
+    /// The evaluation used in play.
     pub evaluation: Evaluation,
-    /// `[64]`: the probability of each bucket of win probability; sums to 1.
+    /// `[64]`: probability of each bucket of win probability; sums to 1.
     pub value: Vec<f32>,
     /// `[m, 64]`: the same after each legal move.
     pub actions: Vec<f32>,
-    /// `[m]`: the probability that the legality head gives each legal move.
+    /// `[m]`: probability of each legal move by the legality head.
     pub legality: Vec<f32>,
-    /// The moves that the network takes for legal, in the frame of the side to move, with their probabilities.
+    /// The moves that the network predicts as legal, in the frame of the side to move, with their
+    /// probabilities.
     pub believed: Vec<(MoveCode, f32)>,
 }

@@ -1,10 +1,9 @@
-//! Evaluators: what the rest of the house asks of a network. [`Evaluator`] gives values, action values and a
-//! policy of positions; [`Transition`] gives the position after a move, with no rules asked.
+//! Evaluators: the interface to a network. [`Evaluator`] returns values, action values and a policy;
+//! [`Transition`] returns the position after a move, without rules.
 //!
-//! `cpu` and `burn` compute a network, `fake` computes none. `cached` and `fallback` wrap any evaluator,
-//! `difference` compares two, and `self_check` every way there is to compute one network here.
-//! `outputs` and `world_model` turn the heads' logits into answers, whoever computed them; [`Insight`] is for
-//! people, and holds all of them.
+//! `cpu` and `burn` compute a network, `fake` needs none. `cached` and `fallback` wrap any evaluator,
+//! `difference` compares two, and `self_check` compares every arithmetic and instruction set here. `outputs`
+//! and `world_model` decode the heads' logits; [`Insight`] holds all of them, for people.
 
 pub mod burn;
 pub mod cached;
@@ -27,7 +26,7 @@ pub use transition::{Imagined, MOST_MOVES, Refusal, Step, Transition, grounded, 
 
 use crate::encode::Encoded;
 
-/// A network that evaluates positions. Shared by threads.
+/// A network that evaluates positions; shared by threads.
 ///
 /// ```
 /// use nn::evaluator::fake::Uniform;
@@ -43,14 +42,14 @@ use crate::encode::Encoded;
 /// ```
 pub trait Evaluator: Send + Sync {
     /// Answers in order. Blocks. Batch size never changes an answer. Every number of an answer is finite:
-    /// implementations check what their network says, callers need not.
+    /// implementations check their network's outputs, callers need not.
     ///
     /// # Errors
     /// The device failed or the network answered NaN or infinity.
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError>;
 
-    /// [`Evaluator::evaluate`] for a caller that has encoded the queries already: `inputs` are what
-    /// [`Query::encode`] makes of `batch`, in order.
+    /// [`Evaluator::evaluate`] for a caller that has already encoded the queries: `inputs` are
+    /// [`Query::encode`] of `batch`, in order.
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
@@ -62,24 +61,23 @@ pub trait Evaluator: Send + Sync {
         self.evaluate(batch)
     }
 
-    /// The batch one thread should gather before it asks, where nothing was measured.
+    /// Default batch per thread, where nothing was measured.
     fn preferred_batch(&self) -> usize {
         8
     }
 
-    /// Batch sizes among which measuring finds the best on this machine, smallest first; empty = nothing
-    /// to be found, take [`Evaluator::preferred_batch`].
+    /// Batch sizes to benchmark on this machine, ascending; empty = use [`Evaluator::preferred_batch`].
     fn batches(&self) -> &[usize] {
         &[]
     }
 
-    /// Batches to be asked about at once, each by a thread of its own, for the device never to wait: two where
-    /// it computes one while the next is gathered.
+    /// Batches to keep in flight, each by its own thread, so that the device never waits: two where it computes
+    /// one while the next is gathered.
     fn in_flight(&self) -> usize {
         1
     }
 
-    /// The same network as a world, if it can be asked what follows a move.
+    /// The same network as a world model, if it has one.
     fn transition(&self) -> Option<&dyn Transition> {
         None
     }

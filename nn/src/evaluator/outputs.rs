@@ -1,4 +1,4 @@
-//! From the logits of the heads that play needs to an [`Evaluation`].
+//! Decodes the logits of the play heads into an [`Evaluation`].
 
 use super::error::EvalError;
 use super::query::Evaluation;
@@ -6,7 +6,7 @@ use crate::cpu::ops;
 use crate::net::{BUCKETS, CENTRES};
 use crate::numeric::softmax;
 
-/// Means over the buckets of softmaxed rows, and the centres of their highest.
+/// Means over the buckets of softmaxed rows, and the centres of their modes.
 fn summaries(rows: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let count = rows.len() / BUCKETS;
     let (mut means, mut modes) = (vec![0.0; count], vec![0; count]);
@@ -25,7 +25,7 @@ pub(crate) fn evaluation(
     value: &[f32],
     result: &[f32],
 ) -> Result<Evaluation, EvalError> {
-    // The one check of a play pass: a NaN in a logit would poison every comparison of the search.
+    // The only check in a play pass: a NaN logit would poison every comparison of the search.
     for (name, logits) in
         [("policy", policy), ("action-value", actions), ("value", value), ("result", result)]
     {
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn mean_and_mode_are_two_summaries_of_one_distribution() {
-        // Nine parts in ten far up, one part spread over the bottom: e^x of the logits.
+        // Nine tenths of the mass near the top, one tenth spread over the bottom: logits are logarithms.
         let mut row = [-1000.0; BUCKETS];
         (row[60], row[2]) = (9.0_f32.ln(), 0.0);
         let level = [0.0; 3];

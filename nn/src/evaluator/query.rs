@@ -1,4 +1,4 @@
-//! What is asked of an evaluator, and what it answers.
+//! Input and output of an evaluator.
 
 use crate::encode::Encoded;
 use shakmaty::{Chess, Move};
@@ -13,17 +13,17 @@ pub struct Query<'a> {
 }
 
 impl Query<'_> {
-    /// What the network sees of the query.
+    /// The network's input.
     #[must_use]
     pub fn encode(&self) -> Encoded {
         Encoded::new(self.position, self.legal)
     }
 }
 
-/// A network's answer for one position, all from the side to move's point of view.
+/// A network's answer for one position, from the side to move's point of view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// Win, draw, loss as the game-result head sees them; sums to 1.
+    /// Win, draw, loss by the game-result head; sums to 1.
     pub wdl: [f32; 3],
     /// Win probability in [0, 1]: mean over the 64 buckets of the value head.
     pub value: f32,

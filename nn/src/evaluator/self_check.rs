@@ -1,5 +1,4 @@
-//! Whether every set of instructions and every arithmetic that this CPU has answers alike: for a user who
-//! wonders whether his machine computes as ours do.
+//! Whether every instruction set and arithmetic of this CPU gives the same answers: a user's hardware check.
 
 use super::cpu::CpuEvaluator;
 use super::difference::{CLOSE, answers, between};
@@ -9,7 +8,7 @@ use crate::checkpoint::Network;
 use crate::cpu::Isa;
 use crate::precision::Arithmetic;
 
-/// Largest difference of any probability or value between two ways to add up the same sums.
+/// Largest difference of a probability or value that reordered sums may cause.
 const ROUNDING: f32 = 1e-3;
 
 /// One way to compute the network.
@@ -17,36 +16,36 @@ const ROUNDING: f32 = 1e-3;
 pub struct Checked {
     /// Instructions used.
     pub isa: Isa,
-    /// The arithmetic of the products.
+    /// Arithmetic of the products.
     pub arithmetic: Arithmetic,
-    /// What it answers, against plain loops in single precision.
+    /// Agreement with plain loops in single precision.
     pub result: Result<Agreement, EvalError>,
 }
 
-/// How the answers agree.
+/// Agreement of answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agreement {
-    /// Largest difference of any probability or value to plain loops in single precision.
+    /// Largest difference of a probability or value from plain loops in single precision.
     pub most: f32,
-    /// Whether that is rounding, for this arithmetic.
+    /// Whether that is within this arithmetic's rounding.
     pub is_rounding: bool,
-    /// Largest difference of any probability or value between positions one by one and all together.
+    /// Largest difference of a probability or value between single positions and one batch.
     pub in_batches: f32,
 }
 
 impl Checked {
-    /// Nothing is wrong with it.
+    /// Whether it passed.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.result.as_ref().is_ok_and(|found| found.is_rounding && found.in_batches <= ROUNDING)
     }
 }
 
-/// Computes `network` in every way this CPU has, plain loops first. Limits the instructions of the whole process
-/// meanwhile: nothing else may compute in it.
+/// Computes `network` with every arithmetic and instruction set of this CPU, plain loops first. Limits the
+/// instruction set of the whole process meanwhile: nothing else may compute in it.
 ///
 /// # Errors
-/// Not even plain loops compute the network.
+/// Plain loops fail.
 pub fn self_check(network: &Network) -> Result<Vec<Checked>, EvalError> {
     let before = Isa::used();
     Isa::Portable.limit();
@@ -78,9 +77,9 @@ fn agreement(
     plain: &[Evaluation],
 ) -> Result<Agreement, EvalError> {
     let evaluator = CpuEvaluator::new(network, arithmetic);
-    let together = answers(&evaluator, usize::MAX)?;
+    let batched = answers(&evaluator, usize::MAX)?;
     let alone = answers(&evaluator, 1)?;
-    let far = between(plain, &together);
+    let far = between(plain, &batched);
     Ok(Agreement {
         most: far.most,
         is_rounding: match arithmetic {
@@ -88,6 +87,6 @@ fn agreement(
             Arithmetic::Bf16 => far.most <= CLOSE,
             Arithmetic::Int8 => far.is_rounding(),
         },
-        in_batches: between(&together, &alone).most,
+        in_batches: between(&batched, &alone).most,
     })
 }

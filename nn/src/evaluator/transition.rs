@@ -1,8 +1,8 @@
-//! The network as a world: what follows a move, with no rules asked. What a network answers is parsed
-//! into a state here, and refused by name where it makes none.
+//! The network as a world model: the state after a move, without rules. A prediction is parsed into a state
+//! here, or refused with a reason.
 //!
-//! A state keeps the board, whose turn it is, castling rights, en passant as the network told them, and
-//! the clock of the fifty-move rule, which follows from the boards before and after.
+//! A state has the board, side to move, castling rights, en passant as predicted, and the fifty-move clock,
+//! which follows from the boards before and after.
 
 use super::error::EvalError;
 use super::query::Evaluation;
@@ -12,10 +12,10 @@ use shakmaty::{
 };
 use std::fmt;
 
-/// More moves than this no position of chess has.
+/// Most legal moves of any chess position.
 pub const MOST_MOVES: usize = 218;
 
-/// A question: what follows `action` in `state`? The move need not be legal.
+/// A query: the state after `action` in `state`. The move need not be legal.
 #[derive(Clone, Copy)]
 pub struct Step<'a> {
     /// [`grounded`], or imagined.
@@ -24,35 +24,34 @@ pub struct Step<'a> {
     pub action: MoveCode,
 }
 
-/// A network's answer to one [`Step`]: the next state and everything about it.
+/// A network's answer to one [`Step`]: the next state and everything predicted about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imagined {
     /// The next state.
     pub state: Chess,
-    /// Probabilities that the game goes on, is lost by the side now to move, is drawn; they sum to 1.
+    /// Probabilities that the game is ongoing, lost for the side now to move, drawn; they sum to 1.
     pub end: [f32; 3],
-    /// Its legal moves, in the frame of the state that was asked about; none where the game is over.
+    /// Its legal moves, in the frame of the previous state; none if the game is over.
     pub legal: Vec<MoveCode>,
-    /// The probability that each is legal.
+    /// Probability that each is legal.
     pub certainty: Vec<f32>,
-    /// How many moves predicted as legal were rejected: they begin at no piece of the mover's, or end at
-    /// another one.
+    /// Number of moves predicted as legal but rejected: they start on no piece of the mover's, or capture one.
     pub rejected: usize,
     /// The evaluation of the new state, over `legal`; None without a legal move.
     pub evaluation: Option<Evaluation>,
 }
 
-/// A network that can be asked what follows a move. Shared by threads.
+/// A network with a world model; shared by threads.
 pub trait Transition: Send + Sync {
-    /// Answers in order, each from one pass over the form `MAV(s, a)`. Blocks. Batch size never changes
-    /// an answer.
+    /// Answers in order, each from one pass over the form `MAV(s, a)`. Blocks. Batch size never changes an
+    /// answer.
     ///
     /// # Errors
-    /// The device failed. An answer that makes no state is no error but a [`Refusal`].
+    /// The device failed. A prediction that is no state is not an error but a [`Refusal`].
     fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError>;
 
-    /// Evaluates ongoing states again, as positions of their own (`MAV(s)`), and takes their legal moves and
-    /// evaluations from there. Does nothing where that tells nothing new.
+    /// Evaluates ongoing states again, as positions (`MAV(s)`), and replaces their legal moves and evaluations.
+    /// Does nothing if that adds no information.
     ///
     /// # Errors
     /// The device failed.
@@ -61,10 +60,10 @@ pub trait Transition: Send + Sync {
     }
 }
 
-/// Why an answer makes no state.
+/// Why a prediction is no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The board is none.
+    /// Invalid board.
     Board(DecodeError),
     /// A head answered NaN or infinity.
     NotANumber(&'static str),
@@ -75,7 +74,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The kind of fault, without squares and numbers: what is counted.
+    /// The kind of fault, without squares and numbers, for statistics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -92,7 +91,7 @@ impl Refusal {
                 DecodeError::MoverInCheck(_) => "king left in check",
                 DecodeError::Refused => "impossible board",
             },
-            Refusal::NotANumber(_) => "no number",
+            Refusal::NotANumber(_) => "NaN",
             Refusal::TooManyMoves(_) => "too many moves",
             Refusal::NoMoves => "no move of a piece",
         }
@@ -116,12 +115,11 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// A true position as a state to imagine from: en passant is told only where a capture is legal, as the
-/// network was taught.
+/// A real position as a state to imagine from: en passant is set only where a capture is legal, as in training.
 #[must_use]
 pub fn grounded(position: &Chess) -> Chess {
-    let told = position.ep_square(EnPassantMode::Legal);
-    if position.ep_square(EnPassantMode::Always) == told {
+    let ep_square = position.ep_square(EnPassantMode::Legal);
+    if position.ep_square(EnPassantMode::Always) == ep_square {
         return position.clone();
     }
     let setup = position.to_setup(EnPassantMode::Legal);
@@ -137,16 +135,16 @@ pub fn is_true(imagined: &Chess, truth: &Chess) -> bool {
     imagined.turn() == truth.turn() && NextBoard::of_imagined(imagined) == NextBoard::of(truth)
 }
 
-/// What the heads predict for one step, before it is parsed.
+/// The heads' predictions for one step, before parsing.
 pub(crate) struct RawPrediction {
     pub board: NextBoard,
     pub end: [f32; 3],
-    /// With the probability that it is legal.
+    /// With the probability of being legal.
     pub legal: Vec<(MoveCode, f32)>,
 }
 
 impl RawPrediction {
-    /// The answer, still without its evaluation.
+    /// The parsed state, without its evaluation.
     ///
     /// # Errors
     /// The first fault found.
@@ -172,8 +170,8 @@ fn square(token: u8, viewer: Color) -> Square {
     Square::new(u32::from(token & 63) ^ if viewer == Color::Black { 56 } else { 0 })
 }
 
-/// Plies since the last capture or pawn move, after `step`. No rules are asked: the pieces on the two
-/// squares tell.
+/// Plies since the last capture or pawn move, after `step`, derived from the pieces on its two squares without
+/// the rules.
 fn clock(step: &Step<'_>) -> u32 {
     let (board, viewer) = (step.state.board(), step.state.turn());
     let pawn = board.role_at(square(step.action.from, viewer)) == Some(Role::Pawn);
@@ -181,8 +179,8 @@ fn clock(step: &Step<'_>) -> u32 {
     if pawn || capture { 0 } else { step.state.halfmoves() + 1 }
 }
 
-/// The move begins at a piece of the mover's, and ends at no other one but the rook a king castles with.
-/// `viewer` is the side that does not move in `state`.
+/// Whether the move starts on a piece of the mover's and does not end on another one except a castling king's
+/// rook. `viewer` is the side that does not move in `state`.
 pub(crate) fn moves_a_piece(state: &Chess, viewer: Color, m: MoveCode) -> bool {
     let (board, mover) = (state.board(), state.turn());
     let (from, to) = (square(m.from, viewer), square(m.to, viewer));
@@ -219,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grounded_position_tells_only_en_passant_that_can_be_taken() {
+    fn a_grounded_position_keeps_only_legal_en_passant() {
         for seed in 0..60 {
             for (ply, state) in random_game(seed, 80).0.iter().enumerate() {
                 let ground = grounded(state);
@@ -234,7 +232,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_parsed_or_refused_by_name() {
-        // White plays e1e2; the board after it is told in White's frame.
+        // White plays e1e2; the board after it is predicted in White's frame.
         let before = position("4k3/8/8/8/8/8/8/4K2R w - - 3 1");
         let after = position("4k3/8/8/8/8/8/4K3/7R b - - 4 1");
         let board = NextBoard::of(&after);
@@ -251,12 +249,12 @@ mod tests {
         assert!(is_true(&good.state, &after));
         assert_eq!((good.state.halfmoves(), good.rejected, good.legal.len()), (4, 0, 1));
         // From an empty square, and with the other side's king.
-        let nobody = MoveCode { from: 30, to: 31, promotion: 0 };
+        let from_empty = MoveCode { from: 30, to: 31, promotion: 0 };
         let theirs = MoveCode { from: 12, to: 13, promotion: 0 };
-        let some = parse(&[nobody, home(59), theirs], on, &same).expect("a state");
+        let some = parse(&[from_empty, home(59), theirs], on, &same).expect("a state");
         assert_eq!((some.rejected, some.legal), (2, vec![home(59)]));
         assert_eq!(some.certainty, [0.9]);
-        assert_eq!(parse(&[nobody], on, &same), Err(Refusal::NoMoves));
+        assert_eq!(parse(&[from_empty], on, &same), Err(Refusal::NoMoves));
         for end in [on, lost] {
             assert!(parse(&[], end, &same).is_ok_and(|end| end.legal.is_empty()));
         }

@@ -1,5 +1,5 @@
-//! The network's world model: legal moves, game end and next board, read off the heads' logits. This file
-//! takes the logits as they are; `transition` decides whether they make a position.
+//! The network's world model: decodes legal moves, game end and next board from the heads' logits. `transition`
+//! decides whether they make a position.
 //!
 //! A `WorldModelPass` computes the logits: the CPU's kernels or a burn device.
 
@@ -22,20 +22,19 @@ pub trait WorldModelLogits {
     fn square(&self, p: usize, token: usize) -> (&[f32], f32);
 }
 
-/// The moves that the legality head finds legal at position `p`, by (from, to, promotion) of the input's
-/// frame.
+/// The moves that the legality head predicts at position `p`, by (from, to, promotion) of the input's frame.
 #[must_use]
 pub fn legal_moves(logits: &impl WorldModelLogits, p: usize) -> Vec<MoveCode> {
     likely_moves(logits, p).into_iter().map(|(m, _)| m).collect()
 }
 
-/// The same, with the probability that each is legal.
+/// [`legal_moves`] with the probability that each is legal.
 pub(super) fn likely_moves(logits: &impl WorldModelLogits, p: usize) -> Vec<(MoveCode, f32)> {
     let likely = moves_above(logits, p, LIKELY);
     if likely.is_empty() { moves_above(logits, p, PERHAPS) } else { likely }
 }
 
-/// The moves whose log-odds of being legal are above `bar`, with the probability that they are.
+/// The moves whose log-odds of being legal exceed `bar`, with their probabilities.
 fn moves_above(logits: &impl WorldModelLogits, p: usize, bar: f32) -> Vec<(MoveCode, f32)> {
     let mut moves = Vec::new();
     for (index, logit) in logits.legality(p).iter().enumerate().filter(|(_, logit)| **logit > bar) {
@@ -48,13 +47,13 @@ fn moves_above(logits: &impl WorldModelLogits, p: usize, bar: f32) -> Vec<(MoveC
     moves
 }
 
-/// Log-odds of being legal from which on a search in imagination looks at a move: an illegal one leads to no
-/// state, and costs one look; a missing one may be the only good reply. Measured: `docs/src/imagined.md`.
+/// Log-odds of being legal above which a search in imagination considers a move: an illegal one leads to no
+/// state and costs one evaluation; a missing one may be the only good reply. Measured: `docs/src/imagined.md`.
 const LIKELY: f32 = 0.0;
-/// The same where no move is as likely as that: without any move the game would be over.
+/// The bar if no move reaches [`LIKELY`]: without any move the game would be over.
 const PERHAPS: f32 = -1.0;
 
-/// What the terminal head says of position `p`.
+/// Prediction of the terminal head for position `p`.
 #[must_use]
 pub fn terminal(logits: &impl WorldModelLogits, p: usize) -> Terminal {
     match largest(logits.terminal(p)) {
@@ -89,8 +88,8 @@ pub(crate) trait WorldModelPass {
     /// The logits of the last pass.
     fn logits(&self) -> impl WorldModelLogits;
 
-    /// Evaluates moves of the last pass's boards: one evaluation for each board that has moves, in order.
-    /// An inner error concerns that board alone.
+    /// Evaluates moves of the last pass's boards: one evaluation for each board that has moves, in order. An
+    /// inner error concerns only that board.
     ///
     /// # Errors
     /// The device failed.
@@ -100,7 +99,7 @@ pub(crate) trait WorldModelPass {
     ) -> Result<Vec<Result<Evaluation, EvalError>>, EvalError>;
 }
 
-/// Answers a few steps: one pass over all of them, then the evaluations of the moves found legal.
+/// Answers a few steps: one pass over all of them, then the evaluations of the moves predicted as legal.
 pub(crate) fn imagine(
     pass: &mut impl WorldModelPass,
     group: &[Step<'_>],
@@ -131,8 +130,7 @@ pub(crate) fn imagine(
     Ok(answers)
 }
 
-/// Evaluates a few ongoing states again, as positions of their own. An answer that is NaN, or has no move,
-/// changes nothing.
+/// Evaluates a few ongoing states again, as positions. An answer that is NaN or has no move changes nothing.
 pub(crate) fn refine(
     pass: &mut impl WorldModelPass,
     group: &mut [&mut Imagined],
@@ -163,14 +161,14 @@ pub(crate) fn refine(
     Ok(())
 }
 
-/// The states of `answers` in which the game goes on: those that [`refine`] is for.
+/// The ongoing states of `answers`, the input of [`refine`].
 pub(crate) fn ongoing(answers: &mut [Result<Imagined, Refusal>]) -> Vec<&mut Imagined> {
     let states = answers.iter_mut().filter_map(|answer| answer.as_mut().ok());
     states.filter(|state| !state.legal.is_empty()).collect()
 }
 
 /// Multiplies each move's policy by the probability that the move is legal: the policy was trained on legal
-/// moves alone and says nothing of others.
+/// moves only.
 fn weighed(mut evaluation: Evaluation, certainty: &[f32]) -> Evaluation {
     let policy = &mut evaluation.policy;
     policy.iter_mut().zip(certainty).for_each(|(policy, certainty)| *policy *= certainty);
@@ -181,7 +179,7 @@ fn weighed(mut evaluation: Evaluation, certainty: &[f32]) -> Evaluation {
     evaluation
 }
 
-/// What the heads of the world model predict for position `p`.
+/// Predictions of the world model's heads for position `p`.
 fn predict(logits: &impl WorldModelLogits, p: usize) -> Result<RawPrediction, Refusal> {
     let (ends, pairs) = (logits.terminal(p), logits.legality(p));
     let mut board = (0..TOKENS).map(|token| logits.square(p, token));
@@ -200,7 +198,7 @@ fn predict(logits: &impl WorldModelLogits, p: usize) -> Result<RawPrediction, Re
     Ok(RawPrediction { board: next_board(logits, p), end, legal: likely_moves(logits, p) })
 }
 
-/// Index of the largest logit, the first of equals.
+/// Argmax; the first of equals.
 fn largest(logits: &[f32]) -> usize {
     argmax(logits).unwrap_or(0)
 }

@@ -1,10 +1,10 @@
-//! Confidence intervals: how far a share of a sample may be from the truth.
+//! Confidence intervals of shares.
 
-/// Standard deviations that hold 95 % of a normal distribution.
+/// Standard deviations that cover 95 % of a normal distribution.
 pub const Z95: f64 = 1.959_964;
 
-/// Wilson's 95 % interval of a share of `trials` (Wilson, "Probable inference, the law of succession,
-/// and statistical inference", 1927). Everything is possible where nothing was tried.
+/// Wilson's 95 % interval of a share of `trials` (Wilson, "Probable inference, the law of succession, and
+/// statistical inference", 1927); [0, 1] without trials.
 ///
 /// ```
 /// let (low, high) = nn::metrics::wilson(0.8, 10.0);

@@ -1,6 +1,6 @@
-//! Least squares for the value that a search backs up from a leaf: value = α V + β max Q + γ ΣπQ, where V
-//! is the state value, Q the action values and π the policy of one evaluation. The three estimate the same
-//! thing; the fit tells how much of each a leaf is worth.
+//! Least squares for a search's backed-up value from one evaluation of a leaf: value = α V + β max Q + γ ΣπQ,
+//! where V is the state value, Q the action values and π the policy. All three estimate the same quantity; the
+//! fit weighs them.
 
 use super::sums::Mean;
 
@@ -16,7 +16,7 @@ pub struct Estimates {
 }
 
 impl Estimates {
-    /// None without moves, or where lengths differ.
+    /// None without moves, or if lengths differ.
     #[must_use]
     pub fn of(value: f32, action_values: &[f32], policy: &[f32]) -> Option<Estimates> {
         if action_values.is_empty() || action_values.len() != policy.len() {
@@ -39,7 +39,7 @@ impl Estimates {
 
 const TERMS: usize = 3;
 
-/// Sums of the normal equations, and the signed error of each estimate alone.
+/// Sums of the normal equations, and the signed error of each estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LeafFit {
     products: [[f64; TERMS]; TERMS],
@@ -50,7 +50,7 @@ pub struct LeafFit {
 }
 
 impl LeafFit {
-    /// Takes in a position whose true value is `label`; NaN is left out.
+    /// Adds a position whose true value is `label`; NaN is skipped.
     pub fn add(&mut self, estimates: Estimates, label: f32) {
         if label.is_nan() {
             return;
@@ -77,13 +77,13 @@ impl LeafFit {
         self.target_squares += other.target_squares;
     }
 
-    /// Positions taken in.
+    /// Number of positions.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.bias[0].count()
     }
 
-    /// The weights (α, β, γ) of least squared error; None where the positions do not determine them.
+    /// The least-squares weights (α, β, γ); None if the positions do not determine them.
     #[must_use]
     pub fn weights(&self) -> Option<[f64; TERMS]> {
         // Gaussian elimination with the largest pivot.
@@ -113,7 +113,7 @@ impl LeafFit {
         Some(weights)
     }
 
-    /// Root of the mean squared error of `weights`; None of no positions.
+    /// RMS error of `weights`; None without positions.
     #[must_use]
     pub fn error(&self, weights: [f64; TERMS]) -> Option<f64> {
         let mut sum = self.target_squares;

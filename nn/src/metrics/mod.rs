@@ -1,9 +1,8 @@
-//! How good the answers are: pure functions over numbers, and [`Metrics`], which adds them up over
-//! examples. Knows no tensors and no device. A metric that has no answer (no label, a division by
-//! nothing) is left out, never counted as zero.
+//! Quality of answers: pure functions over numbers, and [`Metrics`], which accumulates them over examples. No
+//! tensors, no device. An undefined metric (no label, division by zero) is skipped, never counted as zero.
 //!
-//! Every mean is one over positions, so that its interval is honest: the moves of a position are right
-//! and wrong together. Paper 000 must do so too, for its F1 is below both precision and recall.
+//! Every mean is over positions, so that its interval is valid: the moves of a position are correlated. Paper
+//! 000 must do so too, for its F1 is below both precision and recall.
 
 mod interval;
 mod leaf_fit;
@@ -19,7 +18,7 @@ pub(crate) use sums::{Counts, Mean};
 use crate::data::{Example, Terminal};
 use crate::encode::{MoveCode, NextBoard};
 
-/// What the network answered to an example. Whatever a head was not asked for is empty or None.
+/// The network's answer to an example. Heads that were not computed are empty or None.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answer<'a> {
     /// Logit or probability of each of the example's moves.
@@ -28,11 +27,11 @@ pub struct Answer<'a> {
     pub action_values: &'a [f32],
     /// Win probability of the answered state.
     pub value: Option<f32>,
-    /// The moves that the legality head finds legal.
+    /// Moves that the legality head predicts.
     pub legal: Option<&'a [MoveCode]>,
-    /// The policy's choice among `legal`; None if there is none.
+    /// The policy's best move among `legal`; None if there is none.
     pub choice: Option<MoveCode>,
-    /// How the network says the answered state stands.
+    /// Predicted state of the answered position.
     pub terminal: Option<Terminal>,
     /// The board after the action.
     pub next: Option<&'a NextBoard>,
@@ -41,39 +40,39 @@ pub struct Answer<'a> {
 /// Sums over examples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Metrics {
-    /// The labelled best move has the largest policy, is among the three largest, among the five.
+    /// The labelled best move is first by policy, among the top three, among the top five.
     pub policy_top: [Mean; 3],
     /// The same by action value.
     pub action_top: [Mean; 3],
-    /// Win probability lost by the policy's choice, where there is one and all values are known.
+    /// Win probability lost by the policy's choice, if there is a choice and all values are known.
     pub policy_regret: Mean,
-    /// Win probability lost by the choice of the largest action value.
+    /// Win probability lost by choosing the largest action value.
     pub action_regret: Mean,
     /// Kendall's tau-b of the policy and the known values, where all are known.
     pub policy_tau: Mean,
     /// Kendall's tau-b of the action values and the known ones.
     pub action_tau: Mean,
-    /// Absolute error of the action values: the mean over those known of a position.
+    /// Absolute error of the action values, mean over the known ones of a position.
     pub action_error: Mean,
-    /// Signed error of the action value of the labelled best move: predicted minus known, where all of the
-    /// moves' values are known.
+    /// Signed error of the action value of the labelled best move: predicted minus known, if all values are
+    /// known.
     pub best_move_bias: Mean,
-    /// The same, the mean over the other moves.
+    /// The same, mean over the other moves.
     pub other_moves_bias: Mean,
-    /// What a leaf's value is best read off, where all action values are known.
+    /// Fit of a leaf's value, if all action values are known.
     pub leaf: LeafFit,
-    /// The choice among the moves found legal is legal: paper 000's "best action legal". Like the lists
-    /// of moves, only where the game goes on.
+    /// The choice among the moves predicted as legal is legal: paper 000's "best action legal". Like the move
+    /// lists, only for ongoing games.
     pub best_legal: Mean,
-    /// Precision of the list of moves found legal.
+    /// Precision of the list of predicted legal moves.
     pub precision: Mean,
     /// Recall of the same list.
     pub recall: Mean,
     /// F1 of the same list.
     pub f1: Mean,
-    /// The list has no fault.
+    /// The list is exact.
     pub list_exact: Mean,
-    /// Going on, lost or drawn.
+    /// Ongoing, lost or drawn.
     pub terminal: Mean,
     /// The whole board after the action is right: pieces, castling rights, en passant.
     pub next_exact: Mean,
@@ -83,11 +82,11 @@ pub struct Metrics {
     pub value_error: Mean,
     /// Predicted win probability against the label's.
     pub value_calibration: Calibration,
-    /// Predicted win probability against the game's result, a draw being half.
+    /// Predicted win probability against the game's result, a draw as one half.
     pub result_calibration: Calibration,
 }
 
-/// How a metric is to be read.
+/// Unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A share of positions, or of something in them.
@@ -98,18 +97,18 @@ pub enum Unit {
     Correlation,
 }
 
-/// One metric, ready to be printed.
+/// One metric, ready to print.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// For tables.
+    /// Name in tables.
     pub name: &'static str,
-    /// What the value is.
+    /// Unit of the value.
     pub unit: Unit,
-    /// None of no positions.
+    /// None without positions.
     pub value: Option<f64>,
-    /// 95 %; None where it is not known.
+    /// 95 %; None if unknown.
     pub interval: Option<(f64, f64)>,
-    /// Positions.
+    /// Number of positions.
     pub count: u64,
 }
 
@@ -118,7 +117,7 @@ fn truth(is: bool) -> f64 {
 }
 
 impl Metrics {
-    /// Takes one example's answer in.
+    /// Adds one example's answer.
     pub fn add(&mut self, example: &Example, answer: &Answer<'_>) {
         let best = example.best.map(usize::from);
         for (scores, top) in
@@ -146,7 +145,7 @@ impl Metrics {
         self.add_imagined(example, answer);
     }
 
-    /// Signed errors, where every move's value is known.
+    /// Adds signed errors, if every move's value is known.
     fn add_bias(&mut self, example: &Example, answer: &Answer<'_>) {
         let (predicted, known) = (answer.action_values, example.action_values.as_slice());
         let whole = !known.is_empty()
@@ -204,7 +203,7 @@ impl Metrics {
         }
     }
 
-    /// Takes another sum in, from another thread or batch.
+    /// Adds another sum, from another thread or batch.
     pub fn merge(&mut self, other: &Metrics) {
         let mut other = *other;
         for ((_, _, mine), (_, _, theirs)) in self.means_mut().into_iter().zip(other.means_mut()) {
@@ -215,7 +214,7 @@ impl Metrics {
         self.result_calibration.merge(&other.result_calibration);
     }
 
-    /// All means in the order of the table: those of the same positions side by side.
+    /// All means in table order, those over the same positions adjacent.
     fn means_mut(&mut self) -> [(&'static str, Unit, &mut Mean); 22] {
         let [policy1, policy3, policy5] = &mut self.policy_top;
         let [action1, action3, action5] = &mut self.action_top;
@@ -245,7 +244,7 @@ impl Metrics {
         ]
     }
 
-    /// Every metric in the order of the table, those of nothing too: all sums have the same rows.
+    /// Every metric in table order, empty ones too: all sums have the same rows.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
         let mut copy = *self;

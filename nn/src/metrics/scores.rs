@@ -1,9 +1,9 @@
-//! Measures of one position's scores against what is known of its moves.
+//! Metrics of one position's scores against the known values of its moves.
 
 use crate::numeric::argmax;
 
-/// How many scores are larger than that of `target`, or equal to it and before it; NaN counts as the
-/// smallest. The rank of the best is 0. None if there is no such index.
+/// Rank of `target`: number of scores that are larger, or equal and before it; NaN is the smallest. The best
+/// has rank 0. None if the index is out of range.
 #[must_use]
 pub fn rank_of(scores: &[f32], target: usize) -> Option<usize> {
     let own = *scores.get(target)?;
@@ -15,8 +15,8 @@ pub fn rank_of(scores: &[f32], target: usize) -> Option<usize> {
     Some(scores.iter().enumerate().filter(|&each| ahead(each)).count())
 }
 
-/// Win probability lost by playing the move with the best score: in [0, 1]. None unless there is a
-/// choice and the values of all moves are known.
+/// Regret in win probability of the move with the best score, in [0, 1]. None unless there is a choice and all
+/// values are known.
 #[must_use]
 pub fn regret(scores: &[f32], values: &[f32]) -> Option<f32> {
     let known = values.iter().all(|value| !value.is_nan());
@@ -28,9 +28,9 @@ pub fn regret(scores: &[f32], values: &[f32]) -> Option<f32> {
     Some(best - values[chosen])
 }
 
-/// Kendall's tau-b of two scorings of the same things, in [-1, 1]: agreement of the order of pairs, with
-/// ties taken into account (Kendall, "The treatment of ties in ranking problems", 1945). Pairs with NaN
-/// are left out. None if either side ties everything.
+/// Kendall's tau-b of two scorings of the same items, in [-1, 1]: agreement of the order of pairs, corrected
+/// for ties (Kendall, "The treatment of ties in ranking problems", 1945). Pairs with NaN are skipped. None if
+/// either side ties everything.
 #[must_use]
 pub fn kendall_tau_b(a: &[f32], b: &[f32]) -> Option<f64> {
     let (mut agree, mut a_differs, mut b_differs) = (0i64, 0i64, 0i64);
@@ -48,7 +48,7 @@ pub fn kendall_tau_b(a: &[f32], b: &[f32]) -> Option<f64> {
     (scale > 0.0).then(|| agree as f64 / scale)
 }
 
-/// Mean distance of `values` from those that are known; None if none is.
+/// Mean absolute difference of `values` from the known ones; None if none is known.
 #[must_use]
 pub fn mean_error(values: &[f32], known: &[f32]) -> Option<f64> {
     let pairs = values.iter().zip(known).filter(|(_, known)| !known.is_nan());

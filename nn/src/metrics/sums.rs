@@ -1,4 +1,4 @@
-//! Sums that know what they are of: means, reliability bins, counts of yes and no.
+//! Accumulators: means, reliability bins, confusion counts.
 
 use super::interval::{Z95, wilson};
 use crate::encode::MoveCode;
@@ -7,7 +7,7 @@ use std::collections::HashSet;
 /// Bins of a reliability diagram over [0, 1].
 pub const BINS: usize = 10;
 
-/// A mean that knows how many numbers it is of.
+/// A mean with its count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mean {
     sum: f64,
@@ -16,7 +16,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Takes `value` in; NaN is left out.
+    /// Adds `value`; NaN is skipped.
     pub fn add(&mut self, value: f64) {
         if !value.is_nan() {
             self.sum += value;
@@ -25,41 +25,41 @@ impl Mean {
         }
     }
 
-    /// None of no numbers.
+    /// The mean; None if empty.
     #[must_use]
     pub fn get(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// How many numbers.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// 95 % interval by the normal approximation; None of fewer than two numbers.
+    /// 95 % interval by the normal approximation; None for fewer than two values.
     #[must_use]
     pub fn interval(&self) -> Option<(f64, f64)> {
         let margin = Z95 * (self.variance()? / self.count as f64).sqrt();
         self.get().map(|mean| (mean - margin, mean + margin))
     }
 
-    /// 95 % interval by Wilson's formula, for numbers in [0, 1]. Where they are shares themselves
-    /// (a precision per position), they scatter less than yes and no would: then as many trials count
-    /// as would give yes and no the same standard error.
+    /// 95 % interval by Wilson's formula, for values in [0, 1]. Values that are shares themselves (a precision
+    /// per position) vary less than a yes-or-no outcome: the number of trials is then that of yes-or-no
+    /// outcomes with the same standard error.
     #[must_use]
     pub fn share_interval(&self) -> Option<(f64, f64)> {
         let share = self.get()?.clamp(0.0, 1.0);
         let yes_or_no = share * (1.0 - share);
         let trials = match self.variance() {
             Some(variance) if variance > 0.0 && yes_or_no > variance => yes_or_no / variance,
-            // All alike, or as wide as can be.
+            // No variance, or the largest possible.
             _ => 1.0,
         };
         Some(wilson(share, trials * self.count as f64))
     }
 
-    /// The variance of the numbers, with Bessel's correction.
+    /// Variance with Bessel's correction.
     fn variance(&self) -> Option<f64> {
         let count = self.count as f64;
         let squares = self.squares - self.sum * self.sum / count;
@@ -73,7 +73,7 @@ impl Mean {
     }
 }
 
-/// Reliability: predictions in bins beside what came of them.
+/// Reliability: binned predictions and their outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calibration {
     /// Per bin the mean prediction and the mean outcome.
@@ -81,7 +81,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// `predicted` and `outcome` in [0, 1]; others and NaN are left out.
+    /// `predicted` and `outcome` in [0, 1]; others and NaN are skipped.
     pub fn add(&mut self, predicted: f32, outcome: f32) {
         let unit = 0.0..=1.0;
         if unit.contains(&predicted) && unit.contains(&outcome) {
@@ -100,7 +100,7 @@ impl Calibration {
         (count > 0).then(|| self.bins.iter().map(gap).sum::<f64>() / count as f64)
     }
 
-    /// How many predictions.
+    /// Number of predictions.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.bins.iter().map(|(predicted, _)| predicted.count).sum()
@@ -114,7 +114,7 @@ impl Calibration {
     }
 }
 
-/// Counts of a yes-or-no prediction about the moves of a position.
+/// Confusion counts of a prediction about the moves of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Predicted and true.
@@ -139,19 +139,19 @@ impl Counts {
         }
     }
 
-    /// Share of the predicted that are true; None if nothing was predicted.
+    /// True positives among predictions; None without predictions.
     #[must_use]
     pub fn precision(&self) -> Option<f64> {
         share(self.right, self.right + self.invented)
     }
 
-    /// Share of the true that were predicted; None if nothing is true.
+    /// True positives among the true; None if nothing is true.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         share(self.right, self.right + self.missed)
     }
 
-    /// Harmonic mean of precision and recall; None if there was nothing to tell.
+    /// Harmonic mean of precision and recall; None if both sets are empty.
     #[must_use]
     pub fn f1(&self) -> Option<f64> {
         share(2 * self.right, 2 * self.right + self.invented + self.missed)

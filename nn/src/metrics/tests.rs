@@ -1,4 +1,4 @@
-//! Every metric against a case worked out by hand.
+//! Every metric against a case computed by hand.
 
 use super::*;
 use crate::data::Source;
@@ -82,7 +82,7 @@ fn example() -> Example {
         result: Some(Outcome::Won),
         terminal: Terminal::Ongoing,
         next: Some(Box::new(NextBoard::of(&board))),
-        told: None,
+        teacher: None,
     }
 }
 
@@ -106,11 +106,11 @@ fn intervals_by_hand() {
     let (low, high) = of(&[1.0, 2.0, 3.0]).interval().expect("three numbers");
     assert!((low - (2.0 - half)).abs() < 1e-9 && (high - (2.0 + half)).abs() < 1e-9);
     assert_eq!((of(&[1.0]).interval(), of(&[]).share_interval()), (None, None));
-    // Shares that scatter less than yes and no: variance 0.01 / 0.75 where it could be 0.24.
+    // Shares vary less than yes-or-no outcomes: variance 0.01 / 0.75 where it could be 0.24.
     let shares = of(&[0.5, 0.7, 0.5, 0.7]);
     let interval = shares.share_interval().expect("four shares");
     assert!(near(interval, wilson(0.6, 0.24 / (0.04 / 3.0) * 4.0)), "{interval:?}");
-    // Without any fault the truth may be a little less all the same.
+    // Without any fault the interval still includes less than 1.
     assert_eq!(of(&[1.0; 10]).share_interval(), Some(wilson(1.0, 10.0)));
 }
 
@@ -120,7 +120,7 @@ fn row(metrics: &Metrics, name: &str) -> (f64, u64) {
 }
 
 #[test]
-fn sums_are_those_of_the_parts_however_they_are_merged() {
+fn merged_sums_equal_the_sums_of_the_parts() {
     let example = example();
     let mut wrong = NextBoard::of(&Chess::default());
     wrong.pieces[30] = 1;
@@ -151,9 +151,9 @@ fn sums_are_those_of_the_parts_however_they_are_merged() {
     two.add(&example, &bad);
     one.merge(&two);
     assert_eq!(one, both);
-    // tau-b of the bad answers. Policy: pair (1,0) against, (2,0) agrees, (2,1) tied: 0. Action values:
-    // pair (1,0) tied, (2,0) against, (2,1) against: -2 / sqrt(2 * 3). Of the good ones: the policy ties
-    // (2,0), 2 / sqrt(2 * 3), and 1.
+    // tau-b of the bad answers. Policy: pair (1,0) against, (2,0) agrees, (2,1) tied: 0. Action values: pair
+    // (1,0) tied, (2,0) against, (2,1) against: -2 / sqrt(2 * 3). Of the good ones: the policy ties (2,0), 2 /
+    // sqrt(2 * 3), and 1.
     let tied = 2.0 / 6f64.sqrt();
     for (name, expected) in [
         ("policy top 1", 0.5),

@@ -1,4 +1,4 @@
-//! The network's sizes. Configuration, not code: a checkpoint carries its own.
+//! Sizes of the network. Configuration, not code: a checkpoint carries its own.
 
 use crate::encode::board::{EMBEDDING_ROWS, MARKS};
 use crate::encode::relations::RELATIONS;
@@ -8,7 +8,7 @@ use std::fmt;
 /// Buckets of the value and action-value heads over win probability (paper 000, section 2).
 pub const BUCKETS: usize = 64;
 
-/// The win probability that a bucket stands for.
+/// Win probability at the centre of each bucket.
 pub const CENTRES: [f32; BUCKETS] = {
     let mut centres = [0.0; BUCKETS];
     let mut bucket = 0;
@@ -20,16 +20,16 @@ pub const CENTRES: [f32; BUCKETS] = {
 };
 /// Squares, hence tokens.
 pub const TOKENS: usize = 64;
-/// Per-token outputs of the transition head: 13 piece classes, our castling rook, theirs, en passant.
+/// Outputs of the transition head per token: 13 piece classes, our castling rook, theirs, en passant.
 pub const TRANSITION_OUTPUTS: usize = 16;
-/// Outputs for win, draw, loss — stored in the order loss, draw, win, as results are numbered.
+/// Outputs for win, draw, loss, stored in the order loss, draw, win.
 pub const RESULTS: usize = 3;
 /// Outputs of the terminal head: ongoing, lost, drawn.
 pub const TERMINALS: usize = 3;
 
-/// Promotion classes that are promotions.
+/// Promotion classes except "none".
 const PROMOTIONS: usize = 4;
-/// Most parameters of a network: 1 GiB of floats, as many as the largest file can hold.
+/// Most parameters of a network: 1 GiB of floats, the limit of a file.
 pub const MAX_PARAMETERS: usize = 1 << 28;
 
 /// Sizes of a board-token transformer and its heads.
@@ -42,43 +42,43 @@ pub struct NetConfig {
     pub layers: usize,
     /// Attention heads; divides `width`.
     pub heads: usize,
-    /// Hidden channels of a block's feed-forward part.
+    /// Hidden channels of a block's FFN.
     pub ffn: usize,
     /// Channels of the policy's from- and to-projections.
     pub policy_dim: usize,
     /// Hidden channels of the action-value head, per move.
     pub action_dim: usize,
-    /// Channels of the legality head's from- and to-projections; fewer than 64 cannot tell all sets of
-    /// target squares apart (measured: 32 held F1 near 0.9).
+    /// Channels of the legality head's from- and to-projections; fewer than 64 cannot represent all sets of
+    /// target squares (measured: 32 kept F1 near 0.9).
     pub legality_dim: usize,
-    /// Channels kept of each token for the value head.
+    /// Channels per token for the value head.
     pub value_channels: usize,
     /// Hidden channels of the value head.
     pub value_hidden: usize,
-    /// Attention bias that depends on the position; None: only the static one.
+    /// Position-dependent attention bias; None: only the static one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dynamic_bias: Option<DynamicBiasConfig>,
-    /// Attention knows who attacks whom: a number per block, head and kind of attack
+    /// Attention bias by attack relations: one number per block, head and kind of attack
     /// (`encode/relations.rs`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relations: bool,
-    /// The action-value head reads what the policy multiplies too, channel by channel; then `policy_dim` is
-    /// `action_dim`.
+    /// The action-value head reads the policy's channel products too; then `policy_dim` is `action_dim`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub policy_in_actions: bool,
-    /// The transition head reads beside each token what its square is to the marked action (`encode/board.rs`): where
-    /// a castling puts king and rook, and that a king's move ends the rights, is then a matter of each square alone.
+    /// The transition head adds a learned bias by each square's relation to the marked action
+    /// (`encode/board.rs`): where a castling puts king and rook, and that a king's move ends the rights, is
+    /// then local to each square.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub transition_marks: bool,
 }
 
-/// Sizes of the attention bias that every block makes of the whole board ("smolgen" of Monroe and
-/// Chalmers 2024, "Mastering Chess with a Transformer Model", section 3): tokens are compressed,
-/// laid side by side, mixed, and weigh a basis of 64 x 64 patterns that all blocks share.
+/// Sizes of the position-dependent attention bias ("smolgen" of Monroe and Chalmers 2024, "Mastering Chess with
+/// a Transformer Model", section 3): tokens are compressed, concatenated, mixed, and weigh a basis of 64 x 64
+/// patterns shared by all blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DynamicBiasConfig {
-    /// Channels kept of each token.
+    /// Channels per token.
     pub channels: usize,
     /// Hidden channels of the whole board.
     pub hidden: usize,
@@ -87,7 +87,7 @@ pub struct DynamicBiasConfig {
 }
 
 impl Default for NetConfig {
-    /// The bundled network's sizes.
+    /// Sizes of the bundled network.
     fn default() -> Self {
         NetConfig {
             width: 128,
@@ -107,7 +107,7 @@ impl Default for NetConfig {
     }
 }
 
-/// A configuration no network can be built from.
+/// An invalid configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(String);
 
@@ -127,8 +127,8 @@ fn in_range(name: &str, value: usize, max: usize) -> Result<(), ConfigError> {
 }
 
 impl NetConfig {
-    /// Checks what the code relies on; also bounds each size and the number of parameters, so that a
-    /// hostile file cannot ask for the machine's memory.
+    /// Checks invariants and bounds each size and the number of parameters, so that a hostile file cannot
+    /// exhaust memory.
     ///
     /// # Errors
     /// Names the first field at fault, its value and its limit.
@@ -166,7 +166,7 @@ impl NetConfig {
         in_range("parameters", self.parameters(), MAX_PARAMETERS)
     }
 
-    /// Length of [`Layout`](super::Layout)'s flat vector, found without laying it out.
+    /// Length of [`Layout`](super::Layout)'s flat vector, computed without a layout.
     fn parameters(&self) -> usize {
         let linear = |inputs: usize, outputs: usize| (inputs + 1) * outputs;
         let NetConfig { width, heads, ffn, policy_dim, action_dim, legality_dim, .. } = *self;
@@ -205,7 +205,7 @@ impl NetConfig {
             + actions
     }
 
-    /// The smallest network that has every part but those that are optional, for tests that ask little of it.
+    /// The smallest network with every mandatory part, for tests.
     #[cfg(test)]
     pub(crate) fn tiny() -> NetConfig {
         NetConfig {
@@ -225,8 +225,8 @@ impl NetConfig {
         }
     }
 
-    /// Floating-point operations of one evaluation (multiply and add counted apart), matrix products
-    /// alone, all heads that play needs, 35 legal moves.
+    /// FLOP of one evaluation (multiply and add counted separately): matrix products only, play heads, 35 legal
+    /// moves.
     #[must_use]
     pub fn flops(&self) -> f64 {
         let (d, f, t) = (self.width as f64, self.ffn as f64, TOKENS as f64);
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use crate::net::Layout;
 
-    /// Every field is at its limit: 99 GB of parameters.
+    /// Every field at its limit: 99 GB of parameters.
     fn largest_fields() -> NetConfig {
         NetConfig {
             width: 2048,
@@ -303,9 +303,9 @@ mod tests {
         );
         let huge = NetConfig { ffn: 1 << 20, ..NetConfig::default() };
         assert!(huge.check().unwrap_err().to_string().contains("ffn"));
-        let apart = NetConfig { action_dim: 32, policy_in_actions: true, ..NetConfig::default() };
+        let unequal = NetConfig { action_dim: 32, policy_in_actions: true, ..NetConfig::default() };
         assert!(
-            apart.check().unwrap_err().to_string().contains("policy_dim 64 is not action_dim 32")
+            unequal.check().unwrap_err().to_string().contains("policy_dim 64 is not action_dim 32")
         );
         assert!(NetConfig::default().check().is_ok());
     }

@@ -1,29 +1,29 @@
-//! A wider network that answers as the narrower one it came from (Chen et al. 2016, "Net2Net", section
-//! 2): every channel is there several times, and whoever reads a channel shares its weight among the
-//! copies. The shares are random, so that the copies learn different things.
+//! Widens a network without changing its function (Chen et al. 2016, "Net2Net", section 2): every channel is
+//! replicated, and each consumer of a channel splits its weight among the copies. The split is random, so that
+//! the copies learn different things.
 
 use super::layout::Layout;
 use super::params::Param;
 use crate::rng::Rng;
 
-/// What the places along one side of a parameter stand for.
+/// Meaning of a parameter's dimension.
 #[derive(Clone, Copy, PartialEq)]
 enum Axis {
     /// Channels of a token.
     Width,
     /// Heads, and channels within each.
     Heads,
-    /// The same three times: queries, keys, values.
+    /// [`Axis::Heads`] three times: queries, keys, values.
     Qkv,
-    /// Hidden channels of a block's feed-forward part.
+    /// Hidden channels of a block's FFN.
     Ffn,
-    /// As many places for each head.
+    /// The same number of entries per head.
     PerHead,
-    /// Anything that does not grow.
+    /// Does not grow.
     Fixed,
 }
 
-/// The sides of a parameter as a matrix `[in, out]`; one without inputs has `None`.
+/// The dimensions of a parameter as a matrix `[in, out]`; `None` without inputs.
 fn axes(name: &str) -> (Option<Axis>, Axis) {
     let part = match name.split_once('.') {
         Some((block, part)) if block.starts_with("block") => part,
@@ -54,9 +54,9 @@ pub(crate) struct Growth<'a> {
 }
 
 impl<'a> Growth<'a> {
-    /// None if some channel would not be there as often as the others: the width must grow by a whole
-    /// factor, or the normalisations would change the function. Heads grow wider, or there are more of the
-    /// same width, each old one several times. At least as many feed-forward channels.
+    /// None if some channel would have more copies than another: the width must grow by a whole factor, or
+    /// normalisation would change the function. Heads grow wider, or more numerous at the same width by a whole
+    /// factor. FFN channels must not shrink.
     pub fn new(old: &'a Layout, new: &'a Layout, seed: u64) -> Option<Growth<'a>> {
         let (a, b) = (&old.config, &new.config);
         let heads = a.heads == b.heads || a.width / a.heads == b.width / b.heads;
@@ -64,8 +64,8 @@ impl<'a> Growth<'a> {
         grows.then(|| Growth { old, new, rng: Rng::new(seed) })
     }
 
-    /// Writes the parameter `new` as the old network's `old` asks; false, and nothing written, if their
-    /// sides do not fit.
+    /// Fills the parameter `new` from the old network's `old`; false, with nothing written, if their dimensions
+    /// do not match.
     pub fn fill(&mut self, new: &Param, old: &Param, from: &[f32], to: &mut [f32]) -> bool {
         let (input, output) = axes(&new.name);
         let sides = |param: &Param| match (input, param.shape.as_slice()) {
@@ -96,7 +96,7 @@ impl<'a> Growth<'a> {
         true
     }
 
-    /// Which place of the old network the `i`-th of `len` of the new one copies.
+    /// The old index that new index `i` of `len` copies.
     fn source(&self, axis: Axis, i: usize, len: usize) -> usize {
         let (a, b) = (&self.old.config, &self.new.config);
         let within_heads = |i: usize| {
@@ -113,7 +113,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// A share for each row, those of one row's copies adding up to 1; 1 where there is but one.
+    /// A share for each row; those of one source row's copies add up to 1; 1 for a single copy.
     fn shares(&mut self, rows_of: &[usize], copies: &[f64]) -> Vec<f32> {
         let mut sums = vec![0.0; copies.len()];
         let mut shares = vec![1.0; rows_of.len()];
@@ -126,8 +126,7 @@ impl<'a> Growth<'a> {
         shares.iter().zip(rows_of).map(|(share, &row)| (share / sums[row]) as f32).collect()
     }
 
-    /// Scores are divided by the root of a head's channels, of which there may be more now: `n` times
-    /// the sum over the root of `n` times the channels.
+    /// Scores are divided by sqrt(dim), which may grow: `n` times the sum over sqrt(`n` times the channels).
     fn query_factor(&self, axis: Axis, col: usize) -> f32 {
         let (a, b) = (&self.old.config, &self.new.config);
         if axis == Axis::Qkv && col < b.width {

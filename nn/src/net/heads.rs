@@ -1,5 +1,5 @@
-//! The heads: what is read off the trunk's tokens. Every head reads its own columns of one projection,
-//! `[n, 64, columns]`, which [`HeadColumns`] names.
+//! The heads, which read the trunk's tokens. Every head reads its own columns of one projection, `[n, 64,
+//! columns]`, named by [`HeadColumns`].
 
 use super::config::TOKENS;
 use super::inputs::Inputs;
@@ -11,13 +11,13 @@ use burn::nn::Linear;
 use burn::tensor::{Tensor, activation};
 use std::ops::Range;
 
-/// Some columns of `[n, 64, columns]`.
+/// Columns of `[n, 64, columns]`.
 pub(super) fn columns_of(tokens: &Tensor<3>, columns: &Range<usize>) -> Tensor<3> {
     tokens.clone().narrow(2, columns.start, columns.len())
 }
 
-/// Policy logits of the listed moves, `[n, k]`, from head columns `[n, 64, columns]`: how well the square a
-/// move leaves fits the square it goes to. The head has no parameters but its columns.
+/// Policy logits of the listed moves, `[n, k]`, from head columns `[n, 64, columns]`: dot product of the
+/// from-square's query and the to-square's key. The head has no other parameters.
 #[must_use]
 pub fn policy(tokens: &Tensor<3>, columns: &HeadColumns, inputs: &Inputs) -> Tensor<2> {
     let scale = (columns.policy_from.len() as f32).sqrt().recip();
@@ -28,7 +28,7 @@ pub fn policy(tokens: &Tensor<3>, columns: &HeadColumns, inputs: &Inputs) -> Ten
     ((from * to).sum_dim(2) * scale + promotion.sum_dim(2)).squeeze_dim(2)
 }
 
-/// What the policy reads of the square each move leaves and of the one it goes to, `[n, k, policy_dim]` each.
+/// The policy's from- and to-vectors of each move, `[n, k, policy_dim]` each.
 fn policy_pairs(
     tokens: &Tensor<3>,
     columns: &HeadColumns,
@@ -40,14 +40,14 @@ fn policy_pairs(
     )
 }
 
-/// The win probability after each move, from the two squares it touches, its promotion and the whole board.
-/// One hidden row per move.
+/// Win probability after each move, from its two squares, its promotion and the whole board. One hidden row per
+/// move.
 #[derive(Module, Debug)]
 pub struct ActionValueHead {
     context: Linear,
     /// `[5, action_dim]`, by promotion class.
     promotion: Param<Tensor<2>>,
-    /// `[action_dim]`: how much a row takes of each channel's product of the policy.
+    /// `[action_dim]`: weight of each policy channel product in a move's hidden row.
     policy: Option<Param<Tensor<1>>>,
     buckets: Linear,
 }
@@ -73,7 +73,7 @@ impl ActionValueHead {
         board: Tensor<2>,
         inputs: &Inputs,
     ) -> Tensor<3> {
-        // All [n, k, action_dim], but the context [n, 1, action_dim].
+        // All [n, k, action_dim], except the context [n, 1, action_dim].
         let from = inputs.from.clone().matmul(columns_of(tokens, &columns.action_from));
         let to = inputs.to.clone().matmul(columns_of(tokens, &columns.action_to));
         let context: Tensor<3> = self.context.forward(board).unsqueeze_dim(1);
@@ -90,8 +90,8 @@ impl ActionValueHead {
     }
 }
 
-/// The whole board's win probability, result and end, from a few channels of every token; and the hidden row
-/// that the action-value head reads.
+/// Win probability, result and game end from a few channels of every token; and the hidden row that the
+/// action-value head reads.
 #[derive(Module, Debug)]
 pub struct ValueHead {
     hidden: Linear,
@@ -100,10 +100,10 @@ pub struct ValueHead {
     terminal: Linear,
 }
 
-/// What the value head answers, as logits.
+/// Logits of the value head.
 #[derive(Clone, Debug)]
 pub struct Values {
-    /// `[n, value_hidden]`, after ReLU: the board as a whole.
+    /// `[n, value_hidden]`, after ReLU: board context.
     pub board: Tensor<2>,
     /// `[n, 64]` over win-probability buckets.
     pub buckets: Tensor<2>,
@@ -137,8 +137,8 @@ impl ValueHead {
     }
 }
 
-/// Which pairs of squares are moves, and which of them promote. Beside its columns it has a bias per pair: what
-/// geometry alone says.
+/// Legal (from, to) pairs, and squares whose moves promote. Beside its columns it has a bias per pair: what
+/// geometry alone implies.
 #[derive(Module, Debug)]
 pub struct LegalityHead {
     /// `[64, 64]` (from, to), added to the logits.
@@ -166,8 +166,8 @@ impl LegalityHead {
     }
 }
 
-/// The board after the marked action: 13 piece classes, our castling rook, theirs, en passant. Beside its columns it
-/// may have a table of what each square's mark adds.
+/// The board after the marked action: 13 piece classes, our castling rook, theirs, en passant. Beside its
+/// columns it may have a bias table by each square's mark.
 #[derive(Module, Debug)]
 pub struct TransitionHead {
     /// `[64, MARKS, 16]`.
@@ -181,7 +181,7 @@ impl TransitionHead {
         TransitionHead { marks }
     }
 
-    /// Whether it reads what squares are to the marked action.
+    /// Whether it uses the squares' marks.
     pub(super) fn reads_marks(&self) -> bool {
         self.marks.is_some()
     }
@@ -192,7 +192,7 @@ impl TransitionHead {
         let logits = columns_of(tokens, &columns.transition);
         match (&self.marks, inputs.marks()) {
             (Some(table), Some(marks)) => {
-                // Square by square: [64, n, MARKS] times [64, MARKS, 16].
+                // Per square: [64, n, MARKS] times [64, MARKS, 16].
                 logits + marks.swap_dims(0, 1).matmul(table.val()).swap_dims(0, 1)
             }
             _ => logits,

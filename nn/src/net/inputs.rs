@@ -1,8 +1,7 @@
 //! A batch of positions and their moves as tensors on a device.
 //!
-//! Squares and moves go up as small numbers and become one-hot rows, so that reading "the token a
-//! move starts from" is a matrix product: its gradient is one too, the same on every device and at
-//! every run, where a scatter would add in any order.
+//! Squares and moves are uploaded as small integers and expanded to one-hot rows, so that gathering a move's
+//! token is a matrix product: its gradient is one too, and deterministic, unlike a scatter's.
 
 use super::config::TOKENS;
 use crate::encode::Item;
@@ -10,20 +9,20 @@ use crate::encode::board::{EMBEDDING_ROWS, MARKS};
 use crate::encode::relations::ATTACKS;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
-/// Move counts are padded to a multiple of this, so that a device meets few shapes.
+/// Move counts are padded to a multiple of this, to limit the number of shapes.
 const MOVE_STEP: usize = 32;
-/// Index that no one-hot row answers to.
+/// An index without a one-hot row.
 const NOWHERE: i32 = -1;
 
-/// What [`super::module::Net`] reads: `n` positions with `k` moves each, the last of them padding.
+/// Input of [`super::module::Net`]: `n` positions with `k` moves each, the last of them padding.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// `[n, 64, EMBEDDING_ROWS]`: how much of each embedding row a token has.
+    /// `[n, 64, EMBEDDING_ROWS]`: factor of each embedding row per token.
     pub squares: Tensor<3>,
-    /// `[n, 4096, 1]`: the kind of attack of a pair of squares (attacker, attacked), or none. Only where the
-    /// network reads them.
+    /// `[n, 4096, 1]`: kind of attack of a pair of squares (attacker, attacked), or none. Only if the network
+    /// uses it.
     attacks: Option<Tensor<3, Int>>,
-    /// `[n, 64, 1]`: what a square is to the marked action, or nothing. Only where the network reads it.
+    /// `[n, 64, 1]`: mark of each square, or none. Only if the network uses it.
     marks: Option<Tensor<3, Int>>,
     /// `[n, k, 64]`: one-hot token a move starts from; zero for padding.
     pub from: Tensor<3>,
@@ -38,8 +37,8 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Puts `items` on `device`, padded to at least `positions` positions with at least `moves` moves each; without
-    /// attacks and marks.
+    /// Uploads `items` to `device`, padded to at least `positions` positions with at least `moves` moves each;
+    /// without attacks and marks.
     pub(super) fn new(
         items: &[Item<'_>],
         positions: usize,
@@ -76,7 +75,7 @@ impl Inputs {
         }
     }
 
-    /// The same with the attacks on the boards of `items`, which they were made of.
+    /// Adds the attacks on the boards of the same `items`.
     pub(super) fn with_attacks(self, items: &[Item<'_>], device: &Device) -> Inputs {
         const SQUARE: usize = TOKENS * TOKENS;
         let mut attacks = vec![NOWHERE; self.positions * SQUARE];
@@ -90,7 +89,7 @@ impl Inputs {
         Inputs { attacks: Some(attacks), ..self }
     }
 
-    /// The same with what the squares of `items`, which they were made of, are to the actions marked there.
+    /// Adds the marks of the squares of the same `items`.
     pub(super) fn with_marks(self, items: &[Item<'_>], device: &Device) -> Inputs {
         let mut marks = vec![NOWHERE; self.positions * TOKENS];
         for (item, marks) in items.iter().zip(marks.chunks_exact_mut(TOKENS)) {
@@ -101,7 +100,7 @@ impl Inputs {
         Inputs { marks: Some(indices(marks, [self.positions, TOKENS], device)), ..self }
     }
 
-    /// `[n, 64, MARKS]`: one-hot, what a square is to the marked action.
+    /// `[n, 64, MARKS]`: one-hot marks.
     pub(super) fn marks(&self) -> Option<Tensor<3>> {
         self.marks.clone().map(|marks| one_hot(marks, MARKS))
     }
@@ -112,12 +111,12 @@ impl Inputs {
     }
 }
 
-/// `[n, k]` indices on the device, `[n, k, 1]`.
+/// `[n, k]` indices as a device tensor `[n, k, 1]`.
 fn indices(indices: Vec<i32>, [n, k]: [usize; 2], device: &Device) -> Tensor<3, Int> {
     Tensor::from_data(TensorData::new(indices, [n, k, 1]), device)
 }
 
-/// `[n, k, 1]` indices as rows of `[n, k, classes]`.
+/// `[n, k, 1]` indices as one-hot rows `[n, k, classes]`.
 fn one_hot(indices: Tensor<3, Int>, classes: usize) -> Tensor<3> {
     let classes = Tensor::<1, Int>::arange(0..classes as i64, &indices.device());
     indices.equal(classes.reshape([1, 1, -1])).float()

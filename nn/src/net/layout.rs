@@ -1,5 +1,5 @@
-//! Where each parameter lives in the one flat vector that trainer, CPU kernels and checkpoint share;
-//! the burn module takes its tensors from it by the same names.
+//! Offsets of each parameter in the flat vector that trainer, CPU kernels and checkpoint share; the burn module
+//! loads its tensors by the same names.
 //!
 //! Weights of linear maps are stored `[in, out]`, row-major, as burn's `Linear` does.
 
@@ -10,7 +10,7 @@ use crate::encode::board::{EMBEDDING_ROWS, MARKS};
 use crate::encode::relations::RELATIONS;
 use std::ops::Range;
 
-/// Places of one transformer block's parameters.
+/// Offsets of one transformer block's parameters.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// Before attention.
@@ -19,13 +19,13 @@ pub struct Block {
     pub qkv: Linear,
     /// `[heads, 64, 64]`, added to the scaled scores (query row, key column).
     pub attention_bias: Range<usize>,
-    /// What the position adds to the attention bias.
+    /// Position-dependent attention bias.
     pub dynamic_bias: Option<DynamicBias>,
-    /// `[heads, RELATIONS]`: what every attack adds to the attention bias.
+    /// `[heads, RELATIONS]`: attention bias of each attack relation.
     pub relations: Option<Range<usize>>,
-    /// `[width, width]`: from the heads' outputs back to the tokens.
+    /// `[width, width]`: output projection of attention.
     pub out: Linear,
-    /// Before the feed-forward part.
+    /// Before the FFN.
     pub norm2: Norm,
     /// `[width, ffn]`.
     pub up: Linear,
@@ -41,7 +41,7 @@ impl Block {
     }
 }
 
-/// Places of what a block adds to the attention bias, depending on the position.
+/// Offsets of a block's position-dependent attention bias.
 #[derive(Clone, Debug)]
 pub struct DynamicBias {
     /// `[width, channels]`.
@@ -98,7 +98,7 @@ impl HeadColumns {
         }
     }
 
-    /// Columns that play needs: values, action values and policy.
+    /// Columns for play: values, action values and policy.
     #[must_use]
     pub fn play(&self) -> usize {
         self.action_to.end
@@ -122,7 +122,7 @@ pub struct Layout {
     pub embed: Range<usize>,
     /// `[64, width]`.
     pub position: Range<usize>,
-    /// `[rank, 64, 64]`: the patterns every block's dynamic attention bias is mixed of; empty without.
+    /// `[rank, 64, 64]`: patterns of every block's dynamic attention bias; empty without.
     pub bias_basis: Range<usize>,
     /// The trunk's blocks.
     pub blocks: Vec<Block>,
@@ -130,9 +130,9 @@ pub struct Layout {
     pub norm: Norm,
     /// `[width, columns.all()]`.
     pub heads: Linear,
-    /// Which columns of the head projection each head reads.
+    /// Columns of the head projection by head.
     pub columns: HeadColumns,
-    /// `[64, MARKS, TRANSITION_OUTPUTS]`: what a square's mark adds to the transition logits there.
+    /// `[64, MARKS, TRANSITION_OUTPUTS]`: bias of the transition logits by the square's mark.
     pub transition_marks: Option<Range<usize>>,
     /// `[64, 64]` (from, to), added to the legality logits: most pairs are no move of any piece.
     pub legality_bias: Range<usize>,
@@ -144,11 +144,11 @@ pub struct Layout {
     pub value_result: Linear,
     /// `[value_hidden, TERMINALS]`.
     pub value_terminal: Linear,
-    /// `[value_hidden, action_dim]`: what the whole board adds to each move.
+    /// `[value_hidden, action_dim]`: board context added to each move.
     pub action_context: Linear,
     /// `[5, action_dim]`, by promotion class.
     pub action_promotion: Range<usize>,
-    /// `[action_dim]`: how much of each channel's product of the policy a move's row takes.
+    /// `[action_dim]`: weight of each policy channel product in a move's hidden row.
     pub action_policy: Option<Range<usize>>,
     /// `[action_dim, 64]`.
     pub action_buckets: Linear,
@@ -164,7 +164,7 @@ impl Layout {
         let mut b = Builder::default();
         let embed = b.param("embed.rows", &[EMBEDDING_ROWS, c.width], Init::Normal(0.5));
         let position = b.param("embed.position", &[TOKENS, c.width], Init::Normal(0.5));
-        // Zero: the dynamic bias starts as none at all.
+        // Zero: the dynamic bias has no effect at first.
         let bias_basis = match &c.dynamic_bias {
             Some(bias) => b.param("bias_basis", &[bias.rank, TOKENS, TOKENS], Init::Zero),
             None => b.len..b.len,
@@ -189,11 +189,11 @@ impl Layout {
                         mix: part("mix", sizes.hidden, c.heads * sizes.rank),
                     }
                 }),
-                // Zero: as if there were none.
+                // Zero: no effect at first.
                 relations: c.relations.then(|| {
                     b.param(&format!("block{i}.relations"), &[c.heads, RELATIONS], Init::Zero)
                 }),
-                // The residual branches start closed, so that depth costs nothing at the start.
+                // The residual branches start at zero, so that depth costs nothing at first.
                 out: b.linear(&format!("block{i}.out"), c.width, c.width, Init::Zero),
                 norm2: b.norm(&format!("block{i}.norm2"), c.width),
                 up: b.linear(&format!("block{i}.up"), c.width, c.ffn, fan_in(c.width)),
@@ -203,7 +203,7 @@ impl Layout {
         let norm = b.norm("norm", c.width);
         let columns = HeadColumns::new(c);
         let heads = b.linear("heads", c.width, columns.all(), fan_in(c.width));
-        // Zero: as if there were none.
+        // Zero: no effect at first.
         let transition_marks = c
             .transition_marks
             .then(|| b.param("transition.marks", &[TOKENS, MARKS, TRANSITION_OUTPUTS], Init::Zero));
@@ -248,7 +248,7 @@ impl Layout {
         }
     }
 
-    /// The transition head's parameters, in order: whatever they are, all other heads answer the same to the bit.
+    /// The transition head's parameters, in order; they affect no other head.
     #[must_use]
     pub fn of_transitions(&self) -> Vec<Range<usize>> {
         let (all, columns) = (self.columns.all(), &self.columns.transition);
@@ -263,7 +263,7 @@ impl Layout {
         places
     }
 
-    /// Initial values, the same for the same seed.
+    /// Initial values, deterministic for a seed.
     #[must_use]
     pub fn init(&self, seed: u64) -> Vec<f32> {
         initial_values(&self.params, seed)

@@ -6,7 +6,7 @@ use burn::nn::{LayerNorm, LayerNormConfig, Linear};
 use burn::tensor::{Device, Tensor, TensorData};
 use std::ops::Range;
 
-/// Cuts parameters out of the flat vector on the device.
+/// Slices parameters out of the flat vector on the device.
 pub(super) struct Loader {
     /// `[layout.len]`.
     values: Tensor<1>,

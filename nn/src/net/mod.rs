@@ -1,5 +1,6 @@
-//! The network's shape: sizes (`config`), named parameters in one flat vector (`params`), those of the network
-//! (`layout`), and the burn module built from them (`module`, its parts in `trunk` and `heads`). `grow` widens a trained network.
+//! Shape of the network: sizes (`config`), named parameters in one flat vector (`params`), the network's
+//! (`layout`), and the burn module built from them (`module`, its parts in `trunk` and `heads`). `grow` widens
+//! a trained network.
 
 pub(crate) mod config;
 pub(crate) mod grow;

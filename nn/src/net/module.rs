@@ -1,7 +1,6 @@
-//! The network as a burn module: the definition of what it computes, on any device burn knows.
+//! The network as a burn module, on any burn device: the reference definition.
 //!
-//! Play and training on the CPU use `cpu` instead, which is several times faster there; tests hold
-//! the two to each other.
+//! Play and training on the CPU use `cpu` instead, which is several times faster there; tests compare both.
 
 use super::heads::{
     ActionValueHead, LegalityHead, TransitionHead, ValueHead, Values, columns_of, policy,
@@ -17,12 +16,11 @@ use burn::nn::Linear;
 use burn::tensor::{Device, Gradients, Tensor};
 use std::fmt;
 
-/// Trunk and heads. The fields stand in the order of the flat vector: [`Net::gradients`] relies
-/// on it.
+/// Trunk and heads. Field order is that of the flat vector: [`Net::gradients`] relies on it.
 #[derive(Module, Debug)]
 pub struct Net {
     trunk: Trunk,
-    /// `[width, columns]`: what all heads read of a token.
+    /// `[width, columns]`: projection of a token for all heads.
     heads: Linear,
     transition: TransitionHead,
     legality: LegalityHead,
@@ -32,14 +30,14 @@ pub struct Net {
     columns: HeadColumns,
 }
 
-/// Logits that play needs: `n` positions, `k` moves each, padding included.
+/// Logits for play: `n` positions, `k` moves each, padding included.
 #[derive(Clone, Debug)]
 pub struct Play {
     /// `[n, k]`.
     pub policy: Tensor<2>,
     /// `[n, k, 64]` over win-probability buckets.
     pub actions: Tensor<3>,
-    /// What the value head answers.
+    /// Outputs of the value head.
     pub values: Values,
 }
 
@@ -54,12 +52,12 @@ pub struct World {
     pub transition: Tensor<3>,
 }
 
-/// The flat vector is not as long as the layout says.
+/// The flat vector does not have the layout's length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LengthError {
-    /// By the layout.
+    /// The layout's length.
     pub expected: usize,
-    /// In the vector.
+    /// The vector's length.
     pub found: usize,
 }
 
@@ -72,11 +70,10 @@ impl fmt::Display for LengthError {
 impl std::error::Error for LengthError {}
 
 impl Net {
-    /// Builds the module from the flat vector; on an autodiff device every parameter is a leaf of
-    /// the gradient.
+    /// Builds the module from the flat vector; on an autodiff device every parameter is a leaf.
     ///
     /// # Errors
-    /// `values` is not as long as the layout says.
+    /// `values` does not have the layout's length.
     ///
     /// # Panics
     /// Where burn does: the device is gone or out of memory.
@@ -100,16 +97,16 @@ impl Net {
         })
     }
 
-    /// The same network with its trunk's products computed in `arithmetic`: they are nearly all of its
-    /// work. The heads keep to single precision.
+    /// Sets the arithmetic of the trunk's products, which dominate the cost. The heads stay in single
+    /// precision.
     #[must_use]
     pub fn multiplying_in(mut self, arithmetic: Arithmetic) -> Net {
         self.trunk.arithmetic = arithmetic;
         self
     }
 
-    /// The parameters' gradients as a flat vector, `[layout.len]`, still on the device; zero for a
-    /// parameter the loss does not depend on.
+    /// The parameters' gradients as a flat vector, `[layout.len]`, on the device; zero for a parameter that the
+    /// loss does not depend on.
     #[must_use]
     pub fn gradients(&self, gradients: &mut Gradients) -> Tensor<1> {
         let mut flat = Flat { gradients, parts: Vec::new() };
@@ -117,8 +114,8 @@ impl Net {
         Tensor::cat(flat.parts, 0)
     }
 
-    /// Puts what this network reads of `items` on `device`, padded to at least `positions` positions with at least
-    /// `moves` moves each.
+    /// Uploads this network's inputs for `items` to `device`, padded to at least `positions` positions with at
+    /// least `moves` moves each.
     ///
     /// # Panics
     /// Where burn does: the device is gone or out of memory.
@@ -136,7 +133,7 @@ impl Net {
         if self.transition.reads_marks() { inputs.with_marks(items, device) } else { inputs }
     }
 
-    /// The heads that play needs.
+    /// The play heads.
     #[must_use]
     pub fn play(&self, inputs: &Inputs) -> Play {
         let tokens = self.project(inputs, self.columns.play());
@@ -174,7 +171,7 @@ impl Net {
     }
 }
 
-/// Walks the parameters in the order of the fields and collects their gradients.
+/// Visits the parameters in field order and collects their gradients.
 struct Flat<'a> {
     gradients: &'a mut Gradients,
     parts: Vec<Tensor<1>>,

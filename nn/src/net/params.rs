@@ -1,5 +1,5 @@
-//! Named parameters that tile one flat vector: where each lies and how it starts out. Which parameters a network
-//! has is its layout's business: [`super::layout`] for the network, `writer::layout` for the decoder.
+//! Named parameters that tile one flat vector: offset and initialisation of each. The list is the layout's:
+//! [`super::layout`] for the network, `writer::layout` for the decoder.
 
 use crate::rng::Rng;
 use std::ops::Range;
@@ -7,13 +7,13 @@ use std::ops::Range;
 /// One named parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
-    /// As in checkpoint files.
+    /// Name in checkpoint files.
     pub name: String,
     /// Row-major.
     pub shape: Vec<usize>,
-    /// Its place in the flat vector.
+    /// Range in the flat vector.
     pub range: Range<usize>,
-    /// How it starts out.
+    /// Initialisation.
     pub init: Init,
 }
 
@@ -30,7 +30,7 @@ pub enum Init {
     Normal(f32),
 }
 
-/// Places of a linear map's weight and bias.
+/// Offsets of a linear map's weight and bias.
 #[derive(Clone, Debug)]
 pub struct Linear {
     /// `[in, out]`.
@@ -39,7 +39,7 @@ pub struct Linear {
     pub bias: Range<usize>,
 }
 
-/// Places of a layer normalisation's scale and shift.
+/// Offsets of a layer normalisation's scale and shift.
 #[derive(Clone, Debug)]
 pub struct Norm {
     /// The scale, `[width]`.
@@ -48,7 +48,7 @@ pub struct Norm {
     pub beta: Range<usize>,
 }
 
-/// Lays out one parameter behind the other.
+/// Allocates parameters one behind the other.
 #[derive(Default)]
 pub(crate) struct Builder {
     pub params: Vec<Param>,
@@ -83,12 +83,12 @@ impl Builder {
     }
 }
 
-/// Standard deviation that keeps the size of a map's output that of its input.
+/// Standard deviation that preserves the variance of a map's input.
 pub(crate) fn fan_in(inputs: usize) -> Init {
     Init::Normal(1.0 / (inputs as f32).sqrt())
 }
 
-/// The values that parameters start out with, the same for the same seed.
+/// Initial values of parameters, deterministic for a seed.
 pub(crate) fn initial_values(params: &[Param], seed: u64) -> Vec<f32> {
     let mut random = Normal { rng: Rng::from_state(seed), spare: None };
     let mut values = vec![0.0; params.last().map_or(0, |param| param.range.end)];
@@ -105,7 +105,7 @@ pub(crate) fn initial_values(params: &[Param], seed: u64) -> Vec<f32> {
     values
 }
 
-/// Normal numbers by Box and Muller.
+/// Normal random numbers by Box and Muller.
 struct Normal {
     rng: Rng,
     spare: Option<f32>,

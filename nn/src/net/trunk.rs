@@ -1,8 +1,7 @@
-//! The trunk: squares become tokens, and blocks of attention and feed-forward layers refine them.
+//! The trunk: squares become tokens, and blocks of attention and FFN refine them.
 //!
-//! Its matrix products are in single precision or in bf16. Parameters and all that lies between two products
-//! stay in single precision: bf16 holds a product's operands and its result, nothing else. Both casts have a
-//! gradient.
+//! Its matrix products are in single precision or in bf16. Parameters and everything between two products stay
+//! in single precision: only a product's operands and its result are bf16. Both casts are differentiable.
 
 use super::config::TOKENS;
 use super::inputs::Inputs;
@@ -22,25 +21,25 @@ pub struct Trunk {
     embed: Param<Tensor<2>>,
     /// `[64, width]`.
     position: Param<Tensor<2>>,
-    /// `[rank, 4096]`: the patterns of the dynamic attention bias.
+    /// `[rank, 4096]`: patterns of the dynamic attention bias.
     bias_basis: Option<Param<Tensor<2>>>,
     blocks: Vec<Block>,
     norm: LayerNorm,
-    /// What its products are computed in.
+    /// Arithmetic of its products.
     #[module(skip)]
     pub(super) arithmetic: Arithmetic,
 }
 
-/// One block: attention, then a feed-forward part, each on normalised tokens and added back.
+/// One pre-norm block: attention, then FFN, each with a residual.
 #[derive(Module, Debug)]
 struct Block {
     norm1: LayerNorm,
     /// Queries of all heads, then keys, then values.
     qkv: Linear,
-    /// `[heads, 64, 64]`: what every query square makes of every key square, whatever stands there.
+    /// `[heads, 64, 64]`: static bias by query and key square.
     attention_bias: Param<Tensor<3>>,
     dynamic_bias: Option<DynamicBias>,
-    /// `[heads, 2, ATTACKS]`: what an attack adds, seen from the attacker's square and from the other.
+    /// `[heads, 2, ATTACKS]`: bias of an attack, from the attacker's square and from the attacked one.
     relations: Option<Param<Tensor<3>>>,
     out: Linear,
     norm2: LayerNorm,
@@ -48,7 +47,7 @@ struct Block {
     down: Linear,
 }
 
-/// What all blocks read beside the tokens.
+/// Inputs of all blocks beside the tokens.
 struct Board {
     /// `[rank, 4096]`.
     basis: Option<Tensor<2>>,
@@ -56,7 +55,7 @@ struct Board {
     attacks: Option<Tensor<3>>,
 }
 
-/// What the whole board adds to a block's attention bias.
+/// Position-dependent part of a block's attention bias.
 #[derive(Module, Debug)]
 struct DynamicBias {
     compress: Linear,
@@ -84,7 +83,7 @@ impl Trunk {
         }
     }
 
-    /// Whether a block reads who attacks whom.
+    /// Whether the blocks use attack relations.
     pub(super) fn reads_attacks(&self) -> bool {
         self.blocks.iter().any(|block| block.relations.is_some())
     }
@@ -130,7 +129,7 @@ impl Block {
         x + linear(how, &self.down, up.clone() * up)
     }
 
-    /// `[n, 64, width]` to the heads' outputs side by side, `[n, 64, width]`.
+    /// `[n, 64, width]` to the concatenated head outputs, `[n, 64, width]`.
     ///
     /// Unfused: burn's fused attention is slower on the CPU and its gradient is unfused anyway.
     fn attention(&self, how: Arithmetic, x: Tensor<3>, board: &Board) -> Tensor<3> {
@@ -157,8 +156,8 @@ impl Block {
     }
 }
 
-/// What the attacks on the board add to the bias, `[n, heads, 64, 64]`; `table` is `[heads, 2, ATTACKS]` and
-/// `attacks` `[n, 4096, ATTACKS]`.
+/// Attention bias by attacks, `[n, heads, 64, 64]`; `table` is `[heads, 2, ATTACKS]` and `attacks` `[n, 4096,
+/// ATTACKS]`.
 fn related(table: Tensor<3>, attacks: &Tensor<3>) -> Tensor<4> {
     let [n, _, _] = attacks.dims();
     let [heads, _, kinds] = table.dims();
@@ -182,8 +181,8 @@ impl DynamicBias {
     }
 }
 
-/// `a * b`, `[.., rows, inner]` and `[.., inner, columns]` to `[.., rows, columns]`, all of them in single
-/// precision whatever is multiplied in.
+/// `a * b`, `[.., rows, inner]` and `[.., inner, columns]` to `[.., rows, columns]`; inputs and output in
+/// single precision, whatever `arithmetic` multiplies in.
 fn matmul<const D: usize>(arithmetic: Arithmetic, a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     match arithmetic {
         Arithmetic::Single | Arithmetic::Int8 => a.matmul(b),

@@ -1,4 +1,4 @@
-//! Which rows of the first layer a board adds up, and examples in that form.
+//! Input features: first-layer rows of a board, and samples in compact form.
 
 use super::{ZONES, bucket};
 use crate::data::Example;
@@ -6,16 +6,16 @@ use crate::encode::Features;
 use arrayvec::ArrayVec;
 use shakmaty::{Bitboard, Chess};
 
-/// How a side sees the board, which its king's place decides.
+/// A side's view of the board, determined by its king's square (king bucket).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct View {
-    /// The king stands on the files e to h.
+    /// The king is on files e to h.
     mirrored: bool,
-    /// Which of [`ZONES`] it stands in.
+    /// King bucket, below [`ZONES`].
     zone: u8,
 }
 
-/// The zone of a king on each square of the files a to d, from its own edge up: most kings stand on the first two ranks.
+/// King bucket by square of the files a to d, from its own edge up: most kings are on the first two ranks.
 const ZONE: [[u8; 4]; 8] = [
     [0, 1, 2, 3],
     [4, 4, 5, 5],
@@ -28,16 +28,16 @@ const ZONE: [[u8; 4]; 8] = [
 ];
 
 impl View {
-    /// How many there are.
+    /// Number of views.
     pub const COUNT: usize = 2 * ZONES;
 
-    /// Which of them.
+    /// Index of the view.
     #[inline]
     pub fn index(self) -> usize {
         2 * usize::from(self.zone) + usize::from(self.mirrored)
     }
 
-    /// Of a side whose king stands there, from its own edge.
+    /// View of a side with its king on `king`, from its own edge.
     #[inline]
     pub fn of(king: usize) -> View {
         let mirrored = king % 8 >= 4;
@@ -45,8 +45,8 @@ impl View {
         View { mirrored, zone: ZONE[square / 8][square % 8] }
     }
 
-    /// The row of a piece: `theirs` if it is the other side's, `role` from 0 for pawns to 5 for kings, `square` from the
-    /// side's own edge.
+    /// Row of a piece: `theirs` if it is the other side's, `role` from 0 for pawns to 5 for kings, `square`
+    /// from the side's own edge.
     #[inline]
     pub fn row(self, theirs: bool, role: usize, square: usize) -> usize {
         let square = if self.mirrored { square ^ 7 } else { square };
@@ -54,35 +54,35 @@ impl View {
     }
 }
 
-/// A board has no more pieces.
+/// Most pieces on a board.
 const PIECES: usize = 32;
 
-/// A position and how it stands, in little room.
+/// A position and its value, compactly stored.
 #[derive(Clone)]
 pub struct Sample {
-    /// The squares that are, from the mover's edge.
+    /// Occupied squares, from the mover's edge.
     occupied: u64,
-    /// What stands on them in this order, in half a byte each: 0..=5 the mover's pawn, knight, bishop, rook, queen and king, 6..=11 the
-    /// other side's.
+    /// Their pieces in this order, half a byte each: 0..=5 the mover's pawn, knight, bishop, rook, queen and
+    /// king, 6..=11 the other side's.
     classes: [u8; PIECES / 2],
     /// Win probability of the mover.
     pub value: f32,
 }
 
-/// How both sides see a sample: what stands on each square, and from where.
+/// A decoded sample: piece classes by square, and both sides' views.
 #[derive(Clone)]
 pub(super) struct Board {
     occupied: u64,
     /// From the mover's edge, one above [`Sample`]'s classes; 0 = empty.
     classes: [u8; 64],
-    /// The mover's, the other side's.
+    /// The mover's, then the other side's.
     views: [View; 2],
 }
 
-/// Rows that one side adds up.
+/// Row indices of one side.
 type Rows = ArrayVec<u16, PIECES>;
 
-/// What one side's sums of one board need to become those of another.
+/// Difference of one side's accumulator between two boards.
 #[derive(Default)]
 pub(super) struct Change {
     pub added: Rows,
@@ -90,20 +90,20 @@ pub(super) struct Change {
 }
 
 impl Board {
-    /// Which last layer judges it.
+    /// Output bucket.
     pub fn bucket(&self) -> usize {
         bucket(self.occupied.count_ones() as usize)
     }
 
-    /// Squares that differ from `before`, from whose sums a side's sums of this board may follow. None if an empty board is as near, or
-    /// if that side sees the two in different ways. A piece that stands where another stood, which is rare, counts for nothing.
+    /// Number of squares that differ from `before`, from whose accumulator this one may be updated. None if a
+    /// refresh is as cheap, or if the side's view differs. A replaced piece (rare) is ignored in the count.
     pub fn distance(&self, side: usize, before: &Board) -> Option<u32> {
         let squares = (self.occupied ^ before.occupied).count_ones();
         let near = 2 * squares < self.occupied.count_ones();
         (near && self.views[side] == before.views[side]).then_some(squares)
     }
 
-    /// What a side's sums need that follow from those of `before`, which is seen in the same way, or from those of an empty board.
+    /// Update of a side's accumulator from `before`'s, of the same view, or from an empty board's.
     pub fn since(&self, side: usize, before: Option<&Board>) -> Change {
         let mut change = Change::default();
         let class_before = |square: usize| before.map_or(0, |before| before.classes[square]);
@@ -118,7 +118,7 @@ impl Board {
         change
     }
 
-    /// The row of a piece, if it is one.
+    /// Row of a piece, if there is one.
     fn row(&self, side: usize, class: u8, square: usize) -> Option<u16> {
         let class = usize::from(class.checked_sub(1)?);
         let (other, role) = (class >= 6, class % 6);
@@ -128,13 +128,13 @@ impl Board {
 }
 
 impl Sample {
-    /// A position, and its mover's win probability.
+    /// A position and its mover's win probability.
     #[must_use]
     pub fn at(position: &Chess, value: f32) -> Sample {
         Sample::new(&Features::of(position), value)
     }
 
-    /// The board of `features`, and the mover's win probability on it.
+    /// The board of `features` and the mover's win probability.
     #[must_use]
     pub(super) fn new(features: &Features, value: f32) -> Sample {
         let mut sample = Sample { occupied: 0, classes: [0; PIECES / 2], value };
@@ -146,10 +146,10 @@ impl Sample {
         sample
     }
 
-    /// Of its form in a file.
+    /// Bytes in a file.
     pub(super) const BYTES: usize = 28;
 
-    /// As files hold it.
+    /// Serialized form.
     pub(super) fn to_bytes(&self) -> [u8; Sample::BYTES] {
         let mut bytes = [0; Sample::BYTES];
         bytes[..8].copy_from_slice(&self.occupied.to_le_bytes());
@@ -158,7 +158,7 @@ impl Sample {
         bytes
     }
 
-    /// As files hold it; None if that is no board with a win probability.
+    /// From the serialized form; None if it is no board with a win probability.
     pub(super) fn from_bytes(bytes: &[u8; Sample::BYTES]) -> Option<Sample> {
         let (occupied, rest) = bytes.split_first_chunk::<8>()?;
         let (classes, rest) = rest.split_first_chunk::<{ PIECES / 2 }>()?;
@@ -169,19 +169,19 @@ impl Sample {
         (pieces <= PIECES && known && (0.0..=1.0).contains(&value)).then_some(sample)
     }
 
-    /// What stands on the `at`-th square that is occupied.
+    /// Piece on occupied square number `at`.
     fn class(&self, at: usize) -> u8 {
         self.classes[at / 2] >> (4 * (at % 2)) & 15
     }
 
-    /// Where both kings stand, as far as it matters for what their sides see.
+    /// King buckets of both sides.
     pub(super) fn zones(&self) -> [u8; 2] {
         let mut zones = self.board().views.map(|view| view.zone);
         zones.sort_unstable();
         zones
     }
 
-    /// How both sides see it.
+    /// Decoded form.
     pub(super) fn board(&self) -> Board {
         let mut classes = [0; 64];
         let (mut ours, mut theirs) = (0, 0);
@@ -198,7 +198,7 @@ impl Sample {
         Board { occupied: self.occupied, classes, views }
     }
 
-    /// Of an example that is a quiet position whose value is known; None of others.
+    /// From an example that is a quiet position with a known value; else None.
     #[must_use]
     pub fn of(example: &Example) -> Option<Sample> {
         let usable =
@@ -207,8 +207,8 @@ impl Sample {
     }
 }
 
-/// The best move, if known, neither captures nor promotes: what a search of captures would look at is not for a network
-/// without one to guess.
+/// Whether the best move, if known, is quiet (no capture, no promotion): a network without quiescence search
+/// should not learn to predict captures.
 #[must_use]
 pub fn sees_quiet(example: &Example) -> bool {
     let best = example.best.and_then(|best| example.moves.get(usize::from(best)));

@@ -1,7 +1,8 @@
-//! Squared errors of samples, and their gradient, panel by panel on all threads of the rayon pool.
+//! Mean squared error of samples and its gradient, panel by panel on all threads of the rayon pool.
 //!
-//! Each sample's sums follow from those of one that resembles it, as in play, and on the way back a row hears at once from all
-//! samples that have its piece. The sums are not kept from the way there to the way back: they are made faster than read.
+//! Each sample's accumulator is updated from that of a similar one, as in play; in the backward pass the
+//! gradient of a row sums over all samples that have its piece. Accumulators are recomputed for the backward
+//! pass: that is faster than reading them from memory.
 
 use super::features::Sample;
 use super::layout::{Layout, Parameters};
@@ -13,42 +14,42 @@ use crate::numeric::sigmoid;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
-/// Squared errors of `parameters` on `samples`, mean.
+/// Mean squared error of `parameters` on `samples`.
 #[must_use]
 pub fn error(parameters: &Parameters, samples: &[Sample]) -> f64 {
     let layout = Layout::new();
     let values = panelled(&layout, parameters);
-    Guesses::new(&layout, &values, samples).error
+    Predictions::new(&layout, &values, samples).error
 }
 
 /// The mover's win probability as a logit.
 #[cfg(test)]
 pub(super) fn logit(parameters: &Parameters, sample: &Sample) -> f32 {
-    // The error against 0 is the guess itself.
+    // The error against 0 is the prediction itself.
     let mut against = sample.clone();
     against.value = 0.0;
     let guess = error(parameters, &[against]).sqrt();
     (guess / (1.0 - guess)).ln() as f32
 }
 
-/// The values with the first layer's rows from panel to panel, as training has them.
+/// The values with the first layer's rows in panels, the layout of training.
 pub(super) fn panelled(layout: &Layout, parameters: &Parameters) -> Vec<f32> {
     let mut values = parameters.values.clone();
     to_panels(&parameters.values[layout.rows.clone()], &mut values[layout.rows.clone()]);
     values
 }
 
-/// What a network makes of samples.
-struct Guesses {
+/// Predictions for samples.
+struct Predictions {
     runs: Vec<Run>,
-    /// The gradient of each logit.
+    /// Gradient of each logit.
     slopes: Vec<f32>,
-    /// Squared, their mean.
+    /// Mean squared error.
     error: f64,
 }
 
-impl Guesses {
-    fn new(layout: &Layout, values: &[f32], samples: &[Sample]) -> Guesses {
+impl Predictions {
+    fn new(layout: &Layout, values: &[f32], samples: &[Sample]) -> Predictions {
         let runs = Run::all(samples);
         let part = |number: usize| {
             let panel = Panel::of(layout, values, number);
@@ -72,23 +73,23 @@ impl Guesses {
             share * error * guess * (1.0 - guess)
         });
         let slopes = slopes.collect();
-        Guesses { runs, slopes, error: errors / count }
+        Predictions { runs, slopes, error: errors / count }
     }
 }
 
-/// Room for a run's.
+/// Buffer for one run.
 fn sums() -> Box<Sums> {
     Box::new([[[0.0; PANEL]; 2]; RUN])
 }
 
-/// The mean of squared errors; adds its gradient to `grads`. Both `values` and `grads` are as [`panelled`] has them.
+/// Mean squared error; adds its gradient to `grads`. `values` and `grads` are in the layout of [`panelled`].
 pub(super) fn gradient(
     layout: &Layout,
     values: &[f32],
     samples: &[Sample],
     grads: &mut [f32],
 ) -> f64 {
-    let Guesses { runs, slopes, error } = Guesses::new(layout, values, samples);
+    let Predictions { runs, slopes, error } = Predictions::new(layout, values, samples);
     let (rows, _) = grads[layout.rows.clone()].as_chunks_mut::<PANEL>();
     let learn = |(number, rows)| {
         let panel = Panel::of(layout, values, number);
@@ -173,13 +174,13 @@ pub(super) mod tests {
                 parts.iter().map(|part| gradient(&layout, &values, part, &mut grads)).sum();
             (errors, grads)
         };
-        // One mean, and the sum of what each would be.
+        // One mean, and the sum over single samples.
         let count = samples.len() as f32;
-        let (mut together, alone) = (of(&[&samples]), of(&samples.chunks(1).collect::<Vec<_>>()));
-        together.0 *= f64::from(count);
-        together.1.iter_mut().for_each(|grad| *grad *= count);
-        assert!((together.0 - alone.0).abs() < 1e-4 * alone.0);
-        let far = together.1.iter().zip(&alone.1).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let (mut batched, alone) = (of(&[&samples]), of(&samples.chunks(1).collect::<Vec<_>>()));
+        batched.0 *= f64::from(count);
+        batched.1.iter_mut().for_each(|grad| *grad *= count);
+        assert!((batched.0 - alone.0).abs() < 1e-4 * alone.0);
+        let far = batched.1.iter().zip(&alone.1).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         let most = alone.1.iter().fold(0.0f32, |most, grad| most.max(grad.abs()));
         assert!(far < 1e-4 * most, "{far} of {most}");
     }
@@ -197,11 +198,11 @@ pub(super) mod tests {
         for at in places.into_iter().chain([row]) {
             let mut moved = |by: f32| {
                 values[at] += by;
-                let guesses = Guesses::new(&layout, &values, samples);
+                let guesses = Predictions::new(&layout, &values, samples);
                 values[at] -= by;
                 guesses.error
             };
-            // Of the sum over the samples.
+            // Gradient of the sum over the samples.
             let count = samples.len() as f64;
             let (slope, grad) =
                 (count * (moved(0.01) - moved(-0.01)) / 0.02, count * f64::from(grads[at]));

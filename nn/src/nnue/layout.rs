@@ -1,4 +1,4 @@
-//! The parameters and their file.
+//! Parameters and their file.
 
 use super::{BUCKETS, HIDDEN, INPUTS};
 use crate::net::params::{Builder, Init, Param, fan_in, initial_values};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 const FORMAT: Format = Format { name: "mavka-nnue", version: 2 };
 
-/// Places of the parameters in a flat vector.
+/// Offsets of the parameters in a flat vector.
 pub(super) struct Layout {
     pub params: Vec<Param>,
     /// `[INPUTS, HIDDEN]`.
@@ -25,7 +25,7 @@ pub(super) struct Layout {
 impl Layout {
     pub fn new() -> Layout {
         let mut builder = Builder::default();
-        // Some thirty rows are added up.
+        // About thirty rows are summed.
         let rows = builder.param("input.weight", &[INPUTS, HIDDEN], fan_in(32));
         let bias = builder.param("input.bias", &[HIDDEN], Init::Constant(0.3));
         let output = builder.param("output.weight", &[BUCKETS, 2 * HIDDEN], fan_in(2 * HIDDEN));
@@ -34,15 +34,15 @@ impl Layout {
     }
 }
 
-/// The parameters, in single precision: to train, and to store.
+/// Parameters in single precision, for training and storage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
-    /// As [`Layout`] has them.
+    /// In the order of [`Layout`].
     pub(super) values: Vec<f32>,
 }
 
 impl Parameters {
-    /// Before any training.
+    /// Random initialisation.
     #[must_use]
     pub fn new(seed: u64) -> Parameters {
         Parameters { values: initial_values(&Layout::new().params, seed) }
@@ -51,7 +51,7 @@ impl Parameters {
     /// Reads a file's bytes.
     ///
     /// # Errors
-    /// Names what is wrong: another format, a missing tensor, numbers that are none.
+    /// Names the fault: another format, a missing tensor, NaN or infinity.
     pub fn from_bytes(bytes: &[u8]) -> Result<Parameters, CheckpointError> {
         let (tensors, _) = FORMAT.open(bytes)?;
         Ok(Parameters { values: parameters(&Layout::new().params, &tensors, |_| ())? })
@@ -65,7 +65,7 @@ impl Parameters {
         Parameters::from_bytes(&read(path)?)
     }
 
-    /// Writes a file, whole or not at all.
+    /// Writes a file atomically.
     ///
     /// # Errors
     /// A parameter is not finite in 16 bits, or the file cannot be written.

@@ -1,4 +1,4 @@
-//! Some channels of the first layer, for all samples of a run: their part of the logits, and back.
+//! A panel of first-layer channels, for all samples of a run: its part of the logits, and the backward pass.
 
 use super::layout::Layout;
 use super::steps::{RUN, Run};
@@ -6,10 +6,10 @@ use super::{BUCKETS, HIDDEN, INPUTS, PANEL, PANELS};
 use crate::cpu::isa::by_isa;
 use crate::cpu::prefetch;
 
-/// A run's sums of a panel's channels, of both sides; on the way back their gradients.
+/// Accumulators of a run for one panel, both sides; in the backward pass their gradients.
 pub(super) type Sums = [[[f32; PANEL]; 2]; RUN];
 
-/// The first layer's rows as files have them, `[INPUTS, HIDDEN]`, from panel to panel, `[PANELS, INPUTS, PANEL]`.
+/// Converts the first layer's rows from file order, `[INPUTS, HIDDEN]`, to panels, `[PANELS, INPUTS, PANEL]`.
 pub(super) fn to_panels(rows: &[f32], to: &mut [f32]) {
     for (at, row) in rows.chunks(HIDDEN).enumerate() {
         for (panel, part) in row.chunks(PANEL).enumerate() {
@@ -18,7 +18,7 @@ pub(super) fn to_panels(rows: &[f32], to: &mut [f32]) {
     }
 }
 
-/// The opposite of [`to_panels`].
+/// The inverse of [`to_panels`].
 pub(super) fn from_panels(panels: &[f32], to: &mut [f32]) {
     for (at, row) in to.chunks_mut(HIDDEN).enumerate() {
         for (panel, part) in row.chunks_mut(PANEL).enumerate() {
@@ -27,16 +27,16 @@ pub(super) fn from_panels(panels: &[f32], to: &mut [f32]) {
     }
 }
 
-/// What some channels weigh.
+/// Weights of one panel.
 pub(super) struct Panel<'a> {
     rows: &'a [[f32; PANEL]],
     bias: [f32; PANEL],
-    /// By bucket and side.
+    /// By output bucket and side.
     output: [[[f32; PANEL]; 2]; BUCKETS],
 }
 
 impl<'a> Panel<'a> {
-    /// Of `values` as training has them.
+    /// Of `values` in the layout of training.
     pub fn of(layout: &Layout, values: &'a [f32], number: usize) -> Panel<'a> {
         let (rows, _) = values[layout.rows.clone()].as_chunks::<PANEL>();
         let (bias, _) = values[layout.bias.clone()].as_chunks::<PANEL>();
@@ -49,7 +49,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// The row at this place of the run's list.
+    /// The row at index `at` of the run's list.
     #[inline(always)]
     fn row(&self, run: &Run, at: usize) -> &[f32; PANEL] {
         if let Some(next) = run.rows.get(at + AHEAD) {
@@ -59,16 +59,16 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// The gradient of some channels' weights.
+/// Gradient of one panel's weights.
 pub(super) struct Gradient<'a> {
     pub rows: &'a mut [[f32; PANEL]],
     pub bias: [f32; PANEL],
-    /// By bucket and side.
+    /// By output bucket and side.
     pub output: [[[f32; PANEL]; 2]; BUCKETS],
 }
 
 impl Gradient<'_> {
-    /// That of the row at this place of the run's list, which is gone through backwards.
+    /// Gradient of the row at index `at` of the run's list, which is traversed backwards.
     #[inline(always)]
     fn row(&mut self, run: &Run, at: usize) -> &mut [f32; PANEL] {
         if let Some(next) = at.checked_sub(AHEAD) {
@@ -78,9 +78,9 @@ impl Gradient<'_> {
     }
 }
 
-/// Floats of a vector, and of a cache line.
+/// Floats per vector, and per cache line.
 const LANES: usize = 16;
-/// Rows that are fetched before their turn: they lie anywhere.
+/// Rows of software prefetch: access is random.
 const AHEAD: usize = 4;
 
 #[inline(always)]
@@ -89,7 +89,7 @@ fn fetch(row: &[f32; PANEL]) {
 }
 
 by_isa! {
-    /// The sums of a run, and what they add to its logits.
+    /// Computes the accumulators of a run and adds the panel's part to its logits.
     pub fn forward(panel: &Panel<'_>, run: &Run, sums: &mut Sums, logits: &mut [f32]) {
         for (at, ((steps, bucket), logit)) in run.steps.iter().zip(&run.buckets).zip(logits).enumerate() {
             let mut lanes = [0.0; LANES];
@@ -118,7 +118,7 @@ by_isa! {
 }
 
 by_isa! {
-    /// Adds the gradient of a run whose logits have these `slopes`, in place of whose `sums` come theirs.
+    /// Adds the gradient of a run with logit gradients `slopes`; overwrites `sums` with their gradients.
     pub fn backward(panel: &Panel<'_>, run: &Run, sums: &mut Sums, slopes: &[f32], grads: &mut Gradient<'_>) {
         for ((sums, bucket), slope) in sums.iter_mut().zip(&run.buckets).zip(slopes) {
             for (side, sums) in sums.iter_mut().enumerate() {
@@ -127,7 +127,7 @@ by_isa! {
                 for ((sum, weight), grad) in sums.iter_mut().zip(weights).zip(grads) {
                     let clipped = sum.clamp(0.0, 1.0);
                     *grad += slope * clipped * clipped;
-                    // The slope is 0 where the sum is clipped.
+                    // The derivative is 0 where the sum is clipped.
                     let inside = if *sum == clipped { 1.0 } else { 0.0 };
                     *sum = slope * weight * 2.0 * clipped * inside;
                 }
@@ -144,7 +144,7 @@ by_isa! {
                     let row = grads.row(run, at);
                     row.iter_mut().zip(&now).for_each(|(grad, value)| *grad += value);
                 }
-                // What holds for the sums holds for those they came from.
+                // Propagates the gradient to the parent accumulator.
                 let origin = match step.from {
                     Some(from) => &mut sums[usize::from(from)][side],
                     None => &mut grads.bias,

@@ -1,7 +1,8 @@
-//! The network in whole numbers, from board to board.
+//! The integer network with incremental updates.
 //!
-//! The first layer's sums are kept for the boards of a line, and for the last board of each view of a king; the next board's
-//! follow from the pieces that differ, whatever happened in between, so that no move need be told. Plain loops, compiled for each set of instructions.
+//! Accumulators are kept for the boards of a line, and for the last board of each king view; the next board's
+//! follow from the differing pieces, whatever happened in between, so that no move needs to be passed. Plain
+//! loops, compiled for each instruction set.
 
 use super::features::View;
 use super::layout::{Layout, Parameters};
@@ -11,12 +12,12 @@ use crate::cpu::large_pages;
 use arrayvec::ArrayVec;
 use shakmaty::{Bitboard, Chess, Color, Position, Role, Square};
 
-/// One in the first layer's whole numbers: sums are clipped there.
+/// Fixed-point 1 of the first layer, at which its sums are clipped.
 const ONE: i16 = 127;
-/// One in the last layer's: its weights stay below 258 of these, so that a product of 127 and one has 16 bits.
+/// Fixed-point 1 of the output weights, which stay below 258, so that 127 times a weight fits in 16 bits.
 const OUTPUT_ONE: f32 = 448.0;
 
-/// The parameters rounded to whole numbers.
+/// The quantized parameters.
 pub struct Nnue {
     rows: Vec<[i16; HIDDEN]>,
     bias: [i16; HIDDEN],
@@ -25,7 +26,7 @@ pub struct Nnue {
 }
 
 impl Nnue {
-    /// Rounds them.
+    /// Quantizes the parameters.
     #[must_use]
     pub fn new(parameters: &Parameters) -> Nnue {
         let layout = Layout::new();
@@ -54,8 +55,8 @@ impl Nnue {
         }
     }
 
-    /// The mover's win probability as a logit. `ply` says where in `accumulators` the sums are to lie: those one ply
-    /// before are begun with.
+    /// The mover's win probability as a logit. `ply` is the index in `accumulators`; the accumulator one ply
+    /// before is the starting point.
     #[must_use]
     pub fn evaluate(&self, accumulators: &mut Accumulators, ply: usize, position: &Chess) -> f32 {
         self.follow(accumulators, ply, position);
@@ -70,13 +71,13 @@ impl Nnue {
         sum / (one * one * OUTPUT_ONE) + self.output_bias[bucket]
     }
 
-    /// Brings the sums at `ply` to `position`, so that those of the next ply may begin with them.
+    /// Updates the accumulators at `ply` to `position`, so that the next ply may start from them.
     pub fn follow(&self, accumulators: &mut Accumulators, ply: usize, position: &Chess) {
-        let Accumulators { line, homes } = accumulators;
+        let Accumulators { line, refresh_cache } = accumulators;
         if line.len() <= ply {
-            line.resize_with(ply + 1, || [self.nothing(), self.nothing()]);
+            line.resize_with(ply + 1, || [self.empty_accumulator(), self.empty_accumulator()]);
         }
-        homes.resize_with(2 * View::COUNT, || self.nothing());
+        refresh_cache.resize_with(2 * View::COUNT, || self.empty_accumulator());
         let board = position.board();
         let mut pieces = Pieces::default();
         for (color, of) in [board.white(), board.black()].into_iter().enumerate() {
@@ -88,27 +89,28 @@ impl Nnue {
         for (side, color) in [Color::White, Color::Black].into_iter().enumerate() {
             let king = board.king_of(color).map_or(0, |king| seen_from(side, king));
             let view = View::of(king);
-            let (at, home) = (&mut rest[0][side], &mut homes[side * View::COUNT + view.index()]);
+            let (at, home) =
+                (&mut rest[0][side], &mut refresh_cache[side * View::COUNT + view.index()]);
             if at.view == view && at.pieces == pieces {
                 continue;
             }
             let parent = before.last().map(|parent| &parent[side]);
             match parent.filter(|parent| parent.view == view) {
                 Some(parent) if parent.is_near(&pieces, home) => {
-                    at.turn_into(self, parent, side, &pieces);
+                    at.update_from(self, parent, side, &pieces);
                 }
                 _ => {
-                    // All that was last seen from such a place.
+                    // The last board seen from this view.
                     home.view = view;
-                    at.turn_into(self, home, side, &pieces);
+                    at.update_from(self, home, side, &pieces);
                     home.clone_from(at);
                 }
             }
         }
     }
 
-    /// Of an empty board.
-    fn nothing(&self) -> Accumulator {
+    /// Accumulator of an empty board.
+    fn empty_accumulator(&self) -> Accumulator {
         Accumulator { pieces: Pieces::default(), view: View::default(), sums: self.bias }
     }
 }
@@ -116,16 +118,16 @@ impl Nnue {
 /// White's pieces by role, then black's.
 type Pieces = [[Bitboard; 6]; 2];
 
-/// The sums of the first layer for the boards of a line.
+/// The accumulators of a line of boards.
 #[derive(Default)]
 pub struct Accumulators {
-    /// As white, as black sees them.
+    /// White's and Black's perspective.
     line: Vec<[Accumulator; 2]>,
-    /// For each side and view the last board seen that way: where to begin if the king has gone elsewhere.
-    homes: Vec<Accumulator>,
+    /// By side and view, the last board: refresh cache for king moves.
+    refresh_cache: Vec<Accumulator>,
 }
 
-/// The sums for one board as one side sees it.
+/// The accumulator of one board from one side.
 #[derive(Clone)]
 struct Accumulator {
     pieces: Pieces,
@@ -134,25 +136,25 @@ struct Accumulator {
 }
 
 impl Accumulator {
-    /// Whether to begin with this board for one with these pieces, rather than with `home`.
+    /// Whether this board is a better starting point for `pieces` than `home`.
     fn is_near(&self, pieces: &Pieces, home: &Accumulator) -> bool {
         let squares = self.distance(pieces);
-        // One move away: hardly ever is another as near.
+        // One move away: another board is hardly ever nearer.
         squares <= 2 || squares <= home.distance(pieces)
     }
 
-    /// Squares on which the boards differ.
+    /// Number of differing squares.
     fn distance(&self, pieces: &Pieces) -> usize {
         let both = self.pieces.as_flattened().iter().zip(pieces.as_flattened());
         both.fold(Bitboard::EMPTY, |differ, (before, now)| differ | (*before ^ *now)).count()
     }
 
-    /// Follows from `before`, which has the same view, to another board.
-    fn turn_into(&mut self, nnue: &Nnue, before: &Accumulator, side: usize, pieces: &Pieces) {
+    /// Updates to another board from `before`, which has the same view.
+    fn update_from(&mut self, nnue: &Nnue, before: &Accumulator, side: usize, pieces: &Pieces) {
         let (mut added, mut removed) = (Rows::new(), Rows::new());
         for (color, (old, new)) in before.pieces.iter().zip(pieces).enumerate() {
             for (role, (old, new)) in old.iter().zip(new).enumerate() {
-                // Of most there is nothing to tell.
+                // Most bitboards are unchanged.
                 if old == new {
                     continue;
                 }
@@ -185,10 +187,10 @@ impl Accumulator {
     }
 }
 
-/// Rows of pieces: a board has 32 at most, unless its FEN is odd.
+/// Rows of pieces: a board has 32 at most, unless its FEN is unusual.
 type Rows<'a> = ArrayVec<&'a [i16; HIDDEN], 64>;
 
-/// A square as white (0) or black (1) sees it from its own edge.
+/// A square from White's (0) or Black's (1) own edge.
 fn seen_from(side: usize, square: Square) -> usize {
     usize::from(square) ^ (56 * side)
 }
@@ -221,7 +223,7 @@ by_isa! {
 }
 
 by_isa! {
-    /// Takes a row away.
+    /// Subtracts a row.
     pub fn subtract(sums: &mut [i16; HIDDEN], row: &[i16; HIDDEN]) {
         for (sum, value) in sums.iter_mut().zip(row) {
             *sum = sum.wrapping_sub(*value);
@@ -230,7 +232,7 @@ by_isa! {
 }
 
 by_isa! {
-    /// The sum of weights times squares of clipped sums.
+    /// Dot product of weights and squared clipped sums.
     pub fn dot(sums: &[i16; HIDDEN], weights: &[i16; HIDDEN]) -> f32 {
         // At most 127 * 127 * 258 * 512, less than 2^31.
         const PART: usize = 512;

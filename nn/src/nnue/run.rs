@@ -8,16 +8,16 @@ use crate::data::{DataError, Kinds, MixConfig, spawn};
 use crate::rng::Rng;
 use crate::train::Schedule;
 
-/// Samples of a step.
+/// Samples per step.
 const BATCH: usize = 16_384;
-/// Threads that read, each in an order of its own: reading takes twice the time of learning.
+/// Reader threads, each with its own order: reading takes twice the time of learning.
 const READERS: u64 = 2;
-/// Examples that a thread reads at once.
+/// Examples per read.
 const READ: usize = 1024;
-/// Kept samples that a step takes from one place: successors of few positions, which cost little more than one of each.
+/// Consecutive kept samples in a batch: successors of few positions, which cost little more than one of each.
 const STRETCH: usize = RUN;
 
-/// Which examples: positions alone, quiet ones later picked from them.
+/// Kinds of examples: positions only; quiet ones are selected from them.
 #[must_use]
 pub fn kinds() -> Kinds {
     Kinds {
@@ -31,21 +31,21 @@ pub fn kinds() -> Kinds {
     }
 }
 
-/// How long a run is.
+/// Length of a run.
 #[derive(Clone, Debug)]
 pub struct Length {
-    /// Learning rates, and samples in all.
+    /// Learning rates, and total samples.
     pub schedule: Schedule,
-    /// So many samples are read and kept in memory, 32 bytes each; those after them are drawn from all that is kept.
-    /// Reading takes longer than learning.
+    /// Samples to read and keep in memory, 32 bytes each; later ones are drawn from those kept. Reading takes
+    /// longer than learning.
     pub kept: usize,
 }
 
-/// Fits `parameters` to the values of `mix`'s positions and of those `kept` to begin with. `watch` hears after each step how
-/// many samples were seen, the mean of the squared errors and who can tell what was learnt, and answers whether to go on.
+/// Fits `parameters` to the values of `mix`'s positions and of the initial `kept`. After each step `watch` gets
+/// the number of samples seen, the mean squared error and the trainer, and returns whether to continue.
 ///
 /// # Errors
-/// A file is damaged or gives nothing.
+/// A file is damaged or yields nothing.
 pub fn run(
     parameters: Parameters,
     mix: &MixConfig,
@@ -60,27 +60,27 @@ pub fn run(
     let mut learn = |batch: &[Sample]| {
         let error = trainer.step(batch);
         seen += batch.len() as u64;
-        let goes_on = watch(seen, error, &trainer);
-        goes_on && seen < end
+        let continues = watch(seen, error, &trainer);
+        continues && seen < end
     };
-    let goes_on = read(mix, length.kept.max(BATCH), &mut kept, &mut learn)?;
+    let continues = read(mix, length.kept.max(BATCH), &mut kept, &mut learn)?;
     let mut batch = Vec::with_capacity(BATCH);
-    let mut goes_on = goes_on && kept.len() > STRETCH;
-    while goes_on {
+    let mut continues = continues && kept.len() > STRETCH;
+    while continues {
         let places = 0..BATCH / STRETCH;
         let mut firsts: Vec<usize> = places.map(|_| rng.below(kept.len() - STRETCH)).collect();
-        // Samples with kings in the same zones lie side by side, so that their rows stay in the cache.
+        // Samples with the same king buckets are adjacent, so that their rows stay in the cache.
         firsts.sort_by_cached_key(|first| kept[*first].zones());
         batch.clear();
         for first in firsts {
             batch.extend_from_slice(&kept[first..first + STRETCH]);
         }
-        goes_on = learn(&batch);
+        continues = learn(&batch);
     }
     Ok(trainer.parameters())
 }
 
-/// Reads so many samples more, each of which is learnt once on the way. False if `learn` wants no more.
+/// Reads samples until `kept` has `count`, learning from each once. False if `learn` stops.
 fn read(
     mix: &MixConfig,
     count: usize,

@@ -1,5 +1,5 @@
-//! Files of samples: "MVKN1\n", then 28 bytes each, compressed. A file grows by frames, so that a run that was killed goes on where it
-//! stopped.
+//! Files of samples: "MVKN1
+//! ", then 28 bytes each, compressed. A file grows by frames, so that a killed run resumes where it stopped.
 //!
 //! ```text
 //! sample = u64 occupied squares from the mover's edge, 16 bytes: half a byte for each of them in order (0..=5 the mover's pawn,
@@ -15,22 +15,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 const MAGIC: &[u8; 6] = b"MVKN1\n";
-/// Samples read at once.
+/// Samples per read.
 const READ: usize = 1 << 15;
-/// Most samples of a file that is read whole, 32 GiB of memory: a few compressed bytes may stand for any number.
+/// Most samples of a file that is read whole, 32 GiB of memory: a few compressed bytes may stand for any
+/// number.
 const MAX_SAMPLES: usize = 1 << 30;
-/// Of so many samples, the last of a file, one is held out: they come from other games than those before.
+/// One in this number of samples, at the end of a file, is held out: they come from other games than those
+/// before.
 const HELD_OUT: usize = 100;
 
-/// Adds samples to a file.
+/// Appends samples to a file.
 pub struct SampleWriter(Frames);
 
 impl SampleWriter {
-    /// Opens a file to add to, or creates it; also says how many samples it holds.
+    /// Opens a file for appending, or creates it; also returns the number of samples in it.
     ///
     /// # Errors
-    /// The file cannot be read or written, is not a regular file, holds something else, or is damaged before its last
-    /// frame. It is then left as it was.
+    /// The file cannot be read or written, is not a regular file, holds something else, or is damaged before
+    /// its last frame. It is then unchanged.
     pub fn open(path: &Path) -> Result<(SampleWriter, u64), DataError> {
         let (frames, held) = Frames::open(path, MAGIC, |content| {
             let mut held = 0;
@@ -43,7 +45,7 @@ impl SampleWriter {
         Ok((SampleWriter(frames), held))
     }
 
-    /// Adds samples as one frame; none make no frame.
+    /// Appends samples as one frame; no samples make no frame.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -57,7 +59,8 @@ impl SampleWriter {
     }
 }
 
-/// The samples of a file to learn from, and those held out. Calls `watch` with how many there are so far; ends early if it answers false.
+/// The training samples of a file, and the held-out ones. Calls `watch` with the number read so far; stops
+/// early if it returns false.
 ///
 /// # Errors
 /// The file cannot be read, holds something else, or more than 2^30 samples.
@@ -76,7 +79,7 @@ pub fn samples(
     Ok((all, held_out))
 }
 
-/// The samples of a file's content, of which there are at most `most`.
+/// The samples of a file's content, at most `most`.
 fn gather(
     content: impl Read,
     name: &str,
@@ -99,7 +102,7 @@ fn gather(
     Ok(all)
 }
 
-/// Shows `take` all samples of a file's content, many at a time, until it answers false.
+/// Calls `take` with the samples of a file's content, many at a time, until it returns false.
 fn read(
     mut input: impl Read,
     name: &str,
@@ -141,7 +144,7 @@ fn read(
     }
 }
 
-/// As many bytes as there are, up to all of `bytes`.
+/// Reads up to `bytes.len()` bytes; fewer only at the end.
 fn fill(input: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < bytes.len() {
@@ -206,15 +209,15 @@ mod tests {
             samples(&path, &mut |_| true).err().map(|why| why.to_string())
         };
         let good = Sample::at(&Chess::default(), 0.5).to_bytes();
-        let mut worth = good;
-        worth[24..].copy_from_slice(&1.5f32.to_le_bytes());
+        let mut bad_value = good;
+        bad_value[24..].copy_from_slice(&1.5f32.to_le_bytes());
         let mut class = good;
         class[8] = 0x0c;
         assert_eq!(fault(&[&MAGIC[..], &good].concat()), None);
         for (content, words) in [
             ([b"MAVG1\n", &good[..]].concat(), "expected MVKN1, found MAVG1\\n"),
             (
-                [MAGIC, &good[..], &worth].concat(),
+                [MAGIC, &good[..], &bad_value].concat(),
                 "byte 34 of the decompressed stream: expected a board",
             ),
             ([MAGIC, &class[..]].concat(), "byte 6 of the decompressed stream: expected a board"),

@@ -1,38 +1,38 @@
-//! How the sums of one sample follow from those of another.
+//! Incremental updates between the samples of a run.
 //!
-//! Samples that lie side by side often resemble each other: successors of one position differ in two pieces of twenty.
+//! Adjacent samples are often similar: successors of one position differ in two pieces of twenty.
 
 use super::features::{Board, Change, Sample};
 use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
 use std::ops::Range;
 
-/// Samples of a run.
+/// Samples per run.
 pub(super) const RUN: usize = 64;
 
-/// Samples that may follow from each other.
+/// Samples whose accumulators are updated from each other.
 pub(super) struct Run {
-    /// What makes each side's sums, the mover's first.
+    /// Update of each side's accumulator, the mover's first.
     pub steps: Vec<[Step; 2]>,
-    /// Which last layer judges each.
+    /// Output bucket of each sample.
     pub buckets: Vec<usize>,
-    /// Rows of the steps, in their order.
+    /// Rows of the steps, in order.
     pub rows: Vec<u16>,
 }
 
-/// Where the sums of one side come from.
+/// How one side's accumulator is computed.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
-    /// Which sample of the run before; none but the bias if there is none like it.
+    /// The earlier sample of the run to start from; None: from the bias.
     pub from: Option<u8>,
-    /// Rows are added from here in [`Run::rows`] up to `removed`, and taken away from there up to `end`.
+    /// Index in [`Run::rows`]: rows from here up to `removed` are added, from there up to `end` subtracted.
     pub added: u16,
     pub removed: u16,
     pub end: u16,
 }
 
 impl Run {
-    /// Runs of `samples`, in their order.
+    /// Runs of `samples`, in order.
     pub fn all(samples: &[Sample]) -> Vec<Run> {
         samples.par_chunks(RUN).map(Run::of).collect()
     }
@@ -48,7 +48,7 @@ impl Run {
 }
 
 impl Step {
-    /// To `board` from whichever of `earlier` is nearest, of those the last.
+    /// To `board` from the nearest of `earlier`, the last of equals.
     fn to(board: &Board, side: usize, earlier: &[Board], rows: &mut Vec<u16>) -> Step {
         let far = |at: usize| Some((board.distance(side, &earlier[at])?, at));
         let nearest = (0..earlier.len()).rev().filter_map(far).min_by_key(|(squares, _)| *squares);
@@ -63,13 +63,13 @@ impl Step {
         Step { from: from.map(|at| at as u8), added, removed, end: rows.len() as u16 }
     }
 
-    /// Where in [`Run::rows`] those are that are added.
+    /// Range of added rows in [`Run::rows`].
     #[inline(always)]
     pub fn adds(self) -> Range<usize> {
         usize::from(self.added)..usize::from(self.removed)
     }
 
-    /// Where those are that are taken away.
+    /// Range of subtracted rows.
     #[inline(always)]
     pub fn removes(self) -> Range<usize> {
         usize::from(self.removed)..usize::from(self.end)

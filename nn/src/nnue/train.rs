@@ -14,13 +14,13 @@ use std::ops::Range;
 
 /// Parameters being fitted.
 ///
-/// What a piece means in a zone of the king is the sum of what it means in all and what is particular to that one, so that
-/// rare zones learn from frequent ones (factored features, as Stockfish's trainer has them). Once fitted, the sum is all that is kept.
+/// A piece's row is the sum of a factor common to all king buckets and one of its own, so that rare buckets
+/// learn from frequent ones (feature factorization, as in Stockfish's trainer). Only the sum is stored.
 pub struct Trainer {
     layout: Layout,
-    /// The parameters, their rows from panel to panel.
+    /// The parameters, rows in panels.
     values: Vec<f32>,
-    /// As `values`, but of the rows what is particular; then `[PANELS, PLACES, PANEL]`, what is common.
+    /// As `values`, with the bucket-specific part of the rows; then `[PANELS, PLACES, PANEL]`, the common part.
     factors: Vec<f32>,
     /// Gradients of `factors`.
     grads: Vec<f32>,
@@ -30,18 +30,18 @@ pub struct Trainer {
     seen: u64,
 }
 
-/// Floats of a panel's rows, and of what is common to all zones.
+/// Floats of a panel's rows, and of the common part.
 const OWN: usize = INPUTS * PANEL;
 const COMMON: usize = PLACES * PANEL;
 
-/// Rows of a panel, or those common to all zones.
+/// Rows of a panel, or the common ones.
 fn rows_of(name: &str, range: Range<usize>) -> Param {
     let shape = vec![range.len() / PANEL, PANEL];
     Param { name: name.to_owned(), shape, range, init: Init::Zero }
 }
 
 impl Trainer {
-    /// Begins with `parameters`, by AdamW.
+    /// Starts from `parameters`, with AdamW.
     #[must_use]
     pub fn new(parameters: Parameters, schedule: Schedule) -> Trainer {
         let layout = Layout::new();
@@ -51,7 +51,7 @@ impl Trainer {
             muon_momentum: 0.0,
             ..OptimizerConfig::default()
         };
-        // Panel by panel, so that the threads share them out.
+        // Panel by panel, so that threads share them.
         let rest = layout.params.iter().skip(1).cloned();
         let own = |panel| rows_of("input.weight", panel * OWN..(panel + 1) * OWN);
         let values = panelled(&layout, &parameters);
@@ -68,7 +68,7 @@ impl Trainer {
         Trainer { layout, values, factors, grads, optimizer, schedule, steps: 0, seen: 0 }
     }
 
-    /// What was learnt so far.
+    /// The current parameters.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
         let mut values = self.values.clone();
@@ -77,7 +77,7 @@ impl Trainer {
         Parameters { values }
     }
 
-    /// One step of the optimiser. Returns the mean of the squared errors before it.
+    /// One optimiser step. Returns the mean squared error before it.
     pub fn step(&mut self, samples: &[Sample]) -> f64 {
         let layout = &self.layout;
         let (own, common) = self.grads.split_at_mut(self.values.len());
@@ -92,14 +92,14 @@ impl Trainer {
         self.seen += samples.len() as u64;
         let rate = self.schedule.rate(self.seen);
         self.optimizer.step(&mut self.factors, &self.grads, rate, self.steps);
-        // What the whole numbers of play can hold.
+        // Clamp to the range of play's integers.
         let output = layout.output.clone();
         self.factors[output].iter_mut().for_each(|weight| *weight = weight.clamp(-0.57, 0.57));
         self.join();
         error
     }
 
-    /// Adds up what is particular and what is common.
+    /// Adds the specific and the common parts.
     fn join(&mut self) {
         let rows = self.layout.rows.clone();
         let (own, common) = self.factors.split_at(self.values.len());
@@ -121,7 +121,7 @@ mod tests {
     use crate::nnue::gradient::{error, tests::samples};
 
     #[test]
-    fn training_learns_what_pieces_are_worth() {
+    fn training_learns_piece_values() {
         let samples = samples();
         let schedule = Schedule { rate: 2e-3, warmup: 0, examples: 40_000, ..Schedule::default() };
         let mut trainer = Trainer::new(Parameters::new(1), schedule);

@@ -1,4 +1,4 @@
-//! Where the time of training goes: real steps on real batches, none of which is kept.
+//! Profile of training: real optimiser steps on real batches, discarded.
 
 use super::config::RunConfig;
 use super::cpu::{CpuStep, StepTimes};
@@ -11,30 +11,30 @@ use crate::net::Layout;
 use crate::precision::Arithmetic;
 use std::time::{Duration, Instant};
 
-/// What a number of steps took.
+/// Time of a number of steps.
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
     /// Examples of the steps measured.
     pub examples: usize,
-    /// On the clock, altogether.
+    /// Wall-clock time, total.
     pub elapsed: Duration,
-    /// On the clock: waiting for the next batch.
+    /// Wall-clock time waiting for the next batch.
     pub data: Duration,
-    /// On the clock: optimiser and moving average.
+    /// Wall-clock time of optimiser and moving average.
     pub optimizer: Duration,
-    /// On the clock: gradients, of which `times` tells more.
+    /// Wall-clock time of gradients; details in `times`.
     pub gradient: Duration,
     /// Inside the gradients.
     pub times: StepTimes,
 }
 
-/// Steps before anything is measured: buffers grow in the first.
+/// Steps before measuring: buffers grow in the first.
 const WARM_UP: usize = 2;
 
 /// Trains from the configuration's start for `time`, on `threads` threads.
 ///
 /// # Errors
-/// The configuration is impossible, the data cannot be read, or a thread breaks down.
+/// The configuration is invalid, the data cannot be read, or a thread fails.
 pub fn measure(
     config: &RunConfig,
     arithmetic: Arithmetic,

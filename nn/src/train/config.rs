@@ -1,4 +1,4 @@
-//! What a run is asked to do, saved as `config.json` in its folder.
+//! Configuration of a run, saved as `config.json` in its folder.
 
 use super::error::TrainError;
 use super::learns::Learns;
@@ -10,43 +10,44 @@ use crate::net::NetConfig;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Most examples of an optimiser step.
+/// Most examples per optimiser step.
 const MAX_BATCH: usize = 1 << 20;
-/// Most examples in the buffer, about 600 bytes each.
+/// Largest shuffle buffer, in examples of about 600 bytes.
 const MAX_BUFFER: usize = 1 << 26;
 
-/// Everything that decides what a run learns; saved as `config.json` in its folder.
+/// Everything that determines what a run learns; saved as `config.json` in its folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunConfig {
     /// Sizes of the network.
     pub network: NetConfig,
-    /// A network to begin with, of these sizes or smaller; None: random weights.
+    /// Initial network, of these sizes or smaller; None: random weights.
     pub init: Option<PathBuf>,
-    /// A network to learn from beside the labels, of any size.
+    /// Teacher network for distillation, of any size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub teacher: Option<PathBuf>,
     /// Data files and their shares of the examples.
     pub data: Vec<(PathBuf, f64)>,
-    /// Which examples are drawn from them.
+    /// Kinds of examples drawn from them.
     pub kinds: Kinds,
-    /// Files (EPD, FEN, CSV) whose positions are never trained on; see [`crate::data::exclude_from_files`].
+    /// Files (EPD, FEN, CSV) whose positions are excluded from training; see
+    /// [`crate::data::exclude_from_files`].
     pub exclude: Vec<PathBuf>,
-    /// Examples among which the next is drawn.
+    /// Shuffle buffer, in examples.
     pub buffer: usize,
-    /// Examples of an optimiser step.
+    /// Examples per optimiser step.
     pub batch: usize,
-    /// The learning rate over the run.
+    /// Learning rate over the run.
     pub schedule: Schedule,
-    /// Which parameters learn.
+    /// Trainable parameters.
     pub learns: Learns,
     /// Constants of the optimiser.
     pub optimizer: OptimizerConfig,
     /// Weights of the losses.
     pub loss: LossConfig,
-    /// Decay of the weights' moving average per step.
+    /// Decay per step of the weights' moving average (EMA).
     pub average: f32,
-    /// The seed of the initial weights and of the order of the data.
+    /// Seed of the initial weights and of the order of the data.
     pub seed: u64,
 }
 
@@ -72,7 +73,7 @@ impl Default for RunConfig {
 }
 
 impl RunConfig {
-    /// Bounds what memory is reserved for.
+    /// Bounds the sizes that allocate memory.
     ///
     /// # Errors
     /// Names the first field at fault, its value and its limit.

@@ -1,4 +1,4 @@
-//! Why a training run stopped early.
+//! Errors of a training run.
 
 use super::step::StepError;
 use crate::checkpoint::CheckpointError;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Why a run stopped early.
 #[derive(Debug)]
 pub enum TrainError {
-    /// The configuration asks for what no run can have.
+    /// Invalid configuration.
     Config(String),
     /// A data file is damaged or missing.
     Data(DataError),
@@ -17,20 +17,20 @@ pub enum TrainError {
     Checkpoint(PathBuf, CheckpointError),
     /// Another file cannot be read or written.
     Io(PathBuf, std::io::Error),
-    /// The device gave no gradient.
+    /// The device failed to compute a gradient.
     Step(StepError),
     /// The loss or the gradient is not finite.
     Diverged {
         /// Which of them.
         what: &'static str,
-        /// The first step of which it is not, counted from 0.
+        /// The first such step, counted from 0.
         step: u64,
     },
     /// The folder holds a run of another network.
     OtherNetwork(PathBuf),
     /// The folder holds a run that excluded other positions.
     OtherExclusion(PathBuf),
-    /// The thread that mixes the examples ended without a word.
+    /// The mixer thread ended without an error.
     MixerDied,
     /// Another process trains in this folder.
     Busy(PathBuf),

@@ -1,5 +1,5 @@
-//! Which parameters a run changes. A part of them lies in the flat vector as a list of places, is stepped as a vector of
-//! its own and put back; nothing else is touched, by the optimiser's decay as little as by its steps.
+//! Trainable parameters of a run. A subset is a list of ranges of the flat vector; it is gathered, stepped as
+//! its own vector and scattered back; other parameters are untouched, by the optimiser's decay too.
 
 use super::optimizer::{Optimizer, OptimizerConfig};
 use crate::net::Layout;
@@ -7,18 +7,18 @@ use crate::net::params::{Init, Param};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Which parameters learn.
+/// Trainable parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Learns {
     /// All.
     #[default]
     Everything,
-    /// Those of the transition head, by AdamW without decay: all other answers stay the same to the bit.
+    /// The transition head, by AdamW without decay: all other outputs stay bit-identical.
     Transitions,
 }
 
-/// The optimiser of what learns.
+/// The optimiser of the trainable parameters.
 pub(super) struct Learner {
     pub optimizer: Optimizer,
     /// None: the whole vector.
@@ -47,7 +47,7 @@ impl Learner {
         Learner { optimizer, places }
     }
 
-    /// [`Optimizer::step`] on what learns; the gradient's length is that of its gradient.
+    /// [`Optimizer::step`] on the trainable parameters; returns the length of their gradient.
     pub fn step(&mut self, params: &mut [f32], grads: &[f32], rate: f32, step: u64) -> f32 {
         let Some(places) = &self.places else {
             return self.optimizer.step(params, grads, rate, step);
@@ -78,7 +78,7 @@ mod tests {
     use crate::net::NetConfig;
     use crate::precision::Arithmetic;
 
-    /// All answers.
+    /// All outputs.
     fn answers(network: &Network, examples: &[Example], arithmetic: Arithmetic) -> [Vec<f32>; 8] {
         let items: Vec<Item<'_>> = examples.iter().map(Example::item).collect();
         let (layout, mut a) = (&network.layout, Activations::default());
@@ -96,7 +96,7 @@ mod tests {
         let config = NetConfig { transition_marks: true, width: 16, ..NetConfig::tiny() };
         let before = Network::new(&config, 3);
         let mut after = before.clone();
-        // A decay so strong that nobody could miss it.
+        // A decay strong enough to show.
         let strong = OptimizerConfig { weight_decay: 0.5, ..OptimizerConfig::default() };
         let mut learner = Learner::new(&before.layout, Learns::Transitions, &strong);
         let grads: Vec<f32> = (0..before.layout.len).map(|i| (i * 31 % 17) as f32 - 7.5).collect();

@@ -1,5 +1,5 @@
-//! `losses.csv`: the losses of a run, a row every so many steps. Rows that a killed run wrote after its last
-//! checkpoint are dropped when it goes on, because their steps are taken again.
+//! `losses.csv`: the losses of a run, one row per [`STEPS`] steps. Rows after the last checkpoint of a killed
+//! run are dropped on resumption, because their steps are repeated.
 
 use super::config::RunConfig;
 use super::error::TrainError;
@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Steps from row to row.
+/// Steps between rows.
 const STEPS: u64 = 20;
 
 /// The open file.
@@ -20,7 +20,7 @@ pub(super) struct LossCsv {
 }
 
 impl LossCsv {
-    /// Opens or creates the file of a run that goes on after `step`, and drops the rows of later steps.
+    /// Opens or creates the file of a run that resumes after `step`, and drops the rows of later steps.
     ///
     /// # Errors
     /// The file cannot be read or written.
@@ -40,7 +40,7 @@ impl LossCsv {
         Ok(LossCsv { path: path.to_owned(), file })
     }
 
-    /// Writes a row if one is due; true if it was.
+    /// Writes a row if one is due; returns whether it did.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -65,7 +65,7 @@ impl LossCsv {
     }
 }
 
-/// The head and the whole rows of `text` up to `step`.
+/// The header and the whole rows of `text` up to `step`.
 fn rows_until(text: &str, step: u64) -> String {
     let of = |row: &str| row.split(',').next().and_then(|number| number.parse::<u64>().ok());
     let keeps = |(number, row): (usize, &str)| {

@@ -1,4 +1,4 @@
-//! Training: targets and losses, the optimiser, one step on a device, and the run around them.
+//! Training: targets and losses, optimisers, one step on a device, and the run around them.
 
 mod budget;
 pub(crate) mod burn;

@@ -1,37 +1,38 @@
 //! Muon: steps for the matrices of the trunk, by orthogonalised momentum.
 //!
-//! Newton-Schulz is the one costly part of an optimiser step; its products are in bf16 where that is the
-//! fastest arithmetic of this CPU, as its author runs it.
+//! Newton-Schulz dominates the cost of an optimiser step; its products are in bf16 where that is this CPU's
+//! fastest arithmetic, as its author runs it.
 
 use crate::cpu::isa::by_isa;
-use crate::cpu::matmul::{Into, Mat, matmul};
+use crate::cpu::matmul::{Accumulate, Mat, matmul};
 use crate::cpu::ops;
 use crate::precision::Arithmetic;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
-/// What one step needs beside its parameter.
+/// Constants of one step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MuonStep {
     /// Decay of the momentum.
     pub momentum: f32,
-    /// What the gradient is multiplied by first.
+    /// Gradient clipping factor.
     pub clip: f32,
-    /// What the weights are multiplied by: one minus their decay.
+    /// Weight factor: one minus the decay.
     pub shrink: f32,
     /// Learning rate.
     pub rate: f32,
-    /// The arithmetic of the products of Newton-Schulz.
+    /// Arithmetic of Newton-Schulz.
     pub arithmetic: Arithmetic,
 }
 
-/// The part of the flat vectors that belongs to one parameter.
+/// One parameter's slices of the flat vectors.
 pub(super) struct Slices<'a> {
     pub params: &'a mut [f32],
     pub grads: &'a [f32],
     pub momentum: &'a mut [f32],
 }
 
-/// A parameter `[rows, parts * cols]` as Muon sees it: matrices side by side, each with its scratch.
+/// A parameter `[rows, parts * cols]` as Muon sees it: independent matrices side by side, each with its
+/// scratch.
 pub(super) struct Muon {
     rows: usize,
     cols: usize,
@@ -66,7 +67,7 @@ by_isa! {
 }
 
 by_isa! {
-    /// Nesterov's momentum looks one step ahead: `momentum = decay * momentum + clip * grads`, and once more to `step`.
+    /// Nesterov momentum: `momentum = decay * momentum + clip * grads`; the look-ahead goes to `step`.
     pub fn look_ahead(
         step: &mut [f32],
         momentum: &mut [f32],
@@ -83,14 +84,14 @@ by_isa! {
 }
 
 impl Muon {
-    /// For a parameter of these sizes that holds `parts` matrices side by side.
+    /// For a parameter of these sizes with `parts` matrices side by side.
     pub(super) fn new(rows: usize, stride: usize, parts: usize) -> Muon {
         let scratch = (0..parts).map(|_| Part::default()).collect();
         Muon { rows, cols: stride / parts, parts: scratch }
     }
 
-    /// Muon (Jordan 2024): the momentum's nearest orthogonal matrix is the step, scaled so that an entry
-    /// moves as far as AdamW would move it (Liu et al. 2025, "Muon is scalable", section 2.2).
+    /// Muon (Jordan 2024): the step is the nearest orthogonal matrix of the momentum, scaled to AdamW's RMS
+    /// step size (Liu et al. 2025, "Muon is scalable", section 2.2).
     pub(super) fn step(&mut self, how: MuonStep, slices: Slices<'_>) {
         let (rows, cols) = (self.rows, self.cols);
         let stride = cols * self.parts.len();
@@ -117,8 +118,8 @@ impl Muon {
 }
 
 impl Part {
-    /// Five Newton-Schulz steps of the quintic iteration with Jordan's coefficients: singular values
-    /// of `step`, `[rows, cols]`, end up between about 0.7 and 1.2.
+    /// Five Newton-Schulz steps of the quintic iteration with Jordan's coefficients: singular values of `step`,
+    /// `[rows, cols]`, end up between about 0.7 and 1.2.
     fn orthogonalise(&mut self, rows: usize, cols: usize, arithmetic: Arithmetic) {
         const A: f32 = 3.4445;
         const B: f32 = -4.7750;
@@ -126,7 +127,7 @@ impl Part {
         let Part { step: x, next, gram, square } = self;
         let length = ops::dot(x, x).sqrt() + 1e-12;
         x.iter_mut().for_each(|v| *v /= length);
-        // Work on the smaller Gram matrix: X Xᵀ if wide, Xᵀ X if tall.
+        // Use the smaller Gram matrix: X Xᵀ if wide, Xᵀ X if tall.
         let n = rows.min(cols);
         gram.resize(n * n, 0.0);
         square.resize(n * n, 0.0);
@@ -134,14 +135,14 @@ impl Part {
         for _ in 0..5 {
             let view = Mat::new(x, rows, cols, cols);
             let (left, right) = if rows <= cols { (view, view.t()) } else { (view.t(), view) };
-            matmul(arithmetic, gram, n, Into::Replace, 1.0, left, right);
+            matmul(arithmetic, gram, n, Accumulate::Replace, 1.0, left, right);
             let g = Mat::new(gram, n, n, n);
-            matmul(arithmetic, square, n, Into::Replace, C, g, g);
+            matmul(arithmetic, square, n, Accumulate::Replace, C, g, g);
             ops::add_scaled(square, B, gram);
             scaled(next, A, x);
             let s = Mat::new(square, n, n, n);
             let (left, right) = if rows <= cols { (s, view) } else { (view, s) };
-            matmul(arithmetic, next, cols, Into::Add, 1.0, left, right);
+            matmul(arithmetic, next, cols, Accumulate::Add, 1.0, left, right);
             std::mem::swap(x, next);
         }
     }
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// Numbers with a few strong directions, as momenta have.
+    /// Random numbers with a few dominant directions, as momenta have.
     fn momentum(rows: usize, cols: usize) -> Vec<f32> {
         let mut rng = Rng::new(7);
         let mut number = || rng.unit() as f32 * 2.0 - 1.0;
@@ -173,7 +174,7 @@ mod tests {
         part.step
     }
 
-    /// The entries of the smaller Gram matrix: of its diagonal the mean, of the rest the root mean square.
+    /// The smaller Gram matrix: mean of its diagonal, RMS of the rest.
     fn gram(x: &[f32], rows: usize, cols: usize) -> (f32, f32) {
         let n = rows.min(cols);
         let at = |line: usize, i: usize| {
@@ -189,7 +190,7 @@ mod tests {
         (diagonal / n as f32, (rest / (n * n) as f32).sqrt())
     }
 
-    /// Where the CPU has no bf16, both are the same products.
+    /// Without bf16 on the CPU, both are the same products.
     #[test]
     fn newton_schulz_makes_rows_orthogonal_in_bf16_as_in_single_precision() {
         for (rows, cols) in [(8, 20), (20, 8), (16, 16), (128, 128), (128, 384), (384, 128)] {
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn matrices_side_by_side_are_stepped_apart() {
+    fn matrices_side_by_side_are_stepped_independently() {
         let (rows, cols) = (12, 8);
         let how = MuonStep {
             momentum: 0.9,
@@ -227,9 +228,9 @@ mod tests {
         };
         let parts: Vec<Vec<f32>> = (1..4).map(|i| momentum(rows, i * cols)).collect();
         let part = |i: usize, row: usize| &parts[i][row * cols..][..cols];
-        let together: Vec<f32> =
+        let batched: Vec<f32> =
             (0..rows).flat_map(|row| (0..3).flat_map(move |i| part(i, row).to_vec())).collect();
-        let (params, kept) = run(3, &together);
+        let (params, kept) = run(3, &batched);
         for (i, numbers) in parts.iter().enumerate() {
             let (alone, alone_kept) = run(1, &numbers[..rows * cols]);
             for row in 0..rows {

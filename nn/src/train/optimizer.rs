@@ -1,5 +1,5 @@
-//! The optimiser: Muon for the matrices of the trunk, AdamW for everything else, on the flat
-//! parameter vector. Parameters are stepped side by side on all threads of the rayon pool.
+//! The optimiser: Muon for the matrices of the trunk, AdamW for everything else, on the flat parameter vector.
+//! Parameters are stepped in parallel on the rayon pool.
 
 use super::muon::{Muon, MuonStep, Slices};
 use crate::cpu::isa::by_isa;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OptimizerConfig {
-    /// AdamW's decay of the gradient's mean and square.
+    /// AdamW's decay of the gradient's mean.
     pub beta1: f32,
     /// AdamW's decay of the gradient's square.
     pub beta2: f32,
@@ -23,7 +23,7 @@ pub struct OptimizerConfig {
     pub weight_decay: f32,
     /// Muon's momentum; 0 uses AdamW for the trunk's matrices too.
     pub muon_momentum: f32,
-    /// Gradients longer than this are shortened to it.
+    /// Gradient clipping: longer gradients are scaled down to this length.
     pub clip: f32,
 }
 
@@ -39,39 +39,39 @@ impl Default for OptimizerConfig {
     }
 }
 
-/// How a parameter is stepped.
+/// Update rule of a parameter.
 enum Rule {
     Adam {
-        /// Whether it is drawn towards zero.
+        /// Whether weight decay applies.
         decays: bool,
-        /// Its learning rate over that of the others.
-        haste: f32,
+        /// Learning rate relative to the others.
+        rate_factor: f32,
     },
     Muon(Muon),
 }
 
-/// AdamW's step does not grow with the gradient. What begins at zero and must come to weigh as much as scores of
-/// attention do would be on its way for most of a run: after 1,600 steps of 1.1e-3 an attack weighed 0.1.
-const HASTE: f32 = 10.0;
+/// AdamW's step does not grow with the gradient. A zero-initialised parameter that must reach the size of
+/// attention scores would take most of a run: after 1,600 steps of 1.1e-3 the weight of an attack was 0.1.
+const LATE_RATE_FACTOR: f32 = 10.0;
 
 /// Optimiser state; `first` and `second` are part of a training checkpoint.
 pub struct Optimizer {
     config: OptimizerConfig,
-    /// The parameters in the order of the flat vector, and their lengths.
+    /// Length and rule of each parameter, in the order of the flat vector.
     rules: Vec<(usize, Rule)>,
     arithmetic: Arithmetic,
-    /// Means of the gradient, or Muon's momentum, `[layout.len]`.
+    /// First moments, or Muon's momentum, `[layout.len]`.
     pub first: Vec<f32>,
-    /// Means of the gradient's square, `[layout.len]`.
+    /// Second moments, `[layout.len]`.
     pub second: Vec<f32>,
 }
 
-/// What AdamW makes of a step's number and rate.
+/// AdamW's constants for a step number and rate.
 #[derive(Clone, Copy)]
 pub struct AdamStep {
     beta1: f32,
     beta2: f32,
-    /// One minus each beta to the power of the step.
+    /// Bias correction: one minus each beta to the power of the step.
     correct1: f32,
     correct2: f32,
     clip: f32,
@@ -79,7 +79,7 @@ pub struct AdamStep {
     rate: f32,
 }
 
-/// Floats that one thread squares at a time.
+/// Floats per task when the gradient's length is computed.
 const CHUNK: usize = 1 << 14;
 
 impl Optimizer {
@@ -89,7 +89,7 @@ impl Optimizer {
         Optimizer::of(&layout.params, config)
     }
 
-    /// The same for any parameters that tile a flat vector. Weights whose name begins with `block` are a trunk's.
+    /// For any parameters that tile a flat vector. Weights whose name begins with `block` belong to a trunk.
     #[must_use]
     pub fn of(params: &[Param], config: OptimizerConfig) -> Optimizer {
         let len = params.last().map_or(0, |param| param.range.end);
@@ -98,14 +98,14 @@ impl Optimizer {
             let muon = matrix && param.name.starts_with("block") && config.muon_momentum > 0.0;
             let rule = match param.shape[..] {
                 [rows, stride] if muon => {
-                    // Queries, keys and values are three maps that share one multiplication.
+                    // Queries, keys and values are three maps in one product.
                     let parts = if param.name.ends_with("qkv.weight") { 3 } else { 1 };
                     Rule::Muon(Muon::new(rows, stride, parts))
                 }
                 _ => {
                     let late = param.name.ends_with(".relations") || param.name == "action.policy";
-                    let haste = if late { HASTE } else { 1.0 };
-                    Rule::Adam { decays: matrix, haste }
+                    let rate_factor = if late { LATE_RATE_FACTOR } else { 1.0 };
+                    Rule::Adam { decays: matrix, rate_factor }
                 }
             };
             (param.range.len(), rule)
@@ -123,7 +123,7 @@ impl Optimizer {
     pub fn step(&mut self, params: &mut [f32], grads: &[f32], rate: f32, step: u64) -> f32 {
         let c = &self.config;
         let squares = |chunk: &[f32]| f64::from(ops::dot(chunk, chunk));
-        // Collected first: a sum in the order of the threads would not repeat exactly.
+        // Collected first: a sum in thread order would not be repeatable.
         let parts: Vec<f64> = grads.par_chunks(CHUNK).map(squares).collect();
         let length = parts.iter().sum::<f64>().sqrt() as f32;
         let clip = if length > c.clip { c.clip / length } else { 1.0 };
@@ -151,10 +151,10 @@ impl Optimizer {
             rest = (rest0, rest1, rest2, rest3);
         }
         tasks.into_par_iter().with_max_len(1).for_each(|(rule, slices, second)| match rule {
-            Rule::Adam { decays, haste } => {
-                let rate = rate * *haste;
+            Rule::Adam { decays, rate_factor } => {
+                let rate = rate * *rate_factor;
                 let shrink = if *decays { 1.0 - rate * decay } else { 1.0 };
-                // The mean of the gradient lies where Muon has its momentum.
+                // AdamW's first moment shares the storage of Muon's momentum.
                 let Slices { params, grads, momentum } = slices;
                 adam(AdamStep { rate, shrink, ..how }, params, grads, momentum, second);
             }
@@ -165,7 +165,7 @@ impl Optimizer {
 }
 
 by_isa! {
-    /// AdamW (Loshchilov and Hutter 2019), with the mean of the gradient and that of its square.
+    /// AdamW (Loshchilov and Hutter 2019), from first and second moments.
     pub fn adam(
         how: AdamStep,
         params: &mut [f32],
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(still, 0);
     }
 
-    /// Adam's first step goes as far as the rate against the gradient's sign, whatever its length.
+    /// Adam's first step has the length of the rate against the gradient's sign, whatever its length.
     #[test]
     fn the_first_step_of_adam_is_the_rate_and_a_long_gradient_is_clipped() {
         let config = OptimizerConfig { muon_momentum: 0.0, ..OptimizerConfig::default() };

@@ -1,5 +1,5 @@
-//! A training run: batches from the mixer, one optimiser step each, the weights' moving average,
-//! losses to a CSV, and a state file that a killed run goes on from.
+//! A training run: batches from the mixer, one optimiser step each, the weights' moving average (EMA), losses
+//! to a CSV, and a state file from which a killed run resumes.
 
 use super::config::RunConfig;
 use super::error::TrainError;
@@ -18,21 +18,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How a session of a run goes about it: nothing here changes what is learnt.
+/// Settings of a session that do not affect what is learnt.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Where configuration, losses, state and network lie.
+    /// Folder of configuration, losses, state and network.
     pub folder: PathBuf,
     /// Time between two checkpoints.
     pub checkpoint_every: Duration,
 }
 
-/// Trains on `step`'s device until the schedule's end or until the watcher says stop, beginning where the folder's state
-/// file left off. Returns the averaged network.
+/// Trains on `step`'s device until the schedule's end or until the watcher stops it, beginning at the folder's
+/// state file. Returns the averaged network.
 ///
 /// # Errors
-/// An impossible configuration, damaged data or state, a full disk, a diverging loss or gradient, a folder in which another run is at work. The
-/// state file of the last checkpoint stays.
+/// Invalid configuration, damaged data or state, a full disk, a diverging loss or gradient, a folder in use by
+/// another run. The state file of the last checkpoint stays.
 pub fn run(
     config: &RunConfig,
     session: &Session,
@@ -52,7 +52,7 @@ pub fn run(
     Training { config, session, state, csv, teacher }.run(&batches, step, watcher)
 }
 
-/// A run under way.
+/// A running run.
 struct Training<'a> {
     config: &'a RunConfig,
     session: &'a Session,
@@ -75,10 +75,10 @@ impl Training<'_> {
         let mut recent = LossSums::default();
         let mut progress = state.progress(config, recent, 0.0);
         while state.seen < config.schedule.examples {
-            // The stream is endless: the mixer's silence is a fault.
+            // The stream is endless: a closed channel is a fault.
             let mut batch = batches.recv().map_err(|_| TrainError::MixerDied)??;
             if let Some(teacher) = teacher {
-                guarded(|| teacher.tell(&mut batch))
+                guarded(|| teacher.label(&mut batch))
                     .map_err(|error| TrainError::Step(StepError(error.0)))?;
             }
             let params = &state.network.values;
@@ -114,8 +114,7 @@ impl Training<'_> {
     }
 }
 
-/// Holds the folder for as long as the answer lives, killed or not: two runs would write over each other's
-/// state.
+/// Locks the folder while the returned file lives: two runs would overwrite each other's state.
 fn hold(folder: &Path) -> Result<File, TrainError> {
     let path = folder.join("lock");
     let file = OpenOptions::new().create(true).append(true).open(&path);

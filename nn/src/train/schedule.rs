@@ -1,20 +1,20 @@
-//! The learning rate over a run, counted in examples so that batch size and resumption do not bend it.
+//! Learning rate schedule, counted in examples so that batch size and resumption do not change it.
 
 use serde::{Deserialize, Serialize};
 
-/// Warm-up, plateau, decay. The plateau can be prolonged by raising `examples` and resuming.
+/// Warm-up, plateau, decay. Raising `examples` and resuming prolongs the plateau.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
-    /// Rate on the plateau.
+    /// Plateau rate.
     pub rate: f32,
     /// Examples of linear warm-up.
     pub warmup: u64,
     /// Examples of the whole run.
     pub examples: u64,
-    /// Share of the run, at its end, over which the rate falls in a straight line to `final_share`.
+    /// Final share of the run in which the rate falls linearly to `final_share`.
     pub decay: f64,
-    /// Share of the plateau's rate that is left at the end.
+    /// Final rate relative to the plateau's.
     pub final_share: f32,
 }
 

@@ -1,4 +1,4 @@
-//! The state of a run: its network, optimiser and progress, in memory and in the folder's state file.
+//! State of a run: network, optimiser and progress, in memory and in the folder's state file.
 
 use super::config::RunConfig;
 use super::error::TrainError;
@@ -12,25 +12,25 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelI
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Everything that a run goes on from.
+/// Everything from which a run resumes.
 pub(super) struct TrainingState {
-    /// With the weights of the last step.
+    /// Weights of the last step.
     pub network: Network,
-    /// Moving average of the weights, `[layout.len]`.
+    /// Moving average (EMA) of the weights, `[layout.len]`.
     pub average: Vec<f32>,
-    /// With its moments.
+    /// The optimiser with its moments.
     pub learner: Learner,
     /// Steps so far.
     pub step: u64,
     /// Examples so far.
     pub seen: u64,
-    /// The fingerprint of the positions never to train on.
+    /// Fingerprint of the excluded positions.
     excluded: String,
 }
 
-/// Number and hash of a set of keys: tells two sets apart.
+/// Size and hash of a set of keys.
 fn fingerprint(keys: &KeySet) -> String {
-    // The order of a set is no property of it.
+    // Order-independent, because a set has no order.
     let sum = keys.iter().fold(0u64, |sum, key| sum.wrapping_add(split_mix(*key)));
     format!("{}-{sum:016x}", keys.len())
 }
@@ -39,7 +39,7 @@ impl TrainingState {
     /// The first state of a new run.
     ///
     /// # Errors
-    /// The network to begin with cannot be read.
+    /// The initial network cannot be read.
     pub fn new(config: &RunConfig, excluded: &KeySet) -> Result<TrainingState, TrainError> {
         let mut network = Network::new(&config.network, config.seed);
         if let Some(init) = &config.init {
@@ -61,7 +61,7 @@ impl TrainingState {
     /// The state in `folder`, or the first one of a new run.
     ///
     /// # Errors
-    /// The folder holds a damaged state, one of an optimiser of other parameters, of another network or of
+    /// The folder holds a damaged state, or one of an optimiser of other parameters, of another network or of
     /// other excluded positions.
     pub fn load_or_new(
         config: &RunConfig,
@@ -95,12 +95,12 @@ impl TrainingState {
         }
         let number = |name: &str| {
             facts.get(name).and_then(|text| text.parse().ok()).ok_or_else(|| {
-                fault(CheckpointError::Format(format!("no number \"{name}\" in the metadata")))
+                fault(CheckpointError::Format(format!("missing \"{name}\" in the metadata")))
             })
         };
         let (step, seen) = (number("step")?, number("seen")?);
         let fingerprint = fingerprint(excluded);
-        // Runs from before the exclusion was part of the configuration do not say.
+        // Runs from before the exclusion was part of the configuration lack it.
         if facts.get("excluded").is_some_and(|kept| *kept != fingerprint) {
             return Err(TrainError::OtherExclusion(path));
         }
@@ -113,7 +113,7 @@ impl TrainingState {
         self.seen += examples as u64;
         let rate = config.schedule.rate(self.seen);
         let length = self.learner.step(&mut self.network.values, grads, rate, self.step);
-        // A young average would remember the random start for too long.
+        // EMA warm-up: a young average would keep the random start for too long.
         let decay = config.average.min((1.0 + self.step as f32) / (10.0 + self.step as f32));
         let places = self.average.par_iter_mut().zip(&self.network.values);
         places.with_min_len(1 << 14).for_each(|(average, value)| {
@@ -122,7 +122,7 @@ impl TrainingState {
         length
     }
 
-    /// What a watcher is told.
+    /// The report for a watcher.
     pub fn progress(&self, config: &RunConfig, sums: LossSums, speed: f64) -> Progress {
         Progress {
             step: self.step,

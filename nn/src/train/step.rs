@@ -1,4 +1,4 @@
-//! What a training run asks of a device: one batch's gradient.
+//! Interface of a training device: one batch's gradient.
 
 use super::loss::LossSums;
 use crate::data::Example;
@@ -10,7 +10,7 @@ pub trait Step: Send {
     /// their total. Blocks.
     ///
     /// # Errors
-    /// The device failed; `grads` holds nothing of use then.
+    /// The device failed; the content of `grads` is unspecified then.
     fn gradient(
         &mut self,
         params: &[f32],
@@ -19,7 +19,7 @@ pub trait Step: Send {
     ) -> Result<LossSums, StepError>;
 }
 
-/// Why there is no gradient: what the device said.
+/// Why there is no gradient: the device's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepError(pub String);
 

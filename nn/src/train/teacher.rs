@@ -1,11 +1,11 @@
-//! A network that another one learns from (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network"):
-//! its answers become targets beside the labels, [`crate::train::loss`] says with what share.
+//! Knowledge distillation (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network"): another
+//! network's answers become targets beside the labels; [`crate::train::loss`] defines their share.
 
 use super::cpu::group;
 use super::error::TrainError;
 use crate::checkpoint::Network;
 use crate::cpu::{Activations, Heads, Weights, forward, ops};
-use crate::data::{Example, Told};
+use crate::data::{Example, TeacherTargets};
 use crate::encode::Item;
 use crate::evaluator::cpu::CpuEvaluator;
 use crate::net::{BUCKETS, Layout};
@@ -18,7 +18,7 @@ use std::path::Path;
 pub(super) struct Teacher {
     layout: Layout,
     weights: Weights,
-    /// One for each thread.
+    /// One per thread.
     activations: Vec<Activations>,
 }
 
@@ -28,7 +28,7 @@ impl Teacher {
         Teacher { layout, weights, activations }
     }
 
-    /// It answers as fast as it does in play, which takes less precision than a gradient.
+    /// Loads in play's arithmetic, which is less precise than a gradient needs.
     ///
     /// # Errors
     /// The file is no network.
@@ -38,20 +38,20 @@ impl Teacher {
         Ok(Teacher::new(CpuEvaluator::fastest(&network), rayon::current_num_threads()))
     }
 
-    /// Writes down what it says of each example that has moves.
-    pub fn tell(&mut self, batch: &mut [Example]) {
+    /// Stores the teacher's targets in each example that has moves.
+    pub fn label(&mut self, batch: &mut [Example]) {
         let share = batch.len().div_ceil(self.activations.len()).max(1);
         let (layout, weights) = (&self.layout, &self.weights);
         let shares = self.activations.par_iter_mut().zip(batch.par_chunks_mut(share));
         shares.with_max_len(1).for_each(|(activations, examples)| {
             for examples in examples.chunks_mut(group()) {
-                tell(layout, weights, activations, examples);
+                label(layout, weights, activations, examples);
             }
         });
     }
 }
 
-fn tell(layout: &Layout, weights: &Weights, a: &mut Activations, examples: &mut [Example]) {
+fn label(layout: &Layout, weights: &Weights, a: &mut Activations, examples: &mut [Example]) {
     let items: Vec<Item<'_>> = examples.iter().map(Example::item).collect();
     forward(layout, weights, &items, Heads::Play, false, a);
     let mut rest = (a.policy.as_slice(), a.actions.as_chunks().0, a.value.as_chunks().0);
@@ -60,9 +60,9 @@ fn tell(layout: &Layout, weights: &Weights, a: &mut Activations, examples: &mut 
         let (actions, others) = rest.1.split_at(example.moves.len());
         let Some((value, values)) = rest.2.split_first() else { return };
         rest = (policies, others, values);
-        // A game that has ended is the rules' business.
-        example.told = (!policy.is_empty()).then(|| {
-            Box::new(Told {
+        // The rules decide a game that has ended.
+        example.teacher = (!policy.is_empty()).then(|| {
+            Box::new(TeacherTargets {
                 policy: softmax(policy),
                 actions: actions.iter().map(distribution).collect(),
                 value: distribution(value),
@@ -85,33 +85,33 @@ mod tests {
     use crate::precision::Arithmetic;
     use crate::train::cpu::tests::examples;
 
-    /// Threads and groups change nothing, every share is one, and an ended game is left alone.
+    /// Threads and groups change nothing, every distribution sums to 1, and an ended game is skipped.
     #[test]
-    fn each_example_is_told_what_the_network_says_of_it() {
+    fn each_example_gets_the_teachers_outputs() {
         let network = Network::new(&NetConfig::default(), 3);
-        let told = |threads: usize, mut batch: Vec<Example>| {
+        let teacher = |threads: usize, mut batch: Vec<Example>| {
             let evaluator = CpuEvaluator::new(&network, Arithmetic::Single);
-            Teacher::new(evaluator, threads).tell(&mut batch);
+            Teacher::new(evaluator, threads).label(&mut batch);
             batch
         };
         let mut batch = examples();
         batch.truncate(5);
         (batch[2].moves, batch[2].terminal) = (Vec::new(), Terminal::Drawn);
-        let together = told(2, batch.clone());
-        for (example, alone) in together.iter().zip(batch) {
-            let alone = told(1, vec![alone]).remove(0).told;
-            assert_eq!(example.told.is_some(), !example.moves.is_empty());
-            let (Some(told), Some(alone)) = (&example.told, &alone) else { continue };
+        let batched = teacher(2, batch.clone());
+        for (example, alone) in batched.iter().zip(batch) {
+            let alone = teacher(1, vec![alone]).remove(0).teacher;
+            assert_eq!(example.teacher.is_some(), !example.moves.is_empty());
+            let (Some(teacher), Some(alone)) = (&example.teacher, &alone) else { continue };
             assert_eq!(
-                (told.policy.len(), told.actions.len()),
+                (teacher.policy.len(), teacher.actions.len()),
                 (example.moves.len(), example.moves.len())
             );
-            let shares = told.actions.iter().chain([&told.value]).map(|row| row.as_slice());
-            for row in shares.chain([told.policy.as_slice()]) {
+            let shares = teacher.actions.iter().chain([&teacher.value]).map(|row| row.as_slice());
+            for row in shares.chain([teacher.policy.as_slice()]) {
                 assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{row:?}");
             }
             let near = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
-            assert!(near(&told.policy, &alone.policy) && near(&told.value, &alone.value));
+            assert!(near(&teacher.policy, &alone.policy) && near(&teacher.value, &alone.value));
         }
     }
 }

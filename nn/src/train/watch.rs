@@ -1,9 +1,9 @@
-//! What a run reports, and to whom.
+//! Progress reports of a run.
 
 use super::loss::LossSums;
 use crate::checkpoint::Network;
 
-/// What a run tells after each step.
+/// Report after each step.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// Steps so far, of all sessions.
@@ -20,9 +20,9 @@ pub struct Progress {
     pub speed: f64,
 }
 
-/// Whoever watches a run.
+/// Observer of a run.
 pub trait Watcher {
-    /// After each step; false ends the run as a kill would, state saved.
+    /// After each step; false ends the run like a kill, with its state saved.
     fn step(&mut self, progress: &Progress) -> bool;
     /// Every few minutes and at the end, with the averaged network.
     fn checkpoint(&mut self, progress: &Progress, network: &Network);

@@ -1,4 +1,4 @@
-//! Traces as a decoder is taught them: inputs and targets of a few, padded to the longest.
+//! Training batches of the decoder: inputs and targets of a few traces, padded to the longest.
 
 use super::example::{Correction, Example};
 use super::layout::{ROWS, number, rows, seen_until};
@@ -6,19 +6,19 @@ use super::word::{BUCKETS, Kind, NAMES, Word};
 use crate::rng::Rng;
 use std::ops::Range;
 
-/// Added to a score that must not count.
+/// Added to a masked score.
 const NEVER: f32 = -1e9;
 
-/// Words that attend together. Most of what was written before them is hidden from them, and is left out.
+/// Words per attention window. Most earlier words are masked for them, and are skipped.
 const SPAN: usize = 128;
 
-/// What some words in a row see.
+/// Attention window of consecutive words.
 pub(super) struct Window {
-    /// The words.
+    /// The words (queries).
     pub queries: Range<usize>,
-    /// Places that one of them sees in one of the traces, in order.
+    /// Positions visible to at least one of them in one of the traces, ascending.
     pub keys: Vec<usize>,
-    /// `[n, queries, keys]`, of the batch's mask.
+    /// `[n, queries, keys]`: extract of the batch's mask.
     pub mask: Vec<f32>,
 }
 
@@ -31,32 +31,32 @@ pub(super) struct Batch {
     /// `[n, l, NAMES]`: one-hot names of nodes and of their parents.
     pub own: Vec<f32>,
     pub parent: Vec<f32>,
-    /// `[n, l (query), l (key)]`: 0 where the key is seen, else a large negative number.
+    /// `[n, l (query), l (key)]`: 0 where the key is visible, else a large negative number.
     pub mask: Vec<f32>,
-    /// The same, of some words after another.
+    /// The mask, window by window.
     pub windows: Vec<Window>,
     /// `[n, l]`.
     pub numbers: Vec<f32>,
-    /// `[n, l, Kind::WRITTEN]`, `[n, l, l]`, `[n, l, 64]`: what comes next, one-hot; zero where it is given, or
-    /// has no bucket.
+    /// `[n, l, Kind::WRITTEN]`, `[n, l, l]`, `[n, l, 64]`: targets of the next word, one-hot; zero if it is
+    /// given or has no bucket.
     pub kinds: Vec<f32>,
     pub sources: Vec<f32>,
     pub buckets: Vec<f32>,
-    /// `[n, l, l]`: what each source gives away where no one source is asked for; empty where there is no such word.
+    /// `[n, l, l]`: cost of each source where there is no single target; empty if no word has costs.
     pub costs: Vec<f32>,
-    /// Words to write, those of them with a bucket, and those of them whose sources have costs.
+    /// Words to write, those of them with a bucket, and those of them with source costs.
     pub written: usize,
     pub valued: usize,
     pub weighed: usize,
 }
 
 impl Batch {
-    /// Names are dealt anew in each trace: what they are called must not matter.
+    /// Names are permuted in each trace: the network must not depend on them.
     pub fn new(examples: &[Example], rng: &mut Rng) -> Batch {
         Batch::named(examples, || deal(rng))
     }
 
-    /// The same with names as `deal` gives them to each trace.
+    /// With names from `deal` for each trace.
     pub fn named(examples: &[Example], mut deal: impl FnMut() -> Vec<usize>) -> Batch {
         let n = examples.len();
         let l = examples.iter().map(|example| example.trace.words().len()).max().unwrap_or(0);
@@ -88,7 +88,7 @@ impl Batch {
         batch
     }
 
-    /// What the words of `queries` see.
+    /// Attention window of `queries`.
     fn window(&self, queries: Range<usize>) -> Window {
         let (n, l) = (self.n, self.l);
         let rows = || (0..n).flat_map(|p| queries.clone().map(move |i| (p * l + i) * l));
@@ -131,14 +131,14 @@ impl Batch {
             }
         }
         for i in words.len()..l {
-            // A row that sees nothing would be no distribution.
+            // A fully masked row would be no distribution.
             self.mask[(p * l + i) * l + i] = 0.0;
         }
     }
 
-    /// Changes what is to be written.
+    /// Changes the targets.
     fn correct(&mut self, p: usize, correction: &Correction) {
-        // What a word says is asked of the word before it.
+        // A word is predicted at the word before it.
         let Some(at) = correction.place.checked_sub(1).map(|before| p * self.l + before) else {
             return;
         };
@@ -155,7 +155,7 @@ impl Batch {
             self.costs.resize(self.n * self.l * self.l, 0.0);
             self.sources[at * self.l..][..self.l].fill(0.0);
             let row = &mut self.costs[at * self.l..][..self.l];
-            // Or nothing would be cheaper than a word that may not be pointed at.
+            // Otherwise a masked word would be the cheapest.
             row.fill(1.0);
             for (source, cost) in &correction.costs {
                 row[*source] = *cost;

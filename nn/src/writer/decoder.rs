@@ -1,12 +1,12 @@
-//! The decoder by hand: reads a trace's words as they come and writes the next. A small causal transformer; what
-//! it has read stays in its memory, so that a word costs one pass over the weights.
+//! The decoder by hand: reads a trace's words and predicts the next. A small causal transformer with a KV
+//! cache, so that a word costs one pass over the weights.
 //!
-//! `twin` computes the same with burn, for training; a test holds the two together.
+//! `twin` computes the same with burn, for training; a test compares both.
 
 use super::layout::{HEADS, Layout, POINTER, ROWS, WIDTH, number, rows, seen_until};
 use super::word::{BUCKETS, Kind, NAMES, Step};
 use super::{Allowed, Trace, Writer};
-use crate::cpu::matmul::{Into, Mat, Packed, matmul_packed};
+use crate::cpu::matmul::{Accumulate, Mat, Packed, matmul_packed};
 use crate::cpu::ops::{add_scaled, dot, layer_norm};
 use crate::evaluator::EvalError;
 use crate::net::params::{Linear, Norm};
@@ -23,14 +23,14 @@ const DIM: usize = WIDTH / HEADS;
 pub struct DecoderWeights {
     pub(super) layout: Layout,
     pub(super) values: Vec<f32>,
-    /// `[NAMES, WIDTH]`: every name, as that of a word's node and as that of its parent.
+    /// `[NAMES, WIDTH]`: embedding of every name, as a word's node and as its parent.
     own: Vec<f32>,
     parent: Vec<f32>,
-    /// Packed when the first word is read: who trains reads none.
+    /// Packed at the first read: training reads none.
     maps: OnceLock<Arc<Maps>>,
 }
 
-/// Weights of the linear maps as products want them, each with where it begins in the flat vector; in that order.
+/// Packed weights of the linear maps by their offset in the flat vector, ascending.
 struct Maps(Vec<(usize, Packed)>);
 
 impl fmt::Debug for Maps {
@@ -56,7 +56,7 @@ impl Maps {
 }
 
 impl DecoderWeights {
-    /// None if `values` are not as many as the layout has.
+    /// None if `values` does not have the layout's length.
     #[must_use]
     pub fn new(values: Vec<f32>) -> Option<DecoderWeights> {
         let layout = Layout::new();
@@ -78,7 +78,7 @@ impl DecoderWeights {
         DecoderWeights { layout, values, own, parent, maps: OnceLock::new() }
     }
 
-    /// Untrained ones, for tests and the start of a training.
+    /// Random initial values, for tests and the start of a training.
     #[must_use]
     pub fn untrained(seed: u64) -> DecoderWeights {
         let layout = Layout::new();
@@ -101,7 +101,7 @@ impl DecoderWeights {
         let rows = x.len() / inputs;
         let mut out = vec![0.0; rows * outputs];
         let (bias, x) =
-            (Into::Bias(&self.values[map.bias.clone()]), Mat::new(x, rows, inputs, inputs));
+            (Accumulate::Bias(&self.values[map.bias.clone()]), Mat::new(x, rows, inputs, inputs));
         matmul_packed(&mut out, outputs, bias, x, packed, outputs);
         out
     }
@@ -115,7 +115,7 @@ impl DecoderWeights {
     }
 }
 
-/// What one block remembers of each word.
+/// KV cache of one block.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     /// `[words, WIDTH]`.
@@ -128,17 +128,17 @@ struct Memory {
 pub struct Decoder {
     weights: Arc<DecoderWeights>,
     read: Option<Trace>,
-    /// Until where each word read is seen.
+    /// First position from which each word is masked.
     until: Vec<usize>,
     memory: Vec<Memory>,
-    /// `[words, POINTER]`: how each word answers to being pointed at.
+    /// `[words, POINTER]`: pointer key of each word.
     pointed: Vec<f32>,
-    /// `[WIDTH]`: what is to be written after the last word.
+    /// `[WIDTH]`: hidden state after the last word.
     last: Vec<f32>,
 }
 
 impl Decoder {
-    /// Before any trace.
+    /// A decoder without a trace.
     #[must_use]
     pub fn new(weights: Arc<DecoderWeights>) -> Decoder {
         let memory = vec![Memory::default(); weights.layout.blocks.len()];
@@ -152,7 +152,7 @@ impl Decoder {
         self.memory.iter_mut().for_each(|memory| *memory = Memory::default());
     }
 
-    /// Reads the words of `trace` not read yet.
+    /// Reads the unread words of `trace`.
     fn read(&mut self, trace: &Trace) {
         let words = trace.words();
         if self.read.as_ref().is_some_and(|read| !trace.begins_with(read)) {
@@ -190,7 +190,7 @@ impl Decoder {
     }
 
     /// Logits of the word after the last one of `trace`: its kind, its source among all words (minus infinity
-    /// where a word is not seen any more), its bucket.
+    /// for masked ones), its bucket.
     #[must_use]
     pub fn logits(&mut self, trace: &Trace) -> Logits {
         self.read(trace);
@@ -215,7 +215,7 @@ impl Decoder {
     }
 }
 
-/// What the next word may be.
+/// Logits of the next word.
 #[derive(Clone, Debug)]
 pub struct Logits {
     /// `[Kind::WRITTEN]`.
@@ -242,15 +242,15 @@ impl Writer for Decoder {
     }
 }
 
-/// The word that there is no choice about, if there is none: it needs no pass, and is read together with the words after it.
+/// The next word if there is no choice: it needs no pass, and is read in one pass with the words after it.
 fn forced(trace: &Trace, allowed: &[Allowed]) -> Option<Step> {
     let [Allowed { kind, sources }] = allowed else { return None };
     let [source] = sources[..] else { return None };
     (!trace.has_bucket(*kind)).then_some(Step { kind: *kind, source, bucket: 0 })
 }
 
-/// The likeliest kind and source together, of the words allowed or else of all whose source suits their kind. Where
-/// two words are near, each head for itself could take its half of another.
+/// The likeliest pair of kind and source, of the words allowed or else of all whose source suits their kind.
+/// Independent argmaxes could combine halves of two near words.
 fn likeliest(logits: &Logits, trace: &Trace, allowed: &[Allowed]) -> (Kind, usize) {
     let fits = |kind: Kind, source: usize| match allowed {
         [] => kind.sources().contains(&trace.words()[source].kind),
@@ -269,15 +269,15 @@ fn likeliest(logits: &Logits, trace: &Trace, allowed: &[Allowed]) -> (Kind, usiz
     best.1
 }
 
-/// The bucket nearest to the mean of a distribution. Where the decoder is sure, it is the likeliest; where it weighs, the
-/// best move is the one of the best mean, not of the best mode.
+/// The bucket nearest to the mean of a distribution. If the decoder is certain, it is the mode; otherwise the
+/// best move has the best mean, not the best mode.
 fn expected(logits: &[f32]) -> u8 {
     let shares = softmax(logits);
     let mean: f32 = (0u8..).zip(&shares).map(|(bucket, share)| f32::from(bucket) * share).sum();
     (mean.round() as u8).min(BUCKETS - 1)
 }
 
-/// The vectors of the words from `first` on, `[words, WIDTH]`.
+/// The embeddings of the words from `first` on, `[words, WIDTH]`.
 fn embed(w: &DecoderWeights, trace: &Trace, first: usize) -> Vec<f32> {
     let table = &w.values[w.layout.facts.start..w.layout.pruned.end];
     debug_assert_eq!(table.len(), ROWS * WIDTH);

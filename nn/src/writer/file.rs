@@ -1,4 +1,4 @@
-//! A decoder's file: its parameters, 16 bits a number.
+//! A decoder's file: its parameters, 16 bits per number.
 
 use super::decoder::DecoderWeights;
 use super::layout::Layout;
@@ -32,7 +32,7 @@ impl DecoderWeights {
         DecoderWeights::from_bytes(&read(path)?)
     }
 
-    /// Writes a file, whole or not at all.
+    /// Writes a file atomically.
     ///
     /// # Errors
     /// A parameter is not finite in 16 bits, or the file cannot be written.

@@ -1,23 +1,23 @@
-//! Sizes and parameters of the decoder, in one flat vector; and which rows of the embedding make up a word.
+//! Sizes and parameters of the decoder, in one flat vector; and the embedding rows of a word.
 
 use super::Trace;
 use super::word::{BUCKETS, Backup, ITEMS, Kind, NAMES, Shape, Summary, Word};
 use crate::net::params::{Builder, Init, Linear, Norm, Param, fan_in, initial_values};
 use std::ops::Range;
 
-/// Channels of every word's vector.
+/// Channels of a word's vector.
 pub const WIDTH: usize = 128;
 /// Attention heads.
 pub const HEADS: usize = 4;
 /// Blocks.
 pub const LAYERS: usize = 3;
-/// Channels of the feed-forward part.
+/// Channels of the FFN.
 pub const FFN: usize = 256;
-/// Channels of a node's name, before it is mapped to the width.
+/// Channels of a node's name, before the projection to the width.
 pub const NAME: usize = 32;
-/// Channels of the vectors by which a word points at its source.
+/// Channels of pointer queries and keys.
 pub const POINTER: usize = 64;
-/// Rows of the embedding: those of facts, of moves, of what a decoder that weighs reads, and of a prompt whose tree leaves boards out.
+/// Rows of the embedding: facts, moves, inputs of the weighing decoder, and the flag of a pruned tree.
 pub const ROWS: usize = PRUNED + 1;
 
 const LEVEL: usize = Kind::ALL.len();
@@ -32,7 +32,7 @@ const MOVES: usize = 64 + 64 + 5;
 const WEIGHED: usize = 1 + Summary::LEN;
 const PRUNED: usize = FACTS + MOVES + WEIGHED;
 
-/// The rows of the embedding that make up the word of `trace` at `place`, each with its factor. Names come on top.
+/// The embedding rows of the word of `trace` at `place`, each with its factor. Names are added separately.
 pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)) {
     let (word, shape) = (&trace.words()[place], trace.shape());
     each(word.kind.index(), 1.0);
@@ -60,14 +60,14 @@ pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)
     }
 }
 
-/// The number by which a pointer can compare words: the bucket of a score. Other words have none.
+/// The number by which pointers compare words: the bucket of a score. 0 for other words.
 pub(super) fn number(word: &Word) -> f32 {
     let bucket = word.bucket.filter(|_| word.kind == Kind::Score);
     bucket.map_or(0.0, f32::from)
 }
 
-/// Until which place each of `words` is seen by the words after it: a list until the next evaluation, the scores of
-/// a decision until its selection, everything else for ever. Kinds alone decide.
+/// The position from which each of `words` is masked: a list until the next evaluation, the scores of a
+/// decision until its selection, everything else never. Depends only on kinds.
 pub(super) fn seen_until(words: &[Word]) -> Vec<usize> {
     let mut until = vec![usize::MAX; words.len()];
     let (mut items, mut scores) = (Vec::new(), Vec::new());
@@ -83,7 +83,7 @@ pub(super) fn seen_until(words: &[Word]) -> Vec<usize> {
     until
 }
 
-/// Places of one block's parameters.
+/// Offsets of one block's parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub norm1: Norm,
@@ -98,7 +98,7 @@ pub(super) struct Block {
     pub down: Linear,
 }
 
-/// Places of all parameters.
+/// Offsets of all parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     /// In the order of the flat vector.
@@ -109,13 +109,13 @@ pub(super) struct Layout {
     pub moves: Range<usize>,
     /// `[WEIGHED, WIDTH]`, behind the moves.
     pub weighed: Range<usize>,
-    /// `[1, WIDTH]`, behind what is weighed: together `[ROWS, WIDTH]`.
+    /// `[1, WIDTH]`, behind `weighed`: all four are contiguous, `[ROWS, WIDTH]`.
     pub pruned: Range<usize>,
     /// `[NAMES, NAME]`.
     pub names: Range<usize>,
-    /// `[NAME, WIDTH]`: a name as that of the word's node.
+    /// `[NAME, WIDTH]`: projection of a name as the word's node.
     pub own: Range<usize>,
-    /// `[NAME, WIDTH]`: a name as that of its parent.
+    /// `[NAME, WIDTH]`: projection of a name as its parent.
     pub parent: Range<usize>,
     pub blocks: Vec<Block>,
     pub norm: Norm,
@@ -123,17 +123,17 @@ pub(super) struct Layout {
     pub kind: Linear,
     /// `[WIDTH, 64]`.
     pub bucket: Linear,
-    /// `[WIDTH, POINTER]`: of the word that points.
+    /// `[WIDTH, POINTER]`: pointer query.
     pub query: Linear,
-    /// `[WIDTH, POINTER]`: of a word pointed at.
+    /// `[WIDTH, POINTER]`: pointer key.
     pub key: Linear,
-    /// `[WIDTH, 1]`: times the number of a word pointed at.
+    /// `[WIDTH, 1]`: factor of a pointed word's number.
     pub gain: Linear,
     /// Length of the flat vector.
     pub len: usize,
 }
 
-/// Normal values whose standard deviation is `size` times what keeps a map's output as large as its input.
+/// Normal values with standard deviation `size` times the variance-preserving one.
 fn scaled(size: f32, inputs: usize) -> Init {
     Init::Normal(size / (inputs as f32).sqrt())
 }
@@ -143,7 +143,7 @@ impl Layout {
         let mut b = Builder::default();
         Layout {
             facts: b.param("embed.facts", &[FACTS, WIDTH], Init::Normal(0.5)),
-            // Minimax has no use for them: small, so that they are no noise at first.
+            // Minimax does not need them: small, so that they add little noise at first.
             moves: b.param("embed.moves", &[MOVES, WIDTH], Init::Normal(0.02)),
             weighed: b.param("embed.weighed", &[WEIGHED, WIDTH], Init::Normal(0.1)),
             pruned: b.param("embed.pruned", &[1, WIDTH], Init::Normal(0.1)),
@@ -171,7 +171,7 @@ impl Layout {
         }
     }
 
-    /// Initial values, the same for the same seed.
+    /// Initial values, deterministic for a seed.
     pub fn init(&self, seed: u64) -> Vec<f32> {
         initial_values(&self.params, seed)
     }

@@ -1,13 +1,12 @@
-//! The writer of search trees (internal search; paper 000, section 4): the words that a search is written in, and
-//! whoever writes them.
+//! The writer of search trees (internal search; paper 000, section 4): the vocabulary of a trace, and writers.
 //!
-//! A [`Trace`] is a search as a sequence of words. Some are given (the prompt, the lists that the network's passes
-//! over boards answer), the others are written one by one: which node is evaluated, expanded and decided next,
-//! what is backed up, what is played. A [`Writer`] writes them. This room knows neither boards nor what a good
-//! trace is; whoever asks the writer does.
+//! A [`Trace`] is a search as a sequence of words. Some are given (the prompt, the lists of the network's
+//! evaluations), the others are written one by one: which node is evaluated, expanded and decided next, what is
+//! backed up, what is played. A [`Writer`] writes them. This room knows neither boards nor what a good trace
+//! is; its callers do.
 //!
-//! The network's own writer is the [`Decoder`], a small causal transformer computed by hand; [`train`] teaches it
-//! through burn.
+//! The network's own writer is the [`Decoder`], a small causal transformer computed by hand; [`train`] trains
+//! it through burn.
 
 mod batch;
 pub(crate) mod decoder;
@@ -26,17 +25,17 @@ pub use word::{Backup, Kind, Shape, Step, Summary, Word};
 
 use crate::evaluator::EvalError;
 
-/// Words that may come next: one kind, and the words it may be written from.
+/// Words that may come next: one kind, and its possible sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed {
     /// The kind.
     pub kind: Kind,
-    /// Places of the sources in the trace, in the order of writing; never empty.
+    /// Indices of the sources in the trace, in writing order; never empty.
     pub sources: Vec<usize>,
 }
 
 impl Allowed {
-    /// A word of this kind may be written from this source.
+    /// Whether a word of this kind may have this source.
     #[must_use]
     pub fn has(&self, kind: Kind, source: Option<usize>) -> bool {
         self.kind == kind && source.is_some_and(|source| self.sources.contains(&source))
@@ -45,11 +44,11 @@ impl Allowed {
 
 /// Writes traces.
 pub trait Writer {
-    /// The word after the last one of `trace`, which begins with the words that the last call saw, or anew.
-    /// It is one of `allowed`, unless there are none: then it may be any.
+    /// The word after the last one of `trace`, which extends the trace of the last call, or is new. It is one
+    /// of `allowed`; if that is empty, any.
     ///
     /// # Errors
-    /// The writer does not compute.
+    /// The writer fails.
     fn next(&mut self, trace: &Trace, allowed: &[Allowed]) -> Result<Step, EvalError>;
 }
 

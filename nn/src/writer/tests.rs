@@ -1,4 +1,4 @@
-//! The decoder by hand against its twin, its file, and what masks do.
+//! The decoder by hand against its twin, its file, and masks.
 
 use super::batch::Batch;
 use super::decoder::{Decoder, DecoderWeights, Logits};
@@ -98,7 +98,7 @@ fn the_decoder_by_hand_answers_as_its_twin() {
 
 #[test]
 fn a_long_trace_is_read_by_hand_as_by_its_twin() {
-    // More words than attend together: a node of many lists, which the words after them no longer see.
+    // Longer than an attention window: a node of many lists, which are masked for the words after them.
     let mut trace = Trace::new(Shape { breadth: 5, depth: 1 }, Backup::Minimax);
     let code = |from| MoveCode { from, to: 63 - from, promotion: 0 };
     let list: Vec<(MoveCode, u8)> = (0..6).map(|from| (code(from), 40 + from)).collect();
@@ -181,7 +181,7 @@ fn a_mask_leaves_no_other_word() {
         let step = decoder.next(&trace, &[allowed]).unwrap();
         assert_eq!(step, Step { kind, source: 3, bucket: 0 });
     }
-    // Another trace is read anew, and NaN is told.
+    // Another trace is read anew, and NaN is reported.
     let other = Trace::new(Shape { breadth: 3, depth: 1 }, Backup::Minimax);
     assert_eq!(decoder.logits(&other).source.len(), 2);
     let broken = vec![f32::NAN; Layout::new().len];
@@ -190,7 +190,7 @@ fn a_mask_leaves_no_other_word() {
 }
 
 #[test]
-fn a_word_has_a_source_that_suits_it_whoever_is_unsure() {
+fn an_untrained_word_has_a_suitable_source() {
     let mut written = 0;
     for seed in 0..6 {
         let mut decoder = Decoder::new(Arc::new(DecoderWeights::untrained(seed)));

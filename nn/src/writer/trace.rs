@@ -1,5 +1,5 @@
-//! A search as a sequence of words. Appending a word follows its source: the node it names, its level, its move.
-//! No order is enforced here but that each word has a source of a suitable kind.
+//! A search as a sequence of words. Appending a word derives its node, level and move from its source. Only the
+//! kind of its source is checked, no other order.
 
 use super::word::{Backup, ITEMS, Kind, NAMES, Shape, Step, Summary, Word};
 use crate::encode::MoveCode;
@@ -10,11 +10,11 @@ use std::fmt;
 pub struct Trace {
     backup: Backup,
     words: Vec<Word>,
-    /// By place; each follows its word's source, as the word does.
+    /// By position; inherited from the source, like the word.
     summaries: Vec<Summary>,
-    /// Nodes named.
+    /// Number of named nodes.
     names: usize,
-    /// By node, the place of the word that had it evaluated.
+    /// By node, the position of the word that evaluated it.
     evals: Vec<Option<usize>>,
 }
 
@@ -25,10 +25,10 @@ pub enum Fault {
     Source {
         /// The word.
         kind: Kind,
-        /// What its source is.
+        /// Kind of its source.
         found: Option<Kind>,
     },
-    /// A bucket that is none.
+    /// An invalid bucket.
     Bucket(u8),
     /// More nodes than names.
     Names,
@@ -57,7 +57,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Trace {
-    /// The prompt, and the root's evaluation asked for.
+    /// The prompt and the request of the root's evaluation.
     #[must_use]
     pub fn new(shape: Shape, backup: Backup) -> Trace {
         let blank = Word {
@@ -81,19 +81,19 @@ impl Trace {
         }
     }
 
-    /// How the prompt wants values backed up.
+    /// The prompt's backup rule.
     #[must_use]
     pub fn backup(&self) -> Backup {
         self.backup
     }
 
-    /// A bucket is written with a word of this kind: where boards are left out, an expansion has one as well.
+    /// Whether a word of this kind has a bucket: in pruned trees an expansion has one as well.
     #[must_use]
     pub fn has_bucket(&self, kind: Kind) -> bool {
         kind.has_bucket() || self.backup.prunes() && kind == Kind::Expand
     }
 
-    /// What the network's heads say beside each word.
+    /// Summaries of the network's heads for each word.
     #[must_use]
     pub fn summaries(&self) -> &[Summary] {
         &self.summaries
@@ -105,32 +105,32 @@ impl Trace {
         &self.words
     }
 
-    /// The word that named `node`; None of the root.
+    /// The word that named `node`; None for the root.
     #[must_use]
     pub fn child(&self, node: u8) -> Option<&Word> {
         self.words.iter().find(|word| word.kind == Kind::Child && word.node == Some(node))
     }
 
-    /// What the prompt asks for.
+    /// The prompt's tree shape.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.words[0].shape.unwrap_or(Shape { breadth: 1, depth: 0 })
     }
 
-    /// Nodes named so far, the root included.
+    /// Number of nodes named so far, the root included.
     #[must_use]
     pub fn names(&self) -> usize {
         self.names
     }
 
-    /// The first words are all of `other`'s.
+    /// Whether `other` is a prefix.
     pub(super) fn begins_with(&self, other: &Trace) -> bool {
         self.backup == other.backup
             && self.words.starts_with(&other.words)
             && self.summaries.starts_with(&other.summaries)
     }
 
-    /// The same trace after its first `length` words; the prompt and the root's evaluation always stay.
+    /// The trace after its first `length` words; the prompt and the root's evaluation always stay.
     #[must_use]
     pub fn cut(&self, length: usize) -> Trace {
         let length = length.clamp(2, self.words.len());
@@ -153,8 +153,8 @@ impl Trace {
         self.words.last().filter(|last| last.kind == Kind::Play).and_then(|last| last.action)
     }
 
-    /// Gives the list that the last word asks for: its first moves become words, then the best. Does nothing
-    /// where nothing is asked for or the list is empty.
+    /// Gives the list that the last word requests: its first moves become words, then the best. Does nothing if
+    /// nothing is requested or the list is empty.
     pub fn give_list(&mut self, list: &[(MoveCode, u8)]) {
         let (Some(eval), Some(&(action, bucket))) = (self.asking(), list.first()) else { return };
         let led = self.last_summary();
@@ -175,8 +175,8 @@ impl Trace {
         self.push(best, led);
     }
 
-    /// Says what the heads have of the list just given: of its node, and of its moves in order. Does nothing where
-    /// the last word is no list's.
+    /// Attaches summaries to the list just given: of its node, and of its moves in order. Does nothing if the
+    /// last word belongs to no list.
     pub fn give_summaries(&mut self, node: Summary, moves: &[Summary]) {
         let Some(best) = self.words.len().checked_sub(1) else { return };
         if self.words[best].kind != Kind::Best {
@@ -190,7 +190,7 @@ impl Trace {
         }
     }
 
-    /// Says instead that the game is over, and what that is worth to the side to move.
+    /// Gives the end of the game instead, with its value for the side to move.
     pub fn give_over(&mut self, bucket: u8) {
         if let Some(eval) = self.asking() {
             self.push(Word { kind: Kind::Over, bucket: Some(bucket), ..eval }, self.last_summary());
@@ -206,7 +206,7 @@ impl Trace {
         self.summaries.last().copied().unwrap_or_default()
     }
 
-    /// The last word, if it asks for a board, as a given word.
+    /// The last word, if it requests a board, as a given word.
     fn asking(&self) -> Option<Word> {
         let last = *self.words.last()?;
         (last.kind == Kind::Eval).then_some(Word { source: None, ..last })
@@ -270,7 +270,7 @@ impl Trace {
                 Word { node: Some(name.ok_or(Fault::Names)?), ..word }
             }
             Kind::Select if from.kind == Kind::Score => {
-                // What is selected for is the node whose children were scored.
+                // A selection belongs to the node whose children were scored.
                 let node = from.parent.and_then(|node| *self.evals.get(usize::from(node))?);
                 let node =
                     node.and_then(|place| self.words.get(place)).ok_or(Fault::Board(kind))?;

@@ -1,4 +1,4 @@
-//! Teaches a decoder: batches of traces, one optimiser step each, on the burn twin.
+//! Trains a decoder: batches of traces, one optimiser step each, on the burn twin.
 
 use super::Example;
 use super::batch::Batch;
@@ -12,9 +12,9 @@ use crate::train::{Optimizer, OptimizerConfig, Schedule, StepError};
 use burn::tensor::Device;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-/// A decoder on its way.
+/// Training state of a decoder.
 pub struct Lessons {
-    /// As they are now.
+    /// Current weights.
     weights: DecoderWeights,
     optimizer: Optimizer,
     schedule: Schedule,
@@ -26,7 +26,7 @@ pub struct Lessons {
 }
 
 impl Lessons {
-    /// Goes on with `weights`, by `schedule`, which counts traces.
+    /// Continues from `weights`, by `schedule`, which counts traces.
     #[must_use]
     pub fn new(weights: DecoderWeights, schedule: Schedule, seed: u64) -> Lessons {
         let optimizer = Optimizer::of(
@@ -37,7 +37,7 @@ impl Lessons {
         Lessons { weights, optimizer, schedule, device, rng: Rng::new(seed), seen: 0, steps: 0 }
     }
 
-    /// As they are now.
+    /// Current weights.
     #[must_use]
     pub fn weights(&self) -> &DecoderWeights {
         &self.weights
@@ -49,16 +49,16 @@ impl Lessons {
         self.seen
     }
 
-    /// Share of the schedule that is done.
+    /// Share of the schedule done.
     #[must_use]
     pub fn progress(&self) -> f64 {
         self.seen as f64 / self.schedule.examples.max(1) as f64
     }
 
-    /// One step of the optimiser over groups of examples; those of a group are padded to one length.
+    /// One optimiser step over groups of examples; a group is padded to one length.
     ///
     /// # Errors
-    /// The device failed, or the loss is no number; the weights stay what they were.
+    /// The device failed, or the loss is NaN; the weights are unchanged.
     pub fn step(&mut self, groups: &[Vec<Example>]) -> Result<WriterSums, StepError> {
         let batches: Vec<Batch> =
             groups.iter().map(|group| Batch::new(group, &mut self.rng)).collect();
@@ -69,7 +69,7 @@ impl Lessons {
             ..WriterSums::default()
         };
         let (weights, device) = (&self.weights, &self.device);
-        // A batch on each thread: burn's products of so few rows leave threads idle.
+        // One batch per thread: burn's products of so few rows leave threads idle.
         let work = |batch: &Batch| {
             guarded(|| {
                 let mut grads = vec![0.0; weights.layout.len];
@@ -87,7 +87,7 @@ impl Lessons {
             add_scaled(&mut grads, 1.0, &gradient);
         }
         if !sums.losses.iter().all(|loss| loss.is_finite()) {
-            return Err(StepError("the loss is no number".to_owned()));
+            return Err(StepError("the loss is NaN".to_owned()));
         }
         let traces: usize = groups.iter().map(Vec::len).sum();
         self.seen += traces as u64;

@@ -1,4 +1,4 @@
-//! The decoder in burn's words, for training, and the loss of a batch.
+//! The decoder in burn, for training, and the loss of a batch.
 
 use super::batch::{Batch, Window};
 use super::layout::{Block, HEADS, Layout, NAME, POINTER, ROWS, WIDTH};
@@ -9,12 +9,12 @@ use burn::tensor::module::linear;
 use burn::tensor::{Device, Gradients, Int, Tensor, TensorData, activation};
 use std::ops::Range;
 
-/// As [`crate::cpu::ops::layer_norm`] has it.
+/// As in [`crate::cpu::ops::layer_norm`].
 const EPSILON: f32 = 1e-5;
-/// Win probability is small change: a choice gives away a fiftieth of it.
+/// Loss weight of the expected cost: win probabilities are small numbers (a choice costs about 1/50).
 const GIVEN_AWAY: f32 = 20.0;
 
-/// Parameters on a device, each a leaf of the gradient where the device has one.
+/// Parameters on a device, each a leaf of autodiff where the device has it.
 pub(super) struct Twin {
     layout: Layout,
     device: Device,
@@ -22,7 +22,7 @@ pub(super) struct Twin {
     leaves: Vec<Tensor<1>>,
 }
 
-/// What some words in a row see, on a device.
+/// An attention window on a device.
 struct Sight {
     queries: Range<usize>,
     /// `[keys]`.
@@ -31,7 +31,7 @@ struct Sight {
     mask: Tensor<4>,
 }
 
-/// What the next word may be, after every word of a batch.
+/// Logits of the next word, after every word of a batch.
 pub(super) struct BatchLogits {
     /// `[n, l, Kind::WRITTEN]`.
     pub kinds: Tensor<3>,
@@ -44,13 +44,13 @@ pub(super) struct BatchLogits {
 /// Sums over a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriterSums {
-    /// Cross-entropy of kinds, sources and buckets; then what the sources that have costs give away in the mean.
+    /// Cross-entropy of kinds, sources and buckets; then the expected cost of sources.
     pub losses: [f64; 4],
     /// Words written.
     pub written: usize,
     /// Those of them with a bucket.
     pub valued: usize,
-    /// Those of them whose sources have costs.
+    /// Words with source costs.
     pub weighed: usize,
 }
 
@@ -128,7 +128,7 @@ impl Twin {
         let query = self.linear(&places.query, x.clone());
         let key = self.linear(&places.key, x.clone());
         let gain = self.linear(&places.gain, x.clone());
-        // Rows are shorter than what they are multiplied into.
+        // Scaled dot product; pointer rows are shorter than the width.
         let query = query * (POINTER as f32).sqrt().recip();
         let numbers = self.on(&batch.numbers, [n, 1, l]);
         BatchLogits {
@@ -192,11 +192,11 @@ impl Twin {
         Tensor::cat(sums, 0)
     }
 
-    /// The loss of `batch`, its gradient added to `grads`: the three means weigh the same, what is given away
-    /// [`GIVEN_AWAY`] times as much, over the words of the whole `step`, whose losses are not read.
+    /// The loss of `batch`, its gradient added to `grads`: the three means have weight 1, the cost
+    /// [`GIVEN_AWAY`], over the words of the whole `step`, whose losses are not read.
     ///
     /// # Errors
-    /// The device's answer cannot be read.
+    /// The device's result cannot be read.
     pub fn gradient(
         &self,
         batch: &Batch,

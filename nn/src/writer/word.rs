@@ -1,4 +1,4 @@
-//! One word of a trace, and what may be its source.
+//! One word of a trace, and its possible sources.
 
 use crate::encode::MoveCode;
 
@@ -7,10 +7,10 @@ use crate::encode::MoveCode;
 pub const ITEMS: usize = 6;
 /// Nodes that a trace may name, the root included: those of breadth 5 and depth 3.
 pub const NAMES: usize = 156;
-/// Win probabilities are written in so many buckets (paper 000, section 2).
+/// Number of win-probability buckets (paper 000, section 2).
 pub const BUCKETS: u8 = 64;
 
-/// What a word says.
+/// Kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A node's board is evaluated next.
@@ -21,13 +21,13 @@ pub enum Kind {
     Decide,
     /// A new node: a move of the list of the node expanded.
     Child,
-    /// What a child is worth to its parent.
+    /// A child's value for its parent.
     Score,
     /// The move and value of a node.
     Select,
     /// The move to play: the end.
     Play,
-    /// Breadth and depth asked for; given.
+    /// Requested breadth and depth; given.
     Prompt,
     /// A move of a node's list; given.
     Item,
@@ -38,7 +38,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, those that are written first.
+    /// Every kind, the written ones first.
     pub const ALL: [Kind; 11] = [
         Kind::Eval,
         Kind::Expand,
@@ -52,28 +52,28 @@ impl Kind {
         Kind::Best,
         Kind::Over,
     ];
-    /// How many kinds are written.
+    /// Number of written kinds.
     pub const WRITTEN: usize = 7;
 
-    /// The place in [`Kind::ALL`].
+    /// Index in [`Kind::ALL`].
     #[must_use]
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// Somebody writes it; the others are given.
+    /// Whether the writer writes it; the others are given.
     #[must_use]
     pub fn is_written(self) -> bool {
         self.index() < Kind::WRITTEN
     }
 
-    /// A bucket is written with it, whatever the prompt asks for; see [`super::Trace::has_bucket`].
+    /// Whether it always has a bucket; see [`super::Trace::has_bucket`].
     #[must_use]
     pub fn has_bucket(self) -> bool {
         matches!(self, Kind::Score | Kind::Select)
     }
 
-    /// The kinds of word that it can be written from.
+    /// Kinds of its possible sources.
     #[must_use]
     pub fn sources(self) -> &'static [Kind] {
         match self {
@@ -87,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// For messages.
+    /// Name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -106,7 +106,7 @@ impl Kind {
     }
 }
 
-/// The tree that a prompt asks for.
+/// Shape of the requested tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Moves expanded at each inner node.
@@ -116,12 +116,12 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// More the decoder was not taught (paper 000, section 4: 2 to 5).
+    /// Largest breadth in training (paper 000, section 4: 2 to 5).
     pub const MOST_BREADTH: u8 = 5;
-    /// Deeper it was not taught.
+    /// Largest depth in training.
     pub const MOST_DEPTH: u8 = 3;
 
-    /// Nodes of the whole tree, the root included, where every list is long enough.
+    /// Nodes of the whole tree, the root included, if every list is long enough.
     #[must_use]
     pub fn nodes(self) -> usize {
         let breadth = usize::from(self.breadth);
@@ -129,31 +129,31 @@ impl Shape {
     }
 }
 
-/// How a prompt wants values backed up.
+/// Backup rule of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backup {
     /// Exact minimax over the buckets.
     Minimax,
-    /// The same decision at the root, with what cannot change it left out. An expansion is written with the bound that its
-    /// node stands against, what the best of the siblings before it is worth to their parent (0 without any); once a
-    /// child's own value is no more, the node's other children are not evaluated.
+    /// The same decision at the root, without what cannot change it. An expansion carries its node's bound, the
+    /// value of the best earlier sibling for the parent (0 without any); once a child's own value is no more
+    /// than it, the node's other children are not evaluated.
     AlphaBeta,
-    /// The tree of alpha-beta; scores and choice of the root's moves as the decoder has learnt to weigh all that the
-    /// network says of what was looked at.
+    /// The tree of alpha-beta; the decoder scores and chooses the root's moves from all summaries, by learned
+    /// weights.
     Weigh,
 }
 
 impl Backup {
-    /// Every one.
+    /// Every rule.
     pub const ALL: [Backup; 3] = [Backup::Minimax, Backup::AlphaBeta, Backup::Weigh];
 
-    /// What cannot change minimax's choice is left out.
+    /// Whether branches that cannot change minimax's choice are pruned.
     #[must_use]
     pub fn prunes(self) -> bool {
         self != Backup::Minimax
     }
 
-    /// As the text has it.
+    /// Name in the text.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -164,39 +164,39 @@ impl Backup {
     }
 }
 
-/// What the network's heads say of a move or a node beside its bucket, each number of order one: first the move's
-/// action value and the logarithm of its policy, then the node's state value, best and expected action value, and
-/// draw. Zero where a number is not given. A decoder that weighs reads it; no text shows it.
+/// Summary of the network's heads for a move or a node beside its bucket, each number of order one: first the
+/// move's action value and log policy, then the node's state value, best and expected action value, and draw.
+/// Zero if not given. Read by the weighing decoder; no text shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary([f32; Summary::LEN]);
 
 impl Summary {
-    /// How many numbers.
+    /// Number of values.
     pub const LEN: usize = 6;
-    /// Numbers of a move.
+    /// Values of a move.
     const MOVE: usize = 2;
 
-    /// A move in a list: win probability after it and its share of the policy, both in [0, 1].
+    /// A move in a list: win probability after it and its policy, both in [0, 1].
     #[must_use]
     pub fn of_move(action_value: f32, policy: f32) -> Summary {
         let logarithm = 0.5 * policy.max(1e-4).ln() + 1.0;
         Summary([centred(action_value), logarithm, 0.0, 0.0, 0.0, 0.0])
     }
 
-    /// A node: win probabilities by the state's own head, of the best move and as the policy expects, and how
-    /// likely a draw is; all in [0, 1].
+    /// A node: win probability by the state head, of the best move, expected under the policy, and the draw
+    /// probability; all in [0, 1].
     #[must_use]
     pub fn of_node(value: f32, best: f32, expected: f32, draw: f32) -> Summary {
         Summary([0.0, 0.0, centred(value), centred(best), centred(expected), centred(draw)])
     }
 
-    /// The numbers.
+    /// The values.
     #[must_use]
     pub fn numbers(&self) -> &[f32; Summary::LEN] {
         &self.0
     }
 
-    /// A node's numbers beside those of the move that leads to it.
+    /// A node's values beside those of the move that leads to it.
     pub(super) fn after(self, the_move: Summary) -> Summary {
         let mut both = self.0;
         both[..Summary::MOVE].copy_from_slice(&the_move.0[..Summary::MOVE]);
@@ -204,42 +204,42 @@ impl Summary {
     }
 }
 
-/// From [0, 1] to [-2, 2]: good moves of a position lie close together.
+/// From [0, 1] to [-2, 2]: good moves of a position lie close to each other.
 fn centred(share: f32) -> f32 {
     4.0 * share - 2.0
 }
 
-/// What a writer decides: everything else about a word follows from its source.
+/// A writer's decision: everything else about a word follows from its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What the word says.
+    /// Kind of the word.
     pub kind: Kind,
-    /// The place of its source in the trace.
+    /// Index of its source in the trace.
     pub source: usize,
     /// For kinds with a bucket; else 0.
     pub bucket: u8,
 }
 
-/// A word with all that it carries.
+/// A word with its derived fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// What it says.
+    /// Its kind.
     pub kind: Kind,
-    /// The place of the word it was written from; None if it is given.
+    /// Index of its source; None if it is given.
     pub source: Option<usize>,
-    /// The node it is about; a move of a list is none yet.
+    /// Its node; a move of a list has none yet.
     pub node: Option<u8>,
     /// The parent of that node, or the node whose list it is.
     pub parent: Option<u8>,
     /// Plies from the root to the node.
     pub level: u8,
-    /// The node's place in its parent's list; None of the root.
+    /// Index of the node in its parent's list; None for the root.
     pub slot: Option<u8>,
     /// The move, by squares of the board (White's frame); castling is king takes rook.
     pub action: Option<MoveCode>,
     /// Win probability of the side that chooses the move, in [`BUCKETS`].
     pub bucket: Option<u8>,
-    /// The shape; the prompt alone has one.
+    /// The tree shape; only in the prompt.
     pub shape: Option<Shape>,
 }
 
@@ -255,7 +255,7 @@ pub fn bucket_of(value: f32) -> u8 {
     (value * f32::from(BUCKETS)).clamp(0.0, f32::from(BUCKETS - 1)) as u8
 }
 
-/// The same win probability as the other side sees it.
+/// The win probability from the other side.
 #[must_use]
 pub fn complement(bucket: u8) -> u8 {
     (BUCKETS - 1).saturating_sub(bucket)

@@ -1,11 +1,11 @@
-//! Reads one line of an engine: lenient, because every engine adds words of its own. What is not understood
-//! is skipped; a line that is nothing of the protocol comes back whole.
+//! Parses one line of an engine: lenient, because every engine adds its own words. Unknown words are skipped; a
+//! line outside the protocol is returned whole.
 
 use super::words::{Words, clean};
 use super::{fence, option};
 use crate::answer::{Answer, BestMove, Bound, CurrentMove, Info, Score};
 
-/// Reads one line, with or without its end. None for a blank line.
+/// Parses one line, with or without its end. None for a blank line.
 ///
 /// ```
 /// use uci::{Answer, BestMove, parse_answer};
@@ -31,7 +31,7 @@ pub fn parse_answer(line: &str) -> Option<Answer> {
     Some(read.unwrap_or_else(|| Answer::Other(text.to_owned())))
 }
 
-/// Any word may stand for a move: whether it is one is for the reader to say.
+/// Any word may stand for a move: the caller decides whether it is one.
 fn best_move(mut words: Words) -> BestMove {
     let a_move = |word: &str| (word != "(none)").then(|| word.to_owned());
     let best = words.next().and_then(a_move);

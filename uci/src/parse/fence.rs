@@ -1,16 +1,16 @@
 //! The fence around `vampirc_uci`, and the only file that names it.
 //!
-//! The crate reads most lines right, and some wrong without a sign: it shortens lists (`moves e2e4 e7e9 g1f3`),
-//! forgets words (`go ponder wtime 1000` does not ponder) and panics at numbers beyond 255 (`go depth 300`).
-//! So `go` and `info`, where it panics, never reach it, and of the rest its answer counts only where, printed
-//! again, it is the line itself, letter by letter. The tests keep its faults on record.
+//! The crate parses most lines correctly, and some wrongly without an error: it shortens lists (`moves e2e4
+//! e7e9 g1f3`), drops words (`go ponder wtime 1000` does not ponder) and panics at numbers beyond 255 (`go
+//! depth 300`). So `go` and `info`, where it panics, never reach it, and its result for other lines is accepted
+//! only if, printed again, it equals the line. The tests keep its faults on record.
 
 use crate::answer::{Answer, BestMove, IdLine};
 use crate::command::{Command, SetOption, StartPosition};
 use crate::line::EMPTY;
 use vampirc_uci::{UciMessage, parse_one};
 
-/// First words of the lines that the crate may see.
+/// First words of the lines that the crate may parse.
 const SHOWN: [&str; 14] = [
     "uci",
     "debug",
@@ -28,16 +28,16 @@ const SHOWN: [&str; 14] = [
     "bestmove",
 ];
 
-/// The crate's reading of a line, if it is all that the line says.
+/// The crate's parse of a line, if it is complete.
 fn read(line: &str) -> Option<UciMessage> {
     let first = line.split(' ').next()?;
-    // Blanks between words are one to us, and part of the text to the crate.
+    // Repeated blanks between words are equivalent to us, but part of the text to the crate.
     let is_shown = SHOWN.contains(&first) && !line.contains("  ");
     let message = is_shown.then(|| parse_one(line))?;
     (message.to_string() == line).then_some(message)
 }
 
-/// A GUI's line. None if the crate does not read it, or not all of it.
+/// Parses a GUI's line. None if the crate does not parse it, or not completely.
 pub(super) fn command(line: &str) -> Option<Command> {
     Some(match read(line)? {
         UciMessage::Uci => Command::Uci,
@@ -45,7 +45,7 @@ pub(super) fn command(line: &str) -> Option<Command> {
         UciMessage::IsReady => Command::IsReady,
         UciMessage::Register { .. } => Command::Register,
         UciMessage::SetOption { name, value } => {
-            // Printed as `<empty>`, an empty text comes back as `<empty>` from GUIs that repeat the default.
+            // Printed as `<empty>`; GUIs that repeat the default send `<empty>` back.
             let value = value.map(|text| if text == EMPTY { String::new() } else { text });
             Command::SetOption(SetOption { name, value })
         }
@@ -65,7 +65,7 @@ pub(super) fn command(line: &str) -> Option<Command> {
     })
 }
 
-/// An engine's line. None if the crate does not read it, or not all of it.
+/// Parses an engine's line. None if the crate does not parse it, or not completely.
 pub(super) fn answer(line: &str) -> Option<Answer> {
     Some(match read(line)? {
         UciMessage::Id { name: Some(name), .. } => Answer::Id(IdLine::Name(name)),

@@ -1,7 +1,7 @@
-//! Twenty thousand damaged lines: none may panic, and what was understood must survive being said again.
+//! Twenty thousand damaged lines: none may panic, and what was understood must survive printing.
 //!
-//! The lines come from well-formed ones by cuts, swaps and insertions out of a seeded generator, so that every
-//! run reads the same ones.
+//! The lines are well-formed ones with cuts, swaps and insertions from a seeded generator, so that every run
+//! has the same ones.
 
 use super::words::clean;
 use super::{MOST_NOTES, parse};

@@ -1,15 +1,14 @@
-//! Reads what follows `go`: limits in any order, each optional.
+//! Parses the arguments of `go`: limits in any order, each optional.
 //!
-//! A number too large for its limit is the largest one, a number below zero is kept for a time and is zero for
-//! a count; both make a limit the sender can have meant. Fractions are cut off. A word that is not a number drops its
-//! limit; if no limit is left, the search ends at once, for an endless one would lose on time. Given twice, the later
-//! one counts.
+//! A number too large for its limit becomes the largest one; a negative number is kept for a time and becomes
+//! zero for a count. Fractions are truncated. A word that is not a number drops its limit; if no limit is left,
+//! the search ends at once, because an endless one would lose on time. Given twice, the later one counts.
 
 use super::words::{Skipped, Words, as_move, quote};
 use crate::command::Go;
 use std::ops::RangeInclusive;
 
-/// Where the value of a keyword belongs.
+/// Destination of a keyword's value.
 enum Slot<'a> {
     Flag(&'a mut bool),
     Time(&'a mut Option<i64>),
@@ -18,7 +17,7 @@ enum Slot<'a> {
     Moves(&'a mut Vec<String>),
 }
 
-/// The place of a keyword; None for a word that is none.
+/// The destination of a keyword; None for any other word.
 fn slot<'a>(go: &'a mut Go, word: &str) -> Option<Slot<'a>> {
     Some(match word.to_ascii_lowercase().as_str() {
         "searchmoves" => Slot::Moves(&mut go.searchmoves),
@@ -42,7 +41,7 @@ fn is_keyword(word: &str) -> bool {
     slot(&mut Go::default(), word).is_some()
 }
 
-/// Reads every limit it can and notes the rest.
+/// Parses every limit it can and notes the rest.
 pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Go {
     let mut go = Go::default();
     let mut skipped = Skipped::default();
@@ -82,15 +81,15 @@ pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Go {
     go
 }
 
-/// Whether anything ends the search, or asks for an endless one.
+/// Whether anything limits the search, or `infinite` or `ponder` requests an endless one.
 fn is_limited(go: &Go) -> bool {
     let Go { infinite, wtime, btime, winc, binc, depth, nodes, mate, movetime, perft, .. } = go;
     let time = [wtime, btime, winc, binc, movetime].iter().any(|time| time.is_some());
     *infinite || time || [depth, mate, perft].iter().any(|count| count.is_some()) || nodes.is_some()
 }
 
-/// Takes the next word as the number of `keyword`, unless it is a keyword itself. A number outside `range`
-/// becomes the nearer end of it. False without a number.
+/// Takes the next word as the number of `keyword`, unless it is a keyword itself. A number outside `range` is
+/// clamped. False without a number.
 fn set<T: TryFrom<i128> + Copy + std::fmt::Display>(
     limit: &mut Option<T>,
     range: RangeInclusive<T>,
@@ -118,8 +117,8 @@ fn set<T: TryFrom<i128> + Copy + std::fmt::Display>(
     true
 }
 
-/// Decimal digits with or without a sign, however many, or a decimal fraction, which is cut off; None for anything
-/// else.
+/// Decimal digits with or without a sign, of any length, or a decimal fraction, which is truncated; None for
+/// anything else.
 fn number(word: &str) -> Option<i128> {
     let word = match word.split_once('.') {
         Some((whole, fraction)) if fraction.bytes().all(|digit| digit.is_ascii_digit()) => whole,
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn ponder_and_movetime_go_together() {
+    fn ponder_and_movetime_are_both_kept() {
         let go = clear("ponder movetime 15000");
         assert_eq!((go.ponder, go.movetime), (true, Some(15000)));
     }

@@ -1,13 +1,12 @@
-//! Reads what an engine's `option` says: a name, a kind, and the values of that kind.
+//! Parses an engine's `option`: a name, a type, and the values of that type.
 //!
-//! A kind that the protocol does not know, or one without its values, keeps its text: such an option can
-//! still be set by its name.
+//! An unknown type, or one without its values, keeps its text: such an option can still be set by its name.
 
 use super::words::Words;
 use crate::line::EMPTY;
 use crate::option::{OptionKind, OptionSpec};
 
-/// None if there is no name, or no kind.
+/// None if there is no name, or no type.
 pub(super) fn read(mut words: Words) -> Option<OptionSpec> {
     if words.next()? != "name" {
         return None;
@@ -51,7 +50,7 @@ fn kind(mut words: Words) -> Option<OptionKind> {
     })
 }
 
-/// The words before `key`, which is walked over; None, and nothing walked over, if it does not come.
+/// The words before `key`, which is consumed; None, with nothing consumed, if it does not occur.
 fn until(words: &mut Words, key: &str) -> Option<String> {
     let mut ahead = words.clone();
     let mut before = Vec::new();
@@ -65,7 +64,7 @@ fn until(words: &mut Words, key: &str) -> Option<String> {
     None
 }
 
-/// The word behind `key`.
+/// The word after `key`.
 fn value<'a>(mut words: Words<'a>, key: &str) -> Option<&'a str> {
     words.find(|word| *word == key)?;
     words.next()

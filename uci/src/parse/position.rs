@@ -1,16 +1,16 @@
-//! Reads what follows `position`: a start, and the moves played from it.
+//! Parses the arguments of `position`: a start, and the moves played from it.
 //!
-//! It looks at shapes only. Any text can stand in a FEN field, and a move need not be legal: the engine, which
-//! knows chess, refuses what is wrong, and must therefore get to see it, a word among the moves that is none
-//! included. Only words between a start and its moves are left out, each time with a note.
+//! It checks shapes only. Any text can stand in a FEN field, and a move need not be legal: the engine, which
+//! knows chess, refuses what is wrong, and must therefore see it, including a word among the moves that is
+//! none. Only words between a start and its moves are dropped, each with a note.
 
 use super::words::{Skipped, Words, as_move, quote};
 use crate::command::{Command, StartPosition};
 
-/// Fields a FEN must have, and the two counters it may have behind them.
+/// Fields a FEN must have, and the two optional counters after them.
 const FIELDS: std::ops::RangeInclusive<usize> = 4..=6;
 
-/// None, and a note, if the line names no start.
+/// None, with a note, if the line has no start.
 pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Option<Command> {
     let mut skipped = Skipped::default();
     let start = words.find_map(|word| {
@@ -58,7 +58,7 @@ fn fen(words: &mut Words, notes: &mut Vec<String>) -> String {
     fields.join(" ")
 }
 
-/// Walks to the first move: behind the word `moves`, or to the first word of that shape where it is missing.
+/// Advances to the first move: after the word `moves`, or to the first move-shaped word where it is missing.
 fn to_moves(words: &mut Words, skipped: &mut Skipped, notes: &mut Vec<String>) {
     let is_announced = words.clone().any(|word| word.eq_ignore_ascii_case("moves"));
     while let Some(word) = words.peek() {
@@ -75,8 +75,8 @@ fn to_moves(words: &mut Words, skipped: &mut Skipped, notes: &mut Vec<String>) {
     }
 }
 
-/// All that is left, promotions in lower case. A list shortened here would be another game, and the engine
-/// would answer for a position that is not on the board.
+/// All remaining words, promotions in lower case. A shortened list would be another game, and the engine would
+/// answer for a position that is not on the board.
 fn moves(words: Words) -> Vec<String> {
     words.map(|word| as_move(word).unwrap_or_else(|| word.to_owned())).collect()
 }

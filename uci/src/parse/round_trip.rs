@@ -1,4 +1,4 @@
-//! What is printed is read as itself: random values of every type that has a line, from fixed seeds.
+//! Round trips: random values of every type that has a line, from fixed seeds.
 
 use super::answer::parse_answer;
 use super::fuzz::Random;
@@ -7,7 +7,7 @@ use crate::answer::{Answer, BestMove, Bound, CurrentMove, IdLine, Info, Score};
 use crate::command::{Command, Go, SetOption, StartPosition};
 use crate::option::{OptionKind, OptionSpec};
 
-/// Values as they are sent: every field now and then, no text that the protocol cannot carry.
+/// Values as they are sent: every field with some probability, no text that the protocol cannot carry.
 impl Random {
     fn chance(&mut self) -> bool {
         self.below(2) == 0
@@ -193,7 +193,7 @@ fn no_damaged_line_panics_and_what_is_read_survives_printing() {
         let again = parse_answer(&read.to_string());
         let place = format!("line {turn} of seed 23: {line:?}");
         match read {
-            // A string beside facts, and a bound without a score, are not printed.
+            // A string beside other fields, and a bound without a score, are not printed.
             Answer::Info(info) => {
                 assert!(matches!(again, Some(Answer::Info(_))), "{place} {info:?}")
             }

@@ -1,12 +1,12 @@
-//! Reads what follows `setoption`: `name`, words, and perhaps `value` and a text.
+//! Parses the arguments of `setoption`: `name`, words, and optionally `value` and a text.
 //!
-//! Which options exist, which case their names have and which values they take is the engine's table, not ours.
-//! The first `value` ends the name; from there on the text is kept as it is, a second `value` included.
+//! The engine's table decides which options exist, the case of their names and their values. The first `value`
+//! ends the name; the text after it is kept verbatim, a second `value` included.
 
 use super::words::Words;
 use crate::command::SetOption;
 
-/// None, and a note, if the line names no option.
+/// None, with a note, if the line names no option.
 pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Option<SetOption> {
     let is_announced = words.peek().is_some_and(|word| word.eq_ignore_ascii_case("name"));
     if is_announced {
@@ -16,7 +16,7 @@ pub(super) fn read(mut words: Words, notes: &mut Vec<String>) -> Option<SetOptio
     let mut value = None;
     while let Some(word) = words.next() {
         if word.eq_ignore_ascii_case("value") {
-            // Printed as `<empty>`, an empty text comes back as `<empty>` from GUIs that repeat the default.
+            // Printed as `<empty>`; GUIs that repeat the default send `<empty>` back.
             value = Some(match words.rest() {
                 "<empty>" => String::new(),
                 text => text.to_owned(),

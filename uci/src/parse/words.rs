@@ -1,15 +1,15 @@
-//! Lines as words: cleaning, walking, the shape of a move, and how a word is quoted in a note.
+//! Lines as words: cleaning, iteration, the shape of a move, and quoting a word in a note.
 //!
-//! Nothing here knows a command. Whatever a line holds, the words it gives are free of blanks and control
-//! characters, so that a note quoting them is one line too.
+//! Independent of commands. Whatever a line contains, its words are free of blanks and control characters, so
+//! that a note quoting them is one line too.
 
-/// Longest part of a word that a note repeats, in characters.
+/// Longest part of a word quoted in a note, in characters.
 const QUOTED: usize = 32;
 
 /// Most skipped words that one note names.
 const NAMED: usize = 6;
 
-/// The line with everything that is no character of a text (line ends, tabs, NUL, a byte order mark) made blank.
+/// The line with all non-text characters (line ends, tabs, NUL, a byte order mark) replaced by blanks.
 pub(super) fn clean(line: &str) -> String {
     line.chars()
         .map(|c| match c {
@@ -20,7 +20,7 @@ pub(super) fn clean(line: &str) -> String {
         .collect()
 }
 
-/// The words of a clean text, and what is left of the text behind them.
+/// The words of a clean text, and the remaining text after them.
 #[derive(Clone)]
 pub(super) struct Words<'a> {
     rest: &'a str,
@@ -31,12 +31,12 @@ impl<'a> Words<'a> {
         Self { rest: text }
     }
 
-    /// The next word, left where it is.
+    /// The next word, without consuming it.
     pub(super) fn peek(&self) -> Option<&'a str> {
         self.clone().next()
     }
 
-    /// All that was not walked over, blanks inside it as they were.
+    /// The remaining text, with its inner blanks.
     pub(super) fn rest(&self) -> &'a str {
         self.rest.trim()
     }
@@ -66,7 +66,7 @@ pub(super) fn as_move(word: &str) -> Option<String> {
     shaped.then(|| word.to_ascii_lowercase())
 }
 
-/// The word between backquotes, cut to a length fit for a note.
+/// The word between backquotes, truncated for a note.
 pub(super) fn quote(word: &str) -> String {
     match word.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("`{}…`", &word[..end]),
@@ -74,7 +74,7 @@ pub(super) fn quote(word: &str) -> String {
     }
 }
 
-/// Words that nobody understood, gathered for one note.
+/// Skipped words, collected for one note.
 #[derive(Default)]
 pub(super) struct Skipped {
     named: Vec<String>,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_are_told_by_their_shape() {
+    fn moves_are_recognised_by_their_shape() {
         for word in ["e2e4", "a1h8", "e7e8q", "e7e8n", "e1h1", "0000", "a1a1"] {
             assert_eq!(as_move(word).as_deref(), Some(word));
         }

@@ -6,7 +6,7 @@ use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;
 use engine::progress::{progress, tally};
-use nn::data::{Ask, HeldOut, MixConfig, MixSource, Variant, exclude_from_files};
+use nn::data::{HeldOut, MixConfig, MixSource, ValidationSet, Variant, exclude_from_files};
 use nn::nnue::gradient::error;
 use nn::nnue::run::{Length, kinds, run};
 use nn::nnue::samples::samples;
@@ -150,7 +150,7 @@ impl TrainNnue {
         }
         for (path, _) in &self.data {
             let games = HeldOut::read(path, &mix)?;
-            let examples = games.examples(HELD_OUT, Ask::Position, Variant::Any)?;
+            let examples = games.examples(HELD_OUT, ValidationSet::Position, Variant::Any)?;
             let samples: Vec<Sample> = examples.iter().filter_map(Sample::of).collect();
             tell(&mut out, path, "quiet held-out positions", &learnt, &samples);
         }

@@ -1,6 +1,6 @@
 //! How often something is done in a second, on all threads at once.
 
-use nn::cpu::matmul::{Into, Mat, Packed, matmul_packed};
+use nn::cpu::matmul::{Accumulate, Mat, Packed, matmul_packed};
 use nn::precision::Arithmetic;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -52,7 +52,7 @@ pub(super) fn product_of_512() -> f64 {
         });
     }
     OPERANDS.with_borrow_mut(|(a, b, c)| {
-        matmul_packed(c, N, Into::Replace, Mat::new(a, N, N, N), b, N);
+        matmul_packed(c, N, Accumulate::Replace, Mat::new(a, N, N, N), b, N);
     });
     2.0 * (N as f64).powi(3)
 }

@@ -1,5 +1,6 @@
-//! The same pass in fixed point of 16 bits (AVX2), beside weights of 8: two channels of queries and keys in a lane of
-//! 32 bits, then two positions of weights and values. `vpmaddwd` multiplies twice as many of these as of floats.
+//! Attention in 16-bit fixed point (AVX2), used beside int8 weights: two channels of queries and keys per
+//! 32-bit lane, then two positions of weights and values. `vpmaddwd` multiplies twice as many of these per
+//! instruction as `vfmadd` of floats.
 #![allow(unsafe_code)]
 
 use super::head::Head;
@@ -10,20 +11,20 @@ use std::arch::x86_64::*;
 
 /// Vectors that hold a row of scores.
 const SCORES: usize = TOKENS / LANES;
-/// What the highest value of a head becomes: a sum of 64, each with a weight of one at most, has 32 bits, though the weight of a very long
-/// query's best key is rounded to a little more.
+/// Quantized absolute maximum of a head's values. A sum of 64 products with weights of at most 1 fits in 32 bits;
+/// slack is left because the weight of a very long query's best key may round above 1.
 const TOP_VALUE: i32 = 2000;
-/// A weight of one, as an exponent of two.
+/// log2 of the fixed-point weight that stands for 1.
 const ONE: i32 = 14;
 
 const _: () = assert!(((TOP_VALUE as i64 * TOKENS as i64) << ONE) < 1 << 31);
 
-/// Queries, keys and values on their way.
+/// Scratch: packed queries, keys and values.
 #[derive(Default)]
 pub(super) struct Packed {
     /// `[64, dim / 2]`.
     queries: Vec<Line>,
-    /// The same on the way to `keys`.
+    /// `[64, dim / 2]`: quantized keys before the transposition into `keys`.
     rows: Vec<Line>,
     /// `[dim / 2, 64]`.
     keys: Vec<Line>,
@@ -31,26 +32,26 @@ pub(super) struct Packed {
     values: Vec<Line>,
 }
 
-/// The operands as the products want them, and what one of each is worth.
+/// Packed operands and their scales.
 #[derive(Clone, Copy)]
 struct Operands {
     queries: *const i32,
     keys: *const i32,
     values: *const i32,
-    /// Of a product of a query and a key, divided by the root of the head's size.
+    /// Scale of a query-key product, divided by sqrt(dim).
     score: f32,
     value: f32,
 }
 
-/// Whether [`attend`] can do heads of this size.
-pub(super) fn takes(dim: usize) -> bool {
+/// Whether [`attend`] supports this head size.
+pub(super) fn supports(dim: usize) -> bool {
     dim.is_multiple_of(COLUMNS * LANES)
 }
 
-/// As [`super::attend`].
+/// See [`super::attend`].
 ///
 /// # Safety
-/// The lengths are as [`super::attend`] checks them, [`takes`] allows the head, and the CPU has AVX2 and FMA.
+/// The lengths are as [`super::attend`] checks them, [`supports`] allows the head, and the CPU has AVX2 and FMA.
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32], row: usize) {
     let lines = TOKENS * head.dim / 32;
@@ -59,14 +60,15 @@ pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32
         lanes.resize(lines, Line::default());
         lanes.as_mut_ptr().cast::<i32>()
     });
-    // SAFETY: this function's contract; there is room for 64 rows of `dim / 2` lanes in each.
+    // SAFETY: AVX2 and FMA by this function's contract; each buffer holds 64 rows of `dim / 2` lanes (values:
+    // 32 rows of `dim`), `dim` is a multiple of 16, and `out` has 64 rows `row` apart.
     unsafe {
         let query = by_rows(head, 0, queries);
         let key = by_rows(head, 1, rows);
         for d in (0..head.dim / 2).step_by(4) {
             for j in (0..TOKENS).step_by(4) {
                 let (from, to) = (rows.add(j * head.dim / 2 + d), keys.add(d * TOKENS + j));
-                // Lanes are moved, whatever they hold.
+                // The transposition copies bits; lanes need not be floats.
                 transpose_four(from.cast(), head.dim / 2, to.cast(), TOKENS);
             }
         }
@@ -81,13 +83,13 @@ pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32
     }
 }
 
-/// The factor that makes the highest absolute value of a part `top`, and what one is worth then.
+/// The factor that maps the absolute maximum of a part to `top`, and its inverse, the scale.
 ///
 /// # Safety
 /// As [`attend`].
 #[inline(always)]
 unsafe fn steps(head: &Head<'_>, part: usize, top: i32) -> (f32, f32) {
-    // SAFETY: rows and vectors of channels exist.
+    // SAFETY: AVX2; each of the 64 rows, `stride` apart, has `dim` floats, a multiple of two vectors.
     let high = unsafe {
         let mut high = [__m256::all(0.0); COLUMNS];
         for i in 0..TOKENS {
@@ -100,20 +102,21 @@ unsafe fn steps(head: &Head<'_>, part: usize, top: i32) -> (f32, f32) {
         }
         f32::from_bits(high[0].high_bits(high[1]).highest_bits())
     };
-    // Of what is no number nothing is left but its worth, which makes none of every sum.
+    // A NaN quantizes to 0; its NaN scale makes every sum NaN.
     let factor = if high > 0.0 { top as f32 / high } else { 0.0 };
     (factor, high / top as f32)
 }
 
-/// Rounds queries or keys, two channels in a lane; returns what one is worth.
+/// Quantizes queries or keys, two channels per lane; returns the scale.
 ///
 /// # Safety
 /// As [`attend`]; there is room for 64 rows of `dim / 2` lanes at `to`.
 #[inline(always)]
 unsafe fn by_rows(head: &Head<'_>, part: usize, to: *mut i32) -> f32 {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX2; 64 rows of `dim` floats are read, `dim` a multiple of 16, and 64 rows of `dim / 2` lanes
+    // written at `to`.
     unsafe {
-        let (factor, worth) = steps(head, part, highest(head.dim));
+        let (factor, scale) = steps(head, part, highest(head.dim));
         let factor = _mm256_set1_ps(factor);
         for i in 0..TOKENS {
             let from = head.qkv[part].as_ptr().add(i * head.stride);
@@ -123,33 +126,34 @@ unsafe fn by_rows(head: &Head<'_>, part: usize, to: *mut i32) -> f32 {
                 store_pairs(low, high, to.add((i * head.dim + at) / 2));
             }
         }
-        worth
+        scale
     }
 }
 
-/// Writes sixteen numbers, two to a lane.
+/// Writes 16 integers, two per lane.
 ///
 /// # Safety
 /// There is room for 8 lanes at `to`; the CPU has AVX2.
 #[inline(always)]
 unsafe fn store_pairs(low: __m256i, high: __m256i, to: *mut i32) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX2; 8 lanes fit at `to`.
     unsafe {
-        // Packing works on halves of vectors: this puts their quarters in order again.
+        // `packs` interleaves 128-bit halves: restore the order of the 64-bit quarters.
         let lanes = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(low, high));
         _mm256_storeu_si256(to.cast(), lanes);
     }
 }
 
-/// Rounds values, those of two positions in a lane; returns what one is worth.
+/// Quantizes values, two positions per lane; returns the scale.
 ///
 /// # Safety
 /// As [`attend`]; there is room for 32 rows of `dim` lanes at `to`.
 #[inline(always)]
 unsafe fn by_pairs(head: &Head<'_>, to: *mut i32) -> f32 {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX2; 64 rows of `dim` floats are read, `dim` a multiple of 8, and 32 rows of `dim` lanes written
+    // at `to`.
     unsafe {
-        let (factor, worth) = steps(head, 2, TOP_VALUE);
+        let (factor, scale) = steps(head, 2, TOP_VALUE);
         let factor = _mm256_set1_ps(factor);
         for i in 0..TOKENS / 2 {
             let from = head.qkv[2].as_ptr().add(2 * i * head.stride);
@@ -160,11 +164,11 @@ unsafe fn by_pairs(head: &Head<'_>, to: *mut i32) -> f32 {
                 _mm256_storeu_si256(to.add(i * head.dim + at).cast(), lanes);
             }
         }
-        worth
+        scale
     }
 }
 
-/// The weights of four rows from `first` on, not divided by their sums yet; returns those sums' reciprocals.
+/// Unnormalised attention weights of four rows from `first` on; returns the reciprocals of their sums.
 ///
 /// # Safety
 /// As [`attend`]; there are such rows, and these are the head's operands.
@@ -175,12 +179,13 @@ unsafe fn weigh(
     first: usize,
     weights: &mut [[i32; TOKENS / 2]; FOUR],
 ) -> [f32; FOUR] {
-    // SAFETY: this function's contract; a row of scores is as many vectors.
+    // SAFETY: AVX2 and FMA; `first + 4 <= 64`; queries are `[64, dim / 2]` lanes, keys `[dim / 2, 64]`, both
+    // biases `[64, 64]` floats; 8 vectors are one row of scores.
     unsafe {
         let mut scores = [[_mm256_setzero_ps(); SCORES]; FOUR];
         let depth = head.dim / 2;
         let queries = operands.queries.add(first * depth);
-        let worth = _mm256_set1_ps(operands.score);
+        let scale = _mm256_set1_ps(operands.score);
         for col in (0..SCORES).step_by(COLUMNS) {
             let keys = operands.keys.add(col * LANES);
             let sums = products(queries, depth, keys, TOKENS, depth);
@@ -191,7 +196,7 @@ unsafe fn weigh(
                     if let Some(dynamic) = head.dynamic {
                         bias = _mm256_add_ps(bias, _mm256_loadu_ps(dynamic.as_ptr().add(at)));
                     }
-                    scores[i][col + j] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), worth, bias);
+                    scores[i][col + j] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), scale, bias);
                 }
             }
         }
@@ -199,8 +204,8 @@ unsafe fn weigh(
     }
 }
 
-/// exp of the scores less the highest of their row, in units of two to the minus [`ONE`], half of which is the error; returns one over
-/// the rows' sums.
+/// exp(score - row maximum) in units of 2^-[`ONE`], rounded to nearest; returns the reciprocals of the rows'
+/// sums.
 ///
 /// # Safety
 /// The CPU has AVX2 and FMA.
@@ -209,19 +214,19 @@ unsafe fn exponentials(
     rows: &mut [[__m256; SCORES]; FOUR],
     weights: &mut [[i32; TOKENS / 2]; FOUR],
 ) -> [f32; FOUR] {
-    // The best of degree 4 for two to a power of at most a half, either sign: relative error below 3e-6.
+    // Minimax polynomial of degree 4 for 2^r, |r| <= 1/2: relative error below 3e-6.
     const POLYNOMIAL: [f32; 5] = [9.582_85e-3, 5.590_643e-2, 0.240_241, 0.693_124_2, 1.0];
-    // SAFETY: this function's contract.
+    // SAFETY: AVX2 and FMA; `weights` has 32 lanes a row, written 8 at a time.
     unsafe {
         let log2 = _mm256_set1_ps(std::f32::consts::LOG2_E);
-        // Adding 1.5 * 2^23 rounds to the nearest whole number in the low bits.
+        // Adding 1.5 * 2^23 rounds to the nearest integer in the mantissa's low bits.
         let round = _mm256_set1_ps(12_582_912.0);
-        let tops = together(rows, |a, b| _mm256_max_ps(a, b));
+        let tops = reduce4(rows, |a, b| _mm256_max_ps(a, b));
         for ((row, top), weights) in rows.iter_mut().zip(tops).zip(weights) {
             let top = _mm256_set1_ps(top * std::f32::consts::LOG2_E - ONE as f32);
             for score in row.iter_mut() {
                 let t = _mm256_fmsub_ps(*score, log2, top);
-                // The second operand is what comes of NaN.
+                // `max` returns its second operand for NaN: NaN propagates.
                 let t = _mm256_max_ps(_mm256_set1_ps(-64.0), t);
                 let shifted = _mm256_add_ps(t, round);
                 let r = _mm256_sub_ps(t, _mm256_sub_ps(shifted, round));
@@ -234,20 +239,20 @@ unsafe fn exponentials(
                 store_pairs(low, high, to.as_mut_ptr());
             }
         }
-        together(rows, |a, b| _mm256_add_ps(a, b)).map(f32::recip)
+        reduce4(rows, |a, b| _mm256_add_ps(a, b)).map(f32::recip)
     }
 }
 
-/// What `both` makes of all the floats of a row, for each of four rows.
+/// Horizontal reduction of each of four rows by `both`.
 ///
 /// # Safety
 /// The CPU has AVX.
 #[inline(always)]
-unsafe fn together(
+unsafe fn reduce4(
     rows: &[[__m256; SCORES]; FOUR],
     both: impl Fn(__m256, __m256) -> __m256,
 ) -> [f32; FOUR] {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX; registers only, except the store to a local array of 8 floats.
     unsafe {
         let eight = |[a, b, c, d, e, f, g, h]: [__m256; SCORES]| {
             both(both(both(a, b), both(c, d)), both(both(e, f), both(g, h)))
@@ -256,7 +261,7 @@ unsafe fn together(
             |a, b| both(_mm256_permute2f128_ps::<0x20>(a, b), _mm256_permute2f128_ps::<0x31>(a, b));
         let ab = halves(eight(rows[0]), eight(rows[1]));
         let cd = halves(eight(rows[2]), eight(rows[3]));
-        // A quarter of the vector for each two floats that are left of a, c, b and d.
+        // 64-bit quarters: two partial results each of rows a, c, b, d.
         let pairs = both(_mm256_shuffle_ps::<0x44>(ab, cd), _mm256_shuffle_ps::<0xee>(ab, cd));
         let all = both(pairs, _mm256_permute_ps::<0xb1>(pairs));
         let mut floats = [0.0; LANES];
@@ -266,7 +271,7 @@ unsafe fn together(
     }
 }
 
-/// The means of the values by the weights of four rows and one over their sums.
+/// Weighted means of the values for four rows, normalised by `shares`, the reciprocal sums.
 ///
 /// # Safety
 /// As [`weigh`]; there is room for four rows of `dim` at `out`, `row` floats apart.
@@ -279,16 +284,17 @@ unsafe fn mix(
     out: *mut f32,
     row: usize,
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX2; weights are `[4, 32]` lanes, values `[32, dim]`; `out` has four rows of `dim` floats, `row`
+    // apart.
     unsafe {
         for col in (0..dim).step_by(COLUMNS * LANES) {
             let (weights, values) = (weights.as_ptr().cast(), operands.values.add(col));
             let sums = products(weights, TOKENS / 2, values, dim, TOKENS / 2);
             for (i, sums) in sums.into_iter().enumerate() {
-                let worth = _mm256_set1_ps(operands.value * shares[i]);
+                let scale = _mm256_set1_ps(operands.value * shares[i]);
                 for (j, sum) in sums.into_iter().enumerate() {
                     let to = out.add(i * row + col + j * LANES);
-                    _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_cvtepi32_ps(sum), worth));
+                    _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_cvtepi32_ps(sum), scale));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The pass in single precision, by the vectors that the CPU has.
+//! Attention in single precision, generic over the vector type.
 #![allow(unsafe_code)]
 
 use super::head::Head;
@@ -10,20 +10,20 @@ use std::arch::aarch64::float32x4_t;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256, __m512};
 
-/// A row of scores: it begins at a cache line, because vectors that straddle two load at half the speed.
+/// A row of scores, aligned to a cache line: vectors that straddle two lines load at half the speed.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line([f32; TOKENS]);
 
-/// Keys with a row for each channel.
+/// Transposed keys: one row per channel.
 #[derive(Default)]
 pub(super) struct Keys(Vec<Line>);
 
-/// As [`super::attend`].
+/// See [`super::attend`].
 ///
 /// # Safety
-/// The lengths are as [`super::attend`] checks them; the CPU has `isa`, at least AVX2 or NEON, of whose vectors `dim` is a
-/// multiple of two with AVX, of four with NEON.
+/// The lengths are as [`super::attend`] checks them; the CPU has `isa`, at least AVX2 with FMA or NEON; `dim`
+/// is a multiple of two vectors (AVX) or four (NEON).
 pub(super) unsafe fn attend(
     isa: Isa,
     head: &Head<'_>,
@@ -33,7 +33,8 @@ pub(super) unsafe fn attend(
 ) {
     let keys = &mut keys.0;
     keys.resize(head.dim, Line([0.0; TOKENS]));
-    // SAFETY: this function's contract; there is a row of keys for each channel.
+    // SAFETY: the CPU has `isa` and the lengths hold by this function's contract; `keys` has `dim` rows of 64
+    // floats.
     unsafe {
         transpose(head, keys.as_mut_ptr().cast());
         #[cfg(target_arch = "x86_64")]
@@ -52,18 +53,18 @@ pub(super) unsafe fn attend(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,fma")]
 unsafe fn wide(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
-    // SAFETY: the caller's contract is `rows`'.
+    // SAFETY: AVX-512 F/DQ and FMA are enabled; the caller guarantees the lengths that `rows` asks for.
     unsafe { rows::<__m512, 4, 2>(head, keys, out, row) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn narrow(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
-    // SAFETY: the caller's contract is `rows`'.
+    // SAFETY: AVX2 and FMA are enabled; the caller guarantees the lengths that `rows` asks for.
     unsafe { rows::<__m256, 2, 2>(head, keys, out, row) }
 }
 
-/// Transposes the keys to `[dim, 64]`, four by four.
+/// Transposes the keys to `[dim, 64]` in blocks of 4 x 4.
 ///
 /// # Safety
 /// There are 64 rows of keys, a multiple of 4 long, and room for as many floats at `out`.
@@ -71,7 +72,8 @@ unsafe fn transpose(head: &Head<'_>, out: *mut f32) {
     let keys = head.qkv[1].as_ptr();
     for j in (0..TOKENS).step_by(4) {
         for d in (0..head.dim).step_by(4) {
-            // SAFETY: four rows and four floats of each exist, and there is room for them.
+            // SAFETY: SSE or NEON (baseline); rows `j..j + 4` and channels `d..d + 4` exist, and `out` is
+            // `[dim, 64]`.
             unsafe {
                 let from = keys.add(j * head.stride + d);
                 transpose_four(from, head.stride, out.add(d * TOKENS + j), TOKENS);
@@ -80,11 +82,11 @@ unsafe fn transpose(head: &Head<'_>, out: *mut f32) {
     }
 }
 
-/// All 64 rows: six at a time, then four.
+/// All 64 rows: six at a time, then the last four.
 ///
 /// # Safety
-/// As [`Vector`]; lengths are as [`super::attend`] checks them, `keys` are transposed, and `dim` is a multiple of `N`
-/// vectors, 64 of `M`.
+/// As [`Vector`]; lengths are as [`super::attend`] checks them, `keys` are transposed, `dim` is a multiple of
+/// `N` vectors and 64 of `M`.
 #[inline(always)]
 unsafe fn rows<V: Vector, const M: usize, const N: usize>(
     head: &Head<'_>,
@@ -93,13 +95,14 @@ unsafe fn rows<V: Vector, const M: usize, const N: usize>(
     row: usize,
 ) {
     let mut i = 0;
-    // SAFETY: rows stay below 64; the rest is this function's contract.
+    // SAFETY: the CPU has `V`'s instructions; `i + 6 <= 64`, then `i + 4 == 64`, and `out` has 64 rows `row`
+    // apart.
     unsafe {
         while i + 6 <= TOKENS {
-            some::<V, 6, M, N>(head, keys, i, out.as_mut_ptr().add(i * row), row);
+            row_block::<V, 6, M, N>(head, keys, i, out.as_mut_ptr().add(i * row), row);
             i += 6;
         }
-        some::<V, 4, M, N>(head, keys, i, out.as_mut_ptr().add(i * row), row);
+        row_block::<V, 4, M, N>(head, keys, i, out.as_mut_ptr().add(i * row), row);
     }
     const { assert!(TOKENS % 6 == 4) };
 }
@@ -109,7 +112,7 @@ unsafe fn rows<V: Vector, const M: usize, const N: usize>(
 /// # Safety
 /// As [`rows`]; there are such rows.
 #[inline(always)]
-unsafe fn some<V: Vector, const R: usize, const M: usize, const N: usize>(
+unsafe fn row_block<V: Vector, const R: usize, const M: usize, const N: usize>(
     head: &Head<'_>,
     keys: &[Line],
     first: usize,
@@ -118,7 +121,8 @@ unsafe fn some<V: Vector, const R: usize, const M: usize, const N: usize>(
 ) {
     let mut scores = [Line([0.0; TOKENS]); R];
     let mut shares = [0.0f32; R];
-    // SAFETY: this function's contract; `scores` are 64 floats a row.
+    // SAFETY: the CPU has `V`'s instructions; rows `first..first + R` exist in queries, biases and `out`; keys
+    // are `[dim, 64]`, values 64 rows of `dim`; `scores` holds 64 floats a row.
     unsafe {
         let queries = head.qkv[0].as_ptr().add(first * head.stride);
         let scale = V::all((head.dim as f32).sqrt().recip());
@@ -176,14 +180,14 @@ unsafe fn some<V: Vector, const R: usize, const M: usize, const N: usize>(
     }
 }
 
-/// exp of a row of scores less the highest; returns one over the sum.
+/// exp(score - row maximum) in place; returns the reciprocal of the sum.
 ///
 /// # Safety
 /// As [`Vector`].
 #[inline(always)]
 unsafe fn exponentials<V: Vector>(row: &mut [f32; TOKENS]) -> f32 {
     let row = row.as_mut_ptr();
-    // SAFETY: `at` goes to 64 in whole vectors.
+    // SAFETY: the CPU has `V`'s instructions; 64 floats are a whole number of vectors.
     unsafe {
         let mut high = V::load(row);
         for at in (V::LEN..TOKENS).step_by(V::LEN) {
@@ -210,13 +214,13 @@ mod tests {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,avx512dq,fma")]
         unsafe fn by_avx512(row: &mut [f32; TOKENS]) -> f32 {
-            // SAFETY: the caller's.
+            // SAFETY: AVX-512 F/DQ are enabled; the row has 64 floats.
             unsafe { exponentials::<__m512>(row) }
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
         unsafe fn by_avx2(row: &mut [f32; TOKENS]) -> f32 {
-            // SAFETY: the caller's.
+            // SAFETY: AVX2 and FMA are enabled; the row has 64 floats.
             unsafe { exponentials::<__m256>(row) }
         }
         for (top, start) in
@@ -226,7 +230,7 @@ mod tests {
                 std::array::from_fn(|i| top - ((start * TOKENS + i) % 8700) as f32 / 100.0);
             row[0] = top;
             let inputs = row;
-            // SAFETY: the CPU has what is used.
+            // SAFETY: each kernel runs only where `Isa::used` found its instructions.
             let share = unsafe {
                 match Isa::used() {
                     #[cfg(target_arch = "x86_64")]

@@ -1,23 +1,24 @@
-//! The gradient of attention by AMX, head by head: from what the pass of [`super::tiles`] kept and the gradient of the heads' means
-//! to those of scores, queries, keys and values. Nothing but the latter leaves the second-level cache.
+//! Gradient of attention by AMX, head by head: from what [`super::tiles`] kept and the gradient of the
+//! attention outputs to the gradients of scores, queries, keys and values. Everything but the results stays in
+//! L2.
 #![allow(unsafe_code)]
 
 use super::softmax::{LANES, SCORES, write};
-use super::tiles::{PANELS, takes};
+use super::tiles::{PANELS, supports};
 use crate::cpu::fused::sum_all;
 use crate::cpu::isa::Isa;
 use crate::cpu::matmul::{Buffer, Halves, Left, Right, floats};
-use crate::cpu::quarters::{FOUR, each, together};
+use crate::cpu::quarters::{FOUR, broadcast4, reduce4};
 use crate::cpu::tiles::{BLOCK, Block, Panel, ROWS, Steps, configured, side_by_side};
 use crate::net::TOKENS;
 use std::arch::x86_64::*;
 use std::ptr;
 
 const SQUARE: usize = TOKENS * TOKENS;
-/// Scores of the rows that go together.
-const SOME: usize = ROWS * TOKENS;
+/// Scores of 16 rows (one tile's height) of one head.
+const STRIP: usize = ROWS * TOKENS;
 
-/// How the heads of a position lie.
+/// Head layout of a position.
 #[derive(Clone, Copy, Default)]
 struct Heads {
     heads: usize,
@@ -30,24 +31,24 @@ impl Heads {
         self.heads * self.dim
     }
 
-    /// One over the root of a head's size.
+    /// 1 / sqrt(dim).
     fn scale(self) -> f32 {
         (self.dim as f32).sqrt().recip()
     }
 }
 
-/// What a pass leaves for the gradient, in halves.
+/// Operands that a forward pass keeps for the gradient, in bf16.
 #[derive(Default)]
 pub(in crate::cpu) struct Kept {
     sizes: Heads,
-    /// Queries over the root of their size, keys and values: `[positions, 64, width]`.
+    /// Queries / sqrt(dim), keys and values: `[positions, 64, width]`.
     parts: [Buffer; 3],
     /// `[positions, heads, 64, 64]`
     weights: Buffer,
 }
 
 impl Kept {
-    /// Makes room for so many heads of `dim` in each position.
+    /// Makes room for `heads` heads of `dim` channels in each position.
     pub fn hold(&mut self, heads: usize, dim: usize, positions: usize) {
         self.sizes = Heads { heads, dim };
         for part in &mut self.parts {
@@ -56,7 +57,8 @@ impl Kept {
         self.weights.hold(positions * heads * SQUARE / 2);
     }
 
-    /// What queries are to be scaled by, and where those of position `p`, keys and values go, `[64, width]` each.
+    /// The scale of queries, and the destinations of position `p`'s queries, keys and values, `[64, width]`
+    /// bf16 each.
     ///
     /// # Panics
     /// If there is no room: a fault of the caller.
@@ -66,12 +68,12 @@ impl Kept {
         (self.sizes.scale(), parts.map(|part| &mut part.lanes_mut()[p * lanes..][..lanes]))
     }
 
-    /// Queries, keys and values of the heads of position `p`.
+    /// Queries, keys and values of each head of position `p`.
     pub fn heads(&self, p: usize) -> impl ExactSizeIterator<Item = [Halves<'_>; 3]> {
         (0..self.sizes.heads).map(move |h| [0, 1, 2].map(|i| self.part(i, (p, h))))
     }
 
-    /// Where the weights of position `p` go: `[heads, 64, 64]` halves.
+    /// Destination of position `p`'s attention weights, `[heads, 64, 64]` bf16.
     ///
     /// # Panics
     /// If there is no room: a fault of the caller.
@@ -87,36 +89,37 @@ impl Kept {
     }
 }
 
-/// A head's operands on their way.
+/// Scratch: one head's packed operands.
 #[derive(Default)]
 pub(in crate::cpu) struct Packed {
-    /// By pairs of rows.
+    /// Packed by pairs of rows.
     queries: Buffer,
     keys: Buffer,
     dmeans: Buffer,
-    /// By pairs of channels.
+    /// Packed by pairs of channels.
     values: Buffer,
-    /// Their columns, row by row.
+    /// Transposed weights and score gradients.
     weights_columns: Buffer,
     dscores_columns: Buffer,
-    /// Gradients of some rows' weights, `[16, 64]`, then of queries, keys and values, `[3, 64, dim]`; floats.
+    /// f32 scratch: gradient of 16 rows of weights, `[16, 64]`, then of queries, keys and values, `[3, 64,
+    /// dim]`.
     sums: Buffer,
 }
 
-/// Where gradients go.
+/// Destinations.
 pub(in crate::cpu) struct Gradients<'a> {
-    /// `[heads, 64, 64]` halves.
+    /// `[heads, 64, 64]` bf16.
     pub dscores: &'a mut [u32],
-    /// `[64, 3 * width]` halves.
+    /// `[64, 3 * width]` bf16.
     pub dqkv: &'a mut [u32],
-    /// What the latter's rows come to is added to this, `[3 * width]`.
+    /// `[3 * width]`: column sums of `dqkv` are added here (the bias gradient).
     pub sums: &'a mut [f32],
 }
 
-/// The gradients of position `p` from that of the heads' means, `[64, width]` halves.
+/// Gradients at position `p` from `dmeans`, the gradient of the attention outputs, `[64, width]` bf16.
 ///
 /// # Panics
-/// If [`super::tiles::takes`] says no, or something is too short: a fault of the caller.
+/// If [`super::tiles::supports`] is false for `dim` or a buffer is too short: a fault of the caller.
 pub(in crate::cpu) fn backward(
     kept: &Kept,
     p: usize,
@@ -127,7 +130,7 @@ pub(in crate::cpu) fn backward(
     let sizes = kept.sizes;
     let Heads { heads, dim } = sizes;
     let width = sizes.width();
-    assert!(takes(dim), "heads of {dim}");
+    assert!(supports(dim), "heads of {dim}");
     assert!(to.dscores.len() >= heads * SQUARE / 2, "room for scores");
     assert!(to.dqkv.len() >= TOKENS * 3 * width / 2 && to.sums.len() >= 3 * width, "room");
     for h in 0..heads {
@@ -150,12 +153,14 @@ pub(in crate::cpu) fn backward(
             ),
         };
         let dscores = &mut to.dscores[h * SQUARE / 2..][..SQUARE / 2];
-        let sums = packed.sums.hold(SOME + 3 * TOKENS * dim).cast::<f32>();
-        // SAFETY: the CPU has the instructions, as `takes` says; the operands have just been packed; `sums` holds what is asked for.
+        let sums = packed.sums.hold(STRIP + 3 * TOKENS * dim).cast::<f32>();
+        // SAFETY: `supports` found AMX with AVX512_BF16; the operands were packed above for 64 rows of `dim`;
+        // `sums` holds `[16, 64]` and `[3, 64, dim]` floats; `dqkv` and `to.sums` have 3 * width columns,
+        // asserted above.
         unsafe {
             configured(ROWS, ROWS, || head.scores(sums, dscores));
             let columns = Left::transposed(square(dscores), Isa::Amx, &mut packed.dscores_columns);
-            let out = sums.add(SOME);
+            let out = sums.add(STRIP);
             configured(ROWS, ROWS, || head.rest(dscores, columns, out));
             for (i, scale) in [sizes.scale(), 1.0, 1.0].into_iter().enumerate() {
                 let at = i * width + h * dim;
@@ -167,7 +172,7 @@ pub(in crate::cpu) fn backward(
     }
 }
 
-/// The rows of a head's scores or weights.
+/// A head's `[64, 64]` scores or weights.
 fn square(lanes: &[u32]) -> Halves<'_> {
     Halves::new(lanes, TOKENS, TOKENS, TOKENS / 2)
 }
@@ -185,7 +190,8 @@ struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// Writes the gradient of the scores. While the tiles multiply 16 rows, the vectors finish those before.
+    /// Writes the gradient of the scores. While the tiles multiply 16 rows, vector code finishes the 16 rows
+    /// before.
     ///
     /// # Safety
     /// Inside [`configured`] for whole tiles; the operands are packed; `sums` are `[16, 64]`, `dscores` `[64, 64]` halves.
@@ -193,7 +199,9 @@ impl Head<'_> {
     unsafe fn scores(&self, sums: *mut f32, dscores: &mut [u32]) {
         let (a_row, count) = (self.dmeans_rows.row, self.dim / 2 / ROWS);
         for first in (0..=TOKENS).step_by(ROWS) {
-            // SAFETY: this function's contract.
+            // SAFETY: AMX is configured for 16 x 16 tiles; `dmeans_rows` has 64 rows of `dim / 2` lanes, a
+            // multiple of 16, values one panel of 64 columns, `sums` `[16, 64]` floats; weights and `dscores`
+            // hold `[64, 64]` bf16.
             unsafe {
                 if first < TOKENS {
                     let a = self.dmeans_rows.data.as_ptr().add(first * a_row);
@@ -213,7 +221,7 @@ impl Head<'_> {
         }
     }
 
-    /// Writes the gradients of queries, times the root of their size, of keys and of values to `out`, `[3, 64, dim]`.
+    /// Writes the gradients of queries (times sqrt(dim)), keys and values to `out`, `[3, 64, dim]`.
     ///
     /// # Safety
     /// As [`Head::scores`].
@@ -225,13 +233,14 @@ impl Head<'_> {
             (self.weights_columns.data.as_ptr(), self.dmeans),
         ];
         for (i, (a, right)) in all.into_iter().enumerate() {
-            // SAFETY: this function's contract.
+            // SAFETY: AMX is configured for whole tiles; each `a` is `[64, 64]` bf16, each right operand has 64
+            // rows of `dim` columns, `out` `[3, 64, dim]` floats.
             unsafe { product(a, right, out.add(i * TOKENS * self.dim)) };
         }
     }
 }
 
-/// `[64, 64]` halves at `a`, row by row, times `right`, to `[64, right.cols]` floats.
+/// `[64, 64]` bf16 at `a`, row by row, times `right`, to `[64, right.cols]` floats.
 ///
 /// # Safety
 /// Inside [`configured`] for whole tiles; there are the lanes, and there is room.
@@ -240,7 +249,8 @@ unsafe fn product(a: *const u32, right: Right<'_>, out: *mut f32) {
     let (a_row, count) = (TOKENS / 2, TOKENS / 2 / ROWS);
     for col in (0..right.cols).step_by(BLOCK) {
         for row in (0..TOKENS).step_by(BLOCK) {
-            // SAFETY: this function's contract.
+            // SAFETY: AMX is configured for whole tiles; `a` has 64 rows of 32 lanes, `right.cols` is a
+            // multiple of 32, and `out` holds 64 rows of them.
             unsafe {
                 let a = a.add(row * a_row);
                 let b = right.data.as_ptr();
@@ -259,14 +269,16 @@ unsafe fn product(a: *const u32, right: Right<'_>, out: *mut f32) {
     }
 }
 
-/// From the gradient of 16 rows' weights, floats, and the weights, halves, to the gradient of the scores, halves.
+/// Softmax gradient of 16 rows: from the gradient of the weights (f32) and the weights (bf16) to the gradient
+/// of the scores (bf16).
 ///
 /// # Safety
-/// There are 16 rows of 64 each; the CPU has the instructions of [`Arithmetic::Bf16`], AVX-512 DQ among them.
+/// There are 16 rows of 64 at each pointer; the CPU has AVX-512 F, BW, DQ and AVX512_BF16.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 unsafe fn slopes(dweights: *const f32, weights: *const u32, dscores: *mut u32) {
     for first in (0..ROWS).step_by(FOUR) {
-        // SAFETY: this function's contract.
+        // SAFETY: the enabled AVX-512 F/BW/DQ/BF16; rows `first..first + 4` of 16, 64 columns each, lie in all
+        // three.
         unsafe {
             let mut slopes = [[_mm512_setzero_ps(); SCORES]; FOUR];
             let mut shares = slopes;
@@ -280,7 +292,7 @@ unsafe fn slopes(dweights: *const f32, weights: *const u32, dscores: *mut u32) {
                     (slopes[i][j], shares[i][j]) = (slope, share);
                 }
             }
-            let means = each(together(sums, |a, b| _mm512_add_ps(a, b)));
+            let means = broadcast4(reduce4(sums, |a, b| _mm512_add_ps(a, b)));
             for (i, (slopes, shares)) in slopes.iter_mut().zip(&shares).enumerate() {
                 for (slope, share) in slopes.iter_mut().zip(shares) {
                     *slope = _mm512_mul_ps(*share, _mm512_sub_ps(*slope, means[i]));
@@ -291,11 +303,11 @@ unsafe fn slopes(dweights: *const f32, weights: *const u32, dscores: *mut u32) {
     }
 }
 
-/// Rounds `[64, dim]` floats, `scale` times as large, to rows of halves, and adds what the rows come to to `sums`.
+/// Rounds `[64, dim]` floats times `scale` to rows of bf16, and adds their column sums to `sums`.
 ///
 /// # Safety
-/// There are such floats, room for 64 rows of `dim` halves, so many lanes apart, and `dim` sums; `dim` is a multiple of 32; the CPU has the
-/// instructions of [`Arithmetic::Bf16`].
+/// There are `[64, dim]` floats at `from`, room at `to` for 64 rows of `dim` bf16, `row` lanes apart, and `dim`
+/// sums; `dim` is a multiple of 32; the CPU has AVX-512 F, BW and AVX512_BF16.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn finish(
     from: *const f32,
@@ -304,7 +316,8 @@ unsafe fn finish(
     (to, row): (*mut u32, usize),
     sums: *mut f32,
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: the enabled AVX-512 F/BW/BF16; `from` is `[64, dim]`, `to` has 64 rows `row` lanes apart, `sums`
+    // `dim` floats, `dim` a multiple of 32.
     unsafe {
         let scale = _mm512_set1_ps(scale);
         sum_all((to, 2 * row), sums, (TOKENS, dim), |at| {
@@ -318,7 +331,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// Numbers that bf16 holds, from -1 to 1.
+    /// Numbers in [-1, 1] that bf16 represents exactly.
     fn numbers(count: usize, random: &mut Rng) -> Vec<f32> {
         let mut number = || random.unit() as f32 * 2.0 - 1.0;
         (0..count).map(|_| f32::from_bits(number().to_bits() & 0xffff_0000)).collect()
@@ -335,7 +348,7 @@ mod tests {
         lanes.iter().flat_map(pair).collect()
     }
 
-    /// As plain loops have them; a head's rows are `width` apart.
+    /// Reference by plain loops; a head's rows are `width` apart.
     struct Twin {
         dscores: Vec<f32>,
         parts: [Vec<f32>; 3],
@@ -383,9 +396,9 @@ mod tests {
     }
 
     #[test]
-    fn gradients_are_what_plain_loops_make_of_the_same() {
+    fn gradients_equal_plain_loops() {
         for (heads, dim) in [(3, 32), (2, 64)] {
-            if !takes(dim) {
+            if !supports(dim) {
                 return;
             }
             let (width, random) = (heads * dim, &mut Rng::new(dim as u64));

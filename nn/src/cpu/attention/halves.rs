@@ -1,21 +1,21 @@
-//! The same pass by products of bf16 (AVX512_BF16): two channels of queries and keys in a lane, then two
-//! positions of weights and values. Scores stay in registers from the first product to the softmax.
+//! Attention by bf16 products (AVX512_BF16): two channels of queries and keys per lane, then two positions of
+//! weights and values. Scores stay in registers from the product to the softmax.
 #![allow(unsafe_code)]
 
 use super::head::Head;
 use super::softmax::{LANES, SCORES, bias, exponentials, write};
 use crate::cpu::isa::Isa;
 use crate::cpu::matmul::{Buffer, Left, Mat, Method, Right};
-use crate::cpu::quarters::{FOUR, each};
+use crate::cpu::quarters::{FOUR, broadcast4};
 use crate::net::TOKENS;
 use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
-/// Vectors of channels that a row of weights is multiplied with at a time.
+/// Vectors of channels per pass over a row of weights.
 const CHANNELS: usize = 2;
 
-/// Queries, keys and values on their way.
+/// Scratch: packed queries, keys and values.
 #[derive(Default)]
 pub(super) struct Packed {
     queries: Buffer,
@@ -23,7 +23,7 @@ pub(super) struct Packed {
     values: Buffer,
 }
 
-/// The operands as the products want them.
+/// Packed operands.
 #[derive(Clone, Copy)]
 struct Operands<'a> {
     queries: Left<'a>,
@@ -31,18 +31,18 @@ struct Operands<'a> {
     values: Right<'a>,
 }
 
-/// Whether [`attend`] can do heads of this size.
-pub(super) fn takes(dim: usize) -> bool {
+/// Whether [`attend`] supports this head size.
+pub(super) fn supports(dim: usize) -> bool {
     dim.is_multiple_of(CHANNELS * LANES)
 }
 
-/// As [`super::attend`].
+/// See [`super::attend`].
 ///
 /// # Panics
 /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
 ///
 /// # Safety
-/// The lengths are as [`super::attend`] checks them, and [`takes`] allows the head.
+/// The lengths are as [`super::attend`] checks them, and [`supports`] allows the head.
 pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32], row: usize) {
     let method = Method { isa: Isa::Avx512, arithmetic: Arithmetic::Bf16 };
     let part = |i: usize| Mat::new(head.qkv[i], TOKENS, head.dim, head.stride);
@@ -51,22 +51,22 @@ pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32
         keys: Right::packed(part(1).t(), method, &mut packed.keys),
         values: Right::packed(part(2), method, &mut packed.values),
     };
-    // SAFETY: the operands could not be packed without the instructions; the rest is this function's contract.
+    // SAFETY: packing asserted AVX512_BF16, and with it AVX-512 F/BW/DQ; operands are 64 rows of `dim`; `out`
+    // has 64 rows `row` apart by this function's contract.
     unsafe { rows(head, operands, out, row) }
 }
 
 /// All 64 rows, eight at a time.
 ///
 /// # Safety
-/// The CPU has the instructions of [`Arithmetic::Bf16`], AVX-512 DQ among them; these are the head's operands; the
-/// rest as [`attend`].
+/// The CPU has AVX-512 F, BW, DQ and AVX512_BF16; `operands` are this head's; the rest as [`attend`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 unsafe fn rows(head: &Head<'_>, operands: Operands<'_>, out: &mut [f32], row: usize) {
     const { assert!(TOKENS.is_multiple_of(2 * FOUR)) };
     for first in (0..TOKENS).step_by(2 * FOUR) {
         let mut weights = [[0; TOKENS / 2]; 2 * FOUR];
         let (upper, lower) = weights.split_at_mut(FOUR);
-        // SAFETY: rows stay below 64; the rest is this function's contract.
+        // SAFETY: the enabled features; `first + 8 <= 64`; `out` has 64 rows of `dim` floats, `row` apart.
         unsafe {
             let shares =
                 [weigh(head, operands, first, upper), weigh(head, operands, first + FOUR, lower)];
@@ -76,8 +76,8 @@ unsafe fn rows(head: &Head<'_>, operands: Operands<'_>, out: &mut [f32], row: us
     }
 }
 
-/// The weights of four rows from `first` on, not divided by their sums yet; returns one over the sums, those of
-/// a row in its quarter of the vector.
+/// Unnormalised attention weights of four rows from `first` on, in bf16; returns the reciprocals of their sums,
+/// row i's in quarter i of the vector.
 ///
 /// # Safety
 /// As [`rows`]; there are such rows.
@@ -89,7 +89,8 @@ unsafe fn weigh(
     weights: &mut [[u32; TOKENS / 2]],
 ) -> __m512 {
     let Operands { queries, keys, .. } = operands;
-    // SAFETY: this function's contract; panels hold whole vectors of every column.
+    // SAFETY: AVX-512 F/BW/DQ/BF16; queries have 64 rows of `depth` lanes, keys `depth` rows of one panel of 64
+    // columns, `weights` four rows of 32 lanes.
     unsafe {
         let mut scores = [[_mm512_setzero_ps(); SCORES]; FOUR];
         let lanes = queries.data.as_ptr().add(first * queries.row);
@@ -97,7 +98,7 @@ unsafe fn weigh(
             let keys = keys.data.as_ptr().add(p * keys.step);
             let columns: [_; SCORES] = std::array::from_fn(|j| load(keys.add(j * LANES)));
             for (i, scores) in scores.iter_mut().enumerate() {
-                let query = all(*lanes.add(i * queries.row + p));
+                let query = broadcast(*lanes.add(i * queries.row + p));
                 for (score, column) in scores.iter_mut().zip(columns) {
                     *score = _mm512_dpbf16_ps(*score, query, column);
                 }
@@ -112,7 +113,7 @@ unsafe fn weigh(
     }
 }
 
-/// The means of the values by the weights of eight rows and one over their sums.
+/// Weighted means of the values for eight rows, normalised by `shares`, the reciprocal sums.
 ///
 /// # Safety
 /// As [`rows`]; there is room for eight rows of `dim` at `out`, `row` floats apart.
@@ -125,7 +126,8 @@ unsafe fn mix(
     out: *mut f32,
     row: usize,
 ) {
-    // SAFETY: this function's contract; panels hold whole vectors of every column.
+    // SAFETY: AVX-512 F/BF16; values are 32 lane rows in panels of up to 64 columns, `dim` a multiple of 32;
+    // `out` has eight rows of `dim` floats, `row` apart.
     unsafe {
         for col in (0..dim).step_by(CHANNELS * LANES) {
             let panel = values.data.as_ptr().add(col / TOKENS * values.panel + col % TOKENS);
@@ -134,14 +136,14 @@ unsafe fn mix(
                 let values = panel.add(p * values.step);
                 let columns: [_; CHANNELS] = std::array::from_fn(|j| load(values.add(j * LANES)));
                 for (sums, weights) in sums.iter_mut().zip(weights) {
-                    let weight = all(weights[p]);
+                    let weight = broadcast(weights[p]);
                     for (sum, column) in sums.iter_mut().zip(columns) {
                         *sum = _mm512_dpbf16_ps(*sum, weight, column);
                     }
                 }
             }
             let [upper, lower] = shares;
-            let shares = [each(upper), each(lower)];
+            let shares = [broadcast4(upper), broadcast4(lower)];
             for (i, sums) in sums.iter().enumerate() {
                 for (j, sum) in sums.iter().enumerate() {
                     let to = out.add(i * row + col + j * LANES);
@@ -152,22 +154,22 @@ unsafe fn mix(
     }
 }
 
-/// A vector of lanes.
+/// Loads 16 lanes of two bf16.
 ///
 /// # Safety
 /// There are 16 lanes at `from`; the CPU has AVX-512.
 #[inline(always)]
 unsafe fn load(from: *const u32) -> __m512bh {
-    // SAFETY: this function's contract; a vector of lanes is one of halves.
+    // SAFETY: AVX-512F; 16 lanes lie at `from`; both types are 64 plain bytes.
     unsafe { transmute::<__m512i, __m512bh>(_mm512_loadu_si512(from.cast())) }
 }
 
-/// The same lane sixteen times.
+/// Broadcasts a lane.
 ///
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
-unsafe fn all(lane: u32) -> __m512bh {
-    // SAFETY: this function's contract.
+unsafe fn broadcast(lane: u32) -> __m512bh {
+    // SAFETY: AVX-512F; both types are 64 plain bytes.
     unsafe { transmute::<__m512i, __m512bh>(_mm512_set1_epi32(lane as i32)) }
 }

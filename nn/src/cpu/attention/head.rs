@@ -1,14 +1,14 @@
-//! What attention is given.
+//! Input of attention kernels.
 
 /// One head of one position.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Head<'a> {
-    /// Queries, keys and values: rows of `dim` floats, `stride` apart, in each.
+    /// Queries, keys and values: 64 rows of `dim` floats each, `stride` apart.
     pub qkv: [&'a [f32]; 3],
     pub stride: usize,
     pub dim: usize,
     /// `[64, 64]`, added to the scaled scores.
     pub bias: &'a [f32],
-    /// The same, of this position alone.
+    /// `[64, 64]`, likewise, of this position only.
     pub dynamic: Option<&'a [f32]>,
 }

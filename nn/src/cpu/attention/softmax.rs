@@ -1,24 +1,24 @@
-//! What the passes in bf16 make of scores, four rows at a time.
+//! Softmax of attention scores for the bf16 kernels, four rows at a time.
 #![allow(unsafe_code)]
 
 use super::head::Head;
 use crate::cpu::matmul::halves;
-use crate::cpu::quarters::{FOUR, each, together};
+use crate::cpu::quarters::{FOUR, broadcast4, reduce4};
 use crate::net::TOKENS;
 use std::arch::x86_64::*;
 
-/// Floats of a vector.
+/// Floats per vector.
 pub(super) const LANES: usize = 16;
-/// Vectors that hold a row of scores.
+/// Vectors per row of scores.
 pub(super) const SCORES: usize = TOKENS / LANES;
 
-/// Scales the products of queries and keys of four rows from `first` on, and adds the biases.
+/// `scores * 1 / sqrt(dim) + biases` for four rows from `first` on.
 ///
 /// # Safety
 /// There are such rows; the biases are `[64, 64]`; the CPU has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn bias(head: &Head<'_>, first: usize, rows: &mut [[__m512; SCORES]; FOUR]) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512F; `first + 4 <= 64`, and both biases hold `[64, 64]` floats.
     unsafe {
         let scale = _mm512_set1_ps((head.dim as f32).sqrt().recip());
         for (i, scores) in rows.iter_mut().enumerate() {
@@ -34,35 +34,35 @@ pub(super) unsafe fn bias(head: &Head<'_>, first: usize, rows: &mut [[__m512; SC
     }
 }
 
-/// Writes a row in bf16, two neighbours a lane.
+/// Writes a row in bf16, two neighbours per lane.
 ///
 /// # Safety
 /// There is room for 32 lanes at `to`; the CPU has AVX512_BF16.
 #[inline(always)]
 pub(super) unsafe fn write([a, b, c, d]: [__m512; SCORES], to: *mut u32) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX512_BF16; 32 lanes fit at `to`.
     unsafe {
         _mm512_storeu_si512(to.cast(), halves(a, b));
         _mm512_storeu_si512(to.add(LANES).cast(), halves(c, d));
     }
 }
 
-/// exp of the scores less the highest of their row, with a relative error of 8e-5, where bf16 has one of 2e-3;
-/// returns the rows' sums, each in its quarter of the vector.
+/// exp(score - row maximum), relative error 8e-5 (bf16 rounds by 2e-3); returns the rows' sums, row i's in
+/// quarter i of the vector.
 ///
 /// # Safety
 /// The CPU has AVX-512 F and DQ.
 #[inline(always)]
 pub(super) unsafe fn exponentials(rows: &mut [[__m512; SCORES]; FOUR]) -> __m512 {
-    // The best polynomial of degree 3 for two to the power of what is left above a whole exponent.
+    // Minimax polynomial of degree 3 for 2^f, 0 <= f < 1.
     const POLYNOMIAL: [f32; 4] = [0.078_024_81, 0.226_067_45, 0.695_833, 0.999_925_3];
-    // What is left of a number above the next whole one below it, without a word to the flags.
+    // `vreduceps` control: x - floor(x), exceptions suppressed.
     const FRACTION: i32 = 0x09;
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512 F and DQ; registers only.
     unsafe {
         let log2 = _mm512_set1_ps(std::f32::consts::LOG2_E);
-        let tops = all(rows, |a, b| _mm512_max_ps(a, b));
-        for (row, top) in rows.iter_mut().zip(each(_mm512_mul_ps(tops, log2))) {
+        let tops = reduce_rows(rows, |a, b| _mm512_max_ps(a, b));
+        for (row, top) in rows.iter_mut().zip(broadcast4(_mm512_mul_ps(tops, log2))) {
             for score in row {
                 let t = _mm512_fmsub_ps(*score, log2, top);
                 let fraction = _mm512_reduce_ps::<FRACTION>(t);
@@ -71,18 +71,21 @@ pub(super) unsafe fn exponentials(rows: &mut [[__m512; SCORES]; FOUR]) -> __m512
                 *score = _mm512_scalef_ps(p, t);
             }
         }
-        all(rows, |a, b| _mm512_add_ps(a, b))
+        reduce_rows(rows, |a, b| _mm512_add_ps(a, b))
     }
 }
 
-/// What `both` makes of all the scores of a row, for four rows at once: each result in its quarter of the vector.
+/// Horizontal reduction of four rows of scores by `both`: row i's result fills quarter i.
 ///
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
-unsafe fn all(rows: &[[__m512; SCORES]; FOUR], both: impl Fn(__m512, __m512) -> __m512) -> __m512 {
+unsafe fn reduce_rows(
+    rows: &[[__m512; SCORES]; FOUR],
+    both: impl Fn(__m512, __m512) -> __m512,
+) -> __m512 {
     let sixteen = |[a, b, c, d]: [__m512; SCORES]| both(both(a, b), both(c, d));
     let [a, b, c, d] = rows;
-    // SAFETY: this function's contract.
-    unsafe { together([sixteen(*a), sixteen(*b), sixteen(*c), sixteen(*d)], &both) }
+    // SAFETY: AVX-512F; registers only.
+    unsafe { reduce4([sixteen(*a), sixteen(*b), sixteen(*c), sixteen(*d)], &both) }
 }

@@ -1,27 +1,27 @@
-//! Attention of a whole position by AMX, 16 rows of all heads at a time, so that neither scores nor biases leave the first-level
-//! cache: the dynamic biases of these rows are mixed on top of the others, the products of queries and keys are added to them, and
-//! what the softmax makes of that weighs the values.
+//! Attention of a whole position by AMX, 16 rows of every head at a time, so that scores and biases stay in L1:
+//! the dynamic biases of these rows are mixed on top of the static ones, query-key products are added, and the
+//! softmax of the sum weighs the values.
 #![allow(unsafe_code)]
 
 use super::softmax::{LANES, SCORES, exponentials, write};
-use crate::cpu::fixed_basis::{FixedBasis, Four, Mixed};
+use crate::cpu::fixed_basis::{FixedBasis, Mixed, QuantizedShares};
 use crate::cpu::isa::Isa;
 use crate::cpu::matmul::{Buffer, Halves, Left, Method, Right};
-use crate::cpu::quarters::{FOUR, each};
+use crate::cpu::quarters::{FOUR, broadcast4};
 use crate::cpu::tiles::{Pair, Panel, ROWS, Steps, configured, side_by_side};
 use crate::net::TOKENS;
 use crate::precision::Arithmetic;
 use std::arch::x86_64::*;
 
 const SQUARE: usize = TOKENS * TOKENS;
-/// Keys and values lie as vectors want them, in panels as wide as a row of scores.
+/// Keys and values are packed as for vectors: panels as wide as a row of scores.
 pub(super) const PANELS: Method = Method { isa: Isa::Avx512, arithmetic: Arithmetic::Bf16 };
-/// Scores of the rows that go together, of one head.
-const SOME: usize = ROWS * TOKENS;
-/// Channels of two vectors: halves of them fill a tile's row.
+/// Scores of 16 rows (one tile's height) of one head.
+const STRIP: usize = ROWS * TOKENS;
+/// Channels per pass: their bf16 fill a tile's row.
 const CHANNELS: usize = 2 * LANES;
 
-/// One position, whose heads have been packed.
+/// One position with packed heads.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Board<'a> {
     pub heads: usize,
@@ -29,11 +29,11 @@ pub(in crate::cpu) struct Board<'a> {
     pub dim: usize,
     /// `[heads, 64, 64]`, added to the scores.
     pub bias: &'a [f32],
-    /// What else is.
+    /// Position-dependent bias, added too.
     pub dynamic: Option<Mixture<'a>>,
 }
 
-/// Biases of one position alone.
+/// Dynamic bias: a mixture of patterns.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Mixture<'a> {
     /// `[heads, rank]`.
@@ -42,35 +42,35 @@ pub(in crate::cpu) struct Mixture<'a> {
     pub patterns: &'a FixedBasis,
 }
 
-/// A cache line of floats, which are read by its address.
+/// A cache line of floats, accessed through [`floats`].
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line {
     _floats: [f32; LANES],
 }
 
-/// Operands on their way.
+/// Scratch: packed operands of one position.
 #[derive(Default)]
 pub(in crate::cpu) struct Packed {
-    /// Queries over the root of their size, row by row; keys by pairs of channels; values by pairs of rows. Of each head.
+    /// By head: queries / sqrt(dim) row by row; keys by pairs of channels; values by pairs of rows.
     heads: Vec<[Buffer; 3]>,
-    shares: Vec<Four>,
-    /// Biases of some rows, `[heads, 16, 64]`, and scores of one head.
+    shares: Vec<QuantizedShares>,
+    /// Biases of 16 rows, `[heads, 16, 64]`, and the scores of one head.
     bias: Vec<Line>,
     scores: Vec<Line>,
     weights: Buffer,
-    /// Means of some rows, `[16, width]`.
+    /// Attention outputs of 16 rows, `[16, width]`.
     out: Vec<Line>,
 }
 
 impl Packed {
-    /// Where queries, keys and values of so many heads go.
+    /// Buffers for queries, keys and values of `count` heads.
     pub fn heads(&mut self, count: usize) -> &mut [[Buffer; 3]] {
         self.heads.resize_with(count, Default::default);
         &mut self.heads
     }
 
-    /// Packs rows of halves: queries over the root of their size, keys and values of each head.
+    /// Packs rows of bf16: queries / sqrt(dim), keys and values of each head.
     ///
     /// # Panics
     /// If they do not fill vectors, or the CPU has no bf16: a fault of the caller.
@@ -85,22 +85,22 @@ impl Packed {
     }
 }
 
-/// All floats of the lines.
+/// The floats of the lines.
 fn floats(lines: &mut [Line]) -> &mut [f32] {
     // SAFETY: a line is 16 floats and nothing else.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), LANES * lines.len()) }
 }
 
-/// Whether [`attend`] can do heads of `dim` on this CPU: values fill panels, or half of one.
-pub(in crate::cpu) fn takes(dim: usize) -> bool {
+/// Whether [`attend`] supports heads of `dim` channels on this CPU: values fill whole panels, or half of one.
+pub(in crate::cpu) fn supports(dim: usize) -> bool {
     Isa::used() == Isa::Amx && (dim == CHANNELS || dim.is_multiple_of(2 * CHANNELS))
 }
 
-/// Gives `take` the heads' means of the values, 16 rows of all heads at a time, and the first of these rows. `kept`, `[heads, 64, 64]`
-/// halves, gets the weights.
+/// Calls `take` with the index of the first row and the attention outputs of 16 rows, `[16, width]`, four
+/// times. The weights go to `kept`, `[heads, 64, 64]` bf16.
 ///
 /// # Panics
-/// If [`takes`] says no, or heads, biases or room are missing: a fault of the caller.
+/// If [`supports`] is false for `dim`, or heads, biases or room are missing: a fault of the caller.
 pub(in crate::cpu) fn attend(
     board: &Board<'_>,
     packed: &mut Packed,
@@ -108,14 +108,14 @@ pub(in crate::cpu) fn attend(
     take: &mut dyn FnMut(usize, &[f32]),
 ) {
     let Board { heads, dim, bias, dynamic } = *board;
-    assert!(takes(dim) && packed.heads.len() == heads, "{heads} heads of {dim}");
+    assert!(supports(dim) && packed.heads.len() == heads, "{heads} heads of {dim}");
     let lanes = TOKENS * dim / 2;
     let whole = |buffer: &Buffer| buffer.lanes().len() >= lanes;
     assert!(packed.heads.as_flattened().iter().all(whole), "heads that are not packed");
     assert!(bias.len() >= heads * SQUARE, "a bias of {}", bias.len());
     let line = Line { _floats: [0.0; LANES] };
-    packed.scores.resize(SOME / LANES, line);
-    packed.bias.resize(heads * SOME / LANES, line);
+    packed.scores.resize(STRIP / LANES, line);
+    packed.bias.resize(heads * STRIP / LANES, line);
     packed.out.resize(ROWS * heads * dim / LANES, line);
     if let Some(Mixture { shares, patterns }) = dynamic {
         let each = FOUR * shares.len() / heads;
@@ -133,34 +133,37 @@ pub(in crate::cpu) fn attend(
         shares: &packed.shares,
         mixed: floats(&mut packed.bias),
         scores: packed.scores.as_mut_ptr().cast(),
-        weights: packed.weights.hold(2 * SOME / 2),
+        weights: packed.weights.hold(2 * STRIP / 2),
         kept: kept.map(<[u32]>::as_mut_ptr),
         out: floats(&mut packed.out),
     };
-    // SAFETY: the CPU has the instructions; operands and buffers are as large as was asked for above.
+    // SAFETY: `supports` found AMX with AVX512_BF16; each head's three buffers hold 64 * dim / 2 lanes, the biases
+    // heads * 4096 floats, `kept` as many bf16 (asserted above); scores, mixed biases, weights and `out` were
+    // sized above.
     unsafe { configured(ROWS, ROWS, || heads.attend(take)) };
 }
 
-/// All heads on their way, 16 rows of one after 16 rows of another.
+/// State of a pass over all heads, 16 rows of each head in turn.
 struct Heads<'a> {
     board: &'a Board<'a>,
     heads: &'a [[Buffer; 3]],
-    shares: &'a [Four],
-    /// Biases of the rows under way, `[heads, 16, 64]`, if they are mixed.
+    shares: &'a [QuantizedShares],
+    /// Mixed biases of the current rows, `[heads, 16, 64]`; unused without a dynamic bias.
     mixed: &'a mut [f32],
     /// `[16, 64]`
     scores: *mut f32,
-    /// Twice `[16, 64]`
+    /// Ring of two: `[2, 16, 64]` bf16.
     weights: *mut u32,
-    /// `[heads, 64, 64]` instead, if they are kept.
+    /// `[heads, 64, 64]` bf16: replaces the ring if weights are kept.
     kept: Option<*mut u32>,
     /// `[16, width]`
     out: &'a mut [f32],
 }
 
 impl Heads<'_> {
-    /// While the tiles multiply for one head, the vectors weigh the scores of the one before, whose means come next but one: what has just
-    /// been written cannot be read at once.
+    /// Software pipeline: while the tiles multiply for head n, vector code computes the softmax of head n - 1,
+    /// and head n - 2 is averaged, because data just written cannot be loaded into a tile at once (store
+    /// forwarding).
     ///
     /// # Safety
     /// Inside [`configured`] for whole tiles; operands are packed, and buffers as large as [`attend`] makes them.
@@ -172,10 +175,11 @@ impl Heads<'_> {
         let (ring, kept) = (self.weights, self.kept);
         let weights = |n: usize| match (kept, place(n)) {
             (Some(kept), (first, h)) => kept.wrapping_add((h * TOKENS + first) * TOKENS / 2),
-            (None, _) => ring.wrapping_add(n % 2 * SOME / 2),
+            (None, _) => ring.wrapping_add(n % 2 * STRIP / 2),
         };
         for n in 0..all + 2 {
-            // SAFETY: this function's contract.
+            // SAFETY: AMX is configured for whole tiles; `first + 16 <= 64` and `h < heads` by `place`; scores
+            // are `[16, 64]`, the ring `[2, 16, 64]`, `kept` `[heads, 64, 64]`, `out` `[16, width]`.
             unsafe {
                 if n < all {
                     let (first, h) = place(n);
@@ -201,19 +205,19 @@ impl Heads<'_> {
         }
     }
 
-    /// The biases of the rows from `first` on.
+    /// Mixes the biases of 16 rows from `first` on.
     #[inline(always)]
     fn mix(&mut self, first: usize) {
         let Some(Mixture { patterns, .. }) = self.board.dynamic else { return };
         let bases = self.board.bias.chunks(FOUR * SQUARE);
-        let groups = self.mixed.chunks_mut(FOUR * SOME).zip(bases);
+        let groups = self.mixed.chunks_mut(FOUR * STRIP).zip(bases);
         for ((out, base), four) in groups.zip(self.shares) {
-            let (base, places) = (Some(base), first * TOKENS..first * TOKENS + SOME);
-            patterns.four(four, Mixed { places, base, out, stride: SOME });
+            let (base, places) = (Some(base), first * TOKENS..first * TOKENS + STRIP);
+            patterns.four(four, Mixed { places, base, out, stride: STRIP });
         }
     }
 
-    /// Leaves the scores of head `h` in the tiles.
+    /// Leaves the scores of head `h` in tiles 0 to 3.
     ///
     /// # Safety
     /// As [`Heads::attend`].
@@ -224,10 +228,11 @@ impl Heads<'_> {
         let keys = Right::of(keys.lanes(), TOKENS, TOKENS, dim, PANELS);
         let (a_row, count) = (dim / 2, dim / 2 / ROWS);
         let base = match self.board.dynamic {
-            Some(_) => self.mixed[h * SOME..].as_ptr(),
+            Some(_) => self.mixed[h * STRIP..].as_ptr(),
             None => self.board.bias[h * SQUARE + first * TOKENS..].as_ptr(),
         };
-        // SAFETY: this function's contract.
+        // SAFETY: AMX is configured for whole tiles; queries have 64 rows of `dim / 2` lanes, `dim / 2` a
+        // multiple of 16, keys one panel of 64 columns; 16 rows of 64 floats lie at `base`.
         unsafe {
             let scores = Panel {
                 a: queries.lanes().as_ptr().add(first * a_row),
@@ -239,17 +244,18 @@ impl Heads<'_> {
         }
     }
 
-    /// Writes the means of head `h`'s values.
+    /// Writes head `h`'s attention outputs.
     ///
     /// # Safety
-    /// As [`Heads::attend`]; there are weights.
+    /// As [`Heads::attend`]; `weights` leads to `[16, 64]` bf16.
     #[inline(always)]
     unsafe fn average(&mut self, h: usize, weights: *const u32) {
         let (dim, width) = (self.board.dim, self.heads.len() * self.board.dim);
         let values = Right::of(self.heads[h][2].lanes(), dim, dim, TOKENS, PANELS);
         let (a_row, count) = (TOKENS / 2, TOKENS / 2 / ROWS);
         for col in (0..dim).step_by(CHANNELS) {
-            // SAFETY: this function's contract.
+            // SAFETY: AMX is configured for whole tiles; weights have 16 rows of 32 lanes, values 32 lane rows
+            // of `dim` columns, a multiple of 32; `out` has 16 rows `width` floats apart.
             unsafe {
                 let means = Pair {
                     a: weights,
@@ -263,15 +269,16 @@ impl Heads<'_> {
     }
 }
 
-/// The weights of 16 rows of scores, whose sums are one.
+/// Softmax of 16 rows of scores.
 ///
 /// # Safety
-/// There are `[16, 64]` scores, and room for as many halves at `weights`; the CPU has the instructions of
-/// [`Arithmetic::Bf16`], AVX-512 DQ among them.
+/// There are `[16, 64]` scores, and room for as many bf16 at `weights`; the CPU has AVX-512 F, BW, DQ and
+/// AVX512_BF16.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 unsafe fn weigh(scores: *const f32, weights: *mut u32) {
     for first in (0..ROWS).step_by(FOUR) {
-        // SAFETY: this function's contract.
+        // SAFETY: the enabled AVX-512 F/BW/DQ/BF16; rows `first..first + 4` of 16, 64 columns each, lie in
+        // both.
         unsafe {
             let mut rows = [[_mm512_setzero_ps(); SCORES]; FOUR];
             for (i, row) in rows.iter_mut().enumerate() {
@@ -280,7 +287,7 @@ unsafe fn weigh(scores: *const f32, weights: *mut u32) {
                 }
             }
             let sums = exponentials(&mut rows);
-            let shares = each(_mm512_div_ps(_mm512_set1_ps(1.0), sums));
+            let shares = broadcast4(_mm512_div_ps(_mm512_set1_ps(1.0), sums));
             for (i, (row, share)) in rows.iter_mut().zip(shares).enumerate() {
                 for vector in row.iter_mut() {
                     *vector = _mm512_mul_ps(*vector, share);

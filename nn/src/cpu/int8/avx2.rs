@@ -1,7 +1,7 @@
-//! Rounding and products of bytes by AVX2.
+//! Quantization and int8 products by AVX2.
 //!
-//! It broadcasts four bytes of the activations at a time, and reads vectors of 8 columns of the weights. Four
-//! results of 16 bits are added up before they are widened: the weights were scaled so that they fit.
+//! The kernel broadcasts four bytes of the activations at a time and reads vectors of 8 columns of the weights.
+//! It adds four 16-bit results before it widens them: the weights are scaled so that they fit.
 #![allow(unsafe_code)]
 
 use super::rounding;
@@ -24,7 +24,7 @@ pub(super) unsafe fn round(
     stride: usize,
     scales: &mut [f32],
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX2 and FMA are enabled; the caller guarantees the lengths that `rounding::round` asks for.
     unsafe { rounding::round::<__m256>(x, depth, levels, bytes, stride, scales) }
 }
 
@@ -34,7 +34,7 @@ pub(super) unsafe fn round(
 /// The CPU has AVX2 and FMA; the rest as there.
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn normalise(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut [f32]) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX2 and FMA are enabled; the caller guarantees the lengths that `rows::normalise` asks for.
     unsafe { rows::normalise::<__m256>(x, gamma, beta, out) }
 }
 
@@ -44,7 +44,8 @@ pub(super) unsafe fn normalise(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut
 /// The CPU has AVX2 and FMA; the task's pointers hold what it says.
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn product(task: &Task, finish: Finish) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX2 and FMA are enabled; the task's pointers hold its rows, depth and whole panels by the caller's
+    // contract.
     unsafe {
         match finish {
             Finish::Replace => panels::<0>(task),
@@ -59,7 +60,7 @@ pub(super) unsafe fn product(task: &Task, finish: Finish) {
 #[inline(always)]
 unsafe fn panels<const FINISH: u8>(task: &Task) {
     for col in (0..task.cols).step_by(PANEL) {
-        // SAFETY: `col` is below `cols`; the rest is the caller's contract.
+        // SAFETY: AVX2 and FMA; `col < cols`, and panels are whole, so up to 8 vectors of columns exist there.
         unsafe {
             match (task.cols - col).min(PANEL).div_ceil(LANES) {
                 1 => panel::<FINISH, 1>(task, col),
@@ -71,13 +72,15 @@ unsafe fn panels<const FINISH: u8>(task: &Task) {
     }
 }
 
-/// `NR` vectors of columns, row by row: so the weights are operands in memory, and registers are left for sums.
+/// `NR` vectors of columns, one row at a time: weights are memory operands, so that registers are left for
+/// sums.
 ///
 /// # Safety
-/// As [`product`]; there are such columns at `col` in the panels, though not all may count.
+/// As [`product`]; the panel has these columns, though some may lie beyond `task.cols`.
 #[inline(always)]
 unsafe fn panel<const FINISH: u8, const NR: usize>(task: &Task, col: usize) {
-    // SAFETY: this function's contract: reads stay inside rows and panels, writes inside the mask.
+    // SAFETY: AVX2; `col + NR * 8` lies within the panel of 64; each row of `a` has `depth` bytes, a multiple
+    // of 16; `start` has whole panels.
     unsafe {
         let b = task.b.add(col / PANEL * task.depth * PANEL);
         let ones = _mm256_set1_epi16(1);
@@ -107,7 +110,8 @@ unsafe fn panel<const FINISH: u8, const NR: usize>(task: &Task, col: usize) {
     }
 }
 
-/// Scales the sums of 8 columns from `at` on and writes what becomes of them; nothing beyond the last column.
+/// Scales the sums of 8 columns from `at` on, adds the bias, applies `FINISH` and writes; columns from
+/// `task.cols` on are skipped.
 ///
 /// # Safety
 /// As [`product`]; the panels have such columns.
@@ -116,14 +120,15 @@ pub(super) unsafe fn finish<const FINISH: u8>(task: &Task, sum: __m256i, row: us
     if at >= task.cols {
         return;
     }
-    // SAFETY: this function's contract: writes stay inside the mask.
+    // SAFETY: AVX2 and FMA; scales and bias have whole panels; the tail mask ends at `cols`, inside the row of
+    // `out`.
     unsafe {
         let a_scale = _mm256_set1_ps(*task.a_scales.add(row));
         let scale = _mm256_mul_ps(a_scale, _mm256_loadu_ps(task.b_scales.add(at)));
         let bias = _mm256_loadu_ps(task.bias.add(at));
         let mut y = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), scale, bias);
         let out = task.out.add(row * task.stride + at);
-        // AMD's processors are slow to write by masks.
+        // AMD's CPUs are slow at masked stores.
         let whole = task.cols - at >= LANES;
         let left = _mm256_set1_epi32((task.cols - at).min(LANES) as i32);
         let mask = _mm256_cmpgt_epi32(left, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -131,7 +136,7 @@ pub(super) unsafe fn finish<const FINISH: u8>(task: &Task, sum: __m256i, row: us
             let old = if whole { _mm256_loadu_ps(out) } else { _mm256_maskload_ps(out, mask) };
             y = _mm256_add_ps(y, old);
         } else if FINISH == 2 {
-            // The second operand is what comes of NaN.
+            // `max` returns its second operand for NaN: NaN propagates.
             y = _mm256_max_ps(_mm256_setzero_ps(), y);
             y = _mm256_mul_ps(y, y);
         }

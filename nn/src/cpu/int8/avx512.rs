@@ -1,11 +1,12 @@
-//! Rounding and products of bytes by AVX-512 with VNNI.
+//! Quantization and int8 products by AVX-512 with VNNI.
 //!
-//! It broadcasts four bytes of the activations at a time, and reads vectors of 16 columns of the weights.
+//! The kernel broadcasts four bytes of the activations at a time and reads vectors of 16 columns of the
+//! weights.
 #![allow(unsafe_code)]
 
 use super::rounding;
 use super::task::{Finish, Levels, PANEL, Task};
-use crate::cpu::matmul::first;
+use crate::cpu::matmul::tail_mask;
 use crate::cpu::rows;
 use std::arch::x86_64::*;
 
@@ -24,14 +25,15 @@ pub(super) unsafe fn round(
     stride: usize,
     scales: &mut [f32],
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512 F/BW/VL/DQ are enabled; the caller guarantees the lengths that `rounding::round` asks
+    // for.
     unsafe { rounding::round::<__m512>(x, depth, levels, bytes, stride, scales) }
 }
 
-/// Rounds each row of `depth` halves, none below zero, of which two are a lane; bytes of the rows follow each other.
+/// Quantizes rows of `depth` non-negative bf16, two per lane; the rows' bytes are contiguous.
 ///
 /// # Safety
-/// The CPU has AVX-512 BW; `depth` is a multiple of 64; there are as many rows of lanes and of bytes as `scales`.
+/// The CPU has AVX-512 F and BW; `depth` is a multiple of 64; `x` and `bytes` hold as many rows as `scales`.
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) unsafe fn round_halves(
     x: &[u32],
@@ -42,7 +44,7 @@ pub(super) unsafe fn round_halves(
 ) {
     let lanes = depth / 2;
     for (high, x) in scales.iter_mut().zip(x.chunks_exact(lanes)) {
-        // SAFETY: whole vectors lie in the row.
+        // SAFETY: the enabled AVX-512 F/BW; `lanes` is a multiple of 32, so `at + 16 <= lanes`.
         unsafe {
             let mut top = _mm512_setzero_si512();
             for at in (0..lanes).step_by(LANES) {
@@ -58,21 +60,21 @@ pub(super) unsafe fn round_halves(
     for ((x, bytes), scale) in rows.zip(scales) {
         let factor = levels.factor(*scale);
         *scale /= levels.top;
-        // SAFETY: whole pairs of vectors lie in the row, whose bytes are as many.
+        // SAFETY: the enabled AVX-512 F/BW; `lanes` is a multiple of 32, and the row has 2 * lanes bytes.
         unsafe {
             let factor = _mm512_set1_ps(factor);
             let upper = _mm512_set1_epi32(!0xffff);
             let whole = |bits: __m512i| {
                 _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(bits), factor))
             };
-            // Both bytes of a lane in its lower half.
+            // Both bytes of a lane, in its lower 16 bits.
             let sixteen = |at: usize| {
                 let x = _mm512_loadu_si512(x.as_ptr().add(at).cast());
                 let even = whole(_mm512_slli_epi32::<16>(x));
                 let odd = whole(_mm512_and_si512(x, upper));
                 _mm512_or_si512(even, _mm512_slli_epi32::<8>(odd))
             };
-            // Packing works on quarters of vectors: this puts their halves in order again.
+            // `packus` interleaves 128-bit quarters: restore the order of their 64-bit halves.
             let order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
             for at in (0..lanes).step_by(2 * LANES) {
                 let all = _mm512_packus_epi32(sixteen(at), sixteen(at + LANES));
@@ -89,7 +91,8 @@ pub(super) unsafe fn round_halves(
 /// The CPU has AVX-512 F, BW, VL and DQ; the rest as there.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
 pub(super) unsafe fn normalise(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut [f32]) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512 F/BW/VL/DQ are enabled; the caller guarantees the lengths that `rows::normalise` asks
+    // for.
     unsafe { rows::normalise::<__m512>(x, gamma, beta, out) }
 }
 
@@ -99,7 +102,8 @@ pub(super) unsafe fn normalise(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut
 /// The CPU has AVX-512 F, BW, VL and VNNI; the task's pointers hold what it says.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 pub(super) unsafe fn product(task: &Task, finish: Finish) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512 F/BW/VL/VNNI are enabled; the task's pointers hold its rows, depth and whole panels by
+    // the caller's contract.
     unsafe {
         match finish {
             Finish::Replace => panels::<0>(task),
@@ -114,7 +118,8 @@ pub(super) unsafe fn product(task: &Task, finish: Finish) {
 #[inline(always)]
 unsafe fn panels<const FINISH: u8>(task: &Task) {
     for col in (0..task.cols).step_by(PANEL) {
-        // SAFETY: `col` is below `cols`; the rest is the caller's contract.
+        // SAFETY: AVX-512 F/VNNI; `col < cols`, and panels are whole, so up to 4 vectors of columns exist
+        // there.
         unsafe {
             match (task.cols - col).min(PANEL).div_ceil(LANES) {
                 1 => panel::<FINISH, 12, 1>(task, col),
@@ -129,11 +134,12 @@ unsafe fn panels<const FINISH: u8>(task: &Task) {
 /// The rows of one panel: `MR` at a time, then 4, then one by one.
 ///
 /// # Safety
-/// As [`product`]; the panel at `col` has `NR` vectors of columns that count.
+/// As [`product`]; the panel at `col` has `NR` vectors of columns.
 #[inline(always)]
 unsafe fn panel<const FINISH: u8, const MR: usize, const NR: usize>(task: &Task, col: usize) {
     let mut i = 0;
-    // SAFETY: `i` stays below `rows`; the rest is the caller's contract.
+    // SAFETY: AVX-512 F/VNNI; `i + MR`, `i + 4` or `i + 1` is at most `rows`; the panel has `NR` vectors of
+    // columns.
     unsafe {
         while i + MR <= task.rows {
             tile::<FINISH, MR, NR>(task, i, col);
@@ -160,7 +166,8 @@ unsafe fn tile<const FINISH: u8, const MR: usize, const NR: usize>(
     row: usize,
     col: usize,
 ) {
-    // SAFETY: this function's contract: reads stay inside rows and panels, writes inside the mask.
+    // SAFETY: AVX-512 F/VNNI; `MR` rows of `depth` bytes, a multiple of 16, and `NR` vectors of the panel
+    // exist; `start`, scales and bias have whole panels; the tail mask ends at `cols`.
     unsafe {
         let a = task.a.add(row * task.depth);
         let b = task.b.add(col / PANEL * task.depth * PANEL);
@@ -187,7 +194,7 @@ unsafe fn tile<const FINISH: u8, const MR: usize, const NR: usize>(
         }
         for j in 0..NR {
             let at = col + j * LANES;
-            let mask = first(task.cols - at);
+            let mask = tail_mask(task.cols - at);
             let b_scale = _mm512_loadu_ps(task.b_scales.add(at));
             let bias = _mm512_loadu_ps(task.bias.add(at));
             for (i, sums) in sums.iter().enumerate() {
@@ -199,10 +206,10 @@ unsafe fn tile<const FINISH: u8, const MR: usize, const NR: usize>(
     }
 }
 
-/// Writes what `FINISH` makes of sums.
+/// Scales sums, adds the bias, applies `FINISH` and writes the masked lanes.
 ///
 /// # Safety
-/// There are the lanes of the mask at `out`; the CPU has AVX-512.
+/// The masked lanes exist at `out`; the CPU has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn finish<const FINISH: u8>(
     sums: __m512i,
@@ -211,13 +218,13 @@ pub(super) unsafe fn finish<const FINISH: u8>(
     mask: __mmask16,
     out: *mut f32,
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512F; only the masked floats at `out` are read or written.
     unsafe {
         let mut y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, bias);
         if FINISH == 1 {
             y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask, out));
         } else if FINISH == 2 {
-            // The second operand is what comes of NaN.
+            // `max` returns its second operand for NaN: NaN propagates.
             y = _mm512_max_ps(_mm512_setzero_ps(), y);
             y = _mm512_mul_ps(y, y);
         }

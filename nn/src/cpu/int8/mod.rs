@@ -1,12 +1,12 @@
-//! Products of 8-bit integers: weights rounded once for each output channel, activations for each row as they
-//! come. Sums are exact; what is lost is lost in rounding.
+//! int8 products: weights are quantized once per output channel, activations per row at run time. Sums are
+//! exact; only quantization loses accuracy.
 //!
-//! A row becomes unsigned bytes with one scale: squared ReLUs as they are, anything else shifted to the middle
-//! of the range, which the sums make good by beginning at what the shift adds, or with a sign. Five sets of instructions
-//! multiply such bytes. AMX, AVX512_VNNI and AVX-VNNI sum four products in 32 bits and take all 8 bits of both. So does
-//! `sdot` of Arm's processors, whose bytes have a sign: there squared ReLUs are shifted, and the rest is not. AVX2's
-//! `vpmaddubsw` sums in 16 bits: there activations have 7 bits, and a channel's weights are scaled so that
-//! eight products fit whatever the activations are, which lets four results be added before they are widened.
+//! A row becomes bytes with one scale: squared ReLUs unsigned; other activations unsigned with a zero point in
+//! the middle of the range (sums start at minus its contribution), or signed. Five kernels multiply such bytes.
+//! AMX, AVX512_VNNI and AVX-VNNI add four products in 32 bits and use all 8 bits of both operands. So does
+//! Arm's `sdot`, whose operands are both signed: there squared ReLUs have a zero point, other activations none.
+//! AVX2's `vpmaddubsw` adds in 16 bits: activations have 7 bits, and a channel's weights are scaled so that
+//! eight products fit for any activations, which allows adding four results before widening.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -32,7 +32,7 @@ use super::matmul::Buffer;
 use super::ops;
 #[cfg(target_arch = "x86_64")]
 use super::quarters::EIGHT;
-use super::rows::FEW;
+use super::rows::MAX_ROWS;
 #[cfg(target_arch = "x86_64")]
 use super::tiles::BLOCK;
 #[cfg(target_arch = "x86_64")]
@@ -46,22 +46,22 @@ use x86 as simd;
 
 pub use task::{Finish, Kernel, Sign};
 
-/// Rows of activations in bytes, each with its scale.
+/// Quantized rows of activations, one scale per row.
 #[derive(Default)]
 pub struct Rows {
     lines: Vec<Line>,
-    /// Of the numbers that the bytes stand for.
+    /// Sign of the numbers that the bytes represent.
     sign: Sign,
     scales: Vec<f32>,
     /// Bytes from row to row.
     stride: usize,
-    /// A few normalised rows on their way, and what else normalising them makes.
+    /// Scratch: a few normalised rows.
     block: Vec<f32>,
     unit: Vec<f32>,
 }
 
 impl Rows {
-    /// Rounds rows of `depth` halves, none below zero, that lie row after row.
+    /// Quantizes contiguous rows of `depth` non-negative bf16.
     ///
     /// # Panics
     /// If the CPU lacks the kernel, `depth` is no multiple of 64, or there are fewer halves: a fault of the caller.
@@ -73,21 +73,23 @@ impl Rows {
         self.hold(kernel, Sign::Positive, rows, depth);
         let levels = kernel.levels(Sign::Positive);
         let bytes = bytes_mut(&mut self.lines);
-        // SAFETY: the CPU has the instructions; there are such rows of halves, and room for their bytes and scales.
+        // SAFETY: `Kernel::Tiles` on this CPU implies AVX-512 F/BW; `lanes` holds `rows * depth` bf16, `depth`
+        // a multiple of 64, asserted above; `hold` made room for as many bytes and `rows` scales.
         unsafe { avx512::round_halves(lanes, depth, levels, bytes, &mut self.scales) };
     }
 
-    /// Room for `rows` of `depth` and for whole blocks of rows, whatever they hold; bytes beyond the depth meet weights of zero.
+    /// Makes room for `rows` of `depth`, padded to whole blocks of rows and to the kernel's depth; padding
+    /// bytes meet zero weights.
     pub(super) fn hold(&mut self, kernel: Kernel, sign: Sign, rows: usize, depth: usize) {
         self.sign = sign;
         self.stride = kernel.depth(depth);
-        // Content need not be cleared: every byte that counts is written.
+        // Not cleared: every byte that counts is written.
         let lines = (rows.next_multiple_of(ROWS) * self.stride).div_ceil(64);
         self.lines.resize(lines, Line([0; 64]));
         self.scales.resize(rows, 0.0);
     }
 
-    /// Normalises each row of `x`, `[rows, width]`, as [`ops::layer_norm`] does, and rounds it.
+    /// Layer-normalises each row of `x`, `[rows, width]`, as [`ops::layer_norm`] does, and quantizes it.
     ///
     /// # Panics
     /// If the CPU lacks the kernel, or the shapes do not agree: a fault of the caller.
@@ -97,35 +99,36 @@ impl Rows {
         assert!(kernel.on_this_cpu(), "no {kernel:?}");
         self.hold(kernel, Sign::Either, x.len() / width, width);
         let levels = kernel.levels(Sign::Either);
-        let few = FEW * width;
-        self.block.resize(few, 0.0);
+        let scratch = MAX_ROWS * width;
+        self.block.resize(scratch, 0.0);
         #[cfg(target_arch = "x86_64")]
         let done = self.normalise_most(kernel, x, normalise::Norm { gamma, beta, levels });
         #[cfg(not(target_arch = "x86_64"))]
         let done = 0;
-        let rows = bytes_mut(&mut self.lines)[done * self.stride..].chunks_mut(FEW * self.stride);
-        let scales = self.scales[done..].chunks_mut(FEW);
-        for ((bytes, scales), x) in rows.zip(scales).zip(x[done * width..].chunks(few)) {
+        let rows =
+            bytes_mut(&mut self.lines)[done * self.stride..].chunks_mut(MAX_ROWS * self.stride);
+        let scales = self.scales[done..].chunks_mut(MAX_ROWS);
+        for ((bytes, scales), x) in rows.zip(scales).zip(x[done * width..].chunks(scratch)) {
             let block = &mut self.block[..x.len()];
             let stride = self.stride;
-            // SAFETY: the CPU has the instructions, as was checked; `x` and `block` are as many rows of the
-            // width as there are scales, at most `FEW`; `bytes` has been made for them; 16 is a multiple of
-            // the vectors' lengths.
+            // SAFETY: `on_this_cpu` asserted the kernel's features; `x` and `block` hold as many rows of
+            // `width` floats as `scales` has entries, at most `MAX_ROWS`; `bytes` has `stride` bytes for each; a
+            // `width` that is a multiple of 16 is whole vectors of every kernel.
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             unsafe {
                 if width.is_multiple_of(16) {
                     simd::normalise(kernel, x, gamma, beta, block);
                 } else {
-                    self.unit.resize(few, 0.0);
+                    self.unit.resize(scratch, 0.0);
                     let unit = &mut self.unit[..x.len()];
-                    ops::layer_norm(x, gamma, beta, unit, &mut [0.0; FEW], block);
+                    ops::layer_norm(x, gamma, beta, unit, &mut [0.0; MAX_ROWS], block);
                 }
                 simd::round(kernel, block, width, levels, bytes, stride, scales);
             }
         }
     }
 
-    /// The same of as many rows as go together, where there is a kernel for that; returns how many those are.
+    /// Handles rows eight at a time where the AVX-512 kernel applies; returns the number of rows done.
     #[cfg(target_arch = "x86_64")]
     fn normalise_most(&mut self, kernel: Kernel, x: &[f32], norm: normalise::Norm<'_>) -> usize {
         let width = norm.gamma.len();
@@ -137,13 +140,15 @@ impl Rows {
         let bytes = bytes_mut(&mut self.lines).chunks_exact_mut(EIGHT * width);
         for ((x, bytes), scales) in x.chunks_exact(EIGHT * width).zip(bytes).zip(&mut *scales) {
             let block = &mut self.block[..x.len()];
-            // SAFETY: the CPU has the kernel, as the caller checked; there are as many rows, whose bytes need no filling up.
+            // SAFETY: `wide` and `on_this_cpu` (asserted by the caller) imply AVX-512 F/BW/VL/DQ; eight rows of
+            // `width`, a multiple of `WIDTH`, lie in `x` and `block`, and as many bytes, since the stride
+            // equals the width.
             unsafe { normalise::rows(x, norm, bytes, scales, block) };
         }
         scales.len() * EIGHT
     }
 
-    /// Rounds rows of `depth`, `x` `[rows, depth]`.
+    /// Quantizes rows of `depth`, `x` `[rows, depth]`.
     ///
     /// # Panics
     /// If the CPU lacks the kernel, or `x` holds no whole rows: a fault of the caller.
@@ -153,7 +158,7 @@ impl Rows {
         self.put(kernel, 0, x, depth);
     }
 
-    /// The same of some rows from row `first` on, for which there is room.
+    /// Quantizes `x` into rows from `first` on, for which [`Rows::hold`] made room.
     ///
     /// # Panics
     /// As [`Rows::round`], or if there are no such rows: a fault of the caller.
@@ -163,14 +168,14 @@ impl Rows {
         assert!(first + x.len() / depth <= self.scales.len(), "rows from {first} on");
         let levels = kernel.levels(self.sign);
         let bytes = &mut bytes_mut(&mut self.lines)[first * self.stride..];
-        let rows = bytes.chunks_mut(FEW * self.stride);
-        let scales = self.scales[first..].chunks_mut(FEW);
-        let x = x.chunks(FEW * depth);
+        let rows = bytes.chunks_mut(MAX_ROWS * self.stride);
+        let scales = self.scales[first..].chunks_mut(MAX_ROWS);
+        let x = x.chunks(MAX_ROWS * depth);
         for ((bytes, scales), x) in rows.zip(scales).zip(x) {
             let scales = &mut scales[..x.len() / depth];
             let stride = self.stride;
-            // SAFETY: the CPU has the instructions, as was checked; there are as many rows of floats and of
-            // bytes as scales.
+            // SAFETY: `on_this_cpu` asserted the kernel's features; `x` holds as many rows of `depth` floats as
+            // `scales` has entries, and `bytes` `stride >= depth` bytes for each.
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             unsafe {
                 simd::round(kernel, x, depth, levels, bytes, stride, scales);
@@ -179,33 +184,33 @@ impl Rows {
     }
 }
 
-/// Bytes of a whole cache line: vectors that straddle two load at half the speed.
+/// A cache line of bytes: vectors that straddle two lines load at half the speed.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line([i8; 64]);
 
-/// All bytes of the lines.
+/// The bytes of the lines.
 fn bytes(lines: &[Line]) -> &[u8] {
-    // SAFETY: a line is 64 bytes and nothing else.
+    // SAFETY: a `Line` is 64 bytes without padding; the slice borrows the lines.
     unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), 64 * lines.len()) }
 }
 
 /// The same, to be written.
 fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {
-    // SAFETY: a line is 64 bytes and nothing else.
+    // SAFETY: a `Line` is 64 bytes without padding; the slice borrows the lines exclusively.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), 64 * lines.len()) }
 }
 
-/// A linear map with weights of 8 bits.
+/// A linear map with int8 weights.
 pub struct Linear8 {
     kernel: Kernel,
-    /// Of the activations.
+    /// Sign of the activations.
     sign: Sign,
-    /// Panels of 64 columns; in each, for every four rows of the matrix, four bytes for each column.
+    /// Panels of 64 columns; for every four rows of the matrix, four bytes of each column.
     lines: Vec<Line>,
-    /// What sums begin at, by column: minus what the shift of the activations will add.
+    /// By column: initial value of the sums, minus the contribution of the activations' zero point.
     start: Vec<i32>,
-    /// By column.
+    /// By column, like `bias`.
     scales: Vec<f32>,
     bias: Vec<f32>,
     inputs: usize,
@@ -213,7 +218,7 @@ pub struct Linear8 {
 }
 
 impl Linear8 {
-    /// Rounds `weight`, `[inputs, outputs]`, for activations of `sign`.
+    /// Quantizes `weight`, `[inputs, outputs]`, for activations of `sign`.
     ///
     /// # Panics
     /// If the shapes do not agree: a fault of the caller.
@@ -252,7 +257,7 @@ impl Linear8 {
         new
     }
 
-    /// The product of some rows with all columns, which nothing is written of yet.
+    /// The product of rows `rows` with all columns; the destination is still missing.
     ///
     /// # Panics
     /// If shapes do not agree or the CPU lacks the kernel: a fault of the caller.
@@ -278,7 +283,7 @@ impl Linear8 {
         }
     }
 
-    /// Where the weight of input `k` and output `j` lies.
+    /// Index of the weight of input `k` and output `j`.
     fn place(&self, k: usize, j: usize) -> usize {
         let depth = self.kernel.depth(self.inputs);
         j / PANEL * depth * PANEL + k / 4 * 4 * PANEL + j % PANEL * 4 + k % 4
@@ -288,7 +293,7 @@ impl Linear8 {
         self.outputs
     }
 
-    /// `out = x * weight + bias`, or what `finish` says, for the first `cols` outputs; rows of `out` are `stride`
+    /// `out = x * weight + bias`, or as `finish` says, for the first `cols` outputs; rows of `out` are `stride`
     /// apart.
     ///
     /// # Panics
@@ -297,7 +302,7 @@ impl Linear8 {
         self.apply_to(x, 0..x.scales.len(), out, stride, cols, finish);
     }
 
-    /// The same of some rows of `x`, the first of which becomes the first of `out`.
+    /// [`Linear8::apply`] of rows `rows` of `x`; the first of them becomes the first row of `out`.
     ///
     /// # Panics
     /// As [`Linear8::apply`], or if there are no such rows: a fault of the caller.
@@ -317,9 +322,9 @@ impl Linear8 {
         assert!(0 < cols && cols <= self.outputs && cols <= stride, "{cols} columns");
         assert!((count - 1) * stride + cols <= out.len(), "{count} rows in {}", out.len());
         let task = Task { cols, out: out.as_mut_ptr(), stride, ..self.task(x, rows) };
-        // SAFETY: the CPU has the kernel; `Rows` holds `rows x depth` bytes in whole blocks and a scale for each row, this map
-        // whole panels of `depth`, and `out` is exclusively borrowed and large enough: all checked above or
-        // by the makers.
+        // SAFETY: `task` asserted the kernel's features, the depth and the rows; `Rows` holds them in whole
+        // blocks of 16 from a start that callers keep a multiple of 16, with a scale each; this map holds whole
+        // panels of `depth`; `out` is exclusively borrowed and large enough, asserted above.
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         unsafe {
             simd::product(self.kernel, &task, finish);
@@ -329,12 +334,12 @@ impl Linear8 {
 
 #[cfg(target_arch = "x86_64")]
 impl Linear8 {
-    /// Whether [`Linear8::squared`] and [`Linear8::heads`] work: blocks of tiles fill all columns.
+    /// Whether [`Linear8::squared`] and [`Linear8::heads`] work: blocks of AMX tiles fill all columns.
     pub(super) fn by_blocks(&self) -> bool {
         self.kernel == Kernel::Tiles && self.outputs.is_multiple_of(BLOCK)
     }
 
-    /// The squared ReLU of `x * weight + bias` in bf16, row after row in `out`.
+    /// Squared ReLU of `x * weight + bias` in bf16, contiguous rows in `out`.
     ///
     /// # Panics
     /// If [`Linear8::by_blocks`] says no, or depths differ: a fault of the caller.
@@ -342,14 +347,17 @@ impl Linear8 {
         assert!(self.by_blocks(), "no whole blocks");
         let rows = x.scales.len();
         let out = out.hold(rows * self.outputs / 2);
-        // SAFETY: as in `apply`; there is room, and columns come in whole blocks.
+        // SAFETY: `by_blocks` and `task` assert AMX, shapes and rows; `out` holds rows * outputs bf16, and
+        // columns are a multiple of 32.
         unsafe { tiles::squared(&self.task(x, 0..rows), out) };
     }
 
-    /// Queries, keys and values of position `p`, whose rows are 64 of `x`, as [`attention::tiles`](super::attention::tiles) wants them.
+    /// Queries, keys and values of position `p` (64 rows of `x`), packed for
+    /// [`attention::tiles`](super::attention::tiles).
     ///
     /// # Panics
-    /// If [`Linear8::by_blocks`] says no, there is no such position, or the heads make no whole blocks: a fault of the caller.
+    /// If [`Linear8::by_blocks`] is false, there is no such position, or the heads are no whole blocks: a fault
+    /// of the caller.
     pub(super) fn heads(&self, x: &Rows, p: usize, heads: &mut [[Buffer; 3]]) {
         let (rows, dim) = (p * TOKENS..(p + 1) * TOKENS, self.outputs / 3 / heads.len());
         assert!(self.by_blocks() && rows.end <= x.scales.len(), "position {p}");
@@ -358,16 +366,18 @@ impl Linear8 {
         for buffer in heads.as_flattened_mut() {
             buffer.hold(TOKENS * dim / 2);
         }
-        // SAFETY: as in `apply`; there is room, and heads come in whole blocks.
+        // SAFETY: `by_blocks` and `task` assert AMX, shapes and rows; each buffer holds 64 * dim bf16, and
+        // `dim` is 32 or a multiple of 64, asserted above.
         unsafe { tiles::heads(&self.task(x, rows), dim, heads) };
     }
 }
 
-/// The scale of a channel's weights, and the weights in units of it.
+/// Scale of a channel's weights, and the quantized weights.
 fn round_column(kernel: Kernel, column: &[f32]) -> (f32, Vec<i8>) {
     let high = column.iter().fold(0.0f32, |high, w| high.max(w.abs()));
     let mut scale = high / 127.0;
-    // Below it a scale has no finite inverse and may not grow when multiplied; such weights round to zero.
+    // A denormal scale has an infinite inverse, and multiplying may not increase it; such weights round to
+    // zero.
     if scale < f32::MIN_POSITIVE {
         return (0.0, vec![0; column.len()]);
     }
@@ -388,7 +398,7 @@ fn round_column(kernel: Kernel, column: &[f32]) -> (f32, Vec<i8>) {
     }
 }
 
-/// How far the sums of 16 bits may go beyond their range, as a share of it: above 1 they may.
+/// The largest possible 16-bit partial sum as a share of its range: above 1 it may overflow.
 fn excess(rounded: &[i8]) -> f32 {
     const MOST: i32 = i16::MAX as i32 / 127;
     let mut worst = 0;

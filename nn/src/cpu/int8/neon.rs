@@ -1,8 +1,7 @@
-//! Rounding and products of bytes on Arm's processors: `sdot`, which adds four products of bytes with a sign to each
-//! of four sums.
+//! Quantization and int8 products on Arm: `sdot` adds four products of signed bytes to each of four sums.
 //!
-//! It reads four columns of the weights at a time, four bytes of each, and takes four bytes of the activations from a
-//! lane of a register that holds sixteen.
+//! The kernel reads four columns of the weights at a time, four bytes of each, and takes four bytes of the
+//! activations from a lane of a 16-byte register.
 #![allow(unsafe_code)]
 
 use super::rounding;
@@ -11,10 +10,10 @@ use crate::cpu::rows;
 use std::arch::aarch64::*;
 use std::arch::asm;
 
-/// Columns of a vector.
+/// Columns per vector.
 const LANES: usize = 4;
-/// Vectors of columns that go through the rows together: with four rows of each, sums enough to hide what a product
-/// waits for, few enough for 32 registers.
+/// Vectors of columns per tile: times four rows, enough sums to hide the latency of `sdot`, few enough for 32
+/// registers.
 const COLUMNS: usize = 4;
 
 /// [`rounding::round`].
@@ -30,7 +29,7 @@ pub(super) unsafe fn round(
     stride: usize,
     scales: &mut [f32],
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: aarch64 has NEON; the caller guarantees the lengths that `rounding::round` asks for.
     unsafe { rounding::round::<float32x4_t>(x, depth, levels, bytes, stride, scales) }
 }
 
@@ -39,7 +38,7 @@ pub(super) unsafe fn round(
 /// # Safety
 /// As there; every aarch64 processor has NEON.
 pub(super) unsafe fn normalise(_: Kernel, x: &[f32], gamma: &[f32], beta: &[f32], out: &mut [f32]) {
-    // SAFETY: this function's contract.
+    // SAFETY: aarch64 has NEON; the caller guarantees the lengths that `rows::normalise` asks for.
     unsafe { rows::normalise::<float32x4_t>(x, gamma, beta, out) }
 }
 
@@ -49,7 +48,8 @@ pub(super) unsafe fn normalise(_: Kernel, x: &[f32], gamma: &[f32], beta: &[f32]
 /// The CPU has `sdot`; the task's pointers hold what it says.
 #[target_feature(enable = "neon,dotprod")]
 pub(super) unsafe fn product(_: Kernel, task: &Task, finish: Finish) {
-    // SAFETY: this function's contract.
+    // SAFETY: NEON and dotprod are enabled; the task's pointers hold its rows, depth and whole panels by the
+    // caller's contract.
     unsafe {
         match finish {
             Finish::Replace => panels::<0>(task),
@@ -67,7 +67,8 @@ pub(super) unsafe fn product(_: Kernel, task: &Task, finish: Finish) {
 unsafe fn panels<const FINISH: u8>(task: &Task) {
     for col in (0..task.cols).step_by(COLUMNS * LANES) {
         let whole = task.rows / 4 * 4;
-        // SAFETY: `col` is below `cols`, rows below `rows`; panels are whole, and a multiple of what a tile reads.
+        // SAFETY: NEON and dotprod; `col < cols`, rows stay below `rows`; a panel of 64 columns is a multiple
+        // of a tile's 16.
         unsafe {
             for row in (0..whole).step_by(4) {
                 tile::<FINISH, 4>(task, row, col);
@@ -79,13 +80,14 @@ unsafe fn panels<const FINISH: u8>(task: &Task) {
     }
 }
 
-/// `MR` rows and [`COLUMNS`] vectors of columns, though not all of them may count.
+/// `MR` rows and [`COLUMNS`] vectors of columns, some of which may lie beyond `task.cols`.
 ///
 /// # Safety
 /// As [`product`]; there are such rows, and columns at `col` in the panels.
 #[inline(always)]
 unsafe fn tile<const FINISH: u8, const MR: usize>(task: &Task, row: usize, col: usize) {
-    // SAFETY: this function's contract: reads stay inside rows and panels.
+    // SAFETY: NEON and dotprod; `MR` rows of `depth` bytes, a multiple of 16, and 16 columns of the panel
+    // exist; `start` has whole panels.
     unsafe {
         let a = task.a.add(row * task.depth).cast::<i8>();
         let b = task.b.add(col / PANEL * task.depth * PANEL + col % PANEL * 4);
@@ -108,10 +110,10 @@ unsafe fn tile<const FINISH: u8, const MR: usize>(task: &Task, row: usize, col: 
     }
 }
 
-/// Adds the products of four bytes of each row, those of lane `LANE`, with four of each column.
+/// Adds the products of four bytes of each row (lane `LANE`) with four of each column.
 ///
 /// # Safety
-/// The CPU has `sdot`; `b` leads to the columns' bytes.
+/// The CPU has `sdot`; `b` leads to 4 bytes of each of the columns.
 #[inline(always)]
 unsafe fn fours<const LANE: i32, const MR: usize>(
     sums: &mut [[int32x4_t; COLUMNS]; MR],
@@ -119,7 +121,7 @@ unsafe fn fours<const LANE: i32, const MR: usize>(
     b: *const i8,
 ) {
     for j in 0..COLUMNS {
-        // SAFETY: this function's contract.
+        // SAFETY: NEON; 4 * 16 bytes of columns lie at `b`.
         unsafe {
             let column = vld1q_s8(b.add(j * 4 * LANES));
             for (sums, row) in sums.iter_mut().zip(rows) {
@@ -129,14 +131,14 @@ unsafe fn fours<const LANE: i32, const MR: usize>(
     }
 }
 
-/// Adds the products of four bytes of each column with the four of lane `LANE` of `row` to the column's sum. (The
-/// library's own function is not stable.)
+/// Adds the products of four bytes of each column with the four of lane `LANE` of `row` to the column's sum.
+/// (The intrinsic is unstable.)
 ///
 /// # Safety
 /// The CPU has `sdot`.
 #[inline(always)]
 unsafe fn dot<const LANE: i32>(mut sum: int32x4_t, column: int8x16_t, row: int8x16_t) -> int32x4_t {
-    // SAFETY: registers alone; the CPU has the instruction.
+    // SAFETY: registers only; the CPU has `sdot`.
     unsafe {
         asm!(
             "sdot {sum:v}.4s, {column:v}.16b, {row:v}.4b[{lane}]",
@@ -150,7 +152,8 @@ unsafe fn dot<const LANE: i32>(mut sum: int32x4_t, column: int8x16_t, row: int8x
     sum
 }
 
-/// Scales the sums of 4 columns from `at` on and writes what becomes of them; nothing beyond the last column.
+/// Scales the sums of 4 columns from `at` on, adds the bias, applies `FINISH` and writes; columns from
+/// `task.cols` on are skipped.
 ///
 /// # Safety
 /// As [`product`]; the panels have such columns.
@@ -160,7 +163,8 @@ unsafe fn finish<const FINISH: u8>(task: &Task, sum: int32x4_t, row: usize, at: 
         return;
     }
     let cols = (task.cols - at).min(LANES);
-    // SAFETY: this function's contract: no more than `cols` floats are read from or written to the destination.
+    // SAFETY: NEON; scales and bias have whole panels; at most `cols` floats of the row of `out` are read or
+    // written.
     unsafe {
         let scale = vmulq_n_f32(vld1q_f32(task.b_scales.add(at)), *task.a_scales.add(row));
         let mut y = vfmaq_f32(vld1q_f32(task.bias.add(at)), vcvtq_f32_s32(sum), scale);
@@ -173,7 +177,7 @@ unsafe fn finish<const FINISH: u8>(task: &Task, sum: int32x4_t, row: usize, at: 
             let old = if cols < LANES { some.as_ptr() } else { out.cast_const() };
             y = vaddq_f32(y, vld1q_f32(old));
         } else if FINISH == 2 {
-            // No number stays none.
+            // `fmax` propagates NaN.
             y = vmaxq_f32(y, vdupq_n_f32(0.0));
             y = vmulq_f32(y, y);
         }

@@ -1,17 +1,18 @@
-//! Normalisation and rounding of eight rows at a time by AVX-512: fewer would wait for their own sums.
+//! Layer normalisation and quantization of eight rows at a time by AVX-512: fewer do not hide the latency of
+//! the sums.
 #![allow(unsafe_code)]
 
 use super::avx512::LANES;
 use super::task::Levels;
 use crate::cpu::moments::Moments;
-use crate::cpu::quarters::{EIGHT, all, apart};
+use crate::cpu::quarters::{EIGHT, broadcast8, reduce8};
 use crate::cpu::vector::Vector;
 use std::arch::x86_64::*;
 
-/// Rows are as wide as a multiple of this.
+/// Rows are a multiple of this wide.
 pub(super) const WIDTH: usize = <__m512 as Vector>::STEP;
 
-/// What goes into it.
+/// Parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Norm<'a> {
     pub gamma: &'a [f32],
@@ -19,12 +20,12 @@ pub(super) struct Norm<'a> {
     pub levels: Levels,
 }
 
-/// Normalises eight rows of `x` as [`ops::layer_norm`](crate::cpu::ops::layer_norm) does, and rounds them: bytes of the rows follow each
-/// other, and scales are as many. `block` holds the rows in between.
+/// Normalises eight rows of `x` as [`ops::layer_norm`](crate::cpu::ops::layer_norm) does, and quantizes them
+/// into contiguous rows of bytes, one scale each. `block` holds the normalised rows.
 ///
 /// # Safety
-/// The CPU has AVX-512 F, BW and DQ; `gamma` and `beta` are of one length, a multiple of [`WIDTH`]; `x`, `bytes` and `block` are eight
-/// times as long.
+/// The CPU has AVX-512 F, BW, VL and DQ; `gamma` and `beta` have the same length, a multiple of [`WIDTH`]; `x`,
+/// `bytes` and `block` are eight times as long.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
 pub(super) unsafe fn rows(
     x: &[f32],
@@ -35,7 +36,8 @@ pub(super) unsafe fn rows(
 ) {
     let Norm { gamma, beta, levels } = norm;
     let width = gamma.len();
-    // SAFETY: this function's contract; `at` goes to the width in whole vectors.
+    // SAFETY: the enabled AVX-512 F/BW/VL/DQ; eight rows of `width` lie in `x`, `block` and `bytes`, and `at`
+    // steps through `width` in whole vectors.
     unsafe {
         let load = |row: usize, at: usize| _mm512_loadu_ps(x.as_ptr().add(row * width + at));
         let Moments { means, deviations } = Moments::of(x.as_ptr(), width);
@@ -43,10 +45,10 @@ pub(super) unsafe fn rows(
         for (offset, deviation) in offsets.iter_mut().zip(deviations) {
             *offset = _mm512_mul_ps(*offset, deviation);
         }
-        let (deviation, offset) = (apart(deviations), apart(offsets));
+        let (deviation, offset) = (broadcast8(deviations), broadcast8(offsets));
         let sign = _mm512_set1_epi32(i32::MAX);
         let mut highest = [_mm512_setzero_ps(); EIGHT];
-        // Without their sign, floats are ordered as their bits are, NaN above all.
+        // Non-negative floats are ordered like their bits, NaN above all.
         let higher = |a, b| {
             let bits = _mm512_max_epu32(_mm512_castps_si512(a), _mm512_castps_si512(b));
             _mm512_castsi512_ps(bits)
@@ -62,7 +64,7 @@ pub(super) unsafe fn rows(
                 *high = higher(*high, _mm512_castsi512_ps(bits));
             }
         }
-        for (row, top) in apart(all(highest, higher)).into_iter().enumerate() {
+        for (row, top) in broadcast8(reduce8(highest, higher)).into_iter().enumerate() {
             let top = _mm512_cvtss_f32(top);
             scales[row] = top / levels.top;
             let factor = _mm512_set1_ps(levels.factor(top));

@@ -1,11 +1,10 @@
-//! The rounding of rows to bytes, by vectors.
+//! Quantization of rows, generic over the vector type.
 #![allow(unsafe_code)]
 
 use super::task::{Levels, byte};
 use crate::cpu::vector::Vector;
 
-/// Rounds each row of `x` to the levels, the bytes of a row `stride` apart from those of the next; writes the
-/// scales.
+/// Quantizes each row of `x`; the rows of `bytes` are `stride` apart. Writes the scales.
 ///
 /// # Safety
 /// As [`Vector`]; `x` has a row of `depth` floats for each of `scales`, `bytes` a row of `stride`, which is at
@@ -19,10 +18,10 @@ pub(super) unsafe fn round<V: Vector>(
     stride: usize,
     scales: &mut [f32],
 ) {
-    // The highest of all rows first: one after another, rows would wait for their own.
+    // First the absolute maximum of every row: row by row, each would wait for its own reduction.
     for (high, x) in scales.iter_mut().zip(x.chunks_exact(depth)) {
         let whole = depth / V::LEN * V::LEN;
-        // SAFETY: `at` and a vector after it lie in the row.
+        // SAFETY: the CPU has `V`'s instructions; `at + LEN <= depth`.
         let bits = unsafe {
             let mut high = V::all(0.0);
             for at in (0..whole).step_by(V::LEN) {
@@ -38,7 +37,7 @@ pub(super) unsafe fn round<V: Vector>(
         let factor = levels.factor(*scale);
         *scale /= levels.top;
         let whole = depth / V::STEP * V::STEP;
-        // SAFETY: `at` and a step after it lie in the row, whose bytes are as many at least.
+        // SAFETY: the CPU has `V`'s instructions; `at + STEP <= depth`, and the row has at least `depth` bytes.
         unsafe {
             let factor = V::all(factor);
             for at in (0..whole).step_by(V::STEP) {

@@ -1,40 +1,40 @@
-//! What every kernel of bytes agrees on: the bytes that activations become, how weights lie, and one product as
-//! a kernel sees it.
+//! Shared by the int8 kernels: the range of quantized activations, the layout of weights, and one product as a
+//! kernel sees it.
 
 use crate::cpu::isa::Isa;
 
-/// Four times four bytes, what AVX2 adds up in 16 bits.
+/// Depth per step of AVX2, which adds four results of `vpmaddubsw` in 16 bits.
 pub(super) const CHAIN: usize = 16;
-/// Bytes of a tile's row.
+/// Bytes of a tile's row (AMX).
 const TILE: usize = 64;
-/// Rows are filled up to a multiple of this, with anything: what a tile holds.
+/// Rows are padded to a multiple of this, a tile's height; padding content is arbitrary.
 pub(super) const ROWS: usize = 16;
-/// Columns that lie together, for every kernel.
+/// Columns per panel, for every kernel.
 pub(super) const PANEL: usize = 64;
 
-/// What multiplies.
+/// Instruction that multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// `sdot`, of Arm's processors: activations of 8 bits with a sign.
+    /// Arm's `sdot`: signed 8-bit activations.
     Dot,
-    /// `vpmaddubsw`: activations of 7 bits.
+    /// `vpmaddubsw`: 7-bit activations.
     Avx2,
-    /// `vpdpbusd` on 256 bits: activations of 8 bits.
+    /// `vpdpbusd`, 256 bits: 8-bit activations.
     AvxVnni,
-    /// `vpdpbusd` on 512 bits: activations of 8 bits.
+    /// `vpdpbusd`, 512 bits: 8-bit activations.
     Vnni,
-    /// AMX's `tdpbssd` and `tdpbusd` on tiles: activations of 8 bits, with a sign where they have both.
+    /// AMX's `tdpbssd` and `tdpbusd`: 8-bit activations, signed if they have both signs.
     Tiles,
 }
 
 impl Kernel {
-    /// The kernel for what the CPU has and [`Isa::limit`] allows.
+    /// The fastest kernel that the CPU has and [`Isa::limit`] allows.
     #[must_use]
     pub fn used() -> Option<Kernel> {
         Kernel::all().into_iter().find(|kernel| kernel.isa() <= Isa::used())
     }
 
-    /// All that the CPU has, the fastest first.
+    /// All kernels of this CPU, fastest first.
     #[must_use]
     pub fn all() -> Vec<Kernel> {
         [Kernel::Tiles, Kernel::Vnni, Kernel::AvxVnni, Kernel::Avx2, Kernel::Dot]
@@ -79,12 +79,12 @@ impl Kernel {
         Levels { top, zero }
     }
 
-    /// Depth is filled up with zeros to a multiple of the answer.
+    /// The padded depth; padding weights are zero.
     pub(super) fn depth(self, inputs: usize) -> usize {
         inputs.next_multiple_of(if self == Kernel::Tiles { TILE } else { CHAIN })
     }
 
-    /// The number that a byte of the activations stands for.
+    /// The integer that a byte of the activations represents.
     #[cfg(test)]
     pub(super) fn number(self, sign: Sign, byte: u8) -> i32 {
         match (self, sign) {
@@ -94,57 +94,57 @@ impl Kernel {
     }
 }
 
-/// The bytes that activations may become.
+/// Range of quantized activations.
 #[derive(Clone, Copy)]
 pub(super) struct Levels {
-    /// Steps from zero to the highest of a row.
+    /// Steps from zero to a row's absolute maximum.
     pub top: f32,
-    /// What stands for zero.
+    /// Zero point.
     pub zero: i32,
 }
 
 impl Levels {
-    /// Steps for each unit of a row whose highest absolute value is `high`.
+    /// Steps per unit, for a row whose absolute maximum is `high`.
     pub(super) fn factor(self, high: f32) -> f32 {
         if high > 0.0 { self.top / high } else { 0.0 }
     }
 }
 
-/// Which signs activations have.
+/// Signs of activations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sign {
-    /// Both: zero lies in the middle of the range.
+    /// Both: the zero point lies in the middle of the range.
     #[default]
     Either,
-    /// None is below zero.
+    /// Non-negative.
     Positive,
 }
 
-/// A number in steps.
+/// Quantizes one number.
 #[inline(always)]
 pub(super) fn byte(x: f32, factor: f32, zero: i32) -> u8 {
     ((x * factor).round_ties_even() as i32 + zero) as u8
 }
 
-/// What becomes of the sums.
+/// Epilogue of the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// They overwrite the destination.
+    /// Overwrite the destination.
     Replace,
-    /// They are added to it.
+    /// Add to the destination.
     Add,
-    /// Their squared ReLU overwrites it.
+    /// Overwrite the destination with their squared ReLU.
     SquaredRelu,
 }
 
-/// One product, checked.
+/// One product; its maker has checked the shapes.
 pub(super) struct Task {
     pub rows: usize,
     pub cols: usize,
-    /// In bytes, as [`Kernel::depth`] fills it up. There are bytes for the next multiple of [`ROWS`] rows.
+    /// Bytes per row, padded by [`Kernel::depth`]. The rows are padded to the next multiple of [`ROWS`].
     pub depth: usize,
     pub a: *const u8,
-    /// Which signs the numbers of `a` have; only tiles ask.
+    /// Sign of `a`'s numbers; read by AMX only.
     #[cfg(target_arch = "x86_64")]
     pub sign: Sign,
     pub a_scales: *const f32,

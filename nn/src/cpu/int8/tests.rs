@@ -1,10 +1,9 @@
-//! Kernels against their twins, and products of bytes against those of floats.
+//! Kernels against reference loops, and int8 products against float products.
 
 use super::task::Levels;
 use super::*;
 
-/// Rounds one row and returns its scale, number by number. A row with anything that is no number has a scale
-/// that is none.
+/// Reference: quantizes one row and returns its scale, NaN if the row has a NaN.
 fn round_row(x: &[f32], levels: Levels, bytes: &mut [u8]) -> f32 {
     let high = x.iter().map(|x| x.abs().to_bits()).max().unwrap_or(0);
     let high = f32::from_bits(high);
@@ -20,7 +19,7 @@ fn numbers(count: usize, seed: u64) -> Vec<f32> {
     (0..count).map(|_| (random.below(20_001) as f32 - 10_000.0) / 5_000.0).collect()
 }
 
-/// What [`Linear8::apply`] shall do, number by number; `weights` as they were rounded.
+/// Reference for [`Linear8::apply`], one product at a time, from the quantized weights.
 fn twin(map: &Linear8, x: &Rows, out: &mut [f32], stride: usize, cols: usize, finish: Finish) {
     for (i, (bytes, scale)) in bytes(&x.lines).chunks_exact(x.stride).zip(&x.scales).enumerate() {
         for j in 0..cols {
@@ -86,7 +85,7 @@ fn every_kernel_equals_its_twin_to_the_bit() {
     }
 }
 
-/// The worst that 16 bits can be asked for: equal signs, largest activations.
+/// Worst case of 16-bit sums: equal signs, largest activations.
 #[test]
 fn sums_of_sixteen_bits_never_overflow() {
     for kernel in Kernel::all() {
@@ -103,11 +102,12 @@ fn sums_of_sixteen_bits_never_overflow() {
     }
 }
 
-/// Three weights of one chain and half exceed 16 bits by 1.477, times which the smallest subnormal stays what it is.
+/// Three weights of one chain and half exceed 16 bits by a factor of 1.477; the smallest subnormal times that
+/// rounds to itself.
 #[test]
 fn subnormal_weights_round_to_zero() {
     let (sender, receiver) = std::sync::mpsc::channel();
-    // On a thread of its own: a loop without end must fail the test, too.
+    // On its own thread: an endless loop must fail the test, too.
     std::thread::spawn(move || {
         let smallest = f32::from_bits(1);
         for high in [smallest, 127.0 * smallest, f32::MIN_POSITIVE] {
@@ -124,7 +124,7 @@ fn subnormal_weights_round_to_zero() {
     }
 }
 
-/// The smallest weights that are not rounded to zero lose no more than others.
+/// The smallest weights that do not round to zero lose no more accuracy than others.
 #[test]
 fn the_smallest_normal_scale_rounds_as_others_do() {
     let high = 127.5 * f32::MIN_POSITIVE;
@@ -136,7 +136,7 @@ fn the_smallest_normal_scale_rounds_as_others_do() {
     }
 }
 
-/// Root of the mean squared difference, as a share of the root of the mean square.
+/// RMS error relative to the RMS of `want`.
 fn error(got: &[f32], want: &[f32]) -> f32 {
     let square = |x: f32| x * x;
     let error: f32 = got.iter().zip(want).map(|(a, b)| square(a - b)).sum();
@@ -187,7 +187,7 @@ fn normalised_rows_are_those_of_single_precision_to_a_step() {
 }
 
 #[test]
-fn rows_of_zeros_and_of_no_numbers_stay_what_they_are() {
+fn zero_rows_stay_zero_and_nan_propagates() {
     for kernel in Kernel::all() {
         let map = Linear8::new(kernel, Sign::Either, &[1.0; 32], &[0.5]);
         for (odd, is_right) in [
@@ -206,7 +206,7 @@ fn rows_of_zeros_and_of_no_numbers_stay_what_they_are() {
     }
 }
 
-/// The float of a half, the lower or the upper one of a lane.
+/// bf16 `at` as a float.
 #[cfg(target_arch = "x86_64")]
 fn half(lanes: &[u32], at: usize) -> f32 {
     f32::from_bits(if at.is_multiple_of(2) { lanes[at / 2] << 16 } else { lanes[at / 2] & !0xffff })

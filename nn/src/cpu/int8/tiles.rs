@@ -1,13 +1,13 @@
-//! Products of bytes by AMX. Rows that fill no tile are multiplied in one all the same, with what lies behind them, and not written.
-//! Zero is zero on both sides, so that sums begin at nothing.
+//! int8 products by AMX. Partial tiles are computed full; padding rows are discarded. Both zero points are 0,
+//! so sums start at 0.
 //!
-//! What follows a product is done to a block of 32 by 32 sums at a time, while they are in the first-level cache and the tiles multiply
-//! the next block.
+//! The epilogue handles a block of 32 x 32 sums at a time, while they are in L1 and the tiles multiply the next
+//! block.
 #![allow(unsafe_code)]
 
 use super::avx512::{self, LANES};
 use super::task::{Finish, PANEL, Sign, Task};
-use crate::cpu::matmul::{Buffer, first, halves, transpose, zip};
+use crate::cpu::matmul::{Buffer, halves, tail_mask, transpose, zip};
 use crate::cpu::tiles::{BLOCK, Block, ROWS, Steps, configured};
 use crate::net::TOKENS;
 use std::arch::x86_64::*;
@@ -17,7 +17,8 @@ use std::arch::x86_64::*;
 /// # Safety
 /// The CPU has [`Isa::Amx`](crate::cpu::Isa::Amx); the task's pointers hold what it says.
 pub(super) unsafe fn product(task: &Task, finish: Finish) {
-    // SAFETY: this function's contract.
+    // SAFETY: AMX and AVX-512 F/BW/VL; the task's pointers hold its rows (padded to 16), depth and whole panels
+    // by the caller's contract.
     unsafe {
         match finish {
             Finish::Replace => blocks(task, |sums, row, col| write::<0>(task, sums, row, col)),
@@ -27,28 +28,29 @@ pub(super) unsafe fn product(task: &Task, finish: Finish) {
     }
 }
 
-/// The squared ReLU of all rows and columns in bf16: rows of `task.cols` halves after one another at `out`. The task's own
-/// destination is not looked at.
+/// Squared ReLU of all rows and columns in bf16: contiguous rows of `task.cols` at `out`. `task.out` is unused.
 ///
 /// # Safety
-/// As [`product`]; there is room; columns are a multiple of [`BLOCK`].
+/// As [`product`]; `out` has room for `task.rows` rows of bf16; columns are a multiple of [`BLOCK`].
 pub(super) unsafe fn squared(task: &Task, out: *mut u32) {
-    // SAFETY: this function's contract.
+    // SAFETY: AMX with AVX512_BF16; `out` holds rows * cols bf16, and `cols` is a multiple of 32, by this
+    // function's contract.
     unsafe { blocks(task, |sums, row, col| write_squared(task, sums, row, col, out)) };
 }
 
-/// The heads of one position, 64 rows, as attention by tiles wants them: queries over the root of their size row by row, keys by pairs of
-/// channels and values by pairs of rows. The task's own destination is not looked at.
+/// The heads of one position (64 rows), packed for attention by AMX: queries / sqrt(dim) row by row, keys by
+/// pairs of channels, values by pairs of rows. `task.out` is unused.
 ///
 /// # Safety
-/// As [`product`]; the columns are queries, keys and values of as many heads of `dim` as `heads` has, and `dim` is [`BLOCK`] or a multiple of
-/// [`PANEL`]; there is room for `64 * dim` halves in each buffer.
+/// As [`product`]; the columns are queries, keys and values of `heads.len()` heads of `dim`, and `dim` is
+/// [`BLOCK`] or a multiple of [`PANEL`]; each buffer has room for `64 * dim` bf16.
 pub(super) unsafe fn heads(task: &Task, dim: usize, heads: &mut [[Buffer; 3]]) {
     let width = heads.len() * dim;
     let write = |sums: &Sums, row: usize, col: usize| {
         let (part, head, channel) = (col / width, col % width / dim, col % dim);
         let out = heads[head][part].hold(TOKENS * dim / 2);
-        // SAFETY: this function's contract.
+        // SAFETY: AMX with AVX512_BF16; the block lies in one part of one head, because `dim` is a multiple of
+        // 32; the buffer holds 64 * dim bf16.
         unsafe {
             match part {
                 0 => write_queries(task, sums, row, col, (dim, channel), out),
@@ -57,15 +59,15 @@ pub(super) unsafe fn heads(task: &Task, dim: usize, heads: &mut [[Buffer; 3]]) {
             }
         }
     };
-    // SAFETY: this function's contract.
+    // SAFETY: AMX; the task has 64 rows and 3 * width columns, whole blocks, by this function's contract.
     unsafe { blocks(task, write) };
 }
 
-/// Sums of a block on their way.
+/// Sums of a block.
 #[repr(C, align(64))]
 struct Sums([i32; BLOCK * BLOCK]);
 
-/// Hands all blocks of sums to `take`, with their first row and column.
+/// Calls `take` with each block of sums and its first row and column.
 ///
 /// # Safety
 /// As [`product`].
@@ -79,8 +81,9 @@ unsafe fn blocks(task: &Task, mut take: impl FnMut(&Sums, usize, usize)) {
     let places = columns.flat_map(|col| (0..task.rows).step_by(BLOCK).map(move |row| (row, col)));
     let work = || {
         for (row, col) in places {
-            // SAFETY: whole tiles of rows and columns exist, as the task says; a block's missing second tile is a copy of its
-            // first and then not looked at.
+            // SAFETY: AMX is configured for 16 x 16 tiles; rows are padded to 16, columns to 64, the depth to
+            // 64 bytes, so both tiles exist; a block's missing second tile is a copy of its first, and its sums
+            // are ignored.
             unsafe {
                 let a = task.a.add(row * task.depth).cast();
                 let b = task.b.add((col / PANEL * task.depth * PANEL) + col % PANEL * 4).cast();
@@ -95,7 +98,7 @@ unsafe fn blocks(task: &Task, mut take: impl FnMut(&Sums, usize, usize)) {
                     Sign::Either => block.multiply_signed(steps),
                     Sign::Positive => block.multiply_bytes(steps),
                 }
-                // While the tiles multiply, the vectors do the rest for the block before.
+                // While the tiles multiply, vector code finishes the previous block.
                 if let Some((row, col)) = before.replace((row, col)) {
                     take(&sums, row, col);
                 }
@@ -107,21 +110,22 @@ unsafe fn blocks(task: &Task, mut take: impl FnMut(&Sums, usize, usize)) {
             take(&sums, row, col);
         }
     };
-    // SAFETY: this function's contract; nobody else's code is called inside.
+    // SAFETY: the CPU has AMX by this function's contract; `take` is this module's and configures no tiles.
     unsafe { configured(ROWS, ROWS, work) };
 }
 
-/// Writes what becomes of a block's sums.
+/// Epilogue of a block.
 ///
 /// # Safety
-/// The task has the row and the column; the CPU has AVX-512.
+/// The task has row `row` and column `col`; the CPU has AVX-512 F, BW and VL.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 unsafe fn write<const FINISH: u8>(task: &Task, sums: &Sums, row: usize, col: usize) {
     for j in (0..(task.cols - col).min(BLOCK)).step_by(LANES) {
         let at = col + j;
-        // SAFETY: this function's contract; scales and bias are whole panels.
+        // SAFETY: the enabled AVX-512 F/BW/VL; scales and bias have whole panels; rows end at `task.rows`, the
+        // tail mask at `task.cols`.
         unsafe {
-            let mask = first(task.cols - at);
+            let mask = tail_mask(task.cols - at);
             let b_scale = _mm512_loadu_ps(task.b_scales.add(at));
             let bias = _mm512_loadu_ps(task.bias.add(at));
             for i in 0..(task.rows - row).min(BLOCK) {
@@ -134,7 +138,7 @@ unsafe fn write<const FINISH: u8>(task: &Task, sums: &Sums, row: usize, col: usi
     }
 }
 
-/// What a block's columns have in common.
+/// Scales and bias of a block's 32 columns.
 #[derive(Clone, Copy)]
 struct Columns {
     scales: [__m512; 2],
@@ -142,14 +146,14 @@ struct Columns {
 }
 
 impl Columns {
-    /// With everything `times` as large.
+    /// All values times `times`.
     ///
     /// # Safety
-    /// The task has all columns of the block; the CPU has AVX-512; so below.
+    /// The task has 32 columns from `col` on; the CPU has AVX-512; so for the other methods.
     #[inline(always)]
     unsafe fn of(task: &Task, col: usize, times: f32) -> Columns {
         let load = |from: *const f32| {
-            // SAFETY: this function's contract.
+            // SAFETY: AVX-512F; scales and bias have whole panels, hence 32 columns from `col` on.
             let one = |at: usize| unsafe {
                 _mm512_mul_ps(_mm512_loadu_ps(from.add(col + at)), _mm512_set1_ps(times))
             };
@@ -158,10 +162,11 @@ impl Columns {
         Columns { scales: load(task.b_scales), bias: load(task.bias) }
     }
 
-    /// Row `i` of the block: sums times both scales, and the bias.
+    /// Row `i` of the block: `sums * row scale * column scales + bias`.
     #[inline(always)]
     unsafe fn row(&self, sums: &Sums, i: usize, scale: f32) -> [__m512; 2] {
-        // SAFETY: the contract of `of`; a block has the row.
+        // SAFETY: AVX-512F by the contract of `of`; a block has 32 rows of 32 sums, aligned to 64 bytes, and `i
+        // < 32`.
         unsafe {
             let a_scale = _mm512_set1_ps(scale);
             let one = |j: usize| {
@@ -173,10 +178,10 @@ impl Columns {
         }
     }
 
-    /// The same in bf16, neighbours in a lane.
+    /// [`Columns::row`] in bf16, neighbours in one lane.
     #[inline(always)]
     unsafe fn halves(&self, sums: &Sums, i: usize, scale: f32) -> __m512i {
-        // SAFETY: the contract of `of`, and AVX512_BF16.
+        // SAFETY: as `row`, and AVX512_BF16, which the callers enable.
         unsafe {
             let [low, high] = self.row(sums, i, scale);
             halves(low, high)
@@ -185,16 +190,17 @@ impl Columns {
 }
 
 /// # Safety
-/// As [`squared`], of a block.
+/// As [`squared`], for one block.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn write_squared(task: &Task, sums: &Sums, row: usize, col: usize, out: *mut u32) {
-    // SAFETY: this function's contract.
+    // SAFETY: the enabled AVX-512 F/BW/BF16; 32 columns from `col` on exist, rows end at `task.rows`, and `out`
+    // holds rows * cols bf16.
     unsafe {
         let columns = Columns::of(task, col, 1.0);
         for i in 0..(task.rows - row).min(BLOCK) {
             let mut y = columns.row(sums, i, *task.a_scales.add(row + i));
             for y in &mut y {
-                // The second operand is what comes of NaN.
+                // `max` returns its second operand for NaN: NaN propagates.
                 let positive = _mm512_max_ps(_mm512_setzero_ps(), *y);
                 *y = _mm512_mul_ps(positive, positive);
             }
@@ -205,7 +211,7 @@ unsafe fn write_squared(task: &Task, sums: &Sums, row: usize, col: usize, out: *
 }
 
 /// # Safety
-/// As [`heads`], of a block.
+/// As [`heads`], for one block.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn write_queries(
     task: &Task,
@@ -215,7 +221,8 @@ unsafe fn write_queries(
     (dim, channel): (usize, usize),
     out: *mut u32,
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: the enabled AVX-512 F/BW/BF16; the task has 64 rows in whole blocks; `out` holds `[64, dim]`
+    // bf16, and `channel + 32 <= dim`.
     unsafe {
         let columns = Columns::of(task, col, (dim as f32).sqrt().recip());
         for i in 0..BLOCK {
@@ -226,7 +233,7 @@ unsafe fn write_queries(
 }
 
 /// # Safety
-/// As [`heads`], of a block.
+/// As [`heads`], for one block.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn write_keys(
     task: &Task,
@@ -236,7 +243,8 @@ unsafe fn write_keys(
     channel: usize,
     out: *mut u32,
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: the enabled AVX-512 F/BW/BF16; the task has 64 rows in whole blocks; `out` holds `[dim / 2, 64]`
+    // lanes, and `channel + 32 <= dim`.
     unsafe {
         let columns = Columns::of(task, col, 1.0);
         for first in (0..BLOCK).step_by(LANES) {
@@ -255,7 +263,7 @@ unsafe fn write_keys(
 }
 
 /// # Safety
-/// As [`heads`], of a block.
+/// As [`heads`], for one block.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn write_values(
     task: &Task,
@@ -265,10 +273,11 @@ unsafe fn write_values(
     (dim, channel): (usize, usize),
     out: *mut u32,
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: the enabled AVX-512 F/BW/BF16; the task has 64 rows in whole blocks; `out` holds `[32, dim]`
+    // lanes in panels of up to 64 columns, and `channel + 32 <= dim`.
     unsafe {
         let columns = Columns::of(task, col, 1.0);
-        // As operands of products lie: in panels of 64 columns.
+        // Packed as a right operand: panels of up to 64 columns.
         let step = dim.min(PANEL);
         let out = out.add(channel / PANEL * TOKENS / 2 * PANEL + channel % PANEL);
         for i in (0..BLOCK).step_by(2) {

@@ -1,14 +1,13 @@
-//! Products of bytes by AVX-VNNI: what processors without AVX-512 have since Alder Lake and Zen 5. Rounding is
-//! AVX2's.
+//! int8 products by AVX-VNNI, for CPUs without AVX-512 since Alder Lake and Zen 5. Quantization is AVX2's.
 //!
-//! It broadcasts four bytes of the activations at a time, and reads vectors of 8 columns of the weights.
+//! The kernel broadcasts four bytes of the activations at a time and reads vectors of 8 columns of the weights.
 #![allow(unsafe_code)]
 
 use super::avx2::{LANES, finish};
 use super::task::{Finish, PANEL, Task};
 use std::arch::x86_64::*;
 
-/// Rows and vectors of columns of a tile: with a vector of weights they fill the 16 registers.
+/// Rows and vectors of columns per tile: with one vector of weights they fill the 16 registers.
 const ROWS: usize = 3;
 const COLUMNS: usize = 4;
 
@@ -18,7 +17,8 @@ const COLUMNS: usize = 4;
 /// The CPU has AVX2, FMA and AVX-VNNI; the task's pointers hold what it says.
 #[target_feature(enable = "avx2,fma,avxvnni")]
 pub(super) unsafe fn product(task: &Task, finish: Finish) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX2, FMA and AVX-VNNI are enabled; the task's pointers hold its rows, depth and whole panels by
+    // the caller's contract.
     unsafe {
         match finish {
             Finish::Replace => columns::<0>(task),
@@ -37,7 +37,7 @@ unsafe fn columns<const FINISH: u8>(task: &Task) {
     const { assert!(PANEL.is_multiple_of(COLUMNS * LANES)) };
     for col in (0..task.cols).step_by(COLUMNS * LANES) {
         let whole = task.rows / ROWS * ROWS;
-        // SAFETY: rows and columns stay below the task's; the rest is the caller's contract.
+        // SAFETY: AVX2, FMA and AVX-VNNI; rows stay below `rows`, `col < cols`, and panels are whole.
         unsafe {
             for row in (0..whole).step_by(ROWS) {
                 tile::<FINISH, ROWS>(task, row, col);
@@ -49,13 +49,14 @@ unsafe fn columns<const FINISH: u8>(task: &Task) {
     }
 }
 
-/// `MR` rows and half a panel of columns, though not all may count.
+/// `MR` rows and half a panel of columns, some of which may lie beyond `task.cols`.
 ///
 /// # Safety
 /// As [`product`]; there are such rows, and columns at `col` in the panels.
 #[inline(always)]
 unsafe fn tile<const FINISH: u8, const MR: usize>(task: &Task, row: usize, col: usize) {
-    // SAFETY: this function's contract: reads stay inside rows and panels.
+    // SAFETY: AVX2 and AVX-VNNI; `MR` rows of `depth` bytes, a multiple of 16, and 32 columns of the panel
+    // exist; `start` has whole panels.
     unsafe {
         let a = task.a.add(row * task.depth);
         let b = task.b.add(col / PANEL * task.depth * PANEL + col % PANEL * 4);

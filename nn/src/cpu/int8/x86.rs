@@ -1,4 +1,4 @@
-//! Which of x86-64's kernels does it.
+//! Dispatch to the x86-64 kernels.
 #![allow(unsafe_code)]
 
 use super::task::{Finish, Kernel, Levels, Task};
@@ -17,7 +17,8 @@ pub(super) unsafe fn round(
     stride: usize,
     scales: &mut [f32],
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: `kernel` is on this CPU: `Vnni` and `Tiles` imply AVX-512 F/BW/VL/DQ, the others AVX2 and FMA;
+    // lengths as in `rounding::round`.
     unsafe {
         match kernel {
             Kernel::Vnni | Kernel::Tiles => avx512::round(x, depth, levels, bytes, stride, scales),
@@ -37,7 +38,8 @@ pub(super) unsafe fn normalise(
     beta: &[f32],
     out: &mut [f32],
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: `kernel` is on this CPU: `Vnni` and `Tiles` imply AVX-512 F/BW/VL/DQ, the others AVX2 and FMA;
+    // lengths as in `rows::normalise`.
     unsafe {
         match kernel {
             Kernel::Vnni | Kernel::Tiles => avx512::normalise(x, gamma, beta, out),
@@ -51,7 +53,8 @@ pub(super) unsafe fn normalise(
 /// # Safety
 /// The CPU has the kernel; the task's pointers hold what it says.
 pub(super) unsafe fn product(kernel: Kernel, task: &Task, finish: Finish) {
-    // SAFETY: this function's contract.
+    // SAFETY: `kernel` is on this CPU, so its features are; the task's pointers hold its rows, depth and whole
+    // panels.
     unsafe {
         match kernel {
             Kernel::Tiles => tiles::product(task, finish),

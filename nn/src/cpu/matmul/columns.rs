@@ -1,19 +1,20 @@
-//! Left operands in halves from columns: pairs of rows as they come, for vectors, or transposed, for tiles.
+//! bf16 left operands from columns: pairs of rows as they are, for AVX-512, or transposed, for AMX.
 #![allow(unsafe_code)]
 
 use super::pairs::{Halves, LANES, Pairs, transpose};
 use std::arch::x86_64::*;
 
-/// Pairs of rows, each as long as there are columns, `step` lanes apart.
+/// Pairs of rows, one lane per column, `step` lanes from pair to pair.
 ///
 /// # Safety
-/// `out` has room for whole vectors of every pair; the CPU has the features of [`Arithmetic::Bf16`](crate::precision::Arithmetic::Bf16).
+/// `out` has room for whole vectors of every pair; the CPU has AVX-512 F, BW and AVX512_BF16.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 pub(super) unsafe fn pack_columns<P: Pairs>(a: P, step: usize, out: *mut u32) {
     let (rows, cols) = a.sizes();
     for p in 0..rows.div_ceil(2) {
         for at in (0..cols).step_by(2 * LANES) {
-            // SAFETY: this function's contract.
+            // SAFETY: the enabled AVX-512 F/BW/BF16; `2 p < rows` and `at < cols`; a vector is stored only
+            // where a column begins, and `out` holds whole vectors.
             unsafe {
                 let [first, second] = a.pair(p, at);
                 let out = out.add(p * step + at);
@@ -26,7 +27,7 @@ pub(super) unsafe fn pack_columns<P: Pairs>(a: P, step: usize, out: *mut u32) {
     }
 }
 
-/// The columns of `a` as rows of halves, `row` lanes apart.
+/// The columns of `a` as rows of bf16, `row` lanes apart.
 ///
 /// # Safety
 /// As [`pack_columns`]; `out` has room for whole blocks of 16 rows.
@@ -36,7 +37,8 @@ pub(super) unsafe fn transpose_columns<P: Pairs>(a: P, row: usize, out: *mut u32
     let depth = rows.div_ceil(2);
     for at in (0..cols).step_by(2 * LANES) {
         for first in (0..depth).step_by(LANES) {
-            // SAFETY: this function's contract.
+            // SAFETY: the enabled AVX-512 F/BW/BF16; pairs `first..depth` and columns from `at` on exist; `out`
+            // holds whole blocks of 16 rows, and columns beyond them are skipped.
             unsafe {
                 let whole = cols.next_multiple_of(LANES) - at;
                 transpose_block(a, (first, at), depth - first, |column, lanes| {
@@ -50,15 +52,18 @@ pub(super) unsafe fn transpose_columns<P: Pairs>(a: P, row: usize, out: *mut u32
     }
 }
 
-/// The 32 columns from `at` on as rows of tiles of 16 lanes: sixteen columns' tiles follow each other, then those of the others.
+/// The 32 columns from `at` on as rows of tiles of 16 lanes: the tiles of sixteen columns, then the tiles of
+/// the other sixteen.
 ///
 /// # Safety
-/// There are 32 such columns, rows go by 32, and `out` has room for all; the CPU has the features of [`Arithmetic::Bf16`](crate::precision::Arithmetic::Bf16).
+/// 32 columns exist from `at` on, the number of rows is a multiple of 32, and `out` has room for 32 columns;
+/// the CPU has AVX-512 F, BW and AVX512_BF16.
 #[inline(always)]
 pub(super) unsafe fn transpose_tiles(a: Halves<'_>, at: usize, out: *mut u32) {
     let depth = a.sizes().0 / 2;
     for first in (0..depth).step_by(LANES) {
-        // SAFETY: this function's contract.
+        // SAFETY: AVX-512 F/BW/BF16; 16 pairs from `first` on and 32 columns from `at` on exist; `out` holds 32
+        // * depth lanes.
         unsafe {
             transpose_block(a, (first, at), LANES, |column, lanes| {
                 let place = column / LANES * depth * LANES + first * LANES;
@@ -68,7 +73,8 @@ pub(super) unsafe fn transpose_tiles(a: Halves<'_>, at: usize, out: *mut u32) {
     }
 }
 
-/// Gives `take` the 32 columns from `at` on, of at most 16 pairs from `first` on, of which there are `pairs`.
+/// Calls `take` with each of the 32 columns from `at` on and its lanes: at most 16 pairs from `first` on,
+/// `pairs` of which exist.
 ///
 /// # Safety
 /// As [`Pairs`].
@@ -79,15 +85,15 @@ unsafe fn transpose_block<P: Pairs>(
     pairs: usize,
     mut take: impl FnMut(usize, __m512i),
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512 F/BW/BF16, and pair `first` and column `at` exist, as `Pairs` asks.
     unsafe {
-        // One half of the columns after the other: there are registers for one.
+        // Half of the columns at a time: 32 registers hold no more.
         transpose_half::<P, 0>(a, places, pairs, &mut take);
         transpose_half::<P, 1>(a, places, pairs, &mut take);
     }
 }
 
-/// Half of that.
+/// Half of [`transpose_block`]'s columns.
 ///
 /// # Safety
 /// As [`Pairs`].
@@ -98,7 +104,7 @@ unsafe fn transpose_half<P: Pairs, const HALF: usize>(
     pairs: usize,
     take: &mut impl FnMut(usize, __m512i),
 ) {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512 F/BW/BF16; only the `pairs` existing pairs are read, columns from `at` on exist.
     unsafe {
         let mut block = [_mm512_setzero_si512(); LANES];
         if pairs >= LANES {
@@ -125,7 +131,7 @@ mod tests {
     use super::*;
     use crate::cpu::isa;
 
-    /// What AMX reads, made by whatever has bf16: the same lanes as those of the AVX-512 kernel, transposed.
+    /// AMX's operands, packed on any CPU with bf16: the transpose of the AVX-512 kernel's lanes.
     #[test]
     fn columns_are_transposed_into_the_same_lanes() {
         if !isa::bf16() {
@@ -137,7 +143,8 @@ mod tests {
             let (depth, whole) = (rows.div_ceil(2), cols.next_multiple_of(LANES));
             let row = depth.next_multiple_of(LANES);
             let (mut straight, mut transposed) = (Buffer::default(), Buffer::default());
-            // SAFETY: the CPU has bf16; the buffers hold every vector that is written.
+            // SAFETY: `isa::bf16` found AVX512_BF16; the buffers hold whole vectors of every pair and of every
+            // column.
             unsafe {
                 pack_columns(floats, whole, straight.hold(depth * whole));
                 transpose_columns(floats, row, transposed.hold(whole * row));

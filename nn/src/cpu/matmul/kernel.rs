@@ -1,22 +1,22 @@
-//! The matrix product by AVX2, AVX-512 or plain loops, in single precision or in bf16 with
-//! single-precision sums.
+//! The matrix product by AVX2, AVX-512 or plain loops, in single precision or in bf16 with single-precision
+//! sums.
 //!
-//! Both operands are made of lanes of 32 bits (see [`super::pack`]), so one kernel multiplies all. Of `a`
-//! it broadcasts a lane at a time, of `b` it reads vectors of 16 columns; the sums stay in registers.
+//! Both operands are 32-bit lanes (see [`super::pack`]), so one generic kernel serves all formats. It
+//! broadcasts one lane of `a` at a time and reads vectors of 16 columns of `b`; the sums stay in registers.
 #![allow(unsafe_code)]
 
 use super::pack::{Buffer, Left, Right};
 use super::pairs::{Halves, LANES, PANEL, Pairs};
 use super::task::{Format, Half, Narrow, Plain, Single, Task};
 use super::tiles;
-use super::view::{Into, fits};
+use super::view::{Accumulate, fits};
 use crate::cpu::isa::Isa;
 use crate::cpu::prefetch::prefetch;
 use crate::cpu::tiles::BLOCK;
 use crate::precision::Arithmetic;
 use std::ops::Range;
 
-/// `MR` rows and `NR` vectors of columns; of the last vector only `mask`'s columns are written.
+/// `MR` rows and `NR` vectors of columns; `mask` is the tail mask of the last vector.
 ///
 /// # Safety
 /// The task has `MR` rows from `first_row` on and `NR` vectors of columns from `first_col` on, which begin
@@ -31,11 +31,12 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
 ) {
     let (row, a_step, b_step) = (task.left.row, task.left.step, task.right.step);
     let mut a = task.left.data.as_ptr().wrapping_add(first_row * row);
-    // The products take longer than the way from the outer caches: gradients lie there.
+    // Prefetch the destination: the product takes longer than L2 or L3, where gradients lie.
     for (i, j) in (0..MR).flat_map(|i| (0..NR).map(move |j| (i, j))) {
         prefetch(task.out.wrapping_add((first_row + i) * task.stride + first_col + j * LANES));
     }
-    // SAFETY: by this function's contract; `wrapping_add` because the last step leads past the end.
+    // SAFETY: the CPU has `F`'s features; `MR` rows and `NR` vectors of columns of `depth` lanes exist and have
+    // a destination; `wrapping_add` because the last step leads past the end.
     unsafe {
         let mut sums = [[F::zero(); NR]; MR];
         for _ in 0..task.left.depth {
@@ -61,7 +62,7 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
     }
 }
 
-/// Some rows of one panel of `NR` vectors: `MR` at a time, then 4, then one by one.
+/// Rows `rows` of one panel of `NR` vectors: `MR` at a time, then 4, then one by one.
 ///
 /// # Safety
 /// As [`tile`], for every one of these rows.
@@ -74,7 +75,8 @@ unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
     mask: u16,
 ) {
     let Range { start: mut i, end: rows } = rows;
-    // SAFETY: `i` stays below the rows' end; the rest is the caller's contract.
+    // SAFETY: `i + MR`, `i + 4` or `i + 1` is at most the rows' end; features, panel and mask are the caller's
+    // contract.
     unsafe {
         while i + MR <= rows {
             tile::<F, MR, NR>(task, i, col, b, mask);
@@ -91,7 +93,7 @@ unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
     }
 }
 
-/// Of each panel of so many columns in all: where it begins, its vectors, and which columns of the last one count.
+/// By panel: first column, number of vectors, and the tail mask of the last one.
 #[inline(always)]
 fn panels(cols: usize) -> impl Iterator<Item = (usize, usize, u16)> {
     (0..cols).step_by(PANEL).map(move |col| {
@@ -108,11 +110,12 @@ fn panels(cols: usize) -> impl Iterator<Item = (usize, usize, u16)> {
 #[inline(always)]
 unsafe fn product<F: Format>(task: &Task<'_>) {
     for (col, vectors, mask) in panels(task.right.cols) {
-        // SAFETY: `col` is below `cols`; the rest is the caller's contract.
+        // SAFETY: the caller guarantees `F`'s features and operands of `rows x depth` and `depth x cols`, whole
+        // vectors; `col < cols`.
         unsafe {
             let b = task.right.data.as_ptr().add(col / PANEL * task.right.panel);
             let rows = 0..task.left.rows;
-            // 16 to 24 sums: enough to hide the latency of a product, few enough for 32 registers.
+            // 16 to 24 sums hide the latency of multiply-add and fit in 32 registers.
             match vectors {
                 1 => panel::<F, 16, 1>(task, rows, col, b, mask),
                 2 => panel::<F, 8, 2>(task, rows, col, b, mask),
@@ -123,28 +126,29 @@ unsafe fn product<F: Format>(task: &Task<'_>) {
     }
 }
 
-/// All rows and columns, a vector of columns and `MR` rows at a time, where there are registers for no more.
+/// All rows and columns, one vector of columns and `MR` rows at a time: for 16 registers.
 ///
 /// # Safety
 /// As [`tile`], for all of them.
 #[inline(always)]
 unsafe fn product_by_vector<F: Format, const MR: usize>(task: &Task<'_>) {
     let rows = task.left.rows;
-    let few = rows % MR % 4;
-    // SAFETY: the caller's contract.
-    unsafe { few_rows::<F>(task, rows - few..rows) };
+    let rest = rows % MR % 4;
+    // SAFETY: the caller guarantees `F`'s features and the operands; `rest <= rows`.
+    unsafe { few_rows::<F>(task, rows - rest..rows) };
     for col in (0..task.right.cols).step_by(LANES) {
         let cols = (task.right.cols - col).min(LANES);
-        // SAFETY: `col` is below `cols`; the rest is the caller's contract.
+        // SAFETY: the caller guarantees `F`'s features and the operands; `col < cols`, and the vector at `col` is
+        // whole.
         unsafe {
             let b = task.right.data.as_ptr();
             let b = b.add(col / PANEL * task.right.panel + col % PANEL);
-            panel::<F, MR, 1>(task, 0..rows - few, col, b, !0 >> (LANES - cols));
+            panel::<F, MR, 1>(task, 0..rows - rest, col, b, !0 >> (LANES - cols));
         }
     }
 }
 
-/// All columns of some rows, one by one and four vectors of columns at a time: one vector alone would wait for its own sums.
+/// Rows one by one, four vectors of columns at a time: one vector would wait for the latency of its own sum.
 ///
 /// # Safety
 /// As [`tile`], for all of them.
@@ -152,7 +156,7 @@ unsafe fn product_by_vector<F: Format, const MR: usize>(task: &Task<'_>) {
 unsafe fn few_rows<F: Format>(task: &Task<'_>, rows: Range<usize>) {
     for (col, vectors, mask) in panels(task.right.cols) {
         let rows = rows.clone();
-        // SAFETY: `col` is below `cols`; the rest is the caller's contract.
+        // SAFETY: the caller guarantees `F`'s features and the operands, which have these rows; `col < cols`.
         unsafe {
             let b = task.right.data.as_ptr().add(col / PANEL * task.right.panel);
             match vectors {
@@ -167,23 +171,23 @@ unsafe fn few_rows<F: Format>(task: &Task<'_>, rows: Range<usize>) {
 
 #[target_feature(enable = "avx2,fma")]
 unsafe fn product_narrow(task: &Task<'_>) {
-    // SAFETY: the caller's contract is `product_by_vector`'s.
+    // SAFETY: AVX2 and FMA are enabled; the caller guarantees the task's operands and destination.
     unsafe { product_by_vector::<Narrow, 6>(task) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn product_single(task: &Task<'_>) {
-    // SAFETY: the caller's contract is `product`'s.
+    // SAFETY: AVX-512 F/BW are enabled; the caller guarantees the task's operands and destination.
     unsafe { product::<Single>(task) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn product_half(task: &Task<'_>) {
-    // SAFETY: the caller's contract is `product`'s.
+    // SAFETY: AVX-512 F/BW/BF16 are enabled; the caller guarantees the task's operands and destination.
     unsafe { product::<Half>(task) }
 }
 
-/// `out = scale * left * right`, and `into`'s share; rows of `out` are `stride` apart.
+/// `out = scale * left * right`, plus what `into` adds; rows of `out` are `stride` apart.
 ///
 /// # Panics
 /// If the operands differ in depth or arithmetic, `out` is too small, or `isa` has no kernel for the
@@ -191,7 +195,7 @@ unsafe fn product_half(task: &Task<'_>) {
 pub(super) fn multiply(
     out: &mut [f32],
     stride: usize,
-    into: Into<'_>,
+    into: Accumulate<'_>,
     scale: f32,
     isa: Isa,
     left: Left<'_>,
@@ -206,24 +210,25 @@ pub(super) fn multiply(
     assert!((least..=Isa::found()).contains(&isa), "{arithmetic} by {isa}");
     let out = out.as_mut_ptr();
     let (base, base_row) = match into {
-        Into::Replace => (std::ptr::null(), 0),
-        Into::Add => (out.cast_const(), stride),
-        Into::Bias(bias) => {
+        Accumulate::Replace => (std::ptr::null(), 0),
+        Accumulate::Add => (out.cast_const(), stride),
+        Accumulate::Bias(bias) => {
             assert!(bias.len() >= cols, "bias of {} for {cols} columns", bias.len());
             (bias.as_ptr(), 0)
         }
     };
-    // However few the rows are: tiles add in another order, and an answer must not depend on how many are asked for.
+    // Regardless of the number of rows: AMX adds in another order, and a result must not depend on the batch
+    // size.
     let by_tiles = arithmetic == Arithmetic::Bf16 && isa == Isa::Amx;
     let lanes = rows.next_multiple_of(LANES) * left.row;
     let columns = if by_tiles { LANES } else { PANEL };
     assert!(right.columns == columns, "panels of {}", right.columns);
     assert!(!by_tiles || left.step == 1 && left.data.len() >= lanes, "rows that fill no tile");
     let task = Task { left, right, out, stride, scale, base, base_row };
-    // SAFETY: the makers of `Left` and `Right` checked that their lanes hold `rows x depth` and `depth x
-    // cols`, the latter in whole vectors, and that the CPU has bf16 if they are halves; it has `isa`,
-    // checked above, as was the room for tiles; `out` was checked above and is exclusively borrowed;
-    // `base` is null, `out` itself or a bias checked above.
+    // SAFETY: the makers of `Left` and `Right` checked that their lanes hold `rows x depth` and `depth x cols`,
+    // the latter in whole vectors, and that the CPU has AVX512_BF16 for bf16 lanes; `isa` is at most
+    // `Isa::found`, and lanes for whole tiles of rows exist, asserted above; `out` holds `rows x cols` and is
+    // exclusively borrowed; `base` is null, `out` itself or a bias of `cols`.
     unsafe {
         match arithmetic {
             Arithmetic::Bf16 if by_tiles => tiles::product(&task),
@@ -237,7 +242,8 @@ pub(super) fn multiply(
     }
 }
 
-/// Adds `aᵀ * right` to `out`, rows of which are `stride` apart, by tiles; false: there are none, or it does not consist of whole blocks.
+/// Adds `aᵀ * right` to `out`, whose rows are `stride` apart, by AMX; false without AMX, or if the product is
+/// no whole blocks.
 ///
 /// # Panics
 /// If the operands differ in depth, or `out` is too small: a fault of the caller.
@@ -251,12 +257,13 @@ pub(super) fn add_transposed(
     let (inner, rows) = a.sizes();
     assert!(inner.div_ceil(2) == right.depth, "depths {inner} and {}", right.depth);
     assert!(fits(out.len(), rows, right.cols, stride), "{rows}x{} in {}", right.cols, out.len());
-    // As the right operand was packed, whatever the limit is by now.
+    // Follows the packing of the right operand, whatever the limit is now.
     let by_tiles = right.columns == LANES && Isa::found() == Isa::Amx;
     if !by_tiles {
         return false;
     }
     let columns = buffer.hold(BLOCK * right.depth);
-    // SAFETY: the CPU has tiles where they are used, and with them bf16; `out` and the buffer have room, as was checked.
+    // SAFETY: `Isa::found` is AMX, and with it AVX512_BF16; `columns` holds 32 columns of `depth` lanes, `out`
+    // `rows x right.cols`, asserted above.
     unsafe { tiles::transposed(a, &right, columns, out.as_mut_ptr(), stride) }
 }

@@ -1,5 +1,5 @@
-//! Safe matrix products over slices. Our kernels and, for processors other than x86-64, the `gemm` crate take
-//! raw pointers, and every view is bounds-checked here before they get them.
+//! Safe matrix products over slices. The kernels and, except on x86-64, the `gemm` crate take raw pointers;
+//! every view is bounds-checked here first.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -31,10 +31,10 @@ pub use operand::Operand;
 #[cfg(target_arch = "x86_64")]
 pub(super) use pack::{Buffer, Left, Method, Right};
 #[cfg(target_arch = "x86_64")]
-pub(super) use pairs::{Halves, first, floats, halves, transpose, zip};
+pub(super) use pairs::{Halves, floats, halves, tail_mask, transpose, zip};
 #[cfg(target_arch = "x86_64")]
 pub(super) use tiles::{Finish, Sums};
-pub use view::{Into, Mat};
+pub use view::{Accumulate, Mat};
 
 /// `out[.., ..n] (+)= scale * a * b`, with `out` row-major and `stride` between its rows.
 ///
@@ -44,7 +44,7 @@ pub fn matmul(
     arithmetic: Arithmetic,
     out: &mut [f32],
     stride: usize,
-    into: Into<'_>,
+    into: Accumulate<'_>,
     scale: f32,
     a: Mat<'_>,
     b: Mat<'_>,
@@ -61,13 +61,13 @@ pub fn matmul(
 
 /// A right operand, packed once for many products.
 pub struct Packed {
-    /// What the lanes are for.
+    /// Format of the lanes.
     #[cfg(target_arch = "x86_64")]
     method: pack::Method,
-    /// The lanes as the kernel wants them.
+    /// Lanes in the kernel's layout.
     #[cfg(target_arch = "x86_64")]
     lanes: pack::Buffer,
-    /// Plain rows: all that the `gemm` crate wants.
+    /// Plain rows for the `gemm` crate.
     #[cfg(not(target_arch = "x86_64"))]
     values: Vec<f32>,
     rows: usize,
@@ -75,7 +75,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Packs `b`; an arithmetic that is not available becomes single.
+    /// Packs `b`; an unavailable arithmetic becomes single.
     #[must_use]
     pub fn new(b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
         Packed::by(Isa::used(), b, arithmetic)
@@ -87,7 +87,7 @@ impl Packed {
         (self.rows, self.cols)
     }
 
-    /// Packs another operand of the same sizes in the same place.
+    /// Packs another operand of the same sizes in place.
     ///
     /// # Panics
     /// If its sizes differ: a fault of the caller.
@@ -134,7 +134,7 @@ impl Packed {
 pub fn matmul_packed(
     out: &mut [f32],
     stride: usize,
-    into: Into<'_>,
+    into: Accumulate<'_>,
     a: Mat<'_>,
     b: &Packed,
     cols: usize,
@@ -155,14 +155,14 @@ pub fn matmul_packed(
     }
 }
 
-/// The same for the rows `rows` of `a`, whose arithmetic is that of `b`.
+/// [`matmul_packed`] of rows `rows` of `a`, whose arithmetic is that of `b`.
 ///
 /// # Panics
 /// If shapes or arithmetics do not agree: a fault of the caller's shapes, never of user input.
 pub fn multiply_rows(
     out: &mut [f32],
     stride: usize,
-    into: Into<'_>,
+    into: Accumulate<'_>,
     a: &Operand,
     rows: Range<usize>,
     b: &Packed,
@@ -176,11 +176,11 @@ pub fn multiply_rows(
     matmul_packed(out, stride, into, a.floats(rows), b, cols);
 }
 
-/// Gives `finish` the product of the rows `rows` of `a` with `b`, block by block, by tiles; false: there are none, or the operands do not fill
-/// blocks.
+/// Calls `finish` with the product of rows `rows` of `a` and `b`, block by block, by AMX; false without AMX, or
+/// if the operands do not fill blocks.
 ///
 /// # Safety
-/// `finish` takes the blocks of so many rows and `b`'s columns.
+/// `finish` accepts blocks of `rows.len()` rows and `b`'s columns.
 ///
 /// # Panics
 /// If shapes do not agree: a fault of the caller's shapes, never of user input.
@@ -195,7 +195,8 @@ pub(super) unsafe fn multiply_blocks<F: Finish>(
     assert!(a.cols() == b.rows, "{} in {}x{}", a.cols(), b.rows, b.cols);
     let by_tiles = b.method.isa == Isa::Amx && b.method.arithmetic == Arithmetic::Bf16;
     let right = b.right(b.cols);
-    // SAFETY: `Amx` is found or nothing could have been packed for it; the rest is this function's contract.
+    // SAFETY: `b` was packed for AMX only where AMX was found; `whole` checks that depth, rows and columns are
+    // whole blocks; `finish` accepts them by this function's contract.
     by_tiles && unsafe { tiles::whole(&left, &right, finish) }
 }
 
@@ -208,37 +209,37 @@ pub fn multiply_transposed(out: &mut [f32], a: &Operand, b: &Operand) {
     #[cfg(target_arch = "x86_64")]
     if a.arithmetic() == Arithmetic::Bf16 {
         return BUFFERS.with_borrow_mut(|[first, second]| {
-            // Halves are there only by AVX-512; a lower limit, set since, counts for the next ones.
+            // bf16 operands exist only with AVX-512; a lower limit set since then applies to later passes.
             let isa = Isa::used().max(Isa::Avx512);
             let right = b.right(isa, second);
             if kernel::add_transposed(out, b.cols(), a.pairs(), right, first) {
                 return;
             }
             let left = a.transposed(isa, first);
-            kernel::multiply(out, b.cols(), Into::Add, 1.0, isa, left, right);
+            kernel::multiply(out, b.cols(), Accumulate::Add, 1.0, isa, left, right);
         });
     }
     let all = 0..a.rows();
     let (left, right) = (a.floats(all.clone()).t(), b.floats(all));
-    matmul(Arithmetic::Single, out, b.cols(), Into::Add, 1.0, left, right);
+    matmul(Arithmetic::Single, out, b.cols(), Accumulate::Add, 1.0, left, right);
 }
 
 #[cfg(target_arch = "x86_64")]
 thread_local! {
-    /// Where operands are packed for one product.
+    /// Scratch for operands that are packed for one product.
     static BUFFERS: std::cell::RefCell<[pack::Buffer; 2]> = std::cell::RefCell::default();
 }
 
-/// Below so many rows or steps, packing a right operand would cost more than it saves.
+/// Below this many rows or steps, packing a right operand costs more than it saves.
 #[cfg(target_arch = "x86_64")]
-const WORTH_PACKING: usize = 8;
+const MIN_PACKED: usize = 8;
 
 #[cfg(target_arch = "x86_64")]
 fn by_kernel(
     method: pack::Method,
     out: &mut [f32],
     stride: usize,
-    into: Into<'_>,
+    into: Accumulate<'_>,
     scale: f32,
     a: Mat<'_>,
     b: Mat<'_>,
@@ -246,7 +247,7 @@ fn by_kernel(
     use pack::{Left, Method, Right};
     let Method { isa, arithmetic } = method;
     BUFFERS.with_borrow_mut(|[first, second]| {
-        let small = a.rows < WORTH_PACKING || a.cols < WORTH_PACKING;
+        let small = a.rows < MIN_PACKED || a.cols < MIN_PACKED;
         if arithmetic == Arithmetic::Bf16 && arithmetic.available() && !small {
             let right = Right::packed(b, method, second);
             let left = Left::halves(a, scale, isa, first);
@@ -260,16 +261,23 @@ fn by_kernel(
     });
 }
 
-/// The product by the `gemm` crate: on x86-64 only its test calls it.
+/// The product by the `gemm` crate; on x86-64 only its test calls it.
 #[cfg(any(test, not(target_arch = "x86_64")))]
-fn by_gemm(out: &mut [f32], stride: usize, into: Into<'_>, scale: f32, a: Mat<'_>, b: Mat<'_>) {
+fn by_gemm(
+    out: &mut [f32],
+    stride: usize,
+    into: Accumulate<'_>,
+    scale: f32,
+    a: Mat<'_>,
+    b: Mat<'_>,
+) {
     let (m, n, k) = (a.rows, b.cols, a.cols);
     assert!(fits(out.len(), m, n, stride), "{m}x{n} (stride {stride}) in {}", out.len());
-    if let Into::Bias(bias) = into {
+    if let Accumulate::Bias(bias) = into {
         out.chunks_mut(stride).take(m).for_each(|row| row[..n].copy_from_slice(&bias[..n]));
     }
     // SAFETY: `out`, `a.data` and `b.data` are live slices, `out` is exclusively borrowed, and `fits`
-    // checked here and in `Mat::new` that every index `i * row_stride + j * col_stride` the product
+    // checked here and in `Mat::new` that each index `i * row_stride + j * col_stride` the product
     // touches lies inside them (a transposed view only swaps which index is which).
     unsafe {
         gemm::gemm(
@@ -279,7 +287,7 @@ fn by_gemm(out: &mut [f32], stride: usize, into: Into<'_>, scale: f32, a: Mat<'_
             out.as_mut_ptr(),
             1,
             stride as isize,
-            into != Into::Replace,
+            into != Accumulate::Replace,
             a.data.as_ptr(),
             a.col_stride as isize,
             a.row_stride as isize,
@@ -300,8 +308,15 @@ fn by_gemm(out: &mut [f32], stride: usize, into: Into<'_>, scale: f32, a: Mat<'_
 mod tests {
     use super::*;
 
-    /// The same product by three loops: the checked twin of the unsafe code.
-    fn twin(out: &mut [f32], stride: usize, into: Into<'_>, scale: f32, a: Mat<'_>, b: Mat<'_>) {
+    /// Reference: the same product by three loops.
+    fn twin(
+        out: &mut [f32],
+        stride: usize,
+        into: Accumulate<'_>,
+        scale: f32,
+        a: Mat<'_>,
+        b: Mat<'_>,
+    ) {
         for i in 0..a.rows {
             for j in 0..b.cols {
                 let mut sum = 0.0;
@@ -310,16 +325,16 @@ mod tests {
                         * b.data[k * b.row_stride + j * b.col_stride];
                 }
                 let old = match into {
-                    Into::Replace => 0.0,
-                    Into::Add => out[i * stride + j],
-                    Into::Bias(bias) => bias[j],
+                    Accumulate::Replace => 0.0,
+                    Accumulate::Add => out[i * stride + j],
+                    Accumulate::Bias(bias) => bias[j],
                 };
                 out[i * stride + j] = old + scale * sum;
             }
         }
     }
 
-    /// Both products of operands against the same of the floats they were made of.
+    /// Products of operands against products of the floats they were made of.
     #[test]
     fn products_of_operands_equal_those_of_their_floats() {
         let data: Vec<f32> = (0..9000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
@@ -331,7 +346,7 @@ mod tests {
                 let (x, dout) = (&data[..rows * inputs], &data[11..11 + rows * outputs]);
                 let mut operands = [Operand::default(), Operand::default()];
                 let [a, b] = &mut operands;
-                // What lay there before must not count.
+                // Stale content must not matter.
                 a.shape(arithmetic, 96, 96);
                 a.put(0, &vec![f32::NAN; 96 * 96]);
                 a.shape(arithmetic, rows, inputs);
@@ -354,9 +369,9 @@ mod tests {
                 let packed = Packed::new(weight, arithmetic);
                 let len = (rows - half) * outputs;
                 let (mut got, mut want) = (vec![0.5; len], vec![0.5; len]);
-                multiply_rows(&mut got, outputs, Into::Add, a, half..rows, &packed, outputs);
+                multiply_rows(&mut got, outputs, Accumulate::Add, a, half..rows, &packed, outputs);
                 let rest = Mat::new(&x[half * inputs..], rows - half, inputs, inputs);
-                twin(&mut want, outputs, Into::Add, 1.0, rest, weight);
+                twin(&mut want, outputs, Accumulate::Add, 1.0, rest, weight);
                 near(&got, &want);
 
                 let (mut got, mut want) =
@@ -364,7 +379,7 @@ mod tests {
                 multiply_transposed(&mut got, a, b);
                 let left = Mat::new(x, rows, inputs, inputs).t();
                 let right = Mat::new(dout, rows, outputs, outputs);
-                twin(&mut want, outputs, Into::Add, 1.0, left, right);
+                twin(&mut want, outputs, Accumulate::Add, 1.0, left, right);
                 near(&got, &want);
 
                 let (mut got, mut want) = (vec![0.5; outputs], vec![0.5; outputs]);
@@ -377,7 +392,7 @@ mod tests {
         }
     }
 
-    /// Every kernel that this CPU has, and its relative error.
+    /// Every kernel of this CPU, and its relative error.
     #[cfg(target_arch = "x86_64")]
     fn kernels() -> Vec<(Isa, Arithmetic, f32)> {
         let all = [Isa::Portable, Isa::Avx2, Isa::Avx512];
@@ -387,7 +402,7 @@ mod tests {
         all.into_iter().chain(bf16).filter(|(isa, ..)| *isa <= Isa::found()).collect()
     }
 
-    /// Compares a product, and the same with the right operand packed, with the plain loops.
+    /// Compares a product, and one with a packed right operand, with the plain loops.
     #[cfg(target_arch = "x86_64")]
     fn check((m, n, k, pad): (usize, usize, usize, usize), transposed: (bool, bool), data: &[f32]) {
         let a = if transposed.0 {
@@ -402,7 +417,7 @@ mod tests {
         };
         let bias: Vec<f32> = data[3..3 + n].to_vec();
         for (isa, arithmetic, error) in kernels() {
-            for into in [Into::Replace, Into::Add, Into::Bias(&bias)] {
+            for into in [Accumulate::Replace, Accumulate::Add, Accumulate::Bias(&bias)] {
                 let start = vec![0.25; m * (n + pad)];
                 let (mut got, mut packed, mut want) = (start.clone(), start.clone(), start);
                 let method = pack::Method { isa, arithmetic };
@@ -453,7 +468,7 @@ mod tests {
     fn the_gemm_crate_is_held_to_the_same_loops() {
         let data: Vec<f32> = (0..4000).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect();
         let (a, b) = (Mat::new(&data, 17, 20, 22), Mat::new(&data[7..], 40, 20, 21).t());
-        for into in [Into::Replace, Into::Add, Into::Bias(&data[5..45])] {
+        for into in [Accumulate::Replace, Accumulate::Add, Accumulate::Bias(&data[5..45])] {
             let (mut got, mut want) = (vec![0.25; 17 * 44], vec![0.25; 17 * 44]);
             by_gemm(&mut got, 44, into, 0.5, a, b);
             twin(&mut want, 44, into, 0.5, a, b);

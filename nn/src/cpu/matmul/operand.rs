@@ -1,6 +1,6 @@
-//! A matrix of activations ready for products: written once by whatever makes it, a few rows at a time, and read
-//! by the product of the forward pass and by that of the gradient. In bf16 it takes half the memory of floats,
-//! which is what a training step waits for.
+//! A matrix of activations ready for products: written once by its producer, a few rows at a time, and read by
+//! the products of the forward pass and of the gradient. bf16 halves the memory traffic, which limits a
+//! training step.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -23,13 +23,13 @@ pub struct Operand {
     cols: usize,
     halves: bool,
     floats: Vec<f32>,
-    /// Rows of halves, whole vectors each.
+    /// Rows of bf16, padded to whole vectors.
     #[cfg(target_arch = "x86_64")]
     lanes: Buffer,
 }
 
 impl Operand {
-    /// Makes room; what it holds is undefined until it is put there. An arithmetic that this CPU lacks becomes
+    /// Makes room; the content is unspecified until it is put. An arithmetic that this CPU lacks becomes
     /// single.
     pub fn shape(&mut self, arithmetic: Arithmetic, rows: usize, cols: usize) {
         (self.rows, self.cols) = (rows, cols);
@@ -77,7 +77,8 @@ impl Operand {
         if self.halves && rows > 0 {
             let stride = self.stride();
             let out = self.lanes.hold(self.rows.next_multiple_of(LANES) * stride);
-            // SAFETY: the CPU has bf16, or these would be no halves; the rows lie in the buffer.
+            // SAFETY: `halves` implies AVX512_BF16; rows `first..first + rows` of `stride` lanes, whole
+            // vectors, lie in the buffer, asserted above.
             unsafe {
                 pack_rows(
                     Mat::new(x, rows, self.cols, self.cols),
@@ -102,13 +103,14 @@ impl Operand {
         if self.halves {
             let stride = self.stride();
             let from = &self.lanes.lanes()[first * stride..][..rows * stride];
-            // SAFETY: the CPU has bf16, or these would be no halves; the rows lie in the buffer.
+            // SAFETY: `halves` implies AVX512_BF16 (hence F/BW); `rows` rows of `stride` lanes, whole vectors,
+            // lie at `from`.
             return unsafe { unpack_rows(from.as_ptr(), stride, self.cols, out) };
         }
         out.copy_from_slice(&self.floats[first * self.cols..][..out.len()]);
     }
 
-    /// Adds every row whose place leaves `rest` when divided by `every` to `out`.
+    /// Adds every row whose index is `rest` modulo `every` to `out`.
     ///
     /// # Panics
     /// If `out` is not as long as a row: a fault of the caller.
@@ -119,7 +121,8 @@ impl Operand {
             let rows = self.rows.saturating_sub(rest).div_ceil(every);
             let lanes = &self.lanes.lanes()[..self.rows * self.stride()];
             let first = lanes.as_ptr().wrapping_add(rest * self.stride());
-            // SAFETY: the CPU has bf16, or these would be no halves; the rows lie in the buffer.
+            // SAFETY: `halves` implies AVX512_BF16 (hence F/BW); rows `rest`, `rest + every` and so on are
+            // below `self.rows`, each of `stride` lanes.
             return unsafe { add_halves(first, every * self.stride(), rows, out) };
         }
         for row in (rest..self.rows).step_by(every) {
@@ -127,7 +130,7 @@ impl Operand {
         }
     }
 
-    /// The lanes of rows of halves; None: they are floats.
+    /// The lanes of rows of bf16; None for floats.
     #[cfg(target_arch = "x86_64")]
     pub(in crate::cpu) fn lanes_mut(&mut self, rows: Range<usize>) -> Option<&mut [u32]> {
         assert!(rows.end <= self.rows, "rows {rows:?} of {}", self.rows);
@@ -136,7 +139,7 @@ impl Operand {
         Some(&mut lanes[rows.start * stride..rows.end * stride])
     }
 
-    /// The same to be read.
+    /// [`Operand::lanes_mut`], read-only.
     #[cfg(target_arch = "x86_64")]
     pub(in crate::cpu) fn lanes(&self, rows: Range<usize>) -> Option<&[u32]> {
         assert!(rows.end <= self.rows, "rows {rows:?} of {}", self.rows);
@@ -153,7 +156,7 @@ impl Operand {
         Mat::new(&self.floats[rows.start * self.cols..], rows.len(), self.cols, self.cols)
     }
 
-    /// Rows as a left operand; None: they are floats.
+    /// Rows as a left operand; None for floats.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn left(&self, rows: Range<usize>) -> Option<Left<'_>> {
         assert!(rows.end <= self.rows, "rows {rows:?} of {}", self.rows);
@@ -167,13 +170,13 @@ impl Operand {
         Halves::new(self.lanes.lanes(), self.rows, self.cols, self.stride())
     }
 
-    /// The transpose as a left operand for `isa`, by way of `buffer`.
+    /// The transpose as a left operand for `isa`, packed into `buffer`.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn transposed<'a>(&self, isa: Isa, buffer: &'a mut Buffer) -> Left<'a> {
         Left::transposed(self.pairs(), isa, buffer)
     }
 
-    /// All rows as a right operand for `isa`, by way of `buffer`.
+    /// All rows as a right operand for `isa`, packed into `buffer`.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn right<'a>(&self, isa: Isa, buffer: &'a mut Buffer) -> Right<'a> {
         Right::halves(self.pairs(), isa, buffer)

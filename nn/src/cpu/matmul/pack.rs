@@ -1,8 +1,8 @@
-//! Operands as lanes of 32 bits: one float, or two bf16 neighbours along the inner dimension `k`.
+//! Operands as 32-bit lanes: one float, or two bf16 neighbours along the inner dimension `k`.
 //!
-//! Floats are multiplied where they lie if their columns fill vectors; halves are packed first, the left
-//! operand row by row or, transposed, pair of rows by pair of rows, the right one in panels of up to 64
-//! columns that lie together, so that a panel is read from end to end; for tiles they have 16.
+//! Floats are used in place if their columns fill vectors. bf16 is packed first: the left operand row by row
+//! or, transposed, by pairs of rows; the right one in contiguous panels of up to 64 columns (16 for AMX), so
+//! that a panel is read sequentially.
 #![allow(unsafe_code)]
 
 use super::columns::{pack_columns, transpose_columns};
@@ -16,17 +16,17 @@ use super::view::Mat;
 use crate::cpu::isa::{self, Isa};
 use crate::precision::Arithmetic;
 
-/// What multiplies, and how.
+/// A kernel.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Method {
-    /// The instructions.
+    /// Instruction set.
     pub isa: Isa,
-    /// What the lanes hold.
+    /// Content of the lanes.
     pub arithmetic: Arithmetic,
 }
 
 impl Method {
-    /// How the panels of a right operand lie, `k` rows before packing.
+    /// Panel layout of a right operand with `k` rows before packing.
     fn panels(self, k: usize, cols: usize) -> Panels {
         let columns = match (self.isa, self.arithmetic) {
             (Isa::Amx, Arithmetic::Bf16) => LANES,
@@ -47,27 +47,27 @@ pub(in crate::cpu) struct Left<'a> {
     pub arithmetic: Arithmetic,
 }
 
-/// The right operand: column `j` of lane row `p` is `data[j / columns * panel + p * step + j % columns]`. Vectors are
-/// whole: lanes up to the next multiple of 16 columns exist.
+/// The right operand: column `j` of lane row `p` is `data[j / columns * panel + p * step + j % columns]`.
+/// Vectors are whole: lanes exist up to the next multiple of 16 columns.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Right<'a> {
     pub data: &'a [u32],
     pub step: usize,
     pub panel: usize,
-    /// Of a panel: 16 or 64.
+    /// Columns per panel: 16 or 64.
     pub columns: usize,
     pub cols: usize,
     pub depth: usize,
     pub arithmetic: Arithmetic,
 }
 
-/// The bits of floats.
+/// Bits of floats.
 fn bits(x: &[f32]) -> &[u32] {
-    // SAFETY: same size, same alignment, and any bits are a u32.
+    // SAFETY: f32 and u32 have the same size and alignment, and any bits are a valid u32.
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
 }
 
-/// Lanes of whole cache lines: tiles whose rows straddle two of them would load at half the speed.
+/// Lanes aligned to cache lines: tiles whose rows straddle two lines load at half the speed.
 #[derive(Default)]
 pub(in crate::cpu) struct Buffer(Vec<Line>);
 
@@ -76,8 +76,8 @@ pub(in crate::cpu) struct Buffer(Vec<Line>);
 struct Line([u32; LANES]);
 
 impl Buffer {
-    /// Room for `lanes`, whatever they hold. None is ever taken away, because what comes back would be
-    /// filled with zeros again.
+    /// Makes room for `lanes` with unspecified content. It never shrinks: growing back would zero the lanes
+    /// again.
     pub(in crate::cpu) fn hold(&mut self, lanes: usize) -> *mut u32 {
         let lines = lanes.div_ceil(LANES);
         if self.0.len() < lines {
@@ -87,17 +87,17 @@ impl Buffer {
     }
 
     pub(in crate::cpu) fn lanes_mut(&mut self) -> &mut [u32] {
-        // SAFETY: a line is 16 lanes and nothing else.
+        // SAFETY: a `Line` is 16 lanes without padding; the slice borrows the lines exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * LANES) }
     }
 
     pub(in crate::cpu) fn lanes(&self) -> &[u32] {
-        // SAFETY: a line is 16 lanes and nothing else.
+        // SAFETY: a `Line` is 16 lanes without padding; the slice borrows the lines.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LANES) }
     }
 }
 
-/// Lanes that `k` elements fill.
+/// Lanes of `k` elements.
 fn depth(arithmetic: Arithmetic, k: usize) -> usize {
     match arithmetic {
         Arithmetic::Bf16 => k.div_ceil(2),
@@ -106,7 +106,7 @@ fn depth(arithmetic: Arithmetic, k: usize) -> usize {
 }
 
 impl<'a> Left<'a> {
-    /// Floats where they lie.
+    /// Floats, in place.
     pub(super) fn plain(a: Mat<'a>) -> Left<'a> {
         Left {
             data: bits(a.data),
@@ -118,7 +118,7 @@ impl<'a> Left<'a> {
         }
     }
 
-    /// Halves, `scale` times as large, packed into `buffer` for `isa`.
+    /// `scale * a` in bf16, packed into `buffer` for `isa`.
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
@@ -135,12 +135,12 @@ impl<'a> Left<'a> {
         let depth = depth(Arithmetic::Bf16, a.cols);
         let row = depth.next_multiple_of(LANES);
         let out = buffer.hold(a.rows.next_multiple_of(LANES) * row);
-        // SAFETY: the CPU has the features, as was checked; the buffer holds whole vectors of every row.
+        // SAFETY: AVX512_BF16 was asserted; the buffer holds `a.rows` rows of `row` lanes, whole vectors.
         unsafe { pack_rows(a, scale, row, out) };
         Left::of(buffer.lanes(), a.rows, a.cols)
     }
 
-    /// Rows of halves where they lie, whole vectors each and whole blocks of 16 rows.
+    /// Rows of bf16, in place: whole vectors each, in whole blocks of 16 rows.
     ///
     /// # Panics
     /// If they are not: a fault of the caller.
@@ -151,7 +151,7 @@ impl<'a> Left<'a> {
         Left { data, row, step: 1, rows, depth, arithmetic: Arithmetic::Bf16 }
     }
 
-    /// The same one after another in `buffer`.
+    /// [`Left::rows`], copied contiguously into `buffer`.
     ///
     /// # Panics
     /// As [`Left::rows`].
@@ -172,14 +172,14 @@ impl<'a> Left<'a> {
         }
     }
 
-    /// Rows of halves that lie in `data`, whole vectors each, with room for whole blocks of 16 rows.
+    /// Rows of bf16 in `data`, whole vectors each, with room for whole blocks of 16 rows.
     pub(super) fn of(data: &'a [u32], rows: usize, cols: usize) -> Left<'a> {
         let depth = depth(Arithmetic::Bf16, cols);
         let row = depth.next_multiple_of(LANES);
         Left { data, row, step: 1, rows, depth, arithmetic: Arithmetic::Bf16 }
     }
 
-    /// The transpose of rows of halves, packed into `buffer` for `isa`.
+    /// The transpose of rows of bf16, packed into `buffer` for `isa`.
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
@@ -196,9 +196,10 @@ impl<'a> Left<'a> {
         let (inner, rows) = a.sizes();
         let depth = depth(Arithmetic::Bf16, inner);
         let whole = |n: usize| n.next_multiple_of(LANES);
-        // Tiles take rows; the AVX-512 kernel takes columns as they come.
+        // AMX reads rows; the AVX-512 kernel reads columns in place.
         let (row, step) = if isa == Isa::Amx { (whole(depth), 1) } else { (1, whole(rows)) };
-        // SAFETY: the CPU has the features, as was checked; the buffer holds every vector that is written.
+        // SAFETY: AVX512_BF16 was asserted; the buffer holds whole blocks of 16 rows of `row` lanes, or `depth`
+        // pairs of `step` lanes, whole vectors.
         unsafe {
             if step == 1 {
                 transpose_columns(a, row, buffer.hold(whole(rows) * row));
@@ -211,7 +212,7 @@ impl<'a> Left<'a> {
 }
 
 impl<'a> Right<'a> {
-    /// Floats where they lie, if their columns fill vectors.
+    /// Floats, in place, if their columns fill vectors.
     pub(super) fn plain(b: Mat<'a>) -> Option<Right<'a>> {
         (b.col_stride == 1 && b.cols.is_multiple_of(LANES)).then(|| Right {
             data: bits(b.data),
@@ -234,7 +235,8 @@ impl<'a> Right<'a> {
         assert!(isa <= Isa::found() && (!halves || isa::bf16()), "no {arithmetic} by {isa}");
         let panels = method.panels(b.rows, b.cols);
         let out = buffer.hold(panels.lanes);
-        // SAFETY: the CPU has the features, as was checked; the buffer holds all panels.
+        // SAFETY: the CPU has `isa`, and AVX512_BF16 for bf16, asserted above; the buffer holds `panels.lanes`,
+        // all panels.
         unsafe {
             match arithmetic {
                 Arithmetic::Bf16 if b.col_stride == 1 => {
@@ -248,7 +250,7 @@ impl<'a> Right<'a> {
         Right::of(buffer.lanes(), b.cols, b.cols, b.rows, method)
     }
 
-    /// Rows of halves as the rows of the operand, packed into `buffer` for `isa`.
+    /// Rows of bf16 as the operand's rows, packed into `buffer` for `isa`.
     ///
     /// # Panics
     /// If the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
@@ -258,12 +260,12 @@ impl<'a> Right<'a> {
         let method = Method { isa, arithmetic: Arithmetic::Bf16 };
         let panels = method.panels(rows, cols);
         let out = buffer.hold(panels.lanes);
-        // SAFETY: the CPU has the features, as was checked; the buffer holds all panels.
+        // SAFETY: AVX512_BF16 was asserted; the buffer holds `panels.lanes`, all panels.
         unsafe { pack_panels(b, panels, out) };
         Right::of(buffer.lanes(), cols, cols, rows, method)
     }
 
-    /// Rows of halves as the columns of the operand, packed into `buffer` for `isa`.
+    /// Rows of bf16 as the operand's columns, packed into `buffer` for `isa`.
     ///
     /// # Panics
     /// If the rows are no whole vectors of lanes or no blocks of 16, or the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
@@ -274,7 +276,8 @@ impl<'a> Right<'a> {
         let method = Method { isa, arithmetic: Arithmetic::Bf16 };
         let panels = method.panels(rows, cols);
         let out = buffer.hold(panels.lanes);
-        // SAFETY: the CPU has the features; the buffer holds all panels.
+        // SAFETY: AVX512_BF16 (hence F/BW) was asserted, as were blocks of 16 columns and 32 rows; the buffer
+        // holds `panels.lanes`, all panels.
         unsafe { transpose_lanes(b, panels, out) };
         Right::of(buffer.lanes(), cols, cols, rows, method)
     }
@@ -293,7 +296,7 @@ impl<'a> Right<'a> {
         Right { data, step, panel, columns, cols, depth, arithmetic }
     }
 
-    /// The lane where column `j` begins.
+    /// Index of the first lane of column `j`.
     #[inline(always)]
     pub(in crate::cpu) fn at(&self, j: usize) -> usize {
         j / self.columns * self.panel + j % self.columns

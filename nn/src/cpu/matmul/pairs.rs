@@ -1,49 +1,49 @@
-//! Vectors of lanes from memory: floats, or two bf16 side by side, from rows of floats or of bf16.
+//! Vectors of lanes, floats or pairs of bf16, from rows of floats or of bf16.
 #![allow(unsafe_code)]
 
 use super::view::Mat;
 use crate::cpu::prefetch::prefetch;
 use std::arch::x86_64::*;
 
-/// Columns of a vector.
+/// Columns per vector.
 pub(super) const LANES: usize = 16;
 /// Columns of a whole panel.
 pub(super) const PANEL: usize = 4 * LANES;
 
-/// The first `len` of 16 lanes.
+/// Mask of the first `len` of 16 lanes.
 #[inline(always)]
-pub(in crate::cpu) fn first(len: usize) -> __mmask16 {
+pub(in crate::cpu) fn tail_mask(len: usize) -> __mmask16 {
     if len >= LANES { !0 } else { !(!0 << len) }
 }
 
-/// Two vectors of floats as one of lanes, neighbours in bf16 in each.
+/// Converts two vectors of floats to one of bf16 lanes, neighbours in one lane.
 ///
 /// # Safety
 /// The CPU has AVX512_BF16.
 #[inline(always)]
 pub(in crate::cpu) unsafe fn halves(low: __m512, high: __m512) -> __m512i {
-    // SAFETY: this function's contract; both types are 64 plain bytes.
+    // SAFETY: AVX512_BF16; both types are 64 plain bytes.
     unsafe { std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(high, low)) }
 }
 
-/// Sixteen halves as floats.
+/// Converts 16 bf16 to floats.
 ///
 /// # Safety
 /// There are eight lanes at `from`; the CPU has AVX-512.
 #[inline(always)]
 pub(in crate::cpu) unsafe fn floats(from: *const u32) -> __m512 {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512F; 8 lanes (32 bytes) lie at `from`.
     unsafe {
         let halves = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
         _mm512_castsi512_ps(_mm512_slli_epi32::<16>(halves))
     }
 }
 
-/// 16 lanes of one memory row of `len` floats, `scale` times as large, from lane `at` on: halves are neighbours in the row. Zero
-/// beyond the end.
+/// 16 lanes of one row of `len` floats times `scale`, from lane `at` on; bf16 lanes hold neighbours in the row.
+/// Zero beyond the end.
 ///
 /// # Safety
-/// `row` leads to `len` floats; the CPU has the arithmetic's features.
+/// `row` leads to `len` floats; the CPU has AVX-512F, and AVX512_BF16 if `HALF`.
 #[inline(always)]
 pub(super) unsafe fn along<const HALF: bool>(
     row: *const f32,
@@ -52,9 +52,9 @@ pub(super) unsafe fn along<const HALF: bool>(
     scale: f32,
 ) -> __m512i {
     let load = |at: usize| {
-        // SAFETY: the mask ends at `len`.
+        // SAFETY: AVX-512F; the tail mask ends at `len`.
         unsafe {
-            let mask = first(len.saturating_sub(at));
+            let mask = tail_mask(len.saturating_sub(at));
             _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, row.wrapping_add(at)), _mm512_set1_ps(scale))
         }
     };
@@ -62,33 +62,35 @@ pub(super) unsafe fn along<const HALF: bool>(
         // SAFETY: AVX512_BF16 by this function's contract.
         unsafe { halves(load(2 * at), load(2 * at + LANES)) }
     } else {
-        // SAFETY: AVX-512F.
+        // SAFETY: AVX-512F by this function's contract.
         unsafe { _mm512_castps_si512(load(at)) }
     }
 }
 
-/// A matrix whose rows are taken in pairs, one above the other: two bf16 make a lane.
+/// A matrix whose rows are read in pairs, one above the other: two bf16 per lane.
 ///
 /// # Safety
-/// All functions ask that the CPU has AVX-512 BW and AVX512_BF16, `2 p` is a row, and `at` a
-/// multiple of 32 columns inside it.
+/// All methods ask that the CPU has AVX-512 F, BW and AVX512_BF16, row `2 p` exists, and `at` is a multiple of
+/// 32 columns inside it.
 pub(super) trait Pairs: Copy {
     /// Rows and columns.
     fn sizes(self) -> (usize, usize);
-    /// Lanes of rows `2 p` and `2 p + 1`, of 16 columns from `at` on and of the next 16; what there is none of
-    /// counts as zeros. Asks for what stands [`AHEAD`] rows below.
+    /// Lanes of rows `2 p` and `2 p + 1`: 16 columns from `at` on, and the next 16; missing elements are zero.
+    /// Prefetches [`AHEAD`] rows below.
     unsafe fn pair(self, p: usize, at: usize) -> [__m512i; 2];
-    /// The same, four columns in turn: the first vector has columns 0 to 3, 8 to 11 and so on, the second one the others.
+    /// [`Pairs::pair`], four columns in turn: the first vector has columns 0 to 3, 8 to 11 and so on, the
+    /// second one the others.
     unsafe fn crossed(self, p: usize, at: usize) -> [__m512i; 2];
 }
 
-/// Lanes of the bf16 in `low` and, above them, those in `high`: of the first 16 of each, and of the rest.
+/// Interleaves the bf16 of `low` with those of `high`, which become the upper halves of the lanes: the first
+/// 16, and the rest.
 ///
 /// # Safety
 /// The CPU has AVX-512 BW.
 #[inline(always)]
 pub(in crate::cpu) unsafe fn zip(low: __m512i, high: __m512i) -> [__m512i; 2] {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512BW; registers only.
     unsafe {
         // 0, 32, 1, 33 and so on.
         let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -99,13 +101,13 @@ pub(in crate::cpu) unsafe fn zip(low: __m512i, high: __m512i) -> [__m512i; 2] {
     }
 }
 
-/// The same four by four: of columns 0 to 3, 8 to 11 and so on, and of the others.
+/// [`zip`], four by four: columns 0 to 3, 8 to 11 and so on, and the others.
 ///
 /// # Safety
 /// The CPU has AVX-512 BW.
 #[inline(always)]
 pub(super) unsafe fn cross(low: __m512i, high: __m512i) -> [__m512i; 2] {
-    // SAFETY: this function's contract.
+    // SAFETY: AVX-512BW; registers only.
     unsafe { [_mm512_unpacklo_epi16(low, high), _mm512_unpackhi_epi16(low, high)] }
 }
 
@@ -119,7 +121,7 @@ pub(super) struct Floats<'a> {
 }
 
 impl<'a> Floats<'a> {
-    /// The rows of `mat` where they lie in memory, `scale` times as large; of its transpose if it is one.
+    /// The rows of `mat` as they lie in memory (a transposed view's columns), times `scale`.
     pub(super) fn of(mat: Mat<'a>, scale: f32) -> Floats<'a> {
         let (sizes, stride) = match mat.col_stride {
             1 => ((mat.rows, mat.cols), mat.row_stride),
@@ -130,7 +132,7 @@ impl<'a> Floats<'a> {
 }
 
 impl Floats<'_> {
-    /// Two rows in halves.
+    /// Two rows in bf16.
     ///
     /// # Safety
     /// As [`Pairs`].
@@ -143,8 +145,9 @@ impl Floats<'_> {
             prefetch(ahead);
             prefetch(ahead.wrapping_add(LANES));
         }
-        let masks = [first(len - at), first((len - at).saturating_sub(LANES))];
-        // SAFETY: the masks end at the rows' ends; the odd row exists where it is read.
+        let masks = [tail_mask(len - at), tail_mask((len - at).saturating_sub(LANES))];
+        // SAFETY: AVX-512 F/BF16 by the contract of `Pairs`; the tail masks end at the rows' ends; the odd row
+        // exists where it is read.
         unsafe {
             let packed = |row: *const f32| {
                 let [low, high] = [0, 1].map(|i| {
@@ -159,7 +162,7 @@ impl Floats<'_> {
     }
 }
 
-/// Rows of bf16 side by side in lanes, `stride` lanes apart, whole vectors each.
+/// Rows of bf16, two per lane, `stride` lanes apart, padded to whole vectors.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Halves<'a> {
     pub(super) data: &'a [u32],
@@ -183,13 +186,13 @@ impl<'a> Halves<'a> {
         Halves { data, sizes: (rows, cols), stride }
     }
 
-    /// Sixteen lanes of row `i` from lane `at` on.
+    /// Loads 16 lanes of row `i` from lane `at` on.
     ///
     /// # Safety
-    /// There are such lanes; the CPU has AVX-512.
+    /// The lanes exist; the CPU has AVX-512.
     #[inline(always)]
     pub(super) unsafe fn lanes(self, i: usize, at: usize) -> __m512i {
-        // SAFETY: this function's contract.
+        // SAFETY: AVX-512F; 16 lanes from `at` on exist in row `i`.
         unsafe { _mm512_loadu_si512(self.data.as_ptr().add(i * self.stride + at).cast()) }
     }
 }
@@ -205,7 +208,8 @@ impl Halves<'_> {
         let odd = even.wrapping_add(self.stride);
         prefetch(even.wrapping_add(AHEAD * self.stride));
         prefetch(odd.wrapping_add(AHEAD * self.stride));
-        // SAFETY: rows are whole vectors of 32 halves; the odd row exists where it is read.
+        // SAFETY: AVX-512F by the contract of `Pairs`; rows are whole vectors of 32 bf16; the odd row exists
+        // where it is read.
         unsafe {
             let high = match 2 * p + 1 < self.sizes.0 {
                 true => _mm512_loadu_si512(odd.cast()),
@@ -216,7 +220,7 @@ impl Halves<'_> {
     }
 }
 
-/// Both kinds of rows are put together alike.
+/// Both kinds of rows are interleaved alike.
 macro_rules! pairs {
     ($rows:ty) => {
         impl Pairs for $rows {
@@ -226,7 +230,7 @@ macro_rules! pairs {
 
             #[inline(always)]
             unsafe fn pair(self, p: usize, at: usize) -> [__m512i; 2] {
-                // SAFETY: the trait's contract.
+                // SAFETY: AVX-512 F/BW/BF16, row `2 p` and column `at` by the trait's contract.
                 unsafe {
                     let [low, high] = self.rows(p, at);
                     zip(low, high)
@@ -235,7 +239,7 @@ macro_rules! pairs {
 
             #[inline(always)]
             unsafe fn crossed(self, p: usize, at: usize) -> [__m512i; 2] {
-                // SAFETY: the trait's contract.
+                // SAFETY: AVX-512 F/BW/BF16, row `2 p` and column `at` by the trait's contract.
                 unsafe {
                     let [low, high] = self.rows(p, at);
                     cross(low, high)
@@ -248,17 +252,18 @@ macro_rules! pairs {
 pairs!(Floats<'_>);
 pairs!(Halves<'_>);
 
-/// Rows that packing looks ahead: operands come from beyond the second-level cache, and a walk down the
-/// columns is not what the processor itself fetches ahead for.
+/// Rows of software prefetch in packing: operands come from beyond L2, and the hardware prefetcher does not
+/// follow a walk down the columns.
 pub(super) const AHEAD: usize = 8;
 
-/// Transposes a block of 16 x 16 lanes: lanes, then pairs of them, inside each quarter of four rows' vectors, then the quarters.
+/// Transposes a block of 16 x 16 lanes: 32-bit, then 64-bit unpacks inside the 128-bit quarters of four rows,
+/// then the quarters.
 ///
 /// # Safety
 /// The CPU has AVX-512F.
 #[inline(always)]
 pub(in crate::cpu) unsafe fn transpose(block: &mut [__m512i; LANES]) {
-    // SAFETY: by this function's contract.
+    // SAFETY: AVX-512F; registers only.
     unsafe {
         for four in block.as_chunks_mut::<4>().0 {
             let [a, b, c, d] = *four;

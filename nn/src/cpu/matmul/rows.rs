@@ -1,22 +1,23 @@
-//! Rows of halves from floats and back.
+//! Conversion between rows of floats and rows of bf16.
 #![allow(unsafe_code)]
 
-use super::pairs::{AHEAD, LANES, along, first, floats, halves};
+use super::pairs::{AHEAD, LANES, along, floats, halves, tail_mask};
 use super::view::Mat;
 use crate::cpu::prefetch::prefetch;
 use std::arch::x86_64::*;
 
-/// Rows of `a`, whose columns are neighbours, in halves and `scale` times as large, `row` lanes apart.
+/// `scale * a` in bf16, rows `row` lanes apart; `a`'s columns are contiguous.
 ///
 /// # Safety
-/// `out` has room for whole vectors of every row; the CPU has the features of [`Arithmetic::Bf16`].
+/// `out` has room for whole vectors of every row; the CPU has AVX-512 F, BW and AVX512_BF16.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 pub(super) unsafe fn pack_rows(a: Mat<'_>, scale: f32, row: usize, out: *mut u32) {
     let whole = a.cols / (2 * LANES) * LANES;
     for i in 0..a.rows {
         let from = a.data.as_ptr().wrapping_add(i * a.row_stride);
         let ahead = from.wrapping_add(AHEAD * a.row_stride);
-        // SAFETY: `Mat` holds its rows and columns; `out` is the caller's contract.
+        // SAFETY: the enabled AVX-512 F/BW/BF16; `Mat` holds its rows and columns, loads end at `whole` or are
+        // masked, and `out` holds `row` lanes, whole vectors, for each row.
         unsafe {
             let out = out.add(i * row);
             for at in (0..whole).step_by(LANES) {
@@ -33,20 +34,21 @@ pub(super) unsafe fn pack_rows(a: Mat<'_>, scale: f32, row: usize, out: *mut u32
     }
 }
 
-/// The floats of halves: `out` holds whole rows of `cols`, `row` lanes apart at `from`.
+/// Converts rows of bf16, `row` lanes apart at `from`, to `out`, whole rows of `cols` floats.
 ///
 /// # Safety
-/// As many rows of whole vectors lie at `from`; the CPU has AVX-512 BW.
+/// As many rows of whole vectors lie at `from`; the CPU has AVX-512 F and BW.
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) unsafe fn unpack_rows(from: *const u32, row: usize, cols: usize, out: &mut [f32]) {
     for (i, out) in out.chunks_exact_mut(cols).enumerate() {
         for (at, out) in out.chunks_mut(LANES).enumerate() {
-            // SAFETY: this function's contract; the mask ends at the row's end.
+            // SAFETY: the enabled AVX-512 F/BW; each row at `from` is whole vectors; the tail mask ends at the
+            // row's end in `out`.
             unsafe {
                 let floats = floats(from.add(i * row + at * LANES / 2));
                 match out.len() {
                     LANES => _mm512_storeu_ps(out.as_mut_ptr(), floats),
-                    len => _mm512_mask_storeu_ps(out.as_mut_ptr(), first(len), floats),
+                    len => _mm512_mask_storeu_ps(out.as_mut_ptr(), tail_mask(len), floats),
                 }
             }
         }
@@ -56,12 +58,13 @@ pub(super) unsafe fn unpack_rows(from: *const u32, row: usize, cols: usize, out:
 /// Adds `rows` rows of halves, `row` lanes apart at `from`, to `out`, which is as long as they are.
 ///
 /// # Safety
-/// As many rows of whole vectors lie at `from`; the CPU has AVX-512 BW.
+/// `rows` rows of whole vectors lie at `from`; the CPU has AVX-512 F and BW.
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) unsafe fn add_halves(from: *const u32, row: usize, rows: usize, out: &mut [f32]) {
     for (at, out) in out.chunks_mut(LANES).enumerate() {
-        let mask = first(out.len());
-        // SAFETY: this function's contract; the mask ends at the row's end.
+        let mask = tail_mask(out.len());
+        // SAFETY: the enabled AVX-512 F/BW; each row at `from` is whole vectors; the tail mask ends at `out`'s
+        // end.
         unsafe {
             let from = from.add(at * LANES / 2);
             let sum = _mm512_maskz_loadu_ps(mask, out.as_ptr());

@@ -1,15 +1,16 @@
-//! One product as every kernel sees it, and how each arithmetic holds and multiplies its lanes.
+//! One product as a kernel sees it, and the lane formats of each arithmetic.
 #![allow(unsafe_code)]
 
 use super::pack::{Left, Right};
 use super::pairs::LANES;
 use std::arch::x86_64::*;
 
-/// How the kernel holds and multiplies 16 lanes.
+/// How a kernel holds and multiplies 16 lanes.
 ///
 /// # Safety
-/// The caller of any function is compiled for, and runs on, a CPU with the features of this format. Pointers
-/// lead to 16 lanes, those with a mask to the lanes of the mask.
+/// The caller of any method is compiled for, and runs on, a CPU with the features of the format: `Single`
+/// AVX-512F, `Half` AVX512_BF16, `Narrow` AVX2 and FMA, `Plain` none. Pointers lead to 16 lanes, those with a
+/// mask to the masked lanes.
 pub(super) trait Format {
     type Lanes: Copy;
     type Sums: Copy;
@@ -18,7 +19,7 @@ pub(super) trait Format {
     unsafe fn spread(a: u32) -> Self::Lanes;
     /// `sums + a * b`, lane by lane.
     unsafe fn multiply(sums: Self::Sums, a: Self::Lanes, b: Self::Lanes) -> Self::Sums;
-    /// Writes `sums * scale`, and what lies at `base` unless that is null.
+    /// Writes `sums * scale`, plus `base` unless that is null.
     unsafe fn store(sums: Self::Sums, scale: f32, base: *const f32, mask: u16, out: *mut f32);
 }
 
@@ -28,10 +29,10 @@ pub(super) struct Single;
 pub(super) struct Half;
 /// Single precision by AVX2.
 pub(super) struct Narrow;
-/// Single precision by loops that the compiler vectorises with what every x86-64 has.
+/// Single precision by loops that the compiler vectorises for the x86-64 baseline.
 pub(super) struct Plain;
 
-/// What both formats of AVX-512 share.
+/// Shared by both AVX-512 formats.
 macro_rules! wide {
     () => {
         type Lanes = __m512i;
@@ -39,25 +40,25 @@ macro_rules! wide {
 
         #[inline(always)]
         unsafe fn zero() -> __m512 {
-            // SAFETY: AVX-512F, by the contract of the trait; so below.
+            // SAFETY: AVX-512F by the trait's contract.
             unsafe { _mm512_setzero_ps() }
         }
 
         #[inline(always)]
         unsafe fn load(b: *const u32) -> __m512i {
-            // SAFETY: as above.
+            // SAFETY: AVX-512F and 16 lanes at `b` by the trait's contract.
             unsafe { _mm512_loadu_si512(b.cast()) }
         }
 
         #[inline(always)]
         unsafe fn spread(a: u32) -> __m512i {
-            // SAFETY: as above.
+            // SAFETY: AVX-512F by the trait's contract.
             unsafe { _mm512_set1_epi32(a.cast_signed()) }
         }
 
         #[inline(always)]
         unsafe fn store(sums: __m512, scale: f32, base: *const f32, mask: u16, out: *mut f32) {
-            // SAFETY: as above.
+            // SAFETY: AVX-512F and the masked lanes at `base` and `out` by the trait's contract.
             unsafe {
                 let scale = _mm512_set1_ps(scale);
                 let value = if base.is_null() {
@@ -76,7 +77,7 @@ impl Format for Single {
 
     #[inline(always)]
     unsafe fn multiply(sums: __m512, a: __m512i, b: __m512i) -> __m512 {
-        // SAFETY: AVX-512F, by the contract of the trait.
+        // SAFETY: AVX-512F by the trait's contract.
         unsafe { _mm512_fmadd_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), sums) }
     }
 }
@@ -86,7 +87,7 @@ impl Format for Half {
 
     #[inline(always)]
     unsafe fn multiply(sums: __m512, a: __m512i, b: __m512i) -> __m512 {
-        // SAFETY: AVX512_BF16, by the contract of the trait; all these types are 64 plain bytes.
+        // SAFETY: AVX512_BF16 by the trait's contract; all these types are 64 plain bytes.
         unsafe {
             let halves = |lanes| std::mem::transmute::<__m512i, __m512bh>(lanes);
             _mm512_dpbf16_ps(sums, halves(a), halves(b))
@@ -100,38 +101,39 @@ impl Format for Narrow {
 
     #[inline(always)]
     unsafe fn zero() -> [__m256; 2] {
-        // SAFETY: AVX, by the contract of the trait.
+        // SAFETY: AVX by the trait's contract.
         unsafe { [_mm256_setzero_ps(); 2] }
     }
 
     #[inline(always)]
     unsafe fn load(b: *const u32) -> [__m256; 2] {
-        // SAFETY: as above; the pointer leads to 16 lanes.
+        // SAFETY: AVX and 16 lanes at `b` by the trait's contract.
         unsafe { [_mm256_loadu_ps(b.cast()), _mm256_loadu_ps(b.add(LANES / 2).cast())] }
     }
 
     #[inline(always)]
     unsafe fn spread(a: u32) -> [__m256; 2] {
-        // SAFETY: as above.
+        // SAFETY: AVX by the trait's contract.
         unsafe { [_mm256_set1_ps(f32::from_bits(a)); 2] }
     }
 
     #[inline(always)]
     unsafe fn multiply(sums: [__m256; 2], a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
-        // SAFETY: FMA, by the contract of the trait.
+        // SAFETY: FMA by the trait's contract.
         unsafe { [_mm256_fmadd_ps(a[0], b[0], sums[0]), _mm256_fmadd_ps(a[1], b[1], sums[1])] }
     }
 
     #[inline(always)]
     unsafe fn store(sums: [__m256; 2], scale: f32, base: *const f32, mask: u16, out: *mut f32) {
-        // SAFETY: as above; AVX2 masks by the sign of each lane, here the mask's bit moved there.
+        // SAFETY: AVX2, FMA and the masked lanes at `base` and `out` by the trait's contract; AVX2 masks by
+        // each lane's sign bit, to which the mask's bit is shifted.
         unsafe {
             let scale = _mm256_set1_ps(scale);
             let places = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
             for (i, sums) in sums.into_iter().enumerate() {
                 let (bits, at) = (i32::from(mask) >> (8 * i) & 0xff, 8 * i);
                 let (from, to) = (base.wrapping_add(at), out.wrapping_add(at));
-                // AMD's processors are slow to write by masks.
+                // AMD's CPUs are slow at masked stores.
                 let whole = bits == 0xff;
                 let mask = _mm256_sllv_epi32(_mm256_set1_epi32(bits), places);
                 let value = if base.is_null() {
@@ -162,7 +164,7 @@ impl Format for Plain {
 
     #[inline(always)]
     unsafe fn load(b: *const u32) -> [f32; LANES] {
-        // SAFETY: the pointer leads to 16 lanes, by the contract of the trait.
+        // SAFETY: 16 lanes lie at `b` by the trait's contract.
         unsafe { b.cast::<[f32; LANES]>().read_unaligned() }
     }
 
@@ -182,7 +184,7 @@ impl Format for Plain {
     #[inline(always)]
     unsafe fn store(sums: [f32; LANES], scale: f32, base: *const f32, mask: u16, out: *mut f32) {
         for (i, sum) in sums.into_iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1) {
-            // SAFETY: the mask has this lane, by the contract of the trait.
+            // SAFETY: lane `i` is in the mask, so it exists at `base` and `out` by the trait's contract.
             unsafe {
                 let base = if base.is_null() { 0.0 } else { *base.add(i) };
                 *out.add(i) = base + scale * sum;
@@ -191,26 +193,27 @@ impl Format for Plain {
     }
 }
 
-/// One product: the operands, the destination and what becomes of it.
+/// One product: operands, destination and epilogue.
 pub(super) struct Task<'a> {
     pub left: Left<'a>,
     pub right: Right<'a>,
     pub out: *mut f32,
     pub stride: usize,
     pub scale: f32,
-    /// What is added to each row, and how far apart its rows are; null: nothing.
+    /// Added to each row; its row stride; null: nothing is added.
     pub base: *const f32,
     pub base_row: usize,
 }
 
 impl Task<'_> {
-    /// Writes the sums of a row's 16 columns, those of the mask, scaled and with what they are added to.
+    /// Writes the masked sums of a row's 16 columns, scaled, plus the base.
     ///
     /// # Safety
-    /// The task has that row and the mask's columns from `col` on; as [`Format`].
+    /// Row `row` and the masked columns from `col` on exist; the rest as [`Format`].
     #[inline(always)]
     pub(super) unsafe fn store<F: Format>(&self, sums: F::Sums, row: usize, col: usize, mask: u16) {
-        // SAFETY: by this function's contract.
+        // SAFETY: `out` and `base` have the row and the masked columns; the CPU has `F`'s features: this
+        // function's contract.
         unsafe {
             let base = match self.base.is_null() {
                 true => self.base,

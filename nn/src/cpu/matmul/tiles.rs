@@ -1,17 +1,16 @@
-//! The bf16 product by AMX, on CPUs that have it (Intel's servers from Sapphire Rapids on). Packed operands lie as AVX512_BF16
-//! wants them, and that is how AMX wants them too. Rows that fill no tile are multiplied in one all the same, with what lies behind
-//! them in the packed operand, and not written.
+//! The bf16 product by AMX (Intel servers from Sapphire Rapids on). AMX uses the packed layout of AVX512_BF16.
+//! Partial tiles are computed full; padding rows are discarded.
 #![allow(unsafe_code)]
 
 use super::columns::transpose_tiles;
 use super::pack::{Left, Right};
-use super::pairs::{Halves as Rows, LANES, PANEL, Pairs, first};
+use super::pairs::{Halves as Rows, LANES, PANEL, Pairs, tail_mask};
 use super::task::{Half, Task};
 use crate::cpu::tiles::{BLOCK, Block, Halves, Panel, ROWS, Steps, configure, configured, release};
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// The lanes of a tile if the depth is cut into equal ones.
+/// The largest tile depth, in lanes, that divides `depth`.
 fn equal_lanes(depth: usize) -> Option<usize> {
     (8..=ROWS).rev().chain([depth]).find(|lanes| *lanes <= ROWS && depth.is_multiple_of(*lanes))
 }
@@ -19,11 +18,11 @@ fn equal_lanes(depth: usize) -> Option<usize> {
 /// A product.
 ///
 /// # Safety
-/// As `product` in [`super::kernel`], for halves; the left operand's lanes lie row by row, with room for
-/// whole tiles of rows, and [`Isa::Amx`](crate::cpu::Isa::Amx) has been found.
+/// As `product` in [`super::kernel`], for bf16; the left operand's lanes lie row by row, with room for whole
+/// tiles of rows, and [`Isa::Amx`](crate::cpu::Isa::Amx) has been found.
 pub(super) unsafe fn product(task: &Task<'_>) {
     let depth = task.left.depth;
-    // SAFETY: by this function's contract; the cuts lie inside the depth.
+    // SAFETY: AMX was found; the task's operands hold `depth` lanes, and each share's lanes lie inside them.
     unsafe {
         match equal_lanes(depth) {
             Some(lanes) => share(task, 0, lanes, depth / lanes),
@@ -38,7 +37,7 @@ pub(super) unsafe fn product(task: &Task<'_>) {
     }
 }
 
-/// The same for `steps` tiles of `lanes` from lane `first` of the depth on.
+/// [`product`] over `steps` tiles of `lanes` from lane `first` of the depth on.
 ///
 /// # Safety
 /// As [`product`]; there are such lanes.
@@ -46,33 +45,34 @@ unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) {
     let (left, right) = (&task.left, &task.right);
     let steps = Steps { a_row: left.row, b_row: right.step, lanes, count: steps };
     if left.rows <= ROWS && right.cols.is_multiple_of(PANEL) && task.scale == 1.0 {
-        // SAFETY: this function's contract.
-        return unsafe { few(task, first, steps) };
+        // SAFETY: AMX was found; `left` has at most 16 rows, `right` whole panels, and the lanes exist.
+        return unsafe { single_tile_rows(task, first, steps) };
     }
-    // SAFETY: this function's contract; the CPU has AVX-512 where it has AMX.
+    // SAFETY: AMX was found, which implies AVX-512 F/BW/DQ/BF16; the lanes exist.
     unsafe { floats(task, first, steps) }
 }
 
-/// The same for any number of rows and columns.
+/// [`share`] for any number of rows and columns.
 ///
 /// # Safety
 /// As [`share`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 unsafe fn floats(task: &Task<'_>, first: usize, steps: Steps) {
-    // SAFETY: this function's contract; the blocks are the task's.
+    // SAFETY: AMX and the enabled AVX-512 features; `ToTask` masks what lies outside the task's rows and
+    // columns.
     unsafe { blocks(&task.left, &task.right, first, steps, &mut ToTask(task)) }
 }
 
-/// Whether a product consists of whole blocks, and its depth of whole tiles.
+/// Whether a product is whole blocks, and its depth whole tiles.
 fn fills(rows: usize, cols: usize, depth: usize) -> bool {
     let of = |n: usize, size: usize| n > 0 && n.is_multiple_of(size);
     of(rows, BLOCK) && of(cols, BLOCK) && of(depth, ROWS)
 }
 
-/// All blocks of a product that consists of whole ones; false if it does not.
+/// All blocks of a product; false if it is not whole blocks.
 ///
 /// # Safety
-/// As [`product`], of operands of bf16 packed for tiles; `finish` takes the blocks of this product.
+/// As [`product`], with operands of bf16 packed for AMX; `finish` accepts this product's blocks.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 pub(super) unsafe fn whole<F: Finish>(left: &Left<'_>, right: &Right<'_>, finish: &mut F) -> bool {
     if left.depth != right.depth || !fills(left.rows, right.cols, left.depth) {
@@ -80,27 +80,28 @@ pub(super) unsafe fn whole<F: Finish>(left: &Left<'_>, right: &Right<'_>, finish
     }
     let (lanes, count) = (ROWS, left.depth / ROWS);
     let steps = Steps { a_row: left.row, b_row: right.step, lanes, count };
-    // SAFETY: this function's contract.
+    // SAFETY: AMX and the enabled AVX-512 features; `fills` checked whole blocks and tiles, so both operands
+    // hold them.
     unsafe { blocks(left, right, 0, steps, finish) };
     true
 }
 
-/// What becomes of a block's sums.
+/// Epilogue of a block's sums.
 pub(in crate::cpu) trait Finish {
-    /// Takes some of the sums' rows; `place` is the row and the column of the product where the block begins.
+    /// Takes rows `rows` of the sums; `place` is the row and the column of the product where the block begins.
     ///
     /// # Safety
-    /// The product has such a block; the CPU has the instructions of [`Arithmetic::Bf16`](crate::precision::Arithmetic::Bf16).
+    /// The product has such a block; the CPU has AVX-512 F, BW, DQ and AVX512_BF16.
     unsafe fn take(&mut self, sums: &Sums, place: (usize, usize), rows: Range<usize>);
 }
 
-/// Bytes of the left operand that leave room for other things in the first-level cache.
+/// Bytes of the left operand that fit in L1 beside other data.
 const NEAR: usize = 24 << 10;
 
-/// Gives `finish` the sums of all blocks.
+/// Calls `finish` with the sums of every block.
 ///
 /// # Safety
-/// As [`share`]; inlined into what is compiled for the instructions of `F`.
+/// As [`share`]; inlined into a function compiled for the instructions of `F`.
 #[inline(always)]
 unsafe fn blocks<F: Finish>(
     left: &Left<'_>,
@@ -110,7 +111,7 @@ unsafe fn blocks<F: Finish>(
     finish: &mut F,
 ) {
     let (down, across) = (left.rows.div_ceil(BLOCK), right.cols.div_ceil(BLOCK));
-    // Column after column if all rows stay near; otherwise row after row.
+    // Column-major order if all rows fit in L1; otherwise row-major.
     let near = 4 * left.rows * left.row <= NEAR;
     let place = |n: usize| match near {
         true => (n % down * BLOCK, n / down * BLOCK),
@@ -124,17 +125,18 @@ unsafe fn blocks<F: Finish>(
         let a = [a, if tall { a.wrapping_add(ROWS * left.row) } else { a }];
         Halves { a, a_step: steps.lanes, b: [col, next].map(|col| b.wrapping_add(right.at(col))) }
     };
-    // SAFETY: every tile's rows lie in the operands: whole tiles of rows in `left`, columns in whole vectors of `right`,
-    // lanes inside the depth. A block's missing second tile is a copy of its first. The rest is this function's contract.
+    // SAFETY: AMX was found; every tile lies in the operands: `left` has whole tiles of rows, `right` whole
+    // vectors of columns, and the lanes are inside the depth. A block's missing second tile is a copy of its
+    // first. `finish` accepts the blocks by this function's contract.
     unsafe { pipeline(down * across, steps, place, tiles, finish) }
 }
 
-/// Gives `finish` the sums of `count` blocks, a few rows between any two steps of the block after: `place` says where one stands in the
-/// product, `tiles` where its operands lie.
+/// Software pipeline: calls `finish` with the sums of `count` blocks, a few rows between any two steps of the
+/// next block; `place` gives a block's position in the product, `tiles` its operands.
 ///
 /// # Safety
-/// There are such operands, `steps.count` tiles along the depth; `finish` takes blocks at these places; the CPU has tiles. Inlined into what
-/// is compiled for the instructions of `F`.
+/// The operands exist, `steps.count` tiles along the depth; `finish` accepts blocks at these places; the CPU
+/// has AMX. Inlined into a function compiled for the instructions of `F`.
 #[inline(always)]
 unsafe fn pipeline<F: Finish>(
     count: usize,
@@ -145,7 +147,8 @@ unsafe fn pipeline<F: Finish>(
 ) {
     let mut sums = Sums([0.0; BLOCK * BLOCK]);
     let part = |step: usize| step * BLOCK / steps.count;
-    // SAFETY: this function's contract; nobody configures tiles before they are released; sums have been stored before they are taken.
+    // SAFETY: AMX by this function's contract, configured here and released below, and `finish` configures no
+    // tiles; the operands hold `steps.count` tiles; `sums` holds 32 x 32 floats, stored before they are taken.
     unsafe {
         configure(ROWS, steps.lanes);
         for n in 0..count {
@@ -168,11 +171,12 @@ unsafe fn pipeline<F: Finish>(
     }
 }
 
-/// Adds `aᵀ * right` to `out`, `[a.cols, right.cols]`, rows `stride` apart, if it consists of whole blocks; false if it does not. Columns of
-/// `a` are transposed 32 at a time, into `columns`, and do not leave the first-level cache.
+/// Adds `aᵀ * right` to `out`, `[a.cols, right.cols]`, rows `stride` apart; false if it is not whole blocks. 32
+/// columns of `a` at a time are transposed into `columns`, which stays in L1.
 ///
 /// # Safety
-/// The CPU has tiles; `right` is packed for them; `columns` has room for 32 columns' lanes, and `out` for the product.
+/// The CPU has AMX; `right` is packed for it; `columns` has room for 32 columns' lanes, and `out` for the
+/// product.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 pub(super) unsafe fn transposed(
     a: Rows<'_>,
@@ -189,7 +193,8 @@ pub(super) unsafe fn transposed(
     let steps = Steps { a_row: ROWS, b_row: right.step, lanes: ROWS, count: depth / ROWS };
     let tiles = |(row, col): (usize, usize)| {
         if col == 0 {
-            // SAFETY: this function's contract; the product has 32 rows from this one on.
+            // SAFETY: the enabled AVX-512 F/BW/BF16; `fills` checked that `a` has 32 columns from `row` on and
+            // `2 * depth` rows, a multiple of 32; `columns` holds 32 * depth lanes.
             unsafe { transpose_tiles(a, row, columns) };
         }
         Halves {
@@ -199,12 +204,13 @@ pub(super) unsafe fn transposed(
         }
     };
     let place = |n: usize| (n / across * BLOCK, n % across * BLOCK);
-    // SAFETY: this function's contract.
+    // SAFETY: AMX by this function's contract; `columns` holds two rows of tiles, `right` whole tiles, and
+    // `out` `rows x right.cols`, `stride` apart.
     unsafe { pipeline(rows / BLOCK * across, steps, place, tiles, &mut Onto { out, stride }) };
     true
 }
 
-/// Sums are added to what lies there.
+/// Epilogue: adds the sums to the destination.
 struct Onto {
     out: *mut f32,
     stride: usize,
@@ -215,7 +221,8 @@ impl Finish for Onto {
     unsafe fn take(&mut self, sums: &Sums, (row, col): (usize, usize), rows: Range<usize>) {
         for i in rows {
             for j in [0, LANES] {
-                // SAFETY: this function's contract.
+                // SAFETY: AVX-512F, and the block's rows and 32 columns lie in `out`: `Finish::take`'s
+                // contract.
                 unsafe {
                     let to = self.out.add((row + i) * self.stride + col + j);
                     let sum = _mm512_load_ps(sums.0.as_ptr().add(i * BLOCK + j));
@@ -226,15 +233,16 @@ impl Finish for Onto {
     }
 }
 
-/// The same for no more rows than a tile has, and whole panels.
+/// [`share`] for at most one tile of rows and whole panels.
 ///
 /// # Safety
 /// As [`share`].
-unsafe fn few(task: &Task<'_>, first: usize, steps: Steps) {
+unsafe fn single_tile_rows(task: &Task<'_>, first: usize, steps: Steps) {
     let (left, right) = (&task.left, &task.right);
     let work = || {
         for col in (0..right.cols).step_by(PANEL) {
-            // SAFETY: rows, columns and lanes lie in the operands and the destination.
+            // SAFETY: AMX is configured for `left.rows` rows; 64 columns from `col` on exist in `right`, `out`
+            // and `base`; lanes `first..` lie inside the depth.
             unsafe {
                 let base = match task.base.is_null() {
                     true => task.base,
@@ -254,7 +262,7 @@ unsafe fn few(task: &Task<'_>, first: usize, steps: Steps) {
             }
         }
     };
-    // SAFETY: by this function's contract; nobody else's code is called inside.
+    // SAFETY: AMX by this function's contract; rows and lanes are 1 to 16; `work` configures no tiles.
     unsafe { configured(left.rows, steps.lanes, work) };
 }
 
@@ -262,7 +270,7 @@ unsafe fn few(task: &Task<'_>, first: usize, steps: Steps) {
 #[repr(C, align(64))]
 pub(in crate::cpu) struct Sums(pub [f32; BLOCK * BLOCK]);
 
-/// Sums go where the task says, with what they are added to.
+/// Epilogue: scales the sums, adds the base and writes to the task's destination.
 struct ToTask<'a>(&'a Task<'a>);
 
 impl Finish for ToTask<'_> {
@@ -270,11 +278,12 @@ impl Finish for ToTask<'_> {
     unsafe fn take(&mut self, sums: &Sums, (row, col): (usize, usize), rows: Range<usize>) {
         let task = self.0;
         let whole = row + rows.end <= task.left.rows && col + BLOCK <= task.right.cols;
-        // SAFETY: this function's contract; a whole block's rows and columns are the task's.
+        // SAFETY: AVX-512F by `Finish::take`'s contract; a whole block's rows and 32 columns are the task's,
+        // and `edge` masks the others.
         unsafe {
             match whole && task.scale == 1.0 {
-                true if task.base.is_null() => self.some::<false>(sums, (row, col), rows),
-                true => self.some::<true>(sums, (row, col), rows),
+                true if task.base.is_null() => self.whole_block::<false>(sums, (row, col), rows),
+                true => self.whole_block::<true>(sums, (row, col), rows),
                 false => self.edge(sums, (row, col), rows),
             }
         }
@@ -282,12 +291,12 @@ impl Finish for ToTask<'_> {
 }
 
 impl ToTask<'_> {
-    /// Rows of a whole block, on top of the base or not.
+    /// Rows of a whole block, with or without a base.
     ///
     /// # Safety
     /// As [`Finish::take`]; the task has these rows and 32 columns.
     #[inline(always)]
-    unsafe fn some<const BASE: bool>(
+    unsafe fn whole_block<const BASE: bool>(
         &self,
         sums: &Sums,
         (row, col): (usize, usize),
@@ -295,7 +304,8 @@ impl ToTask<'_> {
     ) {
         let task = self.0;
         for i in rows {
-            // SAFETY: this function's contract.
+            // SAFETY: AVX-512F; the task has row `row + i` and 32 columns from `col` on in `out` and, if
+            // `BASE`, in `base`.
             unsafe {
                 let from = sums.0.as_ptr().add(i * BLOCK);
                 let to = task.out.add((row + i) * task.stride + col);
@@ -311,7 +321,7 @@ impl ToTask<'_> {
         }
     }
 
-    /// Rows of a block of which the task may lack some, or columns.
+    /// Rows of a block that may reach beyond the task's rows or columns.
     ///
     /// # Safety
     /// As [`Finish::take`].
@@ -322,8 +332,9 @@ impl ToTask<'_> {
         let cols = (task.right.cols - col).min(BLOCK);
         for i in rows.start..rows.end.min(task.left.rows.saturating_sub(row)) {
             for j in [0, LANES] {
-                let mask = first(cols.saturating_sub(j));
-                // SAFETY: the masks end at the task's last column; the rest is this function's contract.
+                let mask = tail_mask(cols.saturating_sub(j));
+                // SAFETY: the enabled AVX-512F; `row + i` is below the task's rows, and the tail masks end at
+                // its last column.
                 unsafe {
                     let sum = _mm512_load_ps(sums.0.as_ptr().add(i * BLOCK + j));
                     task.store::<Half>(sum, row + i, col + j, mask);

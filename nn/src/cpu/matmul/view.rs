@@ -1,4 +1,4 @@
-//! What goes into a product and what becomes of it: views of slices that are checked when they are made.
+//! Views of slices for products, bounds-checked at construction.
 
 /// A read-only strided matrix.
 #[derive(Clone, Copy)]
@@ -11,7 +11,7 @@ pub struct Mat<'a> {
 }
 
 impl<'a> Mat<'a> {
-    /// `rows x cols`, row after row, `stride` apart, beginning at `data[0]`.
+    /// `rows x cols`, row-major, `stride` between rows, beginning at `data[0]`.
     ///
     /// # Panics
     /// If the matrix does not fit in `data`: a fault of the caller's shapes, never of user input.
@@ -43,14 +43,14 @@ pub(super) fn fits(len: usize, rows: usize, cols: usize, stride: usize) -> bool 
     rows > 0 && cols > 0 && stride >= cols && (rows - 1) * stride + cols <= len
 }
 
-/// What a product is added to.
+/// How a product combines with its destination.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Into<'a> {
-    /// Nothing: the destination is overwritten.
+pub enum Accumulate<'a> {
+    /// Overwrites the destination.
     Replace,
-    /// What the destination held.
+    /// Is added to the destination.
     Add,
-    /// This row, in every row of the destination, which is overwritten.
+    /// Plus this row, in every row of the destination, which is overwritten.
     Bias(&'a [f32]),
 }
 

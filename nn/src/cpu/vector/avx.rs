@@ -4,13 +4,13 @@
 use super::Vector;
 use std::arch::x86_64::*;
 
-/// Four rows of four floats, `stride` apart, become four columns: rows of `to`, `step` apart.
+/// Transposes a 4 x 4 block of floats: rows `stride` apart at `from`, `step` apart at `to`.
 ///
 /// # Safety
-/// Such floats exist at `from`, and there is room for as many at `to`.
+/// Four rows of four floats exist at `from`, and there is room for as many at `to`.
 #[inline(always)]
 pub unsafe fn transpose_four(from: *const f32, stride: usize, to: *mut f32, step: usize) {
-    // SAFETY: this function's contract; x86-64 has SSE.
+    // SAFETY: SSE is in x86-64's baseline; four rows of four floats exist at both, by this function's contract.
     unsafe {
         let load = |i: usize| _mm_loadu_ps(from.add(i * stride));
         let (mut a, mut b, mut c, mut d) = (load(0), load(1), load(2), load(3));
@@ -21,7 +21,8 @@ pub unsafe fn transpose_four(from: *const f32, stride: usize, to: *mut f32, step
     }
 }
 
-// SAFETY, of every block below: the contract of the trait.
+// SAFETY, for every block below: AVX-512 F, DQ and BW, or AVX2 and FMA, and the trait's lengths, by the trait's
+// contract.
 impl Vector for __m512 {
     const LEN: usize = 16;
 
@@ -105,11 +106,11 @@ impl Vector for __m512 {
                 let x = _mm512_mul_ps(_mm512_loadu_ps(from.add(16 * i)), factor);
                 _mm512_add_epi32(_mm512_cvtps_epi32(x), _mm512_set1_epi32(zero))
             };
-            // Only the low byte of each counts, whatever its sign.
+            // Keeps the low byte of each, signed or not.
             let low = |a, b| _mm512_and_si512(_mm512_packs_epi32(a, b), _mm512_set1_epi16(0xff));
             let (lower, upper) = (low(sixteen(0), sixteen(1)), low(sixteen(2), sixteen(3)));
             let all = _mm512_packus_epi16(lower, upper);
-            // Packing works on quarters of vectors: this puts their parts in order again.
+            // `packs` interleaves 128-bit quarters: restore the order of 32-bit parts.
             let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
             _mm512_storeu_si512(to.cast(), _mm512_permutexvar_epi32(order, all));
         }
@@ -217,7 +218,7 @@ impl Vector for __m256 {
             };
             let low = _mm256_packs_epi32(eight(0), eight(1));
             let all = _mm256_packus_epi16(low, _mm256_packs_epi32(eight(2), eight(3)));
-            // Packing works on halves of vectors: this puts their quarters in order again.
+            // `packs` interleaves 128-bit halves: restore the order of 32-bit parts.
             let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
             _mm256_storeu_si256(to.cast(), _mm256_permutevar8x32_epi32(all, order));
         }

@@ -1,19 +1,20 @@
-//! Vectors of NEON, which every aarch64 processor has.
+//! NEON vectors, baseline of aarch64.
 #![allow(unsafe_code)]
 
 use super::Vector;
 use std::arch::aarch64::*;
 
-/// Four rows of four floats, `stride` apart, become four columns: rows of `to`, `step` apart.
+/// Transposes a 4 x 4 block of floats: rows `stride` apart at `from`, `step` apart at `to`.
 ///
 /// # Safety
-/// Such floats exist at `from`, and there is room for as many at `to`.
+/// Four rows of four floats exist at `from`, and there is room for as many at `to`.
 #[inline(always)]
 pub unsafe fn transpose_four(from: *const f32, stride: usize, to: *mut f32, step: usize) {
-    // SAFETY: this function's contract.
+    // SAFETY: NEON is in aarch64's baseline; four rows of four floats exist at both, by this function's
+    // contract.
     unsafe {
         let [a, b, c, d] = [0, 1, 2, 3].map(|i| vld1q_f32(from.add(i * stride)));
-        // Pairs of rows, floats in turn; then halves of two such pairs.
+        // 2 x 2 transpositions of pairs of rows, then of their 64-bit halves.
         let (ab, cd) = (vtrnq_f32(a, b), vtrnq_f32(c, d));
         let low = |x, y| vcombine_f32(vget_low_f32(x), vget_low_f32(y));
         let high = |x, y| vcombine_f32(vget_high_f32(x), vget_high_f32(y));
@@ -24,7 +25,7 @@ pub unsafe fn transpose_four(from: *const f32, stride: usize, to: *mut f32, step
     }
 }
 
-// SAFETY, of every block below: the contract of the trait.
+// SAFETY, for every block below: NEON and the trait's lengths, by the trait's contract.
 impl Vector for float32x4_t {
     const LEN: usize = 4;
 
@@ -63,7 +64,7 @@ impl Vector for float32x4_t {
         unsafe { vfmaq_f32(c, self, b) }
     }
 
-    /// No number where either is none, which covers what the trait asks.
+    /// NaN if either is NaN, which satisfies the trait.
     #[inline(always)]
     unsafe fn max(self, other: float32x4_t) -> float32x4_t {
         unsafe { vmaxq_f32(self, other) }

@@ -1,4 +1,4 @@
-//! The stream of small sample files: deterministic, in proportion, without repetition, resumable.
+//! The stream over small sample files: deterministic, proportional, without duplicates, resumable.
 
 use super::*;
 use crate::data::testing::{Sample, mavg_bytes, pvgr_bytes};
@@ -9,7 +9,7 @@ fn config(samples: &[(&Sample, f64)]) -> MixConfig {
         |(sample, weight): &(&Sample, f64)| MixSource { path: sample.0.clone(), weight: *weight };
     let mut config = MixConfig::new(samples.iter().map(source).collect());
     (config.buffer, config.kinds.min_depth) = (100, 0);
-    // The labels of the samples are random: half of the positions would be left out.
+    // Sample labels are random: half of the positions would be left out.
     config.kinds.quiet_weight = 1.0;
     config.kinds.rules_share = 0.0;
     config
@@ -50,7 +50,7 @@ fn shares_follow_weights_and_kinds() {
     };
     assert!((share(&|e| e.source == Source::ActionValues) - 0.25).abs() < 0.03);
     assert!((share(&|e| e.features.has_action) - 0.25).abs() < 0.05);
-    // One line in six of the samples is empty and gives nothing.
+    // One line in six of the samples is empty and yields nothing.
     assert!((share(&|e| e.source == Source::Variation) - 0.75 * 5.0 / 11.0).abs() < 0.05);
 }
 
@@ -174,7 +174,7 @@ fn a_cut_file_is_read_again_and_again_and_counted() {
 }
 
 #[test]
-fn a_resumed_stream_goes_on_in_the_file() {
+fn a_resumed_stream_continues_in_the_file() {
     let sample = Sample::new("resume", &mavg_bytes(35, 200));
     let mut config = config(&[(&sample, 1.0)]);
     let mut first = Mixer::new(config.clone()).expect("mixer");
@@ -190,7 +190,7 @@ fn a_resumed_stream_goes_on_in_the_file() {
 }
 
 #[test]
-fn what_cannot_be_mixed_is_said() {
+fn invalid_mixes_are_refused_with_a_reason() {
     let empty = Sample::new("empty", b"MAVG1\n");
     let say = |config: MixConfig| match Mixer::new(config) {
         Err(error) => error.to_string(),

@@ -9,8 +9,8 @@ use crate::data::record::{MavgGame, MavgPosition};
 use crate::encode::canonical_moves;
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 
-/// How much win probability the second-best move of the `ply`-th position loses; 0 where there is no choice, None
-/// where no other move's value is known.
+/// Loss in win probability of the second-best move at position `ply`; 0 where there is no choice, None where no
+/// other move's value is known.
 pub(super) fn gap(game: &MavgGame, ply: usize) -> Option<f32> {
     let record = game.positions.get(ply)?;
     let values = game.values(record);
@@ -25,7 +25,7 @@ pub(super) fn gap(game: &MavgGame, ply: usize) -> Option<f32> {
 }
 
 impl Sampler<'_> {
-    /// `MAV(s)` of the `ply`-th position.
+    /// `MAV(s)` of position `ply`.
     pub(super) fn mavg_state(
         &mut self,
         game: &MavgGame,
@@ -40,8 +40,8 @@ impl Sampler<'_> {
         Ok(Some(of_state(state, &legal, label_of(game, record, state.turn()))))
     }
 
-    /// `MAV(s, a)` of the `ply`-th position: after the move played the labels of the next position, after
-    /// any other move its action value alone, seen from the other side.
+    /// `MAV(s, a)` of position `ply`: after the move played, the labels of the next position; after any other
+    /// move only its action value, from the other side.
     pub(super) fn mavg_action(
         &mut self,
         game: &MavgGame,
@@ -85,9 +85,9 @@ impl Sampler<'_> {
         Ok(of_action(state, action, &after, &canonical_moves(&after), label))
     }
 
-    /// Index of a random legal move. Now and then moves are preferred that are rare among legal ones and
-    /// that the transition must know: first those that end the game, then promotions, castlings and en
-    /// passant captures.
+    /// Index of a random legal move. With probability `special_share` it prefers moves that are rare among
+    /// legal ones but that the transition head must know: first those that end the game, then promotions,
+    /// castlings and en passant captures.
     fn draw_action(&mut self, state: &Chess, legal: &MoveList) -> usize {
         if self.rng.chance(self.kinds.special_share) {
             let all = || legal.iter().enumerate();
@@ -105,7 +105,7 @@ impl Sampler<'_> {
     }
 }
 
-/// The legal moves in canonical order; an error if the record counts others.
+/// The legal moves in canonical order; an error if the record has another number.
 fn legal_moves(
     game: &MavgGame,
     record: &MavgPosition,
@@ -129,7 +129,7 @@ fn label_of<'a>(game: &'a MavgGame, record: &MavgPosition, turn: Color) -> Label
     }
 }
 
-/// Mate, stalemate or the last material gone.
+/// Mate, stalemate or insufficient material.
 fn ends_game(state: &Chess, m: Move) -> bool {
     let mut after = state.clone();
     after.play_unchecked(m);

@@ -1,5 +1,5 @@
-//! Draws examples from a game: which of its positions, with or without an action. Replays no further
-//! than the last position drawn. What a file says of a position is in `mavg` and `pvgr`.
+//! Draws examples from a game: positions, with or without an action. Replays only up to the last position
+//! drawn. `mavg` and `pvgr` handle the labels.
 
 mod mavg;
 mod pvgr;
@@ -16,7 +16,7 @@ use super::record::{Game, MATE_IN_ONE};
 use crate::encode::canonical_moves;
 use shakmaty::{Chess, Move, Position};
 
-/// The share of positions like the `ply`-th of `game` that are kept, so that all weigh what they should.
+/// Sampling probability of position `ply`, from the weights of its kind.
 pub(super) fn kept(kinds: &Kinds, game: &Game, ply: usize) -> f64 {
     let weight = kinds.chess960_weight;
     let kind = if game.header().chess960 { weight.min(1.0) } else { 1.0 / weight.max(1.0) };
@@ -38,7 +38,7 @@ pub(super) fn candidates(game: &Game, kinds: &Kinds) -> Vec<usize> {
     }
 }
 
-/// Share of actions among examples of the `ply`-th position.
+/// Share of actions among examples of position `ply`.
 fn action_share(game: &Game, ply: usize, kinds: &Kinds) -> f64 {
     let score = match game {
         Game::Mavg(game) => game.positions.get(ply).map(|record| record.score),
@@ -73,7 +73,7 @@ impl Sampler<'_> {
                 at += 1;
             }
             let action = self.rng.chance(action_share(game, ply, &self.kinds));
-            // Without evasions nothing is drawn for them: the stream of a seed stays what it was.
+            // No draw without evasions: the stream of a seed stays the same.
             let checks = self.kinds.check_share > 0.0 && self.rng.chance(self.kinds.check_share);
             let check = if checks { self.draw_check(&position) } else { None };
             let example = match game {
@@ -105,7 +105,7 @@ impl Sampler<'_> {
         checks.get(self.rng.below(checks.len().max(1))).copied()
     }
 
-    /// What `check` leads to, or with `action` the same as a question about the move.
+    /// The position after `check`; with `action`, the move itself as an action.
     fn evasion(&mut self, state: &Chess, check: Move, action: bool) -> Option<Example> {
         let mut after = state.clone();
         after.play_unchecked(check);

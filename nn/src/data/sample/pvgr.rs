@@ -1,4 +1,4 @@
-//! Examples from a game of engines: its positions and those on the principal variations.
+//! Examples from an engine game: its positions and those on the principal variations.
 
 use super::sampler::Sampler;
 use crate::data::build::{Label, Values, of_action, of_state};
@@ -10,13 +10,13 @@ use crate::data::record::{PvgrGame, PvgrPly};
 use crate::encode::canonical_moves;
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 
-/// The score of a ply if it is to be learnt from.
+/// The score of a ply, if it is deep enough to learn from.
 pub(super) fn usable(ply: &PvgrPly, kinds: &Kinds) -> Option<i16> {
     ply.score.filter(|_| ply.depth == 0 || ply.depth >= kinds.min_depth)
 }
 
 impl Sampler<'_> {
-    /// The `ply`-th position of the game, or with `action` what the move played there leads to.
+    /// Position `ply` of the game; with `action`, the move played there.
     pub(super) fn game_move(
         &mut self,
         game: &PvgrGame,
@@ -48,7 +48,7 @@ impl Sampler<'_> {
         let mut after = state.clone();
         after.play_unchecked(played);
         let legal = canonical_moves(&after);
-        // The opponent's own search where there is one, else what the mover expected of him.
+        // The opponent's own move if there is one, else the mover's expected reply.
         let reply =
             game.plies.get(ply + 1).and_then(|next| Some((next, usable(next, &self.kinds)?)));
         let (best, value) = match reply {
@@ -65,8 +65,8 @@ impl Sampler<'_> {
         Ok(of_action(state, played, &after, &legal, label(after.turn(), best, value)))
     }
 
-    /// A random position on the line of the `ply`-th position `state`, rather a near than a far one, or
-    /// with `action` what the line's next move leads to. The score holds along the line, its sign alternating.
+    /// A random position on the line of position `ply` (`state`), near ones preferred; with `action`, the
+    /// line's next move there. The score holds along the line, its sign alternating.
     pub(super) fn variation(
         &mut self,
         game: &PvgrGame,
@@ -107,11 +107,11 @@ impl Sampler<'_> {
         Ok(of_action(&state, next, &after, &legal, label(best, depth + 2)))
     }
 
-    /// Win probability of `turn`, the mover of the `ply`-th position: its `score`, tempered by what the
-    /// opponent says with its next one and by the game's result.
+    /// Win probability of `turn`, the mover of position `ply`: its `score` blended with the opponent's next
+    /// score and the game's result.
     fn value(&self, game: &PvgrGame, ply: usize, score: i16, turn: Color) -> f32 {
         let own = win_probability(score);
-        // A mate or a tablebase win is known, whatever the other engine has seen of it.
+        // A mate or tablebase win is exact, whatever the opponent's score.
         if own <= 0.0 || own >= 1.0 {
             return own;
         }
@@ -125,25 +125,25 @@ impl Sampler<'_> {
         }
     }
 
-    /// A number of plies in `0..length`, each weighing `distance_decay` times its predecessor.
+    /// A number of plies in `0..length`, each with `distance_decay` times the weight of its predecessor.
     fn draw_distance(&mut self, length: usize) -> usize {
         let decay = self.kinds.distance_decay;
         if decay >= 1.0 {
             return self.rng.below(length);
         }
-        // The inverse of the distribution function (1 - decay^n) / (1 - decay^length).
+        // Inverse of the distribution function (1 - decay^n) / (1 - decay^length).
         let rest = 1.0 - self.rng.unit() * (1.0 - decay.powi(length as i32));
         let distance = if decay > 0.0 { rest.ln() / decay.ln() } else { 0.0 };
         (distance as usize).min(length.saturating_sub(1))
     }
 }
 
-/// The `k`-th move of the line and the byte that holds it.
+/// Move `k` of the line and the byte that holds it.
 fn line_move(game: &PvgrGame, record: &PvgrPly, k: usize) -> Option<(u8, u64)> {
     game.line(record).get(k).map(|&index| (index, PvgrGame::line_offset(record, k)))
 }
 
-/// The index, if it is one of a legal move.
+/// The index, if it is that of a legal move.
 fn checked(
     game: &PvgrGame,
     index: Option<(u8, u64)>,

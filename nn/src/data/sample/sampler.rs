@@ -1,4 +1,4 @@
-//! What a sampler is: its settings, what it keeps out, and the pass it belongs to.
+//! The sampler: its settings, exclusions, and pass.
 
 use crate::data::filter::{KeySet, Recent, position_key, query_key};
 use crate::data::kinds::Kinds;
@@ -6,8 +6,8 @@ use crate::encode::MoveCode;
 use crate::rng::{Rng, scramble};
 use shakmaty::{Chess, Move, Position};
 
-/// One pass over a file takes every `stride`-th position of each game: in `stride` passes each position
-/// once, in an order that differs between games.
+/// One pass over a file takes every `stride`-th position of each game: in `stride` passes each position once,
+/// in an order that differs between games.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::data) struct Pass {
     pub seed: u64,
@@ -21,25 +21,25 @@ impl Pass {
         turn == self.number % self.stride
     }
 
-    /// True for a share `kept` of the positions: others in each pass.
+    /// True with probability `kept`, redrawn in each pass.
     pub fn keeps(&self, game: u64, ply: usize, kept: f64) -> bool {
         let place = scramble((game << 16) ^ ply as u64);
         kept >= 1.0 || Rng::new(place ^ self.seed ^ scramble(self.number)).chance(kept)
     }
 }
 
-/// Counts of what became of the positions drawn.
+/// Counts of the fate of positions drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Examples made.
     pub examples: u64,
-    /// Refused because the same question was asked within the window.
+    /// Refused: the same query occurred within the window.
     pub duplicates: u64,
-    /// Refused because the position is in a test suite.
+    /// Refused: the position is in a test suite.
     pub excluded: u64,
-    /// Those made from Chess960 games.
+    /// From Chess960 games.
     pub chess960: u64,
-    /// Those turned into their mirror images.
+    /// Replaced by their mirror images.
     pub mirrored: u64,
 }
 
@@ -53,8 +53,7 @@ pub(in crate::data) struct Sampler<'a> {
 }
 
 impl Sampler<'_> {
-    /// False if the question was asked before, or if `state` or what the action leads to is not to be
-    /// trained on.
+    /// False for a duplicate, or if `state` or the action's result is excluded from training.
     pub(super) fn admit(&mut self, state: &Chess, action: Option<Move>) -> bool {
         let key = position_key(state);
         if self.is_excluded(state, key, action) {

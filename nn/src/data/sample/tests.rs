@@ -94,7 +94,7 @@ fn after_the_move_played_come_the_labels_of_the_next_record() {
                 assert!(example.moves.is_empty() && example.best.is_none());
                 continue;
             }
-            // In the frame of the position the action was marked on.
+            // In the frame of the position with the marked action.
             assert_eq!(example.moves, codes(after, state.turn() == Color::Black));
             assert_eq!(example.result, records.header.result.outcome(after.turn()));
             match records.positions.get(ply + 1) {
@@ -121,7 +121,7 @@ fn drawn_actions_have_their_own_value_from_the_other_side() {
         let (examples, _) = draw(&game, only(1.0, 0.0, 0.0), &KeySet::default(), seed);
         let states = states(&game);
         for (ply, example) in examples.iter().enumerate() {
-            // Which move was drawn is told by the board it led to.
+            // The next board identifies the drawn move.
             let record = &records.positions[ply];
             let matches = canonical_moves(&states[ply]).iter().enumerate().any(|(index, &m)| {
                 let mut after = states[ply].clone();
@@ -137,7 +137,7 @@ fn drawn_actions_have_their_own_value_from_the_other_side() {
 }
 
 #[test]
-fn special_moves_are_preferred_and_ends_are_told() {
+fn special_moves_are_preferred_and_ends_are_labelled() {
     // Among thirty moves some mate and one stalemates.
     let start = position("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1");
     let legal = canonical_moves(&start).len();
@@ -300,7 +300,7 @@ fn values_are_tempered_by_the_reply_and_the_result() {
     };
     let [one, lost] = [100, -300].map(win_probability);
     let kinds = Kinds { reply_share: 0.5, ..only(0.0, 0.0, 0.5) };
-    // The mate is exact for who found it and evidence for the other.
+    // The mate is exact for the side that found it and evidence for the other.
     close(&values(kinds), [(one + 0.5) / 2.0, 0.25, 1.0, lost]);
     let kinds = Kinds { result_share: 0.2, ..only(0.0, 0.0, 0.5) };
     close(&values(kinds), [0.8 * one + 0.2, 0.4, 1.0, 0.8 * lost]);

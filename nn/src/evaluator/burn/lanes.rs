@@ -1,24 +1,23 @@
-//! Threads that each answer one question at a time: two of them keep a device busy with one batch while
-//! the next is made ready, whoever asks.
+//! Worker threads for a device: two keep it busy with one batch while the next is prepared.
 //!
-//! What answers is made in its own thread and never leaves it. burn tells streams of work apart by thread,
-//! and a tensor used on another thread than the one that made it waits there for its maker's queue to run.
+//! The work function is created in its own thread and never leaves it. burn keeps one stream of work per
+//! thread, and a tensor used on another thread waits for its creator's queue.
 
 use crate::evaluator::error::EvalError;
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 use std::sync::Arc;
 use std::thread;
 
-/// Asked with a `Q`, they answer with an `A`. Dropping it lets the threads end, each after its answer.
+/// Answers each `Q` with an `A`. Dropping it ends the threads, each after its current answer.
 pub struct Lanes<Q, A> {
     questions: Sender<(Q, Sender<A>)>,
 }
 
 impl<Q: Send + 'static, A: Send + 'static> Lanes<Q, A> {
-    /// Starts `count` threads and waits until `make` has made in each of them what answers.
+    /// Starts `count` threads and waits until `make` has created the work function in each.
     ///
     /// # Errors
-    /// What `make` says; the system gives no thread, or `make` panicked.
+    /// `make`'s error; a thread cannot be started, or `make` panicked.
     pub fn new<W: FnMut(Q) -> A>(
         count: usize,
         make: impl Fn() -> Result<W, EvalError> + Send + Sync + 'static,
@@ -33,7 +32,7 @@ impl<Q: Send + 'static, A: Send + 'static> Lanes<Q, A> {
                     let _ = ready.send(Ok(()));
                     drop(ready);
                     for (question, to) in waiting {
-                        // Who asked may have gone.
+                        // The receiver may be gone.
                         let _ = to.send(work(question));
                     }
                 }
@@ -53,7 +52,7 @@ impl<Q: Send + 'static, A: Send + 'static> Lanes<Q, A> {
         Ok(Lanes { questions })
     }
 
-    /// Hands the question to the next free thread and does not wait; [`wait`] does.
+    /// Queues the question for the next free thread without waiting; [`wait`] waits.
     pub fn ask(&self, question: Q) -> Receiver<A> {
         let (to, answer) = bounded(1);
         // Without a thread the sender is dropped here, which the receiver notices.
@@ -82,7 +81,7 @@ mod tests {
     #[test]
     fn two_lanes_answer_two_at_once() {
         let meeting = Arc::new(Barrier::new(2));
-        // None could answer if the other did not.
+        // A barrier: one lane alone would block forever.
         let make = move || {
             let meeting = meeting.clone();
             Ok(move |x: u32| {

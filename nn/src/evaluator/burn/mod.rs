@@ -1,9 +1,9 @@
-//! The evaluator on a burn device: for GPUs, and on the CPU the reference that tests hold the
-//! hand-written evaluator to.
+//! The evaluator on a burn device: for GPUs, and on the CPU as the reference for the hand-written evaluator in
+//! tests.
 //!
-//! On a GPU batches are padded to a few sizes (`pass`) and handed to two threads (`lanes`), so that
-//! while one batch is computed the next is made ready; the trunk multiplies in bf16 where the device has it
-//! and the network answers nearly as in single precision.
+//! On a GPU batches are padded to a few sizes (`pass`) and queued to two threads (`lanes`), so that one batch
+//! is computed while the next is prepared; the trunk runs in bf16 where the device has it and the outputs stay
+//! close to single precision.
 
 mod lanes;
 mod pass;
@@ -24,28 +24,28 @@ use burn::tensor::Device;
 use lanes::{Lanes, wait};
 use pass::{Pass, RowLogits, Shapes};
 
-/// Batches that a GPU has at once: one under way, one made ready.
+/// Batches in flight on a GPU: one running, one prepared.
 const IN_FLIGHT: usize = 2;
 
-/// Evaluates on one device. Any number of threads may ask at once.
+/// Evaluates on one device; shared by threads.
 pub struct BurnEvaluator {
-    way: Way,
+    way: Placement,
     shapes: Shapes,
     arithmetic: Arithmetic,
 }
 
-enum Way {
-    /// In the thread that asks.
-    Here(Box<Pass>),
-    /// In threads of its own.
-    Lanes(Lanes<Ask, Result<Vec<RowLogits>, EvalError>>),
+enum Placement {
+    /// On the calling thread.
+    Inline(Box<Pass>),
+    /// On worker threads.
+    Lanes(Lanes<PassRequest, Result<Vec<RowLogits>, EvalError>>),
 }
 
-/// Rows, the size to pad them to, and the heads to ask.
-type Ask = (Vec<Encoded>, usize, Heads);
+/// Rows, the padded size, and the heads to compute.
+type PassRequest = (Vec<Encoded>, usize, Heads);
 
 impl BurnEvaluator {
-    /// Puts the network on `device`: on a GPU in bf16 where it has that and the answers stay the same but for
+    /// Puts the network on `device`: on a GPU in bf16 where it has that and the outputs differ only by
     /// rounding, else in single precision.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl BurnEvaluator {
         Ok(BurnEvaluator::half_if_close(network, &device, single))
     }
 
-    /// Puts the network on `device`, its trunk multiplying in `arithmetic`.
+    /// Puts the network on `device`, with the trunk in `arithmetic`.
     ///
     /// # Errors
     /// The device failed, or the network's values do not fit its layout.
@@ -70,7 +70,11 @@ impl BurnEvaluator {
         if is_cpu(device) {
             let shapes = Shapes::ANY;
             let pass = Pass::new(network, device, arithmetic, shapes)?;
-            return Ok(BurnEvaluator { way: Way::Here(Box::new(pass)), shapes, arithmetic });
+            return Ok(BurnEvaluator {
+                way: Placement::Inline(Box::new(pass)),
+                shapes,
+                arithmetic,
+            });
         }
         BurnEvaluator::in_lanes(network, device, arithmetic)
     }
@@ -80,15 +84,15 @@ impl BurnEvaluator {
         device: &Device,
         arithmetic: Arithmetic,
     ) -> Result<BurnEvaluator, EvalError> {
-        let (network, device, shapes) = (network.clone(), device.clone(), Shapes::FEW);
+        let (network, device, shapes) = (network.clone(), device.clone(), Shapes::PADDED);
         let lanes = Lanes::new(IN_FLIGHT, move || {
             let pass = Pass::new(&network, &device, arithmetic, shapes)?;
-            Ok(move |(rows, size, heads): Ask| pass.logits(&rows, size, heads))
+            Ok(move |(rows, size, heads): PassRequest| pass.logits(&rows, size, heads))
         })?;
-        Ok(BurnEvaluator { way: Way::Lanes(lanes), shapes, arithmetic })
+        Ok(BurnEvaluator { way: Placement::Lanes(lanes), shapes, arithmetic })
     }
 
-    /// The network in bf16 if it answers as `single` does, else `single`.
+    /// The network in bf16 if its outputs are close to `single`'s, else `single`.
     fn half_if_close(network: &Network, device: &Device, single: BurnEvaluator) -> BurnEvaluator {
         let compared = BurnEvaluator::with(network, device, Arithmetic::Bf16)
             .and_then(|half| Ok((difference(&single, &half)?.most, half)));
@@ -108,13 +112,13 @@ impl BurnEvaluator {
         }
     }
 
-    /// What the trunk's products are computed in.
+    /// Arithmetic of the trunk's products.
     #[must_use]
     pub fn arithmetic(&self) -> Arithmetic {
         self.arithmetic
     }
 
-    /// The logits of all rows, in order. All passes are under way before the first is waited for.
+    /// The logits of all rows, in order. All passes are queued before the first is awaited.
     fn logits(&self, mut rows: Vec<Encoded>, heads: Heads) -> Result<Vec<RowLogits>, EvalError> {
         let mut logits = Vec::with_capacity(rows.len());
         let mut asked = Vec::new();
@@ -122,8 +126,8 @@ impl BurnEvaluator {
             let (taken, size) = self.shapes.next(rows.len());
             let rest = rows.split_off(taken);
             match &self.way {
-                Way::Here(pass) => logits.extend(pass.logits(&rows, size, heads)?),
-                Way::Lanes(lanes) => asked.push(lanes.ask((rows, size, heads))),
+                Placement::Inline(pass) => logits.extend(pass.logits(&rows, size, heads)?),
+                Placement::Lanes(lanes) => asked.push(lanes.ask((rows, size, heads))),
             }
             rows = rest;
         }
@@ -133,7 +137,7 @@ impl BurnEvaluator {
         Ok(logits)
     }
 
-    /// The evaluation of each board and its moves, in order. An inner error concerns that board alone.
+    /// The evaluation of each board and its moves, in order. An inner error concerns only that board.
     ///
     /// # Errors
     /// The device failed.
@@ -174,15 +178,15 @@ impl Evaluator for BurnEvaluator {
         if self.shapes.sizes.is_empty() { 16 } else { 256 }
     }
 
-    /// On a GPU measuring is warming up as well: these are all the sizes it will meet.
+    /// On a GPU measuring is warming up as well: these are all the sizes in use.
     fn batches(&self) -> &[usize] {
         if self.shapes.sizes.is_empty() { &[1, 2, 4, 8, 16] } else { self.shapes.sizes }
     }
 
     fn in_flight(&self) -> usize {
         match self.way {
-            Way::Here(_) => 1,
-            Way::Lanes(_) => IN_FLIGHT,
+            Placement::Inline(_) => 1,
+            Placement::Lanes(_) => IN_FLIGHT,
         }
     }
 

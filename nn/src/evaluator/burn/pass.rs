@@ -1,5 +1,5 @@
-//! One pass of rows through the network on a device, in few fixed shapes: kernels are made and tuned for a
-//! shape when it is met first, and none must be met first in the middle of a game.
+//! One pass of rows through the network on a device, in a few fixed shapes: kernels are compiled and tuned when
+//! a shape first occurs, which must not happen during a game.
 
 use crate::checkpoint::Network;
 use crate::cpu::Heads;
@@ -12,25 +12,25 @@ use crate::net::{BUCKETS, Net, TOKENS};
 use crate::precision::Arithmetic;
 use burn::tensor::{Device, Tensor};
 
-/// The shapes that rows are padded to.
+/// Padded shapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shapes {
-    /// Rows of a pass, smallest first; none: as many as there are.
+    /// Rows of a pass, ascending; empty: no padding.
     pub sizes: &'static [usize],
-    /// Moves of a row.
+    /// Moves per row.
     pub moves: usize,
 }
 
-/// More than these go through in several passes.
+/// Larger inputs take several passes.
 const LARGEST: usize = 1024;
 
 impl Shapes {
-    /// For a GPU, where few shapes count for more than what padding wastes.
-    pub const FEW: Shapes = Shapes { sizes: &[1, 16, 64, 256, LARGEST], moves: 64 };
-    /// For a CPU, which has no kernels to make.
+    /// For a GPU, where few shapes matter more than the waste of padding.
+    pub const PADDED: Shapes = Shapes { sizes: &[1, 16, 64, 256, LARGEST], moves: 64 };
+    /// For a CPU, which compiles no kernels.
     pub const ANY: Shapes = Shapes { sizes: &[], moves: 0 };
 
-    /// How many of `left` rows the next pass takes, and to how many it pads them.
+    /// Rows of the next pass out of `left`, and their padded number.
     pub fn next(self, left: usize) -> (usize, usize) {
         let fits = self.sizes.iter().rev().find(|&&size| size <= left);
         let holds = self.sizes.iter().find(|&&size| size >= left);
@@ -43,8 +43,8 @@ impl Shapes {
         }
     }
 
-    /// A position and its moves as rows: more moves than a row has take several. A move's logits do not
-    /// depend on which other moves are asked about.
+    /// A position and its moves as rows; several rows if it has more moves than a row holds. A move's logits do
+    /// not depend on the other moves in the row.
     pub fn rows(self, position: Encoded) -> Vec<Encoded> {
         if self.moves == 0 || position.moves.len() <= self.moves {
             return vec![position];
@@ -56,7 +56,7 @@ impl Shapes {
     }
 }
 
-/// What the heads say to one row of `m` moves.
+/// The logits of one row with `m` moves.
 #[derive(Clone, Debug, Default)]
 pub struct RowLogits {
     /// `[m]`.
@@ -102,7 +102,7 @@ impl Pass {
         Ok(Pass { net: net.multiplying_in(arithmetic), device, shapes })
     }
 
-    /// The logits of `rows`, in order, computed at once and padded to `size` rows.
+    /// The logits of `rows`, in order, computed in one pass padded to `size` rows.
     ///
     /// # Errors
     /// The device failed.
@@ -145,9 +145,9 @@ impl Pass {
                 (TOKENS * TRANSITION_OUTPUTS, world.transition.reshape([-1])),
             ]);
         }
-        // Numbers of a row, head by head.
+        // Floats per row, head by head.
         let (lengths, parts): (Vec<usize>, Vec<Tensor<1>>) = parts.into_iter().unzip();
-        // One download for all.
+        // One download for all heads.
         let all = Tensor::<1>::cat(parts, 0).try_into_vec_as::<f32>();
         let all = all.map_err(|error| EvalError::Device(error.to_string()))?;
         let logits = rows.iter().enumerate().map(|(p, row)| {
@@ -186,8 +186,8 @@ mod tests {
         let cut = |mut left: usize| {
             let mut passes = Vec::new();
             while left > 0 {
-                let (taken, size) = Shapes::FEW.next(left);
-                assert!(0 < taken && taken <= size && Shapes::FEW.sizes.contains(&size));
+                let (taken, size) = Shapes::PADDED.next(left);
+                assert!(0 < taken && taken <= size && Shapes::PADDED.sizes.contains(&size));
                 passes.push(size);
                 left -= taken;
             }

@@ -1,14 +1,14 @@
-//! The evaluator as a GPU gets it (lanes, few shapes, bf16), on the CPU, against the hand-written kernels.
+//! The evaluator as on a GPU (lanes, few shapes, bf16), on the CPU, against the hand-written kernels.
 
 use super::*;
 use crate::encode::{MoveCode, canonical_moves};
 use crate::evaluator::cpu::CpuEvaluator;
-use crate::evaluator::difference::apart;
+use crate::evaluator::difference::max_difference;
 use crate::evaluator::transition::{Imagined, Refusal, Step};
 use crate::net::NetConfig;
 use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
 
-/// More moves than a row holds: a position's 218.
+/// 218 moves: more than a row holds.
 const MANY: &str = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1";
 
 fn bundled() -> Network {
@@ -45,11 +45,11 @@ fn all_evaluators_answer_alike_in_any_batch() {
     let queries = queries(&positions);
     let reference = cpu.evaluate(&queries).unwrap();
     for burn in [&here, &lanes] {
-        let together = burn.evaluate(&queries).unwrap();
-        for ((query, got), want) in queries.iter().zip(&together).zip(&reference) {
+        let batched = burn.evaluate(&queries).unwrap();
+        for ((query, got), want) in queries.iter().zip(&batched).zip(&reference) {
             assert_eq!(got.policy.len(), query.legal.len());
             let alone = &burn.evaluate(&[*query]).unwrap()[0];
-            assert!(apart(got, want) < 1e-5 && apart(got, alone) < 1e-5);
+            assert!(max_difference(got, want) < 1e-5 && max_difference(got, alone) < 1e-5);
         }
         assert_eq!(burn.evaluate(&[]), Ok(Vec::new()));
         let none = Query { position: &positions[0].0, legal: &[] };
@@ -63,7 +63,7 @@ fn all_evaluators_imagine_alike() {
     let here = BurnEvaluator::new(&network, Device::flex()).unwrap();
     let lanes = BurnEvaluator::in_lanes(&network, &Device::flex(), Arithmetic::Single).unwrap();
     let cpu = CpuEvaluator::new(&network, Arithmetic::Single);
-    // Every third move of each position, by the rules or not.
+    // Every third move of each position, legal or not.
     let positions: Vec<(Chess, Vec<Move>)> = positions();
     let mut steps = Vec::new();
     for (state, legal) in &positions {
@@ -79,7 +79,7 @@ fn all_evaluators_imagine_alike() {
         cpu.refine(&mut want).unwrap();
         want
     };
-    // No network need know what follows where a side has nine queens.
+    // Nine queens a side are out of distribution.
     let ordinary = steps.iter().zip(&want).filter(|(step, _)| step.state != &positions[1].0);
     let (fine, all) = ordinary
         .fold((0, 0), |(fine, all), (_, answer)| (fine + usize::from(answer.is_ok()), all + 1));
@@ -96,7 +96,7 @@ fn all_evaluators_imagine_alike() {
     assert_eq!(lanes.imagine(&[]), Ok(Vec::new()));
 }
 
-/// The same answers but for rounding.
+/// Equal up to rounding.
 fn same(got: &[Result<Imagined, Refusal>], want: &[Result<Imagined, Refusal>]) {
     assert_eq!(got.len(), want.len());
     for (got, want) in got.iter().zip(want) {
@@ -110,7 +110,7 @@ fn same(got: &[Result<Imagined, Refusal>], want: &[Result<Imagined, Refusal>]) {
         assert_eq!(known(got), known(want));
         assert!(got.end.iter().zip(want.end).all(|(a, b)| (a - b).abs() < 1e-4));
         match (&got.evaluation, &want.evaluation) {
-            (Some(a), Some(b)) => assert!(apart(a, b) < 1e-4),
+            (Some(a), Some(b)) => assert!(max_difference(a, b) < 1e-4),
             (a, b) => assert_eq!(a, b),
         }
     }
@@ -128,7 +128,7 @@ fn threads_share_the_lanes() {
         for _ in 0..3 {
             scope.spawn(|| {
                 for (query, want) in queries.iter().zip(&want) {
-                    assert!(apart(&lanes.evaluate(&[*query]).unwrap()[0], want) < 1e-5);
+                    assert!(max_difference(&lanes.evaluate(&[*query]).unwrap()[0], want) < 1e-5);
                 }
             });
         }
@@ -143,7 +143,8 @@ fn bf16_answers_nearly_as_single_precision_and_is_taken_then() {
     let positions = positions();
     let queries = queries(&positions);
     let answers = [&single, &half].map(|burn| burn.evaluate(&queries).unwrap());
-    let far = answers[0].iter().zip(&answers[1]).map(|(a, b)| apart(a, b)).fold(0.0, f32::max);
+    let far =
+        answers[0].iter().zip(&answers[1]).map(|(a, b)| max_difference(a, b)).fold(0.0, f32::max);
     let probed = difference(&single, &half).unwrap().most;
     println!("bf16 differs by {far:.4}, by {probed:.4} where it is probed");
     assert!(0.0 < far && far < CLOSE / 2.0 && 0.0 < probed && probed < CLOSE / 2.0);

@@ -42,7 +42,7 @@ impl WorldModelPass for BurnPass<'_> {
         self.logits.as_slice()
     }
 
-    /// Passes the boards through the network again: the first pass left nothing on the device.
+    /// Passes the boards through the network again: the first pass kept nothing on the device.
     fn score_moves(
         &mut self,
         items: &[Item<'_>],

@@ -1,8 +1,7 @@
-//! Evaluators without a network, for tests, for `bench` and for playing on when no weights load.
+//! Evaluators without a network, for tests, for `bench` and as a last resort when no weights load.
 //!
-//! None of them has a chess player's opinions. `Uniform` has none at all, `Hashed` has arbitrary but
-//! repeatable ones, `Quick` has them in next to no time, `Failing` breaks its promises on purpose, and
-//! `Perfect` imagines what is true.
+//! `Uniform` has no preferences, `Hashed` arbitrary but deterministic ones, `Quick` the same in almost no time,
+//! `Failing` fails on purpose, and `Perfect` imagines by the rules.
 
 mod perfect;
 
@@ -16,7 +15,7 @@ use shakmaty::zobrist::Zobrist64;
 use shakmaty::{EnPassantMode, Position};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Thinks every position is level and every move as good as the next.
+/// Every position is level, every move equally good.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uniform;
 
@@ -41,11 +40,11 @@ fn uniform(query: &Query<'_>) -> Result<Evaluation, EvalError> {
     })
 }
 
-/// Opinions drawn from the position's key: the same on every machine and in every batch, so that golden
-/// trees and the bench signature change only when the search does.
+/// Outputs derived from the position's key: identical on every machine and in every batch, so that golden trees
+/// and the bench signature change only when the search does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hashed {
-    /// Another seed gives other values.
+    /// Other seeds give other values.
     pub seed: u64,
 }
 
@@ -66,12 +65,12 @@ impl Hashed {
         let mut action_values = Vec::with_capacity(query.legal.len());
         let mut weights = Vec::with_capacity(query.legal.len());
         for m in query.legal {
-            // The answer belongs to the move, not to its place in the list.
+            // The answer depends on the move, not on its index.
             let from = m.from().map_or(64, u64::from);
             let promotion = m.promotion().map_or(0, |role| role as u64);
             let code = (from << 12) | (u64::from(m.to()) << 4) | promotion;
             let noise = unit(split_mix(key) ^ (code << 20));
-            // Most moves are worse than the position's value, a few are a little better.
+            // Most moves are worse than the position's value, a few slightly better.
             action_values.push((value * (0.6 + 0.45 * noise)).clamp(0.0, 1.0));
             let weight = unit(split_mix(key ^ 2) ^ (code << 20));
             weights.push(0.01 + weight * weight * weight);
@@ -90,8 +89,8 @@ impl Hashed {
     }
 }
 
-/// Opinions as arbitrary as [`Hashed`]'s for a fraction of the time, for measuring everything but the
-/// evaluator: two multiplications a move.
+/// Outputs as arbitrary as [`Hashed`]'s for a fraction of the time, for measuring everything but the evaluator:
+/// two multiplications per move.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quick;
 
@@ -107,8 +106,8 @@ fn quick(query: &Query<'_>) -> Result<Evaluation, EvalError> {
     }
     let (roles, colors) = query.position.board().clone().into_bitboards();
     let turn = u64::from(query.position.turn().is_white());
-    // Odd, so that no bit of a board is lost (Steele and Vigna, "Computationally easy, spectrally good
-    // multipliers", 2021).
+    // Odd, so that multiplication loses no bit of a board (Steele and Vigna, "Computationally easy, spectrally
+    // good multipliers", 2021).
     const ODD: u64 = 0xD134_2543_DE82_EF95;
     let key = roles
         .into_iter()
@@ -143,20 +142,20 @@ fn unit(seed: u64) -> f32 {
     (split_mix(seed) >> 40) as f32 / (1u64 << 24) as f32
 }
 
-/// How [`Failing`] breaks down.
+/// Failure mode of [`Failing`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breakdown {
-    /// An honest error.
+    /// Returns an error.
     Error,
-    /// Refuses its network's NaN, as [`Evaluator::evaluate`] promises.
+    /// Rejects its network's NaN, as [`Evaluator::evaluate`] promises.
     NotANumber,
-    /// Pretends to succeed with an answer short of one move.
+    /// Returns an answer that lacks one move.
     Short,
     /// Panics, as a buggy backend would.
     Panic,
 }
 
-/// Answers like [`Hashed`] for the first `calls` calls, then breaks down, for good.
+/// Answers like [`Hashed`] for the first `calls` calls, then fails permanently.
 #[derive(Debug)]
 pub struct Failing {
     calls: u64,
@@ -165,7 +164,7 @@ pub struct Failing {
 }
 
 impl Failing {
-    /// Breaks down from call number `calls` + 1 on.
+    /// Fails from call number `calls` + 1 on.
     #[must_use]
     pub fn after(calls: u64, how: Breakdown) -> Failing {
         Failing { calls, made: AtomicU64::new(0), how }
@@ -174,7 +173,7 @@ impl Failing {
 
 impl Evaluator for Failing {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
-        // Relaxed: only the count matters, nothing else is published through it.
+        // Relaxed: only the count matters.
         let healthy = self.made.fetch_add(1, Ordering::Relaxed) < self.calls;
         match self.how {
             Breakdown::Error if !healthy => {

@@ -1,5 +1,5 @@
-//! A network whose world is the true one: it answers by the rules what a trained network imagines, so
-//! that a search in an imagined world can be held to the search by the rules.
+//! A world model that is always right: it answers by the rules, so that a search in an imagined world can be
+//! compared with a search by the rules.
 
 use crate::data::Terminal;
 use crate::data::label::terminal;
@@ -10,8 +10,8 @@ use crate::evaluator::query::{Evaluation, Query};
 use crate::evaluator::transition::{Imagined, Refusal, Step, Transition, grounded};
 use shakmaty::Position;
 
-/// Has the opinions of the evaluator in it and the rules of chess as its world. A move that is not
-/// legal has no next state.
+/// The wrapped evaluator's outputs, with the rules of chess as its world model. An illegal move has no next
+/// state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Perfect<E>(pub E);
 

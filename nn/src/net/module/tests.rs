@@ -8,8 +8,8 @@ use crate::net::NetConfig;
 use crate::precision::Arithmetic;
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 
-/// Positions with castling (Chess960's too), promotions, en passant, no moves, and every action of
-/// one of them marked.
+/// Positions with castling (Chess960's too), promotions, en passant, no moves, and one of them with every
+/// action marked.
 fn inputs() -> Vec<(Features, Vec<MoveCode>)> {
     let mut all = Vec::new();
     for (fen, mode) in [
@@ -78,7 +78,7 @@ fn with_relations_and_the_policy_in_the_actions_too() {
     });
 }
 
-/// Single precision to rounding; 8 bits, and 7 by AVX2, to a share of the largest logit.
+/// Single precision to rounding; int8 (7 bits by AVX2) to a share of the largest logit.
 fn compare(config: &NetConfig) {
     let layout = Layout::new(config);
     let values = opened(&layout);

@@ -1,4 +1,4 @@
-//! Whole numbers against single precision, board by board.
+//! Integers against single precision, board by board.
 
 use super::*;
 use crate::encode::Features;
@@ -6,7 +6,7 @@ use crate::nnue::Sample;
 use crate::nnue::gradient::logit;
 use crate::rng::Rng;
 
-/// As training computes it, in single precision.
+/// Training's single-precision result.
 fn exact(parameters: &Parameters, position: &Chess) -> f32 {
     logit(parameters, &Sample::new(&Features::of(position), 0.5))
 }
@@ -14,7 +14,7 @@ fn exact(parameters: &Parameters, position: &Chess) -> f32 {
 #[test]
 fn whole_numbers_followed_from_board_to_board_agree_with_training() {
     let mut parameters = Parameters::new(3);
-    // Numbers that play holds as they are: what is left to differ is a mistake.
+    // Exactly representable parameters: any difference is a bug.
     let layout = Layout::new();
     let mut round = |range: std::ops::Range<usize>, one: f32| {
         parameters.values[range].iter_mut().for_each(|value| *value = (*value * one).round() / one);
@@ -33,7 +33,7 @@ fn whole_numbers_followed_from_board_to_board_agree_with_training() {
             continue;
         }
         position.play_unchecked(moves[rng.below(moves.len())]);
-        // Any order of plies, as searches come and go.
+        // Any order of plies, as in a search.
         let ply = rng.below(5);
         let followed = nnue.evaluate(&mut kept, ply, &position);
         let anew = nnue.evaluate(&mut Accumulators::default(), 0, &position);

@@ -1,5 +1,5 @@
-//! One batch's gradient through burn's autodiff, on any device: what trains on a GPU, and what says
-//! whether the hand-written gradient is right.
+//! One batch's gradient by burn's autodiff, on any device: used for training on a GPU and as the reference of
+//! the hand-written gradient.
 
 mod targets;
 
@@ -13,8 +13,8 @@ use crate::net::{Layout, Net};
 use burn::tensor::{Device, Tensor};
 use targets::Targets;
 
-/// Examples that go through a CPU together (27 % faster than 256 at once) and through a GPU (activations
-/// of the bundled network take about 4 MB an example).
+/// Examples per pass on a CPU (27 % faster than 256) and on a GPU (activations of the bundled network take
+/// about 4 MB per example).
 const CPU_CHUNK: usize = 64;
 const GPU_CHUNK: usize = 4096;
 
@@ -28,7 +28,7 @@ pub struct BurnStep {
 }
 
 impl BurnStep {
-    /// Computes on `device`, which need not have autodiff on.
+    /// Computes on `device`; autodiff is enabled here.
     #[must_use]
     pub fn new(layout: Layout, loss: LossConfig, device: Device) -> BurnStep {
         let chunk = if is_cpu(&device) { CPU_CHUNK } else { GPU_CHUNK };
@@ -78,7 +78,8 @@ impl Step for BurnStep {
         grads: &mut [f32],
     ) -> Result<LossSums, StepError> {
         if is_cpu(&self.device) {
-            // Inside the pool, or every operation would hand its work over and sleep (1.65 times slower).
+            // Inside the pool: from outside, every operation would hand its work over and sleep (1.65 times
+            // slower).
             rayon::scope(|_| guarded(|| self.run(params, batch, grads)))
                 .map_err(|error| StepError(error.0))?
         } else {
@@ -94,9 +95,9 @@ mod tests {
     use crate::precision::Arithmetic;
     use crate::train::CpuStep;
     use crate::train::Loss;
-    use crate::train::cpu::tests::{examples, told_examples};
+    use crate::train::cpu::tests::{distilled_examples, examples};
 
-    /// Gradients and sums of both steps on the same batch, from opened branches.
+    /// Gradients and sums of both steps on the same batch, with zero-initialised branches opened.
     fn both(config: &NetConfig, batch: &[Example], chunk: usize) -> [(LossSums, Vec<f32>); 2] {
         let layout = Layout::new(config);
         let loss = LossConfig {
@@ -125,7 +126,7 @@ mod tests {
         let config = NetConfig::default();
         let layout = Layout::new(&config);
         // More than one chunk, the last one shorter.
-        let batch = [examples(), told_examples()].concat();
+        let batch = [examples(), distilled_examples()].concat();
         let [(cpu_sums, cpu), (burn_sums, burn)] = both(&config, &batch, batch.len() - 2);
         for (name, (got, want)) in
             Loss::NAMES.iter().zip(burn_sums.parts.iter().zip(&cpu_sums.parts))

@@ -1,5 +1,5 @@
-//! What the heads should have said, as tensors, and the losses against it: [`crate::train::loss`] in burn's
-//! words. A label nobody knows is a target of zeros, which costs nothing and pulls nowhere.
+//! Targets as tensors, and the losses: [`crate::train::loss`] in burn. An unknown label is a target of zeros,
+//! which has neither loss nor gradient.
 
 use crate::data::Example;
 use crate::net::module::{Play, World};
@@ -9,7 +9,7 @@ use crate::train::loss::{Buckets, Loss, LossConfig, LossSums, policy, values};
 use burn::tensor::{Device, Tensor, TensorData, activation};
 
 const SQUARE: usize = TOKENS * TOKENS;
-/// Added to a padding move's logit: its probability is zero even beside the worst real one.
+/// Added to a padding move's logit: its probability is zero beside any real one.
 const NEVER: f32 = -1e9;
 
 /// Targets of `n` examples with `k` moves each, padding included.
@@ -40,11 +40,11 @@ pub(super) struct Targets {
     /// `[n, 64, 3]`, and `[n, 1, 1]` which examples count.
     flags: Tensor<3>,
     moved: Tensor<3>,
-    /// How many examples have which label; the sums are still zero.
+    /// Number of examples with each label; the sums are still zero.
     counts: LossSums,
 }
 
-/// The targets on the host, as they are gathered.
+/// Targets on the host, while they are gathered.
 struct Host {
     padding: Vec<f32>,
     policy: Vec<f32>,
@@ -63,7 +63,7 @@ struct Host {
 }
 
 impl Targets {
-    /// Targets of `examples` padded as `inputs` are.
+    /// Targets of `examples`, padded as `inputs` are.
     pub(super) fn new(
         examples: &[Example],
         config: &LossConfig,
@@ -98,7 +98,7 @@ impl Targets {
         }
     }
 
-    /// The unweighted sums, one for each [`Loss`] in their order, and the counts.
+    /// The unweighted sums, one per [`Loss`] in order, and the counts.
     pub(super) fn losses(self, play: Play, world: World) -> (Tensor<1>, LossSums) {
         let pieces = world.transition.clone().narrow(2, 0, PIECES);
         let flags = world.transition.narrow(2, PIECES, FLAGS);
@@ -163,7 +163,7 @@ impl Host {
         }
     }
 
-    /// Writes example `p`; whatever it does not know stays zero.
+    /// Writes example `p`; unknown labels stay zero.
     fn add(
         &mut self,
         p: usize,

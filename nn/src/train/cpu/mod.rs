@@ -16,27 +16,26 @@ use rayon::slice::ParallelSliceMut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Positions a thread takes at a time: few enough for their activations to stay near the core. Tiles are so fast that they wait for the
-/// outer caches, which is what half as many ask less of.
+/// Positions per pass of a thread: their activations stay in L2. AMX is L2-bound; smaller groups cut traffic.
 pub(super) fn group() -> usize {
     if Isa::used() == Isa::Amx { 4 } else { 8 }
 }
 
-/// Floats of the gradient that a thread adds up at a time.
+/// Floats per task when the threads' gradients are added.
 const CHUNK: usize = 1 << 15;
 
-/// Where the time of steps goes.
+/// Profile of steps.
 #[derive(Clone, Debug, Default)]
 pub struct StepTimes {
-    /// The time of all threads together in the forward passes.
+    /// Forward passes, summed over threads.
     pub forward: Stages,
-    /// Their time in the gradient.
+    /// Backward passes, summed over threads.
     pub backward: Stages,
-    /// Their time in the losses and in the losses' gradients by the logits.
+    /// Losses and their gradients by the logits, summed over threads.
     pub losses: Duration,
-    /// On the clock: packing the weights.
+    /// Wall-clock time of packing the weights.
     pub packing: Duration,
-    /// On the clock: adding up the threads' gradients.
+    /// Wall-clock time of adding the threads' gradients.
     pub sums: Duration,
 }
 
@@ -47,7 +46,7 @@ struct Worker {
     scratch: Scratch,
     /// The gradient of this batch, if `took`.
     grads: Vec<f32>,
-    /// Whether there was something to take of this batch.
+    /// Whether this worker took any examples of this batch.
     took: bool,
     losses: Duration,
 }
@@ -57,7 +56,7 @@ pub struct CpuStep {
     layout: Layout,
     loss: LossConfig,
     buckets: Buckets,
-    /// Packed for the forward pass and for the gradient.
+    /// Packed for the forward and the backward pass.
     weights: [Weights; 2],
     workers: Vec<Worker>,
     packing: Duration,
@@ -80,7 +79,7 @@ impl CpuStep {
         CpuStep { layout, loss, buckets, weights, workers, packing, sums }
     }
 
-    /// Measures stages from now on.
+    /// Starts profiling.
     pub fn measure(&mut self) {
         (self.packing, self.sums) = (Duration::ZERO, Duration::ZERO);
         for worker in &mut self.workers {
@@ -90,7 +89,8 @@ impl CpuStep {
         }
     }
 
-    /// What [`CpuStep::measure`] has found. What passes between stages counts as [`Stage::Outside`] in both directions.
+    /// The profile since [`CpuStep::measure`]. Time between stages counts as [`Stage::Outside`] in both
+    /// directions.
     ///
     /// [`Stage::Outside`]: crate::cpu::stages::Stage::Outside
     #[must_use]
@@ -107,8 +107,8 @@ impl CpuStep {
 }
 
 impl Step for CpuStep {
-    /// Threads take groups as they come, so one that shares its core with a stranger does not hold up
-    /// the rest; hence results repeat exactly with one thread, to rounding with more.
+    /// Threads take groups dynamically, so one on a shared core does not delay the rest; results are exactly
+    /// repeatable with one thread, up to rounding with more.
     fn gradient(
         &mut self,
         params: &[f32],
@@ -163,18 +163,18 @@ struct Task<'a> {
     transposed: &'a Weights,
     batch: &'a [Example],
     threads: usize,
-    /// The first example nobody has taken.
+    /// The first example not yet taken.
     next: &'a AtomicUsize,
 }
 
 impl<'a> Task<'a> {
-    /// The next examples, for one thread alone: fewer towards the end, so that all threads end together.
+    /// The next examples for one thread: fewer towards the end, so that all threads finish at the same time.
     fn take(&self) -> Option<&'a [Example]> {
         let share = |first: usize| {
             let rest = self.batch.len().saturating_sub(first);
             first + (rest / (2 * self.threads)).clamp(1, group()).min(rest)
         };
-        // Relaxed: the number alone is shared; the examples are read-only.
+        // Relaxed: only the counter is shared; the examples are read-only.
         let order = Ordering::Relaxed;
         let first = self.next.fetch_update(order, order, |first| Some(share(first))).ok()?;
         self.batch.get(first..share(first)).filter(|group| !group.is_empty())

@@ -1,4 +1,4 @@
-//! Gradients against the slope of the loss, and the two arithmetics against each other.
+//! Gradients against finite differences of the loss, and the two arithmetics against each other.
 
 use super::super::teacher::Teacher;
 use super::*;
@@ -36,7 +36,7 @@ pub(in crate::train) fn examples() -> Vec<Example> {
             result: Some(Outcome::Won),
             terminal: Terminal::Ongoing,
             next: None,
-            told: None,
+            teacher: None,
         });
         let m = legal[legal.len() - 1];
         let mut after = position.clone();
@@ -55,27 +55,27 @@ pub(in crate::train) fn examples() -> Vec<Example> {
             result: None,
             terminal: Terminal::Ongoing,
             next: Some(Box::new(NextBoard::of(&after))),
-            told: None,
+            teacher: None,
         });
     }
     all
 }
 
-/// The same, every second pair of them told by a teacher too, and one of those without a label.
-pub(in crate::train) fn told_examples() -> Vec<Example> {
-    let mut told = examples();
+/// [`examples`], every second pair of them with teacher targets too, and one of those without a label.
+pub(in crate::train) fn distilled_examples() -> Vec<Example> {
+    let mut batch = examples();
     let teacher = Network::new(&NetConfig::default(), 11);
-    Teacher::new(CpuEvaluator::new(&teacher, Arithmetic::Single), 1).tell(&mut told);
-    for (i, example) in told.iter_mut().enumerate() {
+    Teacher::new(CpuEvaluator::new(&teacher, Arithmetic::Single), 1).label(&mut batch);
+    for (i, example) in batch.iter_mut().enumerate() {
         match i % 4 {
-            0 | 1 => example.told = None,
+            0 | 1 => example.teacher = None,
             2 => {}
             _ => {
                 (example.best, example.value, example.action_values) = (None, f32::NAN, Vec::new())
             }
         }
     }
-    told
+    batch
 }
 
 #[test]
@@ -99,19 +99,19 @@ fn gradient_is_the_slope_of_the_loss() {
     let loss =
         LossConfig { regret: 5.0, choice: 0.2, best_action_alone: 0.3, ..LossConfig::default() };
     let mut params = layout.init(3);
-    // Open the closed branches, or most gradients would be zero.
+    // Open the zero-initialised branches, or most gradients would be zero.
     for (i, p) in params.iter_mut().enumerate() {
         *p += 0.1 * ((i * 7919 % 1013) as f32 / 506.5 - 1.0);
     }
     // Or the slopes behind it drown in the kinks of the ReLU.
     params[layout.bias_basis.clone()].iter_mut().for_each(|p| *p *= 10.0);
     let mut step = CpuStep::new(layout.clone(), loss.clone(), Arithmetic::Single, 2);
-    let batch = [examples(), told_examples()].concat();
+    let batch = [examples(), distilled_examples()].concat();
     let mut grads = vec![0.0; layout.len];
     step.gradient(&params, &batch, &mut grads).unwrap();
     let mut unused = vec![0.0; layout.len];
     for param in &layout.params {
-        // Along the gradient itself the slope is its length: no entry can hide.
+        // Along the gradient the slope is its length: no entry can hide.
         let part = &grads[param.range.clone()];
         let length = part.iter().map(|g| g * g).sum::<f32>().sqrt();
         assert!(length > 0.0, "{} gets no gradient", param.name);
@@ -129,7 +129,7 @@ fn gradient_is_the_slope_of_the_loss() {
     }
 }
 
-/// Where the CPU has no bf16, both are the same gradient.
+/// Without bf16 on the CPU, both are the same gradient.
 #[test]
 fn bf16_points_where_single_precision_points() {
     let layout = Layout::new(&NetConfig::default());

@@ -2,19 +2,19 @@
 
 use crate::net::BUCKETS;
 
-/// Resolution of the table of targets: values closer than this share one.
+/// Resolution of the table of targets: closer values share a row.
 const STEPS: usize = 1024;
 
-/// How a win probability becomes a target distribution.
+/// Maps a win probability to a target distribution.
 pub struct Buckets {
     /// `[STEPS + 1, 64]`.
     table: Vec<[f32; BUCKETS]>,
 }
 
 impl Buckets {
-    /// HL-Gauss: the mass a normal distribution around the value, `deviation` wide in buckets, puts
-    /// into each bucket, renormalised (Imani and White 2018; Farebrother et al. 2024). A deviation
-    /// of 0 gives the one-hot targets of paper 000.
+    /// HL-Gauss: the mass that a normal distribution around the value, `deviation` wide in buckets, puts into
+    /// each bucket, renormalised (Imani and White 2018; Farebrother et al. 2024). A deviation of 0 gives the
+    /// one-hot targets of paper 000.
     #[must_use]
     pub fn new(deviation: f32) -> Buckets {
         let table = (0..=STEPS)

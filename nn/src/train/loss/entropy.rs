@@ -1,4 +1,4 @@
-//! Cross-entropies and their gradients, which all losses are made of.
+//! Cross-entropies and their gradients, the parts of all losses.
 
 use crate::cpu::ops;
 use crate::net::BUCKETS;
@@ -46,7 +46,7 @@ pub(super) fn binary(logit: f32, truth: bool) -> (f64, f32) {
     if truth { (f64::from(softplus - logit), p - 1.0) } else { (f64::from(softplus), p) }
 }
 
-/// The distribution that is sure of `class`.
+/// One-hot distribution of `class`.
 pub(super) fn one_hot<const N: usize>(class: usize) -> [f32; N] {
     let mut target = [0.0; N];
     target[class] = 1.0;

@@ -1,5 +1,5 @@
-//! What the heads should have said: losses of one group of examples, and their gradients by the heads' logits.
-//! `values`, `policy` and `world_model` have the losses of those heads, `sums` adds them up.
+//! Losses of one group of examples, and their gradients by the heads' logits. `values`, `policy` and
+//! `world_model` have the losses of those heads, `sums` accumulates them.
 //!
 //! The burn step computes the same sums through autodiff; a test compares them.
 
@@ -56,9 +56,9 @@ impl Losses<'_> {
             sums.count_share(Loss::Actions, actions, share);
             let mut count = |loss: Loss, value: Option<f64>| sums.count(loss, value);
             count(Loss::Policy, policy::policy(at, self.config, weight(Loss::Policy)));
-            // After the policy's, whose gradient it adds to.
+            // After the policy loss, to whose gradient it adds.
             count(Loss::Regret, policy::regret(at, weight(Loss::Regret)));
-            // After the action values', whose gradient it adds to.
+            // After the action-value loss, to whose gradient it adds.
             count(Loss::Choice, values::choice(at, self.config, weight(Loss::Choice)));
             count(Loss::Value, values::value(at, self.buckets, self.config, weight(Loss::Value)));
             count(Loss::Result, values::result(at, weight(Loss::Result)));

@@ -1,11 +1,11 @@
-//! One example's place in a pass: what every loss reads, and the gradients it writes.
+//! One example's place in a pass: the inputs of every loss, and the gradients it writes.
 
 use crate::cpu::{Activations, HeadGradients};
 use crate::data::Example;
 use crate::net::Layout;
 use std::ops::Range;
 
-/// Position `p` of a pass, whose moves are `moves` of it.
+/// Position `p` of a pass, whose moves have indices `moves` in it.
 pub(super) struct Place<'a> {
     pub example: &'a Example,
     pub layout: &'a Layout,

@@ -1,4 +1,4 @@
-//! The losses of the policy: what the best move is, and what a worse one costs.
+//! Policy losses: which move is best, and what a worse one costs.
 
 use super::entropy::cross_entropy;
 use super::place::Place;
@@ -6,26 +6,26 @@ use super::sums::LossConfig;
 use crate::data::Example;
 use crate::numeric::softmax;
 
-/// The target over an example's moves; empty if nothing is known. Sums to 1.
+/// Target distribution over an example's moves, sums to 1; empty if unknown.
 #[must_use]
 pub fn target(example: &Example, config: &LossConfig) -> Vec<f32> {
     let labelled = labelled(example, config);
-    match &example.told {
-        Some(told) if labelled.is_empty() => told.policy.clone(),
-        Some(told) => {
-            let pairs = labelled.iter().zip(&told.policy);
-            pairs.map(|(label, told)| blend(*label, *told, config.trust)).collect()
+    match &example.teacher {
+        Some(teacher) if labelled.is_empty() => teacher.policy.clone(),
+        Some(teacher) => {
+            let pairs = labelled.iter().zip(&teacher.policy);
+            pairs.map(|(label, teacher)| blend(*label, *teacher, config.trust)).collect()
         }
         None => labelled,
     }
 }
 
-/// `share` of what was `told`, the rest of the label.
-pub(super) fn blend(label: f32, told: f32, share: f32) -> f32 {
-    label + share * (told - label)
+/// `(1 - share) * label + share * teacher`.
+pub(super) fn blend(label: f32, teacher: f32, share: f32) -> f32 {
+    label + share * (teacher - label)
 }
 
-/// What the files say.
+/// Target from the labels only.
 fn labelled(example: &Example, config: &LossConfig) -> Vec<f32> {
     let Some(best) = example.best.map(usize::from) else { return Vec::new() };
     let regrets = regrets(example);
@@ -42,7 +42,7 @@ fn labelled(example: &Example, config: &LossConfig) -> Vec<f32> {
     target
 }
 
-/// What each move gives away against the best one, `[moves]`; empty unless all values are known.
+/// Regret of each move against the best one, `[moves]`; empty unless all values are known.
 #[must_use]
 pub fn regrets(example: &Example) -> Vec<f32> {
     let values = &example.action_values;
@@ -56,8 +56,8 @@ pub fn regrets(example: &Example) -> Vec<f32> {
 /// Policy: cross-entropy of the softmax over the listed moves, `[moves]`, against
 /// `best_share * (best move) + (1 - best_share) * softmax(action values / temperature)`. None without a label.
 ///
-/// The best move alone is paper 001's behavioural cloning (section 3, L_BC). The soft part tells moves that lose
-/// nothing from moves that lose much, which a single label cannot.
+/// The best move alone is paper 001's behavioural cloning (section 3, L_BC). The soft part separates moves that
+/// lose nothing from moves that lose much, which a single label cannot.
 pub(super) fn policy(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Option<f64> {
     let target = target(at.example, config);
     if target.is_empty() {
@@ -71,8 +71,8 @@ pub(super) fn policy(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Op
 /// policy * (best action value - action value)`, `[moves]`. None unless all values are known. Adds to the policy's
 /// gradient.
 ///
-/// The cross-entropy against the best move counts a slip between equals like a lost queen; this loss is what a
-/// player pays. Its gradient is that of a policy gradient with every action's reward known (ours).
+/// The cross-entropy against the best move counts a slip between equals like a lost queen; this loss is a
+/// player's cost. Its gradient is a policy gradient with every action's reward known (ours).
 pub(super) fn regret(at: &mut Place<'_>, weight: f32) -> Option<f64> {
     let regrets = regrets(at.example);
     if regrets.is_empty() {
@@ -90,7 +90,7 @@ pub(super) fn regret(at: &mut Place<'_>, weight: f32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::cpu::tests::{examples, told_examples};
+    use crate::train::cpu::tests::{distilled_examples, examples};
 
     #[test]
     fn the_best_move_keeps_its_share_and_good_moves_split_the_rest() {
@@ -102,7 +102,7 @@ mod tests {
         let t = target(&example, &config);
         assert!((t.iter().sum::<f32>() - 1.0).abs() < 1e-5);
         assert!((t[3] - 0.8).abs() < 1e-5 && (t[1] - 0.2).abs() < 1e-5, "{t:?}");
-        // One unknown value: nothing can be said of the others.
+        // One unknown value: the others are unusable.
         example.action_values[0] = f32::NAN;
         assert_eq!(target(&example, &config)[3], 1.0);
         example.best = None;
@@ -111,16 +111,16 @@ mod tests {
 
     #[test]
     fn a_teacher_has_its_share_and_all_where_nothing_else_is_known() {
-        let mut example = told_examples().swap_remove(2);
-        let told = example.told.clone().expect("a teacher");
+        let mut example = distilled_examples().swap_remove(2);
+        let teacher = example.teacher.clone().expect("a teacher");
         let config = LossConfig { best_share: 1.0, trust: 0.25, ..LossConfig::default() };
         let best = usize::from(example.best.expect("a label"));
         for (i, t) in target(&example, &config).iter().enumerate() {
             let label = if i == best { 0.75 } else { 0.0 };
-            assert!((t - label - 0.25 * told.policy[i]).abs() < 1e-6, "{i}: {t}");
+            assert!((t - label - 0.25 * teacher.policy[i]).abs() < 1e-6, "{i}: {t}");
         }
         example.best = None;
-        assert_eq!(target(&example, &config), told.policy);
+        assert_eq!(target(&example, &config), teacher.policy);
     }
 
     #[test]

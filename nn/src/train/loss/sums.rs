@@ -25,11 +25,11 @@ pub struct LossConfig {
     pub legality: f32,
     /// Weight of [`Loss::Transition`].
     pub transition: f32,
-    /// Weight of the action loss where the best move's value alone is known (PVGR1), beside 1 where all
-    /// moves' are: such labels teach the value of a move given that it is best.
+    /// Weight of the action loss where only the best move's value is known (PVGR1), relative to 1 where all
+    /// are: such labels teach the value of a move given that it is best.
     pub best_action_alone: f32,
-    /// Share of the labelled best move in the policy target; the rest follows a softmax of the
-    /// action values where all are known.
+    /// Share of the labelled best move in the policy target; the rest follows a softmax of the action values
+    /// where all are known.
     pub best_share: f32,
     /// Temperature of that softmax, in win probability.
     pub policy_temperature: f32,
@@ -37,7 +37,7 @@ pub struct LossConfig {
     pub choice_temperature: f32,
     /// HL-Gauss deviation in buckets; 0 = one-hot.
     pub bucket_deviation: f32,
-    /// A teacher's share of the targets of policy, moves and value; where the files say nothing it has all.
+    /// A teacher's share in the targets of policy, moves and value; 1 where there is no label.
     pub trust: f32,
 }
 
@@ -63,18 +63,18 @@ impl Default for LossConfig {
     }
 }
 
-/// The losses, as indices of `LossSums::parts`.
+/// The losses; indices of `LossSums::parts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Cross-entropy with the moves that are best, or nearly so (`policy.rs`).
+    /// Cross-entropy with the best and nearly best moves (`policy.rs`).
     Policy,
-    /// What the policy's choice gives away.
+    /// Expected regret of the policy.
     Regret,
     /// Win probability after each move.
     Actions,
     /// Win probability of the state.
     Value,
-    /// How the game ends.
+    /// Result of the game.
     Result,
     /// Whether the game is over.
     Terminal,
@@ -82,15 +82,15 @@ pub enum Loss {
     Legality,
     /// The next board.
     Transition,
-    /// Cross-entropy of the same moves with a choice by their values.
+    /// Cross-entropy of the policy's target with a softmax over action values.
     Choice,
 }
 
-/// How many there are.
+/// Number of losses.
 pub const LOSSES: usize = 9;
 
 impl Loss {
-    /// Their names, as the columns of a run's CSV.
+    /// Column names in a run's CSV.
     pub const NAMES: [&str; LOSSES] = [
         "policy",
         "regret",
@@ -105,8 +105,8 @@ impl Loss {
 }
 
 impl LossConfig {
-    /// What an example weighs in the action loss: [`LossConfig::best_action_alone`] where one of several
-    /// moves' values is known and no teacher tells the others, else 1.
+    /// Weight of an example in the action loss: [`LossConfig::best_action_alone`] if one of several moves'
+    /// values is known and no teacher supplies the others, else 1.
     #[must_use]
     pub fn action_share(&self, example: &Example) -> f32 {
         let alone = example.known_actions() == 1 && example.moves.len() > 1;
@@ -131,12 +131,12 @@ impl LossConfig {
     }
 }
 
-/// A loss summed over the examples that have its label, and their number.
+/// A loss summed over the examples that have its label.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sum {
-    /// Over those examples.
+    /// Sum over those examples.
     pub sum: f64,
-    /// Their number.
+    /// Number of those examples.
     pub count: f64,
 }
 
@@ -151,7 +151,7 @@ impl Sum {
 /// Unweighted sums over examples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LossSums {
-    /// All examples, with labels and without.
+    /// All examples, labelled or not.
     pub examples: f64,
     /// In the order of [`Loss`].
     pub parts: [Sum; LOSSES],
@@ -164,12 +164,12 @@ impl LossSums {
         self.parts[loss as usize]
     }
 
-    /// Takes in one example's loss, if it has the label.
+    /// Adds one example's loss, if it has the label.
     pub(super) fn count(&mut self, loss: Loss, value: Option<f64>) {
         self.count_share(loss, value, 1.0);
     }
 
-    /// The same for an example that weighs `share` in this loss.
+    /// Adds the loss of an example with weight `share`.
     pub(super) fn count_share(&mut self, loss: Loss, value: Option<f64>, share: f32) {
         if let Some(value) = value {
             let part = &mut self.parts[loss as usize];
@@ -187,7 +187,7 @@ impl LossSums {
         }
     }
 
-    /// The weighted loss per example: what the gradient is the gradient of.
+    /// Weighted loss per example, the function that the gradient belongs to.
     #[must_use]
     pub fn total(&self, config: &LossConfig) -> f64 {
         let parts = self.parts.iter().zip(config.weights());

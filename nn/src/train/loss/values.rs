@@ -1,5 +1,5 @@
-//! The losses of the value heads: cross-entropies of win-probability buckets, of the choice that they make, and of the
-//! game's result.
+//! Losses of the value heads: cross-entropies of win-probability buckets, of the choice by action values, and
+//! of the game's result.
 
 use super::buckets::Buckets;
 use super::entropy::{bucket_entropy, cross_entropy, one_hot};
@@ -11,24 +11,24 @@ use crate::data::Example;
 use crate::net::layout::RESULTS;
 use crate::net::{BUCKETS, CENTRES};
 
-/// The target of a win probability, NaN = unknown, of which a teacher may have `told`; None if nothing is known.
+/// Target for a win probability, NaN = unknown, and a teacher's distribution; None if both are unknown.
 fn target(
     value: f32,
-    told: Option<&[f32; BUCKETS]>,
+    teacher: Option<&[f32; BUCKETS]>,
     buckets: &Buckets,
     trust: f32,
 ) -> Option<[f32; BUCKETS]> {
-    match told {
-        Some(told) if value.is_finite() => {
+    match teacher {
+        Some(teacher) if value.is_finite() => {
             let labelled = buckets.target(value);
-            Some(std::array::from_fn(|b| blend(labelled[b], told[b], trust)))
+            Some(std::array::from_fn(|b| blend(labelled[b], teacher[b], trust)))
         }
-        Some(told) => Some(*told),
+        Some(teacher) => Some(*teacher),
         None => value.is_finite().then(|| *buckets.target(value)),
     }
 }
 
-/// The targets of an example's moves, `[moves]`, in order; None where nothing is known.
+/// The targets of an example's moves, `[moves]`, in order; None where unknown.
 pub fn action_targets(
     example: &Example,
     buckets: &Buckets,
@@ -36,20 +36,20 @@ pub fn action_targets(
 ) -> impl Iterator<Item = Option<[f32; BUCKETS]>> {
     (0..example.moves.len()).map(move |m| {
         let value = example.action_values.get(m).copied().unwrap_or(f32::NAN);
-        let told = example.told.as_ref().and_then(|told| told.actions.get(m));
-        target(value, told, buckets, config.trust)
+        let teacher = example.teacher.as_ref().and_then(|teacher| teacher.actions.get(m));
+        target(value, teacher, buckets, config.trust)
     })
 }
 
-/// The target of an example's own win probability; None if nothing is known.
+/// The target of an example's win probability; None if unknown.
 #[must_use]
 pub fn value_target(
     example: &Example,
     buckets: &Buckets,
     config: &LossConfig,
 ) -> Option<[f32; BUCKETS]> {
-    let told = example.told.as_ref().map(|told| &told.value);
-    target(example.value, told, buckets, config.trust)
+    let teacher = example.teacher.as_ref().map(|teacher| &teacher.value);
+    target(example.value, teacher, buckets, config.trust)
 }
 
 /// Action values: cross-entropy of each move's 64 buckets, `[moves, 64]`, against the bucketed value of the move
@@ -80,8 +80,8 @@ pub(super) fn action_values(
 /// Choice: cross-entropy of a softmax over the moves of `mean action value / choice_temperature`, `[moves]`, against
 /// the policy's target (ours). Adds to the action values' gradient. None without a label or a weight.
 ///
-/// Each move's own cross-entropy is content with the mean of what such moves are worth; which of two close moves is
-/// better is a small part of it. This loss is about nothing else.
+/// Each move's own cross-entropy is minimised by the mean value of such moves; the order of two close moves is
+/// a small part of it. This loss is only about the order.
 pub(super) fn choice(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Option<f64> {
     if config.choice <= 0.0 {
         return None;

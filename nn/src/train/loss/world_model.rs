@@ -1,5 +1,5 @@
-//! The losses of the world model's heads: game end, legal moves, next board. They stand for the parts of paper
-//! 000's model output (section 2) that are not values.
+//! Losses of the world model's heads: game end, legal moves, next board: the parts of paper 000's model output
+//! (section 2) that are not values.
 
 use super::entropy::{binary, cross_entropy, one_hot};
 use super::place::Place;
@@ -24,8 +24,8 @@ pub fn terminal_class(terminal: Terminal) -> usize {
     }
 }
 
-/// Terminal: cross-entropy of ongoing, lost and drawn by the board alone, `[3]`: how a search on predicted
-/// states knows the end (paper 000, section 3.1).
+/// Terminal: cross-entropy of ongoing, lost and drawn by the board only, `[3]`: how a search on predicted
+/// states detects the end (paper 000, section 3.1).
 pub(super) fn terminal(at: &mut Place<'_>, weight: f32) -> f64 {
     let row = at.p * TERMINALS..(at.p + 1) * TERMINALS;
     let target: [f32; TERMINALS] = one_hot(terminal_class(at.example.terminal));

@@ -10,7 +10,7 @@ use crate::precision::Arithmetic;
 use crate::train::{CpuStep, Learns};
 use std::ops::Range;
 
-/// A run over a few random games, in a folder of its own.
+/// A run over a few random games, in its own folder.
 struct Place {
     sample: Sample,
     session: Session,
@@ -51,7 +51,7 @@ impl Drop for Place {
     }
 }
 
-/// Counts steps and ends the run after `most` of them.
+/// Counts steps and ends the run after `most`.
 #[derive(Default)]
 struct Steps {
     most: u64,
@@ -72,7 +72,7 @@ impl Watcher for Steps {
 }
 
 #[test]
-fn a_run_goes_on_where_it_stopped() {
+fn a_run_resumes_where_it_stopped() {
     let place = Place::new("run-resumes");
     let config = place.config();
     let mut first = Steps { most: 4, ..Steps::default() };
@@ -92,7 +92,7 @@ fn a_run_goes_on_where_it_stopped() {
         assert!((a - b).abs() <= b.abs() / 1024.0 + 1e-6, "{a} was {b}");
     }
 
-    // A run that has ended trains no further.
+    // A finished run trains no further.
     let mut third = Steps { most: 100, ..Steps::default() };
     assert_eq!(place.run(&config, &mut third).unwrap().values, ended.values);
     assert!(third.seen.is_empty());
@@ -110,8 +110,8 @@ fn a_teacher_changes_what_is_learnt_and_must_be_there() {
     assert!(error.contains("teacher.safetensors"), "{error}");
     Network::new(&NetConfig::default(), 9).save(&path, Precision::Full).unwrap();
     let mut watch = Steps { most: 3, ..Steps::default() };
-    let told = RunConfig { data: vec![(pupil.sample.0.clone(), 1.0)], ..taught };
-    let learnt = pupil.run(&told, &mut watch).unwrap();
+    let teacher = RunConfig { data: vec![(pupil.sample.0.clone(), 1.0)], ..taught };
+    let learnt = pupil.run(&teacher, &mut watch).unwrap();
     assert_eq!(watch.seen, [8, 16, 24]);
     assert_ne!(learnt.values, alone.values);
 }
@@ -139,7 +139,7 @@ fn a_dead_mixer_is_no_end_of_the_data() {
     let state = place.state(&config).unwrap();
     let csv = LossCsv::open(&place.path("losses.csv"), 0).unwrap();
     let training = Training { config: &config, session: &place.session, state, csv, teacher: None };
-    // Closed, as a thread that panicked leaves it.
+    // Closed, as a panicked thread leaves it.
     let (_, batches) = crossbeam::channel::unbounded();
     let mut step =
         CpuStep::new(Layout::new(&config.network), config.loss.clone(), Arithmetic::Single, 1);
@@ -154,7 +154,7 @@ fn what_is_excluded_belongs_to_the_run() {
     std::fs::write(&suite, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n").unwrap();
     let config = RunConfig { exclude: vec![suite.clone()], ..place.config() };
     place.run(&config, &mut Steps { most: 2, ..Steps::default() }).unwrap();
-    // As the command reads it, run again without a word about the suites.
+    // As the command reads it when the run is resumed without naming the suites.
     let text = std::fs::read_to_string(place.path("config.json")).unwrap();
     let saved: RunConfig = serde_json::from_str(&text).unwrap();
     assert_eq!(saved.exclude, config.exclude);
@@ -177,7 +177,7 @@ fn rows_after_the_checkpoint_are_written_again() {
     let path = place.path("losses.csv");
     let kept = std::fs::read_to_string(&path).unwrap();
     assert_eq!(kept.lines().count(), 2, "{kept}");
-    // A kill after step 40, the checkpoint being of step 25.
+    // Killed after step 40, with a checkpoint of step 25.
     std::fs::write(&path, format!("{kept}40,320,1e-3,1,9,1,1\n60,4")).unwrap();
     place.run(&config, &mut Steps { most: 100, ..Steps::default() }).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
@@ -186,7 +186,7 @@ fn rows_after_the_checkpoint_are_written_again() {
     assert!(text.starts_with(&kept) && !text.contains("1e-3,1,9,1,1"), "{text}");
 }
 
-/// Losses are finite, the gradient is this number.
+/// Finite losses, and this gradient.
 struct Broken(f32);
 
 impl Step for Broken {

@@ -1,6 +1,6 @@
 //! One layer of a regressor, forward and backward, in single precision. Products are [`nn::cpu::matmul`]'s.
 
-use nn::cpu::matmul::{Into, Mat, matmul};
+use nn::cpu::matmul::{Accumulate, Mat, matmul};
 use nn::precision::Arithmetic;
 use nn::rng::Rng;
 use serde::{Deserialize, Serialize};
@@ -146,7 +146,7 @@ impl Layer {
             let (weights, bias) = self.values[values..].split_at(wide * high);
             let a = Mat::new(&inputs[from..], rows, wide, width);
             let b = Mat::new(weights, wide, high, high);
-            let bias = Into::Bias(&bias[..high]);
+            let bias = Accumulate::Bias(&bias[..high]);
             matmul(Arithmetic::Single, &mut out[to..], height, bias, 1.0, a, b);
         });
     }
@@ -163,14 +163,14 @@ impl Layer {
             let slope = Mat::new(&slopes[to..], rows, high, height);
             let (weights, bias) = gradients.values[values..].split_at_mut(size);
             let a = Mat::new(&inputs[from..], rows, wide, width).t();
-            matmul(Arithmetic::Single, weights, high, Into::Replace, 1.0, a, slope);
+            matmul(Arithmetic::Single, weights, high, Accumulate::Replace, 1.0, a, slope);
             for row in slopes.chunks_exact(height) {
                 bias.iter_mut().zip(&row[to..to + high]).for_each(|(sum, part)| *sum += part);
             }
             if below {
                 let by = Mat::new(&self.values[values..values + size], wide, high, high).t();
                 let out = &mut gradients.inputs[from..];
-                matmul(Arithmetic::Single, out, width, Into::Replace, 1.0, slope, by);
+                matmul(Arithmetic::Single, out, width, Accumulate::Replace, 1.0, slope, by);
             }
         });
         gradients

@@ -16,7 +16,7 @@ use engine::progress::progress;
 use engine::workers::{Crew, cores};
 use nn::assess::assess;
 use nn::data::boards::{random_actions, random_boards, unlabelled};
-use nn::data::{Ask, Example, HeldOut, MixConfig, Variant};
+use nn::data::{Example, HeldOut, MixConfig, ValidationSet, Variant};
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::metrics::Metrics;
 use nn::precision::Arithmetic;
@@ -112,9 +112,9 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
     let mut sets: Vec<(String, Metrics)> = Vec::new();
     for path in &args.files {
         let games = HeldOut::read(path, &MixConfig::new(Vec::new()))?;
-        let mut asks = vec![(STATE, Ask::Position), (ACTION, Ask::Action)];
+        let mut asks = vec![(STATE, ValidationSet::Position), (ACTION, ValidationSet::Action)];
         if games.has_variations() {
-            asks.push(("variations", Ask::Variation));
+            asks.push(("variations", ValidationSet::Variation));
         }
         let title = path.display().to_string();
         let table = Table { title, columns: columns(&bench, &games, &asks, args.limit)? };
@@ -127,7 +127,8 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         csv += &table.csv();
         if args.castlings {
             // A table of their own: beside the others they would not fit the screen.
-            let columns = columns(&bench, &games, &[("castlings", Ask::Castling)], args.limit)?;
+            let columns =
+                columns(&bench, &games, &[("castlings", ValidationSet::Castling)], args.limit)?;
             let table = Table { columns, ..table };
             say(format!("\n{table}"));
             csv += &table.csv();
@@ -213,7 +214,7 @@ const ACTION: &str = "MAV(s, a)";
 fn columns(
     bench: &Bench,
     games: &HeldOut,
-    asks: &[(&str, Ask)],
+    asks: &[(&str, ValidationSet)],
     limit: usize,
 ) -> Result<Vec<Column>, MeasureError> {
     let mut columns = Vec::new();
