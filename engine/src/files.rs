@@ -2,11 +2,11 @@
 //! files a command may write. Fields of CSV files.
 
 use crate::errors::FileError;
-pub use nn::files::{check_ordinary, part_of, target, write_whole};
+pub use nn::files::{check_ordinary, part_of, target, try_lock, write_whole};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ impl fmt::Display for OpenError {
                 let path = path.display();
                 write!(
                     f,
-                    "{path}: another process writes this journal; wait for it, or choose another --out"
+                    "{path}: another process writes this file; wait for it, or choose another --out"
                 )
             }
         }
@@ -51,13 +51,8 @@ impl JournalFile {
         let failed = |why| OpenError::File(FileError::of(path)(why));
         loop {
             let file = open_to_append(path).map_err(failed)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(OpenError::InUse(path.to_owned())),
-                // Not every file system has locks.
-                Err(TryLockError::Error(why)) => {
-                    log::warn!("{}: not locked: {why}", path.display());
-                }
+            if !try_lock(&file, path) {
+                return Err(OpenError::InUse(path.to_owned()));
             }
             // The last holder may have deleted the file between `open` and `try_lock`.
             if is_at(&file, path) {
@@ -95,7 +90,15 @@ impl JournalFile {
     /// The file cannot be written.
     pub fn append(&mut self, value: &impl Serialize) -> Result<(), FileError> {
         let line = serde_json::to_string(value).map_err(io::Error::from);
-        let written = line.and_then(|line| self.file.write_all(format!("{line}\n").as_bytes()));
+        self.append_line(&line.map_err(FileError::of(&self.path))?)
+    }
+
+    /// The same for a line, without its end.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append_line(&mut self, line: &str) -> Result<(), FileError> {
+        let written = self.file.write_all(format!("{line}\n").as_bytes());
         written.map_err(FileError::of(&self.path))
     }
 

@@ -1,6 +1,6 @@
-//! Files: written so that a kill does not spoil them, read within a limit.
+//! Files: written so that a kill does not spoil them, by one process at a time, read within a limit.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -68,6 +68,20 @@ pub fn check_ordinary(path: &Path) -> io::Result<()> {
     Err(io::Error::other(format!("{} is {name}, expected an ordinary file", path.display())))
 }
 
+/// Locks an open file for this process until it is closed or unlocked. False if another process holds the lock.
+#[must_use]
+pub fn try_lock(file: &File, path: &Path) -> bool {
+    match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(why)) => {
+            // Not every file system has locks.
+            log::warn!("{}: not locked: {why}", path.display());
+            true
+        }
+    }
+}
+
 /// Opens a regular file, or a symbolic link to one, to be read. Devices and pipes may never end.
 ///
 /// # Errors
@@ -108,6 +122,29 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether `bytes` begin as a compressed (zstd) file does.
+#[must_use]
+pub fn is_packed(bytes: &[u8]) -> bool {
+    bytes.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes())
+}
+
+/// Reads a regular file, plain or compressed (zstd), whose content is at most `limit` bytes.
+///
+/// # Errors
+/// The system's, or the content is larger, or the file not a regular one.
+pub fn read_unpacked(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let bytes = read_regular(path, limit)?;
+    if !is_packed(&bytes) {
+        return Ok(bytes);
+    }
+    let mut content = Vec::new();
+    // A few compressed bytes may stand for any number.
+    let decoder = zstd::Decoder::new(bytes.as_slice())?;
+    decoder.take(limit.saturating_add(1)).read_to_end(&mut content)?;
+    check_size(content.len() as u64, limit)?;
+    Ok(content)
+}
+
 fn check_size(size: u64, limit: u64) -> io::Result<()> {
     if size <= limit {
         return Ok(());
@@ -128,6 +165,19 @@ mod tests {
         fs::remove_file(&path).unwrap();
         assert_eq!(at.unwrap(), b"123456");
         assert_eq!(beyond.unwrap_err().to_string(), "6 bytes, expected at most 5");
+    }
+
+    #[test]
+    fn a_compressed_file_is_read_within_the_limit_of_its_content() {
+        let path = std::env::temp_dir().join(format!("mavka-packed-{}", std::process::id()));
+        fs::write(&path, zstd::encode_all(&[7; 100_000][..], 1).unwrap()).unwrap();
+        let [at, beyond] = [100_000, 99_999].map(|limit| read_unpacked(&path, limit));
+        fs::write(&path, "plain").unwrap();
+        let plain = read_unpacked(&path, 5);
+        fs::remove_file(&path).unwrap();
+        assert!(at.unwrap() == [7; 100_000]);
+        assert_eq!(beyond.unwrap_err().to_string(), "100000 bytes, expected at most 99999");
+        assert_eq!(plain.unwrap(), b"plain");
     }
 
     #[cfg(target_os = "linux")]

@@ -6,6 +6,7 @@ use super::output::{Failure, Sink};
 use super::words::{command_line, limits, read_option};
 use crate::errors::FileError;
 use crate::files::csv_field;
+use crate::files::write_whole;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::league::{Fault, Limit, Process};
 use crate::measure::puzzles::open::open;
@@ -15,7 +16,6 @@ use crate::progress::progress;
 use crate::workers::Crew;
 use clap::Args;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::PathBuf;
 
 /// Arguments of `mavka puzzles`.
@@ -104,7 +104,7 @@ impl Puzzles {
             plot::draw(&score, &format!("{name}, {limit}"), path)?;
         }
         if let Some(path) = &self.failures {
-            fs::write(path, failures).map_err(FileError::of(path))?;
+            write_whole(path, failures).map_err(FileError::of(path))?;
         }
         out.end()
     }

@@ -4,6 +4,7 @@ use super::output::{Failure, Sink};
 use super::words::{command_line, read_position};
 use crate::chess::game::Game;
 use crate::errors::FileError;
+use crate::files::write_whole;
 use crate::internal::boards::Boards;
 use crate::internal::check::check;
 use crate::internal::judged::Judged;
@@ -136,7 +137,7 @@ impl Think {
         }
         if let Some(path) = &self.svg {
             let drawn = svg::draw(&thought, marks);
-            std::fs::write(path, drawn).map_err(FileError::of(path))?;
+            write_whole(path, drawn).map_err(FileError::of(path))?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::output::{Failure, Sink};
 use crate::errors::FileError;
+use crate::files::write_whole;
 use crate::internal::boards::Boards;
 use crate::internal::exam::exam;
 use crate::internal::lessons::{group, shape};
@@ -202,7 +203,7 @@ impl TrainWriter {
     fn save(&self, lessons: &Lessons, csv: &str) -> Result<(), Failure> {
         lessons.weights().save(&self.out).map_err(FileError::of(&self.out))?;
         if let Some(path) = &self.csv {
-            std::fs::write(path, csv).map_err(FileError::of(path))?;
+            write_whole(path, csv).map_err(FileError::of(path))?;
         }
         Ok(())
     }

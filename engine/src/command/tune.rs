@@ -3,6 +3,7 @@
 use super::output::{Failure, Sink};
 use super::words::WordError;
 use crate::errors::FileError;
+use crate::files::write_whole;
 use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::chart::{Curve, Picture};
 use crate::measure::tune::compare::{self, Row, Table};
@@ -10,7 +11,6 @@ use crate::measure::tune::spsa::Dimension;
 use crate::measure::tune::trial::Setting;
 use crate::measure::tune::tuning::{Optimisation, Tuning};
 use clap::Args;
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -104,7 +104,7 @@ impl Tune {
         let rows = pool.install(|| tuning.run(&mut |line| out.say(line)))?;
         out.say(Table(&rows));
         if let Some(path) = &self.csv {
-            fs::write(path, compare::csv(&rows)).map_err(FileError::of(path))?;
+            write_whole(path, compare::csv(&rows)).map_err(FileError::of(path))?;
         }
         if let Some(path) = &self.plot {
             picture(&rows).draw(path)?;

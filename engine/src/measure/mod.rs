@@ -15,6 +15,7 @@ pub(crate) mod loss_curve;
 pub(crate) mod puzzles;
 pub(crate) mod sight;
 mod stages;
+pub(crate) mod svg;
 mod timing;
 pub(crate) mod training;
 pub(crate) mod treebench;

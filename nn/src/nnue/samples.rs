@@ -174,6 +174,7 @@ mod tests {
         assert_eq!(held, 150);
         writer.write(&[]).unwrap();
         writer.write(&made(150, 201)).unwrap();
+        drop(writer);
         let read = samples(&path, &mut |_| true);
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 1]).unwrap();

@@ -10,6 +10,7 @@ mod table;
 
 use super::puzzles::open::open;
 use crate::errors::FileError;
+use crate::files::write_whole;
 use crate::measure::MeasureError;
 use crate::measure::puzzles::score::Comparison;
 use crate::progress::progress;
@@ -21,7 +22,6 @@ use nn::evaluator::cpu::CpuEvaluator;
 use nn::metrics::Metrics;
 use nn::precision::Arithmetic;
 use nn::{EvalError, Evaluator};
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -184,7 +184,7 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         plot::draw(&sets, path)?;
     }
     if let Some(path) = &args.csv {
-        fs::write(path, csv).map_err(FileError::of(path))?;
+        write_whole(path, csv).map_err(FileError::of(path))?;
     }
     Ok(())
 }
