@@ -3,7 +3,7 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | `errors`, `files`, `fnv`, `workers`, `progress`, `interrupt`, `stderr_log` | what errors share, files that outlive a kill, a hash, threads, bars, Ctrl-C, the log |
+//! | `errors`, `files`, `streams`, `fnv`, `workers`, `progress`, `interrupt`, `stderr_log` | what errors share, files that outlive a kill, standard input and output, a hash, threads, bars, Ctrl-C, the log |
 //! | `markup` | boards and text as pages and pictures show them |
 //! | [`chess`] | moves, games, endings, perft |
 //! | [`syzygy`] | endgame tables |
@@ -43,6 +43,7 @@ pub mod measure;
 pub mod play;
 mod progress;
 mod stderr_log;
+mod streams;
 pub mod syzygy;
 pub mod uci;
 mod workers;

@@ -4,6 +4,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+/// Most bytes of a text that is read whole: a stream without an end must not take all memory.
+pub const MAX_TEXT: u64 = 4 << 30;
 /// Symbolic links that are followed from one path at most, as on Linux.
 const MAX_LINKS: usize = 40;
 
@@ -15,16 +17,57 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let target = target(path)?;
     check_ordinary(&target)?;
     let part = part_of(&target);
-    check_ordinary(&part)?;
-    // Left by a process that was killed. `create_new` follows no link that appears meanwhile.
-    match fs::remove_file(&part) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
-        _ => {}
-    }
-    let mut file = File::options().write(true).create_new(true).open(&part)?;
+    let mut file = create_part(&part)?;
     file.write_all(content.as_ref())?;
-    drop(file);
+    // Still locked: another writer must not take it for an abandoned one.
     fs::rename(&part, &target)
+}
+
+/// Creates the temporary file `part` and locks it. Waits for another writer of the same file; removes what a killed one left.
+fn create_part(part: &Path) -> io::Result<File> {
+    loop {
+        check_ordinary(part)?;
+        // `create_new` follows no link that appears meanwhile.
+        match File::options().write(true).create_new(true).open(part) {
+            Ok(file) => {
+                // Not every file system has locks. Another writer may have removed the file before it was locked.
+                let _ = file.lock();
+                if is_at(&file, part) {
+                    return Ok(file);
+                }
+            }
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => match File::open(part) {
+                Ok(file) => {
+                    let _ = file.lock();
+                    if is_at(&file, part) {
+                        fs::remove_file(part)?;
+                    }
+                }
+                Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+                Err(why) => return Err(why),
+            },
+            Err(why) => return Err(why),
+        }
+    }
+}
+
+/// Whether `path` still names the open `file`.
+#[cfg(unix)]
+#[must_use]
+pub fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        (_, Err(why)) => why.kind() != io::ErrorKind::NotFound,
+        (Err(_), _) => true,
+    }
+}
+
+/// Other systems keep the name of a deleted file until it is closed.
+#[cfg(not(unix))]
+#[must_use]
+pub fn is_at(_: &File, _: &Path) -> bool {
+    true
 }
 
 /// The file that `path` names: follows symbolic links, even to a file that does not exist yet.
@@ -115,9 +158,26 @@ pub fn check_regular(found: &fs::Metadata) -> io::Result<()> {
 pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     check_size(file.metadata()?.len(), limit)?;
-    let mut bytes = Vec::new();
     // A file may grow while it is read, and those of `/proc` have no size.
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    read_limited(file, limit)
+}
+
+/// Reads a text whole, from a file or a pipe, of at most `limit` bytes.
+///
+/// # Errors
+/// The system's, or there are more bytes, or they are not UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    let bytes = read_limited(File::open(path)?, limit)?;
+    String::from_utf8(bytes).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
+}
+
+/// Reads a stream to its end, at most `limit` bytes.
+///
+/// # Errors
+/// The system's, or there are more bytes.
+pub fn read_limited(input: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     check_size(bytes.len() as u64, limit)?;
     Ok(bytes)
 }
@@ -137,12 +197,8 @@ pub fn read_unpacked(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if !is_packed(&bytes) {
         return Ok(bytes);
     }
-    let mut content = Vec::new();
     // A few compressed bytes may stand for any number.
-    let decoder = zstd::Decoder::new(bytes.as_slice())?;
-    decoder.take(limit.saturating_add(1)).read_to_end(&mut content)?;
-    check_size(content.len() as u64, limit)?;
-    Ok(content)
+    read_limited(zstd::Decoder::new(bytes.as_slice())?, limit)
 }
 
 fn check_size(size: u64, limit: u64) -> io::Result<()> {
@@ -156,6 +212,26 @@ fn check_size(size: u64, limit: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn writers_of_one_file_do_not_mix() {
+        let path = std::env::temp_dir().join(format!("mavka-mix-{}", std::process::id()));
+        let text = |letter: u8| vec![letter; 100_000];
+        write_whole(&path, text(b'a')).unwrap();
+        std::thread::scope(|scope| {
+            let writers = [b'a', b'b', b'c'].map(|letter| {
+                let (path, text) = (&path, text(letter));
+                scope.spawn(move || (0..100).try_for_each(|_| write_whole(path, &text)))
+            });
+            while writers.iter().any(|writer| !writer.is_finished()) {
+                let found = fs::read(&path).unwrap();
+                assert!(found.len() == 100_000 && found.iter().all(|byte| *byte == found[0]));
+            }
+            writers.into_iter().for_each(|writer| writer.join().unwrap().unwrap());
+        });
+        assert!(!part_of(&path).exists());
+        fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn a_file_beyond_the_limit_is_refused() {
@@ -178,6 +254,13 @@ mod tests {
         assert!(at.unwrap() == [7; 100_000]);
         assert_eq!(beyond.unwrap_err().to_string(), "100000 bytes, expected at most 99999");
         assert_eq!(plain.unwrap(), b"plain");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_endless_text_ends_at_the_limit() {
+        let fault = read_text(Path::new("/dev/zero"), 1000).unwrap_err().to_string();
+        assert_eq!(fault, "1001 bytes, expected at most 1000");
     }
 
     #[cfg(target_os = "linux")]

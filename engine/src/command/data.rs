@@ -3,6 +3,7 @@
 use super::output::{Failure, Sink};
 use super::words::read_share;
 use crate::errors::FileError;
+use crate::files::read_whole_text;
 use crate::measure::data::{self, Report, plot};
 use clap::Args;
 use nn::data::{Kinds, MixConfig, MixSource, exclude_from_files};
@@ -64,7 +65,7 @@ impl Data {
 }
 
 fn read_kinds(path: &Path) -> Result<Kinds, Failure> {
-    let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+    let text = read_whole_text(path)?;
     Ok(serde_json::from_str(&text).map_err(FileError::of(path))?)
 }
 

@@ -4,7 +4,7 @@
 use super::output::{Failure, Sink};
 use super::words::{Program, read_openings, settings_of};
 use crate::errors::FileError;
-use crate::files::{Named, check_folder, check_outputs, write_whole};
+use crate::files::{Named, check_folder, check_outputs, read_whole_text, write_whole};
 use crate::interrupt::raised_by_ctrl_c;
 use crate::league::book::{Book, Entry};
 use crate::league::config::{Agent, League as Plan};
@@ -68,7 +68,7 @@ impl League {
     /// # Errors
     /// A file cannot be read or written, the configuration makes no sense, or an engine does not start.
     pub fn run(self) -> Result<(), Failure> {
-        let text = fs::read_to_string(&self.config).map_err(FileError::of(&self.config))?;
+        let text = read_whole_text(&self.config)?;
         let mut plan = Plan::read(&text).map_err(FileError::of(&self.config))?;
         plan.games = self.games.map_or(plan.games, |games| games.next_multiple_of(2));
         plan.concurrency = self.concurrency.unwrap_or(plan.concurrency).max(1);

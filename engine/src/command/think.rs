@@ -4,7 +4,7 @@ use super::output::{Failure, Sink};
 use super::words::{command_line, read_position};
 use crate::chess::game::Game;
 use crate::errors::FileError;
-use crate::files::write_whole;
+use crate::files::{read_whole_text, write_whole};
 use crate::internal::boards::Boards;
 use crate::internal::check::check;
 use crate::internal::judged::Judged;
@@ -120,7 +120,7 @@ impl Think {
         }
         let thought = match &self.read {
             Some(path) => {
-                let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+                let text = read_whole_text(path)?;
                 parse(&text).map_err(FileError::of(path))?
             }
             None => self.think(&game)?,

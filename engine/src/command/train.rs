@@ -2,7 +2,7 @@
 
 use super::output::{Failure, Sink};
 use crate::errors::FileError;
-use crate::files::check_folder;
+use crate::files::{check_folder, read_whole_text};
 use crate::interrupt::raised_by_ctrl_c;
 use crate::measure::loss_curve;
 use crate::measure::training::TrainingTimes;
@@ -213,7 +213,7 @@ fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
 }
 
 fn load_config(path: &Path) -> Result<RunConfig, Failure> {
-    let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+    let text = read_whole_text(path)?;
     Ok(serde_json::from_str(&text).map_err(FileError::of(path))?)
 }
 

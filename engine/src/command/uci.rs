@@ -2,10 +2,10 @@
 
 use super::output::Failure;
 use crate::play::engine::Setup;
+use crate::streams;
 use crate::uci::options::Shown;
 use clap::Args;
 use nn::cpu::Isa;
-use std::io::{BufReader, stdin, stdout};
 
 /// The flag that lists all options.
 pub(super) const SHOW_HIDDEN: &str = "--show-hidden";
@@ -32,7 +32,7 @@ impl Uci {
         }
         let shown_options = if self.show_hidden { Shown::All } else { Shown::Everyday };
         let setup = Setup { shown_options, ..Setup::default() };
-        crate::run_with(setup, BufReader::new(stdin()), stdout());
+        crate::run_with(setup, streams::input(), streams::output());
         Ok(())
     }
 }

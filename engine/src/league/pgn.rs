@@ -21,10 +21,12 @@ pub struct Tags<'a> {
     pub limits: ByColor<Limit>,
 }
 
-/// A line of a game's head, without its end (PGN standard, section 8.1.1).
+/// A line of a game's head, without its end (PGN standard, section 8.1.1). A value is one line of printing characters,
+/// so line ends in it become blanks; a backslash at its end is left out, for some readers take it and the quote for one.
 #[must_use]
 pub fn tag_pair(name: &str, value: &str) -> String {
-    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    let value = value.replace(char::is_control, " ");
+    let value = value.trim_end_matches('\\').replace('\\', "\\\\").replace('"', "\\\"");
     format!("[{name} \"{value}\"]")
 }
 
@@ -70,6 +72,7 @@ pub fn write(tags: &Tags<'_>, opening: &Opening, played: &Played) -> Result<Stri
     let mut words = moves(opening, &played.plies)?;
     // A brace cannot be escaped inside a PGN comment.
     let ending = played.ending.to_string().replace(['{', '}'], "");
+    let ending = ending.replace(char::is_control, " ");
     words.extend(format!("{{{ending}}} {result}").split(' ').map(str::to_owned));
     wrap(&mut out, &words);
     out.push('\n');
@@ -241,6 +244,20 @@ mod tests {
                 Fen::from_position(&last, EnPassantMode::Legal),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn no_value_ends_its_tag() {
+        for (value, written) in [
+            ("a\n[b]", "a [b]"),
+            ("a\r\nb\t", "a  b "),
+            ("a\\", "a"),
+            ("a\\\\", "a"),
+            ("\\a", "\\\\a"),
+            ("\"a\"", "\\\"a\\\""),
+        ] {
+            assert_eq!(tag_pair("White", value), format!("[White \"{written}\"]"));
         }
     }
 

@@ -2,16 +2,17 @@
 //! network is opened; everything else sees `Arc<dyn Evaluator>`.
 
 use crate::conventional::regress::average::{Average, BadList};
-use crate::conventional::regress::model::{BadModel, MAGIC, Regressor};
+use crate::conventional::regress::model::{BadModel, MAGIC, MAX_BYTES, Regressor};
 use crate::conventional::regress::successors::Successors;
+use crate::errors::quote_path;
 use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
 use nn::evaluator::cpu::CpuEvaluator;
+use nn::files::{open_regular, read_regular};
 use nn::writer::DecoderWeights;
 use nn::{EvalError, Evaluator};
 use std::fmt;
-use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -96,13 +97,13 @@ impl fmt::Display for NetworkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NetworkError::File { path, why } => {
-                write!(f, "cannot use network `{}`: {why}", path.display())
+                write!(f, "cannot use network {}: {why}", quote_path(path))
             }
             NetworkError::Regressor { path, why } => {
-                write!(f, "cannot use network `{}`: {why}", path.display())
+                write!(f, "cannot use network {}: {why}", quote_path(path))
             }
             NetworkError::Average { path, why } => {
-                write!(f, "cannot use network `{}`: {why}", path.display())
+                write!(f, "cannot use network {}: {why}", quote_path(path))
             }
             NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
             NetworkError::Backend(note) | NetworkError::Failed(note) => f.write_str(note),
@@ -224,14 +225,13 @@ fn regressor(file: &Path) -> Result<Option<NamedEvaluator>, NetworkError> {
 
 /// The whole file if it begins as a regressor does.
 fn regressor_bytes(file: &Path) -> io::Result<Option<Vec<u8>>> {
-    let mut opened = File::open(file)?;
-    let mut bytes = vec![0; MAGIC.len()];
-    opened.read_exact(&mut bytes)?;
-    if bytes != MAGIC {
+    let mut beginning = vec![0; MAGIC.len()];
+    // Opening a pipe would wait for its writer.
+    open_regular(file)?.read_exact(&mut beginning)?;
+    if beginning != MAGIC {
         return Ok(None);
     }
-    opened.read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    read_regular(file, MAX_BYTES).map(Some)
 }
 
 /// Which network `file` holds, or is built in: a hash and little more.
@@ -273,5 +273,26 @@ pub fn uniform() -> Network {
         evaluator: Arc::new(nn::evaluator::fake::Uniform),
         name: "uniform (no network)".to_owned(),
         on_gpu: false,
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_pipe_is_no_network_and_is_not_waited_for() {
+        let folder = std::env::temp_dir().join(format!("mavka-pipe-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        for name in ["network", "list.toml"] {
+            let pipe = folder.join(name);
+            assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+            let why = Installed.open(Some(&pipe), Backend::Cpu).err().unwrap().to_string();
+            assert!(why.contains(name) && why.contains("expected a regular file"), "{why}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

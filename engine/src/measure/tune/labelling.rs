@@ -6,6 +6,7 @@ use super::label::{Annotator, Effort, LabelError, Task};
 use super::labels::{self, LabelledPosition, LabelsError, Recipe};
 use crate::errors::{FileError, wraps};
 use crate::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
+use crate::interrupt::while_reading;
 use crate::measure::puzzles::spread;
 use crate::progress::progress;
 use crate::workers::{Crew, cores, deal};
@@ -102,7 +103,7 @@ impl Labelling {
             margin: self.effort.margin,
         };
         let (mut out, done) = open(&self.out, &recipe)?;
-        let tasks = self.tasks()?;
+        let tasks = while_reading(|| self.tasks())?;
         let all = tasks.len();
         let left: Vec<Task> =
             tasks.into_iter().filter(|task| !done.contains(&task.game.fen())).collect();

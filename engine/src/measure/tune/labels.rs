@@ -4,7 +4,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
-use crate::errors::FileError;
+use crate::errors::{FileError, quote};
 use nn::data::DataError;
 use nn::files::read_unpacked;
 use serde_json::{Map, Value, json};
@@ -96,8 +96,8 @@ impl fmt::Display for LabelFault {
             LabelFault::Recipe => f.write_str("expected engine, best_nodes, move_nodes and margin"),
             LabelFault::Missing(field) => write!(f, "expected `{field}`"),
             LabelFault::Game(why) => why.fmt(f),
-            LabelFault::Move(word) => write!(f, "`{word}` is not legal"),
-            LabelFault::Value(word) => write!(f, "`{word}` needs a win probability"),
+            LabelFault::Move(word) => write!(f, "{} is not legal", quote(word)),
+            LabelFault::Value(word) => write!(f, "{} needs a win probability", quote(word)),
             LabelFault::ShallowBest => f.write_str("the best move has no deep value"),
         }
     }

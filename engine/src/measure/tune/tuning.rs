@@ -7,6 +7,7 @@ use super::positions;
 use super::spsa::{Dimension, Spsa};
 use super::trial::{Bench, Choice, Setting, TrialError, set_near};
 use crate::errors::wraps;
+use crate::interrupt::while_reading;
 use crate::measure::MeasureError;
 use crate::measure::puzzles::open::open;
 use crate::play::engine::Setup;
@@ -85,8 +86,8 @@ impl Tuning {
     /// # Errors
     /// A file cannot be read, an option is unknown, or the network fails.
     pub fn run(mut self, say: &mut (dyn FnMut(String) + Send)) -> Result<Vec<Row>, TuningError> {
-        let (what, mut positions) =
-            positions::open(&self.labels, self.limit.unwrap_or(usize::MAX))?;
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let (what, mut positions) = while_reading(|| positions::open(&self.labels, limit))?;
         let networks = Setup::default().networks;
         let network =
             networks.open_anywhere(self.weights.as_deref()).map_err(MeasureError::from)?;
