@@ -1,5 +1,6 @@
 //! What errors have in common: those about a file name it, and some only wrap others.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -28,6 +29,32 @@ impl<E: fmt::Display> fmt::Display for FileError<E> {
 
 impl<E: Error> Error for FileError<E> {}
 
+/// Longest part of a given text that a message repeats, in characters: any FEN fits.
+const QUOTED: usize = 100;
+/// The same for paths.
+const QUOTED_PATH: usize = 400;
+
+/// A given text for a message, cut to its first characters.
+#[must_use]
+pub fn shorten(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// The same between backquotes.
+#[must_use]
+pub fn quote(text: &str) -> String {
+    format!("`{}`", shorten(text, QUOTED))
+}
+
+/// A path between backquotes, cut to its first characters.
+#[must_use]
+pub fn quote_path(path: &Path) -> String {
+    format!("`{}`", shorten(&path.to_string_lossy(), QUOTED_PATH))
+}
+
 /// `From` for every error that `$error` wraps: `wraps! { MeasureError: Game(GameError), Data(DataError) }`.
 #[macro_export]
 macro_rules! wraps {
@@ -40,3 +67,17 @@ macro_rules! wraps {
     )+};
 }
 pub use wraps;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_between_letters() {
+        assert_eq!(quote("é"), "`é`");
+        assert_eq!(quote(&"é".repeat(QUOTED)), format!("`{}`", "é".repeat(QUOTED)));
+        let long = "é".repeat(1 << 20);
+        assert_eq!(quote(&long), format!("`{}…`", "é".repeat(QUOTED)));
+        assert_eq!(quote_path(Path::new(&long)), format!("`{}…`", "é".repeat(QUOTED_PATH)));
+    }
+}

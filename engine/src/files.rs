@@ -2,12 +2,13 @@
 //! files a command may write. Fields of CSV files.
 
 use crate::errors::FileError;
-pub use nn::files::{check_ordinary, part_of, target, write_whole};
+use nn::files::{MAX_TEXT, is_at, read_limited, read_text};
+pub use nn::files::{check_ordinary, part_of, target, try_lock, write_whole};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A journal, open for appending. A lock keeps other processes from writing to it.
@@ -33,7 +34,7 @@ impl fmt::Display for OpenError {
                 let path = path.display();
                 write!(
                     f,
-                    "{path}: another process writes this journal; wait for it, or choose another --out"
+                    "{path}: another process writes this file; wait for it, or choose another --out"
                 )
             }
         }
@@ -51,13 +52,8 @@ impl JournalFile {
         let failed = |why| OpenError::File(FileError::of(path)(why));
         loop {
             let file = open_to_append(path).map_err(failed)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(OpenError::InUse(path.to_owned())),
-                // Not every file system has locks.
-                Err(TryLockError::Error(why)) => {
-                    log::warn!("{}: not locked: {why}", path.display());
-                }
+            if !try_lock(&file, path) {
+                return Err(OpenError::InUse(path.to_owned()));
             }
             // The last holder may have deleted the file between `open` and `try_lock`.
             if is_at(&file, path) {
@@ -69,11 +65,9 @@ impl JournalFile {
     /// The whole content.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// The file cannot be read, or holds more than 4 GiB.
     pub fn read(&mut self) -> Result<Vec<u8>, FileError> {
-        let mut bytes = Vec::new();
-        self.file.read_to_end(&mut bytes).map_err(FileError::of(&self.path))?;
-        Ok(bytes)
+        read_limited(&self.file, MAX_TEXT).map_err(FileError::of(&self.path))
     }
 
     /// Keeps the first `sound` bytes of the `length` that were read. Warns where something is cut off.
@@ -95,7 +89,15 @@ impl JournalFile {
     /// The file cannot be written.
     pub fn append(&mut self, value: &impl Serialize) -> Result<(), FileError> {
         let line = serde_json::to_string(value).map_err(io::Error::from);
-        let written = line.and_then(|line| self.file.write_all(format!("{line}\n").as_bytes()));
+        self.append_line(&line.map_err(FileError::of(&self.path))?)
+    }
+
+    /// The same for a line, without its end.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append_line(&mut self, line: &str) -> Result<(), FileError> {
+        let written = self.file.write_all(format!("{line}\n").as_bytes());
         written.map_err(FileError::of(&self.path))
     }
 
@@ -115,23 +117,6 @@ impl Drop for JournalFile {
     }
 }
 
-/// Whether `path` still names the open `file`.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
-        (_, Err(why)) => why.kind() != io::ErrorKind::NotFound,
-        (Err(_), _) => true,
-    }
-}
-
-/// Other systems keep the name of a deleted file until it is closed.
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
-}
-
 /// Opens a file to read it and to append to it, or creates it.
 ///
 /// # Errors
@@ -140,6 +125,14 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
     let path = target(path)?;
     check_ordinary(&path)?;
     OpenOptions::new().create(true).read(true).append(true).open(path)
+}
+
+/// Reads a text whole, from a file or a pipe.
+///
+/// # Errors
+/// It cannot be read, is not UTF-8 or has more than 4 GiB.
+pub fn read_whole_text(path: &Path) -> Result<String, FileError> {
+    read_text(path, MAX_TEXT).map_err(FileError::of(path))
 }
 
 /// A file that a command reads or writes, and the argument that names it.
@@ -241,10 +234,13 @@ fn identity(path: &Path) -> PathBuf {
     fs::canonicalize(&target).ok().or_else(absent).unwrap_or(target)
 }
 
-/// A text as one field of a CSV: in quotes, its own doubled (RFC 4180, section 2).
+/// A text, which may be a name of others, as one field of a CSV: in quotes, its own doubled (RFC 4180, section 2). A spreadsheet
+/// takes a text that begins like a formula for one, even in quotes: such a text gets an apostrophe in front (OWASP, "CSV Injection").
 #[must_use]
 pub fn csv_field(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    let mark = if is_formula { "'" } else { "" };
+    format!("\"{mark}{}\"", text.replace('"', "\"\""))
 }
 
 /// The lines of a journal with their ends. Leaves out a last line that was cut short, possibly within a letter.
@@ -352,6 +348,20 @@ mod tests {
         check().unwrap();
         check_folder(&folder.join("absent"), &["mark"], &["a.csv"]).unwrap();
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn no_field_is_a_formula() {
+        for (text, field) in [
+            ("a=1", "\"a=1\""),
+            ("=cmd|' /C calc'!A0", "\"'=cmd|' /C calc'!A0\""),
+            ("+1", "\"'+1\""),
+            ("-\"a\"", "\"'-\"\"a\"\"\""),
+            ("@a", "\"'@a\""),
+            ("", "\"\""),
+        ] {
+            assert_eq!(csv_field(text), field);
+        }
     }
 
     #[test]

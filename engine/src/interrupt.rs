@@ -4,8 +4,8 @@
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// What a shell reports of a process that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
@@ -17,6 +17,7 @@ const INTERRUPTED: i32 = 130;
 pub fn raised_by_ctrl_c() -> io::Result<Arc<AtomicBool>> {
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, INTERRUPTED, reading().clone())?;
         // In this order, the first signal finds the flag down and the second finds it up.
         flag::register_conditional_shutdown(signal, INTERRUPTED, raised.clone())?;
         flag::register(signal, raised.clone())?;
@@ -24,10 +25,43 @@ pub fn raised_by_ctrl_c() -> io::Result<Arc<AtomicBool>> {
     Ok(raised)
 }
 
+/// Up while [`while_reading`] runs.
+fn reading() -> &'static Arc<AtomicBool> {
+    static READING: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    READING.get_or_init(Arc::default)
+}
+
+/// Runs `read`, before which and during which there is nothing to save: a signal meanwhile ends the process at once. Files may
+/// be large, and a flag is looked at between pieces of work alone.
+pub fn while_reading<T>(read: impl FnOnce() -> T) -> T {
+    // Relaxed: the flag is all there is to know.
+    reading().store(true, Ordering::Relaxed);
+    let found = read();
+    reading().store(false, Ordering::Relaxed);
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::{Command, exit};
     use std::sync::atomic::Ordering::Relaxed;
+
+    /// Set in a process of its own, which a signal ends.
+    const CHILD: &str = "MAVKA_TEST_READS";
+
+    #[test]
+    fn a_signal_ends_a_long_read() {
+        if std::env::var_os(CHILD).is_some() {
+            let _raised = raised_by_ctrl_c().unwrap();
+            while_reading(|| signal_hook::low_level::raise(SIGTERM).unwrap());
+            exit(7);
+        }
+        let this = ["--exact", "interrupt::tests::a_signal_ends_a_long_read"];
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let status = child.args(this).env(CHILD, "1").output().unwrap().status;
+        assert_eq!(status.code(), Some(INTERRUPTED));
+    }
 
     #[test]
     fn a_request_to_end_raises_the_flag() {

@@ -3,7 +3,7 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | [`errors`], [`files`], [`fnv`], [`workers`], [`progress`], [`interrupt`], [`stderr_log`] | what errors share, files that outlive a kill, a hash, threads, bars, Ctrl-C, the log |
+//! | [`errors`], [`files`], [`streams`], [`fnv`], [`workers`], [`progress`], [`interrupt`], [`stderr_log`] | what errors share, files that outlive a kill, standard input and output, a hash, threads, bars, Ctrl-C, the log |
 //! | [`time`], [`output`], [`options`] | the clock, the one writer to the GUI, the options and their values |
 //! | [`markup`] | boards and text as pages and pictures show them |
 //! | [`chess`] | moves, games, endings, perft |
@@ -42,6 +42,7 @@ pub mod output;
 pub mod play;
 pub mod progress;
 pub mod stderr_log;
+pub mod streams;
 pub mod syzygy;
 pub mod time;
 pub mod uci;

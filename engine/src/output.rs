@@ -3,6 +3,7 @@
 //!
 //! The log has a lock of its own, so that the reader never waits for a GUI that does not read.
 
+use crate::errors::shorten;
 use crate::files::open_to_append;
 use crate::time::Clock;
 use crossbeam::channel::Sender;
@@ -14,6 +15,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
+
+/// Longest text of an `info string`, in characters.
+const LONGEST_NOTE: usize = 1000;
 
 /// The writer, shared by all threads.
 #[derive(Clone)]
@@ -77,9 +81,9 @@ impl Output {
         self.block(&[line]);
     }
 
-    /// Sends `info string …`; line ends inside the text become blanks.
+    /// Sends `info string …`; line ends inside the text become blanks. A name in it may be of any length: the text is cut.
     pub fn note(&self, text: impl Display) {
-        self.line(uci::Info::text(text.to_string()));
+        self.line(uci::Info::text(shorten(&text.to_string(), LONGEST_NOTE)));
     }
 
     /// Sends several lines with nothing between them.

@@ -1,9 +1,11 @@
-//! Files: atomic writes, and reads within a size limit.
+//! Files: atomic writes by one process at a time, and reads within a size limit.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+/// Most bytes of a text that is read whole: a stream without an end must not take all memory.
+pub const MAX_TEXT: u64 = 4 << 30;
 /// Most symbolic links followed from one path, as on Linux.
 const MAX_LINKS: usize = 40;
 
@@ -16,16 +18,57 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let target = target(path)?;
     check_ordinary(&target)?;
     let part = part_of(&target);
-    check_ordinary(&part)?;
-    // Left by a killed process. `create_new` follows no link that appears meanwhile.
-    match fs::remove_file(&part) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
-        _ => {}
-    }
-    let mut file = File::options().write(true).create_new(true).open(&part)?;
+    let mut file = create_part(&part)?;
     file.write_all(content.as_ref())?;
-    drop(file);
+    // Still locked: another writer must not take it for an abandoned one.
     fs::rename(&part, &target)
+}
+
+/// Creates the temporary file `part` and locks it. Waits for another writer of the same file; removes what a killed one left.
+fn create_part(part: &Path) -> io::Result<File> {
+    loop {
+        check_ordinary(part)?;
+        // `create_new` follows no link that appears meanwhile.
+        match File::options().write(true).create_new(true).open(part) {
+            Ok(file) => {
+                // Not every file system has locks. Another writer may have removed the file before it was locked.
+                let _ = file.lock();
+                if is_at(&file, part) {
+                    return Ok(file);
+                }
+            }
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => match File::open(part) {
+                Ok(file) => {
+                    let _ = file.lock();
+                    if is_at(&file, part) {
+                        fs::remove_file(part)?;
+                    }
+                }
+                Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+                Err(why) => return Err(why),
+            },
+            Err(why) => return Err(why),
+        }
+    }
+}
+
+/// Whether `path` still names the open `file`.
+#[cfg(unix)]
+#[must_use]
+pub fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        (_, Err(why)) => why.kind() != io::ErrorKind::NotFound,
+        (Err(_), _) => true,
+    }
+}
+
+/// Other systems keep the name of a deleted file until it is closed.
+#[cfg(not(unix))]
+#[must_use]
+pub fn is_at(_: &File, _: &Path) -> bool {
+    true
 }
 
 /// Resolves symbolic links, even to a file that does not exist yet.
@@ -69,6 +112,20 @@ pub fn check_ordinary(path: &Path) -> io::Result<()> {
     Err(io::Error::other(format!("{} is {name}, expected an ordinary file", path.display())))
 }
 
+/// Locks an open file for this process until it is closed or unlocked. False if another process holds the lock.
+#[must_use]
+pub fn try_lock(file: &File, path: &Path) -> bool {
+    match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(why)) => {
+            // Not every file system has locks.
+            log::warn!("{}: not locked: {why}", path.display());
+            true
+        }
+    }
+}
+
 /// Opens a regular file, or a symbolic link to one, for reading. Devices and pipes may never end.
 ///
 /// # Errors
@@ -102,11 +159,47 @@ pub fn check_regular(found: &fs::Metadata) -> io::Result<()> {
 pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     check_size(file.metadata()?.len(), limit)?;
-    let mut bytes = Vec::new();
     // A file may grow while it is read, and those of `/proc` have no size.
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    read_limited(file, limit)
+}
+
+/// Reads a text whole, from a file or a pipe, of at most `limit` bytes.
+///
+/// # Errors
+/// The system's, or there are more bytes, or they are not UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    let bytes = read_limited(File::open(path)?, limit)?;
+    String::from_utf8(bytes).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
+}
+
+/// Reads a stream to its end, at most `limit` bytes.
+///
+/// # Errors
+/// The system's, or there are more bytes.
+pub fn read_limited(input: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     check_size(bytes.len() as u64, limit)?;
     Ok(bytes)
+}
+
+/// Whether `bytes` begin as a compressed (zstd) file does.
+#[must_use]
+pub fn is_packed(bytes: &[u8]) -> bool {
+    bytes.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes())
+}
+
+/// Reads a regular file, plain or compressed (zstd), whose content is at most `limit` bytes.
+///
+/// # Errors
+/// The system's, or the content is larger, or the file not a regular one.
+pub fn read_unpacked(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let bytes = read_regular(path, limit)?;
+    if !is_packed(&bytes) {
+        return Ok(bytes);
+    }
+    // A few compressed bytes may stand for any number.
+    read_limited(zstd::Decoder::new(bytes.as_slice())?, limit)
 }
 
 fn check_size(size: u64, limit: u64) -> io::Result<()> {
@@ -122,6 +215,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn writers_of_one_file_do_not_mix() {
+        let path = std::env::temp_dir().join(format!("mavka-mix-{}", std::process::id()));
+        let text = |letter: u8| vec![letter; 100_000];
+        write_whole(&path, text(b'a')).unwrap();
+        std::thread::scope(|scope| {
+            let writers = [b'a', b'b', b'c'].map(|letter| {
+                let (path, text) = (&path, text(letter));
+                scope.spawn(move || (0..100).try_for_each(|_| write_whole(path, &text)))
+            });
+            while writers.iter().any(|writer| !writer.is_finished()) {
+                let found = fs::read(&path).unwrap();
+                assert!(found.len() == 100_000 && found.iter().all(|byte| *byte == found[0]));
+            }
+            writers.into_iter().for_each(|writer| writer.join().unwrap().unwrap());
+        });
+        assert!(!part_of(&path).exists());
+        fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
     fn a_file_beyond_the_limit_is_refused() {
         let path = std::env::temp_dir().join(format!("mavka-files-{}", std::process::id()));
         fs::write(&path, "123456").unwrap();
@@ -129,6 +242,26 @@ mod tests {
         fs::remove_file(&path).unwrap();
         assert_eq!(at.unwrap(), b"123456");
         assert_eq!(beyond.unwrap_err().to_string(), "6 bytes, expected at most 5");
+    }
+
+    #[test]
+    fn a_compressed_file_is_read_within_the_limit_of_its_content() {
+        let path = std::env::temp_dir().join(format!("mavka-packed-{}", std::process::id()));
+        fs::write(&path, zstd::encode_all(&[7; 100_000][..], 1).unwrap()).unwrap();
+        let [at, beyond] = [100_000, 99_999].map(|limit| read_unpacked(&path, limit));
+        fs::write(&path, "plain").unwrap();
+        let plain = read_unpacked(&path, 5);
+        fs::remove_file(&path).unwrap();
+        assert!(at.unwrap() == [7; 100_000]);
+        assert_eq!(beyond.unwrap_err().to_string(), "100000 bytes, expected at most 99999");
+        assert_eq!(plain.unwrap(), b"plain");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_endless_text_ends_at_the_limit() {
+        let fault = read_text(Path::new("/dev/zero"), 1000).unwrap_err().to_string();
+        assert_eq!(fault, "1001 bytes, expected at most 1000");
     }
 
     #[cfg(target_os = "linux")]

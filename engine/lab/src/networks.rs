@@ -1,12 +1,12 @@
 //! The networks of the laboratory: the engine's own, and the regressors of paper 002 in files of their own.
 
 use crate::conventional::regress::average::Average;
-use crate::conventional::regress::model::{MAGIC, Regressor};
+use crate::conventional::regress::model::{MAGIC, MAX_BYTES, Regressor};
 use crate::conventional::regress::successors::Successors;
 use engine::play::network::{Installed, Network, NetworkError, Networks, load};
 use nn::Evaluator;
 use nn::device::Backend;
-use std::fs::File;
+use nn::files::{open_regular, read_regular};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::path::Path;
@@ -50,14 +50,13 @@ fn regressor(file: &Path) -> Result<Option<NamedEvaluator>, NetworkError> {
 
 /// The whole file if it begins as a regressor does.
 fn regressor_bytes(file: &Path) -> io::Result<Option<Vec<u8>>> {
-    let mut opened = File::open(file)?;
-    let mut bytes = vec![0; MAGIC.len()];
-    opened.read_exact(&mut bytes)?;
-    if bytes != MAGIC {
+    let mut beginning = vec![0; MAGIC.len()];
+    // Opening a pipe would wait for its writer.
+    open_regular(file)?.read_exact(&mut beginning)?;
+    if beginning != MAGIC {
         return Ok(None);
     }
-    opened.read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    read_regular(file, MAX_BYTES).map(Some)
 }
 
 /// Which network `file` holds, or is built in: a hash and little more.

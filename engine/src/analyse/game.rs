@@ -3,8 +3,12 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
+use crate::errors::{quote, shorten};
 use shakmaty::Move;
 use std::fmt;
+
+/// Longest part of a refused word that a message repeats, in characters.
+const LONGEST_WORD: usize = 40;
 
 /// One game.
 #[derive(Clone, Debug)]
@@ -102,16 +106,15 @@ pub enum Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Damage::Variant(name) => write!(f, "`{name}` is another game than chess"),
+            Damage::Variant(name) => write!(f, "{} is another game than chess", quote(name)),
             Damage::Start(why) => why.fmt(f),
             Damage::Move { san, number, fen } => {
-                write!(f, "{number} {san} is not legal in `{fen}`")
+                write!(f, "{number} {} is not legal in `{fen}`", shorten(san, LONGEST_WORD))
             }
             Damage::OpenComment => f.write_str("a comment is never closed"),
             Damage::Nesting => f.write_str("its variations are nested too deeply"),
             Damage::Word(word) => {
-                let short: String = word.chars().take(40).collect();
-                write!(f, "`{short}` is no move")
+                write!(f, "`{}` is no move", shorten(word, LONGEST_WORD))
             }
             Damage::Nothing => f.write_str("it has neither tags nor moves"),
             Damage::Syntax(why) => f.write_str(why),

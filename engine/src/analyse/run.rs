@@ -12,9 +12,10 @@ use crate::files::write_whole;
 use crate::play::analyst::{Analyst, Effort};
 use crate::progress::progress;
 use nn::EvalError;
+use nn::files::{MAX_TEXT, read_limited};
 use std::collections::HashSet;
 use std::fmt;
-use std::fs;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// How much longer the second look takes, at the positions before and after a move that seems to be a mistake.
@@ -66,7 +67,8 @@ impl Collection {
     /// # Errors
     /// The file cannot be read.
     pub fn add_file(&mut self, path: &Path) -> Result<(), AnalyseError> {
-        let bytes = fs::read(path).map_err(FileError::of(path))?;
+        let bytes = File::open(path).and_then(|file| read_limited(file, MAX_TEXT));
+        let bytes = bytes.map_err(FileError::of(path))?;
         self.add(&split::decode(&bytes));
         Ok(())
     }

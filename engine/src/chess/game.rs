@@ -5,6 +5,7 @@
 use super::action::Action;
 use super::ending::{self, Ending, key};
 use super::epd;
+use crate::errors::quote;
 use shakmaty::fen::{Fen, ParseFenError};
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, FromSetup, Position, PositionErrorKinds};
@@ -43,16 +44,6 @@ pub enum GameError {
         /// Its number among the moves of both sides, from 1.
         ply: usize,
     },
-}
-
-/// Longest part of a refused text that a message repeats, in characters: any FEN fits.
-const QUOTED: usize = 100;
-
-fn quote(text: &str) -> String {
-    match text.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("`{}…`", &text[..end]),
-        None => format!("`{text}`"),
-    }
 }
 
 impl fmt::Display for GameError {
@@ -164,6 +155,12 @@ impl Game {
             return GameError::NoMove { text, ply };
         }
         GameError::Move { text, ply, fen: self.fen() }
+    }
+
+    /// Whether it is at the initial position, without moves.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.actions.is_empty() && self.start == Chess::default()
     }
 
     /// The position before the first move.

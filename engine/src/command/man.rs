@@ -2,10 +2,18 @@
 
 use super::output::{Failure, Sink};
 use crate::errors::FileError;
+use crate::files::write_whole;
 use clap::Args;
-use clap_mangen::{Man, generate_to};
+use clap_mangen::Man;
+use nn::files::read_regular;
 use std::fs::create_dir_all;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// In every page of ours, from its first version on.
+const TITLE: &[u8] = b".TH mavka";
+/// Most bytes of a page.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Arguments of `mavka man`.
 #[derive(Args)]
@@ -15,17 +23,26 @@ pub struct Manual {
     pub(super) out: Option<PathBuf>,
 }
 
+/// A page and the name of its file.
+type Page = (String, Vec<u8>);
+
 impl Manual {
     /// Prints the page of `command`, or writes those of its subcommands too.
     ///
     /// # Errors
-    /// The folder cannot be written, or standard output is closed.
+    /// The folder cannot be written or holds another file in place of a page, or standard output is closed.
     pub fn run(self, command: clap::Command) -> Result<(), Failure> {
         let mut out = Sink::default();
         match &self.out {
             Some(folder) => {
+                let mut all = Vec::new();
+                pages(command.disable_help_subcommand(true), &mut all)?;
                 create_dir_all(folder).map_err(FileError::of(folder))?;
-                generate_to(command, folder).map_err(FileError::of(folder))?;
+                all.iter().try_for_each(|(name, _)| check(&folder.join(name)))?;
+                for (name, page) in &all {
+                    let path = folder.join(name);
+                    write_whole(&path, page).map_err(FileError::of(&path))?;
+                }
                 out.say(format_args!("the pages are in {}", folder.display()));
             }
             None => {
@@ -35,5 +52,33 @@ impl Manual {
             }
         }
         out.end()
+    }
+}
+
+/// The pages of a command and its subcommands.
+fn pages(mut command: clap::Command, all: &mut Vec<Page>) -> io::Result<()> {
+    // Names the subcommands after their command.
+    command.build();
+    for subcommand in command.get_subcommands().filter(|found| !found.is_hide_set()) {
+        pages(subcommand.clone(), all)?;
+    }
+    let man = Man::new(command);
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    all.push((man.get_filename(), page));
+    Ok(())
+}
+
+/// Refuses to replace a file that is no page of ours.
+fn check(path: &Path) -> Result<(), Failure> {
+    match read_regular(path, MAX_BYTES) {
+        Ok(page) if page.windows(TITLE.len()).any(|word| word == TITLE) => Ok(()),
+        Ok(_) => {
+            let path = path.display();
+            Err(format!("{path} is no page of this manual; move it away, or choose another --out")
+                .into())
+        }
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(why) => Err(FileError::of(path)(why).into()),
     }
 }

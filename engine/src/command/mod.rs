@@ -111,8 +111,18 @@ mod tests {
         let script = String::from_utf8(script).unwrap();
         assert!(script.contains("analyse") && script.contains("--plot"), "{script}");
         let folder = std::env::temp_dir().join(format!("mavka-man-{}", std::process::id()));
-        man::Manual { out: Some(folder.clone()) }.run(Cli::command()).unwrap();
-        let page = std::fs::read_to_string(folder.join("mavka-eval.1")).unwrap();
+        let write = || man::Manual { out: Some(folder.clone()) }.run(Cli::command());
+        write().unwrap();
+        let path = folder.join("mavka-eval.1");
+        let page = std::fs::read_to_string(&path).unwrap();
+        // Its own pages are replaced, another file is not, and no other page is written then.
+        write().unwrap();
+        std::fs::write(&path, "mine").unwrap();
+        std::fs::remove_file(folder.join("mavka.1")).unwrap();
+        let why = write().unwrap_err().to_string();
+        assert!(why.contains("mavka-eval.1") && why.contains("move it away"), "{why}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+        assert!(!folder.join("mavka.1").exists());
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(page.contains("plot"), "{page}");
     }

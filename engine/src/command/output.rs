@@ -1,5 +1,6 @@
 //! How a command speaks: lines to standard output, and one error at the end.
 
+use crate::streams;
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -11,16 +12,22 @@ pub type Failure = Box<dyn Error>;
 
 /// Standard output for a measurement that reports line by line: the first line that cannot be written is
 /// kept, and the measurement goes on.
-#[derive(Debug, Default)]
 pub struct Sink {
+    out: Box<dyn Write + Send>,
     failed: Option<io::Error>,
+}
+
+impl Default for Sink {
+    fn default() -> Sink {
+        Sink { out: streams::output(), failed: None }
+    }
 }
 
 impl Sink {
     /// Writes one line.
     pub fn say(&mut self, line: impl Display) {
         if self.failed.is_none() {
-            self.failed = writeln!(io::stdout(), "{line}").err();
+            self.failed = self.out.write_all(format!("{line}\n").as_bytes()).err();
         }
     }
 

@@ -4,6 +4,7 @@ use super::args::read_position;
 use super::output::{Failure, Sink};
 use crate::chess::game::Game;
 use crate::errors::FileError;
+use crate::files::{read_whole_text, write_whole};
 use crate::internal::boards::Boards;
 use crate::internal::check::check;
 use crate::internal::parse::parse;
@@ -81,7 +82,7 @@ impl Think {
         }
         let thought = match &self.read {
             Some(path) => {
-                let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+                let text = read_whole_text(path)?;
                 parse(&text).map_err(FileError::of(path))?
             }
             None => self.think(&game)?,
@@ -98,7 +99,7 @@ impl Think {
         }
         if let Some(path) = &self.svg {
             let drawn = svg::draw(&thought, marks);
-            std::fs::write(path, drawn).map_err(FileError::of(path))?;
+            write_whole(path, drawn).map_err(FileError::of(path))?;
         }
         Ok(())
     }

@@ -3,9 +3,9 @@
 use super::output::Failure;
 use crate::options::Shown;
 use crate::play::engine::Setup;
+use crate::streams;
 use clap::Args;
 use nn::cpu::Isa;
-use std::io::{BufReader, stdin, stdout};
 
 /// The flag that lists all options.
 pub const SHOW_HIDDEN: &str = "--show-hidden";
@@ -40,7 +40,7 @@ impl Uci {
         }
         let shown_options = if self.show_hidden { Shown::All } else { Shown::Everyday };
         let setup = Setup { shown_options, ..setup };
-        crate::run_with(setup, BufReader::new(stdin()), stdout());
+        crate::run_with(setup, streams::input(), streams::output());
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! has to do after a change, and its help text. Values are parsed here once; the rest of the engine sees
 //! the typed [`Settings`], whose `Default` has the defaults.
 
+use crate::errors::{quote, shorten};
 use crate::options::settings::Settings;
 use std::fmt::{self, Write as _};
 use uci::{OptionKind, OptionSpec, SetOption};
@@ -13,6 +14,9 @@ pub mod settings;
 mod table;
 
 pub use entry::{Effect, Entry, Kind};
+
+/// Longest part of a refused number that a message repeats, in characters.
+const LONGEST_NUMBER: usize = 40;
 
 /// Which options are listed. All of them are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +55,9 @@ pub enum OptionError {
 impl fmt::Display for OptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OptionError::Unknown(name) => write!(f, "no option is named `{name}`"),
+            OptionError::Unknown(name) => write!(f, "no option is named {}", quote(name)),
             OptionError::Value { option, expected, given } => {
-                write!(f, "option {option}: expected {expected}, got `{given}`")
+                write!(f, "option {option}: expected {expected}, got {}", quote(given))
             }
         }
     }
@@ -73,6 +77,7 @@ pub struct OutOfRange {
 impl fmt::Display for OutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let OutOfRange { option, given, range, used } = self;
+        let given = shorten(given, LONGEST_NUMBER);
         write!(f, "option {option}: {given} is outside {range}; using {used}")
     }
 }

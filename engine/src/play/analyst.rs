@@ -104,7 +104,11 @@ impl Analyst {
             }
             opened => opened?,
         };
-        let bytes = settings.nn_cache_mb << 20;
+        let (cache_mb, shortage) = host::cache_mb(settings.nn_cache_mb, settings.hash_mb);
+        if let Some(shortage) = shortage {
+            log::warn!("{shortage}");
+        }
+        let bytes = cache_mb << 20;
         if bytes > 0 {
             network.evaluator = Arc::new(Cached::new(network.evaluator.clone(), bytes));
         }

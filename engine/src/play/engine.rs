@@ -188,6 +188,10 @@ impl Engine {
             let name = option.name.trim();
             self.output.note(format_args!("option {name} takes effect with the next search"));
         }
+        // Before `position`, the game is the initial one, in the notation that the option says.
+        if self.settings.chess960 != before.chess960 && self.game.as_ref().is_ok_and(Game::is_new) {
+            self.game = self.read_position(&StartPosition::Startpos, &[]);
+        }
         let settings = &self.settings;
         match effect {
             Effect::None => {}
@@ -246,7 +250,7 @@ impl Engine {
     pub fn new_game(&mut self) {
         self.stop_and_wait();
         self.forget();
-        self.game = Ok(Game::default());
+        self.game = self.read_position(&StartPosition::Startpos, &[]);
     }
 
     /// Forgets what was searched, and what was evaluated for it.

@@ -4,6 +4,7 @@
 //! Something always answers: a network that cannot be used is named to the user, and the next best one
 //! plays.
 
+use super::host;
 use super::network::{self, Network, NetworkError, Networks};
 use super::warm_up::{EvalTiming, warm_up};
 use crate::options::settings::{Backend, Settings};
@@ -24,6 +25,8 @@ pub struct NetworkLoader {
     loaded: Vec<Loaded>,
     /// Why the last one could not be opened as asked for: what keeps two from a device is said once.
     last_trouble: String,
+    /// The size of a cache whose shortage was said last, in MB.
+    short_cache_mb: usize,
 }
 
 /// Most networks that are kept.
@@ -70,7 +73,14 @@ impl NetworkLoader {
         clock: Arc<dyn Clock>,
         output: Output,
     ) -> NetworkLoader {
-        NetworkLoader { networks, clock, output, loaded: Vec::new(), last_trouble: String::new() }
+        NetworkLoader {
+            networks,
+            clock,
+            output,
+            loaded: Vec::new(),
+            last_trouble: String::new(),
+            short_cache_mb: 0,
+        }
     }
 
     /// The network that `settings` name, on the device that they ask for, or the best there is instead; blocks while it
@@ -96,7 +106,14 @@ impl NetworkLoader {
         if let Some(fallback) = &fallback {
             network.evaluator = fallback.clone();
         }
-        let bytes = request.cache_mb << 20;
+        let (cache_mb, shortage) = host::cache_mb(request.cache_mb, settings.hash_mb);
+        if let Some(shortage) = shortage
+            && self.short_cache_mb != request.cache_mb
+        {
+            self.short_cache_mb = request.cache_mb;
+            self.output.note(shortage);
+        }
+        let bytes = cache_mb << 20;
         let cache = (bytes > 0).then(|| Arc::new(Cached::new(network.evaluator.clone(), bytes)));
         if let Some(cache) = &cache {
             network.evaluator = cache.clone();

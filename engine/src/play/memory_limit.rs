@@ -31,9 +31,19 @@ const V2: Hierarchy = Hierarchy {
 
 /// Bytes that the tightest limit leaves; None without a limit.
 pub(super) fn available(read: Read<'_>) -> Option<u64> {
+    resident(read).into_iter().chain(address_space(read)).min()
+}
+
+/// Bytes that the tightest control group leaves; None without a limit. Memory counts once it is written to.
+pub(super) fn resident(read: Read<'_>) -> Option<u64> {
     let memberships = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
-    let groups = groups(&memberships).filter_map(|(hierarchy, path)| left(&hierarchy, path, read));
-    groups.chain(address_space(read)).min()
+    groups(&memberships).filter_map(|(hierarchy, path)| left(&hierarchy, path, read)).min()
+}
+
+/// Bytes of memory that this process has written to; 0 where the system does not say.
+pub(super) fn written(read: Read<'_>) -> u64 {
+    let status = read(Path::new("/proc/self/status")).unwrap_or_default();
+    field(&status, "VmRSS:").unwrap_or(0).saturating_mul(1024)
 }
 
 /// The groups that limit memory, from `/proc/self/cgroup`: lines of `NUMBER:CONTROLLERS:PATH`, version 2 without controllers.
@@ -87,8 +97,8 @@ fn field(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(of_name)
 }
 
-/// Bytes that the soft RLIMIT_AS leaves; None without a limit.
-fn address_space(read: Read<'_>) -> Option<u64> {
+/// Bytes that the soft RLIMIT_AS leaves; None without a limit. Memory counts once it is reserved.
+pub(super) fn address_space(read: Read<'_>) -> Option<u64> {
     let limit = field(&read(Path::new("/proc/self/limits"))?, "Max address space")?;
     let used = field(&read(Path::new("/proc/self/status"))?, "VmSize:").unwrap_or(0);
     Some(limit.saturating_sub(used.saturating_mul(1024)))

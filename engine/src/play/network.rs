@@ -1,6 +1,7 @@
 //! Which network answers: the file the user named, or the one built in. The only file that knows how a
 //! network is opened; everything else sees `Arc<dyn Evaluator>`.
 
+use crate::errors::quote_path;
 use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
@@ -77,10 +78,10 @@ impl fmt::Display for NetworkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NetworkError::File { path, why } => {
-                write!(f, "cannot use network `{}`: {why}", path.display())
+                write!(f, "cannot use network {}: {why}", quote_path(path))
             }
             NetworkError::Other { path, why } => {
-                write!(f, "cannot use network `{}`: {why}", path.display())
+                write!(f, "cannot use network {}: {why}", quote_path(path))
             }
             NetworkError::Bundled(why) => write!(f, "cannot use the built-in network: {why}"),
             NetworkError::Backend(note) | NetworkError::Failed(note) => f.write_str(note),
@@ -200,5 +201,26 @@ pub fn uniform() -> Network {
         evaluator: Arc::new(nn::evaluator::fake::Uniform),
         name: "uniform (no network)".to_owned(),
         on_gpu: false,
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_pipe_is_no_network_and_is_not_waited_for() {
+        let folder = std::env::temp_dir().join(format!("mavka-pipe-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        for name in ["network", "list.toml"] {
+            let pipe = folder.join(name);
+            assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+            let why = Installed.open(Some(&pipe), Backend::Cpu).err().unwrap().to_string();
+            assert!(why.contains(name) && why.contains("expected a regular file"), "{why}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

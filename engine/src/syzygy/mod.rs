@@ -10,6 +10,7 @@ mod bundled;
 mod conversion;
 pub mod root;
 
+use crate::errors::quote_path;
 use mcts::Wdl;
 use shakmaty::{Chess, Position};
 use shakmaty_syzygy::{Dtz, MaybeRounded, Metric, ProbeError, SyzygyError, Tablebase};
@@ -29,6 +30,8 @@ pub struct Tables {
 
 struct Files {
     base: Tablebase<Chess>,
+    /// The bundled tables alone, where a folder's table in place of one of them is damaged.
+    bundled: Option<Tablebase<Chess>>,
     /// Found in folders.
     count: usize,
     /// The most pieces that one of those is for.
@@ -50,9 +53,13 @@ impl Tables {
     #[must_use]
     pub fn with_bundled(path: &str) -> Tables {
         let mut files = Files::new();
+        let mut spare = tablebase();
         for path in bundled::paths() {
             files.add_file(&path);
+            // Never fails, as the files are sound.
+            let _ = spare.add_file(&path);
         }
+        files.bundled = Some(spare);
         Tables::of(files, path)
     }
 
@@ -132,7 +139,8 @@ impl fmt::Display for Tables {
 impl Files {
     fn new() -> Files {
         Files {
-            base: Tablebase::with_filesystem(Arc::new(bundled::Bundled::default())),
+            base: tablebase(),
+            bundled: None,
             count: 0,
             most_pieces: 0,
             trouble: OnceLock::new(),
@@ -144,7 +152,7 @@ impl Files {
     fn add_folder(&mut self, folder: &Path) {
         let entries = match folder.read_dir() {
             Ok(entries) => entries,
-            Err(why) => return self.complain(format_args!("{}: {why}", folder.display())),
+            Err(why) => return self.complain(format_args!("{}: {why}", quote_path(folder))),
         };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
@@ -167,22 +175,25 @@ impl Files {
         false
     }
 
-    /// Looks something up. A table that is not what it should be may make the reader panic.
-    fn look<T>(
-        &self,
-        probe: impl FnOnce(&Tablebase<Chess>) -> Result<T, SyzygyError>,
-    ) -> Option<T> {
+    /// Looks something up. A table that is not what it should be may make the reader panic; a bundled one of the same
+    /// material then answers.
+    fn look<T>(&self, probe: impl Fn(&Tablebase<Chess>) -> Result<T, SyzygyError>) -> Option<T> {
         match catch_unwind(AssertUnwindSafe(|| probe(&self.base))) {
             Ok(Ok(found)) => return Some(found),
             Ok(Err(why)) => self.complain(Trouble(&why)),
             Err(_) => self.complain("a table is damaged"),
         }
-        None
+        probe(self.bundled.as_ref()?).ok()
     }
 
     fn complain(&self, trouble: impl fmt::Display) {
         self.trouble.get_or_init(|| format!("Syzygy: {trouble}"));
     }
+}
+
+/// A collection without tables, which can open bundled ones.
+fn tablebase() -> Tablebase<Chess> {
+    Tablebase::with_filesystem(Arc::new(bundled::Bundled::default()))
 }
 
 /// The pieces that a table is for, by its name: `KQvKP.rtbw` is for four.
@@ -266,5 +277,24 @@ mod tests {
         let game = Game::from_fen("8/8/8/3k4/8/8/8/1N2KB2 w - - 0 1", false).unwrap();
         assert_eq!(tables.wdl(game.position()), Some(Wdl::WIN));
         assert_eq!(Tables::find("/no/such/folder").wdl(game.position()), None);
+    }
+
+    #[test]
+    fn a_damaged_table_of_a_folder_hides_no_bundled_one() {
+        let folder = std::env::temp_dir().join(format!("mavka-damaged-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        // No table, but of a size that one may have.
+        for name in ["KQvK.rtbw", "KQvK.rtbz"] {
+            std::fs::write(folder.join(name), [7; 64 + 16]).unwrap();
+        }
+        let path = folder.to_str().unwrap();
+        let game = Game::from_fen("8/8/8/3k4/8/8/8/KQ6 w - - 0 1", false).unwrap();
+        let (alone, tables) = (Tables::find(path), Tables::with_bundled(path));
+        assert_eq!(tables.found(), 2);
+        assert_eq!(alone.wdl(game.position()), None);
+        assert_eq!(tables.wdl(game.position()), Some(Wdl::WIN));
+        assert!(tables.dtz(game.position()).is_some());
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(tables.news().is_some_and(|trouble| trouble.contains("KQvK.rtbw is no table")));
     }
 }

@@ -9,14 +9,13 @@ use crate::eval::table::{board, table};
 use crate::options::{self, Shown};
 use crate::output::{InputLog, Output};
 use crate::play::engine::{Engine, Setup};
+use crate::streams::for_each_line;
 use crossbeam::channel::{self, Sender, select};
 use std::collections::VecDeque;
-use std::io::{self, BufRead, Write};
+use std::io::{BufRead, Write};
 use std::time::Duration;
 use uci::{Command, IdLine, Info};
 
-/// Longest line taken in, in bytes: a game of ten thousand plies fits several times over.
-const LONGEST_LINE: usize = 1 << 20;
 /// Lines waiting while the engine is busy.
 const QUEUE: usize = 4096;
 
@@ -133,36 +132,11 @@ impl Protocol {
 
 /// Records every line in `log` and sends it with the time at which it was received, until the input ends or the
 /// engine is gone.
-fn read_lines(mut input: impl BufRead, lines: &Sender<(Duration, String)>, log: &InputLog) {
-    let send = |line: &[u8]| {
+fn read_lines(input: impl BufRead, lines: &Sender<(Duration, String)>, log: &InputLog) {
+    for_each_line(input, |line| {
         let text = String::from_utf8_lossy(line).into_owned();
         log.record(&text).is_some_and(|received| lines.send((received, text)).is_ok())
-    };
-    let mut line = Vec::new();
-    loop {
-        let chunk = match input.fill_buf() {
-            Ok([]) => break,
-            Ok(chunk) => chunk,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
-        };
-        let end = chunk.iter().position(|byte| *byte == b'\n');
-        let part = &chunk[..end.unwrap_or(chunk.len())];
-        let room = LONGEST_LINE.saturating_sub(line.len());
-        line.extend_from_slice(&part[..part.len().min(room)]);
-        let used = end.map_or(chunk.len(), |end| end + 1);
-        input.consume(used);
-        if end.is_some() {
-            if !send(&line) {
-                return;
-            }
-            line.clear();
-        }
-    }
-    if !line.is_empty() {
-        // The last line may lack its end.
-        send(&line);
-    }
+    });
 }
 
 /// Obeys one command.
@@ -242,7 +216,11 @@ fn own_words(engine: &mut Engine, output: &Output, words: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Cursor;
+    use crate::play::network::{Only, hashed};
+    use shakmaty::CastlingMode;
+    use std::io::{self, Cursor};
+    use std::sync::Arc;
+    use uci::SetOption;
 
     /// The lines of the log that a conversation leaves: `> ` from the GUI, `< ` to it.
     fn logged(name: &str, words: &str) -> Vec<String> {
@@ -263,5 +241,45 @@ mod tests {
         assert!(eval < board && board < answer.unwrap(), "{log:?}");
         let input: Vec<_> = log.iter().filter(|line| line.starts_with('>')).collect();
         assert_eq!(input, ["> eval", "> d", "> quit"], "each line once");
+    }
+
+    #[test]
+    fn a_new_game_is_in_the_notation_of_the_option() {
+        let (hangup, _hung_up) = channel::bounded(1);
+        let setup = Setup { networks: Arc::new(Only(hashed())), ..Setup::default() };
+        let output = Output::new(Box::new(io::sink()), setup.clock.clone(), hangup);
+        let mut engine = Engine::new(setup, output);
+        let set = |engine: &mut Engine, value: &str| {
+            let (name, value) = ("UCI_Chess960".to_owned(), Some(value.to_owned()));
+            engine.set_option(&SetOption { name, value });
+            engine.game().unwrap().mode()
+        };
+        assert_eq!(set(&mut engine, "true"), CastlingMode::Chess960, "before any game");
+        engine.new_game();
+        assert_eq!(engine.game().unwrap().mode(), CastlingMode::Chess960);
+        assert_eq!(set(&mut engine, "false"), CastlingMode::Standard);
+        engine.set_position(&uci::StartPosition::Startpos, &["e2e4".to_owned()]).unwrap();
+        assert_eq!(set(&mut engine, "true"), CastlingMode::Standard, "until the next position");
+        assert_eq!(engine.game().unwrap().actions().len(), 1);
+    }
+
+    #[test]
+    fn names_of_any_length_are_cut_in_answers() {
+        let long = "ab".repeat(1 << 18);
+        for words in [
+            format!("setoption name {long} value 1"),
+            format!("setoption name Hash value {long}"),
+            format!("setoption name CPuct value {}", "9".repeat(1 << 18)),
+            format!("setoption name SyzygyPath value /{long}"),
+            format!("setoption name Log File value /{long}"),
+            format!("setoption name Search value {long}"),
+            format!("position fen {long}"),
+            long.clone(),
+        ] {
+            let log = logged("long", &format!("{words}\nquit\n"));
+            let answers: Vec<_> = log.iter().filter(|line| line.starts_with('<')).collect();
+            let longest = answers.iter().map(|line| line.len()).max();
+            assert!(longest.is_some_and(|length| length < 1200), "{longest:?}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::error::DataError;
 use super::read::{BUFFER, GameReader, WINDOW_LOG_MAX};
 use super::record::{Format, Game};
 use super::write::GameWriter;
-use crate::files::check_regular;
+use crate::files::{check_regular, try_lock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Take, Write};
 use std::path::Path;
@@ -16,7 +16,7 @@ const LEVEL: i32 = 12;
 /// First bytes of every frame.
 const FRAME: [u8; 4] = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
 
-/// A file that grows by frames.
+/// A file that grows by frames. A lock keeps other processes from writing to it.
 pub(crate) struct Frames {
     file: File,
     name: Arc<str>,
@@ -34,8 +34,8 @@ impl Frames {
     /// then is a truncated last frame removed; after an error the file is unchanged.
     ///
     /// # Errors
-    /// The file cannot be read or written, is not a regular file, does not begin with `magic`, or is damaged before
-    /// its last frame; or `check` fails.
+    /// The file cannot be read or written, is not a regular file, is written by another process, does not begin with
+    /// `magic`, or is damaged before its last frame; or `check` fails.
     pub fn open<T: Default>(
         path: &Path,
         magic: &'static [u8; 6],
@@ -52,6 +52,11 @@ impl Frames {
         let mut file = options.open(path).map_err(of_file)?;
         let found = file.metadata().map_err(of_file)?;
         check_regular(&found).map_err(of_file)?;
+        // Before it is read: the end of another process's frame that is being written looks cut short.
+        if !try_lock(&file, path) {
+            return Err(DataError::InUse(name));
+        }
+        let found = file.metadata().map_err(of_file)?;
         let len = whole_frames(&file, &name, magic)?;
         let checked = if len > 0 {
             file.seek(SeekFrom::Start(0)).map_err(of_file)?;
@@ -88,6 +93,13 @@ impl Frames {
         }
         self.len += frames.len() as u64;
         Ok(())
+    }
+}
+
+impl Drop for Frames {
+    /// Unlocks the file: a process that is just being started holds a copy of the handle until it runs.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 
@@ -229,6 +241,7 @@ mod tests {
         let first = fs::metadata(&path).expect("file").len();
         writer.write(&games(2, 2)).expect("write");
         assert_eq!(unpack(&path).len(), 5);
+        drop(writer);
         let whole = fs::read(&path).expect("file");
         for cut in [0, 1, first - 1, first, first + 1, whole.len() as u64 - 1] {
             fs::write(&path, &whole[..cut as usize]).expect("write");
@@ -274,6 +287,7 @@ mod tests {
             writer.write(&games(seed, 2)).expect("write");
             ends.push(fs::metadata(&path).expect("file").len() as usize);
         }
+        drop(writer);
         let good = fs::read(&path).expect("file");
         let mut refused = 0;
         for (at, cut) in (ends[0]..ends[1]).flat_map(|at| [(at, 0), (at, 5)]) {
@@ -299,6 +313,22 @@ mod tests {
         let why = ChunkWriter::open(&path, Format::Pvgr).err().expect("refused").to_string();
         assert!(why.contains(&format!("the frame at byte {} of the file", ends[0])), "{why}");
         assert!(fs::read(&path).expect("file") == bad, "changed");
+        fs::remove_file(&path).expect("remove");
+    }
+
+    #[test]
+    fn a_file_has_one_writer_until_it_is_dropped() {
+        let path = std::env::temp_dir().join(format!("mavka-writers-{}.zst", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let (mut first, _) = ChunkWriter::open(&path, Format::Pvgr).expect("open");
+        let second = || ChunkWriter::open(&path, Format::Pvgr).err().map(|why| why.to_string());
+        let why = second().expect("refused");
+        assert!(why.contains("mavka-writers-") && why.contains("another process"), "{why}");
+        first.write(&games(1, 2)).expect("write");
+        assert!(second().is_some());
+        drop(first);
+        let (_, held) = ChunkWriter::open(&path, Format::Pvgr).expect("open");
+        assert_eq!(held, 2);
         fs::remove_file(&path).expect("remove");
     }
 

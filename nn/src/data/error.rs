@@ -35,6 +35,8 @@ pub enum DataError {
         /// What is wrong with it.
         why: String,
     },
+    /// Another process writes this file.
+    InUse(Arc<str>),
     /// The configuration asks for something that no file provides.
     Config(String),
 }
@@ -54,6 +56,12 @@ impl fmt::Display for DataError {
             DataError::Frame { file, offset, why } => {
                 write!(f, "{file}: the frame at byte {offset} of the file {why}")
             }
+            DataError::InUse(file) => {
+                write!(
+                    f,
+                    "{file}: another process writes this file; wait for it, or choose another output"
+                )
+            }
             DataError::Config(what) => write!(f, "data configuration: {what}"),
         }
     }
@@ -63,7 +71,10 @@ impl std::error::Error for DataError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             DataError::Io { source, .. } => Some(source),
-            DataError::Format { .. } | DataError::Frame { .. } | DataError::Config(_) => None,
+            DataError::Format { .. }
+            | DataError::Frame { .. }
+            | DataError::InUse(_)
+            | DataError::Config(_) => None,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use super::error::DataError;
 use super::record::{Format, Game, GameResult, Header, MavgGame, PvgrGame};
+use crate::files::open_regular;
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -73,7 +74,7 @@ impl FileReader {
     /// If the file cannot be opened or does not begin with a known magic.
     pub fn open(path: &Path) -> Result<FileReader, DataError> {
         let name: Arc<str> = path.display().to_string().into();
-        let decoder = File::open(path).and_then(zstd::Decoder::new).and_then(|mut decoder| {
+        let decoder = open_regular(path).and_then(zstd::Decoder::new).and_then(|mut decoder| {
             decoder.window_log_max(WINDOW_LOG_MAX)?;
             Ok(decoder)
         });

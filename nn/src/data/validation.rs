@@ -85,19 +85,34 @@ pub struct HeldOut {
     excluded: Arc<KeySet>,
 }
 
+/// Most positions that are held in memory, some 16 GiB: a few compressed bytes may stand for any number.
+const MAX_POSITIONS: usize = 1 << 28;
+
 impl HeldOut {
     /// Reads them. Only `validation_every`, `kinds.min_depth` and `excluded` of `config` matter, so that the
     /// sets do not depend on the recipe.
     ///
     /// # Errors
-    /// If the file is damaged or no game is held out.
+    /// If the file is damaged, no game is held out, or their positions are more than 2^28.
     pub fn read(path: &Path, config: &MixConfig) -> Result<HeldOut, DataError> {
+        HeldOut::read_within(path, config, MAX_POSITIONS)
+    }
+
+    /// The same within a limit of positions.
+    fn read_within(path: &Path, config: &MixConfig, most: usize) -> Result<HeldOut, DataError> {
         let reader = FileReader::open(path)?;
         let format = reader.format();
-        let mut games = Vec::new();
+        let (mut games, mut positions) = (Vec::new(), 0);
         for game in reader {
             let game = game?;
             if config.holds_out(game.header().index) {
+                positions += game.len().max(1);
+                if positions > most {
+                    let path = path.display();
+                    return Err(DataError::Config(format!(
+                        "{path} holds out more than {most} positions, expected at most as many"
+                    )));
+                }
                 games.push(game);
             }
         }
@@ -340,6 +355,20 @@ mod tests {
         assert!(set(&mixed, Variant::Standard) == set(&standard, Variant::Any));
         assert!(set(&standard, Variant::Any).len() > set(&chess960, Variant::Any).len());
         assert!(set(&standard, Variant::Chess960).is_empty());
+    }
+
+    #[test]
+    fn more_positions_than_the_limit_are_refused() {
+        let sample = Sample::new("held-limit", &mavg_bytes(4, 40));
+        let mut config = MixConfig::new(Vec::new());
+        config.validation_every = 1;
+        let all = HeldOut::read(&sample.0, &config).expect("games");
+        let count = all.games.iter().map(Game::len).sum();
+        assert!(HeldOut::read_within(&sample.0, &config, count).is_ok());
+        let why = HeldOut::read_within(&sample.0, &config, count - 1).err().expect("refused");
+        let words = format!("held-limit holds out more than {} positions", count - 1);
+        assert!(why.to_string().contains("held-limit"), "{why}");
+        assert!(why.to_string().contains(words.trim_start_matches("held-limit")), "{why}");
     }
 
     #[test]

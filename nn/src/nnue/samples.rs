@@ -9,7 +9,7 @@
 use super::features::Sample;
 use crate::data::DataError;
 use crate::data::chunks::Frames;
-use std::fs::File;
+use crate::files::open_regular;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const MAGIC: &[u8; 6] = b"MVKN1\n";
 const READ: usize = 1 << 15;
 /// Most samples of a file that is read whole, 32 GiB of memory: a few compressed bytes may stand for any
 /// number.
-const MAX_SAMPLES: usize = 1 << 30;
+pub const MAX_SAMPLES: usize = 1 << 30;
 /// One in this number of samples, at the end of a file, is held out: they come from other games than those
 /// before.
 const HELD_OUT: usize = 100;
@@ -69,7 +69,7 @@ pub fn samples(
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<(Vec<Sample>, Vec<Sample>), DataError> {
     let name = path.display().to_string();
-    let content = File::open(path).and_then(zstd::Decoder::new);
+    let content = open_regular(path).and_then(zstd::Decoder::new);
     let content = content.map_err(|source| {
         let file = name.as_str().into();
         DataError::Io { file, offset: 0, source }
@@ -177,6 +177,7 @@ mod tests {
         assert_eq!(held, 150);
         writer.write(&[]).unwrap();
         writer.write(&made(150, 201)).unwrap();
+        drop(writer);
         let read = samples(&path, &mut |_| true);
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 1]).unwrap();

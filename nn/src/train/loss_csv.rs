@@ -29,7 +29,7 @@ impl LossCsv {
         if !path.exists() {
             let heads = Loss::NAMES.join(",");
             let head = format!("step,examples,rate,gradient,speed,total,{heads}\n");
-            std::fs::write(path, head).map_err(io)?;
+            write_whole(path, head).map_err(io)?;
         }
         let text = std::fs::read_to_string(path).map_err(io)?;
         let kept = rows_until(&text, step);

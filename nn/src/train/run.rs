@@ -12,8 +12,9 @@ use super::watch::Watcher;
 use crate::checkpoint::Network;
 use crate::data::{DataError, Example, KeySet, MixConfig, MixSource, exclude_from_files, spawn};
 use crate::device::guarded;
+use crate::files::{try_lock, write_whole};
 use crossbeam::channel::Receiver;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -119,11 +120,8 @@ fn hold(folder: &Path) -> Result<File, TrainError> {
     let path = folder.join("lock");
     let file = OpenOptions::new().create(true).append(true).open(&path);
     let file = file.map_err(|error| TrainError::Io(path, error))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(TrainError::Busy(folder.to_owned())),
-        // Not every file system has locks.
-        Err(TryLockError::Error(error)) => log::warn!("{}: not locked: {error}", folder.display()),
+    if !try_lock(&file, folder) {
+        return Err(TrainError::Busy(folder.to_owned()));
     }
     Ok(file)
 }
@@ -153,7 +151,7 @@ fn save_config(config: &RunConfig, folder: &Path) -> Result<(), TrainError> {
     let path = folder.join("config.json");
     let text = serde_json::to_string_pretty(config)
         .map_err(|error| TrainError::Io(path.clone(), std::io::Error::other(error)))?;
-    std::fs::write(&path, text + "\n").map_err(|error| TrainError::Io(path, error))
+    write_whole(&path, text + "\n").map_err(|error| TrainError::Io(path, error))
 }
 
 #[cfg(test)]

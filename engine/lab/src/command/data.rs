@@ -5,6 +5,7 @@ use crate::measure::data::{self, Report, plot};
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
+use engine::files::read_whole_text;
 use nn::data::{Kinds, MixConfig, MixSource, exclude_from_files};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,7 +65,7 @@ impl Data {
 }
 
 fn read_kinds(path: &Path) -> Result<Kinds, Failure> {
-    let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+    let text = read_whole_text(path)?;
     Ok(serde_json::from_str(&text).map_err(FileError::of(path))?)
 }
 

@@ -14,7 +14,7 @@ use clap::Args;
 use engine::command::args::settings_of;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
-use engine::files::{Named, check_folder, check_outputs, write_whole};
+use engine::files::{Named, check_folder, check_outputs, read_whole_text, write_whole};
 use engine::interrupt::raised_by_ctrl_c;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::HashMap;
@@ -69,7 +69,7 @@ impl League {
     /// # Errors
     /// A file cannot be read or written, the configuration makes no sense, or an engine does not start.
     pub fn run(self) -> Result<(), Failure> {
-        let text = fs::read_to_string(&self.config).map_err(FileError::of(&self.config))?;
+        let text = read_whole_text(&self.config)?;
         let mut plan = Plan::read(&text).map_err(FileError::of(&self.config))?;
         plan.games = self.games.map_or(plan.games, |games| games.next_multiple_of(2));
         plan.concurrency = self.concurrency.unwrap_or(plan.concurrency).max(1);

@@ -12,11 +12,11 @@ use engine::command::args::read_option;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
 use engine::files::csv_field;
+use engine::files::write_whole;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::progress::progress;
 use engine::workers::Crew;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::PathBuf;
 
 /// Arguments of `mavka-lab puzzles`.
@@ -105,7 +105,7 @@ impl Puzzles {
             plot::draw(&score, &format!("{name}, {limit}"), path)?;
         }
         if let Some(path) = &self.failures {
-            fs::write(path, failures).map_err(FileError::of(path))?;
+            write_whole(path, failures).map_err(FileError::of(path))?;
         }
         out.end()
     }

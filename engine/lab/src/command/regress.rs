@@ -3,7 +3,7 @@
 use super::args::WordError;
 use crate::conventional::regress::average::{Average, List, Named, opening};
 use crate::conventional::regress::features::Features;
-use crate::conventional::regress::model::Regressor;
+use crate::conventional::regress::model::{OpenError, Regressor};
 use crate::conventional::regress::samples::{Parts, Samples, Sizes, read};
 use crate::conventional::regress::study::{Epoch, Errors, Study, guesses, train};
 use crate::conventional::regress::successors::BoardValue;
@@ -11,6 +11,7 @@ use crate::measure::confusion::Confusion;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
+use engine::files::{self, check_folder, check_outputs, write_whole};
 use engine::interrupt::raised_by_ctrl_c;
 use engine::play::network::{Installed, Networks};
 use engine::progress::progress;
@@ -22,6 +23,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// The list of the folder's models, as one player.
+const LIST: &str = "average.toml";
 
 /// A model's name in the table, and what the paper has there: errors mean squared and mean absolute.
 fn of_paper(features: Features) -> (&'static str, &'static str) {
@@ -85,6 +89,7 @@ impl Regress {
     /// # Errors
     /// A file cannot be read or written, or there is nothing to train on.
     pub fn run(self) -> Result<(), Failure> {
+        self.check()?;
         let sizes = Sizes { training: self.positions, validation: 20_000, test: 50_000 };
         let bar = ProgressBar::new_spinner();
         let parts = read(&self.files, sizes, &mut || bar.inc(1))?;
@@ -129,6 +134,35 @@ impl Regress {
         self.average(&parts, &mut out)?;
         out.say("\nnear: the guess is in the label's bin of 21 or in the next one");
         out.end()
+    }
+
+    /// Refuses a folder with files of the user, and outputs that are inputs.
+    fn check(&self) -> Result<(), Failure> {
+        let mut has_models = false;
+        for features in Features::ALL {
+            match Regressor::open(&self.path(features)) {
+                // A damaged one or one of another version is a regressor, too.
+                Ok(_) | Err(OpenError::Model(_, Some(_))) => has_models = true,
+                Err(why) if why.is_absence() => {}
+                Err(why) => {
+                    return Err(format!("{why}; move it away, or choose another --folder").into());
+                }
+            }
+        }
+        let pictures = Features::ALL.map(|features| format!("{}.svg", features.name()));
+        let names: Vec<&str> =
+            pictures.iter().map(String::as_str).chain([LIST, "average.svg"]).collect();
+        if !has_models {
+            check_folder(&self.folder, &["one-hot.regressor"], &names)?;
+        }
+        let models = Features::ALL.map(|features| self.path(features));
+        let paths: Vec<PathBuf> =
+            names.iter().map(|name| self.folder.join(name)).chain(models).collect();
+        let outputs: Vec<files::Named<'_>> =
+            paths.iter().map(|path| files::Named { argument: "--folder", path }).collect();
+        let inputs: Vec<files::Named<'_>> =
+            self.files.iter().map(|path| files::Named { argument: "FILE", path }).collect();
+        Ok(check_outputs(&inputs, &outputs)?)
     }
 
     /// The folder's model, if there is one.
@@ -176,7 +210,7 @@ impl Regress {
         bar.finish_and_clear();
         let took = begun.elapsed();
         let path = self.path(features);
-        fs::write(&path, model.to_bytes()?).map_err(FileError::of(&path))?;
+        write_whole(&path, model.to_bytes()?).map_err(FileError::of(&path))?;
         Ok((model, format!("{epochs} | {:.0}", took.as_secs_f64())))
     }
 
@@ -195,9 +229,9 @@ impl Regress {
             return Ok(());
         }
         let average = Average::new(members).ok_or("the folder's models have no weights")?;
-        let path = self.folder.join("average.toml");
+        let path = self.folder.join(LIST);
         let text = toml::to_string(&list).map_err(|why| why.to_string())?;
-        fs::write(&path, text).map_err(FileError::of(&path))?;
+        write_whole(&path, text).map_err(FileError::of(&path))?;
         let entry = Entry { name: "their average", file: "average", theirs: "|", rest: "|" };
         self.judge(&average, &entry, &parts.test, out)
     }
@@ -271,7 +305,40 @@ mod tests {
             assert_eq!(row.matches('|').count(), 11, "{row}");
             assert!(row.starts_with("| a | 0.0050 | 0.0500 | 0.944 | 50.0 % |"), "{row}");
         }
+        assert_eq!(Features::OneHot.file_name(), "one-hot.regressor", "as the check says");
         let error = read_features("eyes").unwrap_err().to_string();
         assert!(error.contains("one-hot, cnn, giraffe, positional"));
+    }
+
+    #[test]
+    fn files_of_the_user_are_not_replaced() {
+        let folder = std::env::temp_dir().join(format!("mavka-regress-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        let regress = Regress {
+            files: vec![folder.join("games.mavg")],
+            folder: folder.clone(),
+            models: Vec::new(),
+            judge: false,
+            positions: 1,
+            epochs: 1,
+            seed: 1,
+        };
+        let refused = |name: &str, content: &[u8]| {
+            fs::write(folder.join(name), content).unwrap();
+            let why = regress.check().err().map(|why| why.to_string()).unwrap_or_default();
+            fs::remove_file(folder.join(name)).unwrap();
+            why
+        };
+        regress.check().unwrap();
+        for name in ["average.toml", "cnn.svg", "average.svg", "cnn.regressor"] {
+            let why = refused(name, b"mine");
+            assert!(why.contains(name) && why.contains("move it away"), "{why}");
+        }
+        let model = Regressor::new(Features::Giraffe, 1).to_bytes().unwrap();
+        assert_eq!(refused("giraffe.regressor", &model), "");
+        fs::write(folder.join("giraffe.regressor"), &model[..9]).unwrap();
+        assert_eq!(refused("average.toml", b"of an earlier run"), "");
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

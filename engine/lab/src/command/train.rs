@@ -5,7 +5,7 @@ use crate::measure::training::TrainingTimes;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
-use engine::files::check_folder;
+use engine::files::{check_folder, read_whole_text};
 use engine::interrupt::raised_by_ctrl_c;
 use engine::workers::cores;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -213,7 +213,7 @@ fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
 }
 
 fn load_config(path: &Path) -> Result<RunConfig, Failure> {
-    let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+    let text = read_whole_text(path)?;
     Ok(serde_json::from_str(&text).map_err(FileError::of(path))?)
 }
 

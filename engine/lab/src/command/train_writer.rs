@@ -9,6 +9,7 @@ use crate::networks::LabNetworks;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
+use engine::files::write_whole;
 use engine::internal::boards::Boards;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::options::settings::Settings;
@@ -201,7 +202,7 @@ impl TrainWriter {
     fn save(&self, lessons: &Lessons, csv: &str) -> Result<(), Failure> {
         lessons.weights().save(&self.out).map_err(FileError::of(&self.out))?;
         if let Some(path) = &self.csv {
-            std::fs::write(path, csv).map_err(FileError::of(path))?;
+            write_whole(path, csv).map_err(FileError::of(path))?;
         }
         Ok(())
     }

@@ -9,8 +9,8 @@ use crate::measure::tune::tuning::{Optimisation, Tuning};
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
+use engine::files::write_whole;
 use engine::interrupt::raised_by_ctrl_c;
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -104,7 +104,7 @@ impl Tune {
         let rows = pool.install(|| tuning.run(&mut |line| out.say(line)))?;
         out.say(Table(&rows));
         if let Some(path) = &self.csv {
-            fs::write(path, compare::csv(&rows)).map_err(FileError::of(path))?;
+            write_whole(path, compare::csv(&rows)).map_err(FileError::of(path))?;
         }
         if let Some(path) = &self.plot {
             picture(&rows).draw(path)?;

@@ -11,12 +11,12 @@ use super::rules::{Ending, Played, Ply, Warnings};
 use engine::chess::game::Game;
 use engine::errors::{FileError, wraps};
 use engine::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
+use nn::files::{MAX_TEXT, read_regular};
 use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::{ByColor, Color, Position};
 use std::collections::HashMap;
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uci::Score;
@@ -198,7 +198,7 @@ impl Journal {
     /// # Errors
     /// The file cannot be read, or is of something else.
     pub fn look(path: &Path, league: &League) -> Result<Vec<Entry>, JournalError> {
-        let bytes = fs::read(path).map_err(FileError::of(path))?;
+        let bytes = read_regular(path, MAX_TEXT).map_err(FileError::of(path))?;
         let names: Vec<String> = league.agents.iter().map(|agent| agent.name.clone()).collect();
         Ok(Read::new(path, &bytes, league, &names, None)?.past.games)
     }

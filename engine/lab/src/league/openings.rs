@@ -3,6 +3,7 @@
 use engine::chess::epd;
 use engine::chess::game::{Game, GameError};
 use engine::errors::{FileError, wraps};
+use engine::files::read_whole_text;
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 use std::fmt;
@@ -106,7 +107,7 @@ wraps! { OpeningsError: File(FileError), Line(FileError<BadOpening>) }
 /// # Errors
 /// It cannot be read, or has a line that is no opening.
 pub fn open(path: &Path, chess960: bool) -> Result<Vec<Opening>, OpeningsError> {
-    let text = std::fs::read_to_string(path).map_err(FileError::of(path))?;
+    let text = read_whole_text(path)?;
     Ok(read(&text, chess960).map_err(FileError::of(path))?)
 }
 

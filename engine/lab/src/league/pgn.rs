@@ -64,6 +64,7 @@ pub fn write(tags: &Tags<'_>, opening: &Opening, played: &Played) -> Result<Stri
     let mut words = moves(opening, &played.plies)?;
     // A brace cannot be escaped inside a PGN comment.
     let ending = played.ending.to_string().replace(['{', '}'], "");
+    let ending = ending.replace(char::is_control, " ");
     words.extend(format!("{{{ending}}} {result}").split(' ').map(str::to_owned));
     wrap(&mut out, &words);
     out.push('\n');
@@ -235,6 +236,20 @@ mod tests {
                 Fen::from_position(&last, EnPassantMode::Legal),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn no_value_ends_its_tag() {
+        for (value, written) in [
+            ("a\n[b]", "a [b]"),
+            ("a\r\nb\t", "a  b "),
+            ("a\\", "a"),
+            ("a\\\\", "a"),
+            ("\\a", "\\\\a"),
+            ("\"a\"", "\\\"a\\\""),
+        ] {
+            assert_eq!(tag_pair("White", value), format!("[White \"{written}\"]"));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The vocabulary of a refereed game: what the referee applies, how games end, what engines may do wrong.
 
 use engine::chess::ending;
+use engine::errors::quote;
 use shakmaty::{ByColor, Color, Move};
 use std::fmt;
 use std::time::Duration;
@@ -113,7 +114,9 @@ impl fmt::Display for Ending {
             Ending::DrawAdjudicated => f.write_str("drawn by adjudication"),
             Ending::WinAdjudicated => f.write_str("won by adjudication"),
             Ending::TimeLoss(color) => write!(f, "{color} loses on time"),
-            Ending::IllegalMove(color, word) => write!(f, "{color} played `{word}`, no legal move"),
+            Ending::IllegalMove(color, word) => {
+                write!(f, "{color} played {}, no legal move", quote(word))
+            }
             Ending::Crash(color, words) => write!(f, "{color} left the game ({words})"),
             Ending::Stall(color) => write!(f, "{color} does not answer"),
         }

@@ -2,9 +2,10 @@
 //! tests. The transport also owns the clock, so that tests can lose on time without waiting.
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use engine::streams::for_each_line;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -85,28 +86,19 @@ impl Process {
 }
 
 /// Hands on each line as soon as it is read, until the stream ends or `each` says stop (false).
-fn for_each_line(stream: impl io::Read, mut each: impl FnMut(String) -> bool) {
-    let mut reader = BufReader::new(stream);
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        match reader.read_until(b'\n', &mut bytes) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        if !each(String::from_utf8_lossy(&bytes).trim_end().to_owned()) {
-            return;
-        }
-    }
+fn for_each_text(stream: impl io::Read, mut each: impl FnMut(String) -> bool) {
+    for_each_line(BufReader::new(stream), |line| {
+        each(String::from_utf8_lossy(line).trim_end().to_owned())
+    });
 }
 
 /// Stamps each line as soon as it is read, so that a busy league is not charged to the engine.
 fn read_lines(stdout: impl io::Read, sender: &Sender<(String, Instant)>) {
-    for_each_line(stdout, |line| sender.send((line, Instant::now())).is_ok());
+    for_each_text(stdout, |line| sender.send((line, Instant::now())).is_ok());
 }
 
 fn keep_last(stderr: impl io::Read, kept: &Mutex<VecDeque<String>>) {
-    for_each_line(stderr, |line| {
+    for_each_text(stderr, |line| {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == LAST_WORDS {
             kept.pop_front();

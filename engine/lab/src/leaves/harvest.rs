@@ -8,6 +8,7 @@ use crate::measure::tune::label::{Annotator, LabelError};
 use engine::chess::action::Action;
 use engine::chess::game::Game;
 use engine::errors::wraps;
+use engine::interrupt::while_reading;
 use engine::progress::progress;
 use engine::workers::{Crew, cores, deal};
 use nn::EvalError;
@@ -171,7 +172,7 @@ impl<M: Method> Harvest<M> {
     /// # Errors
     /// A file cannot be read or written, or engine or network fail. What was labelled before is kept.
     pub fn run(&self) -> Result<u64, HarvestError> {
-        let (mut out, mut held) = M::Store::open(&self.out)?;
+        let (mut out, mut held) = while_reading(|| M::Store::open(&self.out))?;
         // Another stretch of games and other walks than those of the labels there are.
         let mut seeds = Rng::new(split_mix(self.seed ^ split_mix(held)));
         let mut roots = Roots::open(&self.files, seeds.bits())?;

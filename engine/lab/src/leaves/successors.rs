@@ -9,6 +9,7 @@ use nn::data::{DataError, FileReader, Game, MixConfig, position_key};
 use nn::encode::canonical_moves;
 use nn::encode::moves::canonical_move;
 use nn::nnue::Sample;
+use nn::nnue::samples::MAX_SAMPLES;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use shakmaty::{Chess, Position};
 use std::path::Path;
@@ -41,7 +42,7 @@ const GAMES: usize = 2_000;
 /// common: few of each of many teach more. Calls `watch` with how many there are so far; ends early if it answers false.
 ///
 /// # Errors
-/// The file cannot be read.
+/// The file cannot be read, or holds more than 2^30.
 pub fn successors(
     (path, values, share): (&Path, Values, f64),
     mix: &MixConfig,
@@ -63,6 +64,11 @@ pub fn successors(
         };
         let found: Vec<Vec<Sample>> = games.par_iter().map(of).collect();
         samples.extend(found.into_iter().flatten());
+        if samples.len() > MAX_SAMPLES {
+            let path = path.display();
+            let what = format!("{path} holds more than {MAX_SAMPLES} positions to learn from");
+            return Err(DataError::Config(what));
+        }
     }
 }
 

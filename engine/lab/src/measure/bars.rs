@@ -1,6 +1,7 @@
 //! Two bars for each stage, in microseconds a position, as an SVG.
 
 use crate::measure::error::PlotError;
+use crate::measure::svg::{self, Canvas, DrawError};
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -17,15 +18,13 @@ impl Bars {
     /// # Errors
     /// The file cannot be written.
     pub(super) fn draw(&self, path: &Path) -> Result<(), PlotError> {
-        self.picture(path).map_err(PlotError::of_file(path))
+        svg::write(path, (800, 500), |canvas| self.paint(canvas))
     }
 
-    fn picture(&self, path: &Path) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
+    fn paint(&self, canvas: &Canvas<'_>) -> Result<(), DrawError> {
         let count = self.rows.len();
         let most = self.rows.iter().flat_map(|(_, pair)| *pair).fold(1e-6, f64::max);
-        let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
-        area.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&area)
+        let mut chart = ChartBuilder::on(canvas)
             .caption(&self.title, ("sans-serif", 20))
             .margin(15)
             .x_label_area_size(40)
@@ -65,6 +64,6 @@ impl Bars {
             .background_style(WHITE.mix(0.8))
             .border_style(BLACK)
             .draw()?;
-        area.present()
+        Ok(())
     }
 }

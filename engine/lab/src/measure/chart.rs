@@ -1,6 +1,7 @@
 //! A picture of curves over a common axis, as SVG: what the benchmarks have to show.
 
 use crate::measure::error::PlotError;
+use crate::measure::svg;
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -31,45 +32,40 @@ impl Picture {
         let (Some(right), Some(top)) = (most(|point| point.0), most(|point| point.1)) else {
             return Err(PlotError::Empty("nothing was measured: there is nothing to plot"));
         };
-        let failed = PlotError::of_file(path);
 
-        let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
-        area.fill(&WHITE).map_err(&failed)?;
-        let mut chart = ChartBuilder::on(&area)
-            .caption(&self.title, ("sans-serif", 20))
-            .margin(15)
-            .x_label_area_size(40)
-            .y_label_area_size(60)
-            .build_cartesian_2d(0.0..right * 1.03, 0.0..top * 1.1)
-            .map_err(&failed)?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .x_desc(&self.x)
-            .y_desc(&self.y)
-            .draw()
-            .map_err(&failed)?;
-        for (number, curve) in self.curves.iter().enumerate() {
-            let color = Palette99::pick(number).to_rgba();
-            let line = color.stroke_width(2);
+        svg::write(path, (800, 500), |canvas| {
+            let mut chart = ChartBuilder::on(canvas)
+                .caption(&self.title, ("sans-serif", 20))
+                .margin(15)
+                .x_label_area_size(40)
+                .y_label_area_size(60)
+                .build_cartesian_2d(0.0..right * 1.03, 0.0..top * 1.1)?;
             chart
-                .draw_series(LineSeries::new(curve.points.iter().copied(), line).point_size(3))
-                .map_err(&failed)?
-                .label(&curve.name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
-        }
-        chart
-            .configure_series_labels()
-            .position(if self.falls() {
-                SeriesLabelPosition::UpperRight
-            } else {
-                SeriesLabelPosition::LowerRight
-            })
-            .background_style(WHITE.mix(0.8))
-            .border_style(BLACK)
-            .draw()
-            .map_err(&failed)?;
-        area.present().map_err(&failed)
+                .configure_mesh()
+                .light_line_style(TRANSPARENT)
+                .x_desc(&self.x)
+                .y_desc(&self.y)
+                .draw()?;
+            for (number, curve) in self.curves.iter().enumerate() {
+                let color = Palette99::pick(number).to_rgba();
+                let line = color.stroke_width(2);
+                chart
+                    .draw_series(LineSeries::new(curve.points.iter().copied(), line).point_size(3))?
+                    .label(&curve.name)
+                    .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
+            }
+            chart
+                .configure_series_labels()
+                .position(if self.falls() {
+                    SeriesLabelPosition::UpperRight
+                } else {
+                    SeriesLabelPosition::LowerRight
+                })
+                .background_style(WHITE.mix(0.8))
+                .border_style(BLACK)
+                .draw()?;
+            Ok(())
+        })
     }
 
     /// Whether the curves end lower than they begin: words in the lower right corner would lie on them.

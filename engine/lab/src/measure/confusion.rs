@@ -3,6 +3,7 @@
 
 use crate::conventional::regress::samples::{BINS, bin};
 use crate::measure::error::PlotError;
+use crate::measure::svg;
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -37,10 +38,8 @@ impl Confusion {
     /// The file cannot be written.
     pub fn draw(&self, title: &str, path: &Path) -> Result<(), PlotError> {
         let cell = |at: usize| at as f64 / BINS as f64;
-        let paint = || {
-            let area = SVGBackend::new(path, (560, 560)).into_drawing_area();
-            area.fill(&WHITE)?;
-            let mut chart = ChartBuilder::on(&area)
+        svg::write(path, (560, 560), |canvas| {
+            let mut chart = ChartBuilder::on(canvas)
                 .caption(title, ("sans-serif", 18))
                 .margin(15)
                 .x_label_area_size(40)
@@ -64,9 +63,8 @@ impl Confusion {
                 })
             });
             chart.draw_series(columns.flatten())?;
-            area.present()
-        };
-        paint().map_err(PlotError::of_file(path))
+            Ok(())
+        })
     }
 }
 

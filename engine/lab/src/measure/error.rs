@@ -9,7 +9,6 @@ use plotters::drawing::DrawingAreaErrorKind;
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::path::Path;
 
 /// Why nothing, or no more, was measured.
 #[derive(Debug)]
@@ -63,16 +62,10 @@ pub enum PlotError {
     Empty(&'static str),
     /// The figures to draw cannot be read from their file.
     Figures(FileError<FiguresError>),
+    /// The picture cannot be drawn.
+    Drawing(FileError<DrawingAreaErrorKind<io::Error>>),
     /// The file of the picture cannot be written.
-    File(FileError<DrawingAreaErrorKind<io::Error>>),
-}
-
-impl PlotError {
-    /// Names the file of a picture in an error.
-    pub fn of_file(path: &Path) -> impl Fn(DrawingAreaErrorKind<io::Error>) -> PlotError {
-        let named = FileError::of(path);
-        move |why| PlotError::File(named(why))
-    }
+    File(FileError),
 }
 
 impl fmt::Display for PlotError {
@@ -80,6 +73,7 @@ impl fmt::Display for PlotError {
         match self {
             PlotError::Empty(what) => f.write_str(what),
             PlotError::Figures(why) => why.fmt(f),
+            PlotError::Drawing(why) => why.fmt(f),
             PlotError::File(why) => why.fmt(f),
         }
     }

@@ -1,6 +1,7 @@
 //! Draws the losses of a run over its examples, as SVG.
 
 use crate::measure::error::{FiguresError, PlotError};
+use crate::measure::svg;
 use engine::errors::FileError;
 use nn::train::Loss;
 use plotters::prelude::*;
@@ -20,41 +21,35 @@ pub fn draw(csv: &Path, picture: &Path) -> Result<(), PlotError> {
         .and_then(|text| rows(&text))
         .map_err(|why| PlotError::Figures(FileError::of(csv)(why)))?;
     let curves = curves(&rows);
-    let failed = PlotError::of_file(picture);
     let last = rows.last().map_or(0.0, |row| row.examples);
 
-    let area = SVGBackend::new(picture, (800, 500)).into_drawing_area();
-    area.fill(&WHITE).map_err(&failed)?;
-    let mut chart = ChartBuilder::on(&area)
-        .caption("losses, relative to the last", ("sans-serif", 20))
-        .margin(15)
-        .x_label_area_size(40)
-        .y_label_area_size(50)
-        .build_cartesian_2d(0.0..last, 0.9..1.6)
-        .map_err(&failed)?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .x_desc("million examples")
-        .x_label_formatter(&|examples| format!("{:.1}", examples / 1e6))
-        .y_desc("loss / last loss")
-        .draw()
-        .map_err(&failed)?;
-    for (number, (name, points)) in curves.into_iter().enumerate() {
-        let color = Palette99::pick(number).to_rgba();
+    svg::write(picture, (800, 500), |canvas| {
+        let mut chart = ChartBuilder::on(canvas)
+            .caption("losses, relative to the last", ("sans-serif", 20))
+            .margin(15)
+            .x_label_area_size(40)
+            .y_label_area_size(50)
+            .build_cartesian_2d(0.0..last, 0.9..1.6)?;
         chart
-            .draw_series(LineSeries::new(points, color.stroke_width(2)))
-            .map_err(&failed)?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
-    }
-    chart
-        .configure_series_labels()
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK)
-        .draw()
-        .map_err(&failed)?;
-    area.present().map_err(&failed)
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .x_desc("million examples")
+            .x_label_formatter(&|examples| format!("{:.1}", examples / 1e6))
+            .y_desc("loss / last loss")
+            .draw()?;
+        for (number, (name, points)) in curves.into_iter().enumerate() {
+            let color = Palette99::pick(number).to_rgba();
+            chart.draw_series(LineSeries::new(points, color.stroke_width(2)))?.label(name).legend(
+                move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)),
+            );
+        }
+        chart
+            .configure_series_labels()
+            .background_style(WHITE.mix(0.8))
+            .border_style(BLACK)
+            .draw()?;
+        Ok(())
+    })
 }
 
 struct Row {

@@ -13,6 +13,7 @@ pub(crate) mod internal;
 pub(crate) mod loss_curve;
 pub(crate) mod puzzles;
 mod stages;
+pub(crate) mod svg;
 mod timing;
 pub(crate) mod training;
 pub(crate) mod treebench;

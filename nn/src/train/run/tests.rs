@@ -132,6 +132,20 @@ fn a_folder_serves_one_network_and_one_process() {
 }
 
 #[test]
+fn a_configuration_is_replaced_whole() {
+    let place = Place::new("run-config");
+    std::fs::create_dir_all(&place.session.folder).unwrap();
+    let [path, old] = ["config.json", "old.json"].map(|name| place.path(name));
+    std::fs::write(&path, "old").unwrap();
+    // A second name of the same file shows whether its content is touched.
+    std::fs::hard_link(&path, &old).unwrap();
+    save_config(&place.config(), &place.session.folder).unwrap();
+    assert_eq!(std::fs::read_to_string(&old).unwrap(), "old");
+    let saved: RunConfig = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(saved.batch, place.config().batch);
+}
+
+#[test]
 fn a_dead_mixer_is_no_end_of_the_data() {
     let place = Place::new("run-mixer");
     let config = place.config();

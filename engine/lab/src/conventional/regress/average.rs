@@ -2,13 +2,15 @@
 //! phase of the game. The paper weighs by colour too; ours see every board from the mover's side, and have none.
 
 use super::board::Board;
-use super::model::{OpenError, Regressor};
+use super::model::{MAX_BYTES, OpenError, Regressor};
 use super::successors::BoardValue;
 use crate::conventional::evaluation::phase;
+use engine::errors::quote_path;
+use nn::files::read_regular;
 use serde::{Deserialize, Serialize};
 use shakmaty::Role;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs, io};
+use std::{fmt, io};
 
 /// One of the models, as the file names it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +60,7 @@ impl fmt::Display for BadList {
                 "no list of regressors: expected [[model]] with weights `opening` and `endgame`, none \
                  negative and in both phases one above zero",
             ),
-            BadList::File(file, why) => write!(f, "`{}`: {why}", file.display()),
+            BadList::File(file, why) => write!(f, "{}: {why}", quote_path(file)),
             BadList::Model(why) => why.fmt(f),
         }
     }
@@ -89,7 +91,9 @@ impl Average {
     /// # Errors
     /// Names the file and what is wrong with it.
     pub fn open(file: &Path) -> Result<Average, BadList> {
-        let text = fs::read_to_string(file).map_err(|why| BadList::File(file.to_owned(), why))?;
+        let text = read_regular(file, MAX_BYTES);
+        let text = text.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+        let text = text.map_err(|why| BadList::File(file.to_owned(), why))?;
         let list: List = toml::from_str(&text).map_err(BadList::Toml)?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let member = |named: Named| {
@@ -127,6 +131,7 @@ mod tests {
     use super::super::board::board;
     use super::super::features::Features;
     use super::*;
+    use std::fs;
 
     #[test]
     fn guesses_are_weighted_by_phase() {

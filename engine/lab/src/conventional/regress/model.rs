@@ -5,14 +5,19 @@ use super::features::Features;
 use super::layers::Shape;
 use super::network::Network;
 use super::successors::BoardValue;
+use engine::errors::quote_path;
+use nn::files::read_regular;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::{fmt, fs, io};
+use std::{fmt, io};
 
 /// How every file begins; its version follows, and ends the line.
 pub const MAGIC: &[u8] = b"MAVKA-REGRESSOR-";
 /// The version that is written and read.
 const VERSION: &[u8] = b"2\n";
+
+/// Most bytes of a file: the largest of ours have some 10 MB.
+pub const MAX_BYTES: u64 = 1 << 30;
 
 /// The second line.
 #[derive(Serialize, Deserialize)]
@@ -71,9 +76,9 @@ impl OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OpenError::File(file, why) => write!(f, "`{}`: {why}", file.display()),
-            OpenError::Model(file, Some(why)) => write!(f, "`{}`: {why}", file.display()),
-            OpenError::Model(file, None) => write!(f, "`{}` is no regressor", file.display()),
+            OpenError::File(file, why) => write!(f, "{}: {why}", quote_path(file)),
+            OpenError::Model(file, Some(why)) => write!(f, "{}: {why}", quote_path(file)),
+            OpenError::Model(file, None) => write!(f, "{} is no regressor", quote_path(file)),
         }
     }
 }
@@ -114,7 +119,8 @@ impl Regressor {
     /// # Errors
     /// Names the file and what is wrong with it.
     pub fn open(file: &Path) -> Result<Regressor, OpenError> {
-        let bytes = fs::read(file).map_err(|why| OpenError::File(file.to_owned(), why))?;
+        let bytes =
+            read_regular(file, MAX_BYTES).map_err(|why| OpenError::File(file.to_owned(), why))?;
         match Regressor::from_bytes(&bytes) {
             Some(model) => model.map_err(|why| OpenError::Model(file.to_owned(), Some(why))),
             None => Err(OpenError::Model(file.to_owned(), None)),

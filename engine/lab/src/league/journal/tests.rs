@@ -2,6 +2,7 @@
 
 use super::*;
 use shakmaty::Chess;
+use std::fs;
 
 const LEAGUE: &str = "name = 'l'\ngames = 10\nlimit = { nodes = 5 }\n[[agent]]\nname = 'a'\n\
                       [[agent]]\nname = 'b'\n";

@@ -12,6 +12,7 @@ use super::puzzles::open::open;
 use crate::measure::MeasureError;
 use crate::measure::puzzles::score::Comparison;
 use engine::errors::FileError;
+use engine::files::write_whole;
 use engine::progress::progress;
 use engine::workers::{Crew, cores};
 use nn::assess::assess;
@@ -21,7 +22,6 @@ use nn::evaluator::cpu::CpuEvaluator;
 use nn::metrics::Metrics;
 use nn::precision::Arithmetic;
 use nn::{EvalError, Evaluator};
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,7 +185,7 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         plot::draw(&sets, path)?;
     }
     if let Some(path) = &args.csv {
-        fs::write(path, csv).map_err(FileError::of(path))?;
+        write_whole(path, csv).map_err(FileError::of(path))?;
     }
     Ok(())
 }

@@ -2,16 +2,13 @@
 //! per cent were? Left against the labels' win probabilities, right against the games' results.
 
 use crate::measure::error::PlotError;
+use crate::measure::svg::{self, Canvas, DrawError};
 use nn::metrics::{Calibration, Metrics};
-use plotters::coord::Shift;
 use plotters::prelude::*;
-use std::io;
 use std::path::Path;
 
 /// Points of fewer predictions say nothing.
 const FEWEST: u64 = 10;
-
-type Failure = DrawingAreaErrorKind<io::Error>;
 
 /// A named line.
 struct Curve<'a> {
@@ -29,15 +26,12 @@ pub(super) fn draw(sets: &[(String, Metrics)], path: &Path) -> Result<(), PlotEr
     if value.is_empty() && result.is_empty() {
         return Err(PlotError::Empty("too few predictions to plot"));
     }
-    let paint = || {
-        let area = SVGBackend::new(path, (1200, 620)).into_drawing_area();
-        area.fill(&WHITE)?;
-        let (left, right) = area.split_horizontally(600);
+    svg::write(path, (1200, 620), |canvas| {
+        let (left, right) = canvas.split_horizontally(600);
         panel(&left, "predicted and labelled win probability", "labelled", &value)?;
         panel(&right, "predicted win probability and result", "result", &result)?;
-        area.present()
-    };
-    paint().map_err(PlotError::of_file(path))
+        Ok(())
+    })
 }
 
 fn curves(sets: &[(String, Metrics)], of: fn(&Metrics) -> &Calibration) -> Vec<Curve<'_>> {
@@ -51,11 +45,11 @@ fn points(calibration: &Calibration) -> Vec<(f64, f64)> {
 }
 
 fn panel(
-    area: &DrawingArea<SVGBackend<'_>, Shift>,
+    area: &Canvas<'_>,
     title: &str,
     outcome: &str,
     curves: &[Curve<'_>],
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let mut chart = ChartBuilder::on(area)
         .caption(title, ("sans-serif", 18))
         .margin(15)

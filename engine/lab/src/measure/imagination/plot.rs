@@ -2,9 +2,8 @@
 
 use super::counts::{Counts, Depth, Share};
 use crate::measure::error::PlotError;
-use plotters::coord::Shift;
+use crate::measure::svg::{self, Canvas, DrawError};
 use plotters::prelude::*;
-use std::io;
 use std::path::Path;
 
 /// Width of the names beside the charts, in pixels.
@@ -14,7 +13,6 @@ const FEWEST: u64 = 10;
 
 /// What of a depth is drawn.
 type Of = fn(&Depth) -> Share;
-type Failure = DrawingAreaErrorKind<io::Error>;
 
 /// Writes the picture: a panel for states, one for legal moves, one for ends of the game.
 ///
@@ -43,10 +41,8 @@ pub(super) fn draw(curves: &[(String, Counts)], path: &Path) -> Result<(), PlotE
     if all.iter().all(|(_, lines)| lines.iter().all(Vec::is_empty)) {
         return Err(PlotError::Empty("too few states to plot"));
     }
-    let paint = || {
-        let area = SVGBackend::new(path, (1500 + LEGEND, 500)).into_drawing_area();
-        area.fill(&WHITE)?;
-        let (charts, names) = area.split_horizontally(1500);
+    svg::write(path, (1500 + LEGEND, 500), |canvas| {
+        let (charts, names) = canvas.split_horizontally(1500);
         for (place, (title, lines)) in charts.split_evenly((1, 3)).iter().zip(&all) {
             panel(place, title, deepest, lines)?;
         }
@@ -55,17 +51,16 @@ pub(super) fn draw(curves: &[(String, Counts)], path: &Path) -> Result<(), PlotE
             names.draw(&PathElement::new([(0, height), (20, height)], style(number)))?;
             names.draw(&Text::new(name.as_str(), (28, height - 6), ("sans-serif", 14)))?;
         }
-        area.present()
-    };
-    paint().map_err(PlotError::of_file(path))
+        Ok(())
+    })
 }
 
 fn panel(
-    area: &DrawingArea<SVGBackend<'_>, Shift>,
+    area: &Canvas<'_>,
     title: &str,
     deepest: f64,
     lines: &[Vec<(f64, f64)>],
-) -> Result<(), Failure> {
+) -> Result<(), DrawError> {
     let points = lines.iter().flatten();
     let lowest = points.map(|(_, share)| *share).fold(1.0, f64::min);
     let mut chart = ChartBuilder::on(area)

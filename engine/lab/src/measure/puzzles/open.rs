@@ -3,13 +3,12 @@
 use super::read::Skipped;
 use super::{Puzzle, read, spread};
 use crate::measure::MeasureError;
-use engine::errors::FileError;
-use std::fs;
+use engine::files::read_whole_text;
 use std::path::Path;
 
 /// At most `limit` of the puzzles of a file, spread evenly over it. Tells what it cannot read.
 pub(crate) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, MeasureError> {
-    let text = fs::read_to_string(file).map_err(FileError::of(file))?;
+    let text = read_whole_text(file)?;
     let mut collection = read(&text);
     for Skipped { line, why } in collection.skipped.iter().take(5) {
         eprintln!("{}, line {line}, is no puzzle: {why}", file.display());

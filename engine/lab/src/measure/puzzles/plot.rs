@@ -2,6 +2,7 @@
 
 use super::score::{BAND, Group, Score};
 use crate::measure::error::PlotError;
+use crate::measure::svg;
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -15,39 +16,34 @@ pub fn draw(score: &Score, title: &str, path: &Path) -> Result<(), PlotError> {
         return Err(PlotError::Empty("only rated puzzles can be plotted"));
     };
     let range = first.rating.saturating_sub(BAND)..last.rating + BAND;
-    let failed = PlotError::of_file(path);
 
-    let area = SVGBackend::new(path, (800, 500)).into_drawing_area();
-    area.fill(&WHITE).map_err(&failed)?;
-    let mut chart = ChartBuilder::on(&area)
-        .caption(title, ("sans-serif", 20))
-        .margin(15)
-        .x_label_area_size(40)
-        .y_label_area_size(50)
-        .build_cartesian_2d(range, 0.0..1.0)
-        .map_err(&failed)?;
-    chart
-        .configure_mesh()
-        .x_desc("rating")
-        .y_desc("solved")
-        .y_label_formatter(&|share| format!("{:.0} %", 100.0 * share))
-        .draw()
-        .map_err(&failed)?;
-    let line = points.iter().map(|point| (point.rating, point.share));
-    chart.draw_series(LineSeries::new(line, &BLUE)).map_err(&failed)?;
-    chart
-        .draw_series(
+    svg::write(path, (800, 500), |canvas| {
+        let mut chart = ChartBuilder::on(canvas)
+            .caption(title, ("sans-serif", 20))
+            .margin(15)
+            .x_label_area_size(40)
+            .y_label_area_size(50)
+            .build_cartesian_2d(range, 0.0..1.0)?;
+        chart
+            .configure_mesh()
+            .x_desc("rating")
+            .y_desc("solved")
+            .y_label_formatter(&|share| format!("{:.0} %", 100.0 * share))
+            .draw()?;
+        let line = points.iter().map(|point| (point.rating, point.share));
+        chart.draw_series(LineSeries::new(line, &BLUE))?;
+        chart.draw_series(
             points.iter().map(|point| Circle::new((point.rating, point.share), 4, BLUE.filled())),
-        )
-        .map_err(&failed)?;
-    let bars = points.iter().map(|point| {
-        PathElement::new(
-            [(point.rating, point.low), (point.rating, point.high)],
-            BLUE.stroke_width(1),
-        )
-    });
-    chart.draw_series(bars).map_err(&failed)?;
-    area.present().map_err(&failed)
+        )?;
+        let bars = points.iter().map(|point| {
+            PathElement::new(
+                [(point.rating, point.low), (point.rating, point.high)],
+                BLUE.stroke_width(1),
+            )
+        });
+        chart.draw_series(bars)?;
+        Ok(())
+    })
 }
 
 struct Point {

@@ -5,7 +5,7 @@ use super::{Puzzle, Task};
 use engine::chess::action::Action;
 use engine::chess::epd;
 use engine::chess::game::{Game, GameError};
-use engine::errors::wraps;
+use engine::errors::{quote, wraps};
 use shakmaty::san::SanPlus;
 use std::fmt;
 
@@ -63,9 +63,9 @@ impl fmt::Display for PuzzleError {
             PuzzleError::NoMoves => f.write_str("there are no moves"),
             PuzzleError::NoFields => f.write_str("an EPD begins with four fields"),
             PuzzleError::NoTask => f.write_str("no move to find or avoid, and no mate"),
-            PuzzleError::Move(word) => write!(f, "`{word}` is no legal move"),
-            PuzzleError::Mate(word) => write!(f, "`{word}` is no number of moves to mate"),
-            PuzzleError::Points(word) => write!(f, "`{word}` is no number of points"),
+            PuzzleError::Move(word) => write!(f, "{} is no legal move", quote(word)),
+            PuzzleError::Mate(word) => write!(f, "{} is no number of moves to mate", quote(word)),
+            PuzzleError::Points(word) => write!(f, "{} is no number of points", quote(word)),
             PuzzleError::Grades { moves, points } => write!(f, "{moves} moves but {points} grades"),
         }
     }

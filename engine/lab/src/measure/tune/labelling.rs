@@ -6,14 +6,15 @@ use super::label::{Annotator, Effort, LabelError, Task};
 use super::labels::{self, LabelledPosition, LabelsError, Recipe};
 use crate::measure::puzzles::spread;
 use engine::errors::{FileError, wraps};
+use engine::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
+use engine::interrupt::while_reading;
 use engine::progress::progress;
 use engine::workers::{Crew, cores, deal};
 use nn::data::{DataError, HeldOut, MixConfig};
+use nn::files::is_packed;
 use nn::rng::Rng;
 use std::collections::HashSet;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -44,8 +45,12 @@ pub enum LabellingError {
     Data(DataError),
     /// The file of labels holds something else.
     Labels(LabelsError),
-    /// The file of labels cannot be written.
+    /// The file of labels cannot be read or written.
     File(FileError),
+    /// The file of labels cannot be opened, or another process writes to it.
+    Open(OpenError),
+    /// The file of labels is compressed, or named as if it were: lines cannot be added.
+    Compressed(PathBuf),
     /// The engine cannot be started, or failed.
     Label(LabelError),
     /// The file of labels was begun with another engine or effort.
@@ -65,6 +70,12 @@ impl fmt::Display for LabellingError {
             LabellingError::Data(why) => why.fmt(f),
             LabellingError::Labels(why) => why.fmt(f),
             LabellingError::File(why) => why.fmt(f),
+            LabellingError::Open(why) => why.fmt(f),
+            LabellingError::Compressed(path) => write!(
+                f,
+                "{}: expected a plain text file, to which labels are added, not a compressed one (.zst); decompress it, or choose another --out",
+                path.display()
+            ),
             LabellingError::Label(why) => why.fmt(f),
             LabellingError::Recipe { path, found, asked } => {
                 let path = path.display();
@@ -76,7 +87,7 @@ impl fmt::Display for LabellingError {
 
 impl std::error::Error for LabellingError {}
 
-wraps! { LabellingError: Data(DataError), File(FileError), Label(LabelError) }
+wraps! { LabellingError: Data(DataError), Labels(LabelsError), File(FileError), Open(OpenError), Label(LabelError) }
 
 impl Labelling {
     /// Labels what is not labelled yet. Blocks; a bar on stderr tells how far it is. Answers how many positions are
@@ -92,7 +103,7 @@ impl Labelling {
             margin: self.effort.margin,
         };
         let (mut out, done) = open(&self.out, &recipe)?;
-        let tasks = self.tasks()?;
+        let tasks = while_reading(|| self.tasks())?;
         let all = tasks.len();
         let left: Vec<Task> =
             tasks.into_iter().filter(|task| !done.contains(&task.game.fen())).collect();
@@ -106,9 +117,7 @@ impl Labelling {
         let mut labelled = all - left.len();
         let crew = Crew { count, stop: &self.stop };
         let result = deal(&left, crew, start, |_, label: LabelledPosition| {
-            // One write: a line cut in two by the end of the process is no label.
-            let line = format!("{}\n", label.to_line());
-            out.write_all(line.as_bytes()).map_err(FileError::of(&self.out))?;
+            out.append_line(&label.to_line())?;
             bar.inc(1);
             labelled += 1;
             Ok(())
@@ -132,27 +141,31 @@ impl Labelling {
     }
 }
 
-/// The file to add to, and the positions it has already. A last line that was cut short is cut off.
-fn open(path: &Path, recipe: &Recipe) -> Result<(File, HashSet<String>), LabellingError> {
-    let of_file = FileError::of(path);
+/// The locked file to add to, and the positions it has already. A last line that was cut short is cut off.
+fn open(path: &Path, recipe: &Recipe) -> Result<(JournalFile, HashSet<String>), LabellingError> {
+    // Before the file is created.
+    if path.extension().is_some_and(|end| end == "zst") {
+        return Err(LabellingError::Compressed(path.to_owned()));
+    }
+    let mut file = JournalFile::open(path)?;
+    let bytes = file.read()?;
+    if is_packed(&bytes) {
+        return Err(LabellingError::Compressed(path.to_owned()));
+    }
+    let whole = whole_lines(&bytes).map(<[u8]>::len).sum();
     let mut done = HashSet::new();
-    let mut begun = false;
-    if fs::metadata(path).is_ok_and(|file| file.len() > 0) {
-        let (found, positions) = labels::read(path).map_err(LabellingError::Labels)?;
+    if whole > 0 || !is_cut_journal(&bytes, labels::BEGINNING) {
+        let lines = if whole > 0 { &bytes[..whole] } else { &bytes };
+        let (found, positions) = labels::parse(path, lines)?;
         if found.to_line() != recipe.to_line() {
             let (found, asked) = (Box::new(found), Box::new(recipe.clone()));
             return Err(LabellingError::Recipe { path: path.to_owned(), found, asked });
         }
         done.extend(positions.iter().map(|position| position.game.fen()));
-        begun = true;
-        let text = fs::read(path).map_err(&of_file)?;
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let file = OpenOptions::new().write(true).open(path).map_err(&of_file)?;
-        file.set_len(whole as u64).map_err(&of_file)?;
     }
-    let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(&of_file)?;
-    if !begun {
-        writeln!(file, "{}", recipe.to_line()).map_err(&of_file)?;
+    file.truncate(whole, bytes.len())?;
+    if whole == 0 {
+        file.append_line(&recipe.to_line())?;
     }
     Ok((file, done))
 }
@@ -160,27 +173,80 @@ fn open(path: &Path, recipe: &Recipe) -> Result<(File, HashSet<String>), Labelli
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    const FEN: &str = "7k/8/8/8/8/8/6PP/7K w - - 0 1";
+
+    fn path(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("mavka-label-{}-{name}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        path
+    }
+
+    fn recipe() -> Recipe {
+        Recipe { engine: "Möwe".to_owned(), best_nodes: 2, move_nodes: 1, margin: 0.25 }
+    }
+
+    fn line() -> String {
+        format!(
+            "{{\"fen\":\"{FEN}\",\"best\":\"g2g3\",\"deep\":{{\"g2g3\":0.5}},\"shallow\":{{}}}}"
+        )
+    }
 
     #[test]
-    fn a_file_is_gone_on_with_and_not_mixed() {
-        let path = std::env::temp_dir().join(format!("mavka-label-{}", std::process::id()));
-        let _ = fs::remove_file(&path);
-        let recipe = Recipe { engine: "x".to_owned(), best_nodes: 2, move_nodes: 1, margin: 0.25 };
-        let (mut file, done) = open(&path, &recipe).unwrap();
-        assert!(done.is_empty());
-        let fen = "7k/8/8/8/8/8/6PP/7K w - - 0 1";
-        let line = format!(
-            "{{\"fen\":\"{fen}\",\"best\":\"g2g3\",\"deep\":{{\"g2g3\":0.5}},\"shallow\":{{}}}}"
-        );
-        write!(file, "{line}\n{}", &line[..20]).unwrap();
-        let (mut file, done) = open(&path, &recipe).unwrap();
-        assert_eq!(done.iter().collect::<Vec<_>>(), [fen]);
-        writeln!(file, "{line}").unwrap();
-        let text = fs::read_to_string(&path).unwrap();
-        assert_eq!(text, format!("{}\n{line}\n{line}\n", recipe.to_line()));
-        let other = Recipe { best_nodes: 3, ..recipe };
-        let error = open(&path, &other).unwrap_err();
+    fn a_file_cut_anywhere_is_continued_and_not_mixed() {
+        let path = path("cut");
+        let head = recipe().to_line();
+        let whole = format!("{head}\n{0}\n{0}\n", line());
+        for cut in 0..=whole.len() {
+            let bytes = &whole.as_bytes()[..cut];
+            fs::write(&path, bytes).unwrap();
+            let (mut file, done) = open(&path, &recipe()).unwrap();
+            let lines = whole_lines(bytes).count();
+            assert_eq!(done.len(), usize::from(lines > 1), "cut at {cut}");
+            assert!(done.iter().all(|fen| fen == FEN), "cut at {cut}");
+            file.append_line(&line()).unwrap();
+            drop(file);
+            let added = lines.max(1);
+            let expected = format!("{head}\n{}", format!("{}\n", line()).repeat(added));
+            assert_eq!(fs::read_to_string(&path).unwrap(), expected, "cut at {cut}");
+        }
+        let error = open(&path, &Recipe { best_nodes: 3, ..recipe() }).err().unwrap();
         let _ = fs::remove_file(&path);
         assert!(matches!(error, LabellingError::Recipe { .. }), "{error}");
+    }
+
+    #[test]
+    fn compressed_labels_and_other_files_are_left_as_they_are() {
+        let plain = format!("{}\n{}\n", recipe().to_line(), line());
+        let packed = zstd::encode_all(plain.as_bytes(), 1).unwrap();
+        for (name, content, words) in [
+            ("packed.zst", packed.as_slice(), "compressed"),
+            ("packed", &packed, "compressed"),
+            ("text.zst", b"", "compressed"),
+            ("letters", b"letters to a friend", "line 1"),
+            ("letters", b"letters\nto a friend", "line 1"),
+            ("number", b"7", "line 1"),
+        ] {
+            let path = path(name);
+            fs::write(&path, content).unwrap();
+            let why = open(&path, &recipe()).err().unwrap().to_string();
+            assert_eq!(fs::read(&path).unwrap(), content, "{why}");
+            assert!(why.contains(words) && why.contains(name), "{why}");
+            fs::remove_file(&path).unwrap();
+        }
+        let path = path("new.zst");
+        assert!(open(&path, &recipe()).is_err() && !path.exists());
+    }
+
+    #[test]
+    fn one_process_adds_to_a_file() {
+        let path = path("lock");
+        let first = open(&path, &recipe()).unwrap();
+        let why = open(&path, &recipe()).err().unwrap().to_string();
+        assert!(why.contains("another process"), "{why}");
+        drop(first);
+        assert!(open(&path, &recipe()).is_ok());
+        fs::remove_file(&path).unwrap();
     }
 }

@@ -1,19 +1,22 @@
 //! Positions with deep labels, and the file that holds them: a line of JSON that says how they were made,
-//! then one for each position. A file is made up line by line, so that a run that was killed can go on;
-//! compressed with zstd it is read as well.
+//! then one for each position. A file is written line by line, so that a run that was killed can go on;
+//! compressed with zstd it is only read.
 
 use engine::chess::action::Action;
 use engine::chess::game::{Game, GameError};
-use engine::errors::FileError;
+use engine::errors::{FileError, quote};
 use nn::data::DataError;
+use nn::files::read_unpacked;
 use serde_json::{Map, Value, json};
 use std::fmt;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Version of the file format; the first line has it.
 const VERSION: u64 = 1;
+/// What every file begins with: JSON's keys are sorted.
+pub const BEGINNING: &str = "{\"best_nodes\":";
+/// Most bytes of a file, about a million positions. A file is read whole.
+const MAX_BYTES: u64 = 1 << 30;
 /// Digits kept of a win probability.
 const UNIT: f64 = 1e4;
 
@@ -93,8 +96,8 @@ impl fmt::Display for LabelFault {
             LabelFault::Recipe => f.write_str("expected engine, best_nodes, move_nodes and margin"),
             LabelFault::Missing(field) => write!(f, "expected `{field}`"),
             LabelFault::Game(why) => why.fmt(f),
-            LabelFault::Move(word) => write!(f, "`{word}` is not legal"),
-            LabelFault::Value(word) => write!(f, "`{word}` needs a win probability"),
+            LabelFault::Move(word) => write!(f, "{} is not legal", quote(word)),
+            LabelFault::Value(word) => write!(f, "{} needs a win probability", quote(word)),
             LabelFault::ShallowBest => f.write_str("the best move has no deep value"),
         }
     }
@@ -130,8 +133,8 @@ impl Recipe {
         .to_string()
     }
 
-    fn from_line(line: &str) -> Result<Recipe, LabelFault> {
-        let value: Value = serde_json::from_str(line).map_err(LabelFault::Json)?;
+    fn from_line(line: &[u8]) -> Result<Recipe, LabelFault> {
+        let value: Value = serde_json::from_slice(line).map_err(LabelFault::Json)?;
         let version = value.get("mavka-labels").and_then(Value::as_u64);
         if version != Some(VERSION) {
             return Err(LabelFault::Version);
@@ -180,8 +183,8 @@ impl LabelledPosition {
         .to_string()
     }
 
-    fn from_line(line: &str) -> Result<LabelledPosition, LabelFault> {
-        let value: Value = serde_json::from_str(line).map_err(LabelFault::Json)?;
+    fn from_line(line: &[u8]) -> Result<LabelledPosition, LabelFault> {
+        let value: Value = serde_json::from_slice(line).map_err(LabelFault::Json)?;
         let text = |name| value.get(name).and_then(Value::as_str).ok_or(LabelFault::Missing(name));
         let chess960 = value.get("chess960").and_then(Value::as_bool).unwrap_or(false);
         let game = Game::from_fen(text("fen")?, chess960).map_err(LabelFault::Game)?;
@@ -213,29 +216,29 @@ fn rounded(value: f32) -> f64 {
     (f64::from(value) * UNIT).round() / UNIT
 }
 
-/// Reads a file of labels, plain or compressed (`.zst`). A last line that was cut short is left out.
+/// Reads a file of labels, plain or compressed (zstd). A last line that was cut short is left out.
 ///
 /// # Errors
 /// Names the file, and the line that is no label.
 pub fn read(path: &Path) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError> {
-    let of_file = |why| LabelsError::File(FileError::of(path)(why));
-    let file = File::open(path).map_err(of_file)?;
-    let input: Box<dyn BufRead> = if path.extension().is_some_and(|end| end == "zst") {
-        Box::new(BufReader::new(zstd::Decoder::new(file).map_err(of_file)?))
-    } else {
-        Box::new(BufReader::new(file))
-    };
-    let lines: Vec<String> = input.lines().collect::<Result<_, _>>().map_err(of_file)?;
+    let bytes = read_unpacked(path, MAX_BYTES);
+    parse(path, &bytes.map_err(|why| LabelsError::File(FileError::of(path)(why)))?)
+}
+
+/// The labels in `bytes`, the content of the file at `path`. A last line that was cut short is left out.
+///
+/// # Errors
+/// Names the file, and the line that is no label.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError> {
     let wrong = |line: usize, why| LabelsError::Line { path: path.to_owned(), line, why };
-    let Some((first, others)) = lines.split_first() else {
-        return Err(wrong(1, LabelFault::Empty));
-    };
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let first = lines.next().ok_or_else(|| wrong(1, LabelFault::Empty))?;
     let recipe = Recipe::from_line(first).map_err(|why| wrong(1, why))?;
-    let mut positions = Vec::with_capacity(others.len());
-    for (line, number) in others.iter().zip(2..) {
+    let mut positions = Vec::new();
+    for (line, number) in lines.zip(2..) {
         match LabelledPosition::from_line(line) {
             Ok(position) => positions.push(position),
-            Err(_) if number == lines.len() && !line.ends_with('}') => {}
+            Err(_) if !line.ends_with(b"}") && !line.ends_with(b"\n") => {}
             Err(why) => return Err(wrong(number, why)),
         }
     }
@@ -274,16 +277,17 @@ mod tests {
             move_nodes: 60_000,
             margin: 0.15,
         };
-        assert_eq!(Recipe::from_line(&recipe.to_line()).unwrap(), recipe);
+        assert_eq!(Recipe::from_line(recipe.to_line().as_bytes()).unwrap(), recipe);
+        assert!(recipe.to_line().starts_with(BEGINNING));
         let line = sample().to_line();
-        assert_eq!(LabelledPosition::from_line(&line).unwrap().to_line(), line);
+        assert_eq!(LabelledPosition::from_line(line.as_bytes()).unwrap().to_line(), line);
         assert!(line.contains("\"e1g1\":0.5123"), "{line}");
         let chess960 = Game::from_fen(FEN, true).unwrap();
         let best = Action::from_uci("e1h1", chess960.position()).unwrap();
         let line =
             LabelledPosition { best, deep: vec![(best, 0.5)], shallow: Vec::new(), game: chess960 }
                 .to_line();
-        assert_eq!(LabelledPosition::from_line(&line).unwrap().best, best, "{line}");
+        assert_eq!(LabelledPosition::from_line(line.as_bytes()).unwrap().best, best, "{line}");
     }
 
     #[test]
@@ -300,12 +304,12 @@ mod tests {
 
     #[test]
     fn odd_lines_are_refused_with_their_number() {
-        assert!(Recipe::from_line("{\"mavka-labels\":2}").is_err());
+        assert!(Recipe::from_line(b"{\"mavka-labels\":2}").is_err());
         let line = sample().to_line();
         for (from, to) in [("a1a8\",\"chess", "b1a8\",\"chess"), ("0.75", "7.5"), ("KQkq", "XX")] {
             let broken = line.replacen(from, to, 1);
             assert_ne!(broken, line, "{from}");
-            assert!(LabelledPosition::from_line(&broken).is_err(), "{broken}");
+            assert!(LabelledPosition::from_line(broken.as_bytes()).is_err(), "{broken}");
         }
         let path = std::env::temp_dir().join(format!("mavka-labels-{}", std::process::id()));
         let recipe = Recipe { engine: "x".to_owned(), best_nodes: 1, move_nodes: 1, margin: 0.25 };

@@ -10,6 +10,7 @@ use crate::measure::MeasureError;
 use crate::measure::puzzles::open::open;
 use crate::networks::LabNetworks;
 use engine::errors::wraps;
+use engine::interrupt::while_reading;
 use engine::play::network::Networks;
 use engine::progress::progress;
 use nn::rng::Rng;
@@ -86,8 +87,8 @@ impl Tuning {
     /// # Errors
     /// A file cannot be read, an option is unknown, or the network fails.
     pub fn run(mut self, say: &mut (dyn FnMut(String) + Send)) -> Result<Vec<Row>, TuningError> {
-        let (what, mut positions) =
-            positions::open(&self.labels, self.limit.unwrap_or(usize::MAX))?;
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let (what, mut positions) = while_reading(|| positions::open(&self.labels, limit))?;
         let networks = LabNetworks;
         let network =
             networks.open_anywhere(self.weights.as_deref()).map_err(MeasureError::from)?;
