@@ -337,7 +337,7 @@ mod tests {
         }
         let model = Regressor::new(Features::Giraffe, 1).to_bytes().unwrap();
         assert_eq!(refused("giraffe.regressor", &model), "");
-        fs::write(folder.join("giraffe.regressor"), &model[..9]).unwrap();
+        fs::write(folder.join("giraffe.regressor"), &model[..20]).unwrap();
         assert_eq!(refused("average.toml", b"of an earlier run"), "");
         fs::remove_dir_all(&folder).unwrap();
     }
