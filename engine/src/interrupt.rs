@@ -47,27 +47,43 @@ mod tests {
     use std::process::{Command, exit};
     use std::sync::atomic::Ordering::Relaxed;
 
-    /// Set in a process of its own, which a signal ends.
-    const CHILD: &str = "MAVKA_TEST_READS";
+    /// Set in a child process.
+    const CHILD: &str = "MAVKA_TEST_SIGNAL";
+    const DONE: i32 = 7;
 
-    #[test]
-    fn a_signal_ends_a_long_read() {
+    /// The exit status of the test `name` in a process of its own, which alone does `work`: a signal is everybody's in a process.
+    fn status(name: &str, work: impl FnOnce()) -> Option<i32> {
         if std::env::var_os(CHILD).is_some() {
-            let _raised = raised_by_ctrl_c().unwrap();
-            while_reading(|| signal_hook::low_level::raise(SIGTERM).unwrap());
-            exit(7);
+            work();
+            exit(DONE);
         }
-        let this = ["--exact", "interrupt::tests::a_signal_ends_a_long_read"];
         let mut child = Command::new(std::env::current_exe().unwrap());
-        let status = child.args(this).env(CHILD, "1").output().unwrap().status;
-        assert_eq!(status.code(), Some(INTERRUPTED));
+        child.args(["--exact", &format!("interrupt::tests::{name}")]).env(CHILD, "1");
+        child.output().unwrap().status.code()
+    }
+
+    fn terminate() {
+        signal_hook::low_level::raise(SIGTERM).unwrap();
     }
 
     #[test]
     fn a_request_to_end_raises_the_flag() {
-        let raised = raised_by_ctrl_c().unwrap();
-        assert!(!raised.load(Relaxed));
-        signal_hook::low_level::raise(SIGTERM).unwrap();
-        assert!(raised.load(Relaxed));
+        let status = status("a_request_to_end_raises_the_flag", || {
+            let raised = raised_by_ctrl_c().unwrap();
+            assert!(!raised.load(Relaxed));
+            while_reading(|| ());
+            terminate();
+            assert!(raised.load(Relaxed));
+        });
+        assert_eq!(status, Some(DONE));
+    }
+
+    #[test]
+    fn a_request_to_end_ends_a_long_read() {
+        let status = status("a_request_to_end_ends_a_long_read", || {
+            let _raised = raised_by_ctrl_c().unwrap();
+            while_reading(terminate);
+        });
+        assert_eq!(status, Some(INTERRUPTED));
     }
 }

@@ -271,7 +271,6 @@ mod tests {
             format!("setoption name Hash value {long}"),
             format!("setoption name CPuct value {}", "9".repeat(1 << 18)),
             format!("setoption name SyzygyPath value /{long}"),
-            format!("setoption name Log File value /{long}"),
             format!("setoption name Search value {long}"),
             format!("position fen {long}"),
             long.clone(),

@@ -42,9 +42,9 @@ pub enum PuzzleError {
     NoTask,
     /// No legal move of the position.
     Move(String),
-    /// No number of moves to mate.
+    /// Not a number of moves to mate.
     Mate(String),
-    /// No number of points.
+    /// Not a number of points.
     Points(String),
     /// Each graded move has its points.
     Grades {
@@ -64,8 +64,8 @@ impl fmt::Display for PuzzleError {
             PuzzleError::NoFields => f.write_str("an EPD begins with four fields"),
             PuzzleError::NoTask => f.write_str("no move to find or avoid, and no mate"),
             PuzzleError::Move(word) => write!(f, "{} is no legal move", quote(word)),
-            PuzzleError::Mate(word) => write!(f, "{} is no number of moves to mate", quote(word)),
-            PuzzleError::Points(word) => write!(f, "{} is no number of points", quote(word)),
+            PuzzleError::Mate(word) => write!(f, "{} is not a number of moves to mate", quote(word)),
+            PuzzleError::Points(word) => write!(f, "{} is not a number of points", quote(word)),
             PuzzleError::Grades { moves, points } => write!(f, "{moves} moves but {points} grades"),
         }
     }
