@@ -265,6 +265,8 @@ impl Linear8 {
         assert!(x.stride == self.kernel.depth(self.inputs), "depth {}", x.stride);
         assert!(x.sign == self.sign, "rows of {:?} for {:?}", x.sign, self.sign);
         assert!(rows.end <= x.scales.len(), "row {}", rows.end);
+        // AMX reads whole blocks from the first row on; the buffer is padded to whole blocks from row 0 on.
+        assert!(rows.start.is_multiple_of(ROWS), "row {}", rows.start);
         assert!(self.kernel.on_this_cpu(), "no {:?}", self.kernel);
         Task {
             rows: rows.len(),

@@ -64,7 +64,9 @@ impl fmt::Display for PuzzleError {
             PuzzleError::NoFields => f.write_str("an EPD begins with four fields"),
             PuzzleError::NoTask => f.write_str("no move to find or avoid, and no mate"),
             PuzzleError::Move(word) => write!(f, "{} is no legal move", quote(word)),
-            PuzzleError::Mate(word) => write!(f, "{} is not a number of moves to mate", quote(word)),
+            PuzzleError::Mate(word) => {
+                write!(f, "{} is not a number of moves to mate", quote(word))
+            }
             PuzzleError::Points(word) => write!(f, "{} is not a number of points", quote(word)),
             PuzzleError::Grades { moves, points } => write!(f, "{moves} moves but {points} grades"),
         }
