@@ -366,7 +366,7 @@ fn refusals_have_names_in_the_note() {
     let said = play(Dreaming(garbage(|_| 0.0)), false, "learned");
     assert!(said.iter().any(|line| line.contains("no king ")), "{}", said.join("\n"));
     let said = play(Dreaming(garbage(|_| f32::NAN)), false, "learned");
-    assert!(said.iter().any(|line| line.contains("no number ")), "{}", said.join("\n"));
+    assert!(said.iter().any(|line| line.contains("NaN ")), "{}", said.join("\n"));
 }
 
 #[test]
