@@ -14,7 +14,7 @@
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
 //! | [`uci`] | the loop between GUI and engine |
 //! | [`eval`] | what the network sees in one position, and the boards that it imagines |
-//! | [`bench`] | the signature of what plays, and its speed |
+//! | [`mod@bench`] | the signature of what plays, and its speed |
 //! | [`analyse`] | whole games with scores, better lines and glyphs |
 //! | [`doctor`] | tries all that playing rests on |
 //! | [`command`] | the command line; nothing imports it |
