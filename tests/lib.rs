@@ -16,6 +16,21 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+/// Words that sources and pages must not use, for which the field has others. The words of a phrase follow each other.
+pub const PRIVATE_WORDS: [&str; 12] = [
+    "told",
+    "so many",
+    "whoever",
+    "nobody",
+    "worth",
+    "no number",
+    "what comes of",
+    "of its own accord",
+    "hear",
+    "news",
+    "barren",
+    "lucky",
+];
 /// How long a lost answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
 

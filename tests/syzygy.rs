@@ -88,7 +88,7 @@ fn three_men_are_known() {
             .is_some_and(|few| !few.covers(game("8/8/8/3k4/8/8/8/KQ6 w - - 0 1").position()))
     );
     assert!(tables.up_to(0).is_none());
-    assert_eq!(tables.news(), None);
+    assert_eq!(tables.take_warning(), None);
 }
 
 #[test]
@@ -297,8 +297,8 @@ fn a_missing_table_is_named() {
         fs::remove_file(copy.0.join(name)).unwrap();
         let tables = Tables::find(copy.0.to_str().unwrap());
         let _ = RootTables::new(&tables, &won, &won.legal_actions());
-        assert_eq!(tables.news(), Some(&*format!("Syzygy: {name} is missing")));
-        assert_eq!(tables.news(), None, "told once");
+        assert_eq!(tables.take_warning(), Some(&*format!("Syzygy: {name} is missing")));
+        assert_eq!(tables.take_warning(), None, "told once");
     }
 }
 

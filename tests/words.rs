@@ -1,21 +1,8 @@
 //! Words that source files must not use: a chess-engine or machine-learning engineer would not search for them.
 //! Comments and identifiers are checked; string literals are not, because protocols and messages keep their text.
 
-/// Forbidden in comments and identifiers; the words of a phrase follow each other.
-const EVERYWHERE: [&str; 12] = [
-    "told",
-    "so many",
-    "whoever",
-    "nobody",
-    "worth",
-    "no number",
-    "what comes of",
-    "of its own accord",
-    "hear",
-    "news",
-    "barren",
-    "lucky",
-];
+use mavka_tests::PRIVATE_WORDS;
+
 /// Forbidden in identifiers only.
 const IDENTIFIERS: [&str; 3] = ["goes on", "apart", "together"];
 
@@ -40,15 +27,15 @@ pub fn forbidden(source: &str) -> Vec<Finding> {
                 }
             }
             Token::Identifier(line, name) => {
-                search(&comment, &EVERYWHERE, &mut found);
+                search(&comment, &PRIVATE_WORDS, &mut found);
                 comment.clear();
                 let name: Vec<_> = words(name).map(|word| (line, word)).collect();
-                search(&name, &EVERYWHERE, &mut found);
+                search(&name, &PRIVATE_WORDS, &mut found);
                 search(&name, &IDENTIFIERS, &mut found);
             }
         }
     }
-    search(&comment, &EVERYWHERE, &mut found);
+    search(&comment, &PRIVATE_WORDS, &mut found);
     found
 }
 

@@ -27,7 +27,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves `step` further each time it is read, or only when told to (step zero).
+/// A clock that moves `step` further each time it is read, or only by [`ManualClock::advance`] (step zero).
 #[derive(Debug, Default)]
 pub struct ManualClock {
     nanos: AtomicU64,

@@ -41,7 +41,7 @@ pub fn settings_of(given: &[(String, String)]) -> Result<(Settings, Vec<OutOfRan
     Ok((settings, bent))
 }
 
-/// The same; what was taken instead is told on standard error.
+/// The same; clamped numbers are reported on standard error.
 pub fn read_settings(given: &[(String, String)]) -> Result<Settings, OptionError> {
     let (settings, bent) = settings_of(given)?;
     bent.iter().for_each(|bent| eprintln!("{bent}"));

@@ -13,7 +13,7 @@ mod options;
 pub mod output;
 pub mod paths;
 mod perft;
-mod think;
+pub mod think;
 pub mod uci;
 mod version;
 

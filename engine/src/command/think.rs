@@ -124,18 +124,26 @@ impl Think {
         if self.by_hand {
             return Ok(Box::new(Teacher::default()));
         }
-        let load =
-            |path: &Path| DecoderWeights::load(path).map(Arc::new).map_err(FileError::of(path));
-        let tree = match &self.writer {
-            Some(path) => load(path)?,
-            None => network::writer().map_err(ToString::to_string)?,
-        };
-        Ok(Box::new(Decoder::new(tree)))
+        Ok(Box::new(decoder(self.writer.as_deref())?))
     }
 }
 
+/// The decoder in `file`, or the built-in one.
+///
+/// # Errors
+/// The file is no decoder.
+pub fn decoder(file: Option<&Path>) -> Result<Decoder, Failure> {
+    Ok(Decoder::new(match file {
+        Some(path) => Arc::new(DecoderWeights::load(path).map_err(FileError::of(path))?),
+        None => network::writer().map_err(ToString::to_string)?,
+    }))
+}
+
 /// The boards that `network` imagines, nodes valued as in play.
-fn boards(network: &Network) -> Result<Boards<'_>, EvalError> {
+///
+/// # Errors
+/// The network imagines none.
+pub fn boards(network: &Network) -> Result<Boards<'_>, EvalError> {
     Boards::new(&*network.evaluator, (&Settings::default()).into())
 }
 

@@ -146,7 +146,7 @@ fn tables(settings: &Settings) -> Vec<Finding> {
         // What goes wrong is news.
         let _ = tables.wdl(game.position());
     }
-    let finding = match tables.news() {
+    let finding = match tables.take_warning() {
         Some(trouble) => Finding::new("tables", Verdict::Warning, format!("{tables}; {trouble}")),
         None if path.is_empty() => {
             Finding::new("tables", Verdict::Fine, "up to four pieces, built in")

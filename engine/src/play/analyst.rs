@@ -117,7 +117,7 @@ impl Analyst {
             log::warn!("{shortage}");
         }
         let tables = Tables::with_bundled(&settings.syzygy_path);
-        if let Some(trouble) = tables.news() {
+        if let Some(trouble) = tables.take_warning() {
             log::warn!("{tables}; {trouble}");
         }
         let tables = tables.up_to(settings.syzygy_probe_limit).filter(|_| !settings.imagines());

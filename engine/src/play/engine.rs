@@ -229,7 +229,7 @@ impl Engine {
     fn find_tables(&mut self) {
         let path = &self.settings.syzygy_path;
         self.tables = Tables::with_bundled(path);
-        match self.tables.news() {
+        match self.tables.take_warning() {
             Some(trouble) => self.output.note(format_args!("{}; {trouble}", self.tables)),
             None if path.is_empty() => {}
             None => self.output.note(&self.tables),

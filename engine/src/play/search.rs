@@ -89,7 +89,7 @@ pub fn run(mut job: Job) -> SearchSession {
             job.answer_without_search()
         }
     };
-    if let Some(trouble) = job.tables.as_ref().and_then(Tables::news) {
+    if let Some(trouble) = job.tables.as_ref().and_then(Tables::take_warning) {
         job.output.note(trouble);
     }
     job.signal.wait();

@@ -87,7 +87,7 @@ impl Tables {
 
     /// What has gone wrong, the first time that somebody asks.
     #[must_use]
-    pub fn news(&self) -> Option<&str> {
+    pub fn take_warning(&self) -> Option<&str> {
         let trouble = self.files.trouble.get()?;
         // Relaxed: nothing hangs on it but who tells.
         (!self.files.told.swap(true, Ordering::Relaxed)).then_some(trouble)
@@ -267,13 +267,13 @@ mod tests {
                 assert_eq!(i32::from(wdl.unwrap() as i8).signum(), sign, "{}", game.fen());
             }
         }
-        assert_eq!((tables.news(), tables.most_pieces), (None, 4));
+        assert_eq!((tables.take_warning(), tables.most_pieces), (None, 4));
     }
 
     #[test]
     fn folders_go_before_what_is_bundled_and_nothing_else_is_lost() {
         let tables = Tables::with_bundled("/no/such/folder");
-        assert!(tables.news().is_some_and(|news| news.contains("/no/such/folder")));
+        assert!(tables.take_warning().is_some_and(|news| news.contains("/no/such/folder")));
         let game = Game::from_fen("8/8/8/3k4/8/8/8/1N2KB2 w - - 0 1", false).unwrap();
         assert_eq!(tables.wdl(game.position()), Some(Wdl::WIN));
         assert_eq!(Tables::find("/no/such/folder").wdl(game.position()), None);
@@ -295,6 +295,8 @@ mod tests {
         assert_eq!(tables.wdl(game.position()), Some(Wdl::WIN));
         assert!(tables.dtz(game.position()).is_some());
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(tables.news().is_some_and(|trouble| trouble.contains("KQvK.rtbw is no table")));
+        assert!(
+            tables.take_warning().is_some_and(|trouble| trouble.contains("KQvK.rtbw is no table"))
+        );
     }
 }

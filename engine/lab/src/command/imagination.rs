@@ -23,7 +23,7 @@ pub struct Imagination {
     /// Plies imagined of each
     #[arg(long, default_value = "10", value_name = "N")]
     depth: NonZeroUsize,
-    /// Also search from the first so many stretches of each
+    /// Also search from this many stretches of each
     #[arg(long, default_value_t = 0, value_name = "N")]
     searches: usize,
     /// Simulations of each search

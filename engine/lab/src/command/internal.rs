@@ -12,18 +12,15 @@ use crate::measure::tune::positions;
 use crate::networks::LabNetworks;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
-use engine::errors::FileError;
-use engine::internal::boards::Boards;
+use engine::command::think::{boards, decoder};
 use engine::internal::teacher::Teacher;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::options::settings::Settings;
 use engine::play::network::Networks;
-use engine::play::network::{self, Network, NetworkError};
+use engine::play::network::{Network, NetworkError};
 use engine::progress::progress;
-use nn::EvalError;
-use nn::writer::{Backup, Decoder, DecoderWeights, Shape, Writer};
+use nn::writer::{Backup, Shape, Writer};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Arguments of `mavka-lab internal`.
 #[derive(Args, Debug)]
@@ -165,21 +162,10 @@ impl Internal {
         if self.by_hand {
             return Ok(Box::new(Teacher::default()));
         }
-        let load =
-            |path: &Path| DecoderWeights::load(path).map(Arc::new).map_err(FileError::of(path));
-        let tree = match &self.writer {
-            Some(path) => load(path)?,
-            None => network::writer().map_err(ToString::to_string)?,
-        };
-        let tree = Decoder::new(tree);
+        let tree = decoder(self.writer.as_deref())?;
         Ok(match &self.weigh {
-            Some(path) => Box::new(Judged { tree, judge: Decoder::new(load(path)?) }),
+            Some(path) => Box::new(Judged { tree, judge: decoder(Some(path))? }),
             None => Box::new(tree),
         })
     }
-}
-
-/// The boards that `network` imagines, nodes valued as in play.
-fn boards(network: &Network) -> Result<Boards<'_>, EvalError> {
-    Boards::new(&*network.evaluator, (&Settings::default()).into())
 }

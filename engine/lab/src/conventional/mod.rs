@@ -1,7 +1,7 @@
 //! Players without a network, as chess programs were before and as paper 002 (section "Tree engines") builds
 //! them: [`negamax`] is minimax and alpha-beta with their heuristics over a small [`evaluation`] made by
-//! hand, [`uct`] the tree of random games, [`regress`] small networks that guess a board's value. They know nothing of clocks and protocols: whoever asks them
-//! watches, and stops them.
+//! hand, [`uct`] the tree of random games, [`regress`] small networks that guess a board's value. They know nothing of clocks and protocols: a
+//! watch ends their searches.
 //!
 //! They are sparring partners and the lower rungs of the league, and share chess, options and reports with
 //! the search that has a network.
