@@ -4,24 +4,22 @@
 //! The signature covers what plays in a game as well: every line that the engine with its default options answers to a
 //! `go` with a clock, where the clock is a fake one that evaluations move on.
 
-use crate::chess::action::Action;
 use crate::chess::epd;
 use crate::chess::game::{Game, GameError};
 use crate::fnv::Fnv;
 use crate::options::settings::Settings;
 use crate::output::Output;
+use crate::play::analyst::{Analyst, Effort};
 use crate::play::engine::{Engine, Setup};
 use crate::play::network::{self, Network, NetworkError, Only};
-use crate::play::params::search_params;
 use crate::play::report::per_second;
-use crate::play::session::{Plan, SearchSession};
 use crate::time::ManualClock;
 use crossbeam::channel;
-use mcts::Patient;
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use std::error::Error;
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -117,18 +115,18 @@ fn run_with(
     network: Network,
     say: &mut dyn FnMut(String),
 ) -> Result<Total, BenchError> {
-    // The session and the parameters of play, but a batch of its own, so that no device preference enters
-    // the signature, and no endgame tables, which would answer some of the positions without a search.
-    let settings = Settings { hash_mb: TREE_MB, ..Settings::default() };
-    let mut session = SearchSession::default();
-    session.reserve(&settings);
-    let world = session.world(&network, &settings);
-    let plan = Plan {
-        params: search_params(&settings, BATCH),
-        searchmoves: &[],
+    // As in play, but with a batch of its own, so that no device preference enters the signature; with neither a cache
+    // nor endgame tables, which would answer some of the positions without a search.
+    let settings = Settings {
+        hash_mb: TREE_MB,
+        nn_cache_mb: 0,
         threads: bench.threads.max(1),
-        playouts: Some(bench.nodes.max(1)),
+        minibatch_size: BATCH,
+        syzygy_probe_limit: 0,
+        ..Settings::default()
     };
+    let mut analyst =
+        Analyst::new(&Only(network.clone()), settings).map_err(BenchError::Network)?;
     let mut signature = Fnv::default();
     let mut nodes = 0;
     let start = Instant::now();
@@ -136,23 +134,22 @@ fn run_with(
         epd::lines(POSITIONS).filter_map(|(_, line)| epd::split(line)).collect();
     for (index, epd::Record { fen, .. }) in positions.iter().enumerate() {
         let game = Game::from_fen(fen, false).map_err(BenchError::Position)?;
-        session.clear();
-        session.reroot(&world, &game);
-        let outcome = session.run(&world, &plan, &Patient);
-        if let Some(why) = outcome.error {
-            return Err(BenchError::Search { fen: fen.clone(), why });
-        }
-        let snapshot = &outcome.snapshot;
+        analyst.forget();
+        let effort = Effort::Nodes(bench.nodes);
+        let snapshot = analyst
+            .search(&game, effort, &mut |_| ControlFlow::Continue(()))
+            .map_err(|why| BenchError::Search { fen: fen.clone(), why })?;
+        let best = snapshot.lines.first().and_then(|line| line.moves.first()).copied();
         nodes += snapshot.playouts;
         signature = signature
-            .with_bytes(u64::from(outcome.best.map_or(0, u16::from)))
+            .with_bytes(u64::from(best.map_or(0, u16::from)))
             .with_bytes(u64::from(snapshot.depth) << 32 | u64::from(snapshot.seldepth));
         for line in &snapshot.lines {
             let visits = signature.with_bytes(line.visits);
             let codes = line.moves.iter().map(|action| u64::from(u16::from(*action)));
             signature = codes.fold(visits, Fnv::with_bytes);
         }
-        let best = outcome.best.map_or_else(|| "(none)".to_owned(), |best: Action| game.uci(best));
+        let best = best.map_or_else(|| "(none)".to_owned(), |best| game.uci(best));
         say(format!(
             "{:>2}/{}  {best:<6} depth {:>2}  seldepth {:>3}  nodes {:>7}  {fen}",
             index + 1,

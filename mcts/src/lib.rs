@@ -79,7 +79,7 @@ mod world;
 pub use audit::Audit;
 pub use control::{Control, Patient, Snapshot, View};
 pub use line::Line;
-pub use params::{FinalMove, Fpu, Params, VirtualCounts, VirtualValue};
+pub use params::{FinalMove, Fpu, Params, VirtualCounts};
 pub use puct::Ranker;
 pub use root::Race;
 pub use search::{Ancestor, Outcome, Searcher};

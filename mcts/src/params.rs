@@ -33,9 +33,6 @@ pub struct Params {
     pub root_policy_temperature: f32,
     /// First-play urgency: Q of an unvisited edge.
     pub fpu: Fpu,
-    /// FPU reduction, times the square root of the visited prior mass (lc0, with the parent's Q: 0.33 on [-1,
-    /// 1]). 0..=2.
-    pub fpu_reduction: f32,
     /// Dynamic virtual counts of paper 000, section 3.2; None = static count of `static_virtual`. Paper:
     /// minimum 2, maximum from 8. 1..=64 each.
     pub dynamic_virtual: Option<VirtualCounts>,
@@ -44,8 +41,6 @@ pub struct Params {
     pub adapt_virtual: bool,
     /// Paper 000, App. A.3: 10, the baseline it beats. 1..=64.
     pub static_virtual: u32,
-    /// Value of a virtual count while its evaluation is in flight.
-    pub virtual_value: VirtualValue,
     /// Final move: most visits (robust child) or best mean value (max child).
     pub final_move: FinalMove,
     /// Contempt: a draw counts this much less than half a point for the player at the root, and this much more
@@ -78,11 +73,9 @@ impl Default for Params {
             policy_temperature: 1.6,
             root_policy_temperature: 2.4,
             fpu: Fpu::ActionValue,
-            fpu_reduction: 0.0,
             dynamic_virtual: Some(VirtualCounts { min: 2, max: 8 }),
             adapt_virtual: true,
             static_virtual: 10,
-            virtual_value: VirtualValue::Loss,
             final_move: FinalMove::Robust,
             contempt: 0.0,
             noise_epsilon: 0.0,
@@ -120,7 +113,6 @@ impl Params {
         self.policy_temperature = or(self.policy_temperature, 0.1, 10.0, d.policy_temperature);
         let root = self.root_policy_temperature;
         self.root_policy_temperature = if root > 0.0 { or(root, 0.1, 10.0, 0.0) } else { 0.0 };
-        self.fpu_reduction = or(self.fpu_reduction, 0.0, 2.0, d.fpu_reduction);
         self.dynamic_virtual = self.dynamic_virtual.map(|counts| {
             let min = counts.min.clamp(1, MAX_VIRTUAL);
             VirtualCounts { min, max: counts.max.clamp(min, MAX_VIRTUAL) }
@@ -158,15 +150,6 @@ pub struct VirtualCounts {
     pub max: u32,
 }
 
-/// Value of a visit in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VirtualValue {
-    /// As lost: visits rise, the value sum does not (paper 000, App. A.1).
-    Loss,
-    /// The edge's current mean: only exploration falls (Princhess).
-    Mean,
-}
-
 /// Rule that turns the root's statistics into a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinalMove {
@@ -189,13 +172,13 @@ mod tests {
             c_puct: -1.0,
             top_k: 0,
             dynamic_virtual: Some(VirtualCounts { min: 9, max: 3 }),
-            fpu_reduction: f32::INFINITY,
+            contempt: f32::INFINITY,
             root_policy_temperature: 0.01,
             ..Params::default()
         }
         .sane();
         assert_eq!((wild.batch, wild.tau, wild.c_puct, wild.top_k), (1, 0.1, 0.0, 1));
         assert_eq!(wild.dynamic_virtual, Some(VirtualCounts { min: 9, max: 9 }));
-        assert_eq!((wild.fpu_reduction, wild.root_policy_temperature), (0.0, 0.1));
+        assert_eq!((wild.contempt, wild.root_policy_temperature), (0.0, 0.1));
     }
 }

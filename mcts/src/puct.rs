@@ -1,7 +1,7 @@
 //! The formulas of the search as pure functions: prior (Eq. 1), PUCT, virtual counts. No atomics, no tree.
 
 use crate::{
-    params::{MAX_VIRTUAL, Params, VirtualCounts, VirtualValue},
+    params::{MAX_VIRTUAL, Params, VirtualCounts},
     tree::RankedEdge,
     world::Edge,
 };
@@ -133,13 +133,10 @@ pub struct EdgeStats {
     pub value: f64,
 }
 
-/// Q of an edge with its virtual counts: the mean, with visits in flight valued by `kind`.
+/// Q of an edge: the mean, with visits in flight as losses (virtual loss; paper 000, App. A.1).
 #[inline]
-pub fn q(edge: &EdgeStats, kind: VirtualValue) -> f32 {
-    let visits = match kind {
-        VirtualValue::Loss => edge.visits + edge.in_flight,
-        VirtualValue::Mean => edge.visits,
-    };
+pub fn q(edge: &EdgeStats) -> f32 {
+    let visits = edge.visits + edge.in_flight;
     // Signed: see `NodeStats::parents_utility`.
     if visits == 0 { edge.fpu } else { (edge.value / visits as i64 as f64) as f32 }
 }
@@ -311,12 +308,11 @@ mod tests {
     }
 
     #[test]
-    fn virtual_loss_lowers_q_and_virtual_mean_does_not() {
+    fn virtual_loss_lowers_q() {
         let edge = EdgeStats { prior: 0.5, fpu: 0.3, visits: 2, in_flight: 2, value: 1.0 };
-        assert_eq!(q(&edge, VirtualValue::Loss), 0.25);
-        assert_eq!(q(&edge, VirtualValue::Mean), 0.5);
+        assert_eq!(q(&edge), 0.25);
         let fresh = EdgeStats { visits: 0, in_flight: 0, value: 0.0, ..edge };
-        assert_eq!(q(&fresh, VirtualValue::Loss), 0.3);
+        assert_eq!(q(&fresh), 0.3);
         assert_eq!((score(0.3, &fresh, 2.0), fresh_score(0.3, 0.5, 2.0)), (1.3, 1.3));
     }
 }

@@ -130,15 +130,11 @@ impl<W: World> Selector<'_, W> {
             Fpu::ActionValue => None,
             Fpu::ParentQ => Some(stats.mean().map_or(0.5, Wdl::q)),
         };
-        let mut reduction = params.fpu_reduction;
-        if reduction > 0.0 {
-            let visited = edges.iter().filter(|edge| edge.child().is_some());
-            reduction *= visited.map(|edge| edge.prior()).sum::<f32>().sqrt();
-        }
-        if draw_cost != 0.0 {
-            // Assumes that an unvisited move draws as often as its position.
-            reduction += draw_cost * stats.mean().map_or(0.0, |mean| mean.draw);
-        }
+        // Assumes that an unvisited move draws as often as its position.
+        let reduction = match draw_cost {
+            0.0 => 0.0,
+            cost => cost * stats.mean().map_or(0.0, |mean| mean.draw),
+        };
         let fpu = |action_value: f32| (parents_q.unwrap_or(action_value) - reduction).max(0.0);
         let (mut open, mut losing) = (Best::default(), Best::default());
         for (at, edge) in edges.iter().enumerate() {
@@ -167,7 +163,7 @@ impl<W: World> Selector<'_, W> {
                 _ if meta.state() == NodeState::Refused => continue,
                 Some(proof @ Proof::Win(_)) => (&mut losing, proof.wdl().flip().utility(draw_cost)),
                 Some(proof) => (&mut open, proof.wdl().flip().utility(draw_cost)),
-                None => (&mut open, puct::q(&edge, params.virtual_value)),
+                None => (&mut open, puct::q(&edge)),
             };
             best.offer(at, puct::score(q, &edge, exploration), self.rng);
         }

@@ -144,9 +144,12 @@ impl Analyse {
         settings.threads = self.threads.unwrap_or(settings.threads).max(1);
         settings.multipv = self.multipv.max(1);
         // Only a tree search has lines for several moves, which the glyphs rest on.
-        match settings.search {
+        match &settings.search {
             Search::Mcts | Search::Rollout => Ok(settings),
-            other => Err(format!("option Search: expected mcts or rollout, got {other:?}").into()),
+            other => {
+                let given = other.name();
+                Err(format!("option Search: expected mcts or rollout, got {given}").into())
+            }
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What one option is: its name, type and range, access to its field of [`Settings`], and what follows a
 //! change.
 
-use crate::options::settings::{Backend, Search, Settings, VirtualRule, WorldModel};
+use crate::options::settings::{Backend, Settings, WorldModel};
 use crate::world::rules::{LeafActionValue, Scoring};
-use mcts::{FinalMove, Fpu, VirtualValue};
+use mcts::{FinalMove, Fpu};
 
 /// One option.
 pub struct Entry {
@@ -30,7 +30,7 @@ pub enum Kind {
     /// One of a few names. `set` answers None, and changes nothing, for any other.
     Combo {
         names: fn() -> Vec<&'static str>,
-        get: fn(&Settings) -> &'static str,
+        get: fn(&Settings) -> &str,
         set: fn(&mut Settings, &str) -> Option<()>,
     },
     /// Any text.
@@ -95,12 +95,8 @@ macro_rules! choice {
 }
 
 choice!(Backend: Auto "auto", Cpu "cpu", Cuda "cuda");
-choice!(Search: Mcts "mcts", ActionValue "action-value", StateValue "state-value", Policy "policy", Rollout "rollout",
-    Internal "internal", AlphaBeta "alpha-beta", ClassicalAlphaBeta "classical-alpha-beta", Minimax "minimax", Uct "uct", UctHeuristics "uct-heuristics");
 choice!(WorldModel: Rules "rules", Learned "learned", LearnedTwice "learned-twice");
-choice!(VirtualRule: Dynamic "dynamic", Static "static");
 choice!(FinalMove: Robust "robust", Max "max");
 choice!(Fpu: ActionValue "action-value", ParentQ "parent");
 choice!(LeafActionValue: Best "best", Expected "expected");
-choice!(VirtualValue: Loss "loss", Mean "mean");
 choice!(Scoring: Mean "mean", Max "max");

@@ -5,7 +5,7 @@
 
 pub use crate::world::WorldModel;
 use crate::world::rules::{LeafActionValue, Scoring};
-use mcts::{FinalMove, Fpu, Params, VirtualCounts, VirtualValue};
+use mcts::Params;
 pub use nn::device::Backend;
 
 /// Moves a game without time control is taken to last from here on. Games decided it: 18 beats 32 by 44 ± 36 Elo
@@ -14,7 +14,7 @@ pub use nn::device::Backend;
 pub const MOVES_LEFT: i64 = 18;
 
 /// How the move is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Search {
     /// Monte-Carlo tree search with the network (paper 000, section 3).
     Mcts,
@@ -30,58 +30,49 @@ pub enum Search {
     Internal,
     /// Alpha-beta search with a small network of static evaluations ([`crate::alphabeta`]).
     AlphaBeta,
-    /// Alpha-beta over an evaluation made by hand (paper 002).
-    ClassicalAlphaBeta,
-    /// Alpha-beta over an evaluation made by hand, without pruning.
-    Minimax,
-    /// Tree search by upper confidence bounds, many random games a leaf (paper 002).
-    Uct,
-    /// The same with the hand-made evaluation of every child (paper 002).
-    UctHeuristics,
+    /// A player that the executable registers under this name ([`crate::play::player::Players`]).
+    Registered(String),
 }
 
 impl Search {
-    /// The network has a say in the moves.
+    /// The engine's own players, each by its name.
+    pub const OWN: [(&str, Search); 7] = [
+        ("mcts", Search::Mcts),
+        ("action-value", Search::ActionValue),
+        ("state-value", Search::StateValue),
+        ("policy", Search::Policy),
+        ("rollout", Search::Rollout),
+        ("internal", Search::Internal),
+        ("alpha-beta", Search::AlphaBeta),
+    ];
+
+    /// The player of this name, in any case; one of the executable's if it is not the engine's own.
     #[must_use]
-    pub fn asks_network(self) -> bool {
+    pub fn named(name: &str) -> Search {
+        let own = Search::OWN.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        own.map_or_else(|| Search::Registered(name.to_ascii_lowercase()), |(_, search)| search)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
         match self {
-            Search::Mcts
-            | Search::ActionValue
-            | Search::StateValue
-            | Search::Policy
-            | Search::Internal => true,
-            Search::Rollout
-            | Search::AlphaBeta
-            | Search::ClassicalAlphaBeta
-            | Search::Minimax
-            | Search::Uct
-            | Search::UctHeuristics => false,
+            Search::Registered(name) => name,
+            own => Search::OWN.iter().find(|(_, other)| other == own).map_or("", |(name, _)| name),
         }
     }
-}
 
-impl Search {
-    /// A player of paper 002 over a hand-made evaluation or random games, which the laboratory brings.
+    /// The network has a say in the moves.
     #[must_use]
-    pub fn is_of_laboratory(self) -> bool {
-        use Search::{ClassicalAlphaBeta, Minimax, Uct, UctHeuristics};
-        matches!(self, ClassicalAlphaBeta | Minimax | Uct | UctHeuristics)
+    pub fn asks_network(&self) -> bool {
+        !matches!(self, Search::Rollout | Search::AlphaBeta | Search::Registered(_))
     }
 
     /// A search without the network that knows its best move alone.
     #[must_use]
-    pub fn is_conventional(self) -> bool {
-        self == Search::AlphaBeta || self.is_of_laboratory()
+    pub fn is_conventional(&self) -> bool {
+        matches!(self, Search::AlphaBeta | Search::Registered(_))
     }
-}
-
-/// How virtual visits are counted (paper 000, section 3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VirtualRule {
-    /// Most at the leaf, halved at each ply above it.
-    Dynamic,
-    /// The same at every ply.
-    Static,
 }
 
 /// The value of every option.
@@ -141,53 +132,17 @@ pub struct Settings {
     pub world_model: WorldModel,
     /// Positions in a minibatch; 0 = what the device prefers.
     pub minibatch_size: usize,
-    /// See [`Params::ramp`].
-    pub batch_ramp: u32,
-    /// See [`Params::c_puct`].
-    pub c_puct: f32,
-    /// See [`Params::c_base`].
-    pub c_base: f32,
-    /// See [`Params::c_factor`].
-    pub c_factor: f32,
-    /// See [`Params::policy_temperature`].
-    pub policy_temperature: f32,
-    /// See [`Params::root_policy_temperature`].
-    pub root_policy_temperature: f32,
-    /// See [`Params::fpu`].
-    pub fpu: Fpu,
-    /// See [`Params::fpu_reduction`].
-    pub fpu_reduction: f32,
-    /// See [`Params::tau`].
-    pub prior_temperature: f32,
-    /// See [`Params::top_k`].
-    pub prior_top_k: usize,
-    /// See [`Params::epsilon`].
-    pub prior_epsilon: f32,
-    /// See [`Params::policy_share`].
-    pub policy_share: f32,
+    /// Constants of the tree search. [`crate::play::params`] sets `batch` and `contempt` for each search.
+    pub tree: Params,
     /// Weight of the state-value head in the value backed up, 0 to 1.
     pub state_value_share: f32,
     /// Which action value has the rest.
     pub leaf_action_value: LeafActionValue,
-    /// See [`Params::dynamic_virtual`].
-    pub virtual_counts: VirtualRule,
-    /// Least dynamic virtual count.
-    pub virtual_min: u32,
-    /// Dynamic virtual count at the leaf.
-    pub virtual_max: u32,
-    /// See [`Params::static_virtual`].
-    pub virtual_static: u32,
-    /// See [`Params::adapt_virtual`].
-    pub virtual_adapt: bool,
-    /// See [`Params::virtual_value`].
-    pub virtual_value: VirtualValue,
-    /// See [`Params::final_move`].
-    pub final_move: FinalMove,
     /// Which summary of a predicted distribution counts.
     pub scoring: Scoring,
     /// An alpha-beta search checks the tree search's move (`play::blunder_check`).
     pub blunder_check: bool,
-    /// [`Params::contempt`] in hundredths of a point.
+    /// [`Params::contempt`] in hundredths of a point, without `UCI_AnalyseMode`.
     pub contempt: i32,
     /// 0 = always the best move.
     pub temperature: f32,
@@ -205,12 +160,6 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        let search = Params::default();
-        let dynamic = search.dynamic_virtual.unwrap_or(VirtualCounts { min: 1, max: 1 });
-        let virtual_counts = match search.dynamic_virtual {
-            Some(_) => VirtualRule::Dynamic,
-            None => VirtualRule::Static,
-        };
         Settings {
             hash_mb: 64,
             nn_cache_mb: 16,
@@ -239,28 +188,10 @@ impl Default for Settings {
             rollouts: 100,
             world_model: WorldModel::Rules,
             minibatch_size: 0,
-            batch_ramp: search.ramp,
-            c_puct: search.c_puct,
-            c_base: search.c_base,
-            c_factor: search.c_factor,
-            policy_temperature: search.policy_temperature,
-            root_policy_temperature: search.root_policy_temperature,
-            fpu: search.fpu,
-            fpu_reduction: search.fpu_reduction,
-            prior_temperature: search.tau,
-            prior_top_k: search.top_k,
-            prior_epsilon: search.epsilon,
-            policy_share: search.policy_share,
+            tree: Params::default(),
             // Tuned by 60 games at 100 nodes.
             state_value_share: 0.5,
             leaf_action_value: LeafActionValue::Best,
-            virtual_counts,
-            virtual_min: dynamic.min,
-            virtual_max: dynamic.max,
-            virtual_static: search.static_virtual,
-            virtual_adapt: search.adapt_virtual,
-            virtual_value: search.virtual_value,
-            final_move: search.final_move,
             scoring: Scoring::Mean,
             blunder_check: true,
             contempt: 0,

@@ -2,56 +2,55 @@
 //! default, in [`mcts::Params`].
 
 use super::entry::{Choice, Effect, Entry, Kind};
-use crate::options::settings::{Backend, Search, VirtualRule, WorldModel};
+use crate::options::settings::{Backend, Search, WorldModel};
 use crate::world::rules::{LeafActionValue, Scoring};
-use mcts::{FinalMove, Fpu, VirtualValue};
+use mcts::{FinalMove, Fpu};
 
 macro_rules! check {
-    ($field:ident) => {
-        Kind::Check { get: |s| s.$field, set: |s, value| s.$field = value }
+    ($($field:ident).+) => {
+        Kind::Check { get: |s| s.$($field).+, set: |s, value| s.$($field).+ = value }
     };
 }
 
 macro_rules! spin {
-    ($field:ident: $type:ty, $min:literal to $max:literal) => {
+    ($($field:ident).+: $type:ty, $min:literal to $max:literal) => {
         Kind::Spin {
             min: $min,
             max: $max,
-            get: |s| s.$field as i64,
-            set: |s, value| s.$field = value as $type,
+            get: |s| s.$($field).+ as i64,
+            set: |s, value| s.$($field).+ = value as $type,
         }
     };
 }
 
 macro_rules! real {
-    ($field:ident, $min:literal to $max:literal) => {
-        Kind::Real { min: $min, max: $max, get: |s| s.$field, set: |s, value| s.$field = value }
+    ($($field:ident).+, $min:literal to $max:literal) => {
+        Kind::Real { min: $min, max: $max, get: |s| s.$($field).+, set: |s, value| s.$($field).+ = value }
     };
 }
 
 macro_rules! combo {
-    ($field:ident: $type:ty) => {
+    ($($field:ident).+: $type:ty) => {
         Kind::Combo {
             names: <$type>::names,
-            get: |s| s.$field.name(),
-            set: |s, name| <$type>::named(name).map(|value| s.$field = value),
+            get: |s| s.$($field).+.name(),
+            set: |s, name| <$type>::named(name).map(|value| s.$($field).+ = value),
         }
     };
 }
 
 macro_rules! text {
-    ($field:ident) => {
-        Kind::Text { get: |s| &s.$field, set: |s, value| s.$field = value.to_owned() }
+    ($($field:ident).+) => {
+        Kind::Text { get: |s| &s.$($field).+, set: |s, value| s.$($field).+ = value.to_owned() }
     };
 }
 
-/// The players of the engine itself.
-fn listed_searches() -> Vec<&'static str> {
-    let own = Search::ALL.iter().filter(|search| !search.is_of_laboratory());
-    own.map(|search| search.name()).collect()
+/// The players of the engine itself. [`crate::Engine`] refuses names that are neither theirs nor registered.
+fn own_searches() -> Vec<&'static str> {
+    Search::OWN.iter().map(|(name, _)| *name).collect()
 }
 
-/// What GUIs are told, in the order they show it.
+/// Options that GUIs list, in their order.
 pub static EVERYDAY: &[Entry] = &[
     Entry {
         name: "Hash",
@@ -110,9 +109,12 @@ pub static EVERYDAY: &[Entry] = &[
     Entry {
         name: "Search",
         kind: Kind::Combo {
-            names: listed_searches,
+            names: own_searches,
             get: |s| s.search.name(),
-            set: |s, name| Search::named(name).map(|value| s.search = value),
+            set: |s, name| {
+                s.search = Search::named(name);
+                Some(())
+            },
         },
         effect: Effect::NewTree,
         help: "How the move is chosen: `mcts`, the tree search; one head of the network without search; `rollout`, tree search with random games in place of the network; `internal`, a tree that the network writes over positions it imagines; `alpha-beta`, a conventional alpha-beta search with a small network of its own.",
@@ -143,13 +145,13 @@ pub static EVERYDAY: &[Entry] = &[
     },
     Entry {
         name: "CPuct",
-        kind: real!(c_puct, 0.0 to 16.0),
+        kind: real!(tree.c_puct, 0.0 to 16.0),
         effect: Effect::NewTree,
         help: "Exploration constant of PUCT; it grows with the number of visits.",
     },
     Entry {
         name: "PolicyTemperature",
-        kind: real!(policy_temperature, 0.1 to 10.0),
+        kind: real!(tree.policy_temperature, 0.1 to 10.0),
         effect: Effect::NewTree,
         help: "Temperature of the policy head in the prior: above 1 the search looks at more moves.",
     },
@@ -251,7 +253,7 @@ pub static EVERYDAY: &[Entry] = &[
     },
 ];
 
-/// Constants of the search that nobody needs to play: understood always, told on request.
+/// Constants for experiments: always understood, listed by `--show-hidden`.
 pub static HIDDEN: &[Entry] = &[
     Entry {
         name: "Rollouts",
@@ -278,58 +280,46 @@ pub static HIDDEN: &[Entry] = &[
         help: "Exact minimax over the network's answers writes the internal search; off, the decoder does.",
     },
     Entry {
-        name: "CPuctBase",
-        kind: real!(c_base, 1.0 to 1e9),
-        effect: Effect::NewTree,
-        help: "Visits at which the exploration constant starts to grow.",
-    },
-    Entry {
         name: "CPuctFactor",
-        kind: real!(c_factor, 0.0 to 16.0),
+        kind: real!(tree.c_factor, 0.0 to 16.0),
         effect: Effect::NewTree,
         help: "Growth of the exploration constant with the logarithm of the visits.",
     },
     Entry {
         name: "RootPolicyTemperature",
-        kind: real!(root_policy_temperature, 0.0 to 10.0),
+        kind: real!(tree.root_policy_temperature, 0.0 to 10.0),
         effect: Effect::NewTree,
         help: "`PolicyTemperature` at the root; 0 for the same.",
     },
     Entry {
         name: "PolicyShare",
-        kind: real!(policy_share, 0.0 to 1.0),
+        kind: real!(tree.policy_share, 0.0 to 1.0),
         effect: Effect::NewTree,
         help: "Weight of the policy head in the prior; the action values have the rest.",
     },
     Entry {
         name: "PriorTemperature",
-        kind: real!(prior_temperature, 0.001 to 10.0),
+        kind: real!(tree.tau, 0.001 to 10.0),
         effect: Effect::NewTree,
         help: "Softmax temperature of the action values in the prior.",
     },
     Entry {
         name: "PriorTopK",
-        kind: spin!(prior_top_k: usize, 1 to 256),
+        kind: spin!(tree.top_k: usize, 1 to 256),
         effect: Effect::NewTree,
         help: "Number of moves with the highest action values that share this softmax.",
     },
     Entry {
         name: "PriorEpsilon",
-        kind: real!(prior_epsilon, 0.0 to 1.0),
+        kind: real!(tree.epsilon, 0.0 to 1.0),
         effect: Effect::NewTree,
         help: "Share of the action-value prior spread evenly over all legal moves.",
     },
     Entry {
         name: "FPU",
-        kind: combo!(fpu: Fpu),
+        kind: combo!(tree.fpu: Fpu),
         effect: Effect::NewTree,
         help: "Value of a move that was never visited: the network's action value, or the value of the position it is played in.",
-    },
-    Entry {
-        name: "FPUReduction",
-        kind: real!(fpu_reduction, 0.0 to 2.0),
-        effect: Effect::NewTree,
-        help: "Taken off the value by `FPU`, times the square root of the prior of all visited moves.",
     },
     Entry {
         name: "StateValueShare",
@@ -351,7 +341,7 @@ pub static HIDDEN: &[Entry] = &[
     },
     Entry {
         name: "FinalMove",
-        kind: combo!(final_move: FinalMove),
+        kind: combo!(tree.final_move: FinalMove),
         effect: Effect::NewTree,
         help: "The move played: the most visited, or the one with the highest value.",
     },
@@ -366,47 +356,5 @@ pub static HIDDEN: &[Entry] = &[
         kind: spin!(minibatch_size: usize, 0 to 1024),
         effect: Effect::NewTree,
         help: "Positions a thread gathers before it runs the network; 0 for what suits the device.",
-    },
-    Entry {
-        name: "BatchRamp",
-        kind: spin!(batch_ramp: u32, 1 to 1_000_000),
-        effect: Effect::NewTree,
-        help: "Visits the tree must have, per thread, for each position beyond the first in a minibatch.",
-    },
-    Entry {
-        name: "VirtualCounts",
-        kind: combo!(virtual_counts: VirtualRule),
-        effect: Effect::NewTree,
-        help: "Virtual visits of playouts in flight: halved at each ply above the leaf, or constant.",
-    },
-    Entry {
-        name: "VirtualMin",
-        kind: spin!(virtual_min: u32, 1 to 64),
-        effect: Effect::NewTree,
-        help: "Smallest dynamic virtual count.",
-    },
-    Entry {
-        name: "VirtualMax",
-        kind: spin!(virtual_max: u32, 1 to 64),
-        effect: Effect::NewTree,
-        help: "Dynamic virtual count at the leaf.",
-    },
-    Entry {
-        name: "VirtualStatic",
-        kind: spin!(virtual_static: u32, 1 to 64),
-        effect: Effect::NewTree,
-        help: "Virtual count if `VirtualCounts` is `static`.",
-    },
-    Entry {
-        name: "VirtualAdapt",
-        kind: check!(virtual_adapt),
-        effect: Effect::NewTree,
-        help: "Doubles `VirtualMax` from 1,000 simulations of a search on, and again from 2,000 on.",
-    },
-    Entry {
-        name: "VirtualValue",
-        kind: combo!(virtual_value: VirtualValue),
-        effect: Effect::NewTree,
-        help: "What a virtual visit counts as: a loss, or the mean value of the move so far.",
     },
 ];

@@ -80,7 +80,7 @@ fn odd_values_are_bent_or_refused() {
     assert!(error(set(&mut settings, "No Such", Some("1"))).contains("`No Such`"));
     assert!(set(&mut settings, "CPuct", Some("NaN")).is_err());
     assert!(set(&mut settings, "CPuct", Some("1e99")).unwrap().is_some());
-    assert_eq!(settings.c_puct, 16.0);
+    assert_eq!(settings.tree.c_puct, 16.0);
     assert_eq!(set(&mut settings, "CPuct", Some("2.5")), Ok(None));
     assert_eq!(set(&mut settings, "Search", Some("POLICY")), Ok(None));
     assert_eq!(settings.search, Search::Policy);
@@ -113,7 +113,7 @@ fn documentation_names_every_option() {
 fn hidden_options_are_understood() {
     let mut settings = Settings::default();
     assert_eq!(set(&mut settings, "FPU", Some("parent")), Ok(None));
-    assert_eq!(settings.fpu, Fpu::ParentQ);
+    assert_eq!(settings.tree.fpu, Fpu::ParentQ);
     assert!(specs(Shown::Everyday).all(|spec| spec.name != "FPU"));
     assert!(specs(Shown::All).any(|spec| spec.name == "FPU"));
 }

@@ -8,7 +8,7 @@ use super::clock::Budget;
 use super::host;
 use super::limits::Limits;
 use super::network::{Network, NetworkError, Networks};
-use super::params::{batch_within, search_params};
+use super::params::batch_within;
 use super::session::{Plan, SearchSession};
 use super::warm_up::{EvalTiming, warm_up};
 use crate::chess::action::Action;
@@ -38,7 +38,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// So many times as much.
+    /// This effort `factor` times.
     #[must_use]
     pub fn times(self, factor: u32) -> Effort {
         match self {
@@ -130,6 +130,11 @@ impl Analyst {
         &self.network.name
     }
 
+    /// Searches by other options from now on. Those of the network, its cache and the tables have no effect.
+    pub fn set_settings(&mut self, settings: Settings) {
+        self.settings = settings;
+    }
+
     /// Drops the tree, so that the next search owes nothing to the ones before it.
     pub fn forget(&mut self) {
         self.session.clear();
@@ -163,18 +168,12 @@ impl Analyst {
             }
             (size, _) => size,
         };
-        let lanes = evaluator.in_flight();
-        let plan = Plan {
-            params: search_params(settings, batch),
-            searchmoves: &[],
-            threads: host::threads(settings.threads).max(lanes),
-            playouts,
-        };
-        let world = self.session.world(&self.network, settings).with_tables(self.tables.clone());
-        self.session.reroot(&world, game);
+        let plan = Plan { playouts, ..Plan::new(&self.network, settings, batch) };
+        let root = self.session.set_root(&self.network, settings, self.tables.clone(), game);
+        root.warnings.iter().for_each(|warning| log::warn!("{warning}"));
         let time = budget.map(|budget| budget.hard);
         let control = Watched { time, over: AtomicBool::new(false), watch: Mutex::new(watch) };
-        let outcome = self.session.run(&world, &plan, &control);
+        let outcome = self.session.run(&root, &plan, &control);
         outcome.error.map_or(Ok(outcome.snapshot), Err)
     }
 

@@ -10,7 +10,7 @@ use super::host;
 use super::limits::{Limits, mover_clock};
 use super::loader::{NetworkLoader, Ready};
 use super::network::{self, Network, Networks};
-use super::player::Players;
+use super::player::{Players, StaticPlayer};
 use super::search::{self, Job};
 use super::session::SearchSession;
 use super::signal::Signal;
@@ -19,7 +19,7 @@ use super::warm_up::EvalTiming;
 use crate::chess::game::{Game, GameError};
 use crate::chess::perft;
 use crate::options::settings::{Search, Settings};
-use crate::options::{self, Effect, Shown};
+use crate::options::{self, Effect, OptionError, Shown};
 use crate::output::Output;
 use crate::syzygy::Tables;
 use crate::time::{Clock, SystemClock};
@@ -177,12 +177,12 @@ impl Engine {
             }
             Err(why) => return self.output.note(why),
         };
-        if !self.can_play(self.settings.search) {
+        if let Search::Registered(name) = &self.settings.search
+            && self.player(name).is_none()
+        {
+            let refused = self.unknown_search(name);
             self.settings = before;
-            let wanted = option.value.as_deref().unwrap_or_default();
-            return self
-                .output
-                .note(format_args!("Search {wanted} is played by `mavka-lab uci` alone"));
+            return self.output.note(refused);
         }
         if self.settings != before && self.is_searching() && effect.is_of_search() {
             let name = option.name.trim();
@@ -220,8 +220,15 @@ impl Engine {
         }
     }
 
-    fn can_play(&self, search: Search) -> bool {
-        !search.is_of_laboratory() || self.players.iter().any(|(brought, _)| *brought == search)
+    fn player(&self, name: &str) -> Option<StaticPlayer> {
+        self.players.iter().find(|(registered, _)| *registered == name).map(|(_, player)| *player)
+    }
+
+    fn unknown_search(&self, given: &str) -> OptionError {
+        let own = Search::OWN.iter().map(|(name, _)| *name);
+        let names: Vec<&str> = own.chain(self.players.iter().map(|(name, _)| *name)).collect();
+        let expected = format!("one of {}", names.join(", "));
+        OptionError::Value { option: "Search", expected, given: given.to_owned() }
     }
 
     /// Finds the endgame tables that the options ask for, and says in one line how many there are, or what
@@ -334,7 +341,10 @@ impl Engine {
             settings: self.settings.clone(),
             network: ready.network,
             timing: ready.timing,
-            players: self.players,
+            player: match &self.settings.search {
+                Search::Registered(name) => self.player(name),
+                _ => None,
+            },
             tables: self.tables(),
             session: std::mem::take(&mut self.session),
             signal: signal.clone(),

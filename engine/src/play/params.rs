@@ -1,11 +1,10 @@
-//! From options to parameters of the search: the one way for play, bench and whatever else measures the
-//! search that plays.
+//! Parameters of the tree search from options, for play and for everything that measures the search that plays.
 
 use super::limits::Limits;
-use crate::options::settings::{Search, Settings, VirtualRule};
+use crate::options::settings::{Search, Settings};
 use crate::world::RulesWorld;
 use crate::world::rollout;
-use mcts::{Params, VirtualCounts};
+use mcts::Params;
 use nn::Evaluator;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,33 +17,15 @@ const BATCHES_PER_MOVE: u128 = 8;
 pub fn search_params(settings: &Settings, batch: usize) -> Params {
     if settings.search == Search::Rollout {
         return Params {
-            c_puct: settings.c_puct,
-            final_move: settings.final_move,
+            c_puct: settings.tree.c_puct,
+            final_move: settings.tree.final_move,
             ..rollout::params(rollout::SEED)
         };
     }
-    let dynamic = VirtualCounts { min: settings.virtual_min, max: settings.virtual_max };
     Params {
         batch,
-        ramp: settings.batch_ramp,
-        c_puct: settings.c_puct,
-        c_base: settings.c_base,
-        c_factor: settings.c_factor,
-        policy_temperature: settings.policy_temperature,
-        root_policy_temperature: settings.root_policy_temperature,
-        fpu: settings.fpu,
-        fpu_reduction: settings.fpu_reduction,
-        tau: settings.prior_temperature,
-        top_k: settings.prior_top_k,
-        epsilon: settings.prior_epsilon,
-        policy_share: settings.policy_share,
-        dynamic_virtual: (settings.virtual_counts == VirtualRule::Dynamic).then_some(dynamic),
-        adapt_virtual: settings.virtual_adapt,
-        static_virtual: settings.virtual_static,
-        virtual_value: settings.virtual_value,
-        final_move: settings.final_move,
         contempt: if settings.analyse_mode { 0.0 } else { settings.contempt as f32 / 100.0 },
-        ..Params::default()
+        ..settings.tree.clone()
     }
 }
 

@@ -3,13 +3,12 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::options::settings::Search;
 
 /// A player, for as long as the program runs.
 pub type StaticPlayer = &'static (dyn Player + Sync);
 
-/// The players of an executable, each with the value of the option `Search` that asks for it.
-pub type Players = &'static [(Search, StaticPlayer)];
+/// The players that an executable registers, each by the value of the option `Search`, in lower case.
+pub type Players = &'static [(&'static str, StaticPlayer)];
 
 /// A player that searches by itself. It knows nothing of clocks and protocols.
 pub trait Player {

@@ -7,12 +7,11 @@ use super::blunder_check::{self, BlunderCheck, POSITIONS_PER_PLAYOUT, Refutation
 use super::classic::ClassicSearch;
 use super::fallback_move::fallback_move;
 use super::head_player::{Head, Question};
-use super::host;
 use super::limits::Limits;
 use super::mate_question::{MateAnswer, MateQuestion};
 use super::network::Network;
-use super::params::{batch_within, search_params};
-use super::player::Players;
+use super::params::batch_within;
+use super::player::StaticPlayer;
 use super::report::{self, Reporter};
 use super::session::{Plan, SearchSession};
 use super::signal::Signal;
@@ -52,8 +51,8 @@ pub struct Job {
     pub session: SearchSession,
     /// Stop, ponderhit, the clock.
     pub signal: Arc<Signal>,
-    /// Those of the executable beside the engine's own.
-    pub players: Players,
+    /// The registered player that the options ask for.
+    pub player: Option<StaticPlayer>,
     /// To the GUI.
     pub output: Output,
     /// Say more.
@@ -135,11 +134,7 @@ impl Job {
                 Some(Head::Prior)
             }
             Search::Mcts | Search::Rollout | Search::Internal => None,
-            Search::AlphaBeta
-            | Search::ClassicalAlphaBeta
-            | Search::Minimax
-            | Search::Uct
-            | Search::UctHeuristics => None,
+            Search::AlphaBeta | Search::Registered(_) => None,
             Search::ActionValue => Some(Head::ActionValue),
             Search::StateValue => Some(Head::StateValue),
             Search::Policy => Some(Head::Policy),
@@ -220,9 +215,8 @@ impl Job {
         let (limits, signal, output) = (&self.limits, &*self.signal, &self.output);
         let seed = self.settings.seed;
         let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed };
-        let wanted = self.settings.search;
-        let snapshot = match self.players.iter().find(|(search, _)| *search == wanted) {
-            Some((_, player)) => search.run_player(*player, self.settings.rollouts),
+        let snapshot = match self.player {
+            Some(player) => search.run_player(player, self.settings.rollouts),
             None => {
                 if let Some(shortage) = session.reserve(&self.settings) {
                     output.note(shortage);
@@ -289,19 +283,10 @@ impl Job {
         playouts: Option<u64>,
     ) -> Option<Found> {
         let settings = &self.settings;
-        if let Some(shortage) = session.reserve(settings) {
-            self.output.note(shortage);
-        }
-        let world = session.world(&self.network, settings).with_tables(self.tables.clone());
-        if settings.imagines() && world.learned().is_none() {
-            self.output.note(format_args!(
-                "{} imagines no positions; searching by the rules",
-                self.network.name
-            ));
-        }
-        let kept = session.reroot(&world, game);
+        let root = session.set_root(&self.network, settings, self.tables.clone(), game);
+        root.warnings.iter().for_each(|warning| self.output.note(warning));
         let evaluation = session.evaluation_time(self.timing.single);
-        if kept == 0 && self.is_too_late(evaluation) {
+        if root.kept == 0 && self.is_too_late(evaluation) {
             return None;
         }
         let preferred = match settings.minibatch_size {
@@ -309,19 +294,15 @@ impl Job {
             size => size,
         };
         let batch = batch_within(&self.limits, preferred, evaluation);
-        let mut params = search_params(settings, batch);
-        if self.limits.infinite {
-            // As with the strength: whoever asks for an endless search wants to know.
-            params.contempt = 0.0;
-        }
-        let lanes = self.network.evaluator.in_flight();
-        let plan = Plan {
-            params,
+        let mut plan = Plan {
             searchmoves: allowed,
-            // A GPU wants its next batch gathered while it computes one.
-            threads: host::threads(settings.threads).max(lanes),
             playouts: self.playouts().into_iter().chain(playouts).min(),
+            ..Plan::new(&self.network, settings, batch)
         };
+        if self.limits.infinite {
+            // As with the strength: an endless search analyses, it does not play.
+            plan.params.contempt = 0.0;
+        }
         let checks = self.checks_blunders(allowed);
         let limits = if checks {
             self.limits.with_share(1.0 - blunder_check::SHARE)
@@ -333,17 +314,17 @@ impl Job {
             signal: &self.signal,
             reporter,
             output: &self.output,
-            robust: settings.final_move == FinalMove::Robust,
+            robust: settings.tree.final_move == FinalMove::Robust,
         });
         let begun = self.signal.since_go();
-        let outcome = session.run(&world, &plan, &stopper);
+        let outcome = session.run(&root, &plan, &stopper);
         let taken = self.signal.since_go().saturating_sub(begun);
         session.learn_speed(&outcome, plan.threads, taken);
         session.lag().on_pause(stopper.pause());
         if let Some(error) = outcome.error {
             self.output.note(format_args!("the search ended early: {error}"));
         }
-        if let Some(world) = world.learned() {
+        if let Some(world) = root.world.learned() {
             self.output.note(format_args!("learned world: {}", world.predictions()));
         }
         let lines = &outcome.snapshot.lines;
@@ -446,8 +427,8 @@ impl Job {
 
     /// Ratings are measured for the tree search alone, and some players know only one move.
     fn tell_what_has_no_effect(&self) {
-        let search = self.settings.search;
-        if self.strength().is_some() && ![Search::Mcts, Search::Rollout].contains(&search) {
+        let search = &self.settings.search;
+        if self.strength().is_some() && ![Search::Mcts, Search::Rollout].contains(search) {
             self.output
                 .note("UCI_LimitStrength has no effect on this Search: it plays as well as it can");
         }

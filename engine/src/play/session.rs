@@ -11,6 +11,7 @@ use crate::alphabeta::{AlphaBeta, table};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::{Search, Settings, WorldModel};
+use crate::syzygy::Tables;
 use crate::world::memory::Memory;
 use crate::world::rollout;
 use crate::world::{AnyWorld, LearnedWorld};
@@ -168,9 +169,29 @@ impl SearchSession {
         (granted < wanted_mb).then_some(HashShortage { wanted_mb, got_mb })
     }
 
+    /// Makes the last position of `game` the root of a tree search by `settings`, in memory reserved for it. What the
+    /// tree knows about that position is kept, unless another network evaluated it.
+    pub fn set_root(
+        &mut self,
+        network: &Network,
+        settings: &Settings,
+        tables: Option<Tables>,
+        game: &Game,
+    ) -> Root {
+        let mut warnings: Vec<String> =
+            self.reserve(settings).iter().map(HashShortage::to_string).collect();
+        let world = self.world(network, settings).with_tables(tables);
+        if settings.imagines() && world.learned().is_none() {
+            let name = &network.name;
+            warnings.push(format!("{name} imagines no positions; searching by the rules"));
+        }
+        let kept = self.reroot(&world, game);
+        Root { world, kept, warnings }
+    }
+
     /// The world that the options ask for, or the rules if `network` imagines no positions. A tree with
     /// another network's values is dropped.
-    pub fn world(&mut self, network: &Network, settings: &Settings) -> AnyWorld {
+    fn world(&mut self, network: &Network, settings: &Settings) -> AnyWorld {
         let evaluator = &network.evaluator;
         let same =
             self.evaluator.as_ref().is_some_and(|last| last.ptr_eq(&Arc::downgrade(evaluator)));
@@ -196,9 +217,8 @@ impl SearchSession {
         }
     }
 
-    /// Makes the last position of `game` the root, and keeps what the tree knows about it. Answers the
-    /// visits kept.
-    pub fn reroot(&mut self, world: &AnyWorld, game: &Game) -> u64 {
+    /// Visits kept.
+    fn reroot(&mut self, world: &AnyWorld, game: &Game) -> u64 {
         let last = self.root.replace(game.clone());
         let path = |back| last.as_ref().and_then(|last| game.continuation_of(last, back));
         let state = world.root(game);
@@ -251,16 +271,16 @@ impl SearchSession {
         self.evaluation_time.max(at_loading)
     }
 
-    /// Searches from the root that [`SearchSession::reroot`] has set; blocks.
+    /// Searches from `root`, as [`SearchSession::set_root`] returned it; blocks.
     pub fn run(
         &mut self,
-        world: &AnyWorld,
+        root: &Root,
         plan: &Plan<'_>,
         control: &dyn Control<AnyWorld>,
     ) -> Outcome<Action, EvalError> {
         self.searcher.set_params(plan.params.clone());
         self.searcher.restrict_root(plan.searchmoves);
-        self.searcher.run(world, plan.threads, plan.playouts, control)
+        self.searcher.run(&root.world, plan.threads, plan.playouts, control)
     }
 
     /// Learns from a search on `threads` that took `taken` how long an evaluation takes.
@@ -277,6 +297,16 @@ impl SearchSession {
     }
 }
 
+/// The root of a tree search.
+pub struct Root {
+    /// What the tree search asks about positions.
+    pub world: AnyWorld,
+    /// Visits that an earlier search left.
+    pub kept: u64,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
 /// How one search is run.
 pub struct Plan<'a> {
     /// Constants of the search.
@@ -287,6 +317,17 @@ pub struct Plan<'a> {
     pub threads: usize,
     /// Exact; None = until the control stops it.
     pub playouts: Option<u64>,
+}
+
+impl Plan<'_> {
+    /// All moves, without a limit, in minibatches of `batch`.
+    #[must_use]
+    pub fn new(network: &Network, settings: &Settings, batch: usize) -> Self {
+        // A GPU wants its next batch gathered while it computes one.
+        let threads = host::threads(settings.threads).max(network.evaluator.in_flight());
+        let params = params::search_params(settings, batch);
+        Plan { params, searchmoves: &[], threads, playouts: None }
+    }
 }
 
 #[cfg(test)]

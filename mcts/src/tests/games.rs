@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    Edge, FinalMove, Fpu, Leaf, VirtualValue, Wdl,
+    Edge, FinalMove, Fpu, Leaf, Wdl,
     node::{NodeState, Proof},
     toy::{Board, Broken, Nim, TicTacToe, minimax},
 };
@@ -118,9 +118,9 @@ fn tic_tac_toe_is_a_draw_with_every_rule_and_option() {
     let default = Params::default();
     for params in [
         Params { final_move: FinalMove::Max, ..default.clone() },
-        Params { fpu: Fpu::ParentQ, fpu_reduction: 0.2, ..default.clone() },
+        Params { fpu: Fpu::ParentQ, ..default.clone() },
         Params { dynamic_virtual: None, ..default.clone() },
-        Params { virtual_value: VirtualValue::Mean, policy_share: 1.0, ..default.clone() },
+        Params { policy_share: 1.0, ..default.clone() },
         Params { noise_epsilon: 0.25, ..default.clone() },
         default,
     ] {

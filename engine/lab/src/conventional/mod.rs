@@ -12,16 +12,15 @@ mod refutations;
 pub mod regress;
 pub mod uct;
 
-use engine::options::settings::Search;
 use engine::play::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch, StaticPlayer};
 use negamax::Pruning;
 
 /// The players of paper 002, section "Tree engines".
-pub static PLAYERS: [(Search, StaticPlayer); 4] = [
-    (Search::ClassicalAlphaBeta, &Negamax(Pruning::AlphaBeta)),
-    (Search::Minimax, &Negamax(Pruning::None)),
-    (Search::Uct, &Uct { heuristics: false }),
-    (Search::UctHeuristics, &Uct { heuristics: true }),
+pub static PLAYERS: [(&str, StaticPlayer); 4] = [
+    ("classical-alpha-beta", &Negamax(Pruning::AlphaBeta)),
+    ("minimax", &Negamax(Pruning::None)),
+    ("uct", &Uct { heuristics: false }),
+    ("uct-heuristics", &Uct { heuristics: true }),
 ];
 
 struct Negamax(Pruning);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::chess::game::Game;
 use crate::world::rules::Scoring;
+use mcts::Params;
 use nn::{Evaluation, Evaluator, Query};
 use shakmaty::{CastlingMode, Chess};
 use std::sync::Arc;
@@ -121,8 +122,9 @@ fn the_prior_is_the_searchs_own() {
         moves: vec![("e2e4", 0.60, 0.60, 0.1), ("d2d4", 0.59, 0.59, 0.3)],
         ..Opinions::default()
     };
-    let best = |prior_top_k| {
-        let settings = Settings { prior_top_k, policy_share: 0.5, ..Settings::default() };
+    let best = |top_k| {
+        let tree = Params { top_k, policy_share: 0.5, ..Params::default() };
+        let settings = Settings { tree, ..Settings::default() };
         let lines = snapshot(Head::Prior, &game, &opinions, &settings, 0).lines;
         assert!((lines.iter().map(|line| line.prior).sum::<f32>() - 1.0).abs() < 1e-4);
         game.uci(lines[0].moves[0])

@@ -10,22 +10,19 @@ use engine::chess::game::Game;
 use engine::errors::wraps;
 use engine::options;
 use engine::options::settings::{Search, Settings};
-use engine::play::network::Network;
-use engine::play::params;
-use engine::play::session::{Plan, SearchSession};
-use mcts::Patient;
+use engine::play::analyst::{Analyst, Effort};
+use engine::play::network::{Network, Only};
 use nn::EvalError;
-use nn::evaluator::cached::Cached;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::fmt;
-use std::sync::Arc;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use uci::SetOption;
 
 /// Tree memory of one worker, in MB: ample for a few thousand nodes.
 const TREE_MB: usize = 32;
-/// Answers that one worker remembers, in bytes.
-const CACHE: usize = 32 << 20;
+/// Evaluation cache of one worker, in MB.
+const CACHE_MB: usize = 32;
 
 /// Options set to other values than their defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +44,8 @@ pub enum TrialError {
     Range(options::OutOfRange),
     /// The setting chooses moves without a tree, or imagines positions with a network that cannot.
     NoSearch(String),
+    /// The network cannot be used.
+    Open(String),
     /// The network failed.
     Network(EvalError),
     /// No move was found in this position.
@@ -60,6 +59,7 @@ impl fmt::Display for TrialError {
             TrialError::Option(why) => why.fmt(f),
             TrialError::Range(why) => why.fmt(f),
             TrialError::NoSearch(name) => write!(f, "`{name}` is no setting of the tree search"),
+            TrialError::Open(why) => f.write_str(why),
             TrialError::Network(why) => why.fmt(f),
             TrialError::NoMove(fen) => write!(f, "the search found no move in `{fen}`"),
         }
@@ -147,7 +147,8 @@ impl Bench<'_> {
         settings: &[Setting],
         done: &(impl Fn() + Sync),
     ) -> Result<Vec<Vec<Choice>>, TrialError> {
-        let choose = |worker: &mut Worker<'_>, position: &LabelledPosition| {
+        self.check(settings)?;
+        let choose = |worker: &mut Worker, position: &LabelledPosition| {
             let choice = |setting| {
                 let action = worker.choose(&position.game, setting)?;
                 let regret = position.regret(action).min(self.cap);
@@ -170,7 +171,8 @@ impl Bench<'_> {
         settings: &[Setting],
         done: &(impl Fn() + Sync),
     ) -> Result<Vec<Vec<bool>>, TrialError> {
-        let solve = |worker: &mut Worker<'_>, puzzle: &Puzzle| {
+        self.check(settings)?;
+        let solve = |worker: &mut Worker, puzzle: &Puzzle| {
             let solves = |setting| {
                 let mut solver = |game: &Game| worker.choose(game, setting);
                 Ok(puzzles::attempt(puzzle, &mut solver)?.solved)
@@ -182,62 +184,70 @@ impl Bench<'_> {
         self.each(puzzles, solve)
     }
 
-    /// What `work` makes of all things that are begun, in order.
+    /// # Errors
+    /// A setting imagines positions, which this network cannot.
+    fn check(&self, settings: &[Setting]) -> Result<(), TrialError> {
+        let imagines = self.network.evaluator.transition().is_some();
+        let refused = settings.iter().find(|setting| setting.settings.imagines() && !imagines);
+        refused.map_or(Ok(()), |setting| Err(TrialError::NoSearch(setting.name.clone())))
+    }
+
+    /// Results of `work` over all things that are begun, in order.
     fn each<T: Sync, R: Send>(
         &self,
         things: &[T],
-        work: impl Fn(&mut Worker<'_>, &T) -> Result<R, TrialError> + Sync,
+        work: impl Fn(&mut Worker, &T) -> Result<R, TrialError> + Sync,
     ) -> Result<Vec<R>, TrialError> {
-        let unless_stopped = |worker: &mut Worker<'_>, thing: &T| {
-            (!self.stop.load(Ordering::Relaxed)).then(|| work(worker, thing)).transpose()
+        let unless_stopped = |worker: &mut Option<Worker>, thing: &T| {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let worker = match worker {
+                Some(worker) => worker,
+                None => worker.insert(Worker::new(self)?),
+            };
+            work(worker, thing).map(Some)
         };
-        let all = things.par_iter().map_init(|| Worker::new(self), unless_stopped);
+        let all = things.par_iter().map_init(|| None, unless_stopped);
         let all: Vec<Option<R>> = all.collect::<Result<_, _>>()?;
         Ok(all.into_iter().flatten().collect())
     }
 }
 
-/// One thread's tree and memory.
-struct Worker<'a> {
-    bench: &'a Bench<'a>,
-    network: Network,
-    session: SearchSession,
+/// One thread's tree and cache.
+struct Worker {
+    nodes: u64,
+    analyst: Analyst,
 }
 
-impl<'a> Worker<'a> {
-    fn new(bench: &'a Bench<'a>) -> Worker<'a> {
-        let cached = Cached::new(bench.network.evaluator.clone(), CACHE);
-        let network = Network { evaluator: Arc::new(cached), ..bench.network.clone() };
-        let mut session = SearchSession::default();
-        session.reserve(&Settings { hash_mb: TREE_MB, ..Settings::default() });
-        Worker { bench, network, session }
+impl Worker {
+    fn new(bench: &Bench<'_>) -> Result<Worker, TrialError> {
+        let settings = in_memory_of_worker(&Settings::default());
+        let analyst = Analyst::new(&Only(bench.network.clone()), settings)
+            .map_err(|why| TrialError::Open(why.to_string()))?;
+        Ok(Worker { nodes: bench.nodes, analyst })
     }
 
     /// The move after a search in a tree of its own.
     fn choose(&mut self, game: &Game, setting: &Setting) -> Result<Action, TrialError> {
-        let settings = &setting.settings;
-        self.session.clear();
-        let world = self.session.world(&self.network, settings);
-        if settings.imagines() && world.learned().is_none() {
-            return Err(TrialError::NoSearch(setting.name.clone()));
-        }
-        self.session.reroot(&world, game);
-        let batch = match settings.minibatch_size {
-            // Not what is fastest here: other machines must find the same.
-            0 => self.bench.network.evaluator.preferred_batch(),
-            size => size,
-        };
-        let plan = Plan {
-            params: params::search_params(settings, batch),
-            searchmoves: &[],
-            threads: 1,
-            playouts: Some(self.bench.nodes),
-        };
-        let outcome = self.session.run(&world, &plan, &Patient);
-        match outcome.error {
-            Some(why) => Err(TrialError::Network(why)),
-            None => outcome.best.ok_or_else(|| TrialError::NoMove(game.fen())),
-        }
+        self.analyst.forget();
+        self.analyst.set_settings(in_memory_of_worker(&setting.settings));
+        let effort = Effort::Nodes(self.nodes);
+        let found = self.analyst.search(game, effort, &mut |_| ControlFlow::Continue(()))?;
+        let best = found.lines.first().and_then(|line| line.moves.first());
+        best.copied().ok_or_else(|| TrialError::NoMove(game.fen()))
+    }
+}
+
+/// `settings` with one thread and a worker's memory, without endgame tables.
+fn in_memory_of_worker(settings: &Settings) -> Settings {
+    Settings {
+        hash_mb: TREE_MB,
+        nn_cache_mb: CACHE_MB,
+        threads: 1,
+        blunder_check: false,
+        syzygy_probe_limit: 0,
+        ..settings.clone()
     }
 }
 
@@ -258,11 +268,14 @@ mod tests {
     fn settings_are_read_and_refused() {
         assert_eq!(Setting::read("").unwrap().settings, Settings::default());
         let setting = Setting::read("CPuct=1.5, FPU=parent").unwrap();
-        assert_eq!((setting.settings.c_puct, setting.settings.fpu), (1.5, mcts::Fpu::ParentQ));
+        assert_eq!(
+            (setting.settings.tree.c_puct, setting.settings.tree.fpu),
+            (1.5, mcts::Fpu::ParentQ)
+        );
         let mut settings = setting.settings;
         set_near(&mut settings, "CPuct", 99.0).unwrap();
         set_near(&mut settings, "PriorTopK", 2.6).unwrap();
-        assert_eq!((settings.c_puct, settings.prior_top_k), (16.0, 3));
+        assert_eq!((settings.tree.c_puct, settings.tree.top_k), (16.0, 3));
         assert!(set_near(&mut settings, "FPU", 1.0).is_err());
         for text in ["CPuct", "NoSuch=1", "CPuct=99", "Search=policy"] {
             assert!(Setting::read(text).is_err(), "{text}");
