@@ -5,7 +5,9 @@
 //! | [`conventional`] | the players of paper 002 without a network: minimax, alpha-beta, UCT, regressors |
 //! | `league` | matches and leagues of UCI engines |
 //! | `leaves` | training data: leaves of search trees, labelled by another engine |
-//! | [`measure`] | speeds, puzzles, accuracy, tuning |
+//! | [`measure`] | puzzles, accuracy, imagination, tuning |
+//! | `plots` | pictures of all of these |
+//! | `speed` | speed of the network, the tree and training |
 //! | `networks` | the engine's networks and the regressors |
 //! | [`command`] | the command line; nothing imports it |
 
@@ -17,3 +19,5 @@ mod league;
 mod leaves;
 pub mod measure;
 mod networks;
+mod plots;
+mod speed;

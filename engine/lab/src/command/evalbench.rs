@@ -1,6 +1,6 @@
-//! `mavka-lab evalbench`: arguments and output of [`crate::measure::evalbench`].
+//! `mavka-lab evalbench`: arguments and output of [`crate::speed::evalbench`].
 
-use crate::measure::evalbench;
+use crate::speed::evalbench;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use nn::cpu::Isa;

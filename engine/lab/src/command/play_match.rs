@@ -9,7 +9,7 @@ use crate::league::runner::Report;
 use crate::league::sprt::{Sprt, Unit};
 use crate::league::{Limit, Match, Patience, Seat};
 use crate::league::{csv, openings};
-use crate::measure::chart::{Curve, Picture};
+use crate::plots::{Curve, Picture};
 use clap::Args;
 use engine::command::args::{read_milliseconds, read_option};
 use engine::command::output::{Failure, Sink};

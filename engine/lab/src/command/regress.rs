@@ -2,12 +2,12 @@
 
 use super::args::WordError;
 use crate::conventional::regress::average::{Average, List, Named, opening};
+use crate::conventional::regress::confusion::Confusion;
 use crate::conventional::regress::features::Features;
 use crate::conventional::regress::model::{OpenError, Regressor};
 use crate::conventional::regress::samples::{Parts, Samples, Sizes, read};
 use crate::conventional::regress::study::{Epoch, Errors, Study, guesses, train};
 use crate::conventional::regress::successors::BoardValue;
-use crate::measure::confusion::Confusion;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;

@@ -1,7 +1,7 @@
 //! `mavka-lab train`: trains a network on labelled positions, and goes on where an earlier call stopped.
 
-use crate::measure::loss_curve;
-use crate::measure::training::TrainingTimes;
+use crate::plots::loss_curve;
+use crate::speed::training::TrainingTimes;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;

@@ -1,6 +1,6 @@
-//! `mavka-lab treebench`: arguments and output of [`crate::measure::treebench`].
+//! `mavka-lab treebench`: arguments and output of [`crate::speed::treebench`].
 
-use crate::measure::treebench::{self, EvaluatorKind};
+use crate::speed::treebench::{self, EvaluatorKind};
 use clap::{Args, ValueEnum};
 use engine::command::output::{Failure, Sink};
 use std::path::PathBuf;

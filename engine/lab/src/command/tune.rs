@@ -1,11 +1,11 @@
 //! `mavka-lab tune`: arguments and output of [`crate::measure::tune`].
 
 use super::args::WordError;
-use crate::measure::chart::{Curve, Picture};
 use crate::measure::tune::compare::{self, Row, Table};
 use crate::measure::tune::spsa::Dimension;
 use crate::measure::tune::trial::Setting;
 use crate::measure::tune::tuning::{Optimisation, Tuning};
+use crate::plots::{Curve, Picture};
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;

@@ -7,6 +7,7 @@
 
 pub mod average;
 pub mod board;
+pub(crate) mod confusion;
 pub mod features;
 mod giraffe;
 pub mod layers;

@@ -1,8 +1,8 @@
 //! The reliability plot: of positions that the network called won to so and so many per cent, how many
 //! per cent were? Left against the labels' win probabilities, right against the games' results.
 
-use crate::measure::error::PlotError;
-use crate::measure::svg::{self, Canvas, DrawError};
+use crate::plots::PlotError;
+use crate::plots::svg::{self, Canvas, DrawError};
 use nn::metrics::{Calibration, Metrics};
 use plotters::prelude::*;
 use std::path::Path;

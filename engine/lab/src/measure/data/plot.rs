@@ -1,8 +1,8 @@
 //! Draws the histogram of win probabilities, one line for each source, as SVG.
 
 use super::counts::{BINS, ExampleCounts, SOURCES};
-use crate::measure::error::PlotError;
-use crate::measure::svg;
+use crate::plots::PlotError;
+use crate::plots::svg;
 use plotters::prelude::*;
 use std::path::Path;
 

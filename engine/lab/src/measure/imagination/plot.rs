@@ -1,8 +1,8 @@
 //! The picture: what still holds after so many imagined plies, along games and inside searches.
 
 use super::counts::{Counts, Depth, Share};
-use crate::measure::error::PlotError;
-use crate::measure::svg::{self, Canvas, DrawError};
+use crate::plots::PlotError;
+use crate::plots::svg::{self, Canvas, DrawError};
 use plotters::prelude::*;
 use std::path::Path;
 

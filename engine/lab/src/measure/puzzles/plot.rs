@@ -1,8 +1,8 @@
 //! Draws the share of solved puzzles against their rating, one point a band, as SVG.
 
 use super::score::{BAND, Group, Score};
-use crate::measure::error::PlotError;
-use crate::measure::svg;
+use crate::plots::PlotError;
+use crate::plots::svg;
 use plotters::prelude::*;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! `mavka-lab treebench`: playouts per second of the search alone, on real chess positions, with an evaluator
 //! that costs next to nothing: what the tree, the rules and the threads can do, whatever the network.
 
-use super::chart::{Curve, Picture};
 use crate::measure::MeasureError;
+use crate::plots::{Curve, Picture};
 use engine::chess::game::Game;
 use engine::options::settings::Settings;
 use engine::play::host;

@@ -1,8 +1,8 @@
 //! `mavka-lab train --stages`: where the time of a training step goes, forward and backward by stage, and what
 //! surrounds them, as a table and a picture.
 
-use super::bars::Bars;
-use crate::measure::error::PlotError;
+use crate::plots::Bars;
+use crate::plots::PlotError;
 use nn::cpu::stages::{Stage, Stages};
 use nn::train::Budget;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! A picture of curves over a common axis, as SVG: what the benchmarks have to show.
 
-use crate::measure::error::PlotError;
-use crate::measure::svg;
+use crate::plots::PlotError;
+use crate::plots::svg;
 use plotters::prelude::*;
 use std::path::Path;
 

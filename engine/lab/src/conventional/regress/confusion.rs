@@ -2,8 +2,8 @@
 //! from left to right, guessed from below; a good one has a dark diagonal.
 
 use crate::conventional::regress::samples::{BINS, bin};
-use crate::measure::error::PlotError;
-use crate::measure::svg;
+use crate::plots::PlotError;
+use crate::plots::svg;
 use plotters::prelude::*;
 use std::path::Path;
 

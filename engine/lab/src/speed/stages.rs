@@ -2,9 +2,9 @@
 //! is its operations at this machine's peak or its bytes at the speed of the second-level cache, whichever
 //! is more. Peaks are measured in the same run on the same threads.
 
-use super::bars::Bars;
 use super::timing::{Load, on_threads, product_of_512, rate};
 use crate::measure::MeasureError;
+use crate::plots::Bars;
 use nn::checkpoint::Network;
 use nn::cpu::int8::{Finish, Kernel, Linear8, Rows, Sign};
 use nn::cpu::stages::Stage;

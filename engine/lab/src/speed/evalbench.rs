@@ -1,10 +1,10 @@
 //! `mavka-lab evalbench`: positions per second of a network on this machine, by precision and batch, against
 //! the machine's own matrix-product peak measured in the same run on the same threads.
 
-use super::chart::{Curve, Picture};
 use super::stages::{Asked, Budget, Peaks};
 use super::timing::{Load, product_of_512, rate};
 use crate::measure::MeasureError;
+use crate::plots::{Curve, Picture};
 use engine::workers::cores;
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::Isa;

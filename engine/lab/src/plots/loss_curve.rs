@@ -1,7 +1,7 @@
 //! Draws the losses of a run over its examples, as SVG.
 
-use crate::measure::error::{FiguresError, PlotError};
-use crate::measure::svg;
+use crate::plots::svg;
+use crate::plots::{FiguresError, PlotError};
 use engine::errors::FileError;
 use nn::train::Loss;
 use plotters::prelude::*;

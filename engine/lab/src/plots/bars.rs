@@ -1,12 +1,12 @@
 //! Two bars for each stage, in microseconds a position, as an SVG.
 
-use crate::measure::error::PlotError;
-use crate::measure::svg::{self, Canvas, DrawError};
+use crate::plots::PlotError;
+use crate::plots::svg::{self, Canvas, DrawError};
 use plotters::prelude::*;
 use std::path::Path;
 
 /// What to draw.
-pub(super) struct Bars {
+pub(crate) struct Bars {
     pub title: String,
     /// What the first and the second bar of a row mean.
     pub labels: [&'static str; 2],
@@ -17,7 +17,7 @@ pub(super) struct Bars {
 impl Bars {
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn draw(&self, path: &Path) -> Result<(), PlotError> {
+    pub(crate) fn draw(&self, path: &Path) -> Result<(), PlotError> {
         svg::write(path, (800, 500), |canvas| self.paint(canvas))
     }
 

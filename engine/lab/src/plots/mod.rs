@@ -1,0 +1,11 @@
+//! Pictures of measurements, as SVG files.
+
+mod bars;
+mod chart;
+mod error;
+pub(crate) mod loss_curve;
+pub(crate) mod svg;
+
+pub(crate) use bars::Bars;
+pub(crate) use chart::{Curve, Picture};
+pub(crate) use error::{FiguresError, PlotError};
