@@ -7,11 +7,12 @@
 
 use super::clock::TimeSettings;
 use super::host;
+use super::job::Job;
 use super::limits::{Limits, mover_clock};
 use super::loader::{NetworkLoader, Ready};
 use super::network::{self, Network, Networks};
 use super::player::{Players, StaticPlayer};
-use super::search::{self, Job};
+use super::search;
 use super::session::SearchSession;
 use super::signal::Signal;
 use super::strength::Strength;

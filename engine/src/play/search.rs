@@ -3,79 +3,27 @@
 //! Whatever happens in between (no network, no moves, a panic in a device driver), one `bestmove` is
 //! printed, once the GUI may have it. The session goes in and comes out, for the next move to use.
 
-use super::blunder_check::{self, BlunderCheck, POSITIONS_PER_PLAYOUT, Refutation};
 use super::classic::ClassicSearch;
 use super::fallback_move::fallback_move;
 use super::head_player::{Head, Question};
+use super::job::{Answer, Found, Job};
 use super::limits::Limits;
 use super::mate_question::{MateAnswer, MateQuestion};
-use super::network::Network;
-use super::params::batch_within;
-use super::player::StaticPlayer;
 use super::report::{self, Reporter};
-use super::session::{Plan, SearchSession};
-use super::signal::Signal;
-use super::stopper::{Stopper, Watched};
-use super::strength::Strength;
-use super::temperature;
+use super::session::SearchSession;
 use super::thinker::{Decision, Thinker};
-use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
-use crate::chess::game::{Game, GameError};
+use crate::chess::game::Game;
 use crate::options::settings::{Search, Settings};
-use crate::output::Output;
 use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
-use mcts::{FinalMove, Line, Snapshot, Wdl};
+use mcts::Wdl;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::time::Duration;
 use uci::BestMove;
-
-/// Everything one search needs.
-pub struct Job {
-    /// A refused position has no move, only a reason.
-    pub game: Result<Game, GameError>,
-    /// What the `go` asked for.
-    pub limits: Limits,
-    /// The options when it came.
-    pub settings: Settings,
-    /// Who evaluates.
-    pub network: Network,
-    /// As measured when the network was loaded.
-    pub timing: EvalTiming,
-    /// Endgame tables, if there are any.
-    pub tables: Option<Tables>,
-    /// What earlier searches left.
-    pub session: SearchSession,
-    /// Stop, ponderhit, the clock.
-    pub signal: Arc<Signal>,
-    /// The registered player that the options ask for.
-    pub player: Option<StaticPlayer>,
-    /// To the GUI.
-    pub output: Output,
-    /// Say more.
-    pub debug: bool,
-    /// For a move drawn at random.
-    pub seed: u64,
-}
 
 /// Playouts of a `go mate` once a mate is ruled out: a move is owed, at once. Guess.
 const PLAYOUTS_WITHOUT_MATE: u64 = 16;
-
-/// What a search or a head found.
-struct Found {
-    snapshot: Snapshot<Action>,
-    answer: Answer,
-}
-
-/// What is played, and the reply to ponder on.
-#[derive(Clone, Copy, Default)]
-struct Answer {
-    best: Option<Action>,
-    ponder: Option<Action>,
-}
 
 /// Searches, prints, and returns the session. Blocks until the GUI may have the answer.
 pub fn run(mut job: Job) -> SearchSession {
@@ -158,12 +106,6 @@ impl Job {
         };
         let found = found.unwrap_or_else(Found::nothing);
         self.report(game, &allowed, &reporter, found)
-    }
-
-    /// The moves to choose from.
-    fn allowed(&self, game: &Game) -> Vec<Action> {
-        let wished = &self.limits.searchmoves;
-        if wished.is_empty() { game.legal_actions() } else { wished.clone() }
     }
 
     /// A move is asked for and no more: endgame tables may leave moves out.
@@ -273,158 +215,6 @@ impl Job {
         MateQuestion { game, allowed, limits, won, signal, output }.answer()
     }
 
-    /// Tree search of at most `playouts`, if they are limited. None if there is no time left for it.
-    fn search_tree(
-        &self,
-        game: &Game,
-        session: &mut SearchSession,
-        reporter: &Reporter,
-        allowed: &[Action],
-        playouts: Option<u64>,
-    ) -> Option<Found> {
-        let settings = &self.settings;
-        let root = session.set_root(&self.network, settings, self.tables.clone(), game);
-        root.warnings.iter().for_each(|warning| self.output.note(warning));
-        let evaluation = session.evaluation_time(self.timing.single);
-        if root.kept == 0 && self.is_too_late(evaluation) {
-            return None;
-        }
-        let preferred = match settings.minibatch_size {
-            0 => self.timing.batch.max(1),
-            size => size,
-        };
-        let batch = batch_within(&self.limits, preferred, evaluation);
-        let mut plan = Plan {
-            searchmoves: allowed,
-            playouts: self.playouts().into_iter().chain(playouts).min(),
-            ..Plan::new(&self.network, settings, batch)
-        };
-        if self.limits.infinite {
-            // As with the strength: an endless search analyses, it does not play.
-            plan.params.contempt = 0.0;
-        }
-        let checks = self.checks_blunders(allowed);
-        let limits = if checks {
-            self.limits.with_share(1.0 - blunder_check::SHARE)
-        } else {
-            self.limits.clone()
-        };
-        let stopper = Stopper::new(Watched {
-            limits: &limits,
-            signal: &self.signal,
-            reporter,
-            output: &self.output,
-            robust: settings.tree.final_move == FinalMove::Robust,
-        });
-        let begun = self.signal.since_go();
-        let outcome = session.run(&root, &plan, &stopper);
-        let taken = self.signal.since_go().saturating_sub(begun);
-        session.learn_speed(&outcome, plan.threads, taken);
-        session.lag().on_pause(stopper.pause());
-        if let Some(error) = outcome.error {
-            self.output.note(format_args!("the search ended early: {error}"));
-        }
-        if let Some(world) = root.world.learned() {
-            self.output.note(format_args!("learned world: {}", world.predictions()));
-        }
-        let lines = &outcome.snapshot.lines;
-        let drawn = match self.strength() {
-            Some(strength) => self.draw_by_strength(strength, lines),
-            None => self.draw_by_visits(game, lines),
-        };
-        let answer = match drawn {
-            // The reply to expect is in its own line.
-            Some(best) => Answer { best: Some(best), ponder: None },
-            None => Answer { best: outcome.best, ponder: outcome.ponder },
-        };
-        let certain = lines.first().is_none_or(|line| [Wdl::WIN, Wdl::LOSS].contains(&line.value));
-        let answer = match answer.best.filter(|_| checks && drawn.is_none() && !certain) {
-            Some(chosen) => self
-                .check_for_blunder(game, session, allowed, (chosen, outcome.snapshot.playouts))
-                .unwrap_or(answer),
-            None => answer,
-        };
-        self.learn_time_use(session);
-        Some(Found { snapshot: outcome.snapshot, answer })
-    }
-
-    /// The tree's move is checked: it plays at full strength, and may choose.
-    fn checks_blunders(&self, allowed: &[Action]) -> bool {
-        let Limits { infinite, mate, .. } = self.limits;
-        self.settings.checks_blunders()
-            && self.strength().is_none()
-            && !infinite
-            && mate.is_none()
-            && allowed.len() > 1
-    }
-
-    /// The answer in place of `chosen` if that is a blunder. Says so in one line.
-    fn check_for_blunder(
-        &self,
-        game: &Game,
-        session: &mut SearchSession,
-        allowed: &[Action],
-        (chosen, playouts): (Action, u64),
-    ) -> Option<Answer> {
-        if self.signal.is_stopped() {
-            return None;
-        }
-        let until = self.limits.budget.map(|budget| match self.signal.used() {
-            Some(used) if budget.flexible => {
-                (used.div_f64(1.0 - blunder_check::SHARE)).min(budget.hard)
-            }
-            _ => budget.hard,
-        });
-        let is_over = |positions| match until {
-            Some(until) => self.signal.used().is_some_and(|used| used >= until),
-            None => positions >= POSITIONS_PER_PLAYOUT * playouts,
-        };
-        let is_over = &|positions| self.signal.is_over() || is_over(positions);
-        let check = BlunderCheck { game, allowed, is_over };
-        let refuted = check.refute(chosen, session.alpha_beta()?);
-        let count = session.count_check(refuted.is_some());
-        let Refutation { better, reply, loss, .. } = refuted?;
-        let mut after = game.clone();
-        let reply = reply.filter(|_| after.play(chosen).is_ok()).map(|reply| after.uci(reply));
-        self.output.note(format_args!(
-            "blunder check: {} loses {:.0} % of win probability{}; playing {} ({} of {} moves replaced)",
-            game.uci(chosen),
-            100.0 * loss,
-            reply.map(|reply| format!(" to {reply}")).unwrap_or_default(),
-            better.first().map(|best| game.uci(*best)).unwrap_or_default(),
-            count.replaced,
-            count.checked,
-        ));
-        Some(Answer { best: better.first().copied(), ponder: better.get(1).copied() })
-    }
-
-    /// How much of its soft limit the move took. A stop by the GUI or a pondered move says nothing about that.
-    fn learn_time_use(&self, session: &mut SearchSession) {
-        let own = !self.limits.ponder && !self.signal.is_stopped();
-        if let Some(budget) = self.limits.budget.filter(|budget| own && budget.flexible) {
-            session.learn_time_use(self.signal.since_go(), budget.soft);
-        }
-    }
-
-    /// The random choice among the first moves of a game, where the options ask for it: by visits, as
-    /// AlphaZero's. A proven win is not left to chance, nor is a proven loss chosen.
-    fn draw_by_visits(&self, game: &Game, lines: &[Line<Action>]) -> Option<Action> {
-        let temperature = temperature::temperature(&self.settings, game.position())?;
-        let decided = |line: &Line<Action>| [Wdl::WIN, Wdl::LOSS].contains(&line.value);
-        if decided(lines.first()?) {
-            return None;
-        }
-        let open: Vec<_> = lines.iter().filter(|line| !decided(line)).collect();
-        let logits: Vec<f32> = open.iter().map(|line| (line.visits as f32).ln()).collect();
-        let line = open.get(temperature::draw(&logits, temperature, self.seed)?)?;
-        line.moves.first().copied()
-    }
-
-    /// The rating to play at. Whoever asks for an endless search wants to know, not to play.
-    fn strength(&self) -> Option<Strength> {
-        Strength::of(&self.settings).filter(|_| !self.limits.infinite)
-    }
-
     /// Ratings are measured for the tree search alone, and some players know only one move.
     fn tell_what_has_no_effect(&self) {
         let search = &self.settings.search;
@@ -436,26 +226,6 @@ impl Job {
             self.output
                 .note("Temperature has no effect on this Search: it knows only its best move");
         }
-    }
-
-    fn playouts(&self) -> Option<u64> {
-        let asked = self.limits.nodes.into_iter();
-        asked.chain(self.strength().map(|strength| strength.nodes)).min()
-    }
-
-    /// A move that a player of this strength might choose.
-    fn draw_by_strength(&self, strength: Strength, lines: &[Line<Action>]) -> Option<Action> {
-        let logits: Vec<f32> = lines.iter().map(|line| strength.logit(line)).collect();
-        lines.get(temperature::draw(&logits, 1.0, self.seed)?)?.moves.first().copied()
-    }
-
-    /// The root's evaluation cannot be interrupted and may take longer than the clock runs: any move is better than
-    /// the flag. It may take longer than the move's own limit, for a move without an evaluation is a blunder.
-    fn is_too_late(&self, evaluation: Duration) -> bool {
-        let Some(budget) = self.limits.budget.filter(|budget| budget.flexible) else {
-            return false;
-        };
-        self.signal.used().is_some_and(|used| used + 2 * evaluation > budget.flag)
     }
 
     /// Prints the last `info` lines, led by the move to play: the one found, or the fallback move.
@@ -507,19 +277,5 @@ impl Job {
         let ponder =
             reply.filter(|(reply, _)| state.follow(*reply).is_some()).map(|(_, text)| text);
         BestMove { best: Some(text), ponder }
-    }
-}
-
-impl Found {
-    /// The first line's moves are the answer.
-    fn leading(snapshot: Snapshot<Action>) -> Found {
-        let moves = snapshot.lines.first().map(|line| line.moves.as_slice()).unwrap_or_default();
-        let answer = Answer { best: moves.first().copied(), ponder: moves.get(1).copied() };
-        Found { snapshot, answer }
-    }
-
-    /// Neither a move nor a number.
-    fn nothing() -> Found {
-        Found { snapshot: Snapshot::default(), answer: Answer::default() }
     }
 }

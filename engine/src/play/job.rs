@@ -1,0 +1,102 @@
+//! One search: what it needs, and what it answers.
+
+use super::limits::Limits;
+use super::network::Network;
+use super::player::StaticPlayer;
+use super::session::SearchSession;
+use super::signal::Signal;
+use super::strength::Strength;
+use super::warm_up::EvalTiming;
+use crate::chess::action::Action;
+use crate::chess::game::{Game, GameError};
+use crate::options::settings::Settings;
+use crate::output::Output;
+use crate::syzygy::Tables;
+use mcts::Snapshot;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Everything one search needs.
+pub struct Job {
+    /// A refused position has no move, only a reason.
+    pub game: Result<Game, GameError>,
+    /// What the `go` asked for.
+    pub limits: Limits,
+    /// The options when it came.
+    pub settings: Settings,
+    /// Who evaluates.
+    pub network: Network,
+    /// As measured when the network was loaded.
+    pub timing: EvalTiming,
+    /// Endgame tables, if there are any.
+    pub tables: Option<Tables>,
+    /// What earlier searches left.
+    pub session: SearchSession,
+    /// Stop, ponderhit, the clock.
+    pub signal: Arc<Signal>,
+    /// The registered player that the options ask for.
+    pub player: Option<StaticPlayer>,
+    /// To the GUI.
+    pub output: Output,
+    /// Say more.
+    pub debug: bool,
+    /// For a move drawn at random.
+    pub seed: u64,
+}
+
+/// What a search or a head found.
+pub struct Found {
+    pub snapshot: Snapshot<Action>,
+    pub answer: Answer,
+}
+
+/// What is played, and the reply to ponder on.
+#[derive(Clone, Copy, Default)]
+pub struct Answer {
+    pub best: Option<Action>,
+    pub ponder: Option<Action>,
+}
+
+impl Job {
+    /// The moves to choose from.
+    pub fn allowed(&self, game: &Game) -> Vec<Action> {
+        let wished = &self.limits.searchmoves;
+        if wished.is_empty() { game.legal_actions() } else { wished.clone() }
+    }
+
+    /// The rating to play at. Whoever asks for an endless search wants to know, not to play.
+    pub fn strength(&self) -> Option<Strength> {
+        Strength::of(&self.settings).filter(|_| !self.limits.infinite)
+    }
+
+    /// How much of its soft limit the move took. A stop by the GUI or a pondered move says nothing about that.
+    pub fn learn_time_use(&self, session: &mut SearchSession) {
+        let own = !self.limits.ponder && !self.signal.is_stopped();
+        if let Some(budget) = self.limits.budget.filter(|budget| own && budget.flexible) {
+            session.learn_time_use(self.signal.since_go(), budget.soft);
+        }
+    }
+
+    /// The root's evaluation cannot be interrupted and may take longer than the clock runs: any move is better than
+    /// the flag. It may take longer than the move's own limit, for a move without an evaluation is a blunder.
+    pub fn is_too_late(&self, evaluation: Duration) -> bool {
+        let Some(budget) = self.limits.budget.filter(|budget| budget.flexible) else {
+            return false;
+        };
+        self.signal.used().is_some_and(|used| used + 2 * evaluation > budget.flag)
+    }
+}
+
+impl Found {
+    /// The first line's moves are the answer.
+    pub fn leading(snapshot: Snapshot<Action>) -> Found {
+        let moves = snapshot.lines.first().map(|line| line.moves.as_slice()).unwrap_or_default();
+        let answer = Answer { best: moves.first().copied(), ponder: moves.get(1).copied() };
+        Found { snapshot, answer }
+    }
+
+    /// Neither a move nor a number.
+    pub fn nothing() -> Found {
+        Found { snapshot: Snapshot::default(), answer: Answer::default() }
+    }
+}
