@@ -51,7 +51,7 @@ fn listed_searches() -> Vec<&'static str> {
     own.map(|search| search.name()).collect()
 }
 
-/// What GUIs are told, in the order they show it.
+/// Options announced to GUIs, in the order of their dialogs.
 pub static EVERYDAY: &[Entry] = &[
     Entry {
         name: "Hash",
@@ -251,7 +251,7 @@ pub static EVERYDAY: &[Entry] = &[
     },
 ];
 
-/// Constants of the search that nobody needs to play: understood always, told on request.
+/// Search constants: always accepted, announced on request.
 pub static HIDDEN: &[Entry] = &[
     Entry {
         name: "Rollouts",

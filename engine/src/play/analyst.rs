@@ -38,7 +38,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// So many times as much.
+    /// Multiplies the limit.
     #[must_use]
     pub fn times(self, factor: u32) -> Effort {
         match self {

@@ -311,7 +311,7 @@ impl Job {
         let batch = batch_within(&self.limits, preferred, evaluation);
         let mut params = search_params(settings, batch);
         if self.limits.infinite {
-            // As with the strength: whoever asks for an endless search wants to know.
+            // As with `strength`: an endless search is analysis.
             params.contempt = 0.0;
         }
         let lanes = self.network.evaluator.in_flight();
@@ -439,7 +439,7 @@ impl Job {
         line.moves.first().copied()
     }
 
-    /// The rating to play at. Whoever asks for an endless search wants to know, not to play.
+    /// The rating to play at; none for an endless search, which is analysis.
     fn strength(&self) -> Option<Strength> {
         Strength::of(&self.settings).filter(|_| !self.limits.infinite)
     }
@@ -518,10 +518,10 @@ impl Job {
         };
         let text = game.uci(best);
         let mut state = State::root(game);
-        let goes_on = state.follow(best) == Some(false);
+        let continues = state.follow(best) == Some(false);
         let reply = answer
             .ponder
-            .filter(|_| goes_on)
+            .filter(|_| continues)
             .map(|reply| (reply, reply.to_uci(state.position(), game.mode())));
         let ponder =
             reply.filter(|(reply, _)| state.follow(*reply).is_some()).map(|(_, text)| text);
