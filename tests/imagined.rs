@@ -3,7 +3,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use engine::world::memory::Memory;
+use engine::world::memory::PredictionCache;
 use engine::world::rules::{self, Scoring};
 use engine::world::{LearnedWorld, RulesWorld, learned};
 use engine::{Action, Game};
@@ -35,7 +35,7 @@ fn rules_world(evaluator: Arc<dyn Evaluator>) -> RulesWorld {
 
 fn learned_world(evaluator: impl Evaluator + 'static, bytes: usize) -> LearnedWorld {
     let evaluator: Arc<dyn Evaluator> = Arc::new(evaluator);
-    let memory = Arc::new(Memory::new(bytes));
+    let memory = Arc::new(PredictionCache::new(bytes));
     LearnedWorld::new(evaluator.clone(), rules_world(evaluator), memory).expect("it imagines")
 }
 

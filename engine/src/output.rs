@@ -30,7 +30,7 @@ pub struct Output {
 
 struct Sink {
     writer: Box<dyn Write + Send>,
-    /// Told once when the reader at the other end is gone.
+    /// Notified once when the reader has closed the pipe.
     hangup: Sender<()>,
 }
 

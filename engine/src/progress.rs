@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar for so many things; whoever counts them may set a message.
+/// A bar for `things` items; its owner may set a message.
 #[must_use]
 pub fn progress(things: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(things as u64), ProgressDrawTarget::stderr());

@@ -14,7 +14,7 @@ impl Log for Stderr {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            // A closed standard error is nobody's business.
+            // A closed standard error is ignored.
             let _ = writeln!(
                 std::io::stderr(),
                 "{} {}: {}",

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_when_told() {
+    fn a_manual_clock_moves_on_demand() {
         let clock = ManualClock::default();
         assert_eq!(clock.now(), clock.now());
         clock.advance(Duration::from_secs(1));

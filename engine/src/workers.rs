@@ -4,7 +4,7 @@ use crossbeam::channel::{bounded, unbounded};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// The flag of work that nobody ends early.
+/// Stop flag of work that is never stopped early.
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How many work, and until when.
@@ -54,7 +54,7 @@ pub fn deal<T: Sync, R: Send, E: Send, W: FnMut(&T) -> Result<R, E>>(
                     }
                     let done = work(task).map(|result| (task, result));
                     let failed = done.is_err();
-                    // Nobody listens any more after an error elsewhere.
+                    // The receiver is gone after an error elsewhere.
                     if results.send(done).is_err() || failed {
                         return;
                     }

@@ -1,4 +1,4 @@
-//! Which moves give check, and which pieces are attacked by lesser ones.
+//! Checking squares, and squares attacked by pieces of lower value.
 
 use super::scale::piece_value;
 use shakmaty::attacks::{
@@ -6,23 +6,23 @@ use shakmaty::attacks::{
 };
 use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square};
 
-/// Squares from which the mover's pieces attack the other king.
+/// Squares from which the mover's pieces check the enemy king.
 pub(super) struct Checks {
     king: Option<Square>,
     by_role: [Bitboard; 6],
-    /// Pieces of the mover behind which another one attacks it.
-    screens: Bitboard,
+    /// Own pieces whose move discovers a check.
+    blockers: Bitboard,
 }
 
 impl Checks {
     pub fn new(position: &Chess) -> Checks {
         let (board, turn) = (position.board(), position.turn());
         let Some(king) = board.king_of(!turn) else {
-            return Checks { king: None, by_role: [Bitboard::EMPTY; 6], screens: Bitboard::EMPTY };
+            return Checks { king: None, by_role: [Bitboard::EMPTY; 6], blockers: Bitboard::EMPTY };
         };
         let (occupied, us) = (board.occupied(), position.us());
         let (diagonal, straight) = (bishop_attacks(king, occupied), rook_attacks(king, occupied));
-        let screens = screens(board, king, us) & us;
+        let blockers = blockers(board, king, us) & us;
         let by_role = [
             pawn_attacks(!turn, king),
             knight_attacks(king),
@@ -31,27 +31,27 @@ impl Checks {
             diagonal | straight,
             Bitboard::EMPTY,
         ];
-        Checks { king: Some(king), by_role, screens }
+        Checks { king: Some(king), by_role, blockers }
     }
 
-    /// Whether a piece gives check by itself where it goes; castling and promotions do not count.
-    pub fn directly(&self, m: Move) -> bool {
+    /// Whether the moved piece itself gives check; false for castling and promotions.
+    pub fn is_direct_check(&self, m: Move) -> bool {
         m.promotion().is_none()
             && self.by_role[m.role() as usize - 1].contains(m.to())
             && !m.is_castle()
     }
 
     /// Whether a legal move gives check.
-    pub fn are_given_by(&self, position: &Chess, m: Move) -> bool {
+    pub fn gives_check(&self, position: &Chess, m: Move) -> bool {
         let (Some(king), Move::Normal { from, to, promotion, .. }) = (self.king, m) else {
             let mut next = position.clone();
             next.play_unchecked(m);
             return next.is_check();
         };
-        if self.screens.contains(from) && !aligned(from, to, king) {
+        if self.blockers.contains(from) && !aligned(from, to, king) {
             return true;
         }
-        let Some(promotion) = promotion else { return self.directly(m) };
+        let Some(promotion) = promotion else { return self.is_direct_check(m) };
         let occupied = position.board().occupied().without(from);
         let reached = match promotion {
             Role::Knight => knight_attacks(to),
@@ -63,8 +63,8 @@ impl Checks {
     }
 }
 
-/// Pieces that alone stand between `king` and a slider among `sliders`.
-pub(super) fn screens(board: &Board, king: Square, sliders: Bitboard) -> Bitboard {
+/// Pieces that are the only blocker between `king` and a slider among `sliders`.
+pub(super) fn blockers(board: &Board, king: Square, sliders: Bitboard) -> Bitboard {
     let snipers = (bishop_attacks(king, Bitboard::EMPTY) & (board.bishops() | board.queens())
         | rook_attacks(king, Bitboard::EMPTY) & (board.rooks() | board.queens()))
         & sliders;
@@ -72,7 +72,7 @@ pub(super) fn screens(board: &Board, king: Square, sliders: Bitboard) -> Bitboar
     between.filter(|pieces| !pieces.more_than_one()).fold(Bitboard::EMPTY, |all, one| all | one)
 }
 
-/// What the other side attacks: by its pawns; by these, knights and bishops; by all these and rooks.
+/// Squares attacked by the opponent's pawns; by pawns and minor pieces; by these and rooks.
 pub(super) struct Threats([Bitboard; 3]);
 
 impl Threats {
@@ -92,8 +92,8 @@ impl Threats {
         Threats([pawns, minors, rooks])
     }
 
-    /// What it is worth to a piece to go where lesser ones do not attack it from where they do, or costs it the other way.
-    pub fn escape(&self, m: Move) -> i32 {
+    /// Ordering bonus for leaving a square attacked by a piece of lower value; a malus for entering one.
+    pub fn escape_bonus(&self, m: Move) -> i32 {
         let Some(from) = m.from() else { return 0 };
         let by = match m.role() {
             Role::Queen => self.0[2],
@@ -135,14 +135,18 @@ mod tests {
                     let mut next = position.clone();
                     next.play_unchecked(*m);
                     assert_eq!(
-                        checks.are_given_by(position, *m),
+                        checks.gives_check(position, *m),
                         next.is_check(),
                         "{m} in {}",
                         game.fen()
                     );
-                    assert!(next.is_check() || !checks.directly(*m), "{m} in {}", game.fen());
+                    assert!(
+                        next.is_check() || !checks.is_direct_check(*m),
+                        "{m} in {}",
+                        game.fen()
+                    );
                     given += i32::from(next.is_check());
-                    direct += i32::from(checks.directly(*m));
+                    direct += i32::from(checks.is_direct_check(*m));
                 }
                 if game.ending().is_some() {
                     break;
@@ -156,22 +160,22 @@ mod tests {
 
     #[test]
     fn a_piece_gains_where_lesser_ones_do_not_attack() {
-        let worth = |fen: &str, name: &str| {
+        let bonus = |fen: &str, name: &str| {
             let game = Game::from_fen(fen, false).unwrap();
             let action = game.legal_actions().into_iter().find(|action| game.uci(*action) == name);
             let m = action.unwrap().to_move(game.position()).unwrap();
-            Threats::new(game.position()).escape(m)
+            Threats::new(game.position()).escape_bonus(m)
         };
-        // A pawn attacks the knight on d4, a knight the rook on a1; the queen is attacked by its like.
+        // A pawn attacks the knight on d4, a knight the rook on a1; a queen attacks the queen.
         let fen = "4k3/8/8/4p3/3N4/1n6/7q/R3K2Q w - - 0 1";
-        assert_eq!(worth(fen, "d4c2"), 20 * 781);
-        assert_eq!(worth(fen, "a1a7"), 20 * 1_276);
-        assert_eq!(worth(fen, "a1c1"), 0, "the knight attacks there, too");
-        assert_eq!(worth(fen, "h1g1"), 0, "neither here nor there");
-        assert_eq!(worth(fen, "h1d5"), 0, "no lesser piece");
-        assert_eq!(worth(fen, "h1h2"), 0, "taken or not");
-        assert_eq!(worth("4k3/8/8/4p3/8/2N5/7q/R3K2Q w - - 0 1", "c3d5"), 0, "beside a pawn");
-        let into = worth("4k3/8/8/4p3/8/5N2/7q/R3K2Q w - - 0 1", "f3d4");
+        assert_eq!(bonus(fen, "d4c2"), 20 * 781);
+        assert_eq!(bonus(fen, "a1a7"), 20 * 1_276);
+        assert_eq!(bonus(fen, "a1c1"), 0, "the knight attacks there, too");
+        assert_eq!(bonus(fen, "h1g1"), 0, "neither here nor there");
+        assert_eq!(bonus(fen, "h1d5"), 0, "no lesser piece");
+        assert_eq!(bonus(fen, "h1h2"), 0, "taken or not");
+        assert_eq!(bonus("4k3/8/8/4p3/8/2N5/7q/R3K2Q w - - 0 1", "c3d5"), 0, "beside a pawn");
+        let into = bonus("4k3/8/8/4p3/8/5N2/7q/R3K2Q w - - 0 1", "f3d4");
         assert_eq!(into, -20 * 781, "into a pawn's attack");
     }
 }

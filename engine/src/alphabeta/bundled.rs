@@ -9,7 +9,7 @@ static BYTES: &[u8] = include_bytes!("../../../assets/mavka-nnue.safetensors");
 /// The built-in small network, read once.
 ///
 /// # Errors
-/// It is damaged.
+/// The file is damaged.
 pub fn nnue() -> Result<Arc<Nnue>, &'static CheckpointError> {
     static NNUE: OnceLock<Result<Arc<Nnue>, CheckpointError>> = OnceLock::new();
     let read = || Ok(Arc::new(Nnue::new(&Parameters::from_bytes(BYTES)?)));

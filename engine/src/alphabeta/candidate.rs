@@ -1,163 +1,173 @@
-//! What is asked of a move before it is searched: whether it is searched at all, and how much less deep.
+//! Pruning and reduction of a single move, before it is searched.
 
 use super::Tree;
 use super::attack::{Checks, Threats};
-use super::correction::Places;
-use super::history::Setting;
+use super::correction::CorrectionIndices;
+use super::history::HistoryContext;
 use super::margins;
-use super::moves::is_loud;
+use super::moves::is_noisy;
 use super::scale::{piece_value, wins};
-use super::table::{Bound, Known, MATES};
+use super::table::{Bound, MATES, TtEntry};
 use super::window::Window;
 use shakmaty::{Chess, Move, Position};
 
-/// A position whose moves are searched.
+/// A node whose moves are searched.
 pub(super) struct Node<'a> {
     pub position: &'a Chess,
     pub key: u64,
     pub window: Window,
-    /// Where its moves are played.
-    pub setting: Setting,
-    /// Where what the evaluation gets wrong in positions alike is remembered.
-    pub places: Places,
-    /// What is known of it, with a score.
-    pub known: Option<Known>,
+    /// Index of its moves in the history tables.
+    pub history_context: HistoryContext,
+    /// Its entries in the correction history.
+    pub indices: CorrectionIndices,
+    /// Transposition table entry with a score.
+    pub entry: Option<TtEntry>,
     /// The table's move.
-    pub first: Option<Move>,
-    /// The evaluation, in check that of the mover's last turn; none if that was none.
-    pub still: Option<i32>,
-    /// What the evaluation was corrected by.
-    pub error: i32,
-    /// The evaluation is better than at the mover's last turn.
+    pub tt_move: Option<Move>,
+    /// Corrected static eval; in check, that of two plies ago, if any.
+    pub static_eval: Option<i32>,
+    /// Correction of the static eval, in units of [`Corrections::points`](super::correction::Corrections::points).
+    pub correction: i32,
+    /// Static eval is higher than two plies ago.
     pub improving: bool,
-    /// It is or was on a best line.
+    /// On a principal variation, now or by the table.
     pub was_pv: bool,
     pub checks: Checks,
     pub threats: Threats,
-    /// What the mover has beside pawns.
+    /// The mover's non-pawn material.
     pub pieces: i32,
 }
 
 impl Node<'_> {
-    /// Nothing is likely to reach alpha.
+    /// Expected to fail low.
     pub fn is_all(&self) -> bool {
-        !(self.window.pv || self.window.fails)
+        !(self.window.pv || self.window.cut_node)
     }
 
-    /// The table's move takes something.
-    pub fn takes_first(&self) -> bool {
-        self.first.is_some_and(is_loud)
+    /// The table's move is a capture or a promotion to a queen.
+    pub fn tt_move_is_noisy(&self) -> bool {
+        self.tt_move.is_some_and(is_noisy)
     }
 }
 
-/// A move that may be searched, and when.
+/// A move about to be searched.
 pub(super) struct Candidate {
     pub m: Move,
     pub depth: i32,
-    /// Which it is.
-    pub number: i32,
+    /// Counted from 1.
+    pub move_count: i32,
     pub alpha: i32,
-    /// The best score so far.
+    /// Best score so far.
     pub best: i32,
-    /// How much less deep by its number alone, in [`margins::PLY`]ths.
-    pub late: i32,
+    /// Reduction by depth and move count, in [`margins::PLY`]ths.
+    pub base_reduction: i32,
     pub gives_check: bool,
-    /// It is a capture or a promotion to a queen.
-    pub loud: bool,
-    /// What it is known for as an answer to the last move and to the one before it.
-    pub answers: [i32; 2],
+    /// Capture or promotion to a queen.
+    pub noisy: bool,
+    /// Continuation history with the last move and with the one before it.
+    pub continuation: [i32; 2],
 }
 
-/// Whether a move is searched.
-pub(super) enum Worth {
-    Looking,
-    /// No.
-    Nothing,
-    /// No: it comes to so much at most.
-    AtMost(i32),
+/// Result of pruning a move.
+pub(super) enum Verdict {
+    Search,
+    /// Skip it.
+    Skip,
+    /// Skip it; the node's score is at least this fail-soft bound.
+    SkipWith(i32),
 }
 
 impl Tree<'_> {
-    /// Whether a move is worth being looked at so near to the end of the line.
-    pub(super) fn weigh(&self, node: &Node<'_>, candidate: &Candidate) -> Worth {
+    /// Prunes a move by static exchange evaluation, history and futility.
+    pub(super) fn prune_move(&self, node: &Node<'_>, candidate: &Candidate) -> Verdict {
         let Candidate { m, depth, alpha, .. } = *candidate;
         let (position, turn, history) = (node.position, node.position.turn(), &self.memory.history);
-        let left = depth - 1 - candidate.late / margins::PLY;
-        if candidate.loud || candidate.gives_check {
-            let known_for = history.of_capture(turn, m);
-            let hope = margins::capture_hope(left, known_for)
+        let lmr_depth = depth - 1 - candidate.base_reduction / margins::PLY;
+        if candidate.noisy || candidate.gives_check {
+            let history_score = history.capture_score(turn, m);
+            let futility_value = margins::capture_futility(lmr_depth, history_score)
                 .filter(|_| !candidate.gives_check)
-                .zip(node.still)
-                .map(|(hope, still)| still + hope + m.capture().map_or(0, piece_value));
-            // The last piece may be given away for a stalemate.
+                .zip(node.static_eval)
+                .map(|(futility_value, static_eval)| {
+                    static_eval + futility_value + m.capture().map_or(0, piece_value)
+                });
+            // The last piece may be sacrificed for stalemate.
             let may_lose = alpha < 0 && node.pieces == piece_value(m.role());
-            let loss = margins::capture_loss(depth, known_for);
+            let loss = margins::capture_see_margin(depth, history_score);
             return match () {
-                () if hope.is_some_and(|hope| hope <= alpha) => Worth::Nothing,
-                () if !may_lose && !wins(position, m, -loss) => Worth::Nothing,
-                () => Worth::Looking,
+                () if futility_value.is_some_and(|futility_value| futility_value <= alpha) => {
+                    Verdict::Skip
+                }
+                () if !may_lose && !wins(position, m, -loss) => Verdict::Skip,
+                () => Verdict::Search,
             };
         }
-        if node.window.pv && self.back(node.window.ply, 0).follows {
-            return Worth::Looking;
+        if node.window.pv && self.back(node.window.ply, 0).follows_pv {
+            return Verdict::Search;
         }
-        let shaped = history.of_shaped(turn, m, node.setting.pawns);
-        let answers = candidate.answers[0] + candidate.answers[1] + shaped;
-        if margins::is_bad_answer(depth, answers) {
-            return Worth::Nothing;
+        let pawns = history.pawn_score(turn, m, node.history_context.pawns);
+        let continuation = candidate.continuation[0] + candidate.continuation[1] + pawns;
+        if margins::is_bad_continuation(depth, continuation) {
+            return Verdict::Skip;
         }
-        let left = left + margins::history_plies(depth, answers, history.of_quiet(turn, m));
-        if let Some(still) = node.still.filter(|_| !node.setting.check)
-            && let Some(hope) = margins::quiet_hope(left, still > alpha)
-            && still + hope <= alpha
+        let lmr_depth =
+            lmr_depth + margins::history_plies(depth, continuation, history.quiet_score(turn, m));
+        if let Some(static_eval) = node.static_eval.filter(|_| !node.history_context.check)
+            && let Some(futility_value) = margins::quiet_futility(lmr_depth, static_eval > alpha)
+            && static_eval + futility_value <= alpha
         {
-            return Worth::AtMost(still + hope);
+            return Verdict::SkipWith(static_eval + futility_value);
         }
-        let loss = margins::quiet_loss(left.max(0));
-        if wins(position, m, -loss) { Worth::Looking } else { Worth::Nothing }
+        let loss = margins::quiet_see_margin(lmr_depth.max(0));
+        if wins(position, m, -loss) { Verdict::Search } else { Verdict::Skip }
     }
 
-    /// How much less deep a late move is searched, in [`margins::PLY`]ths.
+    /// Late move reduction, in [`margins::PLY`]ths.
     pub(super) fn reduction(&mut self, node: &Node<'_>, candidate: &Candidate) -> i32 {
-        let Candidate { m, depth, number, alpha, loud, answers, .. } = *candidate;
-        let Window { ply, fails, pv, .. } = node.window;
+        let Candidate { m, depth, move_count, alpha, noisy, continuation, .. } = *candidate;
+        let Window { ply, cut_node, pv, .. } = node.window;
         let (turn, history) = (node.position.turn(), &self.memory.history);
         let is = i32::from;
-        let known_for = if loud {
-            873 * m.capture().map_or(0, piece_value) / 128 + history.of_capture(turn, m)
+        let history_score = if noisy {
+            873 * m.capture().map_or(0, piece_value) / 128 + history.capture_score(turn, m)
         } else {
-            (2_252 * history.of_quiet(turn, m) + 1_126 * answers[0] + 1_093 * answers[1]) / 1_024
+            (2_252 * history.quiet_score(turn, m)
+                + 1_126 * continuation[0]
+                + 1_093 * continuation[1])
+                / 1_024
         };
-        let mut less = candidate.late + 697 - 65 * number - node.error.abs() / 26_310;
+        let mut reduction =
+            candidate.base_reduction + 697 - 65 * move_count - node.correction.abs() / 26_310;
         if node.was_pv {
-            let high = node.known.is_none_or(|known| known.score > alpha);
-            let deep = node.known.is_some_and(|known| known.depth >= depth);
-            less -= 3_023 + 1_004 * is(pv) + 885 * is(high) + is(deep) * (816 + 940 * is(fails));
+            let high = node.entry.is_none_or(|entry| entry.score > alpha);
+            let deep = node.entry.is_some_and(|entry| entry.depth >= depth);
+            reduction -=
+                3_023 + 1_004 * is(pv) + 885 * is(high) + is(deep) * (816 + 940 * is(cut_node));
         }
-        if fails {
-            less += 4_026 + 933 * is(node.first.is_none());
+        if cut_node {
+            reduction += 4_026 + 933 * is(node.tt_move.is_none());
         }
-        less += 1_079 * is(node.takes_first());
-        let refuted = self.back(ply + 1, 0).refuted;
-        if refuted > 1 {
-            less += 264 + 1_095 * is(refuted > 2) + 1_138 * is(node.is_all());
-        } else if node.first == Some(m) {
-            less -= 2_179;
+        reduction += 1_079 * is(node.tt_move_is_noisy());
+        let cutoff_count = self.back(ply + 1, 0).cutoff_count;
+        if cutoff_count > 1 {
+            reduction += 264 + 1_095 * is(cutoff_count > 2) + 1_138 * is(node.is_all());
+        } else if node.tt_move == Some(m) {
+            reduction -= 2_179;
         }
-        self.at(ply).worth = known_for;
-        less -= known_for * 439 / 4_096;
+        self.at(ply).stat_score = history_score;
+        reduction -= history_score * 439 / 4_096;
         if node.is_all() {
-            less += less * 276 / (256 * depth + 268);
+            reduction += reduction * 276 / (256 * depth + 268);
         }
-        less
+        reduction
     }
 }
 
-/// The score of a position that is known to be far above beta (ProbCut).
-pub(super) fn is_far_above(window: Window, known: Option<Known>) -> Option<i32> {
+/// Small ProbCut: a cutoff if the table's lower bound is far above beta.
+pub(super) fn small_probcut(window: Window, entry: Option<TtEntry>) -> Option<i32> {
     let Window { depth, beta, ply, .. } = window;
-    let bar = beta + margins::FAR_ABOVE;
-    let known = known.filter(|known| ply > 0 && known.depth >= depth - 4)?;
-    let is_low = known.bound != Bound::Upper;
-    (is_low && (bar..MATES).contains(&known.score) && beta.abs() < MATES).then_some(bar)
+    let threshold = beta + margins::SMALL_PROBCUT_MARGIN;
+    let entry = entry.filter(|entry| ply > 0 && entry.depth >= depth - 4)?;
+    let is_low = entry.bound != Bound::Upper;
+    (is_low && (threshold..MATES).contains(&entry.score) && beta.abs() < MATES).then_some(threshold)
 }

@@ -1,158 +1,160 @@
-//! What moves are credited with once a position was searched.
+//! Updates of the history tables after a node was searched.
 
 use super::candidate::Node;
-use super::history::Setting;
-use super::margins::{self, Praise};
-use super::moves::is_loud;
+use super::history::HistoryContext;
+use super::margins::{self, FailLow};
+use super::moves::is_noisy;
 use super::quiescence::Best;
 use super::table::INFINITE;
 use super::{Ply, Tree};
 use arrayvec::ArrayVec;
 use shakmaty::{Move, Role};
 
-/// Moves of a position that something is learnt of if another is the best.
-const LEARNT: usize = 32;
-/// What the last move counts as an answer where the table's move refutes it, if it was one of so few.
-const REFUTED: (i32, i32) = (5, -2_210);
-/// What a capture counts that nothing good is found against.
+/// Maximum number of moves that get a malus.
+const MAX_FAILED: usize = 32;
+/// Move count up to which a quiet move gets a penalty if the table cuts off after it, and that penalty.
+const EARLY_MOVE_PENALTY: (i32, i32) = (5, -2_210);
+/// Bonus of a capture after which no move reached alpha.
 const GOOD_CAPTURE: i32 = 892;
 
-/// What the moves of a position came to so far.
+/// Progress of a node's move loop.
 pub(super) struct Tried {
     pub best: Best,
-    /// Those that were not the best, the first of many.
-    pub quiets: ArrayVec<Move, LEARNT>,
-    pub captures: ArrayVec<Move, LEARNT>,
-    /// How deep the others are searched: less once a move was better than expected.
+    /// Searched moves other than the best; the first of many.
+    pub quiets: ArrayVec<Move, MAX_FAILED>,
+    pub captures: ArrayVec<Move, MAX_FAILED>,
+    /// Depth of the remaining moves: less once a move raised alpha.
     pub depth: i32,
-    /// How many there were.
-    pub number: i32,
-    /// Of quiet ones no more are tried.
-    pub enough: bool,
+    /// Moves tried.
+    pub move_count: i32,
+    /// Late move pruning: no more quiet moves.
+    pub skip_quiets: bool,
 }
 
 impl Tried {
-    /// None yet, where scores up to `alpha` count for nothing.
     pub fn new(alpha: i32, depth: i32) -> Tried {
         Tried {
             best: Best { score: -INFINITE, alpha, m: None },
             quiets: ArrayVec::new(),
             captures: ArrayVec::new(),
             depth,
-            number: 0,
-            enough: false,
+            move_count: 0,
+            skip_quiets: false,
         }
     }
 
-    /// Another move was the best.
-    pub fn note(&mut self, m: Move) {
-        if self.number <= LEARNT as i32 {
-            let list = if is_loud(m) { &mut self.captures } else { &mut self.quiets };
+    /// Records a move that did not become the best.
+    pub fn add_failed(&mut self, m: Move) {
+        if self.move_count <= MAX_FAILED as i32 {
+            let list = if is_noisy(m) { &mut self.captures } else { &mut self.quiets };
             let _ = list.try_push(m);
         }
     }
 }
 
 impl Tree<'_> {
-    /// The table knows that a move refutes the last one.
-    pub(super) fn confirm(&mut self, setting: &Setting, m: Move, depth: i32) {
-        if !is_loud(m) {
-            self.memory.history.count(setting, m, margins::confirmed(depth));
+    /// After a cutoff by the table: bonus for its move, penalty for the previous move.
+    pub(super) fn reward_tt_move(&mut self, history_context: &HistoryContext, m: Move, depth: i32) {
+        if !is_noisy(m) {
+            self.memory.history.update(history_context, m, margins::tt_cutoff_bonus(depth));
         }
-        let (few, bonus) = REFUTED;
-        if self.back(setting.ply, 1).tried < few {
-            self.credit_last(setting, bonus);
+        let (low_ply, bonus) = EARLY_MOVE_PENALTY;
+        if self.back(history_context.ply, 1).move_count < low_ply {
+            self.update_previous_continuation(history_context, bonus);
         }
     }
 
-    /// The evaluation says something of the last move, if that was quiet.
-    pub(super) fn credit_gain(&mut self, setting: &Setting, still: i32) {
-        let Setting { turn, ply, pawns, .. } = *setting;
-        let Ply { moved, still: before, check, .. } = *self.back(ply, 1);
-        let quiet = moved.filter(|m| !check && !m.is_capture());
+    /// Bonus of the previous quiet move for the change of the static eval.
+    pub(super) fn reward_eval_gain(&mut self, history_context: &HistoryContext, static_eval: i32) {
+        let HistoryContext { turn, ply, pawns, .. } = *history_context;
+        let Ply { current_move, static_eval: before, check, .. } = *self.back(ply, 1);
+        let quiet = current_move.filter(|m| !check && !m.is_capture());
         if let (Some(m), Some(before)) = (quiet, before) {
-            let (turn, gain) = (turn.other(), margins::gain(before + still));
-            self.memory.history.count_quiet(turn, m, 11 * gain);
-            if !self.back(ply, 0).known && has_shape(m) {
-                self.memory.history.count_shaped(turn, m, pawns, 13 * gain);
+            let (turn, gain) = (turn.other(), margins::eval_gain_bonus(before + static_eval));
+            self.memory.history.update_quiet(turn, m, 11 * gain);
+            if !self.back(ply, 0).tt_hit && keeps_pawns(m) {
+                self.memory.history.update_pawn(turn, m, pawns, 13 * gain);
             }
         }
     }
 
-    /// All moves were searched that had to be.
-    pub(super) fn learn(&mut self, node: &Node<'_>, tried: &Tried) {
-        let Node { window, setting, .. } = node;
+    /// Updates the histories after the move loop.
+    pub(super) fn update_histories(&mut self, node: &Node<'_>, tried: &Tried) {
+        let Node { window, history_context, .. } = node;
         let Tried { best, quiets, captures, depth, .. } = tried;
-        let (depth, turn) = (*depth, setting.turn);
+        let (depth, turn) = (*depth, history_context.turn);
         let Some(m) = best.m else {
-            self.praise_last(node, depth, best.score);
+            self.reward_previous_move(node, depth, best.score);
             return;
         };
-        let Ply { moved, worth, tried, known, .. } = *self.back(window.ply, 1);
-        let trusted = node.first == Some(m);
-        let (mut bonus, malus) = margins::credit(depth, trusted, worth);
+        let Ply { current_move, stat_score, move_count, tt_hit, .. } = *self.back(window.ply, 1);
+        let trusted = node.tt_move == Some(m);
+        let (mut bonus, malus) = margins::best_move_bonus(depth, trusted, stat_score);
         if !window.pv {
             bonus += bonus * (quiets.len() + captures.len()) as i32 / 256;
-            self.memory.history.count_tables(if trusted { 918 } else { -747 });
+            self.memory.history.update_tt_move(if trusted { 918 } else { -747 });
         }
-        if is_loud(m) {
-            self.memory.history.count_capture(turn, m, bonus * 1_427 / 1_024);
+        if is_noisy(m) {
+            self.memory.history.update_capture(turn, m, bonus * 1_427 / 1_024);
         } else {
             let history = &mut self.memory.history;
-            history.count(setting, m, bonus * 899 / 1_024);
-            // The later a move came, the less it was expected to be good.
-            let mut less = malus * 1_159 / 1_024;
+            history.update(history_context, m, bonus * 899 / 1_024);
+            // Later moves get a smaller malus.
+            let mut penalty = malus * 1_159 / 1_024;
             for other in quiets {
-                less = less * 921 / 1_024;
-                history.count(setting, *other, -less);
+                penalty = penalty * 921 / 1_024;
+                history.update(history_context, *other, -penalty);
             }
         }
-        if moved.is_some() && tried == 1 + i32::from(known) {
-            self.credit_last(setting, -malus * 713 / 1_024);
+        if current_move.is_some() && move_count == 1 + i32::from(tt_hit) {
+            self.update_previous_continuation(history_context, -malus * 713 / 1_024);
         }
         for other in captures {
-            self.memory.history.count_capture(turn, *other, -malus * 1_489 / 1_024);
+            self.memory.history.update_capture(turn, *other, -malus * 1_489 / 1_024);
         }
     }
 
-    /// No move reached alpha: the last one was good.
-    fn praise_last(&mut self, node: &Node<'_>, depth: i32, score: i32) {
-        let Setting { turn, ply, pawns, check: here, .. } = node.setting;
+    /// Fail low: bonus for the previous move.
+    fn reward_previous_move(&mut self, node: &Node<'_>, depth: i32, score: i32) {
+        let HistoryContext { turn, ply, pawns, check: here, .. } = node.history_context;
         let turn = turn.other();
-        let Ply { moved, worth, tried, still, check, .. } = *self.back(ply, 1);
-        let Some(m) = moved else { return };
+        let Ply { current_move, stat_score, move_count, static_eval, check, .. } =
+            *self.back(ply, 1);
+        let Some(m) = current_move else { return };
         if m.is_capture() {
-            self.memory.history.count_capture(turn, m, GOOD_CAPTURE);
+            self.memory.history.update_capture(turn, m, GOOD_CAPTURE);
             return;
         }
-        let [answer, quiet, shaped] = margins::praise(Praise {
+        let [answer, quiet, pawn] = margins::fail_low_bonuses(FailLow {
             depth,
-            worth,
-            number: tried,
-            short: node.still.filter(|_| !here).map(|still| still - score),
-            short_before: still.filter(|_| !check).map(|still| -still - score),
+            stat_score,
+            move_count,
+            shortfall: node.static_eval.filter(|_| !here).map(|static_eval| static_eval - score),
+            shortfall_before: static_eval
+                .filter(|_| !check)
+                .map(|static_eval| -static_eval - score),
         });
-        self.credit_last(&node.setting, answer);
-        self.memory.history.count_quiet(turn, m, quiet);
-        if has_shape(m) {
-            self.memory.history.count_shaped(turn, m, pawns, shaped);
+        self.update_previous_continuation(&node.history_context, answer);
+        self.memory.history.update_quiet(turn, m, quiet);
+        if keeps_pawns(m) {
+            self.memory.history.update_pawn(turn, m, pawns, pawn);
         }
     }
 
-    /// The last move, if quiet, was as good or as bad an answer to those before it.
-    fn credit_last(&mut self, setting: &Setting, bonus: i32) {
-        let Setting { turn, ply, .. } = *setting;
-        let Ply { moved, check, .. } = *self.back(ply, 1);
+    /// Continuation-history bonus of the previous quiet move.
+    fn update_previous_continuation(&mut self, history_context: &HistoryContext, bonus: i32) {
+        let HistoryContext { turn, ply, .. } = *history_context;
+        let Ply { current_move, check, .. } = *self.back(ply, 1);
         if ply > 0
-            && let Some(m) = moved.filter(|m| !m.is_capture())
+            && let Some(m) = current_move.filter(|m| !m.is_capture())
         {
-            let past = self.past(ply - 1);
-            self.memory.history.count_answer(turn.other(), m, &past, check, bonus);
+            let recent = self.recent(ply - 1);
+            self.memory.history.update_continuation(turn.other(), m, &recent, check, bonus);
         }
     }
 }
 
-/// Whether the shape of the pawns says something of a quiet move that was made: it is the same after it.
-fn has_shape(m: Move) -> bool {
+/// Whether a move leaves the pawns, and so the index of the pawn history, unchanged.
+fn keeps_pawns(m: Move) -> bool {
     m.role() != Role::Pawn
 }

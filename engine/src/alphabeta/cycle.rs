@@ -1,5 +1,5 @@
-//! Positions that a single move brings back, seen before that move is made: it changes the key by what is known beforehand (van
-//! Kervinck 2013, as Stockfish has it).
+//! Upcoming repetitions: a cuckoo-style table of the key changes of all reversible moves finds a repeating move before
+//! it is made (van Kervinck 2013, as in Stockfish).
 
 use crate::chess::ending::key_before;
 use shakmaty::attacks::{attacks, between};
@@ -7,11 +7,11 @@ use shakmaty::zobrist::{Zobrist64, ZobristValue};
 use shakmaty::{Bitboard, Chess, Color, Piece, Position, Role, Square};
 use std::sync::LazyLock;
 
-/// A power of two, several times the number of moves.
+/// Size of the hash table: a power of two, several times the number of moves.
 const SLOTS: usize = 1 << 14;
 
-/// Every move of a piece that can go back again, by what it changes in the key.
-static MOVES: LazyLock<Vec<Option<(u64, Square, Square)>>> = LazyLock::new(|| {
+/// All reversible moves by their change of the key.
+static REVERSIBLE_MOVES: LazyLock<Vec<Option<(u64, Square, Square)>>> = LazyLock::new(|| {
     let mut slots = vec![None; SLOTS];
     let turn = Zobrist64::zobrist_for_white_turn().0;
     let roles = Role::ALL.into_iter().filter(|role| *role != Role::Pawn);
@@ -22,7 +22,7 @@ static MOVES: LazyLock<Vec<Option<(u64, Square, Square)>>> = LazyLock::new(|| {
             let targets = attacks(from, piece, Bitboard::EMPTY);
             for to in targets.into_iter().filter(|to| *to > from) {
                 let change = key(from) ^ key(to) ^ turn;
-                let mut slot = place(change);
+                let mut slot = slot_of(change);
                 while slots[slot].is_some() {
                     slot = (slot + 1) % SLOTS;
                 }
@@ -33,14 +33,14 @@ static MOVES: LazyLock<Vec<Option<(u64, Square, Square)>>> = LazyLock::new(|| {
     slots
 });
 
-fn place(change: u64) -> usize {
+fn slot_of(change: u64) -> usize {
     change as usize % SLOTS
 }
 
-/// The squares of the move that changes the key so.
-fn move_of(change: u64) -> Option<(Square, Square)> {
-    let mut slot = place(change);
-    while let Some((of, from, to)) = MOVES[slot] {
+/// The squares of the reversible move with this change of the key.
+fn reversible_move(change: u64) -> Option<(Square, Square)> {
+    let mut slot = slot_of(change);
+    while let Some((of, from, to)) = REVERSIBLE_MOVES[slot] {
         if of == change {
             return Some((from, to));
         }
@@ -49,13 +49,13 @@ fn move_of(change: u64) -> Option<(Square, Square)> {
     None
 }
 
-/// Whether the mover can bring back a position of the last `reach` plies, or the opponent could have come here from one of them
-/// at once. `keys` are those of the positions so far, this one's last.
-pub(super) fn is_near(position: &Chess, keys: &[u64], reach: usize) -> bool {
+/// Whether one move leads to a position of the last `reach` plies, or the opponent could have moved from one of them
+/// to this position. `keys` are those of the game, this position's last.
+pub(super) fn has_upcoming_repetition(position: &Chess, keys: &[u64], reach: usize) -> bool {
     let reach = reach.min(position.halfmoves() as usize);
     let Some(now) = key_before(keys, 0) else { return false };
     (3..=reach).step_by(2).map_while(|plies| key_before(keys, plies)).any(|before| {
-        move_of(now ^ before)
+        reversible_move(now ^ before)
             .is_some_and(|(from, to)| (between(from, to) & position.board().occupied()).is_empty())
     })
 }
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn it_sees_what_trying_every_move_shows() {
         let mut random = nn::rng::Rng::new(5);
-        let mut near = 0;
+        let mut repetitions = 0;
         for _ in 0..150 {
             let fen = "4k3/8/3b4/8/8/3R4/8/4K2N w - - 0 1";
             let mut game = Game::from_fen(fen, false).unwrap();
@@ -93,11 +93,11 @@ mod tests {
                         let at = keys.len() - 1 - plies;
                         leads(here, keys[at]) || leads(&passed[at], ending::key(here))
                     });
-                assert_eq!(is_near(here, &keys, reach), tried, "{}", game.fen());
-                assert!(!is_near(here, &keys, 2));
-                near += i32::from(tried);
+                assert_eq!(has_upcoming_repetition(here, &keys, reach), tried, "{}", game.fen());
+                assert!(!has_upcoming_repetition(here, &keys, 2));
+                repetitions += i32::from(tried);
             }
         }
-        assert!(near > 100, "{near}");
+        assert!(repetitions > 100, "{repetitions}");
     }
 }

@@ -1,21 +1,19 @@
-//! What a capture wins once both sides have taken back on its square as long as that pays: static exchange
-//! evaluation. Pins are not looked at.
+//! Static exchange evaluation (SEE): material after all profitable recaptures on one square. Pins are ignored.
 
 use shakmaty::{Bitboard, Chess, Color, Move, Position, Role, Square};
 
-/// Whether the mover comes out of the exchanges on `m`'s square with `least` or more, what it captures included. `value` says what
-/// a piece is worth.
+/// Whether the exchanges that `m` starts win at least `least`. `value` gives piece values.
 #[must_use]
 pub fn wins(position: &Chess, m: Move, least: i32, value: fn(Role) -> i32) -> bool {
     let board = position.board();
     let target = m.to();
     let promoted = m.promotion().map_or(0, |role| value(role) - value(Role::Pawn));
-    // What is won beyond `least` if the piece is not taken back.
+    // Gain above `least` if there is no recapture.
     let surplus = m.capture().map_or(0, value) + promoted - least;
     if surplus < 0 {
         return false;
     }
-    // What the side to take would have won if it took and were not taken in turn.
+    // The opponent's gain from a recapture that is not answered.
     let mut swap = value(m.promotion().unwrap_or(m.role())) - surplus;
     if swap <= 0 {
         return true;
@@ -29,7 +27,7 @@ pub fn wins(position: &Chess, m: Move, least: i32, value: fn(Role) -> i32) -> bo
         won = !won;
         occupied.discard(from);
         if role == Role::King {
-            // It may not step into an attack.
+            // The king cannot recapture a defended piece.
             let defended = (board.attacks_to(target, !side, occupied) & occupied).any();
             return won != defended;
         }
@@ -71,7 +69,7 @@ mod tests {
         }
     }
 
-    /// The most that `wins` grants, by trying every bar.
+    /// The highest threshold that `wins` passes.
     fn most(fen: &str, m: &str) -> i32 {
         let game = Game::from_fen(fen, false).unwrap();
         let named = |action: &Action| game.uci(*action) == m;
@@ -92,7 +90,7 @@ mod tests {
             ("3rk3/8/4p3/3p4/8/2N5/3R4/4K3 w - - 0 1", "c3d5", -200),
             // The rook behind the rook counts.
             ("3rk3/8/8/3r4/8/8/3R4/3RK3 w - - 0 1", "d2d5", 500),
-            // A king takes back only what nobody defends.
+            // A king recaptures only an undefended piece.
             ("8/8/4k3/3p4/8/8/3Q4/4K3 w - - 0 1", "d2d5", -800),
             ("8/8/4k3/3p4/8/5B2/3Q4/4K3 w - - 0 1", "d2d5", 100),
             // A quiet move onto an attacked square, and a promotion that is taken.

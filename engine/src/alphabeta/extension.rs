@@ -1,94 +1,100 @@
-//! Which moves are searched further than others.
+//! Singular extensions and multi-cut.
 
 use super::candidate::{Candidate, Node};
 use super::correction::Corrections;
-use super::margins::{self, Alone};
-use super::table::{Bound, Known, MATES};
+use super::margins::{self, SingularFactors};
+use super::table::{Bound, MATES, TtEntry};
 use super::window::Window;
-use super::{Tree, moves::is_loud};
+use super::{Tree, moves::is_noisy};
 use shakmaty::{Chess, Move, Position};
 
-/// How much further a move is searched.
+/// Result of the singular-extension test.
 pub(super) enum Extension {
-    /// By so much.
+    /// Plies; negative = a reduction.
     By(i32),
-    /// Not at all: the position's score is so much, beta at least.
+    /// Multi-cut: return this score.
     Refuted(i32),
 }
 
 impl Tree<'_> {
-    /// How much further a move is looked at.
+    /// Extension of a move in plies.
     pub(super) fn extend(&mut self, node: &Node<'_>, candidate: &Candidate) -> Extension {
         let Candidate { m, depth, .. } = *candidate;
         let ply = node.window.ply;
-        let excludes = self.at(ply).excluded.is_some();
-        let alone = node.known.filter(|known| {
+        let is_excluded_search = self.at(ply).excluded.is_some();
+        let singular = node.entry.filter(|entry| {
             ply > 0
-                && node.first == Some(m)
-                && !excludes
-                && depth >= margins::alone_from(node.was_pv)
-                && known.score.abs() < MATES
-                && known.bound != Bound::Upper
-                && known.depth >= depth - 3
-                && !self.shuffles(node.position, m, ply)
+                && node.tt_move == Some(m)
+                && !is_excluded_search
+                && depth >= margins::singular_depth(node.was_pv)
+                && entry.score.abs() < MATES
+                && entry.bound != Bound::Upper
+                && entry.depth >= depth - 3
+                && !self.is_shuffling(node.position, m, ply)
         });
-        match alone {
-            Some(known) => self.extend_alone(node, candidate, known),
+        match singular {
+            Some(entry) => self.extend_singular(node, candidate, entry),
             None => Extension::By(0),
         }
     }
 
-    /// Where all moves but the table's are worse by a margin, it is the position's only one (singular extensions: Anantharaman,
-    /// Campbell & Hsu 1990).
-    fn extend_alone(&mut self, node: &Node<'_>, candidate: &Candidate, known: Known) -> Extension {
-        let Window { beta, ply, fails, pv, .. } = node.window;
-        let bar = known.score - margins::alone(candidate.depth, node.was_pv && !pv);
+    /// Singular extension (Anantharaman, Campbell & Hsu 1990): if all other moves fail low against the table's score
+    /// less a margin, the table's move is extended.
+    fn extend_singular(
+        &mut self,
+        node: &Node<'_>,
+        candidate: &Candidate,
+        entry: TtEntry,
+    ) -> Extension {
+        let Window { beta, ply, cut_node, pv, .. } = node.window;
+        let threshold = entry.score - margins::singular_margin(candidate.depth, node.was_pv && !pv);
         let shallow = (candidate.depth - 1) / 2;
-        self.at(ply).excluded = known.action;
-        let score = self.negamax(node.position, shallow, bar - 1, bar, ply, fails);
+        self.at(ply).excluded = entry.action;
+        let score = self.negamax(node.position, shallow, threshold - 1, threshold, ply, cut_node);
         self.at(ply).excluded = None;
         match score {
-            _ if self.over => Extension::By(0),
-            _ if score < bar => {
-                let (twice, thrice) = margins::far_alone(Alone {
+            _ if self.stopped => Extension::By(0),
+            _ if score < threshold => {
+                let (double, triple) = margins::extension_margins(SingularFactors {
                     pv,
                     was_pv: node.was_pv,
-                    quiet: !node.takes_first(),
-                    error: node.error,
-                    trust: self.memory.history.of_tables(),
+                    quiet: !node.tt_move_is_noisy(),
+                    correction: node.correction,
+                    tt_move_history: self.memory.history.tt_move_score(),
                     deep: ply as i32 > self.depth,
                 });
-                let further = |margin: i32| i32::from(score < bar - margin);
-                Extension::By(1 + further(twice) + further(thrice))
+                let exceeds = |margin: i32| i32::from(score < threshold - margin);
+                Extension::By(1 + exceeds(double) + exceeds(triple))
             }
-            // Another move refutes as well.
+            // Multi-cut: another move fails high, too.
             _ if score >= beta && score.abs() < MATES => {
-                self.memory.history.count_tables(-421 - 110 * candidate.depth);
-                if let Some(still) =
-                    node.still.filter(|still| !node.setting.check && score > *still)
+                self.memory.history.update_tt_move(-421 - 110 * candidate.depth);
+                if let Some(static_eval) = node
+                    .static_eval
+                    .filter(|static_eval| !node.history_context.check && score > *static_eval)
                 {
-                    let bonus = Corrections::bonus_of_others(score - still, shallow);
-                    self.memory.corrections.learn(&node.places, bonus);
+                    let bonus = Corrections::bonus_of_others(score - static_eval, shallow);
+                    self.memory.corrections.learn(&node.indices, bonus);
                 }
                 Extension::Refuted(score)
             }
-            _ if known.score >= beta || fails => Extension::By(-margins::NOT_ALONE),
+            _ if entry.score >= beta || cut_node => Extension::By(-margins::NEGATIVE_EXTENSION),
             _ => Extension::By(0),
         }
     }
 
-    /// Whether a piece goes back and forth, far from the root.
-    fn shuffles(&self, position: &Chess, m: Move, ply: usize) -> bool {
+    /// Whether a piece moves back and forth, far from the root.
+    fn is_shuffling(&self, position: &Chess, m: Move, ply: usize) -> bool {
         let (calm, far) = margins::SHUFFLING;
-        if is_loud(m) || position.halfmoves() < calm || ply < far {
+        if is_noisy(m) || position.halfmoves() < calm || ply < far {
             return false;
         }
-        // Nobody passed on the way.
-        let none = (1..=6).all(|plies| self.back(ply, plies).moved.is_some());
-        let (two, four) = (self.back(ply, 2).moved, self.back(ply, 4).moved);
+        // No null moves in between.
+        let no_null_move = (1..=6).all(|plies| self.back(ply, plies).current_move.is_some());
+        let (two, four) = (self.back(ply, 2).current_move, self.back(ply, 4).current_move);
         let back = |later: Option<Move>, earlier: Option<Move>| {
             later.zip(earlier).is_some_and(|(later, earlier)| later.from() == Some(earlier.to()))
         };
-        none && back(Some(m), two) && back(two, four)
+        no_null_move && back(Some(m), two) && back(two, four)
     }
 }

@@ -2,14 +2,13 @@
 //! aspiration windows, null move, futility and late move pruning, late move reductions, singular extensions,
 //! quiescence search. Rules and numbers are Stockfish's, written down anew.
 //!
-//! It is not what plays: the tree search decides. It has two users, the player `Search alpha-beta` and the blunder
-//! check after a tree search (`play::blunder_check`). The laboratory labels the positions that it visits.
+//! The tree search chooses the engine's moves. This search has two users: the player `Search alpha-beta` and the
+//! blunder check after a tree search (`play::blunder_check`). The laboratory labels the positions that it visits.
 //!
-//! `node` searches one position, `prune` says when none of its moves need be searched, `quiescence` searches captures
-//! behind the last ply; `window` holds depth and bounds; `candidate` says which moves are pruned or reduced,
-//! `extension` which are extended, `margins` by what numbers; `order` ranks moves, `moves` generates them, `history`
-//! and `credit` keep what they are ranked by, `correction` the errors of the static evaluation in similar positions;
-//! `table` is the transposition table.
+//! `node` searches one position, `prune` cuts it off before its moves are searched, `quiescence` searches captures at
+//! depth 0; `window` holds depth and bounds; `candidate` prunes and reduces moves, `extension` extends them, with the
+//! numbers of `margins`; `order` is the move picker, `moves` generates moves, `history` and `credit` keep the history
+//! tables, `correction` is the correction history of the static evaluation; `table` is the transposition table.
 
 mod attack;
 pub mod bundled;
@@ -33,60 +32,60 @@ mod window;
 use crate::chess::action::Action;
 use crate::chess::ending;
 use correction::Corrections;
-use history::{History, Prompt};
+use history::{ContinuationKey, History};
 use nn::nnue::{Accumulators, Nnue};
 use scale::{centipawns, points_of_win, win};
 use shakmaty::{Chess, Move, Position};
 use std::sync::Arc;
-use table::{INFINITE, Lines, MATE, MATES, Table};
+use table::{INFINITE, MATE, MATES, PvTable, Table};
 
-/// Deepest line, in plies.
-const DEEPEST: usize = 100;
-/// First half-width of the aspiration window around the last depths' score.
-const WINDOW: i32 = 5;
-/// Wider windows than this are given up.
-const WIDEST: i32 = 2_000;
-/// Points by which a compared move may always be worse than the best one: ten centipawns. Guess.
-const EQUAL: i32 = 36;
-/// Plies beyond a mate's length to which a shorter one is looked for.
-const SHORTER: i32 = 4;
+/// Maximum ply.
+const MAX_PLY: usize = 100;
+/// Initial half-width of the aspiration window.
+const ASPIRATION_DELTA: i32 = 5;
+/// A wider aspiration window is opened fully.
+const MAX_DELTA: i32 = 2_000;
+/// Minimum margin of the compared move, in points: ten centipawns. Guess.
+const MIN_MARGIN: i32 = 36;
+/// Plies searched beyond a mate's length, to find a shorter mate.
+const MATE_EXTRA_PLIES: i32 = 4;
 
-/// What a search has found.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchResult {
     /// The best move.
     pub best: Variation,
-    /// The next best moves, as many as were asked for, the best one first.
+    /// The next best moves of MultiPV, in order.
     pub others: Vec<Variation>,
-    /// Plies searched to the end.
+    /// Completed depth.
     pub depth: u32,
-    /// Plies of the longest line that was taken for best for a while.
+    /// Selective depth: plies of the longest principal variation.
     pub seldepth: u32,
-    /// Positions looked at.
+    /// Nodes searched.
     pub nodes: u64,
-    /// The line of the compared move, if that is another than the best one: with the best one's score if it loses less
-    /// than its margin, else with an upper bound of its own. None if there was no time.
+    /// Variation of the compared move, if it is not the best one. Its score is the best one's if it loses less than
+    /// the margin, else an upper bound. None if there was no time.
     pub compared: Option<Variation>,
 }
 
-impl Found {
-    /// All moves that have lines, the best one first.
+impl SearchResult {
+    /// All variations, the best one first.
     pub fn variations(&self) -> impl Iterator<Item = &Variation> {
         std::iter::once(&self.best).chain(&self.others)
     }
 }
 
-/// A move, what follows, and what it is worth.
+/// Principal variation and score of a root move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variation {
-    /// As far as it was searched; at least one move.
+    /// At least one move.
     pub line: Vec<Action>,
     /// Centipawns for the side to move.
     pub score: i32,
 }
 
 impl Variation {
-    /// Plies to a mate: positive = the side to move mates. Nothing that could escape it was left out: only who is not mated prunes.
+    /// Plies to a mate: positive = the side to move mates. The defence is never pruned, so the mate is sound.
     #[must_use]
     pub fn mate_plies(&self) -> Option<i32> {
         let score = self.score;
@@ -94,58 +93,58 @@ impl Variation {
     }
 }
 
-/// The search and what it remembers from one call to the next.
+/// The search and its tables, which persist between calls.
 pub struct AlphaBeta {
-    /// One for each position of the game and of the line being looked at.
+    /// Zobrist keys of the game's positions and of the current line.
     keys: Vec<u64>,
     table: Table,
     history: History,
     corrections: Corrections,
-    lines: Lines,
+    lines: PvTable,
     plies: Vec<Ply>,
     nnue: Arc<Nnue>,
     accumulators: Accumulators,
 }
 
 impl AlphaBeta {
-    /// `nnue` evaluates quiet positions. The transposition table has `entries` of [`table::ENTRY_BYTES`], a power of
+    /// `nnue` is the static evaluation. The transposition table has `entries` of [`table::ENTRY_BYTES`], a power of
     /// two.
     #[must_use]
     pub fn new(nnue: Arc<Nnue>, entries: usize) -> AlphaBeta {
-        let plies = DEEPEST + 4 + Ply::BEFORE;
+        let plies = MAX_PLY + 4 + Ply::BEFORE;
         AlphaBeta {
             keys: Vec::new(),
             table: Table::new(entries),
             history: History::new(),
             corrections: Corrections::new(),
-            lines: Lines::new(plies),
+            lines: PvTable::new(plies),
             plies: vec![Ply::default(); plies],
             nnue,
             accumulators: Accumulators::default(),
         }
     }
 
-    /// Forgets everything but the memory.
+    /// Clears all tables; keeps their memory.
     pub fn clear(&mut self) {
         self.table.clear();
         self.history = History::new();
         self.corrections = Corrections::new();
     }
 
-    /// Searches deeper and deeper until `watch` ends it. `keys` are those of the positions so far, the root's last. None if
-    /// not one ply was finished, or there is no move.
+    /// Iterative deepening until `watch` stops it. `keys` are those of the game's positions, the root's last. None if
+    /// no depth was completed, or if there is no move.
     pub fn search(
         &mut self,
         keys: impl IntoIterator<Item = u64>,
-        question: &Question<'_>,
-        watch: &mut dyn Watch,
-    ) -> Option<Found> {
+        request: &SearchRequest<'_>,
+        watch: &mut dyn Observer,
+    ) -> Option<SearchResult> {
         self.keys.clear();
         self.keys.extend(keys);
         self.plies.fill(Ply::default());
-        self.history.begin();
+        self.history.age();
         self.table.begin();
-        let Question { position, allowed, lines, compare } = *question;
+        let SearchRequest { position, allowed, lines, compare } = *request;
         let mut tree = Tree {
             memory: self,
             position,
@@ -155,25 +154,25 @@ impl AlphaBeta {
             reported: 0,
             depth: 0,
             seldepth: 0,
-            width: INFINITE,
+            root_width: INFINITE,
             lines: lines.max(1),
             compare,
             averages: vec![None; lines.max(1)],
-            taken: Vec::new(),
+            done: Vec::new(),
             hint: None,
             line: Vec::new(),
-            verified: 0,
-            over: false,
+            null_move_min_ply: 0,
+            stopped: false,
         };
-        let mut found: Option<Found> = None;
-        for depth in 1..DEEPEST as u32 / 2 {
+        let mut found: Option<SearchResult> = None;
+        for depth in 1..MAX_PLY as u32 / 2 {
             let Some(next) = tree.deepen(depth, found.as_ref()) else { break };
             tree.watch.on_depth(&next);
             let score = next.best.score.abs();
             found = Some(next);
-            // What prunes by guess may find a longer mate first, but not for long.
-            let seen = score >= MATES && MATE - score + SHORTER <= depth as i32;
-            if tree.over || seen {
+            // Pruning may miss the shortest mate: search a few plies more.
+            let is_mate_proven = score >= MATES && MATE - score + MATE_EXTRA_PLIES <= depth as i32;
+            if tree.stopped || is_mate_proven {
                 break;
             }
         }
@@ -181,45 +180,45 @@ impl AlphaBeta {
     }
 }
 
-/// What is kept of the line that is looked at, for each of its positions.
+/// Stack entry of one ply of the current line.
 #[derive(Clone, Copy, Default)]
 struct Ply {
-    /// The move that is left out, to see what the others are worth.
+    /// Move excluded by the singular-extension search.
     excluded: Option<Action>,
-    /// The corrected evaluation, in check that of the mover's last turn; none if that was none.
-    still: Option<i32>,
-    /// The move that follows; none for a pass.
-    moved: Option<Move>,
-    /// The move as others answer it.
-    prompt: Option<Prompt>,
+    /// Corrected static eval; in check, that of two plies ago, if any.
+    static_eval: Option<i32>,
+    /// Move being searched; none for a null move.
+    current_move: Option<Move>,
+    /// Key of this move in continuation history.
+    continuation_key: Option<ContinuationKey>,
     check: bool,
-    /// Moves tried so far.
-    tried: i32,
-    /// What the last move that was searched is known for.
-    worth: i32,
-    /// Plies that it is searched less deep.
+    /// Moves tried.
+    move_count: i32,
+    /// History score of the move being searched (Stockfish's statScore).
+    stat_score: i32,
+    /// Late move reduction of the move being searched, in plies.
     reduced: i32,
-    /// Positions refuted here since the one two plies before was entered.
-    refuted: i32,
-    /// The table knew it.
-    known: bool,
-    /// It is or was on a best line.
+    /// Beta cutoffs at this ply since the grandparent was entered.
+    cutoff_count: i32,
+    /// The transposition table has an entry.
+    tt_hit: bool,
+    /// On a principal variation, now or by the table.
     pv: bool,
-    /// It is on the last depth's best line.
-    follows: bool,
+    /// On the principal variation of the previous depth.
+    follows_pv: bool,
 }
 
 impl Ply {
-    /// Plies kept before the root's, which are empty.
+    /// Empty stack entries before the root.
     const BEFORE: usize = 6;
 }
 
-/// Watches a search.
-pub trait Watch {
-    /// Called after each `positions` more, the last of them `at`. True ends the search.
+/// Observes and stops a search.
+pub trait Observer {
+    /// Called every few nodes with their number and the current position. True stops the search.
     fn is_over(&mut self, positions: u64, at: &Chess) -> bool;
     /// Called after each depth.
-    fn on_depth(&mut self, found: &Found);
+    fn on_depth(&mut self, found: &SearchResult);
 }
 
 /// A move to compare with the best one.
@@ -227,18 +226,18 @@ pub trait Watch {
 pub struct Comparison {
     /// A legal move of the root.
     pub action: Action,
-    /// Win probability that it may lose against the best move and still count as its equal.
+    /// Win probability that it may lose against the best move and still count as equal.
     pub margin: f32,
 }
 
-/// What is to be searched.
+/// Root position and limits of a search.
 #[derive(Clone, Copy)]
-pub struct Question<'a> {
+pub struct SearchRequest<'a> {
     /// The root.
     pub position: &'a Chess,
-    /// Moves of the root; none = all.
+    /// Root moves to search; empty = all.
     pub allowed: &'a [Action],
-    /// Number of best moves that get a line each; at least 1.
+    /// Number of variations (MultiPV); at least 1.
     pub lines: usize,
     /// A move to compare with the best one at each depth.
     pub compare: Option<Comparison>,
@@ -248,49 +247,49 @@ struct Tree<'a> {
     memory: &'a mut AlphaBeta,
     /// The root.
     position: &'a Chess,
-    /// Moves of the root; none = all.
+    /// Root moves to search; empty = all.
     allowed: &'a [Action],
-    watch: &'a mut dyn Watch,
-    /// Moves made, and how many of them `watch` knows of.
+    watch: &'a mut dyn Observer,
+    /// Nodes searched, and how many of them `watch` has been informed of.
     nodes: u64,
     reported: u64,
-    /// Plies of the search under way, and of the longest line that it took for best.
+    /// Current depth and selective depth.
     depth: i32,
     seldepth: usize,
-    /// Of the root's window.
-    width: i32,
-    /// Moves of the root that are to be told apart.
+    /// Width of the root's window.
+    root_width: i32,
+    /// Number of variations (MultiPV).
     lines: usize,
     compare: Option<Comparison>,
-    /// Of the root's scores for each of these, the last ones counting most.
+    /// Running average of the root's score per variation.
     averages: Vec<Option<i32>>,
-    /// Moves of the root that have a line of this depth.
-    taken: Vec<Action>,
-    /// The move to begin with: which came next after those at the last depth. None where the table's will do.
+    /// Root moves whose variation is done at this depth.
+    done: Vec<Action>,
+    /// Root move to search first; none = the table's.
     hint: Option<Action>,
-    /// The last depth's line of the move that is sought.
+    /// Previous depth's principal variation of the move searched now.
     line: Vec<Action>,
-    /// Up to this ply nobody passes: whether passing refutes is being looked at.
-    verified: usize,
-    over: bool,
+    /// Null move is off below this ply, while a null-move cutoff is verified.
+    null_move_min_ply: usize,
+    stopped: bool,
 }
 
 impl Tree<'_> {
-    /// The search of one depth. None if there was no time for anything.
-    fn deepen(&mut self, depth: u32, last: Option<&Found>) -> Option<Found> {
+    /// Searches one depth. None if it was stopped before the first move.
+    fn deepen(&mut self, depth: u32, last: Option<&SearchResult>) -> Option<SearchResult> {
         (self.depth, self.seldepth) = (depth as i32, 0);
-        // The table may know a move that another, searched by itself, turned out to be better than.
+        // With MultiPV, the table's root move may not be the best one.
         self.hint =
             last.filter(|_| self.lines > 1).and_then(|last| last.best.line.first().copied());
         self.line = last.map_or_else(Vec::new, |last| last.best.line.clone());
-        let score = self.aspire(depth);
+        let score = self.aspiration_search(depth);
         let line = self.memory.lines.best().to_vec();
         let first = *line.first()?;
-        if self.over {
-            // The last depth's move came first: what is preferred to it, if anything, is better.
+        if self.stopped {
+            // The previous best move is searched first: a new one has beaten it.
             let same = last.filter(|last| last.best.line.first() == Some(&first));
-            return Some(same.cloned().unwrap_or_else(|| Found {
-                best: Variation { line: self.prolonged(line, depth), score: centipawns(score) },
+            return Some(same.cloned().unwrap_or_else(|| SearchResult {
+                best: Variation { line: self.extend_line(line, depth), score: centipawns(score) },
                 others: self.others(&first, Vec::new(), last),
                 depth: depth - 1,
                 seldepth: self.seldepth as u32,
@@ -302,23 +301,23 @@ impl Tree<'_> {
         let (line, score) = ranked.remove(0);
         let first = *line.first()?;
         let others = self.others(&first, ranked, last);
-        let asked = self.compare.filter(|compare| compare.action != first);
-        let compared = asked.and_then(|compare| self.compare(compare, depth, score));
-        // No time to ask again: what was true one ply before is likely still.
-        let before = last.filter(|last| self.over && last.best.line.first() == Some(&first));
-        Some(Found {
+        let comparison = self.compare.filter(|compare| compare.action != first);
+        let compared = comparison.and_then(|compare| self.compare(compare, depth, score));
+        // Stopped: the comparison of the previous depth still applies.
+        let previous = last.filter(|last| self.stopped && last.best.line.first() == Some(&first));
+        Some(SearchResult {
             best: Variation { line, score: centipawns(score) },
             others,
             depth,
             seldepth: self.seldepth as u32,
             nodes: self.nodes,
-            compared: compared.or_else(|| before.and_then(|last| last.compared.clone())),
+            compared: compared.or_else(|| previous.and_then(|last| last.compared.clone())),
         })
     }
 
-    /// The line, and what the table takes for best after it, up to so many plies: of a move that came up when time ended, or that was only
-    /// compared with the best one, there is no more.
-    fn prolonged(&self, mut line: Vec<Action>, plies: u32) -> Vec<Action> {
+    /// Extends a line with the table's moves up to `plies`: a move found when the search stopped, or a compared one,
+    /// has no longer line.
+    fn extend_line(&self, mut line: Vec<Action>, plies: u32) -> Vec<Action> {
         let mut position = self.position.clone();
         let mut keys = vec![ending::key(&position)];
         for ply in 0..plies as usize {
@@ -340,85 +339,85 @@ impl Tree<'_> {
         line
     }
 
-    /// The lines of as many moves as are to be told apart, and their scores, beginning with the `best` one's; the best one first. As far as
-    /// there is time.
+    /// Searches the remaining MultiPV variations; returns lines and scores, the best first. `best` is the first
+    /// variation.
     fn rank(
         &mut self,
         depth: u32,
         best: (Vec<Action>, i32),
-        last: Option<&Found>,
+        last: Option<&SearchResult>,
     ) -> Vec<(Vec<Action>, i32)> {
-        let before = || last.into_iter().flat_map(Found::variations);
+        let previous = || last.into_iter().flat_map(SearchResult::variations);
         let mut ranked = vec![best];
         while ranked.len() < self.lines {
-            self.taken.extend(ranked.last().and_then(|(line, _)| line.first()));
-            let is_left = |told: &&Variation| {
-                told.line.first().is_some_and(|action| !self.taken.contains(action))
+            self.done.extend(ranked.last().and_then(|(line, _)| line.first()));
+            let is_left = |variation: &&Variation| {
+                variation.line.first().is_some_and(|action| !self.done.contains(action))
             };
-            let line = before().find(is_left).map(|told| told.line.clone());
+            let line = previous().find(is_left).map(|variation| variation.line.clone());
             self.line = line.unwrap_or_default();
             self.hint = self.line.first().copied();
-            let score = self.aspire(depth);
+            let score = self.aspiration_search(depth);
             let line = self.memory.lines.best().to_vec();
-            if self.over || line.is_empty() {
+            if self.stopped || line.is_empty() {
                 break;
             }
             ranked.push((line, score));
         }
-        self.taken.clear();
+        self.done.clear();
         ranked.sort_by_key(|(_, score)| -score);
         ranked
     }
 
-    /// What is told of the moves after the `first`: what was `found`, and what was told at the `last` depth.
+    /// Variations after the `first` one: those `found` at this depth, completed by those of the `last` depth.
     fn others(
         &self,
         first: &Action,
         found: Vec<(Vec<Action>, i32)>,
-        last: Option<&Found>,
+        last: Option<&SearchResult>,
     ) -> Vec<Variation> {
-        let told = |(line, score)| Variation { line, score: centipawns(score) };
-        let mut others: Vec<Variation> = found.into_iter().map(told).collect();
-        for before in last.into_iter().flat_map(Found::variations) {
-            let is_known = |known: &Variation| known.line.first() == before.line.first();
-            let known = before.line.first() == Some(first) || others.iter().any(is_known);
+        let variation = |(line, score)| Variation { line, score: centipawns(score) };
+        let mut others: Vec<Variation> = found.into_iter().map(variation).collect();
+        for previous in last.into_iter().flat_map(SearchResult::variations) {
+            let is_known = |known: &Variation| known.line.first() == previous.line.first();
+            let known = previous.line.first() == Some(first) || others.iter().any(is_known);
             if others.len() + 1 < self.lines && !known {
-                others.push(before.clone());
+                others.push(previous.clone());
             }
         }
         others.sort_by_key(|other| -other.score);
         others
     }
 
-    /// The score, first sought near the last one. Without the moves that are taken.
-    fn aspire(&mut self, depth: u32) -> i32 {
+    /// Aspiration-window search of the root, without the moves that are done.
+    fn aspiration_search(&mut self, depth: u32) -> i32 {
         let position = self.position;
-        let place = self.taken.len();
-        let average = self.averages.get(place).copied().flatten();
+        let index = self.done.len();
+        let average = self.averages.get(index).copied().flatten();
         let near = average.filter(|score| score.abs() < MATES);
-        let mut width = near.map_or(INFINITE, |score| WINDOW + score * score / 10_193);
+        let mut width = near.map_or(INFINITE, |score| ASPIRATION_DELTA + score * score / 10_193);
         let mut alpha = near.map_or(-INFINITE, |score| (score - width).max(-INFINITE));
         let mut beta = near.map_or(INFINITE, |score| (score + width).min(INFINITE));
-        let mut higher = 0;
+        let mut fail_highs = 0;
         loop {
-            let depth = (depth as i32 - higher).max(1);
+            let depth = (depth as i32 - fail_highs).max(1);
             let score = self.negamax(position, depth, alpha, beta, 0, false);
-            let reach = if width > WIDEST { INFINITE } else { width };
+            let delta = if width > MAX_DELTA { INFINITE } else { width };
             match score {
-                _ if self.over => return score,
+                _ if self.stopped => return score,
                 _ if score <= alpha && alpha > -INFINITE => {
                     beta = alpha;
-                    alpha = (score - reach).max(-INFINITE);
-                    higher = 0;
+                    alpha = (score - delta).max(-INFINITE);
+                    fail_highs = 0;
                 }
                 _ if score >= beta && beta < INFINITE => {
-                    alpha = alpha.max(beta - reach);
-                    beta = (score + reach).min(INFINITE);
-                    higher += 1;
+                    alpha = alpha.max(beta - delta);
+                    beta = (score + delta).min(INFINITE);
+                    fail_highs += 1;
                 }
                 _ => {
                     let average = average.map_or(score, |average| i32::midpoint(score, average));
-                    if let Some(known) = self.averages.get_mut(place) {
+                    if let Some(known) = self.averages.get_mut(index) {
                         *known = Some(average);
                     }
                     return score;
@@ -428,8 +427,7 @@ impl Tree<'_> {
         }
     }
 
-    /// Searches a move of the root that is not the best one with a null window at the best score less the margin. None if
-    /// there was no time.
+    /// Null-window search of a root move at the best score less the margin. None if there was no time.
     fn compare(&mut self, compare: Comparison, depth: u32, best: i32) -> Option<Variation> {
         let Comparison { action, margin } = compare;
         let position = self.position;
@@ -438,14 +436,15 @@ impl Tree<'_> {
         let mut next = position.clone();
         self.memory.keys.push(ending::play_keyed(&mut next, key, m));
         let (at, turn) = (self.at(0), position.turn());
-        (at.moved, at.prompt) = (Some(m), Some(Prompt::new(turn, m, position.is_check())));
-        // At most 10 centipawns short of the best score count as equal: less is noise of the search.
-        let bar = points_of_win(win(centipawns(best)) - margin).min(best - EQUAL);
-        let score = -self.negamax(&next, depth as i32 - 1, -bar, 1 - bar, 1, false);
+        (at.current_move, at.continuation_key) =
+            (Some(m), Some(ContinuationKey::new(turn, m, position.is_check())));
+        // Ten centipawns or less are noise of the search.
+        let threshold = points_of_win(win(centipawns(best)) - margin).min(best - MIN_MARGIN);
+        let score = -self.negamax(&next, depth as i32 - 1, -threshold, 1 - threshold, 1, false);
         self.memory.keys.pop();
-        (!self.over).then(|| Variation {
-            line: self.prolonged(vec![action], depth),
-            score: centipawns(if score >= bar { best } else { score }),
+        (!self.stopped).then(|| Variation {
+            line: self.extend_line(vec![action], depth),
+            score: centipawns(if score >= threshold { best } else { score }),
         })
     }
 }

@@ -1,27 +1,27 @@
-//! Legal moves out of check in two parts, so that the second is spared where the first is enough.
+//! Staged generation of legal moves: captures and queen promotions first, quiet moves only if needed.
 
-use super::attack::screens;
+use super::attack::blockers;
 use shakmaty::attacks::{
     bishop_attacks, king_attacks, knight_attacks, pawn_attacks, queen_attacks, ray, rook_attacks,
 };
 use shakmaty::{Bitboard, CastlingSide, Chess, Move, MoveList, Position, Rank, Role, Square};
 
-/// Whether it is a capture or a promotion to a queen.
-pub(super) fn is_loud(m: Move) -> bool {
+/// Capture or promotion to a queen.
+pub(super) fn is_noisy(m: Move) -> bool {
     m.promotion().map_or(m.is_capture(), |role| role == Role::Queen)
 }
 
-/// Adds what is tried first: in `check` all moves, else captures and promotions to queens.
+/// Adds the moves of the first stage: in `check` all evasions, else captures and promotions to queens.
 pub(super) fn add_first(position: &Chess, check: bool, moves: &mut MoveList) {
     if check {
         moves.extend(position.legal_moves());
     } else {
-        add_loud(position, moves);
+        add_noisy(position, moves);
     }
 }
 
 /// Adds captures and promotions to queens. The mover is not in check.
-pub(super) fn add_loud(position: &Chess, moves: &mut MoveList) {
+pub(super) fn add_noisy(position: &Chess, moves: &mut MoveList) {
     let Some(pins) = Pins::new(position) else { return };
     let (board, turn, them) = (position.board(), position.turn(), position.them());
     for from in position.our(Role::Pawn) {
@@ -82,19 +82,19 @@ fn push(from: Square, to: Square, promotion: Option<Role>) -> Move {
     Move::Normal { role: Role::Pawn, from, capture: None, to, promotion }
 }
 
-/// Single steps of pawns, from and to.
+/// Single pawn pushes as origin and target.
 fn pushes<'a>(
     position: &Chess,
     pins: &'a Pins,
 ) -> impl Iterator<Item = (Square, Square)> + use<'a> {
     let (turn, pawns) = (position.turn(), position.our(Role::Pawn));
-    let (ahead, back) = turn.fold_wb((pawns.0 << 8, -8), (pawns.0 >> 8, 8));
-    let free = Bitboard(ahead) & !position.board().occupied();
+    let (futility_margin, back) = turn.fold_wb((pawns.0 << 8, -8), (pawns.0 >> 8, 8));
+    let free = Bitboard(futility_margin) & !position.board().occupied();
     let step = move |to: Square| Some((to.offset(back)?, to));
     free.into_iter().filter_map(step).filter(|(from, to)| pins.of(*from).contains(*to))
 }
 
-/// Adds moves to `targets` of all but pawns.
+/// Adds the moves of all pieces but pawns to `targets`.
 fn add_pieces(position: &Chess, pins: &Pins, targets: Bitboard, moves: &mut MoveList) {
     let (board, occupied) = (position.board(), position.board().occupied());
     let mut add = |role, from, squares: Bitboard| {
@@ -121,7 +121,7 @@ fn add_pieces(position: &Chess, pins: &Pins, targets: Bitboard, moves: &mut Move
     add(Role::King, pins.king, squares);
 }
 
-/// Pieces of the mover that stand between its king and a slider.
+/// Own pieces pinned to the king.
 struct Pins {
     king: Square,
     pinned: Bitboard,
@@ -132,11 +132,11 @@ impl Pins {
     fn new(position: &Chess) -> Option<Pins> {
         let board = position.board();
         let king = board.king_of(position.turn())?;
-        let pinned = screens(board, king, position.them()) & position.us();
+        let pinned = blockers(board, king, position.them()) & position.us();
         Some(Pins { king, pinned })
     }
 
-    /// Where a piece may go without opening its king to a slider.
+    /// Squares that a piece may move to without exposing its king.
     #[inline]
     fn of(&self, from: Square) -> Bitboard {
         if self.pinned.contains(from) { ray(self.king, from) } else { Bitboard::FULL }
@@ -154,7 +154,7 @@ mod tests {
         let mut random = nn::rng::Rng::new(5);
         let mut counts = [0; 4];
         for round in 0..400 {
-            // Pins, promotions, castling and captures en passant are rare in games that begin with all pieces.
+            // Pins, promotions, castling and en passant are rare in games from the initial position.
             let (fen, chess960) = match round % 5 {
                 0 => ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", false),
                 1 => ("r1n1k2r/1P4P1/8/2b5/5n2/8/1p1R2p1/R3K2B w Qk - 0 1", false),
@@ -167,11 +167,11 @@ mod tests {
                 let position = game.position();
                 if !position.is_check() {
                     let mut moves = MoveList::new();
-                    add_loud(position, &mut moves);
-                    let loud = moves.len();
+                    add_noisy(position, &mut moves);
+                    let noisy = moves.len();
                     add_quiet(position, &mut moves);
-                    assert!(moves[..loud].iter().all(|m| is_loud(*m)));
-                    assert!(moves[loud..].iter().all(|m| !is_loud(*m)));
+                    assert!(moves[..noisy].iter().all(|m| is_noisy(*m)));
+                    assert!(moves[noisy..].iter().all(|m| !is_noisy(*m)));
                     let name = |m: &Move| m.to_uci(CastlingMode::Chess960).to_string();
                     let mut found: Vec<String> = moves.iter().map(name).collect();
                     let mut legal: Vec<String> = position.legal_moves().iter().map(name).collect();

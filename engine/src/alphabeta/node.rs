@@ -1,31 +1,31 @@
-//! The search of one position: what is left out, what is searched how deep, as Stockfish does it.
+//! Search of one node: pruning, move loop, reductions and re-searches, as in Stockfish.
 
 use super::attack::{Checks, Threats};
-use super::candidate::{Candidate, Node, Worth, is_far_above};
+use super::candidate::{Candidate, Node, Verdict, small_probcut};
 use super::correction::Corrections;
 use super::credit::Tried;
 use super::extension::Extension;
-use super::history::Setting;
+use super::history::HistoryContext;
 use super::margins::{self, PLY};
-use super::moves::{add_first, is_loud};
+use super::moves::{add_first, is_noisy};
 use super::order::{Hints, Purpose, Rankings};
-use super::prune::Outlook;
-use super::quiescence::Judged;
-use super::scale::worth_of_pieces;
-use super::table::{Bound, INFINITE, Known, MATE, MATES};
+use super::prune::PruneInput;
+use super::quiescence::Evals;
+use super::scale::non_pawn_material;
+use super::table::{Bound, INFINITE, MATE, MATES, TtEntry};
 use super::window::Window;
-use super::{DEEPEST, Ply, Tree, cycle};
+use super::{MAX_PLY, Ply, Tree, cycle};
 use crate::chess::action::Action;
 use crate::chess::ending::by_fifty_moves;
 use shakmaty::{Chess, Move, MoveList, Position};
 
-/// What a late move that surprised counts as an answer.
-const SURPRISING: i32 = 1_334;
-/// So much less deep that a move is searched a ply less though it is not late; two plies.
-const LESS: (i32, i32) = (5_234, 5_487);
+/// Continuation-history bonus of a reduced move that beat alpha.
+const RESEARCH_BONUS: i32 = 1_334;
+/// Reduction thresholds for one ply and for two plies outside late move reductions.
+const PLY_THRESHOLDS: (i32, i32) = (5_234, 5_487);
 
 impl Tree<'_> {
-    /// The score of a position for its mover. `fails` says that beta is likely to be reached.
+    /// Score for the side to move. `cut_node`: a beta cutoff is expected.
     pub(super) fn negamax(
         &mut self,
         position: &Chess,
@@ -33,117 +33,128 @@ impl Tree<'_> {
         alpha: i32,
         beta: i32,
         ply: usize,
-        fails: bool,
+        cut_node: bool,
     ) -> i32 {
         let pv = beta - alpha > 1;
         if pv {
             self.memory.lines.clear(ply);
             self.seldepth = self.seldepth.max(ply);
         }
-        // Who can repeat need not take less than a draw.
+        // A possible repetition is at least a draw.
         let repeats = ply > 0 && alpha < 0 && self.may_repeat(position, ply);
         let alpha = if repeats { 0 } else { alpha };
         if alpha >= beta {
             return alpha;
         }
-        if depth <= 0 || ply >= DEEPEST {
+        if depth <= 0 || ply >= MAX_PLY {
             return self.quiesce(position, alpha, beta, ply);
         }
-        if self.is_over(position) {
+        if self.poll_stop(position) {
             return 0;
         }
         if ply > 0 && self.is_drawn(position, ply) {
             return 0;
         }
-        // No line is worth more than a mate that was already found elsewhere.
+        // Mate distance pruning.
         let (alpha, beta) = (alpha.max(ply as i32 - MATE), beta.min(MATE - ply as i32 - 1));
         if alpha >= beta {
             return alpha;
         }
         if ply == 0 {
-            self.width = beta - alpha;
+            self.root_width = beta - alpha;
         }
         let check = position.is_check();
-        let last = self.begin(ply, check);
+        let last = self.enter_node(ply, check);
         let excluded = self.at(ply).excluded;
-        // What is known of all moves says nothing of some of them.
-        let whole = excluded.is_none() && (ply > 0 || self.taken.is_empty());
+        // An excluded or partial search says nothing of the whole node.
+        let covers_all_moves = excluded.is_none() && (ply > 0 || self.done.is_empty());
         let key = self.memory.keys.last().copied().unwrap_or_default();
-        let stored = self.memory.table.get(key, ply).filter(|_| ply > 0 || whole);
-        let known = stored.filter(|known| known.bound != Bound::Unknown);
+        let stored = self.memory.table.get(key, ply).filter(|_| ply > 0 || covers_all_moves);
+        let entry = stored.filter(|entry| entry.bound != Bound::Unknown);
         let hint = self.hint.filter(|_| ply == 0);
-        let first = hint.or(stored.and_then(|stored| stored.action));
-        let first = first.and_then(|first| first.to_move(position));
+        let tt_move = hint.or(stored.and_then(|stored| stored.action));
+        let tt_move = tt_move.and_then(|tt_move| tt_move.to_move(position));
         let at = self.at(ply);
-        at.known = stored.is_some();
+        at.tt_hit = stored.is_some();
         if excluded.is_none() {
             at.pv = pv || stored.is_some_and(|stored| stored.pv);
         }
-        let past = self.past(ply);
-        let places = Corrections::places(position, &past);
-        let setting = Setting { turn: position.turn(), past, check, ply, pawns: places.pawns };
-        let error = self.memory.corrections.of(&places);
-        let judged = match excluded {
-            Some(_) => self.back(ply, 0).still.filter(|_| !check).map(Judged::again),
-            None => self.judge(position, ply, stored, error),
+        let recent = self.recent(ply);
+        let indices = Corrections::indices(position, &recent);
+        let history_context =
+            HistoryContext { turn: position.turn(), recent, check, ply, pawns: indices.pawns };
+        let correction = self.memory.corrections.of(&indices);
+        let evals = match excluded {
+            Some(_) => self.back(ply, 0).static_eval.filter(|_| !check).map(Evals::from_stack),
+            None => self.evaluate_node(position, ply, stored, correction),
         };
-        let two = self.back(ply, 2).still;
-        let still = judged.map_or(two, |judged| Some(judged.still));
-        self.at(ply).still = still;
+        let two_plies_ago = self.back(ply, 2).static_eval;
+        let static_eval = evals.map_or(two_plies_ago, |evals| Some(evals.static_eval));
+        self.at(ply).static_eval = static_eval;
         if stored.is_none() && excluded.is_none() {
-            // Asking the network again would take longer.
-            if let Some(judged) = judged {
-                self.note(key, ply, Some(judged.raw), self.back(ply, 0).pv);
+            // Saves the static eval: the network is slower than a probe.
+            if let Some(evals) = evals {
+                self.store_eval(key, ply, Some(evals.raw), self.back(ply, 0).pv);
             }
         }
-        let both = still.zip(last.still).map(|(still, last)| still + last);
-        let depth = margins::hindsight(depth, last.reduced, both);
-        let mut window = Window { depth, alpha, beta, ply, fails, pv };
+        let eval_sum =
+            static_eval.zip(last.static_eval).map(|(static_eval, last)| static_eval + last);
+        let depth = margins::hindsight(depth, last.reduced, eval_sum);
+        let mut window = Window { depth, alpha, beta, ply, cut_node, pv };
         if excluded.is_none()
-            && let Some(known) = known.filter(|known| window.is_answered_by(known))
+            && let Some(entry) = entry.filter(|entry| window.allows_cutoff(entry))
         {
-            if let Some(m) = first.filter(|_| known.score >= beta) {
-                self.confirm(&setting, m, depth);
+            if let Some(m) = tt_move.filter(|_| entry.score >= beta) {
+                self.reward_tt_move(&history_context, m, depth);
             }
-            if self.holds(position, key, &known, first, window) {
-                return known.score;
+            if self.verify_tt_cutoff(position, key, &entry, tt_move, window) {
+                return entry.score;
             }
         }
-        let mut improving = still.zip(two).is_some_and(|(still, two)| still > two);
-        if let Some(judged) = judged {
-            self.credit_gain(&setting, judged.still);
-            let worsening = margins::is_worsening(both);
-            let mut outlook =
-                Outlook { judged, improving, worsening, error, known, first, setting };
-            if let Some(score) = self.prune(position, &mut window, &mut outlook) {
+        let mut improving = static_eval
+            .zip(two_plies_ago)
+            .is_some_and(|(static_eval, two_plies_ago)| static_eval > two_plies_ago);
+        if let Some(evals) = evals {
+            self.reward_eval_gain(&history_context, evals.static_eval);
+            let worsening = margins::is_worsening(eval_sum);
+            let mut input = PruneInput {
+                evals,
+                improving,
+                worsening,
+                correction,
+                entry,
+                tt_move,
+                history_context,
+            };
+            if let Some(score) = self.prune(position, &mut window, &mut input) {
                 return score;
             }
-            improving = outlook.improving;
+            improving = input.improving;
         }
-        if let Some(score) = is_far_above(window, known) {
+        if let Some(score) = small_probcut(window, entry) {
             return score;
         }
         if by_fifty_moves(position) {
             let is_mate = check && position.legal_moves().is_empty();
             return if is_mate { ply as i32 - MATE } else { 0 };
         }
-        let first = first.filter(|m| self.may_play(position, *m, ply));
-        self.prepare(position, ply);
+        let tt_move = tt_move.filter(|m| self.may_play(position, *m, ply));
+        self.refresh_accumulator(position, ply);
         let node = Node {
             position,
             key,
             window,
-            setting,
-            places,
-            known,
-            first,
-            still,
-            error,
+            history_context,
+            indices,
+            entry,
+            tt_move,
+            static_eval,
+            correction,
             improving,
             was_pv: self.at(ply).pv,
             checks: Checks::new(position),
             threats: if check { Threats::NONE } else { Threats::new(position) },
-            pieces: worth_of_pieces(position),
+            pieces: non_pawn_material(position),
         };
         let mut tried = Tried::new(alpha, window.depth);
         if let Some(score) = self.search_moves(&node, &mut tried) {
@@ -151,223 +162,229 @@ impl Tree<'_> {
         }
         let (score, depth) = (tried.best.score, tried.depth);
         if score >= beta && score.abs() < MATES && tried.best.alpha.abs() < MATES {
-            // The less deep, the less is known of how far above beta it is.
+            // Fail-soft score, interpolated towards beta at low depth.
             tried.best.score = (score * depth + beta) / (depth + 1);
         }
-        self.learn(&node, &tried);
+        self.update_histories(&node, &tried);
         let Tried { best, .. } = tried;
-        // The move before is likely good, then.
+        // A fail low below a PV node marks this node as PV, too.
         self.at(ply).pv |= score < beta && last.pv;
-        if whole {
-            let raw = judged.map(|judged| judged.raw);
-            let found = Known { pv: self.at(ply).pv, ..best.known(alpha, beta, depth, raw) };
+        if covers_all_moves {
+            let raw = evals.map(|evals| evals.raw);
+            let found = TtEntry { pv: self.at(ply).pv, ..best.entry(alpha, beta, depth, raw) };
             self.memory.table.put(key, ply, found);
         }
-        if let Some(still) = still.filter(|_| !check)
+        if let Some(static_eval) = static_eval.filter(|_| !check)
             && best.m.is_none_or(|m| !m.is_capture())
             && best.score.abs() < MATES
-            && (best.score > still) == best.m.is_some()
+            && (best.score > static_eval) == best.m.is_some()
         {
-            let bonus = Corrections::bonus(best.score - still, depth, best.m.is_some());
-            self.memory.corrections.learn(&places, bonus);
+            let bonus = Corrections::bonus(best.score - static_eval, depth, best.m.is_some());
+            self.memory.corrections.learn(&indices, bonus);
         }
         best.score
     }
 
-    /// A position is searched: what was kept of another one there no longer counts. What is kept of the one before, of which the search
-    /// is no longer a reduced one.
-    fn begin(&mut self, ply: usize, check: bool) -> Ply {
+    /// Resets this ply's stack entry. Returns the parent's, whose reduction ends here.
+    fn enter_node(&mut self, ply: usize, check: bool) -> Ply {
         let before = &mut self.memory.plies[ply + Ply::BEFORE - 1];
         let last = *before;
         before.reduced = 0;
         self.at(ply + 1).excluded = None;
-        self.at(ply + 2).refuted = 0;
+        self.at(ply + 2).cutoff_count = 0;
         let leads = |m| self.line.get(ply - 1) == Some(&Action::new(m));
-        let follows = ply == 0 || last.follows && last.moved.is_some_and(leads);
+        let follows_pv = ply == 0 || last.follows_pv && last.current_move.is_some_and(leads);
         let at = self.at(ply);
-        (at.check, at.tried, at.worth, at.reduced, at.follows) = (check, 0, 0, 0, follows);
+        (at.check, at.move_count, at.stat_score, at.reduced, at.follows_pv) =
+            (check, 0, 0, 0, follows_pv);
         last
     }
 
-    /// Whether the mover can bring back a position of this line.
     fn may_repeat(&self, position: &Chess, ply: usize) -> bool {
-        let moves = (1..ply).take_while(|plies| self.back(ply, *plies).moved.is_some());
-        position.halfmoves() >= 3 && cycle::is_near(position, &self.memory.keys, moves.count())
+        let moves = (1..ply).take_while(|plies| self.back(ply, *plies).current_move.is_some());
+        position.halfmoves() >= 3
+            && cycle::has_upcoming_repetition(position, &self.memory.keys, moves.count())
     }
 
-    /// Whether a move that was found elsewhere, and may be another position's, is one to search.
+    /// Whether the table's move, possibly of another position, may be searched here.
     fn may_play(&self, position: &Chess, m: Move, ply: usize) -> bool {
         self.is_allowed(m, ply) && position.is_legal(m)
     }
 
-    /// Only at the root not all moves may be.
+    /// Root moves may be restricted.
     fn is_allowed(&self, m: Move, ply: usize) -> bool {
         let is_in = |list: &[Action]| list.contains(&Action::new(m));
-        ply > 0 || (self.allowed.is_empty() || is_in(self.allowed)) && !is_in(&self.taken)
+        ply > 0 || (self.allowed.is_empty() || is_in(self.allowed)) && !is_in(&self.done)
     }
 
-    /// All moves, or as many as it takes to reach beta. The position's score if there is nothing to learn from them.
+    /// The move loop. A score if the node ends without history updates.
     fn search_moves(&mut self, node: &Node<'_>, tried: &mut Tried) -> Option<i32> {
-        let Node { position, first, setting, .. } = *node;
-        let Setting { ply, check, .. } = setting;
-        // Mostly it is enough, and what it takes to find and order the others is spared.
-        let known = first.map(|m| self.try_move(node, m, tried));
-        match known {
-            Some(After::Known(score)) => return Some(score),
-            Some(After::Enough) => return None,
-            Some(After::Others) | None => (),
+        let Node { position, tt_move, history_context, .. } = *node;
+        let HistoryContext { ply, check, .. } = history_context;
+        // The table's move usually cuts off: try it before generating moves.
+        let outcome = tt_move.map(|m| self.try_move(node, m, tried));
+        match outcome {
+            Some(MoveOutcome::Score(score)) => return Some(score),
+            Some(MoveOutcome::Cutoff) => return None,
+            Some(MoveOutcome::Continue) | None => (),
         }
         let mut moves = MoveList::new();
         add_first(position, check, &mut moves);
         let purpose =
-            if check { Purpose::Evade } else { Purpose::All(&node.checks, &node.threats) };
+            if check { Purpose::Evasions } else { Purpose::Main(&node.checks, &node.threats) };
         let mut rankings = Rankings::new();
-        let hints = Hints { first: None, setting };
-        let mut ordered = self.order(position, &mut moves, hints, &purpose, &mut rankings);
-        while let Some(m) = ordered.next(&self.memory.history, tried.enough) {
-            if first == Some(m) || !self.is_allowed(m, ply) {
+        let hints = Hints { tt_move: None, history_context };
+        let mut picker = self.order(position, &mut moves, hints, &purpose, &mut rankings);
+        while let Some(m) = picker.next(&self.memory.history, tried.skip_quiets) {
+            if tt_move == Some(m) || !self.is_allowed(m, ply) {
                 continue;
             }
             match self.try_move(node, m, tried) {
-                After::Known(score) => return Some(score),
-                After::Enough => return None,
-                After::Others => (),
+                MoveOutcome::Score(score) => return Some(score),
+                MoveOutcome::Cutoff => return None,
+                MoveOutcome::Continue => (),
             }
         }
-        // There may be no move, or none but the excluded one.
+        // Checkmate, stalemate, or no move but the excluded one.
         let none = match self.at(ply).excluded {
             Some(_) => tried.best.alpha,
             None if check => ply as i32 - MATE,
             None => 0,
         };
-        (tried.number == 0).then_some(none)
+        (tried.move_count == 0).then_some(none)
     }
 
-    /// One move, if it is worth a look.
-    fn try_move(&mut self, node: &Node<'_>, m: Move, tried: &mut Tried) -> After {
+    /// Prunes, extends or searches one move.
+    fn try_move(&mut self, node: &Node<'_>, m: Move, tried: &mut Tried) -> MoveOutcome {
         let Node { position, window, improving, .. } = *node;
         let Window { beta, ply, pv, .. } = window;
         let turn = position.turn();
         if self.at(ply).excluded.is_some_and(|excluded| excluded == Action::new(m)) {
-            return After::Others;
+            return MoveOutcome::Continue;
         }
-        tried.number += 1;
-        let number = tried.number;
-        self.at(ply).tried = number;
+        tried.move_count += 1;
+        let move_count = tried.move_count;
+        self.at(ply).move_count = move_count;
         let (depth, alpha) = (tried.depth, tried.best.alpha);
-        let late = margins::late(depth, number, beta - alpha, self.width, improving);
+        let base_reduction =
+            margins::base_reduction(depth, move_count, beta - alpha, self.root_width, improving);
         let mut candidate = Candidate {
             m,
             depth,
-            number,
+            move_count,
             alpha,
             best: tried.best.score,
-            late: late + if node.was_pv { margins::LATE_ON_BEST_LINE } else { 0 },
-            gives_check: node.checks.are_given_by(position, m),
-            loud: is_loud(m),
-            answers: self.memory.history.answers(&node.setting.past).of_last(turn, m),
+            base_reduction: base_reduction
+                + if node.was_pv { margins::PV_BASE_REDUCTION } else { 0 },
+            gives_check: node.checks.gives_check(position, m),
+            noisy: is_noisy(m),
+            continuation: self
+                .memory
+                .history
+                .continuation(&node.history_context.recent)
+                .last_two(turn, m),
         };
         if ply > 0 && node.pieces > 0 && tried.best.score > -MATES {
-            tried.enough |= number >= margins::enough(depth, improving);
-            match self.weigh(node, &candidate) {
-                Worth::Looking => (),
-                Worth::Nothing => return After::Others,
-                Worth::AtMost(score) => {
+            tried.skip_quiets |= move_count >= margins::max_move_count(depth, improving);
+            match self.prune_move(node, &candidate) {
+                Verdict::Search => (),
+                Verdict::Skip => return MoveOutcome::Continue,
+                Verdict::SkipWith(score) => {
                     if tried.best.score.abs() < MATES && score < MATES {
                         tried.best.score = tried.best.score.max(score);
                     }
-                    return After::Others;
+                    return MoveOutcome::Continue;
                 }
             }
         }
-        let longer = match self.extend(node, &candidate) {
+        let extension = match self.extend(node, &candidate) {
             Extension::By(plies) => plies,
-            Extension::Refuted(score) => return After::Known(score),
+            Extension::Refuted(score) => return MoveOutcome::Score(score),
         };
-        let full = depth - 1 + longer;
-        tried.depth += i32::from(longer > 0);
+        let new_depth = depth - 1 + extension;
+        tried.depth += i32::from(extension > 0);
         candidate.depth = tried.depth;
         let next = self.play(position, node.key, m, ply);
-        let score = self.search_after(node, &candidate, &next, full);
+        let score = self.search_after(node, &candidate, &next, new_depth);
         self.memory.keys.pop();
-        if self.over {
-            // At the root what was found so far counts.
-            return After::Known(if ply == 0 { tried.best.score } else { 0 });
+        if self.stopped {
+            // At the root, the moves searched so far count.
+            return MoveOutcome::Score(if ply == 0 { tried.best.score } else { 0 });
         }
-        // Now and then another move that is as good is taken, near the end of the line.
-        let favours = score == tried.best.score
+        // Occasionally prefer an equal move near the horizon.
+        let is_favoured = score == tried.best.score
             && ply as i32 + 2 >= self.depth
             && self.nodes & 14 == 0
             && score.abs() + 1 < MATES;
-        if !tried.best.offer(m, score, i32::from(favours)) {
-            tried.note(m);
-            return After::Others;
+        if !tried.best.offer(m, score, i32::from(is_favoured)) {
+            tried.add_failed(m);
+            return MoveOutcome::Continue;
         }
         if pv {
-            self.memory.lines.keep(ply, m);
+            self.memory.lines.update(ply, m);
         }
         if score >= beta {
-            self.at(ply).refuted += i32::from(longer < 2 || pv);
-            return After::Enough;
+            self.at(ply).cutoff_count += i32::from(extension < 2 || pv);
+            return MoveOutcome::Cutoff;
         }
         if score.abs() < MATES {
-            tried.depth -= margins::settles(tried.depth);
+            tried.depth -= margins::depth_drop(tried.depth);
         }
-        After::Others
+        MoveOutcome::Continue
     }
 
-    /// The score of a move for its mover, `next` being the position after it, which is searched to a depth of `full` if nothing speaks
-    /// for less.
+    /// Searches the position `next` after a move, at most to `new_depth` plus re-search extensions: late move reduction,
+    /// null-window search, full-window search. Returns the score for the mover.
     fn search_after(
         &mut self,
         node: &Node<'_>,
         candidate: &Candidate,
         next: &Chess,
-        mut full: i32,
+        mut new_depth: i32,
     ) -> i32 {
-        let Candidate { m, depth, number, alpha, best, .. } = *candidate;
-        let Window { beta, ply, fails, pv, .. } = node.window;
-        let mut less = self.reduction(node, candidate);
+        let Candidate { m, depth, move_count, alpha, best, .. } = *candidate;
+        let Window { beta, ply, cut_node, pv, .. } = node.window;
+        let mut reduction = self.reduction(node, candidate);
         let mut score = INFINITE;
-        if depth >= margins::LATE && number > 1 {
-            let reduced = (full - less / PLY).min(full + 2).max(1) + i32::from(pv);
-            self.at(ply).reduced = full - reduced;
+        if depth >= margins::LMR_DEPTH && move_count > 1 {
+            let reduced = (new_depth - reduction / PLY).min(new_depth + 2).max(1) + i32::from(pv);
+            self.at(ply).reduced = new_depth - reduced;
             score = -self.negamax(next, reduced, -alpha - 1, -alpha, ply + 1, true);
             self.at(ply).reduced = 0;
-            if score > alpha && !self.over {
-                let (much, little) = margins::SURPRISES;
-                full += i32::from(reduced < full && score > best + much)
+            if score > alpha && !self.stopped {
+                let (much, little) = margins::RESEARCH_MARGINS;
+                new_depth += i32::from(reduced < new_depth && score > best + much)
                     - i32::from(score < best + little);
-                if full > reduced {
-                    score = -self.negamax(next, full, -alpha - 1, -alpha, ply + 1, !fails);
+                if new_depth > reduced {
+                    score = -self.negamax(next, new_depth, -alpha - 1, -alpha, ply + 1, !cut_node);
                 }
-                let Setting { turn, past, check, .. } = &node.setting;
-                self.memory.history.count_answer(*turn, m, past, *check, SURPRISING);
+                let HistoryContext { turn, recent, check, .. } = &node.history_context;
+                self.memory.history.update_continuation(*turn, m, recent, *check, RESEARCH_BONUS);
             }
-        } else if !pv || number > 1 {
-            less += if node.first.is_none() { 1_127 } else { 0 };
-            let (one, two) = LESS;
-            let fewer = i32::from(less > one) + i32::from(less > two && full > 2);
-            score = -self.negamax(next, full - fewer, -alpha - 1, -alpha, ply + 1, !fails);
+        } else if !pv || move_count > 1 {
+            reduction += if node.tt_move.is_none() { 1_127 } else { 0 };
+            let (one, two) = PLY_THRESHOLDS;
+            let fewer = i32::from(reduction > one) + i32::from(reduction > two && new_depth > 2);
+            score = -self.negamax(next, new_depth - fewer, -alpha - 1, -alpha, ply + 1, !cut_node);
         }
-        if pv && (number == 1 || score > alpha) && !self.over {
-            let mated = |known: &Known| known.score.abs() >= MATES && known.depth > 0;
-            let deep = node.known.is_some_and(|known| known.depth > 1 || mated(&known));
-            if node.first == Some(m) && deep {
-                full = full.max(1);
+        if pv && (move_count == 1 || score > alpha) && !self.stopped {
+            let mated = |entry: &TtEntry| entry.score.abs() >= MATES && entry.depth > 0;
+            let deep = node.entry.is_some_and(|entry| entry.depth > 1 || mated(&entry));
+            if node.tt_move == Some(m) && deep {
+                new_depth = new_depth.max(1);
             }
-            score = -self.negamax(next, full, -beta, -alpha, ply + 1, false);
+            score = -self.negamax(next, new_depth, -beta, -alpha, ply + 1, false);
         }
         score
     }
 }
 
-/// What follows from a move.
-enum After {
-    /// The position's score.
-    Known(i32),
-    /// It reaches beta.
-    Enough,
-    /// Others may be better.
-    Others,
+/// Result of one move.
+enum MoveOutcome {
+    /// Return this score.
+    Score(i32),
+    /// Beta cutoff.
+    Cutoff,
+    /// Next move.
+    Continue,
 }

@@ -1,38 +1,39 @@
-//! In which order moves are tried.
+//! Move picker: staged move ordering.
 
 use super::attack::{Checks, Threats};
-use super::history::{History, Setting};
-use super::margins::CHEAP_CHECK;
-use super::moves::{add_quiet, is_loud};
+use super::history::{History, HistoryContext};
+use super::margins::CHECK_SEE_MARGIN;
+use super::moves::{add_quiet, is_noisy};
 use super::scale::{piece_value, wins};
 use crate::chess::action::Action;
 use arrayvec::ArrayVec;
 use shakmaty::{Chess, Move, MoveList, Position};
 
-/// No position has more moves.
+/// Maximum number of legal moves.
 const MOVES: usize = 256;
-/// The move to begin with.
-const HINTED: i32 = 5_000_000;
-/// Captures out of check come with this and more.
-const TAKES: i32 = 4_000_000;
-/// A quiet move that gives check and loses little.
-const CHECK: i32 = 16_384;
-/// Quiet moves with no more come after captures that lose something.
-const POOR: i32 = -14_000;
+/// Rank of the table's move.
+const TT_MOVE_RANK: i32 = 5_000_000;
+/// Base rank of captures among evasions.
+const CAPTURE_RANK: i32 = 4_000_000;
+/// Ordering bonus of a quiet check that loses little by SEE.
+const CHECK_BONUS: i32 = 16_384;
+/// Quiet moves up to this rank come after losing captures.
+const GOOD_QUIET_RANK: i32 = -14_000;
 
-/// Moves that are sought out one by one before the others are sorted: mostly few are asked for.
-const SOUGHT: usize = 3;
+/// Moves picked by selection sort before the rest is sorted: cutoffs come early.
+const SELECTION_SORTED: usize = 3;
 
-/// Some moves by rank.
-struct Ranking {
-    /// A rank, and below it the index, the lower the better. Sorted up to `next`, or all from [`SOUGHT`] on.
+/// Ranked moves.
+struct RankedMoves {
+    /// Rank in the upper bits, inverted move index in the lower 8. Sorted up to `next`; all sorted from
+    /// [`SELECTION_SORTED`] on.
     keys: ArrayVec<i32, MOVES>,
     next: usize,
 }
 
-impl Ranking {
-    fn new() -> Ranking {
-        Ranking { keys: ArrayVec::new(), next: 0 }
+impl RankedMoves {
+    fn new() -> RankedMoves {
+        RankedMoves { keys: ArrayVec::new(), next: 0 }
     }
 
     fn clear(&mut self) {
@@ -40,29 +41,29 @@ impl Ranking {
         self.next = 0;
     }
 
-    /// A move by its index; ranks stay below 2^23.
+    /// Ranks stay below 2^23.
     fn push(&mut self, rank: i32, at: usize) {
         self.keys.push(rank << 8 | (MOVES - 1 - at) as i32);
     }
 
-    /// The highest rank left, if it is above `bar`, and its move's index.
-    fn take(&mut self, bar: i32) -> Option<(i32, usize)> {
+    /// The highest remaining rank above `min_rank`, with its move's index.
+    fn take(&mut self, min_rank: i32) -> Option<(i32, usize)> {
         let left = self.keys.get_mut(self.next..)?;
-        if self.next < SOUGHT {
-            let (mut best, mut most) = (0, i32::MIN);
+        if self.next < SELECTION_SORTED {
+            let (mut best, mut highest) = (0, i32::MIN);
             for (at, key) in left.iter().enumerate() {
-                if *key > most {
-                    (best, most) = (at, *key);
+                if *key > highest {
+                    (best, highest) = (at, *key);
                 }
             }
             left.get(best)?;
             left.swap(0, best);
-        } else if self.next == SOUGHT {
+        } else if self.next == SELECTION_SORTED {
             left.sort_unstable_by(|a, b| b.cmp(a));
         }
         let key = *left.first()?;
         let rank = key >> 8;
-        if rank <= bar {
+        if rank <= min_rank {
             return None;
         }
         self.next += 1;
@@ -70,55 +71,55 @@ impl Ranking {
     }
 }
 
-/// What moves are ordered for.
+/// Kind of node that moves are picked for.
 pub(super) enum Purpose<'a> {
-    /// All moves are searched.
-    All(&'a Checks, &'a Threats),
-    /// All moves out of check.
-    Evade,
-    /// Captures alone.
-    Take,
+    /// All moves, not in check.
+    Main(&'a Checks, &'a Threats),
+    /// All evasions.
+    Evasions,
+    /// Captures and promotions to queens.
+    Captures,
 }
 
-/// What the order goes by, beside the history.
+/// The picker's input beside the history.
 #[derive(Clone, Copy)]
 pub(super) struct Hints {
-    /// To be tried first, unless all moves are searched.
-    pub first: Option<Action>,
-    pub setting: Setting,
+    /// The table's move; ignored in [`Purpose::Main`], whose caller has searched it.
+    pub tt_move: Option<Action>,
+    pub history_context: HistoryContext,
 }
 
-/// Which moves come next.
+/// Stage of the picker.
 #[derive(Clone, Copy)]
 enum Stage {
-    /// Captures and promotions to queens that lose nothing.
-    Loud,
-    /// All others, until they are [`POOR`].
+    /// Captures and promotions to queens that pass SEE.
+    Noisy,
+    /// Quiet moves ranked above [`GOOD_QUIET_RANK`].
     Quiet,
-    /// Captures that lose something.
-    Losing,
-    /// What is left.
-    Poor,
+    /// Captures that fail SEE.
+    BadCapture,
+    /// The remaining quiet moves.
+    BadQuiet,
 }
 
-/// Room for what [`Ordered`] finds out: too much to be moved about.
+/// Scratch buffer of [`MovePicker`], borrowed because it is large.
 pub(super) struct Rankings {
-    /// Of the moves whose turn it is.
-    now: Ranking,
-    losing: Ranking,
+    /// Moves of the current stage.
+    current: RankedMoves,
+    bad_captures: RankedMoves,
 }
 
 impl Rankings {
     #[inline(always)]
     pub fn new() -> Rankings {
-        Rankings { now: Ranking::new(), losing: Ranking::new() }
+        Rankings { current: RankedMoves::new(), bad_captures: RankedMoves::new() }
     }
 }
 
-/// Moves by rank, the highest first. They are ranked when their turn comes: mostly one of the first is enough.
-pub(super) struct Ordered<'a> {
+/// Yields moves by rank. Each stage is ranked when it begins.
+pub(super) struct MovePicker<'a> {
     position: &'a Chess,
-    /// For [`Purpose::All`] at first those that [`is_loud`] holds of.
+    /// In [`Purpose::Main`] at first only noisy moves.
     moves: &'a mut MoveList,
     purpose: &'a Purpose<'a>,
     hints: Hints,
@@ -126,9 +127,9 @@ pub(super) struct Ordered<'a> {
     rankings: &'a mut Rankings,
 }
 
-impl<'a> Ordered<'a> {
-    /// Of `moves`, legal ones: all, or for [`Purpose::All`] those that [`is_loud`] holds of, which the others are added to when their turn
-    /// comes. `rankings` are new.
+impl<'a> MovePicker<'a> {
+    /// `moves` are legal: all, or in [`Purpose::Main`] the noisy ones, to which quiet moves are added later.
+    /// `rankings` are empty.
     pub fn new(
         position: &'a Chess,
         moves: &'a mut MoveList,
@@ -136,64 +137,71 @@ impl<'a> Ordered<'a> {
         hints: Hints,
         history: &History,
         rankings: &'a mut Rankings,
-    ) -> Ordered<'a> {
-        let mut ordered = Ordered { position, moves, purpose, hints, stage: Stage::Loud, rankings };
-        ordered.rank_first(history);
-        ordered
+    ) -> MovePicker<'a> {
+        let mut picker =
+            MovePicker { position, moves, purpose, hints, stage: Stage::Noisy, rankings };
+        picker.rank_first_stage(history);
+        picker
     }
 
-    /// Ranks what it begins with.
-    fn rank_first(&mut self, history: &History) {
+    /// Ranks the first stage.
+    fn rank_first_stage(&mut self, history: &History) {
         let turn = self.position.turn();
-        let answers = history.answers(&self.hints.setting.past);
+        let continuation = history.continuation(&self.hints.history_context.recent);
         for (at, m) in self.moves.iter().enumerate() {
-            let taken = m.capture().map_or(0, piece_value);
+            let victim = m.capture().map_or(0, piece_value);
             let rank = match self.purpose {
-                Purpose::Evade | Purpose::Take if self.hints.first == Some(Action::new(*m)) => {
-                    HINTED
+                Purpose::Evasions | Purpose::Captures
+                    if self.hints.tt_move == Some(Action::new(*m)) =>
+                {
+                    TT_MOVE_RANK
                 }
-                Purpose::Evade if is_loud(*m) => TAKES + taken,
-                Purpose::Evade => history.of_quiet(turn, *m) + answers.of_last(turn, *m)[0],
-                Purpose::All(..) | Purpose::Take => 7 * taken + history.of_capture(turn, *m),
+                Purpose::Evasions if is_noisy(*m) => CAPTURE_RANK + victim,
+                Purpose::Evasions => {
+                    history.quiet_score(turn, *m) + continuation.last_two(turn, *m)[0]
+                }
+                Purpose::Main(..) | Purpose::Captures => {
+                    7 * victim + history.capture_score(turn, *m)
+                }
             };
-            self.rankings.now.push(rank, at);
+            self.rankings.current.push(rank, at);
         }
     }
 
     fn rank_quiet(&mut self, checks: &Checks, threats: &Threats, history: &History) {
         let turn = self.position.turn();
-        let Setting { past, ply, pawns, .. } = &self.hints.setting;
-        let answers = history.answers(past);
-        self.rankings.now.clear();
+        let HistoryContext { recent, ply, pawns, .. } = &self.hints.history_context;
+        let continuation = history.continuation(recent);
+        self.rankings.current.clear();
         for (at, m) in self.moves.iter().enumerate() {
-            if is_loud(*m) {
+            if is_noisy(*m) {
                 continue;
             }
-            let checks = checks.directly(*m) && wins(self.position, *m, CHEAP_CHECK);
-            let rank = 2 * (history.of_quiet(turn, *m) + history.of_shaped(turn, *m, *pawns))
-                + answers.sum(turn, *m)
-                + if checks { CHECK } else { 0 }
-                + threats.escape(*m)
-                + 8 * history.of_early(*m, *ply) / (1 + *ply as i32);
-            self.rankings.now.push(rank, at);
+            let checks = checks.is_direct_check(*m) && wins(self.position, *m, CHECK_SEE_MARGIN);
+            let rank = 2 * (history.quiet_score(turn, *m) + history.pawn_score(turn, *m, *pawns))
+                + continuation.sum(turn, *m)
+                + if checks { CHECK_BONUS } else { 0 }
+                + threats.escape_bonus(*m)
+                + 8 * history.low_ply_score(*m, *ply) / (1 + *ply as i32);
+            self.rankings.current.push(rank, at);
         }
     }
 
-    /// The next move; `history` may have changed meanwhile. After `enough` no quiet move follows.
-    pub fn next(&mut self, history: &History, enough: bool) -> Option<Move> {
+    /// The next move; `history` may have changed. `skip_quiets` ends the quiet stages.
+    pub fn next(&mut self, history: &History, skip_quiets: bool) -> Option<Move> {
         loop {
             match (self.stage, self.purpose) {
-                (Stage::Loud, Purpose::All(checks, threats)) => {
-                    match self.rankings.now.take(i32::MIN) {
+                (Stage::Noisy, Purpose::Main(checks, threats)) => {
+                    match self.rankings.current.take(i32::MIN) {
                         Some((rank, at)) => {
                             let m = self.moves[at];
                             if wins(self.position, m, -rank / 18) {
                                 return Some(m);
                             }
-                            self.rankings.losing.push(rank, at);
+                            self.rankings.bad_captures.push(rank, at);
                         }
                         None => {
-                            if !enough {
+                            if !skip_quiets {
                                 add_quiet(self.position, self.moves);
                                 self.rank_quiet(checks, threats, history);
                             }
@@ -201,20 +209,22 @@ impl<'a> Ordered<'a> {
                         }
                     }
                 }
-                (Stage::Loud, _) => {
-                    let (_, at) = self.rankings.now.take(i32::MIN)?;
+                (Stage::Noisy, _) => {
+                    let (_, at) = self.rankings.current.take(i32::MIN)?;
                     return Some(self.moves[at]);
                 }
-                (Stage::Quiet, _) => match self.rankings.now.take(POOR).filter(|_| !enough) {
+                (Stage::Quiet, _) => {
+                    match self.rankings.current.take(GOOD_QUIET_RANK).filter(|_| !skip_quiets) {
+                        Some((_, at)) => return Some(self.moves[at]),
+                        None => self.stage = Stage::BadCapture,
+                    }
+                }
+                (Stage::BadCapture, _) => match self.rankings.bad_captures.take(i32::MIN) {
                     Some((_, at)) => return Some(self.moves[at]),
-                    None => self.stage = Stage::Losing,
+                    None => self.stage = Stage::BadQuiet,
                 },
-                (Stage::Losing, _) => match self.rankings.losing.take(i32::MIN) {
-                    Some((_, at)) => return Some(self.moves[at]),
-                    None => self.stage = Stage::Poor,
-                },
-                (Stage::Poor, _) => {
-                    let (_, at) = self.rankings.now.take(i32::MIN).filter(|_| !enough)?;
+                (Stage::BadQuiet, _) => {
+                    let (_, at) = self.rankings.current.take(i32::MIN).filter(|_| !skip_quiets)?;
                     return Some(self.moves[at]);
                 }
             }
@@ -224,30 +234,30 @@ impl<'a> Ordered<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::history::NO_PAST;
-    use super::super::moves::add_loud;
+    use super::super::history::NO_RECENT_MOVES;
+    use super::super::moves::add_noisy;
     use super::*;
     use crate::chess::game::Game;
 
-    /// Far from the root, after no move.
-    fn setting(position: &Chess) -> Setting {
+    /// Far from the root, without recent moves.
+    fn history_context(position: &Chess) -> HistoryContext {
         let (turn, check) = (position.turn(), position.is_check());
-        Setting { turn, past: NO_PAST, check, ply: 9, pawns: 0 }
+        HistoryContext { turn, recent: NO_RECENT_MOVES, check, ply: 9, pawns: 0 }
     }
 
-    /// All of them, where after so many it is enough.
-    fn ordered(
+    /// All moves; quiets are skipped after `skip_after` moves.
+    fn picker(
         position: &Chess,
         moves: &mut MoveList,
         purpose: &Purpose<'_>,
         hints: &Hints,
-        enough: usize,
+        skip_quiets: usize,
     ) -> Vec<Move> {
         let history = History::new();
         let mut rankings = Rankings::new();
-        let mut ordered = Ordered::new(position, moves, purpose, *hints, &history, &mut rankings);
+        let mut picker = MovePicker::new(position, moves, purpose, *hints, &history, &mut rankings);
         let mut found = Vec::new();
-        while let Some(m) = ordered.next(&history, found.len() >= enough) {
+        while let Some(m) = picker.next(&history, found.len() >= skip_quiets) {
             found.push(m);
         }
         found
@@ -255,18 +265,18 @@ mod tests {
 
     #[test]
     fn moves_come_by_rank_and_each_once() {
-        // A pawn takes a pawn; a queen would lose itself for that pawn, or go where pawns attack it.
+        // A pawn takes a pawn; the queen would be lost for that pawn, or on an attacked square.
         let game = Game::from_fen("4k3/8/2p5/3p4/3QPP2/8/8/4K3 w - - 0 1", false).unwrap();
         let (position, legal) = (game.position(), game.legal_actions());
-        let hints = Hints { first: None, setting: setting(position) };
+        let hints = Hints { tt_move: None, history_context: history_context(position) };
         let mut moves = MoveList::new();
-        add_loud(position, &mut moves);
+        add_noisy(position, &mut moves);
         let (checks, threats) = (Checks::new(position), Threats::new(position));
-        let all = Purpose::All(&checks, &threats);
+        let all = Purpose::Main(&checks, &threats);
         let names = |moves: Vec<Move>| -> Vec<String> {
             moves.into_iter().map(|m| game.uci(Action::new(m))).collect()
         };
-        let order = names(ordered(position, &mut moves, &all, &hints, usize::MAX));
+        let order = names(picker(position, &mut moves, &all, &hints, usize::MAX));
         assert_eq!(order[0], "e4d5", "{order:?}");
         let place = |name: &str| order.iter().position(|other| other == name).unwrap();
         assert!(place("d4g7") > place("d4e3"), "by index where nothing is known");
@@ -279,8 +289,8 @@ mod tests {
         assert_eq!(each, every);
         for (quiet, known) in [(0, vec![]), (2, order[1..3].to_vec())] {
             let mut moves = MoveList::new();
-            add_loud(position, &mut moves);
-            let some = names(ordered(position, &mut moves, &all, &hints, 1 + quiet));
+            add_noisy(position, &mut moves);
+            let some = names(picker(position, &mut moves, &all, &hints, 1 + quiet));
             let expected = [&order[..1], &known[..], &["d4d5".to_owned()]].concat();
             assert_eq!(some, expected, "quiet moves are enough after {quiet}");
         }
@@ -290,11 +300,11 @@ mod tests {
     fn out_of_check_captures_come_first() {
         let game = Game::from_fen("4k3/8/8/8/1b6/2N5/3P4/q3K1R1 w - - 0 1", false).unwrap();
         let mut moves = game.position().legal_moves();
-        for first in [None, Some(Action::new(*moves.last().unwrap()))] {
-            let hints = Hints { first, setting: setting(game.position()) };
-            let order = ordered(game.position(), &mut moves, &Purpose::Evade, &hints, usize::MAX);
-            let rest = &order[usize::from(first.is_some())..];
-            assert!(first.is_none_or(|first| first == Action::new(order[0])));
+        for tt_move in [None, Some(Action::new(*moves.last().unwrap()))] {
+            let hints = Hints { tt_move, history_context: history_context(game.position()) };
+            let order = picker(game.position(), &mut moves, &Purpose::Evasions, &hints, usize::MAX);
+            let rest = &order[usize::from(tt_move.is_some())..];
+            assert!(tt_move.is_none_or(|tt_move| tt_move == Action::new(order[0])));
             assert!(rest.is_sorted_by(|a, b| a.is_capture() >= b.is_capture()));
             assert_eq!(order.len(), moves.len());
         }

@@ -1,166 +1,185 @@
-//! When the score of a position is known without a search of all its moves.
+//! Node-level pruning: razoring, reverse futility, null move, internal iterative reduction, ProbCut.
 
 use super::Tree;
-use super::history::Setting;
+use super::history::HistoryContext;
 use super::margins;
-use super::moves::{add_loud, is_loud};
+use super::moves::{add_noisy, is_noisy};
 use super::order::{Hints, Purpose, Rankings};
-use super::quiescence::{Best, Judged};
-use super::scale::{wins, worth_of_pieces};
-use super::table::{Bound, Known, MATES};
+use super::quiescence::{Best, Evals};
+use super::scale::{non_pawn_material, wins};
+use super::table::{Bound, MATES, TtEntry};
 use super::window::Window;
 use crate::chess::action::Action;
 use crate::chess::ending;
 use shakmaty::{Chess, Move, MoveList, Position};
 
-/// What a position is judged by.
+/// Input of node-level pruning.
 #[derive(Clone, Copy)]
-pub(super) struct Outlook {
-    pub judged: Judged,
-    /// The evaluation is better than at the mover's last turn, and at the opponent's.
+pub(super) struct PruneInput {
+    pub evals: Evals,
+    /// Static eval is higher than two plies ago; than the opponent's one ply ago.
     pub improving: bool,
     pub worsening: bool,
-    /// What the evaluation was corrected by.
-    pub error: i32,
-    /// What the table knows, with a score.
-    pub known: Option<Known>,
+    /// Correction of the static eval.
+    pub correction: i32,
+    /// Transposition table entry with a score.
+    pub entry: Option<TtEntry>,
     /// The table's move.
-    pub first: Option<Move>,
-    /// Where its moves are played.
-    pub setting: Setting,
+    pub tt_move: Option<Move>,
+    /// Index of its moves in the history tables.
+    pub history_context: HistoryContext,
 }
 
 impl Tree<'_> {
-    /// Whether the table's answer `known` can be believed: where much depends on it, that of the position after its move must agree.
-    pub(super) fn holds(
+    /// Whether a table cutoff is sound: at high depth, the entry of the position after the table's move must agree.
+    pub(super) fn verify_tt_cutoff(
         &self,
         position: &Chess,
         key: u64,
-        known: &Known,
-        first: Option<Move>,
+        entry: &TtEntry,
+        tt_move: Option<Move>,
         window: Window,
     ) -> bool {
         let Window { depth, beta, ply, .. } = window;
-        if position.halfmoves() >= margins::STALE {
+        if position.halfmoves() >= margins::MAX_HALFMOVES {
             return false;
         }
-        let m = first.filter(|m| {
-            depth >= margins::ASKED_TWICE && known.score.abs() < MATES && position.is_legal(*m)
+        let m = tt_move.filter(|m| {
+            depth >= margins::TT_VERIFICATION_DEPTH
+                && entry.score.abs() < MATES
+                && position.is_legal(*m)
         });
         let Some(m) = m else { return true };
         let mut next = position.clone();
         let next = ending::play_keyed(&mut next, key, m);
         let after =
             self.memory.table.get(next, ply + 1).filter(|after| after.bound != Bound::Unknown);
-        after.is_none_or(|after| (known.score >= beta) == (-after.score >= beta))
+        after.is_none_or(|after| (entry.score >= beta) == (-after.score >= beta))
     }
 
-    /// The score if no move needs to be looked at. `outlook.improving` is set where beta is reached as it is.
+    /// A score if the node is cut off. Sets `input.improving` if the static eval reaches beta.
     pub(super) fn prune(
         &mut self,
         position: &Chess,
         window: &mut Window,
-        outlook: &mut Outlook,
+        input: &mut PruneInput,
     ) -> Option<i32> {
-        let Outlook { judged, improving, worsening, error, known, first, .. } = *outlook;
-        let Judged { still, likely, .. } = judged;
-        let Window { depth, alpha, beta, ply, fails, pv } = *window;
-        if !pv && likely < alpha - margins::behind(depth) {
+        let PruneInput { evals, improving, worsening, correction, entry, tt_move, .. } = *input;
+        let Evals { static_eval, tt_eval, .. } = evals;
+        let Window { depth, alpha, beta, ply, cut_node, pv } = *window;
+        if !pv && tt_eval < alpha - margins::razor_margin(depth) {
             return Some(self.quiesce(position, alpha, beta, ply));
         }
         let at = self.back(ply, 0);
-        let (was_pv, excludes, follows) = (at.pv, at.excluded.is_some(), at.follows);
-        let ahead = margins::ahead(depth, improving, worsening, at.known, error)
-            .filter(|_| !was_pv && first.is_none_or(is_loud));
-        if ahead.is_some_and(|ahead| likely - ahead >= beta)
-            && (beta..MATES).contains(&likely)
+        let (was_pv, excludes, follows_pv) = (at.pv, at.excluded.is_some(), at.follows_pv);
+        let futility_margin =
+            margins::futility_margin(depth, improving, worsening, at.tt_hit, correction)
+                .filter(|_| !was_pv && tt_move.is_none_or(is_noisy));
+        if futility_margin.is_some_and(|futility_margin| tt_eval - futility_margin >= beta)
+            && (beta..MATES).contains(&tt_eval)
             && beta > -MATES
         {
-            return Some(margins::tempered(beta, likely));
+            return Some(margins::blend_with_beta(beta, tt_eval));
         }
-        let may_pass = fails
+        let allows_null_move = cut_node
             && !excludes
-            && still >= beta + margins::pass(depth, improving)
-            && beta >= margins::LOST
-            && ply >= self.verified
-            && worth_of_pieces(position) > 0;
-        if may_pass && let Some(score) = self.pass(position, *window, still) {
+            && static_eval >= beta + margins::null_move_margin(depth, improving)
+            && beta >= margins::NULL_MOVE_MIN_BETA
+            && ply >= self.null_move_min_ply
+            && non_pawn_material(position) > 0;
+        if allows_null_move && let Some(score) = self.try_null_move(position, *window, static_eval)
+        {
             return Some(score);
         }
-        outlook.improving |= still >= beta;
-        // A shallower search finds a move for the next time.
-        let unknown = !follows && (pv || fails) && depth >= margins::UNKNOWN && first.is_none();
-        window.depth -= i32::from(unknown);
-        let (above, _) = margins::probable(outlook.improving);
-        let hopeless = known.is_some_and(|known| known.score < beta + above);
-        if ply > 0 && window.depth >= margins::PROBABLE && beta.abs() < MATES && !hopeless {
-            self.refute(position, *window, *outlook)
+        input.improving |= static_eval >= beta;
+        // Internal iterative reduction.
+        let lacks_tt_move =
+            !follows_pv && (pv || cut_node) && depth >= margins::IIR_DEPTH && tt_move.is_none();
+        window.depth -= i32::from(lacks_tt_move);
+        let (margin, _) = margins::probcut(input.improving);
+        let below_probcut = entry.is_some_and(|entry| entry.score < beta + margin);
+        if ply > 0 && window.depth >= margins::PROBCUT_DEPTH && beta.abs() < MATES && !below_probcut
+        {
+            self.try_probcut(position, *window, *input)
         } else {
             None
         }
     }
 
-    /// The score if beta is reached even without a move (null move: Donninger 1993).
-    fn pass(&mut self, position: &Chess, window: Window, still: i32) -> Option<i32> {
+    /// Null-move pruning (Donninger 1993).
+    fn try_null_move(&mut self, position: &Chess, window: Window, static_eval: i32) -> Option<i32> {
         let Window { depth, beta, ply, .. } = window;
-        let depth_after = depth - margins::pass_less(depth, still - beta);
+        let depth_after = depth - margins::null_move_reduction(depth, static_eval - beta);
         let next = position.clone().swap_turn().ok()?;
-        (self.at(ply).moved, self.at(ply).prompt) = (None, None);
+        (self.at(ply).current_move, self.at(ply).continuation_key) = (None, None);
         self.enter(ending::key(&next));
         let score = -self.negamax(&next, depth_after, -beta, 1 - beta, ply + 1, false);
         self.memory.keys.pop();
-        if self.over {
+        if self.stopped {
             return Some(0);
         }
         if !(beta..MATES).contains(&score) {
             return None;
         }
-        if self.verified > 0 || depth < margins::VERIFIED {
+        if self.null_move_min_ply > 0 || depth < margins::NULL_VERIFICATION_DEPTH {
             return Some(score);
         }
-        // The mover may be in zugzwang, even deep.
-        self.verified = ply + (3 * depth_after.max(0) / 4) as usize;
-        let verdict = self.negamax(position, depth_after, beta - 1, beta, ply, false);
-        self.verified = 0;
-        (self.over || verdict >= beta).then_some(score)
+        // Verification against zugzwang.
+        self.null_move_min_ply = ply + (3 * depth_after.max(0) / 4) as usize;
+        let verification = self.negamax(position, depth_after, beta - 1, beta, ply, false);
+        self.null_move_min_ply = 0;
+        (self.stopped || verification >= beta).then_some(score)
     }
 
-    /// The score of a capture that is worth so much above beta when it is searched less deep (ProbCut: Buro 1995).
-    fn refute(&mut self, position: &Chess, window: Window, outlook: Outlook) -> Option<i32> {
-        let Window { depth, beta, ply, fails, .. } = window;
-        let (above, less) = margins::probable(outlook.improving);
-        let (bar, depth) = (beta + above, depth - less);
+    /// ProbCut (Buro 1995): a capture that beats beta by a margin in a reduced search.
+    fn try_probcut(&mut self, position: &Chess, window: Window, input: PruneInput) -> Option<i32> {
+        let Window { depth, beta, ply, cut_node, .. } = window;
+        let (margin, reduction) = margins::probcut(input.improving);
+        let (probcut_beta, depth) = (beta + margin, depth - reduction);
         let excluded = self.at(ply).excluded;
         let mut moves = MoveList::new();
-        add_loud(position, &mut moves);
+        add_noisy(position, &mut moves);
         if moves.is_empty() {
             return None;
         }
-        self.prepare(position, ply);
+        self.refresh_accumulator(position, ply);
         let key = self.memory.keys.last().copied().unwrap_or_default();
-        let hints = Hints { first: outlook.first.map(Action::new), setting: outlook.setting };
+        let hints = Hints {
+            tt_move: input.tt_move.map(Action::new),
+            history_context: input.history_context,
+        };
         let mut rankings = Rankings::new();
-        let mut ordered = self.order(position, &mut moves, hints, &Purpose::Take, &mut rankings);
-        while let Some(m) = ordered.next(&self.memory.history, false) {
-            if excluded == Some(Action::new(m)) || !wins(position, m, bar - outlook.judged.still) {
+        let mut picker = self.order(position, &mut moves, hints, &Purpose::Captures, &mut rankings);
+        while let Some(m) = picker.next(&self.memory.history, false) {
+            if excluded == Some(Action::new(m))
+                || !wins(position, m, probcut_beta - input.evals.static_eval)
+            {
                 continue;
             }
             let next = self.play(position, key, m, ply);
-            let mut score = -self.quiesce(&next, -bar, 1 - bar, ply + 1);
-            if score >= bar && depth > 0 && !self.over {
-                score = -self.negamax(&next, depth, -bar, 1 - bar, ply + 1, !fails);
+            let mut score = -self.quiesce(&next, -probcut_beta, 1 - probcut_beta, ply + 1);
+            if score >= probcut_beta && depth > 0 && !self.stopped {
+                score = -self.negamax(
+                    &next,
+                    depth,
+                    -probcut_beta,
+                    1 - probcut_beta,
+                    ply + 1,
+                    !cut_node,
+                );
             }
             self.memory.keys.pop();
-            if self.over {
+            if self.stopped {
                 return Some(0);
             }
-            if score >= bar {
+            if score >= probcut_beta {
                 let best = Best { score, alpha: score, m: Some(m) };
-                let found = best.known(bar - 1, bar, depth + 1, Some(outlook.judged.raw));
+                let found =
+                    best.entry(probcut_beta - 1, probcut_beta, depth + 1, Some(input.evals.raw));
                 let pv = self.at(ply).pv;
-                self.memory.table.put(key, ply, Known { pv, ..found });
+                self.memory.table.put(key, ply, TtEntry { pv, ..found });
                 if score.abs() < MATES {
-                    return Some(score - above);
+                    return Some(score - margin);
                 }
             }
         }

@@ -1,49 +1,49 @@
-//! Units of scores. Inside the search they are Stockfish's points, 361 to a hundred centipawns, because its margins are; outside they are
+//! Units of scores. The search uses Stockfish's points, 361 per 100 centipawns, because its margins do; callers see
 //! centipawns and win probabilities.
 
 use super::exchange;
 use super::table::MATES;
 use shakmaty::{Chess, Move, Position, Role};
 
-/// Points that make a hundred centipawns.
-const POINTS: i32 = 361;
-/// No evaluation says more, so that none is taken for a mate.
-pub(super) const MOST: i32 = 20_000;
+/// Points per 100 centipawns.
+const POINTS_PER_PAWN: i32 = 361;
+/// Maximum static eval, below all mate scores.
+pub(super) const MAX_EVAL: i32 = 20_000;
 
 pub(super) fn points(centipawns: i32) -> i32 {
-    centipawns * POINTS / 100
+    centipawns * POINTS_PER_PAWN / 100
 }
 
-/// The win probability of a score in centipawns (paper 000, footnote to section 2).
+/// Win probability of a score in centipawns (paper 000, footnote to section 2).
 #[must_use]
 pub fn win(centipawns: i32) -> f32 {
-    1.0 / (1.0 + (-LOGIT * centipawns as f32).exp())
+    1.0 / (1.0 + (-LOGIT_PER_CENTIPAWN * centipawns as f32).exp())
 }
 
 /// Centipawns of a win probability's logit.
 #[must_use]
 pub fn centipawns_of_logit(logit: f32) -> i32 {
-    (logit / LOGIT) as i32
+    (logit / LOGIT_PER_CENTIPAWN) as i32
 }
 
-/// Points of a win probability; those of 0 and 1 are no evaluation's.
+/// Points of a win probability, clamped: 0 and 1 have infinite logits.
 pub(super) fn points_of_win(win: f32) -> i32 {
     let logit = (win / (1.0 - win)).ln();
-    let centipawns = if logit.is_nan() { -f32::INFINITY } else { logit / LOGIT };
+    let centipawns = if logit.is_nan() { -f32::INFINITY } else { logit / LOGIT_PER_CENTIPAWN };
     points(centipawns.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS) as i32)
 }
 
 /// Logit of the win probability per centipawn (paper 000, footnote to section 2).
-const LOGIT: f32 = 0.003_682_08;
-/// Centipawns of [`MOST`].
+const LOGIT_PER_CENTIPAWN: f32 = 0.003_682_08;
+/// [`MAX_EVAL`] in centipawns.
 const MOST_CENTIPAWNS: f32 = 5_540.0;
 
-/// Of a score; mates stay as they are.
+/// Converts points to centipawns; mate scores are unchanged.
 pub(super) fn centipawns(score: i32) -> i32 {
-    if score.abs() >= MATES { score } else { score * 100 / POINTS }
+    if score.abs() >= MATES { score } else { score * 100 / POINTS_PER_PAWN }
 }
 
-/// What a piece is worth.
+/// Piece values in points.
 pub(super) fn piece_value(role: Role) -> i32 {
     match role {
         Role::Pawn => 208,
@@ -55,14 +55,14 @@ pub(super) fn piece_value(role: Role) -> i32 {
     }
 }
 
-/// What the mover's pieces other than pawns are worth together. None: it may well be better to pass, were it allowed.
-pub(super) fn worth_of_pieces(position: &Chess) -> i32 {
+/// The mover's non-pawn material, in points. At 0, zugzwang is likely: no null move.
+pub(super) fn non_pawn_material(position: &Chess) -> i32 {
     let (board, us) = (position.board(), position.us());
     let of = |role| piece_value(role) * (board.by_role(role) & us).count() as i32;
     [Role::Knight, Role::Bishop, Role::Rook, Role::Queen].into_iter().map(of).sum()
 }
 
-/// Whether a move wins at least `least` points by exchanges. Castling and promotions win nothing and lose nothing.
+/// Static exchange evaluation of at least `least` points. Castling and promotions count as 0.
 pub(super) fn wins(position: &Chess, m: Move, least: i32) -> bool {
     match m {
         Move::Normal { promotion: None, .. } => exchange::wins(position, m, least, piece_value),
@@ -81,7 +81,7 @@ mod tests {
             let there_and_back = points_of_win(win(centipawns));
             assert!((there_and_back - points(centipawns)).abs() <= 8, "{there_and_back}");
         }
-        assert!(points_of_win(1.0) <= MOST && points_of_win(-0.1) >= -MOST);
+        assert!(points_of_win(1.0) <= MAX_EVAL && points_of_win(-0.1) >= -MAX_EVAL);
         assert_eq!(points_of_win(0.0), points_of_win(-0.5));
     }
 }

@@ -1,20 +1,20 @@
-//! It finds mates, and knows which checks are none.
+//! Mates are found; a check at the maximum ply is not mate.
 
 use super::bundled::nnue;
 use super::*;
 use crate::chess::game::Game;
 use shakmaty::Position;
 
-/// Positions left.
+/// Nodes left.
 struct Budget(u64);
 
-impl Watch for Budget {
+impl Observer for Budget {
     fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
         self.0 = self.0.saturating_sub(positions);
         self.0 == 0
     }
 
-    fn on_depth(&mut self, _: &Found) {}
+    fn on_depth(&mut self, _: &SearchResult) {}
 }
 
 fn fresh() -> AlphaBeta {
@@ -26,14 +26,19 @@ fn named(game: &Game, name: &str) -> Action {
 }
 
 /// Searches the last position of `game`.
-fn look(search: &mut AlphaBeta, game: &Game, compared: Option<Action>, left: u64) -> Option<Found> {
+fn look(
+    search: &mut AlphaBeta,
+    game: &Game,
+    compared: Option<Action>,
+    left: u64,
+) -> Option<SearchResult> {
     let keys = game.keys().iter().copied();
     let compare = compared.map(|action| Comparison { action, margin: 0.0 });
-    let question = Question { position: game.position(), allowed: &[], lines: 1, compare };
-    search.search(keys, &question, &mut Budget(left))
+    let request = SearchRequest { position: game.position(), allowed: &[], lines: 1, compare };
+    search.search(keys, &request, &mut Budget(left))
 }
 
-fn ask(fen: &str, compared: &str, left: u64) -> Found {
+fn ask(fen: &str, compared: &str, left: u64) -> SearchResult {
     let game = Game::from_fen(fen, false).unwrap();
     let compared = Some(named(&game, compared));
     let found = look(&mut fresh(), &game, compared, left).unwrap();
@@ -49,8 +54,8 @@ fn ask(fen: &str, compared: &str, left: u64) -> Found {
     found
 }
 
-/// The move asked about is not as good as the best one.
-fn is_behind(found: &Found) -> bool {
+/// The compared move is worse than the best one.
+fn is_behind(found: &SearchResult) -> bool {
     found.compared.as_ref().is_some_and(|line| line.score < found.best.score)
 }
 
@@ -62,7 +67,7 @@ fn mates_are_found_and_counted() {
         ("5r1k/6pp/8/6N1/8/1Q6/6PP/6K1 w - - 0 1", "h2h3", 4),
     ] {
         let found = ask(fen, quiet, 400_000);
-        // What is pruned may be the shortest way.
+        // Pruning may miss the shortest mate.
         assert!((2 * moves - 1..=2 * moves + 1).contains(&(MATE - found.best.score)), "{found:?}");
         assert!(is_behind(&found));
     }
@@ -70,7 +75,7 @@ fn mates_are_found_and_counted() {
 
 #[test]
 fn a_check_at_the_deepest_ply_is_no_mate() {
-    // So far ahead that a network of quiet positions sees it in check, too.
+    // Far enough ahead that even the static eval in check is high.
     let game = Game::from_fen("4k3/8/8/8/8/8/8/r3K1QQ w - - 0 1", false).unwrap();
     let position = game.position();
     let (mut memory, mut watch) = (fresh(), Budget(100_000));
@@ -83,18 +88,18 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
         reported: 0,
         depth: 1,
         seldepth: 0,
-        width: INFINITE,
+        root_width: INFINITE,
         lines: 1,
         compare: None,
         averages: vec![None],
-        taken: Vec::new(),
+        done: Vec::new(),
         hint: None,
         line: Vec::new(),
-        verified: 0,
-        over: false,
+        null_move_min_ply: 0,
+        stopped: false,
     };
-    assert!(tree.quiesce(position, -INFINITE, INFINITE, DEEPEST) > 100);
-    assert!(tree.quiesce(position, -INFINITE, INFINITE, DEEPEST - 5) > -MATES);
+    assert!(tree.quiesce(position, -INFINITE, INFINITE, MAX_PLY) > 100);
+    assert!(tree.quiesce(position, -INFINITE, INFINITE, MAX_PLY - 5) > -MATES);
 }
 
 #[test]
@@ -118,48 +123,48 @@ fn what_was_found_before_the_time_was_up_counts() {
 fn what_was_only_compared_has_a_line_too() {
     let fen = "r1bq1rk1/pp1p1pbp/5np1/n1pPp3/2P5/2N3P1/PP1NPPBP/R1BQK2R w KQ e6 0 9";
     let game = Game::from_fen(fen, false).unwrap();
-    let asked = ["d5d6", "e1g1"].map(|name| named(&game, name));
+    let candidates = ["d5d6", "e1g1"].map(|name| named(&game, name));
     for left in (10_000..30_000).step_by(1_000) {
         let look = |action| look(&mut fresh(), &game, Some(action), left).unwrap();
-        let compared = asked.map(|action| look(action).compared).into_iter().flatten();
+        let compared = candidates.map(|action| look(action).compared).into_iter().flatten();
         let lines: Vec<_> = compared.map(|compared| compared.line).collect();
         assert!(!lines.is_empty());
-        for told in lines {
-            assert!(told.len() > 1 && asked.contains(&told[0]), "{told:?}");
+        for variation in lines {
+            assert!(variation.len() > 1 && candidates.contains(&variation[0]), "{variation:?}");
             let mut line = game.clone();
-            told.iter().for_each(|action| line.play(*action).unwrap());
+            variation.iter().for_each(|action| line.play(*action).unwrap());
         }
     }
 }
 
-/// The best moves by name with what they are worth.
+/// The best moves by name with their scores.
 fn rank(fen: &str, lines: usize, left: u64) -> Vec<(String, i32)> {
     let game = Game::from_fen(fen, false).unwrap();
-    let question = Question { position: game.position(), allowed: &[], lines, compare: None };
+    let request = SearchRequest { position: game.position(), allowed: &[], lines, compare: None };
     let keys = game.keys().iter().copied();
-    let found = fresh().search(keys, &question, &mut Budget(left)).unwrap();
-    for told in found.variations() {
+    let found = fresh().search(keys, &request, &mut Budget(left)).unwrap();
+    for variation in found.variations() {
         let mut line = game.clone();
-        told.line.iter().for_each(|action| line.play(*action).unwrap());
+        variation.line.iter().for_each(|action| line.play(*action).unwrap());
     }
-    found.variations().map(|told| (game.uci(told.line[0]), told.score)).collect()
+    found.variations().map(|variation| (game.uci(variation.line[0]), variation.score)).collect()
 }
 
 #[test]
 fn the_best_moves_have_lines_of_their_own_in_order() {
-    // Of the queen, of the rook, and nothing.
+    // The queen, the rook, or nothing is taken.
     let fen = "4k3/8/8/2q1r3/3P4/8/8/7K w - - 0 1";
     let [(first, most), (second, less), (_, least)] = &rank(fen, 3, 30_000)[..] else { panic!() };
     assert_eq!([first.as_str(), second], ["d4c5", "d4e5"]);
     assert!(most > less && *less > least + 100, "{most} {less} {least}");
-    // Both mates, though the search could end with the first.
+    // Both mates, although the first would end the search.
     let mates = rank("7k/8/6K1/8/8/8/8/R1R5 w - - 0 1", 2, 30_000);
     let mut names: Vec<&str> = mates.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     assert_eq!((names, mates[1].1), (vec!["a1a8", "c1c8"], MATE - 1));
     // There are no more moves.
     assert_eq!(rank("7k/8/8/8/8/8/8/K6r w - - 0 1", 10, 5_000).len(), 2);
-    // Wherever time ends, as many are told apart as at the depth before.
+    // Wherever the search stops, there are as many variations as at the depth before.
     for left in (4_000..6_000).step_by(150) {
         let ranked = rank("4k3/8/8/2q1r3/3P4/8/8/7K w - - 0 1", 4, left);
         let mut names: Vec<&String> = ranked.iter().map(|(name, _)| name).collect();
@@ -183,9 +188,9 @@ fn a_compared_move_counts_as_equal_within_its_margin_alone() {
     ] {
         let game = Game::from_fen(fen, false).unwrap();
         let compare = Some(Comparison { action: named(&game, compared), margin });
-        let question = Question { position: game.position(), allowed: &[], lines: 1, compare };
+        let request = SearchRequest { position: game.position(), allowed: &[], lines: 1, compare };
         let keys = game.keys().iter().copied();
-        let found = fresh().search(keys, &question, &mut Budget(20_000)).unwrap();
+        let found = fresh().search(keys, &request, &mut Budget(20_000)).unwrap();
         let name = game.uci(found.best.line[0]);
         assert!(best.is_none_or(|best| best == name), "{fen}: {name}");
         let as_good = found.compared.is_none_or(|line| line.score >= found.best.score);

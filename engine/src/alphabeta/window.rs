@@ -1,27 +1,26 @@
-//! What is asked of a position.
+//! Depth and bounds of a node.
 
-use super::table::Known;
+use super::table::TtEntry;
 
-/// How a position is searched.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
     pub depth: i32,
     pub alpha: i32,
     pub beta: i32,
     pub ply: usize,
-    /// Beta is likely to be reached.
-    pub fails: bool,
-    /// More than whether the score reaches beta is asked.
+    /// A beta cutoff is expected.
+    pub cut_node: bool,
+    /// The window is open: an exact score is needed.
     pub pv: bool,
 }
 
 impl Window {
-    /// Whether what is known is all that is asked.
-    pub fn is_answered_by(&self, known: &Known) -> bool {
-        let Window { depth, alpha, beta, fails, pv, .. } = *self;
-        let high = known.score >= beta;
-        !pv && known.decides(alpha, beta)
-            && known.depth > depth - i32::from(known.score <= beta)
-            && (fails == high || depth > 4)
+    /// Whether the table's entry cuts this node off.
+    pub fn allows_cutoff(&self, entry: &TtEntry) -> bool {
+        let Window { depth, alpha, beta, cut_node, pv, .. } = *self;
+        let high = entry.score >= beta;
+        !pv && entry.decides(alpha, beta)
+            && entry.depth > depth - i32::from(entry.score <= beta)
+            && (cut_node == high || depth > 4)
     }
 }

@@ -1,15 +1,15 @@
-//! How accurately the two sides played, in percent, by the formulas of lichess
-//! (<https://lichess.org/page/accuracy>; `lila`, `modules/analyse/src/main/AccuracyPercent.scala`).
+//! Accuracy of both sides in percent, by the formulas of lichess (<https://lichess.org/page/accuracy>; `lila`,
+//! `modules/analyse/src/main/AccuracyPercent.scala`).
 //!
-//! A move's: an exponential of the win probability it lost. A game's: half the mean of its moves' accuracies,
-//! weighted by how much was at stake around them, half their harmonic mean, which bad moves pull down.
+//! A move's accuracy is an exponential of the win probability it lost. A game's accuracy is the mean of two averages
+//! of its moves' accuracies: one weighted by volatility, and the harmonic mean, which weights bad moves.
 
 use shakmaty::{ByColor, Color};
 
-/// One move.
+/// Loss of one move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MoveLoss {
-    /// Who made it.
+    /// The side that made it.
     pub color: Color,
     /// Win probability lost, 0 to 1.
     pub loss: f32,
@@ -24,7 +24,7 @@ pub fn of_move(loss: f32) -> f64 {
     let points = 100.0 * f64::from(loss);
     let raw =
         103.166_810_071_164_9 * (-0.043_544_153_867_539_51 * points).exp() - 3.166_924_740_191_411;
-    // The point is lichess's bonus for the analysis's own uncertainty.
+    // Lichess adds one point for the uncertainty of the analysis.
     (raw + 1.0).clamp(0.0, 100.0)
 }
 
@@ -37,8 +37,8 @@ pub fn of_game(wins: &[f32], moves: &[MoveLoss]) -> ByColor<Option<f64>> {
         let own: Vec<(f64, f64)> = moves
             .iter()
             .zip(&weights)
-            .filter(|(made, _)| made.color == color)
-            .map(|(made, weight)| (of_move(made.loss), *weight))
+            .filter(|(node, _)| node.color == color)
+            .map(|(node, weight)| (of_move(node.loss), *weight))
             .collect();
         if own.is_empty() {
             return None;
@@ -50,14 +50,14 @@ pub fn of_game(wins: &[f32], moves: &[MoveLoss]) -> ByColor<Option<f64>> {
     })
 }
 
-/// One weight for each move: the standard deviation of the win percentages in a window around it.
+/// Volatility weights, one per move: standard deviation of the win percentages in a window around it.
 fn weights(wins: &[f32], moves: usize) -> Vec<f64> {
     let percent: Vec<f64> = wins.iter().map(|win| 100.0 * f64::from(*win)).collect();
     let size = (moves / 10).clamp(2, 8);
     if percent.len() < size {
         return vec![1.0; moves];
     }
-    // The first moves share the first window, so that there is one for each.
+    // The first moves share the first window.
     let early = std::iter::repeat_n(&percent[..size], size - 2);
     let deviations = early.chain(percent.windows(size)).map(deviation);
     deviations.map(|deviation| deviation.clamp(0.5, 12.0)).collect()
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn moves_by_hand() {
-        // 103.1668 e^(-0.435442) - 2.1669 = 64.580, and so on with a calculator.
+        // 103.1668 e^(-0.435442) - 2.1669 = 64.580; the others likewise.
         let cases = [(0.0, 100.0), (0.01, 96.604), (0.1, 64.580), (0.3, 25.772), (1.0, 0.0)];
         for (loss, accuracy) in cases {
             near(of_move(loss), accuracy);
@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn a_short_game_by_hand() {
         // White's win percentages 50, 50, 50, 40: the last move loses 10 points.
-        let made = |color, loss| MoveLoss { color, loss };
-        let moves = [made(Color::White, 0.0), made(Color::Black, 0.0), made(Color::White, 0.1)];
+        let node = |color, loss| MoveLoss { color, loss };
+        let moves = [node(Color::White, 0.0), node(Color::Black, 0.0), node(Color::White, 0.1)];
         // Windows of two: deviations 0, 5 and 10, of which the first counts as 0.5.
         let found = of_game(&[0.5, 0.5, 0.5, 0.4], &moves);
         // Deviations 0.5, 0.5, 5: (100·0.5 + 64.580·5) / 5.5 = 67.800; harmonic 2 / (1/100 + 1/64.580) = 78.478.

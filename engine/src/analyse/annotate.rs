@@ -1,8 +1,8 @@
-//! The annotated PGN: the game as it was, with score, glyph and better line where there is something to
-//! say. Scores are written as lichess writes them (`[%eval 0.35]`, `[%eval #-3]`), for White, after the move.
+//! Annotated PGN: scores, glyphs and better variations are added to the game. Scores use lichess's notation (`[%eval
+//! 0.35]`, `[%eval #-3]`): for White, after the move.
 //!
-//! What the game's author wrote stays: comments, clocks, glyphs and variations. Only an `[%eval]` of
-//! somebody else is replaced, and a better line that is there already is not added again.
+//! The game's own comments, clocks, glyphs and variations are kept. Only an `[%eval]` of another program is replaced,
+//! and an existing variation is not added again.
 
 use super::found::Choice;
 use super::game::{Line, PgnGame, PgnMove};
@@ -13,10 +13,10 @@ use crate::markup::pgn::tag_pair;
 use shakmaty::{Chess, Color, Position};
 use uci::Score;
 
-/// Glyphs that judge a move; a move has one of them at most.
+/// Glyphs that judge a move; a move has at most one.
 const MOVE_GLYPHS: std::ops::RangeInclusive<u8> = 1..=6;
 
-/// One game as PGN, with an empty line after it.
+/// One game as PGN, followed by a blank line.
 #[must_use]
 pub fn write(review: &Review<'_>, annotator: &str) -> String {
     let PgnGame { tags, start, result, .. } = review.game;
@@ -35,65 +35,65 @@ pub fn write(review: &Review<'_>, annotator: &str) -> String {
     out + &words.join(" ") + "\n\n"
 }
 
-/// The game's own line with everything that was found.
+/// The game's main line with all annotations.
 fn annotated(review: &Review<'_>) -> Line {
     let mut line = review.game.line.clone();
-    for (ply, made) in line.moves.iter_mut().enumerate().take(review.judgements.len()) {
+    for (ply, node) in line.moves.iter_mut().enumerate().take(review.judgements.len()) {
         let score = review.score(ply + 1);
         if score.is_some() {
-            made.comments.iter_mut().for_each(|comment| *comment = without_eval(comment));
-            made.comments.retain(|comment| !comment.is_empty());
+            node.comments.iter_mut().for_each(|comment| *comment = without_eval(comment));
+            node.comments.retain(|comment| !comment.is_empty());
         }
-        let mut said: Vec<String> = score.map(eval).into_iter().collect();
-        said.extend(judge(review, ply, made));
-        if said.is_empty() {
+        let mut notes: Vec<String> = score.map(eval).into_iter().collect();
+        notes.extend(judge(review, ply, node));
+        if notes.is_empty() {
             continue;
         }
-        // Clocks stand behind the score, as lichess has it, and words last.
-        let commands = made.comments.first().filter(|first| first.starts_with("[%")).cloned();
+        // Order as in lichess: score, clock, text.
+        let commands = node.comments.first().filter(|first| first.starts_with("[%")).cloned();
         if let Some(commands) = commands {
-            made.comments.remove(0);
-            said.insert(usize::from(score.is_some()), commands);
+            node.comments.remove(0);
+            notes.insert(usize::from(score.is_some()), commands);
         }
-        made.comments.insert(0, said.join(" "));
+        node.comments.insert(0, notes.join(" "));
     }
     line
 }
 
-/// Adds glyph and better lines to a move; answers what is to be said of it.
-fn judge(review: &Review<'_>, ply: usize, made: &mut PgnMove) -> Option<String> {
+/// Adds glyph and better variations to a move; returns its comment.
+fn judge(review: &Review<'_>, ply: usize, node: &mut PgnMove) -> Option<String> {
     let judgement = review.judgements[ply].as_ref()?;
-    let mut said = None;
+    let mut notes = None;
     let position = &review.positions[ply];
     let better = |place: &usize| review.found(ply).and_then(|found| found.choices.get(*place));
     if let Some(glyph) = judgement.glyph {
-        if !made.nags.iter().any(|nag| MOVE_GLYPHS.contains(nag)) {
-            made.nags.insert(0, glyph.nag());
+        if !node.nags.iter().any(|nag| MOVE_GLYPHS.contains(nag)) {
+            node.nags.insert(0, glyph.nag());
         }
         let best = judgement.better.first().and_then(better).and_then(Choice::action);
         let words = match best.filter(|_| glyph != Glyph::Good) {
             Some(best) => format!("{}. {} was best.", glyph.word(), position.san(best)),
             None => format!("{}.", glyph.word()),
         };
-        // They may be there from an earlier analysis.
-        made.comments.iter_mut().for_each(|comment| {
+        // An earlier analysis may have added them.
+        node.comments.iter_mut().for_each(|comment| {
             *comment = comment.replace(&words, "").trim().to_owned();
         });
-        made.comments.retain(|comment| !comment.is_empty());
-        said = Some(words);
+        node.comments.retain(|comment| !comment.is_empty());
+        notes = Some(words);
     }
     for choice in judgement.better.iter().filter_map(better) {
         let line = variation(position, choice);
-        let first = line.moves.first().map(|made| made.san.clone());
-        let known = made.variations.iter().filter_map(|known| known.moves.first());
+        let first = line.moves.first().map(|node| node.san.clone());
+        let known = node.variations.iter().filter_map(|known| known.moves.first());
         if first.is_some() && !known.clone().any(|known| Some(&known.san) == first.as_ref()) {
-            made.variations.push(line);
+            node.variations.push(line);
         }
     }
-    said
+    notes
 }
 
-/// A line of the search with its score; it ends where the game would.
+/// A line of the search with its score, up to the end of the game.
 fn variation(position: &Game, choice: &Choice) -> Line {
     let mut line = Line::default();
     let mut game = position.clone();
@@ -121,7 +121,7 @@ fn eval(score: Score) -> String {
     }
 }
 
-/// A comment less its `[%eval …]`.
+/// A comment without its `[%eval …]`.
 fn without_eval(comment: &str) -> String {
     let mut rest = comment.to_owned();
     while let Some(begin) = rest.find("[%eval ") {
@@ -133,7 +133,7 @@ fn without_eval(comment: &str) -> String {
     rest.trim().to_owned()
 }
 
-/// Whose move it is, and which.
+/// Move number and side to move.
 #[derive(Clone, Copy)]
 struct Turn {
     number: u32,
@@ -150,19 +150,19 @@ impl Turn {
     }
 }
 
-/// Appends the words of a line that begins at `turn`.
+/// Appends the tokens of a line that starts at `turn`.
 fn write_line(words: &mut Vec<String>, mut turn: Turn, line: &Line) {
     let comment = |words: &mut Vec<String>, text: &String| words.push(format!("{{ {text} }}"));
     line.comments.iter().for_each(|text| comment(words, text));
     let mut number_due = true;
-    for made in &line.moves {
+    for node in &line.moves {
         if number_due || turn.color == Color::White {
             words.push(format!("{}{}", turn.number, turn.color.fold_wb(".", "...")));
         }
-        words.push(made.san.clone());
-        words.extend(made.nags.iter().map(|nag| format!("${nag}")));
-        made.comments.iter().for_each(|text| comment(words, text));
-        for variation in &made.variations {
+        words.push(node.san.clone());
+        words.extend(node.nags.iter().map(|nag| format!("${nag}")));
+        node.comments.iter().for_each(|text| comment(words, text));
+        for variation in &node.variations {
             let begin = words.len();
             write_line(words, turn, variation);
             if let Some(first) = words.get_mut(begin) {
@@ -170,7 +170,7 @@ fn write_line(words: &mut Vec<String>, mut turn: Turn, line: &Line) {
                 words.push(")".to_owned());
             }
         }
-        number_due = !(made.comments.is_empty() && made.variations.is_empty());
+        number_due = !(node.comments.is_empty() && node.variations.is_empty());
         turn = turn.next();
     }
 }

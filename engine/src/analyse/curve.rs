@@ -1,19 +1,19 @@
-//! The win probability of a game as a picture: White's share light, Black's dark, a dot where a move has a
-//! glyph. It stretches to any width; the words around it are the page's.
+//! Chart of a game's win probability as SVG: White's share light, Black's dark, a dot per glyph. It scales to any
+//! width; the page adds all text.
 
 use super::judge::Glyph;
 use std::fmt::Write as _;
 
-/// A move that stands out.
+/// A move with a glyph.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
-    /// Plies from the beginning, this move included.
+    /// Plies from the start, including this move.
     pub place: usize,
-    /// What it is called.
+    /// Its glyph.
     pub glyph: Glyph,
 }
 
-/// The class that colours a glyph.
+/// CSS class of a glyph's colour.
 #[must_use]
 pub fn class(glyph: Glyph) -> &'static str {
     match glyph {
@@ -24,8 +24,8 @@ pub fn class(glyph: Glyph) -> &'static str {
     }
 }
 
-/// The curve through White's win probabilities, of `plies` in all: fewer of them where the analysis ended
-/// early.
+/// Chart of White's win probabilities. `plies` is the length of the game; `wins` is shorter if the analysis was
+/// stopped.
 #[must_use]
 pub fn draw(wins: &[f32], plies: usize, marks: &[Mark]) -> String {
     let height = |win: f32| 100.0 * (1.0 - win.clamp(0.0, 1.0));
@@ -43,7 +43,7 @@ pub fn draw(wins: &[f32], plies: usize, marks: &[Mark]) -> String {
     );
     for Mark { place, glyph } in marks {
         if let Some(win) = wins.get(*place) {
-            // A line of no length with round ends: a dot that does not stretch with the picture.
+            // A zero-length line with round caps: a dot that keeps its shape when the picture is stretched.
             let _ = write!(
                 out,
                 "<path class='dot {}' d='M{place} {:.1}h0'/>",

@@ -1,5 +1,4 @@
-//! What search and network say of one position: everything later judgements need, and what the journal
-//! keeps.
+//! Result of search and network for one position: the input of all judgements, and the journal's content.
 
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
@@ -13,19 +12,19 @@ use serde::{Deserialize, Serialize};
 use shakmaty::Position;
 use std::ops::ControlFlow;
 
-/// Root moves kept of a search, at least: the best, and enough to see that all others are worse.
-const LEAST_MOVES: usize = 4;
-/// Plies kept of a line.
+/// Minimum number of root moves kept: the best, and enough to detect an only move.
+const MIN_MOVES: usize = 4;
+/// Maximum length of a line, in plies.
 const PLIES: usize = 16;
-/// A policy below this is not kept.
-const LEAST_POLICY: f32 = 0.005;
+/// Minimum policy that is kept.
+const MIN_POLICY: f32 = 0.005;
 
-/// The result of one search, all from the side to move's point of view.
+/// Result of one search, from the side to move's point of view.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// Best first; never empty.
     pub choices: Vec<Choice>,
-    /// What the network alone expected: move and probability, the likeliest first.
+    /// The network's policy: move and probability, in descending order.
     pub policy: Vec<(Action, f32)>,
     /// Playouts of the search.
     pub playouts: u64,
@@ -36,9 +35,9 @@ pub struct Found {
 pub struct Choice {
     /// The move and best play after it.
     pub line: Vec<Action>,
-    /// Its visits.
+    /// Visits of the move.
     pub visits: u64,
-    /// Its win probability, draws counted half.
+    /// Win probability, draws counted half.
     pub value: f32,
     /// Plies to a proven mate, negative if the mover is mated.
     pub mate: Option<i32>,
@@ -51,13 +50,13 @@ impl Choice {
         Choice { line, visits: *visits, value: value.q(), mate: *mate_plies }
     }
 
-    /// The first move; never None in what a search found.
+    /// The first move; never None in a search's result.
     #[must_use]
     pub fn action(&self) -> Option<Action> {
         self.line.first().copied()
     }
 
-    /// The win probability, a proven mate being certain.
+    /// Win probability; a proven mate is 0 or 1.
     #[must_use]
     pub fn win(&self) -> f32 {
         match self.mate {
@@ -69,7 +68,7 @@ impl Choice {
 }
 
 impl Found {
-    /// Searches a position with nothing kept from other searches. None if `stop` broke it off.
+    /// Searches a position with a fresh tree. None if `stop` aborted it.
     ///
     /// # Errors
     /// The network failed.
@@ -90,7 +89,7 @@ impl Found {
             return Ok(None);
         }
         let visited = snapshot.lines.iter().filter(|line| line.visits > 0);
-        let choices = visited.take((lines + 1).max(LEAST_MOVES)).map(Choice::new).collect();
+        let choices = visited.take((lines + 1).max(MIN_MOVES)).map(Choice::new).collect();
         let mut choices: Vec<Choice> = choices;
         let best = choices.first().filter(|best| checks && best.mate.is_none());
         let refuted = best
@@ -104,7 +103,7 @@ impl Found {
         }
         let policy = answer.map(|answer| answer.policy).unwrap_or_default();
         let mut policy: Vec<_> = game.legal_actions().into_iter().zip(policy).collect();
-        policy.retain(|(_, share)| *share >= LEAST_POLICY);
+        policy.retain(|(_, share)| *share >= MIN_POLICY);
         policy.sort_by(|a, b| b.1.total_cmp(&a.1));
         Ok(Some(Found { choices, policy, playouts: snapshot.playouts }))
     }
@@ -121,35 +120,34 @@ impl Found {
         self.best().map_or(0.5, Choice::win)
     }
 
-    /// What the network alone gave to a move; 0 for less than half a percent.
+    /// The network's policy for a move; 0 below half a percent.
     #[must_use]
     pub fn expected(&self, action: Action) -> f32 {
         self.policy.iter().find(|(known, _)| *known == action).map_or(0.0, |(_, share)| *share)
     }
 }
 
-/// What to search.
+/// Position and limits of a search.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
-    /// Its last position.
+    /// The position is its last.
     pub game: &'a Game,
-    /// What it may cost.
+    /// Limits.
     pub effort: Effort,
-    /// Lines that will be shown.
+    /// Number of lines that will be shown.
     pub lines: usize,
-    /// Whether alpha-beta checks the best move for a blunder; if it is one, the better move's line comes first.
+    /// Whether the blunder check (alpha-beta) examines the best move; a refutation's better line comes first.
     pub checks: bool,
 }
 
-/// The end of the game that the board alone shows: nothing to search there. Repetitions and fifty moves
-/// have to be claimed, and games go on after them.
+/// Ending that the board alone shows. Repetition and the fifty-move rule have to be claimed, and games continue after
+/// them.
 #[must_use]
 pub fn over(game: &Game) -> Option<Ending> {
     ending::by_board(game.position(), game.position().legal_moves().len())
 }
 
-/// Names a position together with the moves that led to it, the same in every run: two games that began
-/// alike are searched once for as long as they do.
+/// Hash of a position with the moves that led to it, stable between runs: games with the same opening share searches.
 #[must_use]
 pub fn identity(game: &Game) -> u64 {
     let begun = Fnv::seeded(u64::from(game.start().halfmoves()));

@@ -1,5 +1,4 @@
-//! A game of a PGN file as a tree: moves, variations, comments, glyphs, all that an annotated copy must
-//! give back.
+//! A PGN game as a tree of moves, variations, comments and glyphs: all that an annotated copy must preserve.
 
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
@@ -7,47 +6,47 @@ use crate::errors::{quote, shorten};
 use shakmaty::Move;
 use std::fmt;
 
-/// Longest part of a refused word that a message repeats, in characters.
-const LONGEST_WORD: usize = 40;
+/// Maximum length of an invalid token in a message, in characters.
+const MAX_TOKEN: usize = 40;
 
 /// One game.
 #[derive(Clone, Debug)]
 pub struct PgnGame {
-    /// Its place among the games of all files, from 1.
+    /// Number among the games of all files, from 1.
     pub number: usize,
-    /// Name and value, in order.
+    /// Tag pairs in order.
     pub tags: Vec<(String, String)>,
-    /// Where it begins.
+    /// Initial position.
     pub start: Game,
-    /// What was played.
+    /// Main line.
     pub line: Line,
     /// `1-0`, `0-1`, `1/2-1/2` or `*`.
     pub result: String,
-    /// What of it could not be kept, one sentence each.
+    /// Losses in reading, one sentence each.
     pub lost: Vec<String>,
 }
 
-/// Moves one after the other.
+/// A sequence of moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     /// Comments before the first move.
     pub comments: Vec<String>,
-    /// The moves.
+    /// Moves in order.
     pub moves: Vec<PgnMove>,
 }
 
-/// A move and what stands with it.
+/// A move with its annotations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PgnMove {
     /// None for a null move, which only variations may have.
     pub played: Option<Move>,
-    /// In standard notation, with its sign of check.
+    /// Standard notation with check sign.
     pub san: String,
     /// Numeric annotation glyphs.
     pub nags: Vec<u8>,
-    /// Comments behind the move, without braces.
+    /// Comments after the move, without braces.
     pub comments: Vec<String>,
-    /// Other ways to go on from the position before this move.
+    /// Alternatives to this move.
     pub variations: Vec<Line>,
 }
 
@@ -59,14 +58,14 @@ impl PgnGame {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The positions of the game itself, the first one's before any move.
+    /// Positions of the main line, the initial one first.
     #[must_use]
     pub fn positions(&self) -> Vec<Game> {
         let mut positions = vec![self.start.clone()];
-        for made in self.line.moves.iter().filter_map(|made| made.played) {
+        for node in self.line.moves.iter().filter_map(|node| node.played) {
             let mut next = positions[positions.len() - 1].clone();
-            // They were played when the game was read.
-            if next.play(Action::new(made)).is_err() {
+            // Reading has checked that they are legal.
+            if next.play(Action::new(node)).is_err() {
                 break;
             }
             positions.push(next);
@@ -75,31 +74,31 @@ impl PgnGame {
     }
 }
 
-/// Why a game is left out.
+/// Why a game is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// Another game than chess.
+    /// Not chess.
     Variant(String),
-    /// The position in the tag FEN.
+    /// Invalid FEN tag.
     Start(GameError),
-    /// A move of the game itself that is not legal.
+    /// Illegal move in the main line.
     Move {
-        /// As it stands there.
+        /// Text of the move.
         san: String,
         /// `12.` or `12...`.
         number: String,
-        /// The position.
+        /// FEN of the position.
         fen: String,
     },
     /// A comment without its closing brace.
     OpenComment,
-    /// Variations inside variations beyond any sense.
+    /// Variations nested too deeply.
     Nesting,
-    /// A word that is neither move nor number, glyph or result.
+    /// A token that is neither move nor number, glyph or result.
     Word(String),
     /// No moves and no tags.
     Nothing,
-    /// What the PGN reader says.
+    /// Error of the PGN reader.
     Syntax(String),
 }
 
@@ -109,12 +108,12 @@ impl fmt::Display for Damage {
             Damage::Variant(name) => write!(f, "{} is another game than chess", quote(name)),
             Damage::Start(why) => why.fmt(f),
             Damage::Move { san, number, fen } => {
-                write!(f, "{number} {} is not legal in `{fen}`", shorten(san, LONGEST_WORD))
+                write!(f, "{number} {} is not legal in `{fen}`", shorten(san, MAX_TOKEN))
             }
             Damage::OpenComment => f.write_str("a comment is never closed"),
             Damage::Nesting => f.write_str("its variations are nested too deeply"),
             Damage::Word(word) => {
-                write!(f, "`{}` is no move", shorten(word, LONGEST_WORD))
+                write!(f, "`{}` is no move", shorten(word, MAX_TOKEN))
             }
             Damage::Nothing => f.write_str("it has neither tags nor moves"),
             Damage::Syntax(why) => f.write_str(why),

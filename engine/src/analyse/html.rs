@@ -1,5 +1,5 @@
-//! The analysis as one page of HTML that needs no other file: for each game its curve, its turning points
-//! with diagrams, and a table of all moves. Light or dark as the reader's system is; no script.
+//! The analysis as one self-contained HTML page: per game a chart, the turning points with diagrams, and a table of
+//! all moves. Follows the system's light or dark mode; no script.
 
 use super::curve::{self, Mark, class};
 use super::found::Choice;
@@ -11,19 +11,19 @@ use super::words::{line, number, percent, score, sign};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::eval::draw::Distribution;
-use crate::eval::look::Sight;
+use crate::eval::look::Inspection;
 use crate::markup::board::{Arrow, BOARD_STYLE, diagram, pieces, side};
 use crate::markup::{PAGE_STYLE, escape};
 use crate::play::analyst::Effort;
 use shakmaty::{Color, Position};
 use std::fmt::Write as _;
 
-/// What the whole page is about.
+/// Heading of the page.
 #[derive(Clone, Debug)]
 pub struct Title {
-    /// Its heading.
+    /// Main heading.
     pub heading: String,
-    /// Engine, network and effort, for humans.
+    /// Engine, network and effort as text.
     pub by: String,
 }
 
@@ -49,20 +49,20 @@ impl Title {
     }
 }
 
-/// What the network alone sees in a position; None where that cannot be told.
-pub type Eyes<'a> = &'a dyn Fn(&Game) -> Option<Sight>;
+/// The network's view of a position; None if it is unavailable.
+pub type NetworkView<'a> = &'a dyn Fn(&Game) -> Option<Inspection>;
 
-/// How a page is written.
+/// Options of a page.
 #[derive(Clone, Copy)]
 struct Style<'a> {
-    eyes: Eyes<'a>,
-    /// What they see is told in full.
+    network_view: NetworkView<'a>,
+    /// Show the network's view in full.
     full: bool,
 }
 
 /// The page.
 #[must_use]
-pub fn page(title: &Title, reviews: &[Review<'_>], eyes: Eyes<'_>) -> String {
+pub fn page(title: &Title, reviews: &[Review<'_>], network_view: NetworkView<'_>) -> String {
     let (heading, by) = (escape(&title.heading), escape(&title.by));
     let mut out = format!(
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
@@ -83,7 +83,7 @@ pub fn page(title: &Title, reviews: &[Review<'_>], eyes: Eyes<'_>) -> String {
         }
         out += "</ol>\n";
     }
-    let style = Style { eyes, full: reviews.len() <= MOST_GAMES };
+    let style = Style { network_view, full: reviews.len() <= MOST_GAMES };
     reviews.iter().for_each(|review| game(&mut out, review, style));
     out + "</body></html>\n"
 }
@@ -112,15 +112,15 @@ fn game(out: &mut String, review: &Review<'_>, style: Style<'_>) {
     let plies = moments::find(review);
     if !plies.is_empty() {
         *out += "<h3>Turning points</h3>\n";
-        let sights: Vec<Option<Sight>> =
-            plies.iter().map(|ply| (style.eyes)(&review.positions[*ply])).collect();
-        if sights.iter().any(Option::is_some) {
+        let inspections: Vec<Option<Inspection>> =
+            plies.iter().map(|ply| (style.network_view)(&review.positions[*ply])).collect();
+        if inspections.iter().any(Option::is_some) {
             *out += "<p class='soft'>Below each move: how likely the network alone finds each win probability after \
                      it, from 0 % at the left to 100 %; the line is the mean.</p>\n";
         }
         *out += "<div class='moments'>\n";
-        for (ply, sight) in plies.iter().zip(&sights) {
-            moment(out, review, *ply, sight.as_ref(), style.full);
+        for (ply, inspection) in plies.iter().zip(&inspections) {
+            moment(out, review, *ply, inspection.as_ref(), style.full);
         }
         *out += "</div>\n";
     }
@@ -188,14 +188,14 @@ fn plot(out: &mut String, review: &Review<'_>) {
         "<figure><div class='plot'>{}</div><div class='axis' aria-hidden='true'>",
         curve::draw(&wins, plies, &marks)
     );
-    // A handful of labels, at round numbers of moves.
+    // A few labels at round move numbers.
     let step =
         [5, 10, 20, 50].into_iter().find(|step| plies as u32 / (2 * step) <= 8).unwrap_or(100);
     for ply in 0..plies {
         let position = review.positions[ply].position();
         let number = position.fullmoves().get();
         let round = number.is_multiple_of(step) && position.turn() == Color::White;
-        // Not so near the right edge that the label would stick out.
+        // Leave room for the label at the right edge.
         if ply == 0 || round && ply > plies / 20 && ply < plies - plies / 40 {
             let left = 100.0 * ply as f64 / plies as f64;
             let _ = write!(out, "<span style='left:{left:.1}%'>{number}</span>");
@@ -205,8 +205,14 @@ fn plot(out: &mut String, review: &Review<'_>) {
              with a glyph.</figcaption></figure>\n";
 }
 
-/// One turning point: diagram, words, and network beside search.
-fn moment(out: &mut String, review: &Review<'_>, ply: usize, sight: Option<&Sight>, full: bool) {
+/// A turning point: diagram, text, and network against search.
+fn moment(
+    out: &mut String,
+    review: &Review<'_>,
+    ply: usize,
+    inspection: Option<&Inspection>,
+    full: bool,
+) {
     let (Some(judged), Some(played)) = (&review.judgements[ply], review.played(ply)) else {
         return;
     };
@@ -264,22 +270,24 @@ fn moment(out: &mut String, review: &Review<'_>, ply: usize, sight: Option<&Sigh
             share(visited),
             share(win)
         );
-        let seen =
-            sight.into_iter().flat_map(|sight| &sight.moves).find(|seen| seen.action == action);
-        if let Some(seen) = seen {
-            let (chances, mean) = (seen.chances.as_slice(), seen.value);
-            let bars = Distribution { chances, mean, wide: 320.0, high: 20.0 }.svg();
+        let inspected = inspection
+            .into_iter()
+            .flat_map(|inspection| &inspection.moves)
+            .find(|inspected| inspected.action == action);
+        if let Some(inspected) = inspected {
+            let (chances, mean) = (inspected.chances.as_slice(), inspected.value);
+            let bars = Distribution { chances, mean, width: 320.0, height: 20.0 }.svg();
             let _ = writeln!(
                 out,
                 "<tr><td colspan='4'><svg class='sees' viewBox='0 -20 320 20' preserveAspectRatio='none' \
                  role='img' aria-label='The network expects {}'>{bars}</svg></td></tr>",
-                percent(seen.value)
+                percent(inspected.value)
             );
         }
     }
     *out += "</table>";
-    if let Some(sight) = sight.filter(|_| full) {
-        *out += &sees::folded(sight);
+    if let Some(inspection) = inspection.filter(|_| full) {
+        *out += &sees::folded(inspection);
     }
     *out += "</article>\n";
 }
@@ -289,7 +297,7 @@ fn choices<'a>(review: &Review<'a>, ply: usize, judged: &Judgement) -> Vec<&'a C
     judged.better.iter().filter_map(|place| found?.choices.get(*place)).collect()
 }
 
-/// Every move in a table.
+/// Table of all moves.
 fn moves(out: &mut String, review: &Review<'_>) {
     *out += "<details><summary>All moves</summary><table class='moves'><tr><th>Move</th><th>Score</th>\
              <th>White wins</th><th>Lost</th><th>Better</th><th>Network</th></tr>\n";

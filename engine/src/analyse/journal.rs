@@ -1,8 +1,8 @@
-//! What was searched so far, in a file beside the output: one line for each position, written as soon as it
-//! is known, so that a kill costs one search at most. The next run takes it from there.
+//! Journal of finished searches, beside the output: one line per position, written immediately, so that a kill loses
+//! at most one search. The next run resumes from it.
 //!
-//! The first line says which engine, network and settings the rest is from. A last line that was cut is
-//! dropped; a file that is no such journal is never written to.
+//! The first line names engine, network and settings. A truncated last line is dropped; a file that is no journal is
+//! never written to.
 
 use super::found::Found;
 use crate::errors::{FileError, wraps};
@@ -12,17 +12,17 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Version of the file's format.
+/// Version of the format.
 const VERSION: u32 = 1;
-/// How every journal begins.
+/// Prefix of every journal.
 const BEGINNING: &str = "{\"mavka analyse journal\":";
 
-/// What makes one search another.
+/// Configuration that results depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The engine's version.
     pub engine: String,
-    /// The network.
+    /// Name of the network.
     pub network: String,
     /// Limits and options of the search, as text.
     pub search: String,
@@ -36,20 +36,20 @@ struct Header {
     origin: Origin,
 }
 
-/// Which of the searches of a position.
+/// First or second search of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Look {
-    /// The one that every position gets.
+pub enum Pass {
+    /// Every position gets it.
     #[default]
     First,
-    /// The longer one, before and after a move that seemed to lose much.
+    /// Longer; before and after a move that seemed a mistake.
     Second,
 }
 
-impl Look {
+impl Pass {
     fn is_first(&self) -> bool {
-        *self == Look::First
+        *self == Pass::First
     }
 }
 
@@ -57,17 +57,17 @@ impl Look {
 struct Entry {
     /// See [`super::found::identity`].
     position: u64,
-    #[serde(default, skip_serializing_if = "Look::is_first")]
-    look: Look,
+    #[serde(rename = "look", default, skip_serializing_if = "Pass::is_first")]
+    pass: Pass,
     found: Found,
 }
 
-type Looks = HashMap<(u64, Look), Found>;
+type Results = HashMap<(u64, Pass), Found>;
 
-/// The positions known, and the file that remembers them.
+/// Searched positions and the file that stores them.
 pub struct Journal {
     file: JournalFile,
-    known: Looks,
+    known: Results,
 }
 
 /// Why there is no journal.
@@ -77,15 +77,15 @@ pub enum JournalError {
     Open(OpenError),
     /// The file cannot be read or written.
     File(FileError),
-    /// It is something else.
+    /// The file is no journal.
     NoJournal(PathBuf),
-    /// It is of another search.
+    /// Journal of another configuration.
     Other {
         /// The file.
         path: PathBuf,
-        /// Its origin.
+        /// Origin in the file.
         found: Box<Origin>,
-        /// Ours.
+        /// Origin of this run.
         wanted: Box<Origin>,
     },
 }
@@ -120,10 +120,10 @@ impl std::error::Error for JournalError {}
 wraps! { JournalError: Open(OpenError), File(FileError) }
 
 impl Journal {
-    /// Opens the journal at `path`, or begins one. No other process may write to it until it is dropped.
+    /// Opens or creates the journal at `path`. No other process may write to it until it is dropped.
     ///
     /// # Errors
-    /// The file cannot be used, is in use, or is of something else.
+    /// The file cannot be used, is in use, or belongs to another configuration.
     pub fn open(path: &Path, origin: &Origin) -> Result<Journal, JournalError> {
         let mut file = JournalFile::open(path)?;
         let bytes = file.read()?;
@@ -135,40 +135,40 @@ impl Journal {
         Ok(Journal { file, known })
     }
 
-    /// What a look at a position has found.
+    /// The result of one search of a position.
     #[must_use]
-    pub fn get(&self, position: u64, look: Look) -> Option<&Found> {
-        self.known.get(&(position, look))
+    pub fn get(&self, position: u64, pass: Pass) -> Option<&Found> {
+        self.known.get(&(position, pass))
     }
 
-    /// The best that is known of a position.
+    /// The result of the longest search of a position.
     #[must_use]
     pub fn best(&self, position: u64) -> Option<&Found> {
-        self.get(position, Look::Second).or_else(|| self.get(position, Look::First))
+        self.get(position, Pass::Second).or_else(|| self.get(position, Pass::First))
     }
 
-    /// Remembers a position.
+    /// Stores a result.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, position: u64, look: Look, found: Found) -> Result<(), JournalError> {
-        let entry = Entry { position, look, found };
+    pub fn add(&mut self, position: u64, pass: Pass, found: Found) -> Result<(), JournalError> {
+        let entry = Entry { position, pass, found };
         self.file.append(&entry)?;
-        self.known.insert((position, look), entry.found);
+        self.known.insert((position, pass), entry.found);
         Ok(())
     }
 
     /// Deletes the file: the analysis is complete.
     ///
     /// # Errors
-    /// The system does not.
+    /// The system refuses.
     pub fn delete(self) -> Result<(), JournalError> {
         Ok(self.file.delete()?)
     }
 }
 
-/// The positions in a journal, and how many of its bytes are sound lines.
-fn read(path: &Path, bytes: &[u8], origin: &Origin) -> Result<(Looks, usize), JournalError> {
+/// Positions of a journal, and the length of its intact prefix in bytes.
+fn read(path: &Path, bytes: &[u8], origin: &Origin) -> Result<(Results, usize), JournalError> {
     let mut known = HashMap::new();
     let mut whole = 0;
     for line in whole_lines(bytes) {
@@ -185,9 +185,9 @@ fn read(path: &Path, bytes: &[u8], origin: &Origin) -> Result<(Looks, usize), Jo
                 });
             }
         } else {
-            // Whatever follows a damaged line is searched again.
+            // Everything after a damaged line is searched again.
             let Ok(entry) = serde_json::from_slice::<Entry>(line) else { break };
-            known.insert((entry.position, entry.look), entry.found);
+            known.insert((entry.position, entry.pass), entry.found);
         }
         whole += line.len();
     }
@@ -225,11 +225,11 @@ mod tests {
         let _ = fs::remove_file(&path);
         let values = [0.1, 1.0 / 3.0, f32::MIN_POSITIVE, 0.999_999_94];
         let mut journal = Journal::open(&path, &origin()).unwrap();
-        // Two positions, each looked at twice.
-        let key = |place: usize| (place as u64 / 2, [Look::First, Look::Second][place % 2]);
+        // Two positions, searched twice each.
+        let key = |place: usize| (place as u64 / 2, [Pass::First, Pass::Second][place % 2]);
         for (place, value) in values.into_iter().enumerate() {
-            let (position, look) = key(place);
-            journal.add(position, look, found(value)).unwrap();
+            let (position, pass) = key(place);
+            journal.add(position, pass, found(value)).unwrap();
         }
         assert_eq!(journal.best(0), Some(&found(values[1])));
         drop(journal);
@@ -240,10 +240,10 @@ mod tests {
             let mut journal = Journal::open(&path, &origin()).unwrap();
             assert_eq!(journal.known.len(), lines.saturating_sub(1), "cut at {length}");
             for (place, value) in values.into_iter().enumerate().take(journal.known.len()) {
-                let (position, look) = key(place);
-                assert_eq!(journal.get(position, look), Some(&found(value)));
+                let (position, pass) = key(place);
+                assert_eq!(journal.get(position, pass), Some(&found(value)));
             }
-            journal.add(9, Look::First, found(0.5)).unwrap();
+            journal.add(9, Pass::First, found(0.5)).unwrap();
             drop(journal);
             assert_eq!(Journal::open(&path, &origin()).unwrap().best(9), Some(&found(0.5)));
         }

@@ -1,28 +1,26 @@
-//! How good a played move was: what it lost against the best alternative, and the glyph for that.
+//! Judges a played move: win probability lost against the best alternative, and the glyph for it.
 //!
 //! The thresholds of `?!` and `?` are those of lichess (`lila`, `modules/tree/src/main/Advice.scala`,
-//! `winningChanceJudgements`: 0.1 and 0.2 of winning chances in [-1, 1], which are 5 and 10 points of win probability). `??`
-//! is from 25 points, where lichess has 15: a network's values are less sure than a deep search's, and a reader
-//! forgives a missing `??` sooner than a wrong one. Where lichess has a table for mates, here a mate is
-//! simply certainty. Lichess has no `!`; here it is for the only move that holds, where the network at first
-//! sight expected another one.
+//! `winningChanceJudgements`: 0.1 and 0.2 of winning chances in [-1, 1], which are 5 and 10 points of win
+//! probability). `??` starts at 25 points, 15 in lichess: a network's values are less certain than a deep search's,
+//! and a wrong `??` is worse than a missing one. Lichess has a table for mates; here a mate is win probability 0 or 1.
+//! Lichess has no `!`; here it marks an only move that is not the policy's first.
 
 use super::found::{Choice, Found};
 use crate::chess::action::Action;
 
-/// Loss of win probability from which a move is `?!`.
+/// Loss of win probability for `?!`.
 pub const INACCURACY: f32 = 0.05;
-/// From which it is `?`.
+/// Loss for `?`.
 pub const MISTAKE: f32 = 0.10;
-/// From which it is `??`.
+/// Loss for `??`.
 pub const BLUNDER: f32 = 0.25;
-/// From which the better line is worth showing. Guess: two searches of the same move differ by about that.
+/// Loss from which a better line is shown. Guess: about the noise between two searches of the same move.
 pub const BETTER: f32 = 0.01;
-/// Share of a search's playouts that an alternative needs, so that its value is more than a first
-/// impression. Guess.
-const LOOKED_AT: f32 = 0.05;
+/// Minimum share of the playouts for an alternative's value to count. Guess.
+const MIN_VISIT_SHARE: f32 = 0.05;
 
-/// A sign behind a move.
+/// Glyph of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Glyph {
     /// `!`
@@ -36,7 +34,7 @@ pub enum Glyph {
 }
 
 impl Glyph {
-    /// For a loss of win probability.
+    /// The glyph of a loss of win probability.
     #[must_use]
     pub fn of_loss(loss: f32) -> Option<Glyph> {
         let steps =
@@ -55,7 +53,7 @@ impl Glyph {
         }
     }
 
-    /// As it is written behind a move.
+    /// Text after a move.
     #[must_use]
     pub fn sign(self) -> &'static str {
         match self {
@@ -66,7 +64,7 @@ impl Glyph {
         }
     }
 
-    /// In a word.
+    /// As a word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -78,42 +76,42 @@ impl Glyph {
     }
 }
 
-/// What is to be said of a played move.
+/// Judgement of a played move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// The mover's win probability with best play.
+    /// Win probability of the mover with best play.
     pub best: f32,
-    /// And after the move.
+    /// Win probability of the mover after the move.
     pub after: f32,
     /// None for an ordinary move.
     pub glyph: Option<Glyph>,
-    /// Places of the better moves among the search's choices, in its order; empty where there was none.
+    /// Indices of better moves among the search's choices, in its order.
     pub better: Vec<usize>,
 }
 
 impl Judgement {
-    /// Judges `played`, after which the mover's win probability is `after`. `lines` is how many better
-    /// moves to name.
+    /// Judges `played`, after which the mover's win probability is `after`. `lines` is the maximum number of better
+    /// moves.
     #[must_use]
     pub fn new(before: &Found, played: Action, after: f32, lines: usize) -> Judgement {
         let others = || {
             let places = before.choices.iter().enumerate();
             places.filter(|(_, choice)| choice.action() != Some(played))
         };
-        // The move that the search would have played needs no more proof; others do.
+        // The best move of the search needs no minimum of visits; others do.
         let proven = |choice: &Choice| {
-            let looked_at = choice.visits as f32 >= LOOKED_AT * before.playouts as f32;
-            looked_at || choice.mate.is_some()
+            let visited_enough = choice.visits as f32 >= MIN_VISIT_SHARE * before.playouts as f32;
+            visited_enough || choice.mate.is_some()
         };
         let known: Vec<(usize, &Choice)> =
             others().filter(|(place, choice)| *place == 0 || proven(choice)).collect();
-        // The search's own order: the greatest of several values would mostly be the least visited move's luck.
+        // In the search's order: the maximum over values would select noise of rarely visited moves.
         let best = known.first().map_or(after, |(_, choice)| choice.win().max(after));
         let loss = best - after;
         let best_played = before.best().and_then(Choice::action) == Some(played);
-        let alone = others().all(|(_, choice)| after - choice.win() >= MISTAKE);
+        let is_only_move = others().all(|(_, choice)| after - choice.win() >= MISTAKE);
         let expected = before.policy.first().is_some_and(|(action, _)| *action == played);
-        let glyph = if best_played && alone && !expected && before.choices.len() > 1 {
+        let glyph = if best_played && is_only_move && !expected && before.choices.len() > 1 {
             Some(Glyph::Good)
         } else {
             Glyph::of_loss(loss)
@@ -123,9 +121,9 @@ impl Judgement {
         Judgement { best, after, glyph, better }
     }
 
-    /// The same with a glyph no harder than `before` has for the same move.
+    /// Limits the glyph to that of `before` for the same move: the milder one wins.
     #[must_use]
-    pub fn no_harder_than(self, before: Option<&Judgement>) -> Judgement {
+    pub fn at_most_as_bad_as(self, before: Option<&Judgement>) -> Judgement {
         match before {
             Some(before) if before.loss() < self.loss() => {
                 Judgement { glyph: Glyph::of_loss(before.loss()), ..self }
@@ -166,7 +164,7 @@ mod tests {
         Action::from(code)
     }
 
-    /// Move 1, 2, … with these visits and values; the network's favourite is `favourite`.
+    /// Moves 1, 2, … with these visits and values; the policy's first move is `favourite`.
     fn found(choices: &[(u64, f32)], favourite: u16) -> Found {
         let choice = |(place, &(visits, value)): (usize, &(u64, f32))| Choice {
             line: vec![action(place as u16 + 1)],
@@ -187,7 +185,7 @@ mod tests {
         let judged = Judgement::new(&before, action(2), 0.34, 1);
         assert_eq!((judged.glyph, judged.better.as_slice()), (Some(Glyph::Blunder), &[0][..]));
         assert!((judged.loss() - 0.26).abs() < 1e-6);
-        // A move that turns out better than the search had thought loses nothing.
+        // A move that is better than the search expected loses nothing.
         let judged = Judgement::new(&before, action(2), 0.7, 1);
         assert_eq!((judged.glyph, judged.loss(), judged.better.len()), (None, 0.0, 0));
     }
@@ -195,7 +193,7 @@ mod tests {
     #[test]
     fn the_searchs_own_move_is_held_against_the_alternatives() {
         let before = found(&[(80, 0.6), (18, 0.5), (2, 0.9)], 1);
-        // It failed, and the second move would have held; nothing is known of the third.
+        // The played move failed, the second one was better; the third has too few visits.
         let judged = Judgement::new(&before, action(1), 0.2, 3);
         assert_eq!((judged.glyph, judged.better.as_slice()), (Some(Glyph::Blunder), &[1][..]));
         assert_eq!(Judgement::new(&before, action(1), 0.55, 3).glyph, None);
@@ -207,12 +205,12 @@ mod tests {
             Judgement::new(&found(&[(80, 0.6), (20, 0.4)], 1), action(2), 0.6 - loss, 1)
         };
         let glyph =
-            |second: f32, first: f32| judged(second).no_harder_than(Some(&judged(first))).glyph;
+            |second: f32, first: f32| judged(second).at_most_as_bad_as(Some(&judged(first))).glyph;
         assert_eq!(glyph(0.3, 0.12), Some(Glyph::Mistake));
         assert_eq!(glyph(0.06, 0.3), Some(Glyph::Inaccuracy));
         assert_eq!(glyph(0.3, 0.26), Some(Glyph::Blunder));
         assert_eq!(glyph(0.3, 0.01), None);
-        assert_eq!(judged(0.3).no_harder_than(None), judged(0.3));
+        assert_eq!(judged(0.3).at_most_as_bad_as(None), judged(0.3));
     }
 
     #[test]

@@ -1,14 +1,11 @@
-//! `mavka analyse`: whole games, searched position by position, given back as an annotated PGN and as a page
-//! to look at.
+//! `mavka analyse`: searches whole games position by position and writes an annotated PGN and an HTML page.
 //!
-//! From the ground up: [`game`] is a game as its file tells it, [`mod@split`] and [`mod@read`] make it from text.
-//! [`found`] is what search and network say of one position, [`journal`] keeps it, [`judge`] weighs a move,
-//! [`accuracy`] a side. [`review`] is a game with all that; [`annotate`] writes it as PGN, [`html`] as a page
-//! ([`moments`] picks the turning points, [`sees`] tells what the network alone sees there, [`curve`] and
-//! [`crate::markup`] draw). [`mod@run`] is the way through a
-//! collection.
+//! Bottom-up: [`game`] is a PGN game, parsed by [`mod@split`] and [`mod@read`]. [`found`] is the result for one
+//! position, [`journal`] stores it; [`judge`] rates a move, [`accuracy`] a side. [`review`] combines them for one
+//! game; [`annotate`] writes PGN, [`html`] a page ([`moments`] selects turning points, [`sees`] shows the network's
+//! view, [`curve`] and [`crate::markup`] draw). [`mod@run`] processes a collection.
 //!
-//! The search is [`crate::play::analyst`]'s; the protocol has no part in this.
+//! The search is [`crate::play::analyst`]; UCI is not involved.
 
 pub mod accuracy;
 pub mod annotate;

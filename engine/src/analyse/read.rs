@@ -1,5 +1,5 @@
-//! From one game's text to its tree. The moves of the game itself must be legal, or it counts as damaged;
-//! a variation is cut at its first illegal move, which the game remembers.
+//! Parses one game into its tree. An illegal move in the main line is an error; a variation is truncated at its first
+//! illegal move, and a note is kept.
 
 use super::game::{Damage, Line, PgnGame, PgnMove};
 use super::split::{Chunk, RESULTS, clean};
@@ -10,13 +10,13 @@ use shakmaty::san::San;
 use shakmaty::{Chess, Color, Move, Position};
 use std::ops::ControlFlow;
 
-/// Variations deeper than this would only be there to exhaust the stack.
-const DEEPEST: usize = 64;
+/// Maximum nesting of variations: guards the stack.
+const MAX_NESTING: usize = 64;
 
 /// Reads one game.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The game is damaged.
 pub fn read(number: usize, chunk: &Chunk) -> Result<PgnGame, Damage> {
     let moves = clean(&chunk.moves)?;
     let text = format!("{}\n{moves}", chunk.tags);
@@ -36,19 +36,19 @@ struct Builder {
     number: usize,
 }
 
-/// A game half read.
+/// A game while it is parsed.
 struct Draft {
     game: PgnGame,
-    /// The line being read, below the lines that it is a variation of.
+    /// Stack of open lines: the main line and nested variations.
     open: Vec<Branch>,
 }
 
 struct Branch {
     line: Line,
-    /// Before the last move, where a variation of it begins.
+    /// Position before the last move, where its variations start.
     before: Chess,
     position: Chess,
-    /// An illegal move was met: the rest of the line is skipped.
+    /// After an illegal move: skip the rest of the line.
     cut: bool,
 }
 
@@ -57,7 +57,7 @@ impl Branch {
         Branch { line: Line::default(), before: position.clone(), position, cut: false }
     }
 
-    /// Plays a move of any spelling. False if it is not legal.
+    /// Plays a move in any notation. False if it is illegal.
     fn play(&mut self, san: San, null_allowed: bool) -> bool {
         let mut next = self.position.clone();
         let (played, san) = if san == San::Null && null_allowed {
@@ -65,8 +65,8 @@ impl Branch {
             next = passed;
             (None, "--".to_owned())
         } else {
-            let Some(made) = find(san, &self.position) else { return false };
-            (Some(made), SanPlus::from_move_and_play_unchecked(&mut next, made).to_string())
+            let Some(node) = find(san, &self.position) else { return false };
+            (Some(node), SanPlus::from_move_and_play_unchecked(&mut next, node).to_string())
         };
         self.line.moves.push(PgnMove {
             played,
@@ -80,7 +80,7 @@ impl Branch {
     }
 }
 
-/// The move that is meant, with or without its sign of capture.
+/// The move, even if its capture sign is wrong or missing.
 fn find(san: San, position: &Chess) -> Option<Move> {
     let exact = san.to_move(position).ok();
     exact.or_else(|| match san {
@@ -101,7 +101,7 @@ fn move_number(position: &Chess) -> String {
 impl Draft {
     /// The innermost open line.
     fn top(&mut self) -> &mut Branch {
-        // The game's own line is opened with the draft and never closed before its end.
+        // The main line stays open until the end.
         let last = self.open.len() - 1;
         &mut self.open[last]
     }
@@ -111,10 +111,10 @@ impl Draft {
             return;
         }
         if let Some(closed) = self.open.pop()
-            && let Some(made) = self.top().line.moves.last_mut()
+            && let Some(node) = self.top().line.moves.last_mut()
             && closed.line != Line::default()
         {
-            made.variations.push(closed.line);
+            node.variations.push(closed.line);
         }
     }
 }
@@ -169,10 +169,10 @@ impl Visitor for Builder {
 
     fn nag(&mut self, draft: &mut Draft, nag: Nag) -> ControlFlow<Self::Output> {
         let top = draft.top();
-        if let Some(made) = top.line.moves.last_mut().filter(|_| !top.cut)
-            && !made.nags.contains(&nag.0)
+        if let Some(node) = top.line.moves.last_mut().filter(|_| !top.cut)
+            && !node.nags.contains(&nag.0)
         {
-            made.nags.push(nag.0);
+            node.nags.push(nag.0);
         }
         ControlFlow::Continue(())
     }
@@ -181,17 +181,17 @@ impl Visitor for Builder {
         let text = String::from_utf8_lossy(comment.as_bytes()).trim().to_owned();
         let line = &mut draft.top().line;
         if !text.is_empty() {
-            line.moves.last_mut().map_or(&mut line.comments, |made| &mut made.comments).push(text);
+            line.moves.last_mut().map_or(&mut line.comments, |node| &mut node.comments).push(text);
         }
         ControlFlow::Continue(())
     }
 
     fn begin_variation(&mut self, draft: &mut Draft) -> ControlFlow<Self::Output, Skip> {
-        if draft.open.len() > DEEPEST {
+        if draft.open.len() > MAX_NESTING {
             return ControlFlow::Break(Err(Damage::Nesting));
         }
         let before = draft.top().before.clone();
-        // Where nothing was played there is nothing to vary.
+        // A variation needs a move to replace.
         let cut = draft.top().cut || draft.top().line.moves.is_empty();
         draft.open.push(Branch { cut, ..Branch::at(before) });
         ControlFlow::Continue(Skip(false))
@@ -216,14 +216,14 @@ impl Visitor for Builder {
         let mut game = draft.game;
         game.line = draft.open.pop().map(|branch| branch.line).unwrap_or_default();
         if game.result.is_empty() {
-            let told = game.tag("Result").filter(|told| RESULTS.contains(told));
-            game.result = told.unwrap_or("*").to_owned();
+            let tag = game.tag("Result").filter(|tag| RESULTS.contains(tag));
+            game.result = tag.unwrap_or("*").to_owned();
         }
         Ok(game)
     }
 }
 
-/// The first position by the tags.
+/// Initial position by the tags.
 fn start(tags: &[(String, String)]) -> Result<Game, Damage> {
     let tag = |name: &str| {
         let found = tags.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));

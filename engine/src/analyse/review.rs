@@ -1,9 +1,9 @@
-//! One game with everything that was found about it: a judgement of each move, the accuracy of both sides.
+//! One game with its results: a judgement per move, accuracy of both sides.
 
 use super::accuracy::{self, MoveLoss};
 use super::found::{Found, identity, over};
 use super::game::PgnGame;
-use super::journal::{Journal, Look};
+use super::journal::{Journal, Pass};
 use super::judge::Judgement;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
@@ -11,26 +11,26 @@ use crate::play::report::{centipawns, mate};
 use shakmaty::{ByColor, Color, Position};
 use uci::Score;
 
-/// A game, its positions and what is known of them.
+/// A game with its positions and judgements.
 pub struct Review<'a> {
-    /// As it was read.
+    /// The parsed game.
     pub game: &'a PgnGame,
-    /// One position more than moves.
+    /// One more than there are moves.
     pub positions: Vec<Game>,
-    /// What is known of each.
+    /// Evaluation of each position.
     pub known: Vec<Known<'a>>,
-    /// One for each move; None where a search is missing.
+    /// One per move; None where a search is missing.
     pub judgements: Vec<Option<Judgement>>,
 }
 
-/// What is known of a position.
+/// Evaluation of a position.
 #[derive(Clone, Copy, Debug)]
 pub enum Known<'a> {
     /// A search's result.
     Searched(&'a Found),
-    /// The game is over: the mover's win probability.
+    /// The game is over: win probability of the side to move.
     Over(f32),
-    /// Nothing yet.
+    /// Not searched yet.
     Nothing,
 }
 
@@ -54,35 +54,35 @@ impl Known<'_> {
 }
 
 impl<'a> Review<'a> {
-    /// Judges each move by the best that is known, and where that has changed by a second look, no harder than the
-    /// first look did: a glyph needs both. `lines` is how many better moves are named.
+    /// Judges each move by the longest searches. A second search can only make a glyph milder: a glyph needs both.
+    /// `lines` is the maximum number of better moves.
     #[must_use]
     pub fn new(game: &'a PgnGame, journal: &'a Journal, lines: usize) -> Review<'a> {
         let first = Review::at_first(game, journal, lines);
         let known = |position: &Game| Known::of(position, |identity| journal.best(identity));
         let review = Review::of(game, first.positions, &known, lines);
         let milder = |(judged, before): (Option<Judgement>, Option<Judgement>)| {
-            Some(judged?.no_harder_than(before.as_ref()))
+            Some(judged?.at_most_as_bad_as(before.as_ref()))
         };
         let judgements = review.judgements.into_iter().zip(first.judgements).map(milder).collect();
         Review { judgements, ..review }
     }
 
-    /// Judges each move by the first look alone.
+    /// Judges each move by the first searches alone.
     #[must_use]
     pub fn at_first(game: &'a PgnGame, journal: &'a Journal, lines: usize) -> Review<'a> {
-        let look =
-            |position: &Game| Known::of(position, |identity| journal.get(identity, Look::First));
-        Review::of(game, game.positions(), &look, lines)
+        let lookup =
+            |position: &Game| Known::of(position, |identity| journal.get(identity, Pass::First));
+        Review::of(game, game.positions(), &lookup, lines)
     }
 
     fn of(
         game: &'a PgnGame,
         positions: Vec<Game>,
-        look: &dyn Fn(&Game) -> Known<'a>,
+        lookup: &dyn Fn(&Game) -> Known<'a>,
         lines: usize,
     ) -> Review<'a> {
-        let known: Vec<Known<'a>> = positions.iter().map(look).collect();
+        let known: Vec<Known<'a>> = positions.iter().map(lookup).collect();
         let judge = |ply: usize| {
             let played = *positions[ply + 1].actions().last()?;
             match (known[ply], known[ply + 1].win()) {
@@ -96,19 +96,19 @@ impl<'a> Review<'a> {
         Review { game, positions, known, judgements }
     }
 
-    /// The move made at `ply`, from 0.
+    /// The move at `ply`, from 0.
     #[must_use]
     pub fn played(&self, ply: usize) -> Option<Action> {
         self.positions.get(ply + 1)?.actions().last().copied()
     }
 
-    /// Who made the move at `ply`.
+    /// The side that made the move at `ply`.
     #[must_use]
     pub fn mover(&self, ply: usize) -> Color {
         self.positions[ply].position().turn()
     }
 
-    /// What a search said before the move at `ply`.
+    /// The search before the move at `ply`.
     #[must_use]
     pub fn found(&self, ply: usize) -> Option<&'a Found> {
         match self.known.get(ply)? {
@@ -124,7 +124,7 @@ impl<'a> Review<'a> {
         Some(self.positions[place].position().turn().fold_wb(win, 1.0 - win))
     }
 
-    /// The score of a position for White; None after a mate, or where nothing is known.
+    /// Score of a position for White; None after a mate, or without a result.
     #[must_use]
     pub fn score(&self, place: usize) -> Option<Score> {
         let turn = self.positions[place].position().turn();
@@ -138,7 +138,7 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// Accuracy of both sides, over the moves that are judged from the first on.
+    /// Accuracy of both sides, over the leading moves that are judged.
     #[must_use]
     pub fn accuracy(&self) -> ByColor<Option<f64>> {
         let judged = self.judgements.iter().map_while(Option::as_ref).enumerate();
@@ -149,14 +149,14 @@ impl<'a> Review<'a> {
         accuracy::of_game(&wins, &moves)
     }
 
-    /// Moves that are judged.
+    /// Number of judged moves.
     #[must_use]
     pub fn judged(&self) -> usize {
         self.judgements.iter().flatten().count()
     }
 }
 
-/// A score of the side to move as White's.
+/// Converts the side to move's score to White's.
 #[must_use]
 pub fn for_white(turn: Color, mate_plies: Option<i32>, value: f32) -> Score {
     let score = mate_plies.map_or_else(|| centipawns(value), mate);

@@ -1,8 +1,8 @@
-//! The way through a collection: read, search every position that is not known yet, write what came of it.
+//! Analysis of a collection: read, search missing positions, write.
 
 use super::found::{Found, Question, identity, over};
 use super::game::{Damage, PgnGame};
-use super::journal::{Journal, JournalError, Look, Origin};
+use super::journal::{Journal, JournalError, Origin, Pass};
 use super::judge::{Judgement, MISTAKE};
 use super::review::Review;
 use super::{annotate, read, split};
@@ -18,34 +18,34 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// How much longer the second look takes, at the positions before and after a move that seems to be a mistake.
-const AGAIN: u32 = 5;
+/// Effort of the second search as a multiple of the first.
+const SECOND_EFFORT: u32 = 5;
 
-/// What is to be done.
+/// Parameters of an analysis.
 pub struct Task<'a> {
-    /// What each search may cost.
+    /// Limits of each search.
     pub effort: Effort,
-    /// Better lines to show beside a move.
+    /// Maximum number of better lines per move.
     pub lines: usize,
-    /// What the search depends on besides: options, threads.
+    /// Other parameters of the search: options, threads.
     pub settings: String,
-    /// The annotated games; the journal lies beside it.
+    /// Output file; the journal is beside it.
     pub out: &'a Path,
-    /// Polled all the time; true ends the analysis with what there is.
+    /// Polled; true stops the analysis and keeps its results.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// How far it came.
+/// Progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Positions known.
+    /// Searched positions.
     pub searched: usize,
-    /// Positions in all.
+    /// All positions.
     pub positions: usize,
 }
 
 impl Done {
-    /// Nothing is missing.
+    /// Whether all positions are searched.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.searched == self.positions
@@ -55,9 +55,9 @@ impl Done {
 /// The games of a collection.
 #[derive(Default)]
 pub struct Collection {
-    /// Those that can be analysed, in order.
+    /// Valid games, in order.
     pub games: Vec<PgnGame>,
-    /// The others: number and what is wrong.
+    /// Damaged games: number and error.
     pub damaged: Vec<(usize, Damage)>,
 }
 
@@ -85,12 +85,12 @@ impl Collection {
     }
 }
 
-/// Searches what the journal of `task` does not know yet, what seems to be a mistake twice, and writes the
-/// annotated games, complete or, when it is stopped, as far as it came. Blocks; a bar on stderr tells how
-/// long. The journal comes back; whoever has written everything deletes it.
+/// Searches all positions missing in the journal, suspected mistakes twice, and writes the annotated games, as far as
+/// searched if stopped. Blocks; shows a progress bar on stderr. Returns the journal: delete it once all outputs are
+/// written.
 ///
 /// # Errors
-/// A file cannot be read or written, or the network failed; what was searched is in the journal.
+/// A file cannot be read or written, or the network failed; finished searches are in the journal.
 pub fn run(
     games: &[PgnGame],
     analyst: &mut Analyst,
@@ -121,69 +121,70 @@ fn search_all(
     let everything = games
         .iter()
         .flat_map(|game| game.positions().into_iter().map(|position| (game.number, position)));
-    let first = Looking { look: Look::First, effort: task.effort, task };
+    let first = PassRun { pass: Pass::First, effort: task.effort, task };
     let done = first.search(everything, analyst, journal)?;
     if !done.is_complete() {
         return Ok(done);
     }
-    let doubtful = doubtful(games, journal, task.lines);
-    let second = Looking { look: Look::Second, effort: task.effort.times(AGAIN), task };
-    let again = second.search(doubtful, analyst, journal)?;
-    let (searched, positions) = (done.searched + again.searched, done.positions + again.positions);
+    let suspects = suspects(games, journal, task.lines);
+    let second = PassRun { pass: Pass::Second, effort: task.effort.times(SECOND_EFFORT), task };
+    let second_done = second.search(suspects, analyst, journal)?;
+    let (searched, positions) =
+        (done.searched + second_done.searched, done.positions + second_done.positions);
     Ok(Done { searched, positions })
 }
 
-/// Positions before and after the moves that seem to be mistakes, with their games' numbers.
-fn doubtful(games: &[PgnGame], journal: &Journal, lines: usize) -> Vec<(usize, Game)> {
+/// Positions before and after suspected mistakes, with their games' numbers.
+fn suspects(games: &[PgnGame], journal: &Journal, lines: usize) -> Vec<(usize, Game)> {
     let mut out = Vec::new();
     for game in games {
         let Review { positions, judgements, .. } = Review::at_first(game, journal, lines);
         let lost = |judged: &Option<Judgement>| {
             judged.as_ref().is_some_and(|judged| judged.loss() >= MISTAKE)
         };
-        let wanted = |place: usize| {
+        let is_wanted = |place: usize| {
             judgements.get(place).is_some_and(lost)
                 || place > 0 && judgements.get(place - 1).is_some_and(lost)
         };
-        let places = positions.into_iter().enumerate().filter(|(place, _)| wanted(*place));
+        let places = positions.into_iter().enumerate().filter(|(place, _)| is_wanted(*place));
         out.extend(places.map(|(_, position)| (game.number, position)));
     }
     out
 }
 
-/// One way through the positions.
-struct Looking<'a> {
-    look: Look,
+/// One pass over the positions.
+struct PassRun<'a> {
+    pass: Pass,
     effort: Effort,
     task: &'a Task<'a>,
 }
 
-impl Looking<'_> {
-    /// Searches those of the positions that the journal does not know from this look.
+impl PassRun<'_> {
+    /// Searches the positions that the journal lacks for this pass.
     fn search(
         &self,
         positions: impl IntoIterator<Item = (usize, Game)>,
         analyst: &mut Analyst,
         journal: &mut Journal,
     ) -> Result<Done, AnalyseError> {
-        let mut seen = HashSet::new();
+        let mut inspected = HashSet::new();
         let mut open = Vec::new();
         for (number, position) in positions {
             let identity = identity(&position);
-            if over(&position).is_none() && seen.insert(identity) {
-                let known = journal.get(identity, self.look).is_some();
+            if over(&position).is_none() && inspected.insert(identity) {
+                let known = journal.get(identity, self.pass).is_some();
                 open.extend((!known).then_some((number, identity, position)));
             }
         }
-        let positions = seen.len();
+        let positions = inspected.len();
         let mut searched = positions - open.len();
         let bar = progress(positions);
         bar.set_position(searched as u64);
-        // What an earlier run has done says nothing of this one's speed.
+        // Excludes results of earlier runs from the speed.
         bar.reset_eta();
-        let words = match self.look {
-            Look::First => "positions",
-            Look::Second => "looked at again",
+        let words = match self.pass {
+            Pass::First => "positions",
+            Pass::Second => "looked at again",
         };
         for (number, identity, position) in open {
             bar.set_message(format!("{words}, game {number}"));
@@ -191,10 +192,10 @@ impl Looking<'_> {
                 game: &position,
                 effort: self.effort,
                 lines: self.task.lines,
-                checks: self.look == Look::Second,
+                checks: self.pass == Pass::Second,
             };
             let Some(found) = Found::search(analyst, &question, self.task.stop)? else { break };
-            journal.add(identity, self.look, found)?;
+            journal.add(identity, self.pass, found)?;
             searched += 1;
             bar.inc(1);
         }
@@ -203,7 +204,7 @@ impl Looking<'_> {
     }
 }
 
-/// Beside the output.
+/// Path of the journal of an output.
 #[must_use]
 pub fn journal_path(out: &Path) -> PathBuf {
     let mut name = out.as_os_str().to_owned();
@@ -211,7 +212,7 @@ pub fn journal_path(out: &Path) -> PathBuf {
     name.into()
 }
 
-/// Why an analysis ended early.
+/// Error that ended an analysis.
 #[derive(Debug)]
 pub enum AnalyseError {
     /// A file cannot be read or written.

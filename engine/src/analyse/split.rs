@@ -1,22 +1,22 @@
-//! Cuts a PGN file into games before anything is parsed, so that a damaged game cannot take its neighbours
-//! with it: an unclosed comment would otherwise reach to the end of the file.
+//! Splits a PGN file into games before parsing, so that a damaged game does not affect its neighbours: an unclosed
+//! comment would extend to the end of the file.
 //!
-//! What the PGN reader would lose on the way is made safe here: comments to the end of the line become
-//! comments in braces, blank lines inside the moves go, and so do escaped lines.
+//! Rewrites what the PGN reader would lose: line comments become comments in braces; blank lines inside the movetext
+//! and escaped lines are removed.
 
 use super::game::Damage;
 use shakmaty::san::San;
 
-/// One game's text.
+/// Text of one game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
-    /// The lines in square brackets.
+    /// Tag section.
     pub tags: String,
-    /// The rest.
+    /// Movetext.
     pub moves: String,
 }
 
-/// A file's text: UTF-8, or ISO 8859-1 as the PGN standard (section 4.1) has it.
+/// Decodes a file: UTF-8, or ISO 8859-1 as in the PGN standard (section 4.1).
 #[must_use]
 pub fn decode(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
@@ -30,13 +30,13 @@ pub fn decode(bytes: &[u8]) -> String {
 pub fn split(text: &str) -> Vec<Chunk> {
     let mut games = Vec::new();
     let mut game = Chunk::default();
-    // Inside a comment; the result was read; a blank line came after that.
+    // State: in a comment; after the result; after a blank line behind it.
     let (mut inside, mut ended, mut gap) = (false, false, false);
     for line in text.lines() {
         let tag = is_tag(line) && (!inside || line.starts_with("[Event "));
         let begun = !game.moves.is_empty();
-        let untold = line.starts_with("[Event ") && game.tags.contains("[Event ");
-        if tag && (begun || untold) || begun && gap && !inside && !line.trim().is_empty() {
+        let second_event = line.starts_with("[Event ") && game.tags.contains("[Event ");
+        if tag && (begun || second_event) || begun && gap && !inside && !line.trim().is_empty() {
             games.push(std::mem::take(&mut game));
             (inside, ended) = (false, false);
         }
@@ -58,7 +58,7 @@ pub fn split(text: &str) -> Vec<Chunk> {
     games
 }
 
-/// How games end.
+/// Game termination markers.
 pub const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
 
 fn is_tag(line: &str) -> bool {
@@ -81,15 +81,15 @@ fn still_inside(line: &str, mut inside: bool) -> bool {
     inside
 }
 
-/// The moves as the reader shall see them.
+/// Movetext in the form that the reader needs.
 ///
 /// # Errors
-/// A comment is not closed, or a word is none of PGN's.
+/// An unclosed comment, or a token that PGN does not have.
 pub fn clean(moves: &str) -> Result<String, Damage> {
     let mut out = String::with_capacity(moves.len() + 16);
     let mut inside = false;
     for line in moves.lines() {
-        // An escape mechanism of the standard (section 6), for lines that are nobody's business.
+        // Escaped lines of the standard (section 6) are for other software.
         if !inside && line.starts_with('%') {
             continue;
         }
@@ -121,15 +121,15 @@ pub fn clean(moves: &str) -> Result<String, Damage> {
     if inside { Err(Damage::OpenComment) } else { Ok(out) }
 }
 
-/// The reader skips what it does not know; a move lost that way must not go unnoticed. Whatever has a letter
-/// and a digit was to be a move; other words, as in `exd6 e.p.`, are nobody's loss.
+/// Detects tokens that the reader would silently skip. A token with a letter and a digit was meant as a move; others,
+/// as in `exd6 e.p.`, are ignored.
 fn check_words(text: &str) -> Result<(), Damage> {
-    let apart = |letter: char| letter.is_whitespace() || "().".contains(letter);
-    for word in text.split(apart) {
+    let separator = |letter: char| letter.is_whitespace() || "().".contains(letter);
+    for word in text.split(separator) {
         let bare = word.trim_start_matches(|letter: char| letter.is_ascii_digit());
         let has = |kind: fn(&char) -> bool| word.chars().any(|letter| kind(&letter));
-        let meant = has(char::is_ascii_alphabetic) && has(char::is_ascii_digit);
-        if meant && !is_move(word) && !is_move(bare) {
+        let looks_like_move = has(char::is_ascii_alphabetic) && has(char::is_ascii_digit);
+        if looks_like_move && !is_move(word) && !is_move(bare) {
             return Err(Damage::Word(word.to_owned()));
         }
     }
@@ -137,10 +137,10 @@ fn check_words(text: &str) -> Result<(), Damage> {
 }
 
 fn is_move(word: &str) -> bool {
-    // `Nf3!?`, `e4$1`, `Nf3+!`: what stands behind a move is the reader's matter.
+    // `Nf3!?`, `e4$1`, `Nf3+!`: the reader handles suffixes.
     let bare = word.split(['!', '?', '$']).next().unwrap_or_default();
     let bare = bare.trim_end_matches(['+', '#']);
-    // `0-0` is castling by typewriter.
+    // `0-0` with digits is castling, too.
     San::from_ascii(bare.replace('0', "O").as_bytes()).is_ok()
         || San::from_ascii(bare.as_bytes()).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Whole collections: what goes in comes out, whatever was cut, damaged or interrupted on the way.
+//! Whole collections: round trips, damaged games, interrupted runs.
 
 use super::annotate;
 use super::game::PgnGame;
@@ -7,7 +7,7 @@ use super::journal::{Journal, Origin};
 use super::review::Review;
 use super::run::{Collection, Task, journal_path, run};
 use crate::chess::game::Game;
-use crate::eval::look::{Glimpse, Seen, Sight};
+use crate::eval::look::{InspectedMove, Inspection, PredictedBoard};
 use crate::options::settings::Settings;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Only, hashed};
@@ -56,7 +56,7 @@ fn analyst() -> Analyst {
     Analyst::new(&Only(hashed()), settings).unwrap()
 }
 
-/// A file to write to, with nothing left of earlier runs.
+/// An output path without files of earlier runs.
 fn fresh(name: &str) -> PathBuf {
     let out = std::env::temp_dir().join(format!("mavka-{name}-{}.pgn", std::process::id()));
     for path in [&out, &journal_path(&out)] {
@@ -70,7 +70,7 @@ fn task(out: &Path) -> Task<'_> {
     Task { effort: Effort::Nodes(40), lines: 2, settings, out, stop: &|| false }
 }
 
-/// Everything there is of a game, less what the analysis adds to it.
+/// The games without annotations of the analysis.
 fn plain(games: &[PgnGame]) -> String {
     let out = fresh("nothing-known");
     let origin = || String::new();
@@ -105,7 +105,7 @@ fn an_analysed_game_keeps_everything_and_gains_scores() {
     assert!(done.is_complete());
     // 19 moves in four games, the last position a mate; the two standard games share the first one.
     let once = 19 + 4 - 1 - 1;
-    // Made-up values make mistakes of nearly all moves: all positions but one are looked at again.
+    // The fake network makes mistakes of nearly all moves: all positions but one are searched twice.
     assert_eq!(done.positions, once + once - 1);
     journal.delete().unwrap();
     let text = fs::read_to_string(&out).unwrap();
@@ -117,15 +117,19 @@ fn an_analysed_game_keeps_everything_and_gains_scores() {
             assert_eq!(before.san, after.san);
             assert!(after.variations.starts_with(&before.variations), "{}", before.san);
             assert!(before.nags.iter().all(|nag| after.nags.contains(nag)));
-            let said = after.comments.join(" ");
-            assert_eq!(said.matches("[%eval").count(), usize::from(before.san != "Qh4#"), "{said}");
+            let notes = after.comments.join(" ");
+            assert_eq!(
+                notes.matches("[%eval").count(),
+                usize::from(before.san != "Qh4#"),
+                "{notes}"
+            );
             for comment in &before.comments {
                 let kept = comment.replace("[%eval 0.5] ", "");
-                assert!(said.contains(&kept), "{kept} is not in {said}");
+                assert!(notes.contains(&kept), "{kept} is not in {notes}");
             }
         }
     }
-    // Analysing the result again adds nothing twice.
+    // Analysing the result again does not repeat annotations.
     let (_, journal) = run(&again, &mut analyst(), &task(&out)).unwrap();
     journal.delete().unwrap();
     assert_eq!(fs::read_to_string(&out).unwrap(), text);
@@ -141,30 +145,30 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
     let review = |game| Review::new(game, &journal, 2);
     let reviews: Vec<Review<'_>> = games.iter().map(review).collect();
     let sees = |game: &Game| {
-        let seen = |action| Seen {
+        let inspected = |action| InspectedMove {
             action,
             san: String::new(),
             policy: 0.5,
             chances: vec![0.5, 0.5],
             value: 0.25,
             legality: 1.0,
-            believed: true,
+            predicted_legal: true,
         };
-        let glimpse = Glimpse {
+        let predicted_board = PredictedBoard {
             heading: "1. <e4".to_owned(),
             state: Ok(game.position().clone()),
             wrong: vec![Square::E4],
             verdict: "wrong",
         };
-        Some(Sight {
+        Some(Inspection {
             game: game.clone(),
             chances: vec![0.5, 0.5],
             value: 0.5,
             wdl: [0.2, 0.6, 0.2],
-            moves: game.legal_actions().into_iter().map(seen).collect(),
-            believed: 1,
-            invented: vec![("a1h8".to_owned(), 0.7)],
-            line: vec![glimpse],
+            moves: game.legal_actions().into_iter().map(inspected).collect(),
+            predicted_legal: 1,
+            false_positives: vec![("a1h8".to_owned(), 0.7)],
+            line: vec![predicted_board],
         })
     };
     let title = Title::new(&reviews, "no network", Effort::Nodes(40));
@@ -192,7 +196,7 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
 }
 
 #[test]
-fn an_interrupted_analysis_goes_on_to_the_same_bytes() {
+fn an_interrupted_analysis_resumes_to_the_same_bytes() {
     let games = sound(GAMES);
     let out = fresh("whole");
     let (_, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();
@@ -208,7 +212,7 @@ fn an_interrupted_analysis_goes_on_to_the_same_bytes() {
     assert!(part.contains("[%eval") && part.len() < whole.len());
     assert_eq!(sound(&part).len(), games.len());
 
-    // Killed in the middle of a line, too.
+    // A truncated last line, too.
     let journal = fs::read_to_string(journal_path(&out)).unwrap();
     fs::write(journal_path(&out), &journal[..journal.len() - 20]).unwrap();
     let (resumed, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();

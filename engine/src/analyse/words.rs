@@ -1,4 +1,4 @@
-//! Moves, scores and shares as the page writes them.
+//! Formats moves, scores and shares for the page.
 
 use super::curve::class;
 use super::found::Choice;
@@ -15,7 +15,7 @@ pub fn number(review: &Review<'_>, ply: usize) -> String {
     format!("{}{}", position.fullmoves(), position.turn().fold_wb(".", "…"))
 }
 
-/// A line of the search in words, with its score.
+/// A line of the search with its score.
 #[must_use]
 pub fn line(review: &Review<'_>, ply: usize, choice: &Choice) -> String {
     let mut game = review.positions[ply].clone();
@@ -35,7 +35,7 @@ pub fn line(review: &Review<'_>, ply: usize, choice: &Choice) -> String {
     format!("{} <span class='soft'>({})</span>", words.join(" "), score(value))
 }
 
-/// A glyph in its colour; nothing for an ordinary move.
+/// A glyph in its colour; empty for an ordinary move.
 #[must_use]
 pub fn sign(glyph: Option<Glyph>) -> String {
     glyph.map_or_else(String::new, |glyph| {
@@ -52,7 +52,7 @@ pub fn score(score: Score) -> String {
     }
 }
 
-/// A share in whole percent.
+/// A share in percent, rounded.
 #[must_use]
 pub fn percent(share: f32) -> String {
     let percent = 100.0 * share;

@@ -1,8 +1,7 @@
-//! A move as the tree keeps it: two bytes.
+//! A move in two bytes, as stored in the tree.
 //!
-//! Castling is always king takes own rook, in standard chess too, so one code means one move whatever
-//! the castling notation of the day. Turning a code into a full move looks at the board, never at a
-//! list of legal moves: a code is trusted to have come from such a list.
+//! Castling is always king takes own rook, in standard chess too, so that a move has one code in every notation.
+//! Decoding uses only the board, not a list of legal moves: the code must come from such a list.
 
 use nn::encode::MoveCode;
 use serde::{Deserialize, Serialize};
@@ -13,8 +12,8 @@ use std::fmt;
 
 /// Origin (6 bits), target (6 bits), promotion (3 bits: 0 none, then knight, bishop, rook, queen).
 ///
-/// The network's [`MoveCode`] is another type: an edge of the tree has 16 bits, and a tree is of one colour's
-/// view throughout, while codes are the mover's.
+/// The network's [`MoveCode`] is another type: an edge of the tree has 16 bits and one frame for both colours; codes
+/// are in the mover's frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Action(u16);
 
@@ -22,25 +21,25 @@ impl Action {
     /// The code of a move.
     #[must_use]
     pub fn new(m: Move) -> Action {
-        // Chess has no drops; were there one, it would read as a move on the spot, which is never legal.
+        // Chess has no drops; a drop would become a move to its own square, which is never legal.
         let from = u16::from(m.from().unwrap_or(m.to()));
         let promotion = m.promotion().map_or(0, |role| role as u16 - 1);
         Action(from | u16::from(m.to()) << 6 | promotion << 12)
     }
 
-    /// Square of origin.
+    /// Origin square.
     #[must_use]
     pub fn origin(self) -> Square {
         Square::new(u32::from(self.0 & 63))
     }
 
-    /// Square of arrival; for castling the rook's own.
+    /// Target square; for castling the rook's.
     #[must_use]
     pub fn target(self) -> Square {
         Square::new(u32::from(self.0 >> 6 & 63))
     }
 
-    /// The piece a pawn becomes.
+    /// Promotion piece.
     #[must_use]
     pub fn promotion(self) -> Option<Role> {
         match self.0 >> 12 {
@@ -52,7 +51,7 @@ impl Action {
         }
     }
 
-    /// The same move as the network names it. `flip` where Black moves in the state it is asked about.
+    /// The network's code of this move. `flip` where Black is to move in the queried state.
     #[must_use]
     pub fn to_code(self, flip: bool) -> MoveCode {
         let code = MoveCode {
@@ -63,7 +62,7 @@ impl Action {
         if flip { code.turned() } else { code }
     }
 
-    /// Undoes [`Action::to_code`].
+    /// Inverse of [`Action::to_code`].
     #[must_use]
     pub fn from_code(code: MoveCode, flip: bool) -> Action {
         let code = if flip { code.turned() } else { code };
@@ -71,7 +70,7 @@ impl Action {
         Action(from | to << 6 | u16::from(code.promotion) << 12)
     }
 
-    /// The full move in `position`; None where no piece of the mover stands on the origin.
+    /// The full move in `position`; None if no piece of the mover is on the origin.
     #[must_use]
     pub fn to_move(self, position: &Chess) -> Option<Move> {
         let (from, to) = (self.origin(), self.target());
@@ -88,7 +87,7 @@ impl Action {
         Some(Move::Normal { role, from, capture, to, promotion: self.promotion() })
     }
 
-    /// The move as a GUI writes it: `e1g1` in standard chess, `e1h1` in Chess960.
+    /// UCI notation: castling is `e1g1` in standard chess, `e1h1` in Chess960.
     #[must_use]
     pub fn to_uci(self, position: &Chess, mode: CastlingMode) -> String {
         match self.to_move(position) {
@@ -97,14 +96,14 @@ impl Action {
         }
     }
 
-    /// The move in standard algebraic notation, for humans; empty where [`Action::to_move`] is None.
+    /// Standard algebraic notation; empty where [`Action::to_move`] is None.
     #[must_use]
     pub fn to_san(self, position: &Chess) -> String {
         let san = |m| SanPlus::from_move(position.clone(), m).to_string();
         self.to_move(position).map_or_else(String::new, san)
     }
 
-    /// Reads a move of either castling notation. None unless it is legal in `position`.
+    /// Parses a move in either castling notation. None unless it is legal in `position`.
     #[must_use]
     pub fn from_uci(text: &str, position: &Chess) -> Option<Action> {
         let written: UciMove = text.to_ascii_lowercase().parse().ok()?;
@@ -115,7 +114,7 @@ impl Action {
     }
 }
 
-/// `e1g1`, and its Chess960 cousins: a king that moves two squares or more to its castling square.
+/// Castling by the king's target, `e1g1` and its Chess960 forms: the king moves at least two squares.
 fn castling_by_kings_target(written: UciMove, position: &Chess) -> Option<Action> {
     let UciMove::Normal { from, to, promotion: None } = written else { return None };
     let mover = position.turn();
@@ -129,7 +128,7 @@ fn castling_by_kings_target(written: UciMove, position: &Chess) -> Option<Action
     if to.file() != side.king_to_file() {
         return None;
     }
-    // A rook of ours on the target makes it king takes rook, which the common path reads.
+    // With an own rook on the target, it is king takes rook and parsed elsewhere.
     let rook = position.castles().rook(mover, side).filter(|rook| *rook != to)?;
     let m = Move::Castle { king: from, rook };
     position.is_legal(m).then(|| Action::new(m))

@@ -1,25 +1,25 @@
-//! How a game of chess ends, each rule once: by the board, by fifty moves, by repetition.
+//! Endings of a game: by the board, by the fifty-move rule, by repetition.
 //!
-//! Played games, the search's paths and the referee of matches all ask here.
+//! Games, search paths and the referee of matches use these rules.
 
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, Color, EnPassantMode, Move, Position};
 
-/// How a game ended.
+/// Reason for the end of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The side to move is in check and has no move.
+    /// The side to move is in check without a legal move.
     Checkmate {
         /// The other side.
         winner: Color,
     },
-    /// The side to move has no move and is not in check.
+    /// The side to move has no legal move and is not in check.
     Stalemate,
     /// Neither side can ever mate.
     InsufficientMaterial,
     /// Fifty moves of both sides without a capture or a pawn move.
     FiftyMoves,
-    /// The position is on the board for the third time.
+    /// Third occurrence of the position.
     Threefold,
 }
 
@@ -34,7 +34,7 @@ impl Ending {
     }
 }
 
-/// The end that the board alone shows. `legal` is the number of legal moves.
+/// Ending by the board alone. `legal` is the number of legal moves.
 #[must_use]
 pub fn by_board(position: &Chess, legal: usize) -> Option<Ending> {
     if legal == 0 {
@@ -46,20 +46,19 @@ pub fn by_board(position: &Chess, legal: usize) -> Option<Ending> {
     position.is_insufficient_material().then_some(Ending::InsufficientMaterial)
 }
 
-/// Fifty moves were played without a capture or a pawn move. A mate on the last of them counts first.
+/// Fifty moves without a capture or a pawn move. Mate on the last of them takes precedence.
 #[must_use]
 pub fn by_fifty_moves(position: &Chess) -> bool {
     position.halfmoves() >= 100
 }
 
-/// `position`, whose key is the last of `keys`, is on the board for the third time.
+/// `position`, whose key is the last of `keys`, occurs for the third time.
 #[must_use]
 pub fn by_repetition(position: &Chess, keys: &[u64]) -> bool {
     recurrences(position, |plies| key_before(keys, plies)).nth(1).is_some()
 }
 
-/// How the game ended, if it has, in `position`, whose key is the last of `keys`; those before it are of
-/// the positions that led there.
+/// Ending of a game in `position`, if it is over. `keys` are those of all its positions, the last one's last.
 #[must_use]
 pub fn of_game(position: &Chess, keys: &[u64]) -> Option<Ending> {
     by_board(position, position.legal_moves().len())
@@ -73,43 +72,42 @@ pub fn key_before(keys: &[u64], plies: usize) -> Option<u64> {
     keys.get(keys.len().checked_sub(plies + 1)?).copied()
 }
 
-/// How many plies ago `position` was on the board, latest first. `key_before` tells the key so many plies
-/// ago; 0 is the present one.
+/// Plies to earlier occurrences of `position`, latest first. `key_before` returns the key that many plies ago; 0 is
+/// `position`.
 pub fn recurrences(
     position: &Chess,
     key_before: impl Fn(usize) -> Option<u64>,
 ) -> impl Iterator<Item = usize> {
     let now = key_before(0);
-    // Nothing recurs across a capture or a pawn move, nor with the other side to move.
+    // Positions do not recur across a capture or a pawn move, or with the other side to move.
     let reach = position.halfmoves() as usize;
     let past = (4..=reach).step_by(2).map_while(move |plies| Some((plies, key_before(plies)?)));
     past.filter(move |(_, key)| Some(*key) == now).map(|(plies, _)| plies)
 }
 
-/// Whether a position of a search counts as drawn by repetition. `below_root` is its distance from the root in plies. A
-/// recurrence below the root is a draw at once: who returned once can return again. A position that was on the real
-/// board, root included, must come a third time, as the arbiter counts.
+/// Whether the search scores a position as a draw by repetition. `below_root` is its ply. One recurrence below the
+/// root is a draw: the cycle can be repeated. A position of the real game, root included, must occur a third time, as
+/// in the rules.
 #[must_use]
 pub fn repeats(
     position: &Chess,
     key_before: impl Fn(usize) -> Option<u64>,
     below_root: usize,
 ) -> bool {
-    let mut seen = 0;
+    let mut occurrences = 0;
     recurrences(position, key_before).any(|plies| {
-        seen += 1;
-        plies < below_root || seen == 2
+        occurrences += 1;
+        plies < below_root || occurrences == 2
     })
 }
 
-/// The [`key`] after a legal move, where it can be made from `key`, the one before.
+/// The [`key`] after a legal move, if it can be updated incrementally from `key`.
 #[must_use]
 pub fn key_after(position: &Chess, key: u64, m: Move) -> Option<u64> {
     Some(position.update_zobrist_hash(Zobrist64(key), m, EnPassantMode::Legal)?.0)
 }
 
-/// Plays a legal move and answers the [`key`] after it. `key` is the one before: as a rule the new one is made
-/// from it, which is quicker than making it from the board.
+/// Plays a legal move and returns the new [`key`], updated incrementally from `key` if possible.
 #[must_use]
 pub fn play_keyed(position: &mut Chess, key: u64, m: Move) -> u64 {
     let quick = key_after(position, key, m);
@@ -117,8 +115,8 @@ pub fn play_keyed(position: &mut Chess, key: u64, m: Move) -> u64 {
     quick.unwrap_or_else(|| self::key(position))
 }
 
-/// The key that repetition is counted by: board, mover, castling rights, and the en-passant square
-/// where a capture there is legal.
+/// Zobrist key for repetition: board, side to move, castling rights, and the en-passant square if a capture there is
+/// legal.
 #[must_use]
 pub fn key(position: &Chess) -> u64 {
     position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
@@ -143,7 +141,7 @@ mod tests {
         let dance = ["g1f3", "g8f6", "f3g1", "f6g8"];
         assert_eq!(after(start, &dance), None);
         assert_eq!(after(start, &dance.repeat(2)), Some(Ending::Threefold));
-        // The same squares, but the castling rights went on the way.
+        // The same board, but castling rights were lost in between.
         let kings = ["e2e3", "e7e6", "e1e2", "e8e7", "e2e1", "e7e8"];
         let walk = ["e1e2", "e8e7", "e2e1", "e7e8"];
         assert_eq!(after(start, &[&kings[..], &walk[..]].concat()), None);
@@ -175,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn endings_are_told_apart() {
+    fn endings_are_distinguished() {
         assert_eq!(after("7k/8/6Q1/8/8/8/8/K7 b - - 0 1", &[]), Some(Ending::Stalemate));
         let bishop = after("7k/8/8/8/8/8/8/KB6 w - - 0 1", &[]);
         assert_eq!(bishop, Some(Ending::InsufficientMaterial));

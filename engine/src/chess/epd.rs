@@ -1,21 +1,20 @@
-//! Lines of EPD and FEN files: which of them count, where the position ends, and what the operations are.
+//! Parses lines of EPD and FEN files into position and operations.
 //!
-//! What a position or an operation means is the reader's matter; [`super::game::Game::from_fen`] checks
-//! positions.
+//! The caller interprets them; [`super::game::Game::from_fen`] validates positions.
 
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode};
 
-/// One line: a position and the operations behind it.
+/// A line: position and operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Four fields, or as many of the two counters as follow them, too.
+    /// Four fields, and the two counters if present.
     pub fen: String,
-    /// The rest.
+    /// Text after the position.
     operations: &'a str,
 }
 
-/// The lines of `text` that hold something, numbered from 1: neither blank nor a comment (`#`).
+/// Numbered lines of `text`, from 1, without blank lines and comments (`#`).
 pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
@@ -43,7 +42,7 @@ pub fn split(line: &str) -> Option<Record<'_>> {
 }
 
 impl<'a> Record<'a> {
-    /// Name and value of each operation. A semicolon inside quotes ends none.
+    /// Name and value of each operation. A semicolon inside quotes is part of the value.
     pub fn operations(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let mut quoted = false;
         let parts = self.operations.split(move |letter| {

@@ -1,6 +1,6 @@
-//! A game as the GUI tells it: where it began, what was played, and whether it is over.
+//! A game: initial position, moves, and whether it is over.
 //!
-//! How it ends is [`super::ending`]'s to say.
+//! The rules of endings are in [`super::ending`].
 
 use super::action::Action;
 use super::ending::{self, Ending, key};
@@ -11,37 +11,37 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, FromSetup, Position, PositionErrorKinds};
 use std::fmt;
 
-/// Why a position or move was refused.
+/// Reason for rejecting a position or move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GameError {
-    /// The text is no FEN.
+    /// Invalid FEN syntax.
     Syntax {
         /// The text.
         fen: String,
-        /// Its first fault.
+        /// The first error.
         why: ParseFenError,
     },
-    /// A FEN that is no position of chess.
+    /// A FEN that is not a legal position.
     Position {
         /// The FEN.
         fen: String,
-        /// All that is wrong with it, in words.
+        /// All errors as text.
         why: String,
     },
-    /// The move is not legal where it was to be played.
+    /// An illegal move.
     Move {
-        /// The move as it was given.
+        /// The move as given.
         text: String,
-        /// Its number among the moves of both sides, from 1.
+        /// Ply, from 1.
         ply: usize,
-        /// The position it was to be played in.
+        /// FEN of the position before it.
         fen: String,
     },
-    /// A word in a move's place that does not even look like one.
+    /// Text that does not have the form of a move.
     NoMove {
-        /// The word.
+        /// The text.
         text: String,
-        /// Its number among the moves of both sides, from 1.
+        /// Ply, from 1.
         ply: usize,
     },
 }
@@ -69,13 +69,13 @@ impl fmt::Display for GameError {
 
 impl std::error::Error for GameError {}
 
-/// A game: its start, its moves and the position they lead to.
+/// A game.
 #[derive(Clone, Debug)]
 pub struct Game {
     start: Chess,
     position: Chess,
     actions: Vec<Action>,
-    /// One key per position, the start's first, the current one's last.
+    /// Key of each position, the initial one first, the current one last.
     keys: Vec<u64>,
     mode: CastlingMode,
 }
@@ -87,20 +87,20 @@ impl Default for Game {
 }
 
 impl Game {
-    /// A game that begins at `start`. `mode` says how castling is written.
+    /// A game that starts at `start`. `mode` is the castling notation.
     #[must_use]
     pub fn new(start: Chess, mode: CastlingMode) -> Game {
         let keys = vec![key(&start)];
         Game { position: start.clone(), start, actions: Vec::new(), keys, mode }
     }
 
-    /// Reads a FEN (X-FEN and Shredder-FEN castling, four fields are enough).
+    /// Parses a FEN (X-FEN and Shredder-FEN castling, four fields are enough).
     ///
-    /// Castling rights or an en-passant square the board does not support are dropped, as other engines
-    /// do; a position that needs Chess960 rules gets them whatever `chess960` says.
+    /// Castling rights or an en-passant square without support on the board are dropped, as in other engines; a
+    /// position that needs Chess960 rules gets them even if `chess960` is false.
     ///
     /// # Errors
-    /// The text is no FEN, or the board cannot occur in chess.
+    /// Invalid FEN, or an illegal position.
     pub fn from_fen(text: &str, chess960: bool) -> Result<Game, GameError> {
         let fen: Fen =
             text.parse().map_err(|why| GameError::Syntax { fen: text.to_owned(), why })?;
@@ -112,7 +112,7 @@ impl Game {
             }
         }
         let mode = order[0];
-        // Too much material stays refused: beyond 16 pieces a side the move list could overflow.
+        // Excess material is rejected: beyond 16 pieces a side the move list could overflow.
         Chess::from_setup(setup, mode)
             .or_else(shakmaty::PositionError::ignore_invalid_castling_rights)
             .or_else(shakmaty::PositionError::ignore_invalid_ep_square)
@@ -124,10 +124,10 @@ impl Game {
             })
     }
 
-    /// Plays a move written in either castling notation.
+    /// Plays a move in either castling notation.
     ///
     /// # Errors
-    /// The move is not legal here; the game is unchanged.
+    /// The move is illegal; the game is unchanged.
     pub fn play_uci(&mut self, text: &str) -> Result<Action, GameError> {
         let action = Action::from_uci(text, &self.position).ok_or_else(|| self.illegal(text))?;
         self.play(action)?;
@@ -137,7 +137,7 @@ impl Game {
     /// Plays a move.
     ///
     /// # Errors
-    /// The move is not legal here; the game is unchanged.
+    /// The move is illegal; the game is unchanged.
     pub fn play(&mut self, action: Action) -> Result<(), GameError> {
         let m = action
             .to_move(&self.position)
@@ -157,7 +157,7 @@ impl Game {
         GameError::Move { text, ply, fen: self.fen() }
     }
 
-    /// Whether it is at the initial position, without moves.
+    /// Whether it is the initial position of chess, without moves.
     #[must_use]
     pub fn is_new(&self) -> bool {
         self.actions.is_empty() && self.start == Chess::default()
@@ -181,13 +181,13 @@ impl Game {
         &self.actions
     }
 
-    /// Keys of all positions so far, the current one's last.
+    /// Keys of all positions, the current one last.
     #[must_use]
     pub fn keys(&self) -> &[u64] {
         &self.keys
     }
 
-    /// How this game's castling is written.
+    /// Castling notation of this game.
     #[must_use]
     pub fn mode(&self) -> CastlingMode {
         self.mode
@@ -217,14 +217,13 @@ impl Game {
         action.to_san(&self.position)
     }
 
-    /// How the game ended, if it has. Mate comes first: it beats the fifty-move rule.
+    /// Ending of the game, if it is over. Mate takes precedence over the fifty-move rule.
     #[must_use]
     pub fn ending(&self) -> Option<Ending> {
         ending::of_game(&self.position, &self.keys)
     }
 
-    /// The moves that lead from `earlier`, the last `back` plies of it taken back, to this game, if it is
-    /// a continuation of that.
+    /// Moves that lead from `earlier`, less its last `back` plies, to this game; None if it is no continuation.
     #[must_use]
     pub fn continuation_of(&self, earlier: &Game, back: usize) -> Option<&[Action]> {
         let same_start = self.start == earlier.start

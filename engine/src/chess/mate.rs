@@ -1,4 +1,4 @@
-//! Mates in a few moves, found or ruled out by trying everything: the rules alone, no network.
+//! Mate search in a few moves by exhaustive search: rules only, no network.
 
 use super::action::Action;
 use super::ending;
@@ -6,35 +6,35 @@ use super::game::Game;
 use shakmaty::{Chess, Move, Position};
 use std::collections::HashMap;
 
-/// A mate that nothing prevents.
+/// A forced mate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mate {
-    /// Plies to it; positive if the side to move mates, negative if it is mated. Nothing is shorter.
+    /// Plies to mate; positive if the side to move mates, negative if it is mated. Minimal.
     pub plies: i32,
-    /// The moves: the quickest mate against the longest defence.
+    /// Principal variation: quickest mate, longest defence.
     pub line: Vec<Action>,
 }
 
-/// Positions remembered, about 50 MB; then all are forgotten.
-const REMEMBERED: usize = 7 << 18;
-/// Positions between two looks at the clock.
-const PATIENCE: u64 = 1024;
+/// Capacity of the hash table in positions, about 50 MB; it is cleared when full.
+const HASH_CAPACITY: usize = 7 << 18;
+/// Positions between two polls of `stop`.
+const POLL_INTERVAL: u64 = 1024;
 
-/// Looks for mates from one position on.
+/// Searches mates from one root.
 pub struct MateSearch<'a> {
     stop: &'a dyn Fn() -> bool,
     stopped: bool,
     nodes: u64,
-    /// By key and plies: whether the attacker to move mates within so many plies.
-    known: HashMap<(u64, u32), bool>,
-    /// Keys of positions that were on the board twice: the third time is a draw.
-    worn: Vec<u64>,
-    /// By plies: the defence that refuted the last attack.
-    refutations: Vec<Option<Move>>,
+    /// By key and plies: whether the attacker to move mates within these plies.
+    hash_table: HashMap<(u64, u32), bool>,
+    /// Keys of positions that have occurred twice: the third occurrence is a draw.
+    occurred_twice: Vec<u64>,
+    /// Killer moves of the defence, by plies.
+    killers: Vec<Option<Move>>,
 }
 
 impl<'a> MateSearch<'a> {
-    /// Ends early when `stop` says so.
+    /// `stop` is polled to abort.
     #[must_use]
     pub fn new(game: &Game, stop: &'a dyn Fn() -> bool) -> MateSearch<'a> {
         let keys = game.keys();
@@ -43,21 +43,20 @@ impl<'a> MateSearch<'a> {
             stop,
             stopped: false,
             nodes: 0,
-            known: HashMap::new(),
-            worn: keys.iter().filter(twice).copied().collect(),
-            refutations: Vec::new(),
+            hash_table: HashMap::new(),
+            occurred_twice: keys.iter().filter(twice).copied().collect(),
+            killers: Vec::new(),
         }
     }
 
-    /// Positions looked at so far.
+    /// Positions searched.
     #[must_use]
     pub fn nodes(&self) -> u64 {
         self.nodes
     }
 
-    /// The shortest mate in `moves` or fewer that `allowed`, the moves of `position`, lead to: for the side to move,
-    /// or against it whatever it plays. None if there is none, or the search was stopped
-    /// ([`MateSearch::is_stopped`]).
+    /// The shortest mate within `moves` moves, starting with one of `allowed`, the moves of `position`: for the side
+    /// to move, or against it. None if there is none, or the search was aborted ([`MateSearch::is_stopped`]).
     pub fn run(&mut self, position: &Chess, allowed: &[Action], moves: u32) -> Option<Mate> {
         let allowed: Vec<Move> = allowed.iter().filter_map(|a| a.to_move(position)).collect();
         for plies in 1..=moves.saturating_mul(2) {
@@ -76,13 +75,13 @@ impl<'a> MateSearch<'a> {
         None
     }
 
-    /// Whether it ended before everything was tried.
+    /// Whether the search was aborted.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// The line of a mate within `plies`, the last of them included, by one of `moves`.
+    /// Line of a mate within `plies` by one of `moves`.
     fn attack(&mut self, position: &Chess, moves: &[Move], plies: u32) -> Option<Vec<Action>> {
         for (m, after) in self.attacks(position, moves, plies) {
             if self.is_lost(&after, plies - 1) {
@@ -95,7 +94,7 @@ impl<'a> MateSearch<'a> {
         None
     }
 
-    /// The line of the longest defence among `moves`, if all of them are mated within `plies`.
+    /// Line of the longest defence among `moves`, if all are mated within `plies`.
     fn defend(&mut self, position: &Chess, moves: &[Move], plies: u32) -> Option<Vec<Action>> {
         let mut longest: Option<(u32, Move, Chess)> = None;
         for &m in moves {
@@ -115,14 +114,14 @@ impl<'a> MateSearch<'a> {
         Some(line)
     }
 
-    /// The side to move mates within `plies`, which are odd.
+    /// Whether the side to move mates within `plies`, an odd number.
     fn mates(&mut self, position: &Chess, plies: u32) -> bool {
-        // The last move is quicker tried than looked up, and what the fifty-move rule may end hangs on more than
-        // the board.
+        // A mate in one is faster to try than to look up; near the fifty-move rule, results depend on more than the
+        // board.
         let lasting = plies > 1 && position.halfmoves() + plies < 100;
         let key = lasting.then(|| (ending::key(position), plies));
-        if let Some(known) = key.and_then(|key| self.known.get(&key)) {
-            return *known;
+        if let Some(hash_table) = key.and_then(|key| self.hash_table.get(&key)) {
+            return *hash_table;
         }
         if plies > 1 && self.mates(position, plies - 2) {
             return true;
@@ -133,22 +132,22 @@ impl<'a> MateSearch<'a> {
             .iter()
             .any(|(_, after)| self.is_lost(after, plies - 1));
         if let Some(key) = key.filter(|_| !self.stopped) {
-            if self.known.len() >= REMEMBERED {
-                self.known.clear();
+            if self.hash_table.len() >= HASH_CAPACITY {
+                self.hash_table.clear();
             }
-            self.known.insert(key, mated);
+            self.hash_table.insert(key, mated);
         }
         mated
     }
 
-    /// The positions that an attack may lead to, those with checks and few replies first.
+    /// Positions after attacking moves; checks with few replies first.
     fn attacks(&mut self, position: &Chess, moves: &[Move], plies: u32) -> Vec<(Move, Chess)> {
         let mut out = Vec::with_capacity(moves.len());
         for &m in moves {
             let mut after = position.clone();
             after.play_unchecked(m);
             let check = after.is_check();
-            // The last move of all must be a check.
+            // The last move must give check.
             if plies > 1 || check {
                 let replies = if plies > 1 { after.legal_moves().len() } else { 0 };
                 out.push((!check, replies, m, after));
@@ -158,16 +157,18 @@ impl<'a> MateSearch<'a> {
         out.into_iter().map(|(_, _, m, after)| (m, after)).collect()
     }
 
-    /// By fifty moves, or because the game has had the position twice before.
+    /// By the fifty-move rule, or because the game had the position twice.
     fn is_drawn(&self, position: &Chess) -> bool {
-        let third = || !self.worn.is_empty() && self.worn.contains(&ending::key(position));
+        let third = || {
+            !self.occurred_twice.is_empty() && self.occurred_twice.contains(&ending::key(position))
+        };
         ending::by_fifty_moves(position) || third()
     }
 
-    /// The side to move is mated within `plies`, which are even, whatever it does.
+    /// Whether the side to move is mated within `plies`, an even number, by every move.
     fn is_lost(&mut self, position: &Chess, plies: u32) -> bool {
         self.nodes += 1;
-        if self.nodes.is_multiple_of(PATIENCE) {
+        if self.nodes.is_multiple_of(POLL_INTERVAL) {
             self.stopped |= (self.stop)();
         }
         if self.stopped {
@@ -181,17 +182,17 @@ impl<'a> MateSearch<'a> {
             return false;
         }
         let at = plies as usize;
-        if self.refutations.len() <= at {
-            self.refutations.resize(at + 1, None);
+        if self.killers.len() <= at {
+            self.killers.resize(at + 1, None);
         }
-        let refutation = self.refutations[at];
-        // What refuted the last attack first, then captures.
+        let refutation = self.killers[at];
+        // Killer move first, then captures.
         replies.sort_by_key(|m| (Some(*m) != refutation, !m.is_capture()));
         for m in replies {
             let mut after = position.clone();
             after.play_unchecked(m);
             if self.is_drawn(&after) || !self.mates(&after, plies - 1) {
-                self.refutations[at] = Some(m);
+                self.killers[at] = Some(m);
                 return false;
             }
         }
@@ -222,7 +223,7 @@ mod tests {
         assert_eq!(find("k7/8/1K6/8/8/8/8/7R w - - 0 1", 3), found(1, "h1h8"));
         assert_eq!(find("7k/8/6K1/8/8/8/8/R7 b - - 0 1", 3), found(-2, "h8g8"));
         assert_eq!(find("6k1/8/8/8/8/8/R7/1R2K3 w - - 0 1", 3).map(|(plies, _)| plies), Some(3));
-        // Rook and king: three moves at least.
+        // Rook and king: at least three moves.
         assert_eq!(find("8/8/8/8/8/1k6/7R/1K6 b - - 0 1", 2), None);
         assert_eq!(find("8/8/8/8/8/k7/2K5/7R w - - 0 1", 2).map(|(plies, _)| plies), Some(3));
     }

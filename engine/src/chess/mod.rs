@@ -1,6 +1,5 @@
-//! The rules of chess as every other room needs them: moves of two bytes, games with their endings, counts of
-//! the move tree.
-//! Rules and notation only: no search, no network's opinion, no protocol.
+//! Rules and notation of chess: two-byte moves, games with endings, perft, mate search. No search tree, network or
+//! protocol.
 
 pub mod action;
 pub mod ending;

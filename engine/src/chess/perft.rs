@@ -1,11 +1,11 @@
-//! `mavka perft` and `go perft`: counts leaves of the move tree, through the same packed moves the
-//! search uses, so that the counts vouch for both.
+//! `mavka perft` and `go perft`: counts leaves of the move tree through the packed moves of the search, and so tests
+//! both.
 
 use super::action::Action;
 use super::game::Game;
 use shakmaty::{Chess, Position};
 
-/// Says the count below each move, then the total. False when `cancelled` ended it early: no total is said then.
+/// Prints the count below each move, then the total. False if `cancelled` aborted it, without a total.
 pub fn divide(
     game: &Game,
     depth: u32,
@@ -27,7 +27,7 @@ pub fn divide(
     true
 }
 
-/// Leaves `depth` plies below `position`; None when cancelled.
+/// Leaves `depth` plies below `position`; None if cancelled.
 pub fn count(position: &Chess, depth: u32, cancelled: &dyn Fn() -> bool) -> Option<u64> {
     if depth == 0 {
         return Some(1);
@@ -50,7 +50,7 @@ fn after(
     depth: u32,
     cancelled: &dyn Fn() -> bool,
 ) -> Option<u64> {
-    // An action that does not unpack counts nothing, so the total betrays it.
+    // An action that cannot be decoded counts as 0, so that the total shows the error.
     let Some(m) = action.to_move(position) else { return Some(0) };
     let mut next = position.clone();
     next.play_unchecked(m);

@@ -8,7 +8,7 @@ use crate::analyse::run::journal_path;
 use crate::analyse::{Collection, Task, run};
 use crate::chess::game::Game;
 use crate::errors::FileError;
-use crate::eval::look::Sight;
+use crate::eval::look::Inspection;
 use crate::files::{Named, check_outputs, target, write_whole};
 use crate::interrupt::raised_by_ctrl_c;
 use crate::options::settings::{Search, Settings};
@@ -63,7 +63,7 @@ impl Analyse {
     pub fn run(self) -> Result<(), Failure> {
         let out = self.out.clone().unwrap_or_else(|| beside(&self.files[0]));
         let settings = self.settings()?;
-        // The journal lies beside the target of a link, so that every name of the output has the same one.
+        // The journal is beside the target of a symbolic link: one journal for all names of the output.
         let out = target(&out).map_err(FileError::of(&out))?;
         self.check(&out, &settings)?;
         let mut collection = Collection::default();
@@ -91,7 +91,7 @@ impl Analyse {
             lines: self.multipv.max(1),
             settings: format!("{} threads, options {}", settings.threads, options.join(" ")),
             out: &out,
-            // Relaxed: the flag is all there is to know.
+            // Relaxed: the flag publishes nothing else.
             stop: &|| raised.load(Ordering::Relaxed),
         };
         let weights = settings.weights_file.clone();
@@ -105,11 +105,12 @@ impl Analyse {
             let reviews: Vec<Review<'_>> =
                 games.iter().map(|game| Review::new(game, &journal, task.lines)).collect();
             let title = Title::new(&reviews, analyst.network(), task.effort);
-            // What only networks of our kind can tell is left out for others.
+            // Only networks of our architecture can be inspected.
             let file = (!weights.is_empty()).then(|| Path::new(&weights));
             let network = load(file).ok();
             let eyes = network.map(|network| CpuEvaluator::fastest(&network));
-            let sees = |game: &Game| eyes.as_ref().and_then(|eyes| Sight::new(game, eyes).ok());
+            let sees =
+                |game: &Game| eyes.as_ref().and_then(|eyes| Inspection::new(game, eyes).ok());
             write_whole(path, page(&title, &reviews, &sees)).map_err(FileError::of(path))?;
             sink.say(format_args!("the page is {}", path.display()));
         }
@@ -126,7 +127,7 @@ impl Analyse {
         sink.end()
     }
 
-    /// Refuses outputs that would overwrite what is read or written besides.
+    /// Rejects outputs that would overwrite other files of the command.
     fn check(&self, out: &Path, settings: &Settings) -> Result<(), Failure> {
         let named = |argument, path| Named { argument, path };
         let journal = journal_path(out);

@@ -1,4 +1,4 @@
-//! Arguments that several subcommands read: UCI options, positions, times.
+//! Arguments of several subcommands: UCI options, positions, times.
 
 use crate::chess::game::{Game, GameError};
 use crate::options::settings::Settings;
@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 use uci::SetOption;
 
-/// An argument that has not this form.
+/// An argument of the wrong form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormError(pub &'static str);
 
@@ -30,8 +30,7 @@ pub fn read_option(text: &str) -> Result<(String, String), FormError> {
     }
 }
 
-/// The settings that these options, name and value, make of the defaults, and what was taken instead of numbers
-/// outside their range.
+/// Default settings with these options, name and value, and a warning for each number outside its range.
 pub fn settings_of(given: &[(String, String)]) -> Result<(Settings, Vec<OutOfRange>), OptionError> {
     let (mut settings, mut bent) = (Settings::default(), Vec::new());
     for (name, value) in given {
@@ -41,7 +40,7 @@ pub fn settings_of(given: &[(String, String)]) -> Result<(Settings, Vec<OutOfRan
     Ok((settings, bent))
 }
 
-/// The same; clamped numbers are reported on standard error.
+/// The same; prints the warnings to standard error.
 pub fn read_settings(given: &[(String, String)]) -> Result<Settings, OptionError> {
     let (settings, bent) = settings_of(given)?;
     bent.iter().for_each(|bent| eprintln!("{bent}"));

@@ -4,7 +4,7 @@ use super::args::read_position;
 use super::output::{Failure, Sink};
 use crate::errors::FileError;
 use crate::eval::table::{board, table};
-use crate::eval::{draw::draw, look::Sight};
+use crate::eval::{draw::draw, look::Inspection};
 use crate::files::write_whole;
 use crate::options::settings::Settings;
 use crate::play::engine::Setup;
@@ -42,9 +42,10 @@ impl Eval {
         out.say(board(&game));
         out.say(table(&game, &network, &Settings::default()));
         if let Some(path) = &self.plot {
-            let sight = Sight::new(&game, &CpuEvaluator::fastest(&load(self.weights.as_deref())?))?;
-            out.say(format_args!("\n{}", sight.legality()));
-            write_whole(path, draw(&sight, &network.name)).map_err(FileError::of(path))?;
+            let inspection =
+                Inspection::new(&game, &CpuEvaluator::fastest(&load(self.weights.as_deref())?))?;
+            out.say(format_args!("\n{}", inspection.legality()));
+            write_whole(path, draw(&inspection, &network.name)).map_err(FileError::of(path))?;
             out.say(format_args!("the picture is {}", path.display()));
         }
         out.end()

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_imagined_is_told() {
+    fn what_cannot_be_imagined_is_an_error() {
         assert!(print(&[]).is_err());
         assert!(print(&["nonsense"]).unwrap_err().contains("not a FEN"));
         assert!(print(&["startpos", "e2e5"]).unwrap_err().contains("move 1, `e2e5`"));

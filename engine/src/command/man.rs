@@ -10,9 +10,9 @@ use std::fs::create_dir_all;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// In every page of ours, from its first version on.
+/// Marks the pages of this program, since its first version.
 const TITLE: &[u8] = b".TH mavka";
-/// Most bytes of a page.
+/// Maximum size of a page.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Arguments of `mavka man`.
@@ -23,7 +23,7 @@ pub struct Manual {
     pub(super) out: Option<PathBuf>,
 }
 
-/// A page and the name of its file.
+/// A page with its file name.
 type Page = (String, Vec<u8>);
 
 impl Manual {
@@ -55,9 +55,9 @@ impl Manual {
     }
 }
 
-/// The pages of a command and its subcommands.
+/// Pages of a command and its subcommands.
 fn pages(mut command: clap::Command, all: &mut Vec<Page>) -> io::Result<()> {
-    // Names the subcommands after their command.
+    // Prefixes the subcommands' names with their command's.
     command.build();
     for subcommand in command.get_subcommands().filter(|found| !found.is_hide_set()) {
         pages(subcommand.clone(), all)?;
@@ -69,7 +69,7 @@ fn pages(mut command: clap::Command, all: &mut Vec<Page>) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses to replace a file that is no page of ours.
+/// Refuses to replace a file that is not one of our pages.
 fn check(path: &Path) -> Result<(), Failure> {
     match read_regular(path, MAX_BYTES) {
         Ok(page) if page.windows(TITLE.len()).any(|word| word == TITLE) => Ok(()),

@@ -1,5 +1,5 @@
-//! The command line of `mavka`: one file per subcommand, UCI when none is named. Arguments, calls and printing only:
-//! the work is done in other rooms, and none of them imports this one.
+//! Command line of `mavka`: one file per subcommand, UCI by default. Arguments, calls and printing only; other modules
+//! do the work and none imports this one.
 
 mod analyse;
 pub mod args;
@@ -21,7 +21,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use output::ended;
 use std::process::ExitCode;
 
-/// Left out of the check of paths: `man` checks its folder itself.
+/// Excluded from the check of paths: `man` checks its folder itself.
 const UNCHECKED: [(&str, &str); 1] = [("man", "out")];
 
 /// A chess engine: tree search with a network that knows the value of every move.
@@ -62,7 +62,7 @@ enum Command {
 }
 
 impl Cli {
-    /// Parses the command line of this process, checks the files it names, and does what it asks.
+    /// Parses the command line of this process, checks its files, and runs the command.
     #[must_use]
     pub fn start() -> ExitCode {
         let matches = Cli::command().get_matches();
@@ -73,7 +73,7 @@ impl Cli {
         }
     }
 
-    /// Does what was asked. The error is for humans.
+    /// Runs the command; prints its error.
     #[must_use]
     pub fn run(self) -> ExitCode {
         crate::stderr_log::start();
@@ -101,7 +101,7 @@ impl Cli {
 mod tests {
     use super::*;
 
-    /// What `clap` would refuse in its own debug builds, and what these two make of every argument.
+    /// `clap`'s own debug assertions, and the generated pages and completions.
     #[test]
     fn the_command_line_is_sound_and_can_be_described() {
         let mut command = Cli::command();
@@ -115,7 +115,7 @@ mod tests {
         write().unwrap();
         let path = folder.join("mavka-eval.1");
         let page = std::fs::read_to_string(&path).unwrap();
-        // Its own pages are replaced, another file is not, and no other page is written then.
+        // Own pages are replaced; another file is not, and then no page is written.
         write().unwrap();
         std::fs::write(&path, "mine").unwrap();
         std::fs::remove_file(folder.join("mavka.1")).unwrap();

@@ -7,8 +7,8 @@ use clap::Args;
 /// Arguments of `mavka options`.
 #[derive(Args)]
 pub struct Options {
-    /// The constants of the search as well, which GUIs are not told
-    #[arg(long)]
+    /// Include hidden options
+    #[arg(long, help = "The constants of the search as well, which GUIs are not told")]
     all: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How a command speaks: lines to standard output, and one error at the end.
+//! Output of commands: lines to standard output, and one error at the end.
 
 use crate::streams;
 use std::error::Error;
@@ -7,11 +7,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Why a command ends without success, for whoever typed it.
+/// Error of a command, for the user.
 pub type Failure = Box<dyn Error>;
 
-/// Standard output for a measurement that reports line by line: the first line that cannot be written is
-/// kept, and the measurement goes on.
+/// Standard output for a measurement that reports line by line: the first write error is stored, and the measurement
+/// continues.
 pub struct Sink {
     out: Box<dyn Write + Send>,
     failed: Option<io::Error>,
@@ -31,14 +31,14 @@ impl Sink {
         }
     }
 
-    /// The first failure, if there was one. A reader that has seen enough, as `head` has, is none.
+    /// The first write error. A closed pipe, as by `head`, is not one.
     pub fn end(self) -> Result<(), Failure> {
         let failed = self.failed.filter(|why| why.kind() != io::ErrorKind::BrokenPipe);
         failed.map_or(Ok(()), |why| Err(why.into()))
     }
 }
 
-/// The exit status. A failure is printed to standard error.
+/// Exit status. Prints a failure to standard error.
 pub fn ended(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -49,7 +49,7 @@ pub fn ended(done: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// The name that this process was started by, without its folder.
+/// File name that this process was started by.
 fn program() -> String {
     let path = std::env::args_os().next().map(PathBuf::from);
     let stem = path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy());

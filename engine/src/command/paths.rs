@@ -1,5 +1,5 @@
-//! The files that a command line names. Every command is checked alike, by the names of its arguments: no output is an input, another
-//! output, or anything but an ordinary file.
+//! Checks the files of every command line by argument names: no output is an input, another output, or anything but a
+//! regular file.
 
 use crate::files::{Named, OutputError, check_outputs};
 use clap::{ArgMatches, Command};
@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 /// Arguments that name a file to write.
 const OUTPUTS: [&str; 9] =
     ["clocks", "csv", "failures", "html", "out", "pgn", "plot", "save", "svg"];
-/// Refuses a command whose outputs would overwrite its inputs or each other.
+/// Rejects a command whose outputs would overwrite its inputs or each other.
 ///
-/// Arguments in `unchecked`, by command and name, are left out.
+/// `unchecked` are exceptions: command and argument.
 ///
 /// # Errors
-/// Names the first such output.
+/// The first such output.
 pub fn check(matches: &ArgMatches, unchecked: &[(&str, &str)]) -> Result<(), OutputError> {
     let Some((command, matches)) = matches.subcommand() else { return Ok(()) };
     let ids = matches.ids().map(|id| id.as_str());
@@ -31,7 +31,7 @@ pub fn check(matches: &ArgMatches, unchecked: &[(&str, &str)]) -> Result<(), Out
     check_outputs(&inputs, &outputs)
 }
 
-/// The paths that an argument was given; none if it takes something else.
+/// Paths given for an argument; empty if it is not a path.
 fn paths<'a>(matches: &'a ArgMatches, id: &str) -> Vec<&'a Path> {
     let plain = matches.try_get_many::<PathBuf>(id).ok().flatten();
     let shared = matches.try_get_many::<(PathBuf, f64)>(id).ok().flatten();
@@ -39,7 +39,7 @@ fn paths<'a>(matches: &'a ArgMatches, id: &str) -> Vec<&'a Path> {
     plain.into_iter().flatten().chain(shared).map(PathBuf::as_path).collect()
 }
 
-/// The names of all arguments of the subcommands of `command` that take paths.
+/// Names of all path arguments of the subcommands of `command`.
 #[must_use]
 pub fn arguments(command: &Command) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    /// The error of a command line, empty without one.
+    /// Error of a command line, empty without one.
     fn refused(words: &str) -> String {
         let words = ["mavka"].into_iter().chain(words.split_whitespace());
         let matches = Cli::command().try_get_matches_from(words).unwrap();
@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// A new argument is added here or to the outputs.
+    /// A new path argument must be listed here or in `OUTPUTS`.
     #[test]
     fn every_path_is_known_as_an_input_or_an_output() {
         let inputs = ["files", "read", "weights", "writer"];

@@ -139,10 +139,10 @@ pub fn decoder(file: Option<&Path>) -> Result<Decoder, Failure> {
     }))
 }
 
-/// The boards that `network` imagines, nodes valued as in play.
+/// Boards predicted by `network`, with node values as in play.
 ///
 /// # Errors
-/// The network imagines none.
+/// The network has no transition head.
 pub fn boards(network: &Network) -> Result<Boards<'_>, EvalError> {
     Boards::new(&*network.evaluator, (&Settings::default()).into())
 }
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_thought_about_is_told() {
+    fn what_cannot_be_thought_about_is_an_error() {
         assert!(shown(&["nonsense", "--by-hand"]).unwrap_err().contains("not a FEN"));
         assert!(shown(&["startpos", "--breadth", "6"]).is_err());
         let mated = "7k/6Q1/5K2/8/8/8/8/8 b - - 0 1";

@@ -1,9 +1,9 @@
-//! `mavka --version`: which program, and which network is built into it.
+//! `mavka --version`: version and built-in network.
 
 use super::output::{Failure, Sink};
 use crate::play::network::load;
 
-/// Prints it.
+/// Prints the version.
 ///
 /// # Errors
 /// Standard output is closed.
@@ -13,7 +13,7 @@ pub fn print() -> Result<(), Failure> {
     out.end()
 }
 
-/// The version and the built-in network, or why it cannot be read.
+/// Version and built-in network, or its error.
 fn version() -> String {
     let network = match load(None) {
         Ok(network) => {

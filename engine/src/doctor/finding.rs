@@ -1,26 +1,26 @@
-//! What one check of the doctor has found.
+//! Result of one check of the doctor.
 
 use std::fmt;
 
-/// How bad a finding is.
+/// Severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As it should be.
+    /// No problem.
     Fine,
-    /// The engine plays, but not as was asked for.
+    /// The engine plays, but not as configured.
     Warning,
-    /// The engine does not play as it should.
+    /// The engine does not work correctly.
     Fault,
 }
 
-/// What one check has found.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at, in one or two words.
+    /// Subject in one or two words.
     pub subject: &'static str,
-    /// How bad it is.
+    /// Severity.
     pub verdict: Verdict,
-    /// In plain words.
+    /// Explanation for users.
     pub text: String,
 }
 

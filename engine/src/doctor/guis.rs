@@ -1,10 +1,10 @@
-//! The chess GUIs on this machine, and how the engine is added to each.
+//! Finds chess GUIs on this machine and explains how to add the engine to each.
 
 use super::finding::{Finding, Verdict};
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// A program's name, and how it is told of an engine whose path is put in for `{}`.
+/// Program name, and instructions with `{}` for the engine's path.
 const GUIS: [(&str, &str); 9] = [
     ("Arena", "Engines, Install New Engine: `{}`, type UCI"),
     ("cutechess", "Tools, Settings, Engines, +: command `{}`, protocol UCI"),
@@ -17,7 +17,7 @@ const GUIS: [(&str, &str); 9] = [
     ("nibbler", "Engine, Choose engine…: `{}`"),
 ];
 
-/// Where packages put programs of this kind, on the search path or not: Debian, Flatpak, Arena's installer.
+/// Installation folders of GUIs, whether on the search path or not: Debian, Flatpak, Arena's installer.
 const FOLDERS: [&str; 4] = [
     "/usr/games",
     "/usr/local/games",
@@ -25,8 +25,7 @@ const FOLDERS: [&str; 4] = [
     r"C:\Program Files (x86)\Arena",
 ];
 
-/// One finding for each GUI on the search path and where packages put them; how to add the engine elsewhere
-/// if there is none.
+/// One finding per installed GUI; general instructions if there is none.
 pub(super) fn found() -> Vec<Finding> {
     let engine = env::current_exe().unwrap_or_else(|_| PathBuf::from("mavka"));
     let mut folders: Vec<PathBuf> =
@@ -62,7 +61,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_gui_on_the_path_is_told_how_to_find_the_engine() {
+    fn a_gui_on_the_path_gets_instructions() {
         let folder = env::temp_dir().join(format!("mavka-guis-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let none = in_folders(std::slice::from_ref(&folder), Path::new("/opt/mavka"));

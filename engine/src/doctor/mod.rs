@@ -1,5 +1,5 @@
-//! `mavka doctor`: tries, one by one, all that playing rests on, and says in plain words what is wrong. Changes
-//! nothing; each check stands by itself, so that one fault does not hide the next.
+//! `mavka doctor`: checks everything that play depends on and explains faults in plain words. Changes nothing; checks
+//! are independent, so that one fault does not hide the next.
 
 mod finding;
 mod guis;
@@ -23,27 +23,27 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the speed is measured.
+/// Duration of the speed test.
 const SPEED_TIME: Duration = Duration::from_millis(500);
-/// What an engine takes beside tree and cache, in MB.
-const REST_MB: usize = 100;
+/// Memory of the engine besides tree and cache, in MB.
+const OVERHEAD_MB: usize = 100;
 
-/// Looks at everything under `settings`; `tell` hears each finding as soon as it is made. Returns the worst.
-pub fn examine(settings: &Settings, tell: &mut dyn FnMut(&Finding)) -> Verdict {
+/// Runs all checks under `settings`; `report` receives each finding immediately. Returns the worst verdict.
+pub fn examine(settings: &Settings, report: &mut dyn FnMut(&Finding)) -> Verdict {
     let mut worst = Verdict::Fine;
     let checks: [fn(&Settings) -> Vec<Finding>; 8] =
         [network, device, threads, memory, tables, log_file, speed, protocol::check];
     for check in checks {
         for finding in check(settings) {
             worst = worst.max(finding.verdict);
-            tell(&finding);
+            report(&finding);
         }
     }
-    guis::found().iter().for_each(tell);
+    guis::found().iter().for_each(report);
     worst
 }
 
-/// The network, and whether every way to compute it on this CPU answers alike.
+/// The network, and whether all implementations on this CPU agree.
 fn network(settings: &Settings) -> Vec<Finding> {
     let file = settings.weights_file.as_str();
     let network = match load((!file.is_empty()).then(|| Path::new(file))) {
@@ -105,9 +105,9 @@ fn device(settings: &Settings) -> Vec<Finding> {
 }
 
 fn threads(settings: &Settings) -> Vec<Finding> {
-    let (wanted, used) = (settings.threads, host::threads(settings.threads));
-    let finding = if used < wanted {
-        let text = format!("{wanted} asked for, this machine's cores can use {used}");
+    let (requested, used) = (settings.threads, host::threads(settings.threads));
+    let finding = if used < requested {
+        let text = format!("{requested} asked for, this machine's cores can use {used}");
         Finding::new("threads", Verdict::Warning, text)
     } else {
         Finding::new("threads", Verdict::Fine, format!("{used}"))
@@ -116,11 +116,11 @@ fn threads(settings: &Settings) -> Vec<Finding> {
 }
 
 fn memory(settings: &Settings) -> Vec<Finding> {
-    let (wanted, granted) = (settings.hash_mb, host::hash_mb(settings.hash_mb, 0));
-    let total = granted + settings.nn_cache_mb + REST_MB;
-    let finding = if granted < wanted {
+    let (requested, granted) = (settings.hash_mb, host::hash_mb(settings.hash_mb, 0));
+    let total = granted + settings.nn_cache_mb + OVERHEAD_MB;
+    let finding = if granted < requested {
         let text = format!(
-            "Hash {wanted} MB is more than this machine has free; {granted} MB would be used"
+            "Hash {requested} MB is more than this machine has free; {granted} MB would be used"
         );
         Finding::new("memory", Verdict::Warning, text)
     } else {
@@ -130,7 +130,7 @@ fn memory(settings: &Settings) -> Vec<Finding> {
     vec![finding]
 }
 
-/// Positions of few pieces: there is always a table to look them up in.
+/// Positions with few pieces: the bundled tables contain them.
 const ENDINGS: [&str; 5] = [
     "8/8/8/8/8/2k5/8/K6Q w - - 0 1",
     "8/8/8/8/8/2k5/8/K6R w - - 0 1",
@@ -143,11 +143,11 @@ fn tables(settings: &Settings) -> Vec<Finding> {
     let path = &settings.syzygy_path;
     let tables = Tables::with_bundled(path);
     for game in ENDINGS.iter().flat_map(|fen| Game::from_fen(fen, false)) {
-        // What goes wrong is news.
+        // A table's error is reported at its first probe.
         let _ = tables.wdl(game.position());
     }
     let finding = match tables.take_warning() {
-        Some(trouble) => Finding::new("tables", Verdict::Warning, format!("{tables}; {trouble}")),
+        Some(warning) => Finding::new("tables", Verdict::Warning, format!("{tables}; {warning}")),
         None if path.is_empty() => {
             Finding::new("tables", Verdict::Fine, "up to four pieces, built in")
         }
@@ -171,8 +171,8 @@ fn log_file(settings: &Settings) -> Vec<Finding> {
     vec![finding]
 }
 
-/// Whether `path` can be appended to, or created where nothing is. Opening without a write changes no file; a folder is only asked for its
-/// permissions.
+/// Whether `path` can be appended to or created. Opening without writing changes no file; of a folder only the
+/// permissions are read.
 fn can_append(path: &Path) -> io::Result<()> {
     let path = target(path)?;
     check_ordinary(&path)?;

@@ -1,4 +1,4 @@
-//! A short conversation with the engine in this process, as a GUI would begin one.
+//! A short UCI session in this process, as a GUI would start it.
 
 use super::finding::{Finding, Verdict};
 use crate::options::settings::Settings;
@@ -7,11 +7,11 @@ use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use uci::Answer;
 
-/// What a GUI says.
-const CONVERSATION: &str =
+/// Input of the session.
+const INPUT: &str =
     "uci\nisready\nucinewgame\nposition startpos moves e2e4 e7e5\ngo nodes 20\nisready\nquit\n";
 
-/// An answer that must come: its first word, and how it is told from others.
+/// A required answer: its first word and its test.
 struct Expected {
     word: &'static str,
     is: fn(&Answer) -> bool,
@@ -23,7 +23,7 @@ const EXPECTED: [Expected; 3] = [
     Expected { word: "bestmove", is: |answer| matches!(answer, Answer::BestMove(_)) },
 ];
 
-/// Everything the engine writes.
+/// Output of the engine.
 #[derive(Clone, Default)]
 struct Transcript(Arc<Mutex<Vec<u8>>>);
 
@@ -38,10 +38,10 @@ impl Write for Transcript {
     }
 }
 
-/// With default options: those asked for have checks of their own.
+/// Uses default options: configured ones have their own checks.
 pub(super) fn check(_: &Settings) -> Vec<Finding> {
     let transcript = Transcript::default();
-    run(Cursor::new(CONVERSATION), transcript.clone());
+    run(Cursor::new(INPUT), transcript.clone());
     let bytes = transcript.0.lock().unwrap_or_else(PoisonError::into_inner);
     let text = String::from_utf8_lossy(&bytes);
     let answers: Vec<Answer> = text.lines().filter_map(uci::parse_answer).collect();

@@ -1,5 +1,5 @@
-//! Answers of the built-in networks as they were when they were built in. Ways of computing are held against each other
-//! elsewhere; this finds what they all have in common.
+//! Compares the built-in networks with their stored answers. Implementations are compared with each other elsewhere;
+//! this check finds errors common to all.
 
 use super::{Finding, Verdict};
 use crate::chess::game::Game;
@@ -10,12 +10,12 @@ use nn::{Evaluator, Query};
 use serde::{Deserialize, Serialize};
 use shakmaty::Position;
 
-/// The file of answers. The test below prints it anew, about the same positions, where the network has changed.
+/// Stored answers. The test below prints new ones for the same positions after a change of the network.
 const STORED: &str = include_str!("../../../assets/answers.json");
-/// Most that a value or a share may be off: single precision sums up in another order elsewhere.
+/// Tolerance of values and policies: the order of single-precision sums differs between implementations.
 const TOLERANCE: f32 = 1e-3;
 
-/// Answers and whose they are.
+/// Answers of one network.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     /// [`Network::hash`].
@@ -23,28 +23,28 @@ struct Stored {
     answers: Vec<Answer>,
 }
 
-/// What the network says of a position.
+/// The network's answer for a position.
 #[derive(Serialize, Deserialize)]
 struct Answer {
     fen: String,
     /// Win probability of the side to move.
     value: f32,
-    /// The policy's first choice, and its share.
+    /// First move of the policy, and its probability.
     best: String,
     policy: f32,
 }
 
 impl Answer {
-    /// What `evaluator` says of `fen`, in words if it says nothing.
+    /// The answer of `evaluator` for `fen`; an error text if it fails.
     fn by(evaluator: &CpuEvaluator, fen: &str) -> Result<Answer, String> {
         let game = Game::from_fen(fen, true).map_err(|why| why.to_string())?;
         let (position, legal) = (game.position(), game.position().legal_moves());
-        let said = evaluator.evaluate(&[Query { position, legal: &legal }]);
-        let said = said.map_err(|why| why.to_string())?.pop().ok_or("no answer")?;
-        let ranked = game.legal_actions().into_iter().zip(&said.policy);
+        let computed = evaluator.evaluate(&[Query { position, legal: &legal }]);
+        let computed = computed.map_err(|why| why.to_string())?.pop().ok_or("no answer")?;
+        let ranked = game.legal_actions().into_iter().zip(&computed.policy);
         let (best, policy) = ranked.max_by(|a, b| a.1.total_cmp(b.1)).ok_or("no move")?;
         let (fen, best) = (fen.to_owned(), game.uci(best));
-        Ok(Answer { fen, value: said.value, best, policy: *policy })
+        Ok(Answer { fen, value: computed.value, best, policy: *policy })
     }
 
     fn agrees(&self, other: &Answer) -> bool {
@@ -54,7 +54,7 @@ impl Answer {
     }
 }
 
-/// Holds `network` against the stored answers, if they are its own.
+/// Compares `network` with the stored answers, if they belong to it.
 pub(super) fn check(network: &Network) -> Option<Finding> {
     let stored: Vec<Stored> = match serde_json::from_str(STORED) {
         Ok(stored) => stored,
@@ -70,10 +70,10 @@ pub(super) fn check(network: &Network) -> Option<Finding> {
 fn compare(network: &Network, stored: &[Answer]) -> Finding {
     let evaluator = CpuEvaluator::new(network, Arithmetic::Single);
     let wrong = stored.iter().find_map(|answer| match Answer::by(&evaluator, &answer.fen) {
-        Ok(said) if said.agrees(answer) => None,
-        Ok(said) => Some(format!(
+        Ok(computed) if computed.agrees(answer) => None,
+        Ok(computed) => Some(format!(
             "{:.4} and {} in `{}`, where it was {:.4} and {}",
-            said.value, said.best, answer.fen, answer.value, answer.best
+            computed.value, computed.best, answer.fen, answer.value, answer.best
         )),
         Err(why) => Some(format!("`{}`: {why}", answer.fen)),
     });
@@ -113,7 +113,7 @@ mod tests {
         let finding = compare(&network, &stored[0].answers);
         assert_eq!(finding.verdict, Verdict::Fault);
         assert!(finding.text.contains("2n5"), "{}", finding.text);
-        // Other networks have answers of their own.
+        // Other networks have no stored answers.
         assert!(check(&Network { hash: "another".to_owned(), ..network }).is_none());
     }
 }

@@ -1,7 +1,7 @@
-//! The picture of a [`Sight`]: one SVG that needs no other file. The board with what policy and action values like
-//! best, the value's distribution, the imagined line; beside them every legal move.
+//! Draws a [`Inspection`] as one self-contained SVG: the board with the first moves of policy and action values, the
+//! value's distribution, the predicted line; beside them all legal moves.
 
-use super::look::{Glimpse, Seen, Sight};
+use super::look::{InspectedMove, Inspection, PredictedBoard};
 use crate::markup::board::{Arrow, BOARD_STYLE, diagram, frames, pieces, side};
 use crate::markup::escape;
 use shakmaty::Position;
@@ -14,9 +14,9 @@ const BOARD: u32 = 360;
 /// Left edge and first baseline of the table.
 const TABLE: u32 = MARGIN + BOARD + 36;
 const TOP: u32 = 108;
-/// A row of the table, and how high its distribution is.
+/// Height of a table row, and of its distribution.
 const ROW: u32 = 26;
-const HIGH: f32 = 20.0;
+const BARS_HEIGHT: f32 = 20.0;
 /// Columns of the table, from its left edge.
 const POLICY: u32 = 76;
 const POLICY_WIDTH: f32 = 110.0;
@@ -24,11 +24,11 @@ const VALUE: u32 = 300;
 const SHAPE: u32 = 332;
 const SHAPE_WIDTH: f32 = 320.0;
 const WIDTH: u32 = TABLE + SHAPE + SHAPE_WIDTH as u32 + MARGIN;
-/// Letters in a line under the board.
+/// Maximum characters of a line under the board.
 const LETTERS: usize = 56;
-/// Side of an imagined board, and the place that it takes with its heading.
+/// Side of a predicted board, and its size with heading.
 const SMALL: u32 = 168;
-const GLIMPSE: u32 = SMALL + 32;
+const CELL: u32 = SMALL + 32;
 
 const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #22211f; }
 .title { font-size: 18px; font-weight: 600; } .head { font-weight: 600; } .soft, .soft tspan { fill: #6b6862; font-size: 12px; }
@@ -41,15 +41,15 @@ const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #22211f; }
 .arrow.best path { stroke: #bf7a1c; } .arrow.best .head { fill: #bf7a1c; stroke: none; }
 ";
 
-/// Writes the picture. `network` names whose eyes these are.
+/// Draws the picture. `network` is the network's name.
 #[must_use]
-pub fn draw(sight: &Sight, network: &str) -> String {
+pub fn draw(inspection: &Inspection, network: &str) -> String {
     let mut page = Page::default();
-    page.board(sight);
-    let left = page.under_the_board(sight);
-    let right = page.table(sight);
+    page.board(inspection);
+    let left = page.under_the_board(inspection);
+    let right = page.table(inspection);
     let height = left.max(right) + MARGIN;
-    let (fen, by) = (escape(&sight.game.fen()), escape(network));
+    let (fen, by) = (escape(&inspection.game.fen()), escape(network));
     format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height}' width='{WIDTH}' \
          height='{height}'>\n<style>\n{BOARD_STYLE}{STYLE}</style>\n{}\
@@ -59,12 +59,12 @@ pub fn draw(sight: &Sight, network: &str) -> String {
          <text x='{MARGIN}' y='74' class='soft'>{by}, without search; all chances are those of {}, who is to \
          move</text>\n{}</svg>\n",
         pieces(),
-        side(sight.game.position().turn()),
+        side(inspection.game.position().turn()),
         page.out
     )
 }
 
-/// Whole percents, but for what would be rounded to none.
+/// Whole percents; shares that would round to 0 get a decimal.
 fn percent(share: f32) -> String {
     let percent = 100.0 * share;
     if percent > 0.0 && percent < 0.95 {
@@ -74,36 +74,36 @@ fn percent(share: f32) -> String {
     }
 }
 
-/// A distribution over win probability, as it is drawn.
+/// A histogram over win probability.
 #[derive(Clone, Copy, Debug)]
 pub struct Distribution<'a> {
-    /// The buckets' chances, from a lost game to a won one.
+    /// `[64]`: probabilities of the buckets, from loss to win.
     pub chances: &'a [f32],
     /// Its mean.
     pub mean: f32,
-    /// Width of all bars together.
-    pub wide: f32,
-    /// Height of the highest one.
-    pub high: f32,
+    /// Width of all bars.
+    pub width: f32,
+    /// Height of the highest bar.
+    pub height: f32,
 }
 
 impl Distribution<'_> {
-    /// Bars from 0 to 1, and a line at the mean. Stands on y = 0, from x = 0 on.
+    /// Bars from 0 to 1, and a line at the mean; the origin is the lower left corner.
     #[must_use]
     pub fn svg(self) -> String {
-        let Distribution { chances, mean, wide, high } = self;
+        let Distribution { chances, mean, width, height } = self;
         let top = chances.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        let step = wide / chances.len().max(1) as f32;
+        let step = width / chances.len().max(1) as f32;
         let mut path = String::new();
         for (bucket, share) in chances.iter().enumerate() {
-            let tall = high * share / top;
-            if tall >= 0.2 {
+            let bar = height * share / top;
+            if bar >= 0.2 {
                 let left = step * bucket as f32;
-                let _ = write!(path, "M{left:.1} 0v-{tall:.1}h{:.1}v{tall:.1}z", 0.9 * step);
+                let _ = write!(path, "M{left:.1} 0v-{bar:.1}h{:.1}v{bar:.1}z", 0.9 * step);
             }
         }
-        let mean = wide * mean;
-        format!("<path class='shape' d='{path}'/><path class='mean' d='M{mean:.1} 0v-{high}'/>")
+        let mean = width * mean;
+        format!("<path class='shape' d='{path}'/><path class='mean' d='M{mean:.1} 0v-{height}'/>")
     }
 }
 
@@ -113,12 +113,12 @@ struct Page {
 }
 
 impl Page {
-    /// A word or more, already escaped.
+    /// Escaped text.
     fn text(&mut self, x: u32, y: u32, class: &str, text: &str) {
         let _ = writeln!(self.out, "<text x='{x}' y='{y}' class='{class}'>{text}</text>");
     }
 
-    /// Something of its own measures, in a square.
+    /// An element with its own coordinates, scaled into a square.
     fn square(&mut self, (x, y): (u32, u32), side: u32, inside: &str) {
         let _ = writeln!(
             self.out,
@@ -126,18 +126,17 @@ impl Page {
         );
     }
 
-    /// A distribution with its lower left corner at `(x, y)`.
+    /// A histogram with its lower left corner at `(x, y)`.
     fn shape(&mut self, (x, y): (u32, u32), shape: Distribution<'_>) {
         let inside = shape.svg();
         let _ = writeln!(self.out, "<g transform='translate({x} {y})'>{inside}</g>");
     }
 
-    /// Lines at every quarter of win probability, from the top to the bottom of `rows`; what they stand for is
-    /// written at `labels`.
-    fn grid(&mut self, x: u32, wide: f32, rows: Range<u32>, labels: u32) {
+    /// Lines at every quarter of win probability over `rows`, with labels at height `labels`.
+    fn grid(&mut self, x: u32, width: f32, rows: Range<u32>, labels: u32) {
         let Range { start: top, end: bottom } = rows;
         for quarter in 0..=4u32 {
-            let at = x + (wide * quarter as f32 / 4.0) as u32;
+            let at = x + (width * quarter as f32 / 4.0) as u32;
             let _ = writeln!(self.out, "<path class='grid' d='M{at} {top}V{bottom}'/>");
             let share = format!("{} %", 25 * quarter);
             let _ = writeln!(
@@ -147,26 +146,26 @@ impl Page {
         }
     }
 
-    /// The position, with the favourites of both heads.
-    fn board(&mut self, sight: &Sight) {
-        let arrow = |seen: &Seen, class| Arrow {
-            from: seen.action.origin(),
-            to: seen.action.target(),
+    /// The position with the first moves of both heads.
+    fn board(&mut self, inspection: &Inspection) {
+        let arrow = |inspected: &InspectedMove, class| Arrow {
+            from: inspected.action.origin(),
+            to: inspected.action.target(),
             class,
         };
-        let best = sight.moves.iter().max_by(|a, b| a.value.total_cmp(&b.value));
-        let liked = sight.moves.first();
+        let best = inspection.moves.iter().max_by(|a, b| a.value.total_cmp(&b.value));
+        let policy_move = inspection.moves.first();
         let arrows: Vec<Arrow> = best
             .map(|best| arrow(best, "best"))
             .into_iter()
-            .chain(liked.map(|liked| arrow(liked, "liked")))
+            .chain(policy_move.map(|policy_move| arrow(policy_move, "liked")))
             .collect();
-        let board = diagram(sight.game.position(), &arrows, "The position");
+        let board = diagram(inspection.game.position(), &arrows, "The position");
         self.square((MARGIN, TOP - 20), BOARD, &board);
-        let legend = match (liked, best) {
-            (Some(liked), Some(best)) if liked.action != best.action => {
-                let (liked, best) = (escape(&liked.san), escape(&best.san));
-                format!("Blue: policy’s favourite {liked}. Orange: best value {best}.")
+        let legend = match (policy_move, best) {
+            (Some(policy_move), Some(best)) if policy_move.action != best.action => {
+                let (policy_move, best) = (escape(&policy_move.san), escape(&best.san));
+                format!("Blue: policy’s favourite {policy_move}. Orange: best value {best}.")
             }
             (Some(both), _) => format!("Policy and action values like {} best.", escape(&both.san)),
             _ => String::new(),
@@ -174,58 +173,64 @@ impl Page {
         self.text(MARGIN, TOP + BOARD, "soft", &legend);
     }
 
-    /// Value, legality, imagined boards; answers where they end.
-    fn under_the_board(&mut self, sight: &Sight) -> u32 {
+    /// Value, legality, predicted boards; returns the lower edge.
+    fn under_the_board(&mut self, inspection: &Inspection) -> u32 {
         let mut y = TOP + BOARD + 32;
-        self.text(MARGIN, y, "head", &format!("Wins with {}", percent(sight.value)));
+        self.text(MARGIN, y, "head", &format!("Wins with {}", percent(inspection.value)));
         let mut x = MARGIN as f32;
-        for (share, class) in sight.wdl.into_iter().zip(["win", "draw", "loss"]) {
-            let wide = BOARD as f32 * share;
+        for (share, class) in inspection.wdl.into_iter().zip(["win", "draw", "loss"]) {
+            let width = BOARD as f32 * share;
             let _ = writeln!(
                 self.out,
-                "<rect x='{x:.1}' y='{}' width='{wide:.1}' height='20' class='{class}'/>",
+                "<rect x='{x:.1}' y='{}' width='{width:.1}' height='20' class='{class}'/>",
                 y + 10
             );
-            if wide > 70.0 {
-                let middle = (x + wide / 2.0) as u32;
+            if width > 70.0 {
+                let middle = (x + width / 2.0) as u32;
                 self.text(middle, y + 24, "inside", &format!("{class} {}", percent(share)));
             }
-            x += wide;
+            x += width;
         }
         y += 110;
-        let wide = BOARD as f32;
-        self.grid(MARGIN, wide, y - 70..y, y + 16);
-        let shape = Distribution { chances: &sight.chances, mean: sight.value, wide, high: 66.0 };
+        let width = BOARD as f32;
+        self.grid(MARGIN, width, y - 70..y, y + 16);
+        let shape = Distribution {
+            chances: &inspection.chances,
+            mean: inspection.value,
+            width,
+            height: 66.0,
+        };
         self.shape((MARGIN, y), shape);
         y += 44;
         self.text(MARGIN, y, "head", "Which moves are legal");
-        for line in wrap(&sight.legality(), LETTERS) {
+        for line in wrap(&inspection.legality(), LETTERS) {
             y += 18;
-            self.text(MARGIN, y, if sight.errs() { "wrong" } else { "" }, &escape(&line));
+            self.text(MARGIN, y, if inspection.errs() { "wrong" } else { "" }, &escape(&line));
         }
         y += 36;
         self.text(MARGIN, y, "head", "Its best line, as it imagines the boards");
         y += 18;
         self.text(MARGIN, y, "soft", "No rules are asked. Red: not so on the true board.");
         y += 12;
-        for (place, glimpse) in sight.line.iter().enumerate() {
+        for (place, predicted_board) in inspection.line.iter().enumerate() {
             let column = place as u32 % 2;
-            self.glimpse((MARGIN + column * (BOARD - SMALL), y), glimpse);
-            if column == 1 || place + 1 == sight.line.len() {
-                y += GLIMPSE;
+            self.predicted_board((MARGIN + column * (BOARD - SMALL), y), predicted_board);
+            if column == 1 || place + 1 == inspection.line.len() {
+                y += CELL;
             }
         }
         y
     }
 
-    fn glimpse(&mut self, (x, y): (u32, u32), glimpse: &Glimpse) {
-        let Glimpse { heading, state, wrong, verdict } = glimpse;
-        let class = if glimpse.is_right() { "soft" } else { "soft wrong" };
+    fn predicted_board(&mut self, (x, y): (u32, u32), predicted_board: &PredictedBoard) {
+        let PredictedBoard { heading, state, wrong, verdict } = predicted_board;
+        let class = if predicted_board.is_right() { "soft" } else { "soft wrong" };
         let heading = format!("{} <tspan class='{class}'>{verdict}</tspan>", escape(heading));
         self.text(x, y + 16, "", &heading);
         match state {
             Ok(state) => {
-                let board = diagram(state, &[], &format!("Imagined after {}", glimpse.heading));
+                let board =
+                    diagram(state, &[], &format!("Imagined after {}", predicted_board.heading));
                 self.square((x, y + 24), SMALL, &(board + &frames(wrong)));
             }
             Err(why) => {
@@ -236,31 +241,31 @@ impl Page {
         }
     }
 
-    /// Every legal move; answers where the table ends.
-    fn table(&mut self, sight: &Sight) -> u32 {
+    /// All legal moves; returns the lower edge.
+    fn table(&mut self, inspection: &Inspection) -> u32 {
         let y = TOP - 8;
-        let bottom = y + 12 + ROW * sight.moves.len() as u32;
+        let bottom = y + 12 + ROW * inspection.moves.len() as u32;
         self.text(TABLE, y, "head", "Move");
         self.text(TABLE + POLICY, y, "head", "Policy");
         self.text(TABLE + VALUE, y, "head number", "Action value");
         self.grid(TABLE + SHAPE, SHAPE_WIDTH, y + 8..bottom, y);
-        for (place, seen) in sight.moves.iter().enumerate() {
+        for (place, inspected) in inspection.moves.iter().enumerate() {
             let base = y + 12 + ROW * (place as u32 + 1) - 4;
-            let name = escape(&seen.san);
-            let class = if seen.believed { "" } else { "wrong" };
+            let name = escape(&inspected.san);
+            let class = if inspected.predicted_legal { "" } else { "wrong" };
             self.text(TABLE, base - 4, class, &name);
             let _ = writeln!(
                 self.out,
                 "<rect x='{}' y='{}' width='{:.1}' height='14' class='policy'/>",
                 TABLE + POLICY,
                 base - 16,
-                POLICY_WIDTH * seen.policy
+                POLICY_WIDTH * inspected.policy
             );
-            let after = TABLE + POLICY + (POLICY_WIDTH * seen.policy) as u32 + 6;
-            self.text(after, base - 4, "soft", &percent(seen.policy));
-            self.text(TABLE + VALUE, base - 4, "number", &percent(seen.value));
-            let (chances, mean) = (seen.chances.as_slice(), seen.value);
-            let shape = Distribution { chances, mean, wide: SHAPE_WIDTH, high: HIGH };
+            let after = TABLE + POLICY + (POLICY_WIDTH * inspected.policy) as u32 + 6;
+            self.text(after, base - 4, "soft", &percent(inspected.policy));
+            self.text(TABLE + VALUE, base - 4, "number", &percent(inspected.value));
+            let (chances, mean) = (inspected.chances.as_slice(), inspected.value);
+            let shape = Distribution { chances, mean, width: SHAPE_WIDTH, height: BARS_HEIGHT };
             self.shape((TABLE + SHAPE, base), shape);
         }
         let note = [
@@ -274,7 +279,7 @@ impl Page {
     }
 }
 
-/// Lines of at most so many letters, broken at blanks where there are any.
+/// Wraps text at blanks to lines of `letters` characters.
 fn wrap(text: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -304,12 +309,12 @@ mod tests {
         let network = CpuEvaluator::new(&network, Arithmetic::Single);
         for fen in ["4k3/P7/8/8/8/8/8/4K3 w - - 0 1", "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 9"] {
             let game = Game::from_fen(fen, false).unwrap();
-            let sight = Sight::new(&game, &network).unwrap();
-            assert!(sight.errs(), "{}", sight.legality());
-            let svg = draw(&sight, "a <wild> one");
-            // One distribution for each move, and the position's own.
-            assert_eq!(svg.matches("class='shape'").count(), sight.moves.len() + 1);
-            assert_eq!(svg.matches("class='policy'").count(), sight.moves.len());
+            let inspection = Inspection::new(&game, &network).unwrap();
+            assert!(inspection.errs(), "{}", inspection.legality());
+            let svg = draw(&inspection, "a <wild> one");
+            // One histogram per move, and the position's.
+            assert_eq!(svg.matches("class='shape'").count(), inspection.moves.len() + 1);
+            assert_eq!(svg.matches("class='policy'").count(), inspection.moves.len());
             assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
             assert!(svg.contains("a &lt;wild&gt; one") && !svg.contains("NaN"));
         }

@@ -1,4 +1,4 @@
-//! The demonstration: after each move the imagined board beside the true one, differences marked.
+//! Demonstration of the transition head: predicted and true board after each move, differences marked.
 
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
@@ -9,14 +9,14 @@ use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Piece, Position, Square};
 use std::fmt::{self, Write as _};
 
-/// Why a line cannot be imagined.
+/// Error of a demonstration.
 #[derive(Debug)]
 pub enum ImagineError {
     /// A move is not legal.
     Game(GameError),
     /// The network failed.
     Evaluation(EvalError),
-    /// The network answered nothing.
+    /// The network returned nothing.
     NoAnswer,
 }
 
@@ -34,8 +34,7 @@ impl std::error::Error for ImagineError {}
 
 wraps! { ImagineError: Game(GameError), Evaluation(EvalError) }
 
-/// Says every board of the line. Where the imagined board is refused, imagination begins anew from the
-/// true one.
+/// Prints every board of the line. After an invalid prediction, the next step starts from the true board.
 ///
 /// # Errors
 /// A move is not legal, or the network failed.
@@ -46,7 +45,7 @@ pub fn line(
     say: &mut dyn FnMut(String),
 ) -> Result<(), ImagineError> {
     let mut game = game.clone();
-    // A line with an illegal move in it is refused before anything is shown.
+    // Reject an illegal line before any output.
     let mut line = game.clone();
     for text in moves {
         line.play_uci(text)?;
@@ -78,7 +77,7 @@ pub fn line(
     Ok(())
 }
 
-/// As `12... Nf6`.
+/// Format `12... Nf6`.
 fn heading(before: &Chess, action: Action) -> String {
     let number = before.fullmoves();
     let dots = if before.turn().is_white() { "." } else { "..." };
@@ -86,7 +85,7 @@ fn heading(before: &Chess, action: Action) -> String {
     format!("{number}{dots} {san}")
 }
 
-/// Two boards side by side; the squares where they differ are in brackets.
+/// Two boards side by side, differing squares in brackets.
 fn boards(imagined: &Chess, truth: &Chess) -> String {
     let mut out = format!("   {:<26}   {}\n", "imagined", "true");
     for rank in (0..8).rev() {
@@ -109,7 +108,7 @@ fn boards(imagined: &Chess, truth: &Chess) -> String {
     out
 }
 
-/// What is imagined beside the board, each with what is true if that is something else.
+/// Predicted facts beside the board, with the true ones where they differ.
 fn facts(imagined: &Imagined, game: &Game) -> String {
     let (state, truth) = (&imagined.state, game.position());
     let mut out = String::new();
@@ -119,35 +118,36 @@ fn facts(imagined: &Imagined, game: &Game) -> String {
         let fen = Fen::from_position(position, passed).to_string();
         fen.split(' ').skip(1).take(4).collect::<Vec<_>>().join(" ")
     };
-    let (ours, theirs) =
+    let (predicted, actual) =
         (fields(state, EnPassantMode::Always), fields(truth, EnPassantMode::Legal));
-    let _ = write!(out, "turn, castling, en passant, clock   {ours}");
+    let _ = write!(out, "turn, castling, en passant, clock   {predicted}");
     let _ = writeln!(
         out,
         "{}",
-        if ours == theirs { String::new() } else { format!("   truly {theirs}") }
+        if predicted == actual { String::new() } else { format!("   truly {actual}") }
     );
-    // Codes keep the frame of the side that has moved.
+    // Move codes are in the frame of the side that has moved.
     let flip = state.turn().is_white();
     let legal: Vec<Action> =
         imagined.legal.iter().map(|code| Action::from_code(*code, flip)).collect();
     let true_moves = game.legal_actions();
     let names = |moves: &[Action], others: &[Action], position: &Chess| {
-        let odd = moves.iter().filter(|action| !others.contains(action));
-        odd.map(|action| match action.to_uci(position, game.mode()).as_str() {
-            "0000" => format!("{action:?}"),
-            text => text.to_owned(),
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
+        let differing = moves.iter().filter(|action| !others.contains(action));
+        differing
+            .map(|action| match action.to_uci(position, game.mode()).as_str() {
+                "0000" => format!("{action:?}"),
+                text => text.to_owned(),
+            })
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let _ = write!(out, "legal moves  {} imagined, {} true", legal.len(), true_moves.len());
-    for (label, odd) in [
+    for (label, differing) in [
         ("invented", names(&legal, &true_moves, state)),
         ("missing", names(&true_moves, &legal, truth)),
     ] {
-        if !odd.is_empty() {
-            let _ = write!(out, "; {label} {odd}");
+        if !differing.is_empty() {
+            let _ = write!(out, "; {label} {differing}");
         }
     }
     let [on, lost, drawn] = imagined.end.map(|share| 100.0 * share);
@@ -190,19 +190,19 @@ mod tests {
         assert!(text.contains("20 imagined, 20 true"), "{text}");
     }
 
-    /// Swaps two pieces, loses a move and two rights, and refuses every second question.
-    struct Odd(AtomicUsize);
+    /// Swaps two pieces, drops a move and two rights, and refuses every second query.
+    struct Faulty(AtomicUsize);
 
-    impl Transition for Odd {
+    impl Transition for Faulty {
         fn imagine(&self, batch: &[Step<'_>]) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
             if self.0.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
                 return Ok(batch.iter().map(|_| Err(Refusal::TooManyMoves(300))).collect());
             }
             let mut answers = Perfect(Uniform).imagine(batch)?;
             for imagined in answers.iter_mut().flatten() {
-                let odd = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/NRBQKBNR b Kk - 0 1";
-                let odd: Fen = odd.parse().unwrap();
-                imagined.state = odd.into_position(shakmaty::CastlingMode::Standard).unwrap();
+                let differing = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/NRBQKBNR b Kk - 0 1";
+                let differing: Fen = differing.parse().unwrap();
+                imagined.state = differing.into_position(shakmaty::CastlingMode::Standard).unwrap();
                 imagined.legal.remove(0);
             }
             Ok(answers)
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn differences_are_marked() {
-        let text = shown("e2e4 e7e5", &Odd(AtomicUsize::new(0)));
+        let text = shown("e2e4 e7e5", &Faulty(AtomicUsize::new(0)));
         assert!(text.contains("[N][R]") && text.contains("[R][N]"), "{text}");
         assert!(text.contains("b Kk - 0   truly b KQkq - 0"), "{text}");
         assert!(text.contains("19 imagined, 20 true; missing"), "{text}");

@@ -1,5 +1,5 @@
-//! What a network says of one position, side by side with what is true: a distribution and a policy for each move,
-//! the moves it takes for legal, and the boards it imagines along its own best line. No search.
+//! The network's output for one position compared with the truth: distribution and policy of each move, predicted
+//! legal moves, and predicted boards along its best line. No search.
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
@@ -12,14 +12,14 @@ use nn::{EvalError, Query, Refusal};
 use shakmaty::{Chess, Position, Square};
 use std::fmt;
 
-/// The verdict on a board that is the true one in everything.
-const RIGHT: &str = "exactly right";
-/// Plies of the imagined line.
+/// Verdict on a board that equals the true one.
+const EXACT: &str = "exactly right";
+/// Length of the predicted line, in plies.
 const PLIES: usize = 4;
 
-/// One position through a network's eyes.
+/// The network's output for one position.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct Inspection {
     /// The position.
     pub game: Game,
     /// `[64]`: win probability of the side to move, by bucket.
@@ -28,135 +28,142 @@ pub struct Sight {
     pub value: f32,
     /// Win, draw, loss of the side to move.
     pub wdl: [f32; 3],
-    /// The legal moves, the policy's favourite first.
-    pub moves: Vec<Seen>,
-    /// How many moves it takes for legal.
-    pub believed: usize,
-    /// Those of them that are not, in coordinates, with the probability it gives them.
-    pub invented: Vec<(String, f32)>,
-    /// The boards along its own best line.
-    pub line: Vec<Glimpse>,
+    /// Legal moves by descending policy.
+    pub moves: Vec<InspectedMove>,
+    /// Number of moves predicted as legal.
+    pub predicted_legal: usize,
+    /// Illegal ones among them, in coordinates, with their probability.
+    pub false_positives: Vec<(String, f32)>,
+    /// Boards along the network's best line.
+    pub line: Vec<PredictedBoard>,
 }
 
-/// One legal move.
+/// A legal move.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct InspectedMove {
     /// The move.
     pub action: Action,
-    /// Its name.
+    /// Standard notation.
     pub san: String,
-    /// Probability that it is played.
+    /// Policy.
     pub policy: f32,
     /// `[64]`: win probability after it, by bucket.
     pub chances: Vec<f32>,
     /// Its mean.
     pub value: f32,
-    /// The probability that it is legal.
+    /// Predicted probability that it is legal.
     pub legality: f32,
-    /// Whether the network takes it for legal.
-    pub believed: bool,
+    /// Whether it is predicted as legal.
+    pub predicted_legal: bool,
 }
 
-/// One imagined board.
+/// A predicted board.
 #[derive(Clone, Debug)]
-pub struct Glimpse {
-    /// The move that leads there, as `12... Nf6`.
+pub struct PredictedBoard {
+    /// The move that leads there, in the form `12... Nf6`.
     pub heading: String,
-    /// The board, unless the answer makes none.
+    /// The board; an error if the prediction is invalid.
     pub state: Result<Chess, Refusal>,
-    /// Squares that hold something else on the true board.
+    /// Squares that differ from the true board.
     pub wrong: Vec<Square>,
-    /// The verdict in two words.
+    /// Verdict in two words.
     pub verdict: &'static str,
 }
 
-impl Glimpse {
-    /// Whether the board is the true one, in all that a board is.
+impl PredictedBoard {
+    /// Whether the board equals the true one, including rights and en passant.
     #[must_use]
     pub fn is_right(&self) -> bool {
-        self.wrong.is_empty() && self.verdict == RIGHT
+        self.wrong.is_empty() && self.verdict == EXACT
     }
 }
 
-/// Why the network cannot be asked about a position.
+/// Reason why a position cannot be evaluated.
 #[derive(Debug)]
-pub enum SightError {
-    /// The game is over there.
+pub enum InspectionError {
+    /// The game is over.
     NoMoves {
         /// The position.
         fen: String,
     },
-    /// The network answers no numbers.
+    /// The network's output is not finite.
     Evaluation(EvalError),
 }
 
-impl fmt::Display for SightError {
+impl fmt::Display for InspectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SightError::NoMoves { fen } => write!(f, "no move is left to look at in `{fen}`"),
-            SightError::Evaluation(why) => write!(f, "{why}"),
+            InspectionError::NoMoves { fen } => write!(f, "no move is left to look at in `{fen}`"),
+            InspectionError::Evaluation(why) => write!(f, "{why}"),
         }
     }
 }
 
-impl std::error::Error for SightError {}
+impl std::error::Error for InspectionError {}
 
-wraps! { SightError: Evaluation(EvalError) }
+wraps! { InspectionError: Evaluation(EvalError) }
 
-impl Sight {
-    /// Asks every head about the last position of `game`.
+impl Inspection {
+    /// Evaluates all heads at the last position of `game`.
     ///
     /// # Errors
-    /// The game is over there, or the network answers no numbers.
-    pub fn new(game: &Game, network: &CpuEvaluator) -> Result<Sight, SightError> {
+    /// The game is over, or the network's output is not finite.
+    pub fn new(game: &Game, network: &CpuEvaluator) -> Result<Inspection, InspectionError> {
         let (insight, moves) = ask(game, network)?;
-        let is_legal = |action: &Action| moves.iter().any(|seen| seen.action == *action);
+        let is_legal = |action: &Action| moves.iter().any(|inspected| inspected.action == *action);
         let taken = taken(&insight, game);
-        let mut invented: Vec<(String, f32)> = taken
+        let mut false_positives: Vec<(String, f32)> = taken
             .iter()
             .filter(|(action, _)| !is_legal(action))
             .map(|(action, certainty)| (format!("{action:?}"), *certainty))
             .collect();
-        invented.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let favourite = moves.first().map(|seen| seen.action);
-        Ok(Sight {
+        false_positives.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let favourite = moves.first().map(|inspected| inspected.action);
+        Ok(Inspection {
             game: game.clone(),
             chances: insight.value,
             value: insight.evaluation.value,
             wdl: insight.evaluation.wdl,
-            believed: taken.len(),
-            invented,
+            predicted_legal: taken.len(),
+            false_positives,
             line: line(game, favourite, network)?,
             moves,
         })
     }
 
-    /// Whether it is wrong about which moves are legal.
+    /// Whether its predicted legal moves have an error.
     #[must_use]
     pub fn errs(&self) -> bool {
-        !self.invented.is_empty() || self.moves.iter().any(|seen| !seen.believed)
+        !self.false_positives.is_empty()
+            || self.moves.iter().any(|inspected| !inspected.predicted_legal)
     }
 
-    /// What is true and believed of the legal moves, in a few words.
+    /// Summary of the predicted legal moves.
     #[must_use]
     pub fn legality(&self) -> String {
         let percent = |share: f32| format!("{:.0} %", 100.0 * share);
-        let told = |(name, share): (&str, f32)| format!("{name} ({})", percent(share));
-        let invented: Vec<String> =
-            self.invented.iter().map(|(name, share)| told((name.as_str(), *share))).collect();
+        let named = |(name, share): (&str, f32)| format!("{name} ({})", percent(share));
+        let false_positives: Vec<String> = self
+            .false_positives
+            .iter()
+            .map(|(name, share)| named((name.as_str(), *share)))
+            .collect();
         let overlooked: Vec<String> = self
             .moves
             .iter()
-            .filter(|seen| !seen.believed)
-            .map(|seen| told((seen.san.as_str(), seen.legality)))
+            .filter(|inspected| !inspected.predicted_legal)
+            .map(|inspected| named((inspected.san.as_str(), inspected.legality)))
             .collect();
-        let mut text =
-            format!("{} moves are legal, the network takes {}", self.moves.len(), self.believed);
+        let mut text = format!(
+            "{} moves are legal, the network takes {}",
+            self.moves.len(),
+            self.predicted_legal
+        );
         text += if self.errs() { " for legal." } else { " for legal: exactly these." };
-        for (verb, moves) in [("invents", invented), ("overlooks", overlooked)] {
+        for (verb, moves) in [("invents", false_positives), ("overlooks", overlooked)] {
             if !moves.is_empty() {
-                text += &format!(" It {verb} {}", moves[..moves.len().min(NAMED)].join(", "));
-                text += &match moves.len().saturating_sub(NAMED) {
+                text += &format!(" It {verb} {}", moves[..moves.len().min(MAX_NAMED)].join(", "));
+                text += &match moves.len().saturating_sub(MAX_NAMED) {
                     0 => ".".to_owned(),
                     more => format!(" and {more} more."),
                 };
@@ -166,50 +173,53 @@ impl Sight {
     }
 }
 
-fn ask(game: &Game, network: &CpuEvaluator) -> Result<(Insight, Vec<Seen>), SightError> {
+fn ask(
+    game: &Game,
+    network: &CpuEvaluator,
+) -> Result<(Insight, Vec<InspectedMove>), InspectionError> {
     let position = game.position();
     let legal = position.legal_moves();
     if legal.is_empty() {
-        return Err(SightError::NoMoves { fen: game.fen() });
+        return Err(InspectionError::NoMoves { fen: game.fen() });
     }
     let insight = network.insight(&Query { position, legal: &legal })?;
     let taken = taken(&insight, game);
     let rows = insight.actions.chunks_exact(BUCKETS);
-    let seen = legal.iter().zip(rows).enumerate().map(|(place, (m, chances))| {
+    let inspected = legal.iter().zip(rows).enumerate().map(|(place, (m, chances))| {
         let action = Action::new(*m);
-        Seen {
+        InspectedMove {
             action,
             san: game.san(action),
             policy: insight.evaluation.policy[place],
             chances: chances.to_vec(),
             value: insight.evaluation.action_values[place],
             legality: insight.legality[place],
-            believed: taken.iter().any(|(other, _)| *other == action),
+            predicted_legal: taken.iter().any(|(other, _)| *other == action),
         }
     });
-    let mut moves: Vec<Seen> = seen.collect();
+    let mut moves: Vec<InspectedMove> = inspected.collect();
     moves.sort_by(|a, b| b.policy.total_cmp(&a.policy));
     Ok((insight, moves))
 }
 
-/// The moves taken for legal.
+/// Moves predicted as legal.
 fn taken(insight: &Insight, game: &Game) -> Vec<(Action, f32)> {
     let flip = game.position().turn().is_black();
     let action = |(code, certainty): &(MoveCode, f32)| (Action::from_code(*code, flip), *certainty);
     insight.believed.iter().map(action).collect()
 }
 
-/// Most wrong moves to name.
-const NAMED: usize = 8;
+/// Maximum number of wrong moves named.
+const MAX_NAMED: usize = 8;
 
-/// Follows the policy's favourites from board to board, none of them looked up in the rules, and compares each
-/// with the truth as long as there is one.
+/// Follows the policy's first move from board to board, without the rules, and compares each board with the true one
+/// as long as there is one.
 fn line(
     game: &Game,
     favourite: Option<Action>,
     network: &CpuEvaluator,
-) -> Result<Vec<Glimpse>, SightError> {
-    // Imagined boards do not count the moves of the game.
+) -> Result<Vec<PredictedBoard>, InspectionError> {
+    // Predicted boards have no move number.
     let start = game.position();
     let first = 2 * start.fullmoves().get() + start.turn().fold_wb(0, 1);
     let mut truth = Some(game.clone());
@@ -227,7 +237,7 @@ fn line(
         let truth = truth.as_ref().map(Game::position);
         let (wrong, verdict) = compare(answer.as_ref().ok(), truth);
         let known = answer.as_ref().map(|imagined| imagined.state.clone()).map_err(|why| *why);
-        line.push(Glimpse { heading, state: known, wrong, verdict });
+        line.push(PredictedBoard { heading, state: known, wrong, verdict });
         let Ok(imagined) = answer else { break };
         next = best(&imagined, flip);
         state = imagined.state;
@@ -235,7 +245,7 @@ fn line(
     Ok(line)
 }
 
-/// The move that the policy likes best in an imagined position.
+/// The policy's first move in a predicted position.
 fn best(imagined: &Imagined, flip: bool) -> Option<Action> {
     let policy = &imagined.evaluation.as_ref()?.policy;
     let best = (0..policy.len()).max_by(|a, b| policy[*a].total_cmp(&policy[*b]))?;
@@ -251,14 +261,14 @@ fn compare(imagined: Option<&Imagined>, truth: Option<&Chess>) -> (Vec<Square>, 
         .filter(|square| piece(&imagined.state, *square) != piece(truth, *square))
         .collect();
     let verdict = match (wrong.is_empty(), is_true(&imagined.state, truth)) {
-        (_, true) => RIGHT,
+        (_, true) => EXACT,
         (true, false) => "rights differ",
         (false, false) => "wrong",
     };
     (wrong, verdict)
 }
 
-/// As `12... Nf6`; a move that is none in `before` in coordinates.
+/// Format `12... Nf6`; a move that is illegal in `before` in coordinates.
 fn heading(before: &Chess, action: Action, ply: u32) -> String {
     let (number, dots) = (ply / 2, if ply.is_multiple_of(2) { "." } else { "..." });
     let legal = action.to_move(before).is_some_and(|m| before.is_legal(m));
@@ -271,42 +281,50 @@ mod tests {
     use super::*;
     use crate::play::network::load;
 
-    fn sight(fen: &str) -> Result<Sight, SightError> {
+    fn inspection(fen: &str) -> Result<Inspection, InspectionError> {
         let network = CpuEvaluator::fastest(&load(None).unwrap());
-        Sight::new(&Game::from_fen(fen, false).unwrap(), &network)
+        Inspection::new(&Game::from_fen(fen, false).unwrap(), &network)
     }
 
     #[test]
     fn the_network_sees_every_legal_move() {
         let fen = "r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
-        let seen = sight(fen).unwrap();
-        assert_eq!(seen.moves.len(), seen.game.legal_actions().len());
-        assert!(seen.moves.is_sorted_by(|a, b| a.policy >= b.policy));
-        assert!((seen.moves.iter().map(|seen| seen.policy).sum::<f32>() - 1.0).abs() < 1e-3);
-        let right = seen.moves.iter().filter(|seen| seen.believed).count();
-        assert_eq!(right + seen.invented.len(), seen.believed);
-        assert!(right + 2 >= seen.moves.len(), "{}", seen.legality());
-        assert!(!seen.line.is_empty() && seen.line[0].heading.starts_with("3... "));
+        let inspected = inspection(fen).unwrap();
+        assert_eq!(inspected.moves.len(), inspected.game.legal_actions().len());
+        assert!(inspected.moves.is_sorted_by(|a, b| a.policy >= b.policy));
+        assert!(
+            (inspected.moves.iter().map(|inspected| inspected.policy).sum::<f32>() - 1.0).abs()
+                < 1e-3
+        );
+        let right = inspected.moves.iter().filter(|inspected| inspected.predicted_legal).count();
+        assert_eq!(right + inspected.false_positives.len(), inspected.predicted_legal);
+        assert!(right + 2 >= inspected.moves.len(), "{}", inspected.legality());
+        assert!(!inspected.line.is_empty() && inspected.line[0].heading.starts_with("3... "));
     }
 
     #[test]
     fn errors_about_the_legal_moves_are_named() {
-        let mut seen = sight("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").unwrap();
-        for one in &mut seen.moves {
-            one.believed = one.san != "e4";
+        let mut inspected = inspection("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").unwrap();
+        for one in &mut inspected.moves {
+            one.predicted_legal = one.san != "e4";
             one.legality = 0.25;
         }
-        (seen.invented, seen.believed) = (vec![("e2e5".to_owned(), 0.6)], seen.moves.len());
-        let text = seen.legality();
+        (inspected.false_positives, inspected.predicted_legal) =
+            (vec![("e2e5".to_owned(), 0.6)], inspected.moves.len());
+        let text = inspected.legality();
         assert!(text.contains("It invents e2e5 (60 %).") && text.contains("overlooks e4 (25 %)."));
         assert!(!text.contains("exactly"), "{text}");
-        seen.invented = (0..10).map(|n| (format!("move{n}"), 0.9)).collect();
-        assert!(seen.legality().contains("move7 (90 %) and 2 more."), "{}", seen.legality());
+        inspected.false_positives = (0..10).map(|n| (format!("move{n}"), 0.9)).collect();
+        assert!(
+            inspected.legality().contains("move7 (90 %) and 2 more."),
+            "{}",
+            inspected.legality()
+        );
     }
 
     #[test]
     fn a_finished_game_shows_nothing() {
-        let why = sight("7k/6Q1/5K2/8/8/8/8/8 b - - 0 1").unwrap_err().to_string();
+        let why = inspection("7k/6Q1/5K2/8/8/8/8/8 b - - 0 1").unwrap_err().to_string();
         assert!(why.contains("no move is left"), "{why}");
     }
 }

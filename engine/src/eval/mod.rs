@@ -1,5 +1,5 @@
-//! What the network sees in one position: [`look`] asks every head, [`draw`] makes a picture of the answers, [`table`] a
-//! table of the moves. [`imagine`] shows the boards that it imagines along a line.
+//! The network's output for one position: [`look`] evaluates every head, [`draw`] draws the result, [`table`] prints
+//! the moves. [`imagine`] shows predicted boards along a line.
 
 pub mod draw;
 pub mod imagine;

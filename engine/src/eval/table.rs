@@ -1,4 +1,4 @@
-//! `mavka eval` and the UCI words `eval` and `d`: what the network sees, for human eyes.
+//! `mavka eval` and the UCI commands `eval` and `d`: the network's output as text.
 
 use crate::chess::action::Action;
 use crate::chess::ending;
@@ -36,7 +36,7 @@ pub fn board(game: &Game) -> String {
     out
 }
 
-/// Value, chances and the moves the network likes best. An error of the network is part of the text.
+/// Value, WDL and the policy's first moves. An error of the network becomes part of the text.
 #[must_use]
 pub fn table(game: &Game, network: &Network, settings: &Settings) -> String {
     let position = game.position();
@@ -44,9 +44,9 @@ pub fn table(game: &Game, network: &Network, settings: &Settings) -> String {
     if legal.is_empty() {
         return if position.is_check() { "checkmate".to_owned() } else { "stalemate".to_owned() };
     }
-    let asked = network.evaluator.evaluate(&[Query { position, legal: &legal }]);
-    let Some(answer) = asked.as_ref().ok().and_then(|answers| answers.first()) else {
-        return asked
+    let answers = network.evaluator.evaluate(&[Query { position, legal: &legal }]);
+    let Some(answer) = answers.as_ref().ok().and_then(|answers| answers.first()) else {
+        return answers
             .err()
             .map_or_else(|| "the network answered nothing".to_owned(), |error| error.to_string());
     };

@@ -1,8 +1,8 @@
-//! The boards of a trace's nodes, by the network alone: `MAV(s, a)` answers the state, `MAV(s')` of that state
-//! its list. Neither pass sees the trace. Only the root's board is true; its list is the network's too.
+//! Boards of a trace's nodes, predicted by the network: `MAV(s, a)` gives the state, `MAV(s')` of that state its move
+//! list. Neither pass sees the trace. Only the root's board is real; its list is the network's, too.
 //!
-//! Siblings are asked for together, which changes no answer. What was answered once is kept by its line of moves,
-//! so that a wider or deeper trace from the same root goes on from there.
+//! Siblings are evaluated in one batch, which changes no answer. Answers are cached by line of moves, so that a wider
+//! or deeper trace from the same root reuses them.
 
 use super::page::{Answer, Heads, Outcome, Page};
 use crate::chess::action::Action;
@@ -19,17 +19,17 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, P
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-/// What a node is worth before anything below it is looked at.
+/// Value of a node without its children.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeValue {
-    /// Share of the state-value head.
+    /// Weight of the state-value head.
     pub state_share: f32,
-    /// Which action value has the rest.
+    /// Action value that has the rest of the weight.
     pub action_value: LeafActionValue,
 }
 
 impl From<&Settings> for NodeValue {
-    /// As play has it.
+    /// The weights that play uses.
     fn from(settings: &Settings) -> NodeValue {
         NodeValue {
             state_share: settings.state_value_share,
@@ -45,52 +45,52 @@ impl NodeValue {
     }
 }
 
-/// Asks a network about the nodes below one root.
+/// Evaluates the nodes below one root.
 pub struct Boards<'a> {
     evaluator: &'a dyn Evaluator,
     network: &'a dyn Transition,
     value: NodeValue,
     known: HashMap<Vec<Action>, Page>,
-    asked: u64,
+    evaluated: u64,
 }
 
 impl<'a> Boards<'a> {
-    /// No root is set yet.
+    /// The root is set later.
     ///
     /// # Errors
-    /// This network cannot be asked what follows a move.
+    /// The network has no transition head.
     pub fn new(evaluator: &'a dyn Evaluator, value: NodeValue) -> Result<Boards<'a>, EvalError> {
         let network = evaluator.transition().ok_or(EvalError::NoWorldModel)?;
-        Ok(Boards { evaluator, network, value, known: HashMap::new(), asked: 0 })
+        Ok(Boards { evaluator, network, value, known: HashMap::new(), evaluated: 0 })
     }
 
-    /// Boards evaluated since the last root was set.
+    /// Boards evaluated since the last `set_root`.
     #[must_use]
-    pub fn asked(&self) -> u64 {
-        self.asked
+    pub fn evaluated(&self) -> u64 {
+        self.evaluated
     }
 
-    /// Forgets what was answered and begins at the last position of `game`. If `only` names moves, the root's
-    /// list has no others.
+    /// Clears the cache and starts at the last position of `game`. If `only` is not empty, the root's list is
+    /// restricted to it.
     ///
     /// # Errors
-    /// The network fails, or finds no move.
+    /// The network fails, or predicts no legal move.
     pub fn set_root(&mut self, game: &Game, only: &[Action]) -> Result<(), EvalError> {
         self.known.clear();
-        self.asked = 1;
+        self.evaluated = 1;
         let page = self.root(game, only)?;
         self.known.insert(Vec::new(), page);
         Ok(())
     }
 
-    /// What the network says of the last position of `game`, as of a root.
+    /// Evaluates the last position of `game` as a root.
     pub fn root(&self, game: &Game, only: &[Action]) -> Result<Page, EvalError> {
         let state = first_move(&grounded(game.position()));
         let frame = state.turn().is_white();
         let legal = canonical_moves(&state);
         let codes: Vec<MoveCode> = legal.iter().filter_map(|m| MoveCode::new(*m, frame)).collect();
-        // A network that sees no more in a position of its own is asked about the true moves.
-        let mut seen = [Ok(Imagined {
+        // A network without a refinement pass is given the real legal moves.
+        let mut prediction = [Ok(Imagined {
             certainty: vec![1.0; codes.len()],
             legal: codes,
             state,
@@ -98,17 +98,17 @@ impl<'a> Boards<'a> {
             rejected: 0,
             evaluation: None,
         })];
-        self.network.refine(&mut seen)?;
-        let [Ok(mut seen)] = seen else { return Err(EvalError::NoMoves) };
-        if seen.evaluation.is_none() {
-            let query = Query { position: &seen.state, legal: &legal };
-            seen.evaluation = self.evaluator.evaluate(&[query])?.pop();
+        self.network.refine(&mut prediction)?;
+        let [Ok(mut prediction)] = prediction else { return Err(EvalError::NoMoves) };
+        if prediction.evaluation.is_none() {
+            let query = Query { position: &prediction.state, legal: &legal };
+            prediction.evaluation = self.evaluator.evaluate(&[query])?.pop();
         }
-        let mut list = self.list(&seen)?;
+        let mut list = self.list(&prediction)?;
         if !only.is_empty() {
             list.retain(|entry| only.contains(&entry.action));
-            // What the network does not call legal is asked for all the same.
-            let missing = only.iter().filter(|wished| !list.iter().any(|e| e.action == **wished));
+            // Moves of `only` that the network does not predict as legal are appended.
+            let missing = only.iter().filter(|wanted| !list.iter().any(|e| e.action == **wanted));
             let summary = Summary::of_move(0.0, 0.0);
             let missing: Vec<_> =
                 missing.map(|action| Entry { action: *action, bucket: 0, summary }).collect();
@@ -117,10 +117,10 @@ impl<'a> Boards<'a> {
         if list.is_empty() {
             return Err(EvalError::NoMoves);
         }
-        Ok(page(seen, list))
+        Ok(page(prediction, list))
     }
 
-    /// What the network says of `node`, and of its siblings named so far, unless these may be left out.
+    /// Evaluates `node`, in one batch with its siblings unless these may be pruned.
     ///
     /// # Errors
     /// The network fails.
@@ -132,22 +132,22 @@ impl<'a> Boards<'a> {
         let parent = path.split_last().map_or(&[][..], |(_, parent)| parent);
         let state = self.known.get(parent).and_then(|page| page.state.clone());
         let Some(state) = state else { return Ok(Page::refused()) };
-        let named = if all_are_due(trace, node) {
+        let named = if no_sibling_pruned(trace, node) {
             children(trace, node)
         } else {
             path.last().copied().into_iter().collect()
         };
         let line = |action: Action| [parent, &[action]].concat();
-        let asked: Vec<Action> =
+        let batch: Vec<Action> =
             named.into_iter().filter(|action| !self.known.contains_key(&line(*action))).collect();
-        let pages = self.ask(&state, &asked)?;
-        for (action, page) in asked.iter().zip(pages) {
+        let pages = self.ask(&state, &batch)?;
+        for (action, page) in batch.iter().zip(pages) {
             self.known.insert(line(*action), page);
         }
         Ok(self.known.get(&path).cloned().unwrap_or_else(Page::refused))
     }
 
-    /// The states after `actions`, and their lists.
+    /// States after `actions`, and their move lists.
     fn ask(&mut self, state: &Chess, actions: &[Action]) -> Result<Vec<Page>, EvalError> {
         let flip = state.turn().is_black();
         let steps: Vec<Step<'_>> =
@@ -157,7 +157,7 @@ impl<'a> Boards<'a> {
             return Err(EvalError::Device("the network answered nothing".to_owned()));
         }
         self.network.refine(&mut answers)?;
-        self.asked += actions.len() as u64;
+        self.evaluated += actions.len() as u64;
         answers.into_iter().map(|answer| self.read(answer)).collect()
     }
 
@@ -176,7 +176,7 @@ impl<'a> Boards<'a> {
         })
     }
 
-    /// The moves in order of preference. Codes keep the frame of the side that has moved.
+    /// Moves in order of preference. Codes are in the frame of the side that has moved.
     fn list(&self, imagined: &Imagined) -> Result<Vec<Entry>, EvalError> {
         let Some(evaluation) = &imagined.evaluation else { return Ok(Vec::new()) };
         check(evaluation, imagined.legal.len())?;
@@ -201,14 +201,14 @@ impl<'a> Boards<'a> {
     }
 }
 
-/// One move of a list.
+/// A move of a list.
 struct Entry {
     action: Action,
     bucket: u8,
     summary: Summary,
 }
 
-/// The page of a board with moves.
+/// Page of a board with legal moves.
 fn page(imagined: Imagined, list: Vec<Entry>) -> Page {
     let node = imagined.evaluation.as_ref().map(|evaluation| {
         let of = |head: LeafActionValue| head.of(&evaluation.action_values, &evaluation.policy);
@@ -225,7 +225,7 @@ fn page(imagined: Imagined, list: Vec<Entry>) -> Page {
     }
 }
 
-/// The moves from the root to a node.
+/// Moves from the root to a node.
 #[must_use]
 pub fn path_of(trace: &Trace, node: u8) -> Vec<Action> {
     let mut path = Vec::new();
@@ -238,9 +238,9 @@ pub fn path_of(trace: &Trace, node: u8) -> Vec<Action> {
     path
 }
 
-/// No sibling of `node` will be left out: the prompt wants the whole tree, or nothing beside their parent is decided, so
-/// that nothing bounds it.
-fn all_are_due(trace: &Trace, node: u8) -> bool {
+/// Whether no sibling of `node` will be pruned: the backup evaluates the whole tree, or no sibling of their parent is
+/// decided, so that there is no bound.
+fn no_sibling_pruned(trace: &Trace, node: u8) -> bool {
     if !trace.backup().prunes() {
         return true;
     }
@@ -250,7 +250,7 @@ fn all_are_due(trace: &Trace, node: u8) -> bool {
     !trace.words().iter().any(decided)
 }
 
-/// The moves that lead to a node and its siblings, in the order they were named.
+/// Moves to a node and its siblings, in the order of naming.
 fn children(trace: &Trace, node: u8) -> Vec<Action> {
     let Some(parent) = trace.child(node).map(|word| word.parent) else { return Vec::new() };
     let mut actions: Vec<Action> = Vec::new();
@@ -262,7 +262,7 @@ fn children(trace: &Trace, node: u8) -> Vec<Action> {
     actions
 }
 
-/// The same position as if the game began with it: a page says nothing of the number of the move.
+/// The same position with full-move number 1: a page does not depend on it.
 fn first_move(position: &Chess) -> Chess {
     let mut setup = position.to_setup(EnPassantMode::Always);
     setup.fullmoves = NonZeroU32::MIN;

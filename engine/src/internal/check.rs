@@ -1,4 +1,4 @@
-//! What a thought says, held against the rules of chess and against itself: boards, moves, decisions.
+//! Checks a thought against the rules of chess and for consistency: boards, moves, decisions.
 
 use super::boards::path_of;
 use super::grammar::Grammar;
@@ -14,23 +14,23 @@ use nn::writer::{Backup, Kind, Trace, Word};
 use shakmaty::{Chess, Position};
 use std::fmt;
 
-/// How many of how many are right.
+/// A ratio of correct items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Right {
-    /// Right.
+    /// Correct items.
     pub right: u64,
-    /// Looked at.
+    /// All items.
     pub of: u64,
 }
 
 impl Right {
-    /// One more.
+    /// Counts one item.
     pub fn add(&mut self, right: bool) {
         self.right += u64::from(right);
         self.of += 1;
     }
 
-    /// Those of another count.
+    /// Adds another count.
     pub fn join(&mut self, other: Right) {
         self.right += other.right;
         self.of += other.of;
@@ -43,24 +43,24 @@ impl fmt::Display for Right {
     }
 }
 
-/// What was found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Boards below the root, by level from 1 on: pieces, rights and en passant are the true ones.
+    /// Boards below the root, by level from 1: pieces, rights and en passant are correct.
     pub states: [Right; 3],
-    /// Nodes with as many children as breadth and the true number of legal moves allow (paper 000, section 5.4).
+    /// Nodes whose number of children agrees with breadth and the true number of legal moves (paper 000, section 5.4).
     pub widths: Right,
-    /// Moves that lead to a child are legal in the true position.
+    /// Expanded moves that are legal in the true position.
     pub expanded: Right,
-    /// Moves in lists are legal.
+    /// Listed moves that are legal.
     pub listed: Right,
-    /// Nodes whose outcome, or that there is none, is true.
+    /// Nodes whose outcome, or the absence of one, is correct.
     pub ends: Right,
-    /// Nodes whose decision is the minimax of what stands below; none where the prompt asks to weigh.
+    /// Nodes whose decision is the minimax of their children; not counted where the prompt asks for a judgement.
     pub decisions: Right,
-    /// Bounds, and where a node's next child may be left out: they are alpha-beta's.
+    /// Alpha-beta bounds and cutoffs that are correct.
     pub cutoffs: Right,
-    /// Where to point.
+    /// Errors to mark in the text.
     pub marks: Marks,
 }
 
@@ -84,7 +84,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Checks a thought about the last position of `game`.
+/// Checks a thought on the last position of `game`.
 #[must_use]
 pub fn check(thought: &Thought, game: &Game) -> Report {
     let mut report = Report::default();
@@ -97,7 +97,7 @@ pub fn check(thought: &Thought, game: &Game) -> Report {
         {
             report.expanded.add(is_legal(&parent, *last));
         }
-        // After an illegal move nothing is true.
+        // After an illegal move there is no true position.
         let Some(truth) = truth else { continue };
         if let Some(states) = path.len().checked_sub(1).and_then(|at| report.states.get_mut(at)) {
             let right = page.state.as_ref().is_some_and(|state| is_true(state, &truth));
@@ -135,7 +135,7 @@ pub fn check(thought: &Thought, game: &Game) -> Report {
     report
 }
 
-/// The true position after `path`; None if a move of it is not legal.
+/// The true position after `path`; None if a move is illegal.
 pub fn follow(game: &Game, path: &[Action]) -> Option<Chess> {
     let mut position = game.position().clone();
     for action in path {
@@ -157,7 +157,7 @@ fn true_end(position: &Chess) -> Option<Outcome> {
     })
 }
 
-/// Of a trace by alpha-beta, each bound, and each choice between a node's next child and its decision, against the teacher's.
+/// Bounds and cutoffs of a trace by alpha-beta, compared with the teacher's.
 fn cutoffs(trace: &Trace) -> Right {
     let mut grammar = Grammar::new(trace.shape(), trace.backup());
     let mut found = Right::default();
@@ -174,7 +174,7 @@ fn cutoffs(trace: &Trace) -> Right {
     found
 }
 
-/// Each decision against the words it should follow from.
+/// Decisions compared with the words they depend on.
 fn decisions(thought: &Thought, report: &mut Report) {
     let words = thought.trace.words();
     let follows = |place: usize| {

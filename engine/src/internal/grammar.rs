@@ -1,4 +1,4 @@
-//! The shape a trace should have:
+//! Grammar of a trace:
 //!
 //! ```text
 //! trace     = prompt node(root, 0) play
@@ -7,47 +7,47 @@
 //! inner     = expand child^k node(child_i, l+1)^j decide score^j select    k = min(breadth, items)
 //! ```
 //!
-//! All children are evaluated, j = k, but below the root of a tree that leaves boards out, where one may be enough.
+//! All children are evaluated, j = k, except below the root of an alpha-beta tree, where one may be enough.
 //!
-//! It follows a trace word by word, with a stack: it is what a trace is judged by, what the teacher reads and
-//! what a mask is made of. Who writes a trace unmasked has none of this.
+//! A pushdown automaton that reads a trace word by word: it validates traces, drives the teacher and masks a decoder.
+//! An unmasked writer does not use it.
 
 use nn::writer::{Allowed, Backup, Kind, Shape, Trace, Word};
 use std::fmt;
 
-/// Where a trace stands in its shape.
+/// State of the automaton.
 #[derive(Clone, Debug)]
 pub struct Grammar {
     shape: Shape,
     backup: Backup,
-    /// Nodes begun and not selected, the root first.
+    /// Open nodes, the root first.
     open: Vec<Open>,
-    /// Words followed.
+    /// Words read.
     seen: usize,
-    /// The root's `select`, once it is written.
+    /// Index of the root's `select`, once written.
     root: Option<usize>,
     done: bool,
 }
 
-/// A node on the way to its decision, all by places in the trace.
+/// A node before its `select`; fields are indices in the trace.
 #[derive(Clone, Debug, Default)]
 struct Open {
     items: Vec<usize>,
-    /// `best` or `over`.
+    /// Index of `best` or `over`.
     head: Option<usize>,
     over: bool,
     expand: Option<usize>,
     children: Vec<usize>,
-    /// The `select` of each child so far.
+    /// Index of each child's `select` so far.
     selects: Vec<usize>,
     decided: bool,
     scores: Vec<usize>,
 }
 
-/// A word that does not belong where it stands.
+/// A word that violates the grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misplaced {
-    /// Its place, from 0.
+    /// Its index, from 0.
     place: usize,
     found: Kind,
     /// None: the trace was complete.
@@ -71,22 +71,22 @@ impl fmt::Display for Misplaced {
 impl std::error::Error for Misplaced {}
 
 impl Grammar {
-    /// Before the first word.
+    /// At the start of a trace.
     #[must_use]
     pub fn new(shape: Shape, backup: Backup) -> Grammar {
         Grammar { shape, backup, open: Vec::new(), seen: 0, root: None, done: false }
     }
 
-    /// The trace is complete.
+    /// Whether the trace is complete.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Follows the words of `trace` not followed yet.
+    /// Reads the unread words of `trace`.
     ///
     /// # Errors
-    /// The first that is out of place; it and what comes after it are not followed.
+    /// The first misplaced word; it and its successors are not read.
     pub fn follow(&mut self, trace: &Trace) -> Result<(), Misplaced> {
         while let Some(word) = trace.words().get(self.seen) {
             self.take(word)?;
@@ -94,19 +94,19 @@ impl Grammar {
         Ok(())
     }
 
-    /// Follows one word more of `trace`; false at its end, and at a word that is out of place.
+    /// Reads one more word of `trace`; false at its end, and at a misplaced word.
     pub fn advance(&mut self, trace: &Trace) -> bool {
         trace.words().get(self.seen).is_some_and(|word| self.take(word).is_ok())
     }
 
-    /// Words followed.
+    /// Words read.
     #[must_use]
     pub fn seen(&self) -> usize {
         self.seen
     }
 
-    /// What may be written next: nothing while a board is to be given, and at the end; two things where a node's next
-    /// child may be left out, that child's evaluation first.
+    /// Words that may follow: none while a board is awaited, or at the end; two where a node's next child may be
+    /// pruned, that child's evaluation first.
     #[must_use]
     pub fn allowed(&self) -> Vec<Allowed> {
         let Some(due) = self.due() else { return Vec::new() };
@@ -120,7 +120,7 @@ impl Grammar {
         [Some(due), other].into_iter().flatten().collect()
     }
 
-    /// What is written next where nothing is left out.
+    /// The next word without pruning.
     fn due(&self) -> Option<Allowed> {
         let one = |kind, source| Some(Allowed { kind, sources: vec![source] });
         if self.done {
@@ -150,21 +150,21 @@ impl Grammar {
         }
     }
 
-    /// The `select` that the next `score` is about.
+    /// Index of the `select` that the next `score` refers to.
     #[must_use]
     pub fn selected_child(&self) -> Option<usize> {
         let node = self.open.last()?;
         node.selects.get(node.scores.len()).copied()
     }
 
-    /// Of the node that is written about: its `expand`, and the `select`s of its children so far.
+    /// The current node: its `expand`, and its children's `select`s so far.
     #[must_use]
     pub fn inner(&self) -> Option<(usize, &[usize])> {
         let node = self.open.last()?;
         Some((node.expand?, &node.selects))
     }
 
-    /// The `select`s of the siblings before the node that is written about.
+    /// `select`s of the current node's earlier siblings.
     #[must_use]
     pub fn siblings(&self) -> &[usize] {
         self.open.iter().rev().nth(1).map_or(&[], |parent| &parent.selects)
@@ -193,7 +193,7 @@ impl Grammar {
         Ok(())
     }
 
-    /// A word of a board. False if none is due.
+    /// A word that describes a board. False if none is due.
     fn give(&mut self, word: &Word) -> bool {
         let place = self.seen;
         let Some(node) = self.open.last_mut().filter(|node| node.head.is_none()) else {

@@ -1,65 +1,65 @@
-//! What the network says of one node: its board, and the moves in order of preference or the outcome.
+//! Evaluation of a node: its board, and its moves in order of preference or its outcome.
 
 use crate::chess::action::Action;
 use nn::writer::word::{BUCKETS, complement};
 use nn::writer::{Summary, Trace};
 use shakmaty::{Chess, Color, Position};
 
-/// How a game ended, as the network sees it.
+/// Predicted end of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// This side has won.
     Won(Color),
-    /// Nobody has.
+    /// A draw.
     Drawn,
-    /// The board answered is none. The side that led there is to avoid it (paper 000, section 3.1).
+    /// The predicted board is invalid. The side that moved there must avoid it (paper 000, section 3.1).
     NoState,
 }
 
-/// One node.
+/// Evaluation of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
-    /// The board; None if the network's answer is none.
+    /// The board; None if the prediction is invalid.
     pub state: Option<Chess>,
-    /// What follows from it.
+    /// Moves or outcome.
     pub answer: Answer,
-    /// What the heads say beside the list; nothing of a page read from text.
+    /// Output of the heads; empty for a page parsed from text.
     pub heads: Heads,
 }
 
-/// What the network's heads say of a node and of the moves of its list, in order.
+/// Output of the heads for a node and for its listed moves, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heads {
-    /// What they say of the node.
+    /// For the node.
     pub node: Summary,
-    /// What they say of its moves; none where they are not known.
+    /// For the moves; empty if unknown.
     pub moves: Vec<Summary>,
 }
 
-/// Moves or an end.
+/// Move list or outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Moves, best first, each with the bucket of its value to the side to move; the first move's bucket is
-    /// the node's. Never empty.
+    /// Moves, best first, each with the bucket of its value for the side to move; the first move's bucket is the
+    /// node's. Never empty.
     List(Vec<(Action, u8)>),
     /// The game is over.
     Over(Outcome),
 }
 
 impl Page {
-    /// A board that is none.
+    /// Page of an invalid prediction.
     #[must_use]
     pub fn refused() -> Page {
         Page::over(None, Outcome::NoState)
     }
 
-    /// A game that is over.
+    /// Page of a finished game.
     #[must_use]
     pub fn over(state: Option<Chess>, outcome: Outcome) -> Page {
         Page { state, answer: Answer::Over(outcome), heads: Heads::default() }
     }
 
-    /// The list; empty where the game is over.
+    /// The move list; empty if the game is over.
     #[must_use]
     pub fn list(&self) -> &[(Action, u8)] {
         match &self.answer {
@@ -68,7 +68,7 @@ impl Page {
         }
     }
 
-    /// Gives the list, or the end, to a trace that asks for it.
+    /// Writes the list or the end to a trace that awaits it.
     pub fn give(&self, trace: &mut Trace) {
         let list: Vec<_> =
             self.list().iter().map(|(action, bucket)| (action.to_code(false), *bucket)).collect();
@@ -81,7 +81,7 @@ impl Page {
         }
     }
 
-    /// The bucket of an end to the side to move; None where the game goes on.
+    /// Bucket of the outcome for the side to move; None while the game continues.
     #[must_use]
     pub fn end(&self) -> Option<u8> {
         let Answer::Over(outcome) = &self.answer else { return None };
@@ -95,16 +95,16 @@ impl Page {
     }
 }
 
-/// A draw; a ply above it is one bucket less.
+/// Bucket of a draw; one ply above it is one bucket less.
 const DRAWN: u8 = BUCKETS / 2;
 
-/// The win probability in the middle of a bucket.
+/// Win probability at the centre of a bucket.
 #[must_use]
 pub fn centre(bucket: u8) -> f32 {
     (f32::from(bucket) + 0.5) / f32::from(BUCKETS)
 }
 
-/// A node's value as the side sees it that has moved there.
+/// A node's value for the side that moved there.
 #[must_use]
 pub fn to_parent(bucket: u8) -> u8 {
     complement(bucket)

@@ -1,5 +1,5 @@
-//! The paper's text read back into a thought: the inverse of [`super::print`](mod@super::print) for traces that
-//! keep to the grammar. A trace that is cut after a whole step is read as a thought that was stopped.
+//! Parses the paper's text into a thought: the inverse of [`super::print`](mod@super::print) for traces that obey the
+//! grammar. A trace truncated after a complete step is a stopped thought.
 
 use super::page::{Answer, Heads, Outcome, Page};
 use super::print::{
@@ -14,14 +14,14 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Color, FromSetup, PositionError};
 use std::fmt;
 
-/// A line that does not read.
+/// A line that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// Its number, from 1.
+    /// Line number, from 1.
     line: usize,
-    /// What should stand there.
+    /// Expected text.
     expected: String,
-    /// What stands there.
+    /// Actual text.
     found: String,
 }
 
@@ -34,10 +34,10 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Reads a text.
+/// Parses a text.
 ///
 /// # Errors
-/// The first line that does not read.
+/// The first line that cannot be parsed.
 pub fn parse(text: &str) -> Result<Thought, ParseError> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     let lines: Vec<(usize, &str)> = lines.filter(|(_, line)| !line.is_empty()).collect();
@@ -48,7 +48,7 @@ pub fn parse(text: &str) -> Result<Thought, ParseError> {
     Parser { reader, thought, decided: None }.run()
 }
 
-/// Lines with something in them.
+/// Reads non-empty lines.
 struct Reader<'a> {
     lines: &'a [(usize, &'a str)],
     last: (usize, &'a str),
@@ -65,13 +65,13 @@ impl<'a> Reader<'a> {
         self.lines.first().map(|(_, line)| *line)
     }
 
-    /// About the last line.
+    /// An error at the last line.
     fn wrong(&self, expected: impl Into<String>) -> ParseError {
         let found = self.last.1.chars().take(120).collect();
         ParseError { line: self.last.0, expected: expected.into(), found }
     }
 
-    /// The next line between two texts.
+    /// The text of the next line between a prefix and a suffix.
     fn between(&mut self, head: &str, tail: &str) -> Result<&'a str, ParseError> {
         let line = self.next().unwrap_or_else(|| {
             self.last = (self.last.0 + 1, "the end");
@@ -124,7 +124,7 @@ fn read_action(text: &str) -> Option<Action> {
     }
 }
 
-/// A board as `%state` has it. What no game can reach is let through, as where boards are imagined.
+/// A board in the notation of `%state`. Impossible positions are accepted, as in predictions.
 fn read_state(text: &str) -> Option<Option<Chess>> {
     if text == INVALID {
         return Some(None);
@@ -148,7 +148,7 @@ fn read_outcome(text: &str) -> Option<Outcome> {
 struct Parser<'a> {
     reader: Reader<'a>,
     thought: Thought,
-    /// The last decision: its node, and whether its children were scored.
+    /// Node of the last decision, and whether its children were scored.
     decided: Option<(u8, bool)>,
 }
 
@@ -174,17 +174,17 @@ impl Parser<'_> {
         Ok(self.thought)
     }
 
-    /// The place of the last word that is as asked.
+    /// Index of the last matching word.
     fn place(&self, wanted: impl Fn(&Word) -> bool) -> Option<usize> {
         self.thought.trace.words().iter().rposition(wanted)
     }
 
-    /// Where a node's `best` or `over` stands.
+    /// Index of a node's `best` or `over`.
     fn head(&self, node: u8) -> Option<usize> {
         self.place(|word| matches!(word.kind, Kind::Best | Kind::Over) && word.node == Some(node))
     }
 
-    /// The node of this name.
+    /// Node of this name.
     fn node(&self, text: &str) -> Result<u8, ParseError> {
         let trace = &self.thought.trace;
         let mut names = (0..trace.names()).filter_map(|node| u8::try_from(node).ok());

@@ -1,9 +1,10 @@
-//! A thought as the paper's text (paper 000, figure 4), with values from 0 to 63. [`super::parse`] reads it back.
+//! Prints a thought as the paper's text (paper 000, figure 4), with values from 0 to 63. [`super::parse`] is the
+//! inverse.
 //!
-//! By alpha-beta, which is ours and not the paper's, an expansion names its bound.
+//! With alpha-beta, which is not the paper's, an expansion names its bound.
 //!
-//! Castling is king takes rook, as everywhere inside. Castling rights, en passant and clock follow the side to
-//! move where they are not `- - 0`. What a [`Marks`] names stands in brackets; such a text is not read back.
+//! Castling is king takes rook, as in all internal notation. Castling rights, en passant and clock follow the side to
+//! move unless they are `- - 0`. Items of [`Marks`] are in brackets; such a text cannot be parsed.
 
 use super::page::{Answer, Outcome, Page};
 use super::think::Thought;
@@ -14,30 +15,30 @@ use shakmaty::{Chess, Color, EnPassantMode};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Between the side to move and the clock of a board with nothing to tell.
+/// Castling, en passant and clock of a plain board: omitted.
 pub(super) const PLAIN: &str = "- - 0";
-/// A board that is none, and the move of a node without one.
+/// An invalid board, and the move of a node without one.
 pub(super) const INVALID: &str = "invalid";
-/// Before the bound of an expansion by alpha-beta.
+/// Precedes the bound of an expansion by alpha-beta.
 pub(super) const AGAINST: &str = " against ";
-/// Asked of the root.
+/// Header of the root's evaluation.
 pub(super) const ROOT_HEADER: &str = "<mav game=chess> %state %top_all %best_action </mav>";
-/// Asked of every other node.
+/// Header of every other node's evaluation.
 pub(super) const CHILD_HEADER: &str =
     "<mav game=chess> %prev_state %prev_action %state %top_all %best_action </mav>";
 
-/// What to put in brackets.
+/// Items printed in brackets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// Nodes whose board is wrong.
+    /// Nodes with a wrong board.
     pub states: BTreeSet<u8>,
-    /// Nodes and moves in their lists that are not legal.
+    /// Illegal moves in the lists of nodes.
     pub moves: BTreeSet<(u8, Action)>,
-    /// Nodes whose decision does not follow from their children.
+    /// Nodes with a decision that contradicts their children.
     pub decisions: BTreeSet<u8>,
 }
 
-/// The text.
+/// Prints a thought.
 #[must_use]
 pub fn print(thought: &Thought, marks: &Marks) -> String {
     let mut printer = Printer { thought, marks, out: String::new() };
@@ -48,7 +49,7 @@ pub fn print(thought: &Thought, marks: &Marks) -> String {
     printer.out
 }
 
-/// A node's name: the moves from the root.
+/// A node's name: moves from the root.
 #[must_use]
 pub fn name(trace: &Trace, node: u8) -> String {
     let path = super::boards::path_of(trace, node);
@@ -56,7 +57,7 @@ pub fn name(trace: &Trace, node: u8) -> String {
     format!("<root{moves}>")
 }
 
-/// A board as `%state` has it.
+/// A board in the notation of `%state`.
 #[must_use]
 pub fn state_text(state: Option<&Chess>) -> String {
     let Some(state) = state else { return INVALID.to_owned() };
@@ -79,7 +80,7 @@ pub fn outcome_text(outcome: Outcome) -> &'static str {
     }
 }
 
-/// In brackets, if it is marked.
+/// Puts marked text in brackets.
 fn bracket(text: String, marked: bool) -> String {
     if marked { format!("[{text}]") } else { text }
 }
@@ -104,7 +105,7 @@ impl Printer<'_> {
         action.map_or_else(|| INVALID.to_owned(), |action| format!("{action:?}"))
     }
 
-    /// A move and its value: `g3d6 : "<ctrl32>"`.
+    /// A move with its value: `g3d6 : "<ctrl32>"`.
     fn valued(word: &Word) -> String {
         format!("{} : \"<ctrl{}>\"", Printer::move_text(word), word.bucket.unwrap_or(0))
     }
@@ -138,7 +139,7 @@ impl Printer<'_> {
         self.out += &text;
     }
 
-    /// What is asked and answered about a node.
+    /// Query and answer of a node's evaluation.
     fn evaluation(&self, word: &Word, name: &str) -> String {
         let node = word.node.unwrap_or_default();
         let mut out = String::new();

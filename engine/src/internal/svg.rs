@@ -1,5 +1,5 @@
-//! A thought as a picture: the root at the left, each node a box with the move that leads there and the win
-//! probability of the side that made it. The selections are drawn thick, the line played is filled.
+//! Draws a thought as a tree from left to right: a node is a box with the move that leads there and the win
+//! probability of the side that made it. Selections are thick, the line played is filled.
 
 use super::page::{Answer, Page, centre, to_parent};
 use super::print::{Marks, outcome_text};
@@ -8,30 +8,30 @@ use crate::chess::action::Action;
 use nn::writer::{Kind, Word};
 use std::fmt::Write as _;
 
-/// Sides of a box, in pixels.
+/// Size of a box, in pixels.
 const WIDTH: u32 = 96;
 const HEIGHT: u32 = 20;
-/// Between two levels, and between two leaves.
+/// Distance of levels, and of leaves.
 const COLUMN: u32 = 170;
 const ROW: u32 = 26;
 const MARGIN: u32 = 12;
 const HEAD: u32 = 26;
 
-/// A node in its place.
+/// A node with its layout.
 struct Place {
     node: u8,
     parent: Option<u8>,
     level: u32,
-    /// Middle of the box.
+    /// Vertical centre of the box.
     y: u32,
     label: String,
-    /// Chosen by its parent.
+    /// Selected by its parent.
     selected: bool,
     /// On the line played.
     played: bool,
 }
 
-/// The picture. What `marks` names is drawn in red.
+/// SVG of a thought; items of `marks` are red.
 #[must_use]
 pub fn draw(thought: &Thought, marks: &Marks) -> String {
     let mut places = Vec::new();
@@ -83,7 +83,7 @@ pub fn draw(thought: &Thought, marks: &Marks) -> String {
     out + "</svg>\n"
 }
 
-/// Places a node (`None`: the root) and what is below it; answers the middle of its box.
+/// Lays out a node (`None`: the root) with its subtree; returns the centre of its box.
 fn lay_out(thought: &Thought, child: Option<&Word>, row: &mut u32, places: &mut Vec<Place>) -> u32 {
     let words = thought.trace.words();
     let node = child.and_then(|child| child.node).unwrap_or(0);
@@ -119,7 +119,7 @@ fn lay_out(thought: &Thought, child: Option<&Word>, row: &mut u32, places: &mut 
     y
 }
 
-/// The move and what it is worth.
+/// Move and value.
 fn label(child: Option<&Word>, page: Option<&Page>, value: Option<u8>) -> String {
     let percent = |bucket: u8| format!("{:.0}", 100.0 * centre(bucket));
     let Some(child) = child else {

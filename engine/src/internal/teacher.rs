@@ -1,9 +1,8 @@
-//! The teacher: writes a trace by hand, exact minimax over the words. What a decoder is to learn, and how well
-//! it could play at best.
+//! The teacher writes traces by exact minimax: the training target of a decoder, and an upper bound of its strength.
 //!
-//! An inner node expands its first moves, visits them depth first, and selects the best score: among equals a
-//! mate, then the earlier. By alpha-beta it leaves out children that cannot change the root's choice: those of a node that
-//! a reply has shown to be no better than a sibling (shallow cut-offs, which are all there are in three plies).
+//! An inner node expands its first moves, visits them depth first, and selects the best score: among equal scores a
+//! mate, then the earlier one. With alpha-beta it skips children that cannot change the root's choice: those of a node
+//! that a reply has shown to be no better than a sibling (shallow cutoffs, the only kind in three plies).
 
 use super::grammar::Grammar;
 use nn::EvalError;
@@ -11,7 +10,7 @@ use nn::writer::word::{BUCKETS, complement};
 use nn::writer::{Allowed, Kind, Step, Trace, Word, Writer};
 use std::cmp::Reverse;
 
-/// Writes one trace at a time; it follows what was written, by whomever.
+/// Writes one trace at a time; follows words of other writers, too.
 #[derive(Clone, Debug, Default)]
 pub struct Teacher {
     grammar: Option<Grammar>,
@@ -30,7 +29,7 @@ impl Writer for Teacher {
     }
 }
 
-/// The next word of a trace that `grammar` has followed; None where none is due.
+/// The next word of a trace that `grammar` has read; None at its end.
 #[must_use]
 pub fn step(grammar: &Grammar, trace: &Trace) -> Option<Step> {
     let mut allowed = grammar.allowed().into_iter();
@@ -53,27 +52,26 @@ pub fn step(grammar: &Grammar, trace: &Trace) -> Option<Step> {
     Some(Step { kind, source, bucket })
 }
 
-/// The bound of the node that is written about, if it is expanded next: what the best sibling before it is worth to
-/// their parent.
+/// Bound of the current node, if it is expanded next: the value of its best earlier sibling for their parent.
 fn bound(grammar: &Grammar, trace: &Trace) -> u8 {
-    least(trace, grammar.siblings()).map_or(0, complement)
+    min_bucket(trace, grammar.siblings()).map_or(0, complement)
 }
 
-/// A child of the node that is written about is worth no more to the side that avoids this node than its bound.
+/// Whether a child of the current node refutes it: its value is at most the bound.
 fn refuted(grammar: &Grammar, trace: &Trace) -> bool {
     let Some((expand, selects)) = grammar.inner() else { return false };
     let bound = trace.words().get(expand).and_then(|word| word.bucket);
-    least(trace, selects).zip(bound).is_some_and(|(value, bound)| value <= bound)
+    min_bucket(trace, selects).zip(bound).is_some_and(|(value, bound)| value <= bound)
 }
 
-/// The least of some words' values.
-fn least(trace: &Trace, places: &[usize]) -> Option<u8> {
+/// Minimum of some words' values.
+fn min_bucket(trace: &Trace, places: &[usize]) -> Option<u8> {
     let words = places.iter().filter_map(|place| trace.words().get(*place));
     words.filter_map(|word| word.bucket).min()
 }
 
-/// What exact minimax has at the place of a `score` or a `select`, from the words before it: its source and its bucket.
-/// None where those words do not say.
+/// Source and bucket of a `score` or `select` by exact minimax over the preceding words. None if they do not determine
+/// it.
 #[must_use]
 pub fn minimax(trace: &Trace, place: usize) -> Option<(usize, u8)> {
     let (before, rest) = trace.words().split_at_checked(place)?;
@@ -86,14 +84,14 @@ pub fn minimax(trace: &Trace, place: usize) -> Option<(usize, u8)> {
     Some((source, before.get(source)?.bucket?))
 }
 
-/// The places among `words` of the scores that `select` chooses from; none at a leaf.
+/// Indices among `words` of the scores that `select` chooses from; empty at a leaf.
 #[must_use]
 pub fn scores(words: &[Word], select: &Word) -> Vec<usize> {
     let own = |at: &usize| words[*at].kind == Kind::Score && words[*at].parent == select.node;
     (0..words.len()).filter(own).collect()
 }
 
-/// The best of `sources`: words with a bucket, in the order of the list.
+/// The best of `sources`: indices of words with a bucket, in list order.
 #[must_use]
 pub fn choice(trace: &Trace, sources: &[usize]) -> Option<usize> {
     let words = trace.words();

@@ -1,5 +1,5 @@
-//! One thought: the loop that lets a writer write and gives it the boards it asks for. It follows names and
-//! appends words; it chooses nothing.
+//! The loop of one thought: the writer writes words, and the boards it names are evaluated. The loop itself chooses
+//! nothing.
 
 use super::boards::Boards;
 use super::grammar::Grammar;
@@ -8,15 +8,15 @@ use crate::chess::action::Action;
 use nn::EvalError;
 use nn::writer::{Backup, Kind, Shape, Trace, Writer};
 
-/// What is thought about, and how.
+/// Parameters of a thought.
 pub struct Task<'a> {
     /// Breadth and depth.
     pub shape: Shape,
-    /// How values are to be backed up.
+    /// Backup rule.
     pub backup: Backup,
-    /// Words that do not fit the shape cannot be written.
+    /// Mask words that violate the grammar.
     pub mask: bool,
-    /// Asked before each word; true ends the thought.
+    /// Polled before each word; true stops the thought.
     pub stop: &'a dyn Fn() -> bool,
 }
 
@@ -25,39 +25,39 @@ pub struct Task<'a> {
 pub struct Thought {
     /// The words.
     pub trace: Trace,
-    /// What was said of each node, by its name; None of a node never evaluated.
+    /// Evaluation of each node by index; None if not evaluated.
     pub pages: Vec<Option<Page>>,
-    /// How it ended.
+    /// Reason for the end.
     pub end: End,
 }
 
-/// How a thought ended.
+/// Reason for the end of a thought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With a move.
+    /// A move was played.
     Played,
-    /// It was told to.
+    /// Stopped from outside.
     Stopped,
-    /// With a word that does not fit; which, and what was expected.
+    /// Grammar error: the word and what was expected.
     Broken(String),
 }
 
 impl Thought {
-    /// The move to play, if the trace came to its end.
+    /// The move to play, if the trace is complete.
     #[must_use]
     pub fn played(&self) -> Option<Action> {
         let played = self.trace.played().filter(|_| self.end == End::Played);
         played.map(|action| Action::from_code(action, false))
     }
 
-    /// What is known of the root.
+    /// Evaluation of the root.
     #[must_use]
     pub fn root(&self) -> Option<&Page> {
         self.pages.first()?.as_ref()
     }
 
-    /// The root's moves from the best to the worst, each with its bucket: those scored first, then the rest of
-    /// the list. The first is the one played, if one is.
+    /// Root moves from best to worst with their buckets: scored ones first, then the rest of the list. The played
+    /// move, if any, comes first.
     #[must_use]
     pub fn ranked(&self) -> Vec<(Action, u8)> {
         let words = self.trace.words().iter();
@@ -79,7 +79,7 @@ impl Thought {
         ranked
     }
 
-    /// The line that the selections below the root's move `action` follow, that move first.
+    /// Principal variation after the root's move `action`, that move first.
     #[must_use]
     pub fn line(&self, action: Action) -> Vec<Action> {
         let words = self.trace.words();
@@ -103,7 +103,7 @@ impl Thought {
     }
 }
 
-/// Thinks once. The root of `boards` is set.
+/// Runs one thought. The root of `boards` is set.
 ///
 /// # Errors
 /// The network or the writer fails.

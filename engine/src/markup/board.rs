@@ -1,16 +1,15 @@
-//! Board diagrams as SVG. The pieces are drawn here, once for a page, so that a diagram looks the same
-//! whatever fonts a phone has.
+//! Board diagrams as SVG. Pieces are drawn as shapes, defined once per page, so that diagrams do not depend on fonts.
 
 use shakmaty::{Chess, Color, Position, Role, Square};
 use std::fmt::Write as _;
 
-/// Side of a square, in the diagram's own units.
+/// Side of a square in SVG units.
 const SIDE: u32 = 45;
 
-/// The style sheet of diagrams, for whatever they stand in.
+/// Style sheet of diagrams.
 pub const BOARD_STYLE: &str = include_str!("board.css");
 
-/// The pieces, to stand once in each page before any diagram. Fill and stroke come from whoever uses them.
+/// Definitions of the pieces: once per page before any diagram. Fill and stroke come from their users.
 #[must_use]
 pub fn pieces() -> String {
     let shapes = [
@@ -55,18 +54,18 @@ pub fn pieces() -> String {
     out + "</svg>\n"
 }
 
-/// An arrow from square to square.
+/// An arrow between squares.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrow {
-    /// Its beginning.
+    /// Origin.
     pub from: Square,
-    /// Its point.
+    /// Target.
     pub to: Square,
-    /// The class that colours it.
+    /// CSS class.
     pub class: &'static str,
 }
 
-/// A diagram with White below. `words` tell what is seen to whoever does not see it.
+/// A diagram from White's side. `words` is the text alternative.
 #[must_use]
 pub fn diagram(position: &Chess, arrows: &[Arrow], words: &str) -> String {
     let board = 8 * SIDE;
@@ -103,7 +102,7 @@ pub fn diagram(position: &Chess, arrows: &[Arrow], words: &str) -> String {
     out + "</svg>"
 }
 
-/// Frames around squares, to lie over a diagram of the same size.
+/// Frames around squares, as an overlay of a diagram of the same size.
 #[must_use]
 pub fn frames(squares: &[Square]) -> String {
     let board = 8 * SIDE;
@@ -120,7 +119,7 @@ fn corner(square: Square) -> (u32, u32) {
     (square.file().to_u32() * SIDE, (7 - rank) * SIDE)
 }
 
-/// A shaft and a head, which ends in the middle of its square.
+/// A shaft and a head that ends at the centre of the square.
 fn draw(out: &mut String, arrow: Arrow) {
     let middle = |square: Square| {
         let (x, y) = corner(square);
@@ -141,7 +140,7 @@ fn draw(out: &mut String, arrow: Arrow) {
     );
 }
 
-/// The side to move in words.
+/// The side to move as a word.
 #[must_use]
 pub fn side(color: Color) -> &'static str {
     color.fold_wb("White", "Black")

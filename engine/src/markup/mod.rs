@@ -1,13 +1,13 @@
-//! What pages and pictures are written with: text made safe for HTML and SVG, the style sheet of pages, and
-//! [`board`] diagrams. Nothing here knows a search, a network or a match.
+//! Building blocks of pages and pictures: escaping for HTML and SVG, the style sheet, and [`board`] diagrams.
+//! Independent of search, network and matches.
 
 pub mod board;
 pub mod pgn;
 
-/// The style sheet that all pages share.
+/// Style sheet of all pages.
 pub const PAGE_STYLE: &str = include_str!("page.css");
 
-/// Text as HTML shows it.
+/// Escapes text for HTML.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

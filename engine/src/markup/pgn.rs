@@ -1,7 +1,7 @@
 //! Tags of a PGN game.
 
-/// A line of a game's head, without its end (PGN standard, section 8.1.1). A value is one line of printing characters,
-/// so line ends in it become blanks; a backslash at its end is left out, for some readers take it and the quote for one.
+/// A tag pair without line end (PGN standard, section 8.1.1). A value is one line of printing characters, so line ends
+/// become blanks; a final backslash is dropped, because some readers treat it as escaping the quote.
 #[must_use]
 pub fn tag_pair(name: &str, value: &str) -> String {
     let value = value.replace(char::is_control, " ");

@@ -42,7 +42,7 @@ pub enum Kind {
 /// What the engine does after an option was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: whoever needs the value reads it.
+    /// None: the value is read where it is needed.
     None,
     /// Drops the search tree if the value changed: what is in it was found under the old one.
     NewTree,

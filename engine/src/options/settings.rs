@@ -94,7 +94,7 @@ pub struct Settings {
     pub uci_show_wdl: bool,
     /// `ShowWDL`, the same under another name.
     pub show_wdl: bool,
-    /// Every move's statistics are told at the end of a search.
+    /// Print every move's statistics at the end of a search.
     pub verbose_move_stats: bool,
     /// The same while it runs.
     pub log_live_stats: bool,

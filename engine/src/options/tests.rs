@@ -14,7 +14,7 @@ fn set(
     apply(settings, &option).map(|(_, note)| note.map(|note| note.to_string()))
 }
 
-/// What the GUI is told to be the default.
+/// The default that is announced to the GUI.
 fn default_of(entry: &Entry) -> Option<String> {
     match entry.spec(&Settings::default()).kind {
         OptionKind::Check { default } => Some(default.to_string()),

@@ -4,7 +4,7 @@
 //! It runs after the tree search, never beside it, and has a small share of the move's time.
 
 use crate::alphabeta::scale::win;
-use crate::alphabeta::{self, AlphaBeta, Comparison, Found, Question};
+use crate::alphabeta::{self, AlphaBeta, Comparison, SearchRequest, SearchResult};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use shakmaty::Chess;
@@ -49,7 +49,7 @@ impl BlunderCheck<'_> {
     /// Compares `chosen` with the best move of an alpha-beta search. None if it stands. Blocks.
     #[must_use]
     pub fn refute(&self, chosen: Action, alpha_beta: &mut AlphaBeta) -> Option<Refutation> {
-        let question = Question {
+        let request = SearchRequest {
             position: self.game.position(),
             allowed: self.allowed,
             lines: 1,
@@ -57,12 +57,12 @@ impl BlunderCheck<'_> {
         };
         let keys = self.game.keys().iter().copied();
         let mut watch = Watch { is_over: self.is_over, nodes: 0 };
-        refutation(chosen, &alpha_beta.search(keys, &question, &mut watch)?)
+        refutation(chosen, &alpha_beta.search(keys, &request, &mut watch)?)
     }
 }
 
 /// What a search says against `chosen`.
-fn refutation(chosen: Action, found: &Found) -> Option<Refutation> {
+fn refutation(chosen: Action, found: &SearchResult) -> Option<Refutation> {
     let best = &found.best;
     let compared = found.compared.as_ref()?;
     if found.depth < LEAST_DEPTH || best.line.first() == Some(&chosen) {
@@ -83,13 +83,13 @@ struct Watch<'a> {
     nodes: u64,
 }
 
-impl alphabeta::Watch for Watch<'_> {
+impl alphabeta::Observer for Watch<'_> {
     fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
         self.nodes += positions;
         (self.is_over)(self.nodes)
     }
 
-    fn on_depth(&mut self, _: &Found) {}
+    fn on_depth(&mut self, _: &SearchResult) {}
 }
 
 #[cfg(test)]

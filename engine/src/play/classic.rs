@@ -32,7 +32,7 @@ impl ClassicSearch<'_> {
     #[must_use]
     pub fn run_alpha_beta(&self, alpha_beta: &mut AlphaBeta) -> Option<Snapshot<Action>> {
         let keys = self.game.keys().iter().copied();
-        let question = alphabeta::Question {
+        let question = alphabeta::SearchRequest {
             position: self.game.position(),
             allowed: self.allowed,
             lines: self.reporter.multipv(),
@@ -123,7 +123,7 @@ impl Deepening<'_> {
     }
 }
 
-impl alphabeta::Watch for Deepening<'_> {
+impl alphabeta::Observer for Deepening<'_> {
     fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
         self.nodes += positions;
         let ClassicSearch { limits, signal, .. } = self.watching.search;
@@ -131,18 +131,18 @@ impl alphabeta::Watch for Deepening<'_> {
         signal.is_over() || !limits.infinite && (most || self.watching.done || self.is_enough())
     }
 
-    fn on_depth(&mut self, found: &alphabeta::Found) {
+    fn on_depth(&mut self, found: &alphabeta::SearchResult) {
         if let Some(best) = found.best.line.first() {
-            self.steadiness.hear(*best, win(found.best.score), found.depth);
+            self.steadiness.on_depth(*best, win(found.best.score), found.depth);
         }
         self.watching.tell(&of_alpha_beta(found));
     }
 }
 
-fn of_alpha_beta(found: &alphabeta::Found) -> Snapshot<Action> {
-    let lines = found
-        .variations()
-        .map(|told| line(&told.line, win(told.score), told.mate_plies(), found.nodes));
+fn of_alpha_beta(found: &alphabeta::SearchResult) -> Snapshot<Action> {
+    let lines = found.variations().map(|variation| {
+        line(&variation.line, win(variation.score), variation.mate_plies(), found.nodes)
+    });
     Snapshot {
         nodes: found.nodes,
         playouts: found.nodes,

@@ -89,7 +89,7 @@ pub struct Budget {
 
 /// Ten years: beyond any game, far from any overflow.
 const LONGEST_MS: i64 = 10 * 365 * 86_400_000;
-/// At least so many where no increment will come: such a clock must last the whole game. Guess.
+/// Minimum moves to go without an increment: the clock must last the whole game. Guess.
 const SUDDEN_DEATH: i64 = 32;
 /// Of the moves to a time control, no more than these get their share now. Guess.
 const MOST_TO_GO: i64 = 32;

@@ -51,7 +51,7 @@ mod tests {
     use shakmaty::Position;
 
     #[test]
-    fn the_move_that_grew_most_is_told_once_a_second() {
+    fn the_move_that_grew_most_is_reported_once_a_second() {
         let game = Game::from_fen("7k/8/8/8/8/8/6PP/7K w - - 0 1", false).unwrap();
         let actions: Vec<Action> =
             game.position().legal_moves().into_iter().map(Action::new).collect();

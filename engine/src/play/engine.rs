@@ -42,7 +42,7 @@ pub struct Setup {
     pub networks: Arc<dyn Networks>,
     /// Players beside the engine's own.
     pub players: Players,
-    /// Which options the GUI is told.
+    /// Options announced to the GUI.
     pub shown_options: Shown,
 }
 
@@ -151,7 +151,7 @@ impl Engine {
         self.game.as_ref().ok()
     }
 
-    /// Which options the GUI is told.
+    /// Options announced to the GUI.
     #[must_use]
     pub fn shown_options(&self) -> Shown {
         self.shown_options

@@ -7,14 +7,14 @@ use shakmaty::{Move, Position, Role};
 /// A mate, else the best capture or promotion, else the first of `allowed`, which are legal and not none.
 #[must_use]
 pub fn fallback_move(game: &Game, allowed: &[Action]) -> Action {
-    let worth = |action: &Action| {
+    let score = |action: &Action| {
         let Some(m) = action.to_move(game.position()) else { return -1 };
         let mut after = game.position().clone();
         after.play_unchecked(m);
         if after.is_checkmate() { 100 } else { material(m) }
     };
     // The first of the best, so that repeated runs agree.
-    let best = allowed.iter().rev().max_by_key(|action| worth(action));
+    let best = allowed.iter().rev().max_by_key(|action| score(action));
     best.copied().unwrap_or(Action::from(0))
 }
 

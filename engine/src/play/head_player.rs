@@ -48,7 +48,7 @@ impl Head {
 
 /// Successors evaluated in one call.
 const CHUNK: usize = 64;
-/// So many best moves must be [`CERTAIN`] for the policy to choose among them (paper 001, section 5).
+/// Number of best moves that must be [`CERTAIN`] for the policy to choose among them (paper 001, section 5).
 const BEST: usize = 5;
 /// Win probability above which a move counts as winning (ibid.).
 const CERTAIN: f32 = 0.99;

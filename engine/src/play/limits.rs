@@ -19,7 +19,7 @@ pub struct Limits {
     pub nodes: Option<u64>,
     /// Depth to reach: the mean of the playouts.
     pub depth: Option<u32>,
-    /// Stop at a mate in so many moves, not plies.
+    /// Stop at a mate in this number of moves, not plies.
     pub mate: Option<u32>,
     /// The mover's clock, unless the search is endless.
     pub clock: Option<ClockState>,

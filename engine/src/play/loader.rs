@@ -172,7 +172,7 @@ impl NetworkLoader {
         Opened { network: network::uniform(), timing: EvalTiming::default(), fallback: None }
     }
 
-    /// `network`, replaced by the CPU if its device fails, which the user is told.
+    /// `network`, replaced by the CPU if its device fails, which is reported to the user.
     fn fallback(&self, file: Option<&Path>, network: &Network) -> Arc<Fallback> {
         let (networks, output) = (self.networks.clone(), self.output.clone());
         let file = file.map(Path::to_owned);

@@ -55,7 +55,7 @@ fn head(name: &str, number: u32, visits: u64, prior: f32) -> String {
     format!("{name:<5} ({number:<4}) N: {visits:>7} (+ 0) (P: {percent:>6}) ")
 }
 
-/// Win less loss, and draws. How many moves are left nobody here predicts.
+/// Win minus loss, and draws. Moves left are not predicted.
 fn stats(visits: u64, value: Wdl) -> String {
     if visits == 0 {
         return "(WL:  -.-----) (D: -.---) (M:  -.-) ".to_owned();

@@ -290,13 +290,13 @@ mod tests {
         };
         let lines = vec![line(0, 200), line(1, 100)];
         let snapshot = Snapshot { playouts: 300, lines, ..Snapshot::default() };
-        let told = |reporter: Reporter| -> Vec<Option<u64>> {
+        let node_counts = |reporter: Reporter| -> Vec<Option<u64>> {
             let infos = reporter.infos(&snapshot, Duration::from_secs(1));
             infos.into_iter().map(|info| info.nodes).collect()
         };
-        assert_eq!(told(Reporter::new(&game, 2, false)), [Some(300), Some(300)]);
+        assert_eq!(node_counts(Reporter::new(&game, 2, false)), [Some(300), Some(300)]);
         let own = Reporter::new(&game, 2, false).with_line_counters(true);
-        assert_eq!(told(own), [Some(200), Some(100)]);
+        assert_eq!(node_counts(own), [Some(200), Some(100)]);
     }
 
     #[test]

@@ -269,10 +269,10 @@ impl Job {
         };
         let text = game.uci(best);
         let mut state = State::root(game);
-        let goes_on = state.follow(best) == Some(false);
+        let continues = state.follow(best) == Some(false);
         let reply = answer
             .ponder
-            .filter(|_| goes_on)
+            .filter(|_| continues)
             .map(|reply| (reply, reply.to_uci(state.position(), game.mode())));
         let ponder =
             reply.filter(|(reply, _)| state.follow(*reply).is_some()).map(|(_, text)| text);

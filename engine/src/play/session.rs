@@ -12,7 +12,7 @@ use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::{Search, Settings, WorldModel};
 use crate::syzygy::Tables;
-use crate::world::memory::Memory;
+use crate::world::memory::PredictionCache;
 use crate::world::rollout;
 use crate::world::{AnyWorld, LearnedWorld};
 use mcts::{Ancestor, Control, Outcome, Params, Searcher};
@@ -29,7 +29,7 @@ pub struct SearchSession {
     /// The transposition table's part of what was got, in MB.
     table_mb: usize,
     /// States that the network imagined; made at the first need.
-    imagined: Option<Arc<Memory>>,
+    imagined: Option<Arc<PredictionCache>>,
     /// The game whose last position is the tree's root.
     root: Option<Game>,
     /// Whose values are in the tree. Not kept alive by it, but no other network can take its place in memory.
@@ -207,7 +207,8 @@ impl SearchSession {
             return AnyWorld::Rules(rules());
         }
         let bytes = self.searcher.bytes();
-        let memory = self.imagined.get_or_insert_with(|| Arc::new(Memory::new(bytes))).clone();
+        let memory =
+            self.imagined.get_or_insert_with(|| Arc::new(PredictionCache::new(bytes))).clone();
         match LearnedWorld::new(evaluator.clone(), rules(), memory) {
             Some(world) if settings.world_model == WorldModel::LearnedTwice => {
                 AnyWorld::Learned(world.with_refinement())
@@ -335,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_beyond_the_machine_is_told_once_and_cut() {
+    fn a_hash_beyond_the_machine_is_reported_once_and_cut() {
         let mut session = SearchSession::default();
         let wild = HashSplit { tree: 1_048_576, table: 0 };
         // 256 MB are left to others, so a tree of 2 MB is reserved.

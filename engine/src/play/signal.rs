@@ -55,7 +55,7 @@ impl Signal {
     pub fn ponderhit(&self) {
         let now = nanos(self.clock.now());
         self.open(|| {
-            // Relaxed: a single number, published to nobody who reads anything else by it.
+            // Relaxed: a single number that publishes nothing else.
             let _ = self.started.compare_exchange(NEVER, now, Ordering::Relaxed, Ordering::Relaxed);
         });
     }

@@ -1,7 +1,7 @@
 //! When to stop searching, and when to speak meanwhile.
 //!
 //! A chain of reasons, each of which may end the search: the GUI, the hard limit, a mate within the
-//! limit, the depth, a proven result, no alternative, a lead nobody can catch, the soft limit. The
+//! limit, the depth, a proven result, no alternative, a lead that no move can catch, the soft limit. The
 //! number of playouts is the search's own business (exact). Called by worker 0 only.
 
 use crate::chess::action::Action;
@@ -66,7 +66,7 @@ struct Memory {
     looks: Looks,
     last_report: Option<Duration>,
     /// Something not yet reported.
-    news: bool,
+    has_changes: bool,
     depth: u32,
     growth: Growth,
     best: Option<Action>,
@@ -150,8 +150,8 @@ impl<'a> Stopper<'a> {
         let snapshot = view.snapshot(lines);
         let Some(first) = snapshot.lines.first() else { return };
         let best = first.moves.first().copied();
-        // News that comes too soon after a report waits for its turn.
-        memory.news |= best != memory.best
+        // Changes soon after a report wait for the minimum gap.
+        memory.has_changes |= best != memory.best
             || snapshot.depth > memory.depth
             || first.mate_plies != memory.mate_plies;
         if best != memory.best {
@@ -163,11 +163,11 @@ impl<'a> Stopper<'a> {
         memory.growth.see(snapshot.depth, playouts);
         let due = memory.last_report.is_none()
             || silent >= REPORT_DUE
-            || memory.news && silent >= REPORT_GAP;
+            || memory.has_changes && silent >= REPORT_GAP;
         let Watched { reporter, output, signal, .. } = self.search;
         if due {
             memory.last_report = Some(elapsed);
-            memory.news = false;
+            memory.has_changes = false;
             output.block(&reporter.live(&snapshot, signal.since_go()));
         }
         if all && let Some((action, number)) = memory.current.look(&snapshot.lines, elapsed) {
@@ -206,7 +206,7 @@ impl<'a> Stopper<'a> {
         }
     }
 
-    /// Reasons that need a clock of our own: whoever asks for a fixed time gets it whole.
+    /// Reasons that apply to clock games only: a fixed time per move is used completely.
     fn is_enough(
         &self,
         view: &View<'_, AnyWorld>,
@@ -237,7 +237,7 @@ impl<'a> Stopper<'a> {
 }
 
 /// How far the soft limit gives: less when the best move towers, more when it is hardly ahead, when another
-/// one is worth more, or when it is new. At 320 of 800 playouts, 2 % of the first kind
+/// one has a higher value, or when it is new. At 320 of 800 playouts, 2 % of the first kind
 /// still changed their move, a third of each of the others, and 8 % of the rest (`docs/src/search.md`). The
 /// factors themselves are guesses.
 fn stretch(race: Race, changed: Duration, elapsed: Duration) -> f64 {

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_move_that_gives_away_more_is_rarer_and_so_is_one_nobody_thinks_of() {
+    fn worse_moves_and_moves_of_low_policy_are_rarer() {
         let line = |q, prior| Line::<u16> {
             moves: vec![0],
             visits: 1,

@@ -70,7 +70,7 @@ impl Thinker<'_> {
         let mut writer = self.writer();
         let mut found: Option<Decision> = None;
         for shape in self.shapes() {
-            if found.is_some() && !self.affords(shape, boards.asked()) {
+            if found.is_some() && !self.affords(shape, boards.evaluated()) {
                 break;
             }
             let Some(decision) = self.think(&mut boards, &mut *writer, shape)? else { break };
@@ -86,7 +86,7 @@ impl Thinker<'_> {
             let backup = Backup::Minimax;
             let task = Task { shape: least, backup, mask: true, stop: &|| false };
             let thought = think(&mut boards, &mut Teacher::default(), &task)?;
-            found = self.read(&thought, boards.asked());
+            found = self.read(&thought, boards.evaluated());
         }
         Ok(found)
     }
@@ -146,7 +146,7 @@ impl Thinker<'_> {
         if thought.end == End::Stopped {
             return Ok(None);
         }
-        let decision = self.read(&thought, boards.asked());
+        let decision = self.read(&thought, boards.evaluated());
         Ok(decision.map(|decision| match &thought.end {
             End::Broken(why) => {
                 let note = format!(
@@ -180,7 +180,7 @@ impl Thinker<'_> {
         if climbs { shapes } else { shapes.pop().into_iter().collect() }
     }
 
-    /// The boards that `shape` needs and nobody has asked for yet fit into what is left of the move's time.
+    /// Whether the remaining time suffices to evaluate the boards that `shape` still needs.
     fn affords(&self, shape: Shape, asked: u64) -> bool {
         let (Some(budget), Some(used)) = (self.limits.budget, self.signal.used()) else {
             return true;

@@ -18,7 +18,7 @@ pub struct EvalTiming {
 }
 
 /// Share of the best speed that is enough: a smaller batch wastes fewer evaluations on a search that does
-/// not know yet what the first of them say. At 400 nodes, batches of one instead of four are worth as much as
+/// not know yet what the first of them say. At 400 nodes, batches of one instead of four gain as much as
 /// half as many nodes again (`docs/src/search.md`); with more nodes it is less.
 const ENOUGH: f64 = 0.94;
 /// Times each batch is measured, at least; the best one counts, for what disturbs only ever slows down.
@@ -28,7 +28,7 @@ const MOST_REPEATS: usize = 12;
 const LEAST_TIME: Duration = Duration::from_millis(6);
 /// Measuring ends with the batch that is under way then: a GUI may be waiting for the first move.
 const PATIENCE: Duration = Duration::from_millis(150);
-/// It ends, too, when so many sizes in a row were no faster than a smaller one.
+/// Also ends when this many consecutive sizes were no faster than a smaller one.
 const STALE: usize = 2;
 /// Longest batch: the search looks at its clock between two.
 const LONGEST: Duration = Duration::from_millis(50);
@@ -40,7 +40,7 @@ const LONGEST: Duration = Duration::from_millis(50);
 pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<EvalTiming, NetworkError> {
     let position = Chess::default();
     let legal = position.legal_moves();
-    // Time of one batch of so many.
+    // Time of one batch of this size.
     let ask = |size: usize| {
         let batch = vec![Query { position: &position, legal: &legal }; size];
         let before = clock.now();

@@ -1,10 +1,10 @@
-//! The tables of up to four pieces, in the executable: 4.4 MB that need no folder.
+//! Tables of up to four pieces, built into the executable: 4.4 MB.
 
 use shakmaty_syzygy::filesystem::{Filesystem, OsFilesystem, RandomAccessFile, ReadHint};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where the names of bundled tables seem to lie; no system has such a folder.
+/// Pseudo-folder of the bundled tables; it cannot exist on disk.
 const FOLDER: &str = "\0bundled";
 
 macro_rules! tables {
@@ -22,19 +22,19 @@ macro_rules! tables {
     };
 }
 
-/// File names, as the reader wants them, and what the files hold.
+/// File names, and the files' content.
 static TABLES: [(&str, &[u8]); 70] = tables! {
     "KBvK" "KNvK" "KPvK" "KQvK" "KRvK"
     "KBBvK" "KBNvK" "KBPvK" "KNNvK" "KNPvK" "KPPvK" "KQBvK" "KQNvK" "KQPvK" "KQQvK" "KQRvK" "KRBvK" "KRNvK" "KRPvK" "KRRvK"
     "KBvKB" "KBvKN" "KBvKP" "KNvKN" "KNvKP" "KPvKP" "KQvKB" "KQvKN" "KQvKP" "KQvKQ" "KQvKR" "KRvKB" "KRvKN" "KRvKP" "KRvKR"
 };
 
-/// The names of all bundled tables, to be opened by [`Bundled`].
+/// Paths of all bundled tables, for [`Bundled`].
 pub(super) fn paths() -> impl Iterator<Item = PathBuf> {
     TABLES.iter().map(|(name, _)| Path::new(FOLDER).join(name))
 }
 
-/// The system's files, and the bundled ones beside them.
+/// The operating system's files plus the bundled ones.
 #[derive(Default)]
 pub(super) struct Bundled(OsFilesystem);
 

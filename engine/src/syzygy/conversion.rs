@@ -1,8 +1,8 @@
-//! The effort that a won endgame still takes, so that it makes progress without giving pieces away.
+//! Effort to convert a won endgame, so that it makes progress without sacrificing material.
 //!
-//! The tables count plies to the next capture or pawn move of *either* side: the quickest way there is to give a
-//! spare piece away. A position with a spare piece is therefore looked up without it: queen and rook mate no later
-//! than the queen alone. Without a spare piece, the next capture or pawn move is the winner's.
+//! DTZ counts plies to the next capture or pawn move of *either* side; the fastest way there may be to sacrifice a
+//! piece that is not needed. A position with a spare piece is therefore probed without it: queen and rook mate no
+//! later than the queen alone. Without a spare piece, the next capture or pawn move is the winner's.
 
 use super::Tables;
 use shakmaty::{
@@ -11,36 +11,36 @@ use shakmaty::{
 };
 use shakmaty_syzygy::Wdl;
 
-/// The effort after one move, least first.
+/// Effort after one move; less is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Effort {
-    /// The opponent can capture a piece, not a pawn, for nothing.
+    /// The opponent can win a piece, not a pawn, without compensation.
     pub gives_away: bool,
-    /// The position was on the board before.
+    /// The position repeats.
     pub returns: bool,
     /// Estimated plies to mate.
     pub plies: u32,
 }
 
-/// Plies per step of a pawn. Guess: each second step waits for another move.
-const STEP: u32 = 4;
-/// Plies of the fifty-move counter per ply that a step counts more, so that waiting ends. Guess.
-const PATIENCE: u32 = 4;
-/// Plies to mate with the queen of a pawn's promotion. Guess: the mean over all positions is 14, other men help.
-const PROMOTED: u32 = 12;
-/// The most plies that a queen, a rook, or minor pieces take against the king alone.
-const MATES: [u32; 3] = [20, 32, 66];
-/// Winner's men beside the king up to which spare ones are looked for: each may double the look-ups. Guess.
-const MOST_MEN: usize = 3;
+/// Plies per pawn step. Guess: every second step waits for another move.
+const PLIES_PER_STEP: u32 = 4;
+/// Plies of the fifty-move counter that add one ply per step, so that waiting ends. Guess.
+const CLOCK_PER_PLY: u32 = 4;
+/// Plies to mate with the queen of a promoted pawn. Guess: the mean over all positions is 14, other pieces help.
+const PROMOTION_MATE_PLIES: u32 = 12;
+/// Maximum plies to mate with a queen, a rook, or minor pieces against the bare king.
+const MAX_MATE_PLIES: [u32; 3] = [20, 32, 66];
+/// Winner's pieces beside the king up to which spare ones are probed: each may double the probes. Guess.
+const MAX_SPARE_SEARCH: usize = 3;
 
-/// Estimated plies to mate from `position`, in which the side to move is lost. None if the tables fail.
+/// Estimated plies to mate from `position`, where the side to move is lost. None if a probe fails.
 pub(super) fn plies(tables: &Tables, position: &Chess, clock: u32) -> Option<u32> {
     let winner = !position.turn();
     let board = position.board();
     let men = board.by_color(winner) & !board.kings();
     let mut least = None;
     let mut spare_piece = false;
-    if (2..=MOST_MEN).contains(&men.count()) {
+    if (2..=MAX_SPARE_SEARCH).contains(&men.count()) {
         for square in men {
             let Some(fewer) = without(position, square) else { continue };
             if tables.raw_wdl(&fewer) != Some(Wdl::Loss) {
@@ -53,13 +53,13 @@ pub(super) fn plies(tables: &Tables, position: &Chess, clock: u32) -> Option<u32
     }
     if !spare_piece {
         let distance = tables.dtz(position)?.ignore_rounding().0.unsigned_abs();
-        let plies = distance + beyond(position, winner, clock);
+        let plies = distance + after_zeroing(position, winner, clock);
         least = Some(least.map_or(plies, |least| least.min(plies)));
     }
     least
 }
 
-/// The same position without a man of the side not to move.
+/// The position without one piece of the side not to move.
 fn without(position: &Chess, square: Square) -> Option<Chess> {
     let mut setup = position.to_setup(EnPassantMode::Legal);
     setup.board.discard_piece_at(square);
@@ -70,20 +70,20 @@ fn without(position: &Chess, square: Square) -> Option<Chess> {
 }
 
 /// Estimated plies from the winner's next capture or pawn move to mate; 0 if mate comes first.
-fn beyond(position: &Chess, winner: Color, clock: u32) -> u32 {
+fn after_zeroing(position: &Chess, winner: Color, clock: u32) -> u32 {
     let board = position.board();
     let own = board.by_color(winner);
     let others = u32::try_from((board.by_color(!winner) & !board.kings()).count()).unwrap_or(0);
-    let step = STEP + clock / PATIENCE;
+    let step = PLIES_PER_STEP + clock / CLOCK_PER_PLY;
     let last = winner.fold_wb(Rank::Eighth, Rank::First);
     let steps = |square: Square| square.rank().distance(last);
     if let Some(steps) = (own & board.pawns()).into_iter().map(steps).min() {
-        return step * (steps + others) + PROMOTED;
+        return step * (steps + others) + PROMOTION_MATE_PLIES;
     }
     if others == 0 {
         return 0;
     }
-    let [queen, rook, minor] = MATES;
+    let [queen, rook, minor] = MAX_MATE_PLIES;
     let mate = match own {
         _ if (own & board.queens()).any() => queen,
         _ if (own & board.rooks()).any() => rook,
@@ -92,7 +92,7 @@ fn beyond(position: &Chess, winner: Color, clock: u32) -> u32 {
     step * others + mate
 }
 
-/// The side to move can capture a piece, not a pawn, and the other side cannot take back as much.
+/// The side to move can win a piece, not a pawn: no recapture of equal value.
 pub(super) fn gives_away(position: &Chess) -> bool {
     let value = |role: Role| [0, 1, 3, 3, 5, 9, 9][role as usize];
     position.capture_moves().iter().any(|m| {
@@ -120,11 +120,11 @@ mod tests {
     fn a_spare_piece_stands_by() {
         let queen = plies_of("8/8/8/8/3k4/8/8/KQ6 b - - 0 1");
         assert!(plies_of("8/8/8/8/3k4/8/8/KQR5 b - - 0 1") <= queen);
-        assert!(queen <= MATES[0]);
-        // The table's own distance is to the loss of a piece.
+        assert!(queen <= MAX_MATE_PLIES[0]);
+        // DTZ itself is the distance to the loss of a piece.
         let rooks = plies_of("8/8/8/3k4/8/8/8/KRR5 b - - 0 1");
-        assert!((10..=MATES[1]).contains(&rooks), "{rooks}");
-        // Each step brings the pawn nearer, and promotion is better still.
+        assert!((10..=MAX_MATE_PLIES[1]).contains(&rooks), "{rooks}");
+        // Each pawn step is closer, and promotion is better still.
         let pawns = ["7k/8/8/8/8/8/4PK2/8", "7k/8/8/8/4P3/8/5K2/8", "7k/8/4P3/8/8/8/5K2/8"];
         let steps = pawns.map(|board| plies_of(&format!("{board} b - - 0 1")));
         assert!(steps.is_sorted_by(|a, b| a > b), "{steps:?}");

@@ -1,10 +1,10 @@
-//! Endgame tables after Ronald de Man: the result of every position with few pieces, and how far the next
-//! capture or pawn move is. The files are read by the crate `shakmaty-syzygy`.
+//! Syzygy endgame tables (Ronald de Man): WDL and DTZ of positions with few pieces, read by the crate
+//! `shakmaty-syzygy`.
 //!
-//! Those of up to four pieces are in the executable; folders may have more.
+//! Tables of up to four pieces are bundled; folders may add larger ones.
 //!
-//! [`root`] chooses among the moves of a game; the search asks [`Tables::wdl`] below the root. A folder or
-//! table that is missing, damaged or unreadable is told of once, and play goes on without it.
+//! [`root`] ranks the moves of a root; the search probes [`Tables::wdl`] below it. A folder or table that is missing,
+//! damaged or unreadable is reported once, and the game continues without it.
 
 mod bundled;
 mod conversion;
@@ -20,46 +20,46 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The tables of some folders, and the bundled ones if asked for. Clones share the files.
+/// Tables of folders, and the bundled ones if requested. Clones share the files.
 #[derive(Clone)]
 pub struct Tables {
     files: Arc<Files>,
-    /// Positions with more pieces are not looked up.
+    /// Limit of pieces for a probe.
     most_pieces: usize,
 }
 
 struct Files {
     base: Tablebase<Chess>,
-    /// The bundled tables alone, where a folder's table in place of one of them is damaged.
+    /// The bundled tables alone: fallback if a folder's table of the same name is damaged.
     bundled: Option<Tablebase<Chess>>,
-    /// Found in folders.
+    /// Tables in folders.
     count: usize,
-    /// The most pieces that one of those is for.
+    /// Largest number of pieces among them.
     most_pieces: usize,
-    /// The first thing that went wrong.
-    trouble: OnceLock<String>,
-    told: AtomicBool,
+    /// The first error.
+    error: OnceLock<String>,
+    warned: AtomicBool,
 }
 
 impl Tables {
-    /// Finds the tables in the folders of `path`, which are divided by `;` or by what divides the system's
-    /// search path. Files are opened when they are needed.
+    /// Indexes the tables in the folders of `path`, separated by `;` or by the system's path separator. Files are
+    /// opened on demand.
     #[must_use]
     pub fn find(path: &str) -> Tables {
         Tables::of(Files::new(), path)
     }
 
-    /// The bundled tables, and those in the folders of `path`, which go before bundled ones of the same name.
+    /// The bundled tables, and those in the folders of `path`, which take precedence.
     #[must_use]
     pub fn with_bundled(path: &str) -> Tables {
         let mut files = Files::new();
-        let mut spare = tablebase();
+        let mut bundled = tablebase();
         for path in bundled::paths() {
             files.add_file(&path);
-            // Never fails, as the files are sound.
-            let _ = spare.add_file(&path);
+            // Cannot fail: the bundled files are intact.
+            let _ = bundled.add_file(&path);
         }
-        files.bundled = Some(spare);
+        files.bundled = Some(bundled);
         Tables::of(files, path)
     }
 
@@ -72,35 +72,35 @@ impl Tables {
         Tables { files: Arc::new(files), most_pieces }
     }
 
-    /// The same for positions of at most so many pieces. None if no table has so few.
+    /// The same tables, limited to positions of this many pieces. None if no table is that small.
     #[must_use]
     pub fn up_to(&self, pieces: usize) -> Option<Tables> {
         let most_pieces = self.most_pieces.min(pieces);
         (most_pieces > 0).then(|| Tables { files: self.files.clone(), most_pieces })
     }
 
-    /// How many tables the folders have.
+    /// Number of tables in folders.
     #[must_use]
     pub fn found(&self) -> usize {
         self.files.count
     }
 
-    /// What has gone wrong, the first time that somebody asks.
+    /// The first error, returned once.
     #[must_use]
     pub fn take_warning(&self) -> Option<&str> {
-        let trouble = self.files.trouble.get()?;
-        // Relaxed: nothing hangs on it but who tells.
-        (!self.files.told.swap(true, Ordering::Relaxed)).then_some(trouble)
+        let error = self.files.error.get()?;
+        // Relaxed: it publishes nothing; only one caller gets the warning.
+        (!self.files.warned.swap(true, Ordering::Relaxed)).then_some(error)
     }
 
-    /// Whether tables may have a position: few pieces, and nobody may castle.
+    /// Whether tables may contain a position: few pieces, no castling rights.
     #[must_use]
     pub fn covers(&self, position: &Chess) -> bool {
         position.board().occupied().count() <= self.most_pieces && position.castles().is_empty()
     }
 
-    /// The result for the side to move just after a capture or a pawn move. A win or a loss that the
-    /// fifty-move rule turns into a draw is one. None if no table tells.
+    /// WDL for the side to move directly after a capture or a pawn move. A win or loss that the fifty-move rule
+    /// prevents is a draw. None without a table.
     #[must_use]
     pub fn wdl(&self, position: &Chess) -> Option<Wdl> {
         self.raw_wdl(position).map(|wdl| match wdl {
@@ -110,14 +110,14 @@ impl Tables {
         })
     }
 
-    /// As in the table.
+    /// The table's five-valued WDL.
     fn raw_wdl(&self, position: &Chess) -> Option<shakmaty_syzygy::Wdl> {
-        self.files.look(|base| base.probe_wdl_after_zeroing(position))
+        self.files.probe_tables(|base| base.probe_wdl_after_zeroing(position))
     }
 
-    /// Plies to the next capture or pawn move, negative for the side that loses.
+    /// DTZ: plies to the next capture or pawn move, negative for the losing side.
     fn dtz(&self, position: &Chess) -> Option<MaybeRounded<Dtz>> {
-        self.files.look(|base| base.probe_dtz(position))
+        self.files.probe_tables(|base| base.probe_dtz(position))
     }
 }
 
@@ -143,16 +143,16 @@ impl Files {
             bundled: None,
             count: 0,
             most_pieces: 0,
-            trouble: OnceLock::new(),
-            told: AtomicBool::new(false),
+            error: OnceLock::new(),
+            warned: AtomicBool::new(false),
         }
     }
 
-    /// One file at a time: a bad one must not hide those behind it.
+    /// Adds files one by one: an invalid file must not hide the rest.
     fn add_folder(&mut self, folder: &Path) {
         let entries = match folder.read_dir() {
             Ok(entries) => entries,
-            Err(why) => return self.complain(format_args!("{}: {why}", quote_path(folder))),
+            Err(why) => return self.record_error(format_args!("{}: {why}", quote_path(folder))),
         };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
@@ -164,48 +164,50 @@ impl Files {
         }
     }
 
-    /// Whether it may be a table.
+    /// Whether the file may be a table.
     fn add_file(&mut self, path: &Path) -> bool {
         match self.base.add_file(path) {
             Ok(()) => return true,
-            // No table by its name.
+            // Its name is not that of a table.
             Err(why) if why.kind() == std::io::ErrorKind::InvalidInput => {}
-            Err(why) => self.complain(format_args!("{}: {why}", path.display())),
+            Err(why) => self.record_error(format_args!("{}: {why}", path.display())),
         }
         false
     }
 
-    /// Looks something up. A table that is not what it should be may make the reader panic; a bundled one of the same
-    /// material then answers.
-    fn look<T>(&self, probe: impl Fn(&Tablebase<Chess>) -> Result<T, SyzygyError>) -> Option<T> {
+    /// Probes a table. A damaged table may panic in the reader; a bundled one of the same material is the fallback.
+    fn probe_tables<T>(
+        &self,
+        probe: impl Fn(&Tablebase<Chess>) -> Result<T, SyzygyError>,
+    ) -> Option<T> {
         match catch_unwind(AssertUnwindSafe(|| probe(&self.base))) {
             Ok(Ok(found)) => return Some(found),
-            Ok(Err(why)) => self.complain(Trouble(&why)),
-            Err(_) => self.complain("a table is damaged"),
+            Ok(Err(why)) => self.record_error(UserText(&why)),
+            Err(_) => self.record_error("a table is damaged"),
         }
         probe(self.bundled.as_ref()?).ok()
     }
 
-    fn complain(&self, trouble: impl fmt::Display) {
-        self.trouble.get_or_init(|| format!("Syzygy: {trouble}"));
+    fn record_error(&self, error: impl fmt::Display) {
+        self.error.get_or_init(|| format!("Syzygy: {error}"));
     }
 }
 
-/// A collection without tables, which can open bundled ones.
+/// An empty tablebase that can open bundled tables.
 fn tablebase() -> Tablebase<Chess> {
     Tablebase::with_filesystem(Arc::new(bundled::Bundled::default()))
 }
 
-/// The pieces that a table is for, by its name: `KQvKP.rtbw` is for four.
+/// Number of pieces by a table's name: `KQvKP.rtbw` has four.
 fn pieces(path: &Path) -> usize {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     name.bytes().filter(u8::is_ascii_uppercase).count()
 }
 
-/// An error in words for a user, without the places in code that led to it.
-struct Trouble<'a>(&'a SyzygyError);
+/// Error text for users, without source locations.
+struct UserText<'a>(&'a SyzygyError);
 
-impl fmt::Display for Trouble<'_> {
+impl fmt::Display for UserText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = |metric: &Metric| match metric {
             Metric::Wdl => "rtbw",
@@ -234,7 +236,7 @@ mod tests {
     use crate::chess::game::Game;
     use nn::rng::Rng;
 
-    /// A position with the pieces of a table's name, none of them on the first or last rank.
+    /// A random position with the material of a table's name, no piece on the first or last rank.
     fn position(material: &str, random: &mut Rng) -> Game {
         let (white, black) = material.split_once('v').unwrap();
         let pieces = white.chars().chain(black.chars().map(|piece| piece.to_ascii_lowercase()));
@@ -273,7 +275,7 @@ mod tests {
     #[test]
     fn folders_go_before_what_is_bundled_and_nothing_else_is_lost() {
         let tables = Tables::with_bundled("/no/such/folder");
-        assert!(tables.take_warning().is_some_and(|news| news.contains("/no/such/folder")));
+        assert!(tables.take_warning().is_some_and(|warning| warning.contains("/no/such/folder")));
         let game = Game::from_fen("8/8/8/3k4/8/8/8/1N2KB2 w - - 0 1", false).unwrap();
         assert_eq!(tables.wdl(game.position()), Some(Wdl::WIN));
         assert_eq!(Tables::find("/no/such/folder").wdl(game.position()), None);
@@ -283,7 +285,7 @@ mod tests {
     fn a_damaged_table_of_a_folder_hides_no_bundled_one() {
         let folder = std::env::temp_dir().join(format!("mavka-damaged-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        // No table, but of a size that one may have.
+        // Not a table, but of a plausible size.
         for name in ["KQvK.rtbw", "KQvK.rtbz"] {
             std::fs::write(folder.join(name), [7; 64 + 16]).unwrap();
         }
@@ -295,8 +297,6 @@ mod tests {
         assert_eq!(tables.wdl(game.position()), Some(Wdl::WIN));
         assert!(tables.dtz(game.position()).is_some());
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(
-            tables.take_warning().is_some_and(|trouble| trouble.contains("KQvK.rtbw is no table"))
-        );
+        assert!(tables.take_warning().is_some_and(|error| error.contains("KQvK.rtbw is no table")));
     }
 }

@@ -1,8 +1,8 @@
-//! The moves of a game, ranked by the endgame tables under the fifty-move rule with the game's own clock. In play
-//! the search chooses among the moves that keep the result; an analysis searches all, and the ranks order its lines.
+//! Ranks root moves by the tables under the fifty-move rule, with the game's own counter. In play the search chooses
+//! among the moves that preserve the result; analysis searches all moves, and the ranks order its lines.
 //!
-//! While the fifty-move rule is far, all winning moves rank alike. The shortest proven mate is played; without one,
-//! the move of least effort. When the rule is near, the distance to the next capture or pawn move decides.
+//! Far from the fifty-move rule, all winning moves rank equal: the shortest proven mate is played; without one, the
+//! move of least effort. Near the rule, DTZ decides.
 
 use super::Tables;
 use super::conversion::{self, Effort};
@@ -14,14 +14,14 @@ use shakmaty::Position;
 use shakmaty_syzygy::{Dtz, MaybeRounded};
 use std::cmp::Reverse;
 
-/// The ranks of a root's moves.
+/// Ranked root moves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RootTables {
-    /// In the order in which they were given; not empty.
+    /// In the order given; not empty.
     moves: Vec<RankedMove>,
-    /// The results are those under the fifty-move rule: see [`RootTables::value`].
+    /// Results take the fifty-move rule into account: see [`RootTables::value`].
     certain: bool,
-    /// Positions looked up.
+    /// Number of probes.
     pub hits: u64,
 }
 
@@ -29,29 +29,29 @@ pub struct RootTables {
 struct RankedMove {
     action: Action,
     rank: Rank,
-    /// Of winning moves only.
+    /// For winning moves only.
     effort: Effort,
 }
 
-/// What a move is worth, worst first. Plies are those of the fifty-move counter when the next capture or
-/// pawn move is made, as far as both sides hasten it or put it off.
+/// Rank of a move, worst first. Plies are those of the fifty-move counter at the next capture or pawn move, with best
+/// play of both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// Lost. Plies are 0 while the rule is far, so that the search chooses how to resist.
+    /// Lost. Plies are 0 far from the rule: then the search chooses the defence.
     Loss(u32),
-    /// Lost, but the rule comes first.
-    Saved(u32),
+    /// Lost, but saved by the fifty-move rule.
+    BlessedLoss(u32),
     Draw,
-    /// Won, but the rule comes first: the opponent may still go wrong.
-    Frustrated(Reverse<u32>),
-    /// Won, with the plies to the next capture or pawn move.
+    /// Won, but the fifty-move rule comes first: the opponent may still err.
+    CursedWin(Reverse<u32>),
+    /// Won, with plies to the next capture or pawn move.
     Win(Reverse<u32>),
     Mate,
 }
 
 /// The fifty-move rule, in plies.
 const RULE: u32 = 100;
-/// Plies of the counter from which on the rule is near.
+/// Fifty-move counter from which the rule is near.
 const NEAR: u32 = RULE / 2;
 
 impl Rank {
@@ -64,31 +64,31 @@ impl Rank {
         matches!(self, Rank::Win(_) | Rank::Mate)
     }
 
-    /// The rank of a move that is no capture and no pawn's. `dtz` is the mover's before it; the last capture or
-    /// pawn move was `clock` plies ago. A rounded value may be a ply short.
+    /// Rank of a quiet piece move. `dtz` is the mover's before it; the last capture or pawn move was `clock` plies
+    /// ago. A rounded DTZ may be one ply short.
     fn of_quiet(dtz: MaybeRounded<Dtz>, clock: u32) -> Rank {
         let rounded = matches!(dtz, MaybeRounded::Rounded(_));
         let plies = dtz.ignore_rounding().0.unsigned_abs();
         let counter = plies.saturating_add(clock);
-        // From zero on, the tables themselves have reckoned with the rule.
+        // At counter zero, the tables include the fifty-move rule.
         let surely_in_time = counter + u32::from(rounded && clock > 0) <= RULE;
         match dtz.signum() {
             1 if surely_in_time => Rank::Win(Reverse(plies)),
-            1 => Rank::Frustrated(Reverse(counter)),
+            1 => Rank::CursedWin(Reverse(counter)),
             -1 if 2 * plies + clock < RULE => Rank::Loss(0),
             -1 if counter <= RULE => Rank::Loss(counter),
-            -1 => Rank::Saved(counter),
+            -1 => Rank::BlessedLoss(counter),
             _ => Rank::Draw,
         }
     }
 
-    /// The rank of a move after which, with the clock at zero, the *opponent* has this result.
+    /// Rank of a zeroing move, after which the *opponent* has this result.
     fn of_opponents(wdl: shakmaty_syzygy::Wdl) -> Rank {
         match wdl {
             shakmaty_syzygy::Wdl::Win => Rank::Loss(0),
-            shakmaty_syzygy::Wdl::CursedWin => Rank::Saved(0),
+            shakmaty_syzygy::Wdl::CursedWin => Rank::BlessedLoss(0),
             shakmaty_syzygy::Wdl::Draw => Rank::Draw,
-            shakmaty_syzygy::Wdl::BlessedLoss => Rank::Frustrated(Reverse(1)),
+            shakmaty_syzygy::Wdl::BlessedLoss => Rank::CursedWin(Reverse(1)),
             shakmaty_syzygy::Wdl::Loss => Rank::Win(Reverse(1)),
         }
     }
@@ -96,25 +96,25 @@ impl Rank {
     fn value(self) -> Option<Wdl> {
         match self {
             Rank::Mate | Rank::Win(_) => Some(Wdl::WIN),
-            // A ply may have been rounded away.
-            Rank::Frustrated(Reverse(RULE)) | Rank::Loss(RULE) => None,
-            Rank::Frustrated(_) | Rank::Draw | Rank::Saved(_) => Some(Wdl::DRAW),
+            // Rounding may hide a ply.
+            Rank::CursedWin(Reverse(RULE)) | Rank::Loss(RULE) => None,
+            Rank::CursedWin(_) | Rank::Draw | Rank::BlessedLoss(_) => Some(Wdl::DRAW),
             Rank::Loss(_) => Some(Wdl::LOSS),
         }
     }
 }
 
-/// How closely a move is looked at.
+/// Kind of probe.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Probe {
-    /// By the distance to the next capture or pawn move.
+    /// DTZ.
     Distance,
-    /// By the result alone, where the tables for distances are missing: as if the clock stood at zero.
+    /// WDL, where DTZ tables are missing: as if the counter were zero.
     Result,
 }
 
 impl RootTables {
-    /// Ranks the moves `allowed`. None if the tables do not have the position, or fail for one of the moves.
+    /// Ranks the moves `allowed`. None if the position is not in the tables, or a probe fails.
     #[must_use]
     pub fn new(tables: &Tables, game: &Game, allowed: &[Action]) -> Option<RootTables> {
         if allowed.is_empty() || !tables.covers(game.position()) {
@@ -136,7 +136,7 @@ impl RootTables {
         Some(RootTables { moves, certain, hits: allowed.len() as u64 })
     }
 
-    /// The moves that keep the result.
+    /// Moves that preserve the result.
     #[must_use]
     pub fn keeping(&self) -> Vec<Action> {
         let best = self.moves.iter().map(|ranked| ranked.rank.class()).max();
@@ -144,7 +144,7 @@ impl RootTables {
         moves.map(|ranked| ranked.action).collect()
     }
 
-    /// The moves of those to play without a proven mate.
+    /// Moves to play among those, without a proven mate.
     #[must_use]
     pub fn best(&self) -> Vec<Action> {
         let best = self.moves.iter().map(RankedMove::key).min();
@@ -152,14 +152,14 @@ impl RootTables {
         moves.map(|ranked| ranked.action).collect()
     }
 
-    /// The result for the side to move; None if it hangs on a ply that the tables have rounded away, or if
-    /// the table of distances is missing and the fifty-move rule may come first.
+    /// Result for the side to move; None if it depends on a rounded ply, or if DTZ is missing and the fifty-move rule
+    /// may apply.
     #[must_use]
     pub fn value(&self) -> Option<Wdl> {
         self.value_of_rank(self.moves.iter().map(|ranked| ranked.rank).max()?)
     }
 
-    /// The same after `action`.
+    /// Result after `action`.
     #[must_use]
     pub fn value_of(&self, action: Action) -> Option<Wdl> {
         self.value_of_rank(self.rank_of(action)?)
@@ -169,7 +169,7 @@ impl RootTables {
         rank.value().filter(|_| self.certain || matches!(rank, Rank::Mate | Rank::Draw))
     }
 
-    /// Whether `action` mates at once.
+    /// Whether `action` is mate.
     #[must_use]
     pub fn mates(&self, action: Action) -> bool {
         self.rank_of(action) == Some(Rank::Mate)
@@ -184,7 +184,7 @@ impl RootTables {
     }
 
     /// Orders lines by their first moves, best first: by class, winning moves by the shortest proven mate, then by
-    /// effort. Equals stay in their order.
+    /// effort. Stable.
     pub fn sort(&self, lines: &mut [Line<Action>]) {
         lines.sort_by_key(|line| {
             let ranked = line.moves.first().and_then(|action| self.find(*action));
@@ -197,13 +197,13 @@ impl RootTables {
 }
 
 impl RankedMove {
-    /// Least for the best.
+    /// Sort key: minimum is best.
     fn key(&self) -> (Reverse<Rank>, Effort) {
         (Reverse(self.rank.class()), self.effort)
     }
 }
 
-/// Sets the effort of the winning moves.
+/// Computes the effort of the winning moves.
 fn rate(moves: &mut [RankedMove], tables: &Tables, game: &Game) {
     let clock = game.position().halfmoves();
     let distance = |rank| match rank {
@@ -212,7 +212,7 @@ fn rate(moves: &mut [RankedMove], tables: &Tables, game: &Game) {
         _ => None,
     };
     let Some(least) = moves.iter().filter_map(|ranked| distance(ranked.rank)).min() else { return };
-    // Half of the plies that the rule leaves is enough for the next capture or pawn move: a slower way is safe.
+    // If half of the plies left suffice for the next capture or pawn move, slower ways are safe, too.
     let far = clock < NEAR && 2 * least <= RULE - clock;
     for ranked in moves {
         let Some(plies) = distance(ranked.rank) else { continue };
@@ -224,10 +224,10 @@ fn rate(moves: &mut [RankedMove], tables: &Tables, game: &Game) {
     }
 }
 
-/// The effort after a winning move that does not mate.
+/// Effort after a winning move that is not mate.
 fn effort(tables: &Tables, game: &Game, action: Action) -> Effort {
     let mut after = game.clone();
-    // A legal move: it was ranked.
+    // Legal: it has been ranked.
     let _ = after.play(action);
     let position = after.position();
     let key_before = |plies| ending::key_before(after.keys(), plies);
@@ -238,7 +238,7 @@ fn effort(tables: &Tables, game: &Game, action: Action) -> Effort {
     }
 }
 
-/// What a legal move is worth. None if a table fails.
+/// Rank of a legal move. None if a probe fails.
 fn rank(tables: &Tables, game: &Game, action: Action, probe: Probe) -> Option<Rank> {
     let clock = game.position().halfmoves();
     let mut after = game.clone();
@@ -257,7 +257,7 @@ fn rank(tables: &Tables, game: &Game, action: Action, probe: Probe) -> Option<Ra
     Some(if rank.wins() && allows_threefold(&after) { Rank::Draw } else { rank })
 }
 
-/// The side to move can bring a position on the board for the third time.
+/// The side to move can complete a threefold repetition.
 fn allows_threefold(game: &Game) -> bool {
     game.legal_actions().into_iter().any(|reply| {
         let mut after = game.clone();

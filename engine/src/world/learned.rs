@@ -1,15 +1,15 @@
-//! A world that the network imagines (paper 000, section 3.1): below the root there are no rules. States,
-//! legal moves, values and ends of the game are the network's answers to `MAV(s_parent, a)`, one batched
-//! call for a minibatch; only the root and its moves are true.
+//! World model (paper 000, section 3.1): below the root there are no rules. States, legal moves, values and game ends
+//! are the network's predictions `MAV(s_parent, a)`, one batched call per minibatch; only the root and its moves are
+//! real.
 //!
-//! A state on its way to the network is its last known state and the action from there. What was imagined
-//! is kept in a [`Memory`], so that a later descent follows it without a call. Repetitions and fifty moves
-//! are counted over the states imagined on the path and the true ones before it. They are known only once
-//! the state is: at its first visit a repetition is a draw in value, later an end.
+//! A pending state is its last predicted state plus the actions since. Predictions are cached in a [`PredictionCache`], so that
+//! later descents need no call. Repetitions and the fifty-move rule are counted over predicted states on the path and
+//! the real positions before it. They are known only once the state is predicted: at the first visit a repetition is a
+//! draw in value, later a terminal.
 //!
-//! An answer that makes no state is [`Leaf::Refused`]: minus infinity to the search, never chosen again.
+//! A prediction that is no valid state is [`Leaf::Refused`]: minus infinity for the search, never selected again.
 
-use super::memory::{Memory, Seen, StateKey, fingerprint};
+use super::memory::{Prediction, PredictionCache, StateKey, fingerprint};
 use super::rules::{self, RulesWorld};
 use crate::chess::action::Action;
 use crate::chess::ending::by_fifty_moves;
@@ -24,29 +24,28 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// From this probability on an imagined end is taken for one even if the network names legal moves too,
-/// and for certain: a mate is then a proof. Otherwise an end is a position without moves, and no proof.
-/// Measured: see `docs/src/imagined.md`.
-const CERTAIN: f32 = 0.99;
+/// Minimum probability of a predicted end to override predicted legal moves, and to be a proof of mate. Otherwise an
+/// end is a position without legal moves, and no proof. Measured: see `docs/src/imagined.md`.
+const MIN_CERTAINTY: f32 = 0.99;
 
-/// A state of the tree: known, or known but for the actions since.
+/// State of a node: predicted, or pending.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// The last known state, with its past.
+    /// Last predicted state, with its history.
     known: rules::State,
-    /// What that one was imagined from: the question to ask about it again.
+    /// Query that predicted it: repeated at each evaluation.
     origin: Option<(Chess, Action)>,
     mated: bool,
-    /// The game was over on this path by repetition or fifty moves, of all that is known.
+    /// Draw by repetition or fifty-move rule on this path, as far as known.
     drawn: bool,
-    /// Moves called legal in the known state, as [`fingerprint`] sums them up.
+    /// [`fingerprint`] of the moves predicted as legal.
     legal: u64,
-    /// What was played since. One action, unless states were forgotten.
+    /// Actions since. One, unless states were evicted.
     pending: Vec<Action>,
 }
 
 impl State {
-    /// The state at the root of a search: true.
+    /// State of a search's root: real.
     #[must_use]
     pub fn root(game: &Game) -> State {
         let known = rules::State::root(game).with_position(grounded(game.position()));
@@ -54,7 +53,7 @@ impl State {
         State { known, origin: None, mated: false, drawn: false, legal, pending: Vec::new() }
     }
 
-    /// The imagined position; None while nobody has asked for it.
+    /// The predicted position; None while pending.
     #[must_use]
     pub fn position(&self) -> Option<&Chess> {
         self.pending.is_empty().then(|| self.known.position())
@@ -64,21 +63,21 @@ impl State {
         self.pending.is_empty() && self.origin.is_none()
     }
 
-    /// Where the known state is kept.
+    /// Cache key of the predicted state.
     fn state_key(&self) -> StateKey {
         StateKey { key: self.known.key(), clock: self.known.position().halfmoves() }
     }
 
-    fn enter(&mut self, action: Action, seen: &Seen) {
+    fn enter(&mut self, action: Action, prediction: &Prediction) {
         self.origin = Some((self.known.position().clone(), action));
-        self.known.enter(seen.state.clone(), seen.key);
-        (self.mated, self.legal) = (seen.mated, seen.legal);
-        // A search whose states were forgotten may pass such an end unawares; it counts all the same.
+        self.known.enter(prediction.state.clone(), prediction.key);
+        (self.mated, self.legal) = (prediction.mated, prediction.legal);
+        // If states were evicted, a search may pass this end once; it is still stored.
         self.drawn |= self.known.repeats() || by_fifty_moves(self.known.position()) && !self.mated;
     }
 
-    /// What the network must be asked next; None of the root.
-    fn question(&self) -> Option<(&Chess, Action)> {
+    /// Next query for the network; None for the root.
+    fn query(&self) -> Option<(&Chess, Action)> {
         match self.pending.first() {
             Some(action) => Some((self.known.position(), *action)),
             None => self.origin.as_ref().map(|(from, action)| (from, *action)),
@@ -86,35 +85,35 @@ impl State {
     }
 }
 
-/// The key of an imagined state: as [`crate::chess::ending::key`], with whatever en-passant square the network imagined.
+/// Key of a predicted state: like [`crate::chess::ending::key`], with the predicted en-passant square.
 fn key(state: &Chess) -> u64 {
     state.zobrist_hash::<Zobrist64>(EnPassantMode::Always).0
 }
 
-/// What happened in an imagined world.
+/// Statistics of predictions.
 #[derive(Debug, Default)]
 pub struct Predictions {
-    /// States asked for.
-    asked: AtomicU64,
-    /// Moves called legal that begin on an empty square.
+    /// Predicted states.
+    predicted: AtomicU64,
+    /// Predicted legal moves from an empty square.
     rejected: AtomicU64,
-    /// Ends of the game imagined.
+    /// Predicted ends of the game.
     ends: AtomicU64,
-    /// Answers that made no state, by name.
+    /// Invalid predictions by name.
     refused: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 impl Predictions {
-    /// States asked for, and those refused.
+    /// Predicted states, and invalid ones.
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).values().sum();
-        (self.asked.load(Relaxed), refused)
+        (self.predicted.load(Relaxed), refused)
     }
 
-    // Relaxed throughout: totals, that publish nothing else.
-    fn take_in(&self, answer: &Result<Imagined, Refusal>) {
-        self.asked.fetch_add(1, Relaxed);
+    // Relaxed throughout: counters that publish nothing else.
+    fn count(&self, answer: &Result<Imagined, Refusal>) {
+        self.predicted.fetch_add(1, Relaxed);
         match answer {
             Ok(imagined) => {
                 self.rejected.fetch_add(imagined.rejected as u64, Relaxed);
@@ -129,8 +128,8 @@ impl Predictions {
 
 impl fmt::Display for Predictions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (asked, refused) = self.counts();
-        write!(f, "{asked} states imagined, {} ends of the game", self.ends.load(Relaxed))?;
+        let (predicted, refused) = self.counts();
+        write!(f, "{predicted} states imagined, {} ends of the game", self.ends.load(Relaxed))?;
         write!(f, ", {} moves rejected, {refused} states refused", self.rejected.load(Relaxed))?;
         let by_name = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         for (index, (name, count)) in by_name.iter().enumerate() {
@@ -140,24 +139,23 @@ impl fmt::Display for Predictions {
     }
 }
 
-/// The network as a world.
+/// The network as a world model.
 pub struct LearnedWorld {
     evaluator: Arc<dyn Evaluator>,
     /// Evaluates the root.
     rules: RulesWorld,
-    memory: Arc<Memory>,
+    memory: Arc<PredictionCache>,
     predictions: Predictions,
-    twice: bool,
+    refines: bool,
 }
 
 impl LearnedWorld {
-    /// None if this network cannot be asked what follows a move. `rules` evaluates the root, by the same
-    /// network.
+    /// None if the network has no transition head. `rules` evaluates the root with the same network.
     #[must_use]
     pub fn new(
         evaluator: Arc<dyn Evaluator>,
         rules: RulesWorld,
-        memory: Arc<Memory>,
+        memory: Arc<PredictionCache>,
     ) -> Option<LearnedWorld> {
         evaluator.transition()?;
         Some(LearnedWorld {
@@ -165,37 +163,39 @@ impl LearnedWorld {
             rules,
             memory,
             predictions: Predictions::default(),
-            twice: false,
+            refines: false,
         })
     }
 
-    /// The same world, with a second look at each imagined state ([`nn::evaluator::Transition::refine`]):
-    /// its moves and values are told better by `MAV(s')` than by `MAV(s, a)`, for a second call.
+    /// Also evaluates each predicted state by itself ([`nn::evaluator::Transition::refine`]): `MAV(s')` predicts moves
+    /// and values better than `MAV(s, a)`, at the cost of a second call.
     #[must_use]
     pub fn with_refinement(self) -> LearnedWorld {
-        LearnedWorld { twice: true, ..self }
+        LearnedWorld { refines: true, ..self }
     }
 
-    /// The world of the root alone.
+    /// The rules world that evaluates the root.
     #[must_use]
     pub fn rules(&self) -> &RulesWorld {
         &self.rules
     }
 
-    /// What happened in it so far.
+    /// Statistics so far.
     #[must_use]
     pub fn predictions(&self) -> &Predictions {
         &self.predictions
     }
 
-    /// Whether what was imagined along `path`, from the last position of `from`, is just what is true now:
-    /// the state and its legal moves. Only then may the tree below be kept: the root's moves are true.
+    /// Whether the prediction along `path`, from the last position of `from`, equals the real position `now` with its
+    /// legal moves. Only then may the subtree be reused: the root's moves are real.
     #[must_use]
     pub fn came_true(&self, from: &Game, path: &[Action], now: &Game) -> bool {
         let mut state = State::root(from);
         for action in path {
-            let Some(seen) = self.memory.get(state.state_key(), *action) else { return false };
-            state.enter(*action, &seen);
+            let Some(prediction) = self.memory.get(state.state_key(), *action) else {
+                return false;
+            };
+            state.enter(*action, &prediction);
         }
         let truth = State::root(now);
         is_true(state.known.position(), now.position())
@@ -205,47 +205,47 @@ impl LearnedWorld {
 
     fn ask(
         &self,
-        questions: &[(&Chess, Action)],
+        queries: &[(&Chess, Action)],
     ) -> Result<Vec<Result<Imagined, Refusal>>, EvalError> {
-        let silent = || EvalError::Device("the network answered nothing".to_owned());
-        let network = self.evaluator.transition().ok_or_else(silent)?;
-        let steps: Vec<Step<'_>> = questions
+        let no_answer = || EvalError::Device("the network answered nothing".to_owned());
+        let network = self.evaluator.transition().ok_or_else(no_answer)?;
+        let steps: Vec<Step<'_>> = queries
             .iter()
             .map(|(state, action)| Step { state, action: action.to_code(state.turn().is_black()) })
             .collect();
         let mut answers = network.imagine(&steps)?;
         if answers.len() != steps.len() {
-            return Err(silent());
+            return Err(no_answer());
         }
-        if self.twice {
+        if self.refines {
             network.refine(&mut answers)?;
         }
-        answers.iter().for_each(|answer| self.predictions.take_in(answer));
+        answers.iter().for_each(|answer| self.predictions.count(answer));
         Ok(answers)
     }
 
-    /// Goes one step with the answer to the state's question: a leaf if nothing is pending then.
-    fn settle(
+    /// Consumes the answer to the state's query; returns a leaf if nothing is pending then.
+    fn resolve(
         &self,
         state: &mut State,
         answer: Result<Imagined, Refusal>,
     ) -> Result<Option<Leaf<Action>>, EvalError> {
         let Ok(imagined) = answer else { return Ok(Some(Leaf::Refused)) };
-        // Codes keep the frame of the state that was asked about.
+        // Move codes are in the frame of the side that has moved.
         let flip = imagined.state.turn().is_white();
         let legal: Vec<Action> =
             imagined.legal.iter().map(|code| Action::from_code(*code, flip)).collect();
         let end = ending(&imagined);
         if !state.pending.is_empty() {
             let action = state.pending.remove(0);
-            let seen = Arc::new(Seen {
+            let prediction = Arc::new(Prediction {
                 state: imagined.state.clone(),
                 key: key(&imagined.state),
                 mated: end.is_some_and(|end| end.loss > 0.5),
                 legal: fingerprint(legal.iter().copied()),
             });
-            self.memory.put(state.state_key(), action, seen.clone());
-            state.enter(action, &seen);
+            self.memory.put(state.state_key(), action, prediction.clone());
+            state.enter(action, &prediction);
         }
         if !state.pending.is_empty() {
             return Ok(None);
@@ -256,21 +256,21 @@ impl LearnedWorld {
         }
         let Some(evaluation) = &imagined.evaluation else { return Ok(Some(Leaf::Refused)) };
         Ok(Some(match self.rules.leaf(legal.into_iter(), evaluation)? {
-            // Not an end to be stored: after the next move on the board it may be none.
+            // Not terminal: after the next real move it may not be an end.
             Leaf::Open { edges, .. } if state.drawn => Leaf::Open { value: Wdl::DRAW, edges },
             leaf => leaf,
         }))
     }
 }
 
-/// The end of the game that the network means, as the side to move sees it; None if the game goes on.
+/// The predicted end of the game for the side to move; None if the game continues.
 #[must_use]
 pub fn ending(imagined: &Imagined) -> Option<Wdl> {
     let [_, lost, drawn] = imagined.end;
-    if lost.max(drawn) >= CERTAIN {
+    if lost.max(drawn) >= MIN_CERTAINTY {
         return Some(if lost > drawn { Wdl::LOSS } else { Wdl::DRAW });
     }
-    // Nobody can move: which end it is, the head for ends says better than whether it is one.
+    // No predicted moves: the head for ends still separates mate from draw.
     let loss = if lost + drawn > 0.0 { lost / (lost + drawn) } else { 0.5 };
     imagined.legal.is_empty().then_some(Wdl { win: 0.0, draw: 1.0 - loss, loss })
 }
@@ -286,7 +286,7 @@ impl World for LearnedWorld {
             return None;
         }
         match self.memory.get(state.state_key(), action) {
-            Some(seen) => state.enter(action, &seen),
+            Some(prediction) => state.enter(action, &prediction),
             None => state.pending.push(action),
         }
         (state.pending.is_empty() && state.drawn).then_some(Wdl::DRAW)
@@ -296,31 +296,32 @@ impl World for LearnedWorld {
         let mut states: Vec<State> = leaves.iter().map(|state| (*state).clone()).collect();
         let mut done: Vec<Option<Leaf<Action>>> = leaves.iter().map(|_| None).collect();
         loop {
-            let mut asked = Vec::new();
+            let mut pending_leaves = Vec::new();
             for (at, (state, done)) in states.iter_mut().zip(&mut done).enumerate() {
                 if done.is_some() {
                     continue;
                 }
-                // What others have imagined meanwhile need not be asked again, but for the leaf itself.
+                // Use predictions that other threads have cached meanwhile, except for the leaf itself.
                 while let [action, _, ..] = state.pending[..]
-                    && let Some(seen) = self.memory.get(state.state_key(), action)
+                    && let Some(prediction) = self.memory.get(state.state_key(), action)
                 {
                     state.pending.remove(0);
-                    state.enter(action, &seen);
+                    state.enter(action, &prediction);
                 }
                 if state.is_root() {
                     *done = self.rules.evaluate(&[&state.known])?.pop();
                 } else {
-                    asked.push(at);
+                    pending_leaves.push(at);
                 }
             }
-            if asked.is_empty() {
+            if pending_leaves.is_empty() {
                 break;
             }
-            let questions: Vec<_> = asked.iter().filter_map(|at| states[*at].question()).collect();
-            let answers = self.ask(&questions)?;
-            for (at, answer) in asked.into_iter().zip(answers) {
-                done[at] = self.settle(&mut states[at], answer)?;
+            let queries: Vec<_> =
+                pending_leaves.iter().filter_map(|at| states[*at].query()).collect();
+            let answers = self.ask(&queries)?;
+            for (at, answer) in pending_leaves.into_iter().zip(answers) {
+                done[at] = self.resolve(&mut states[at], answer)?;
             }
         }
         Ok(done.into_iter().map(|leaf| leaf.unwrap_or(Leaf::Refused)).collect())

@@ -1,9 +1,9 @@
-//! What a network has imagined, kept for the descents that pass there again: the search's tree holds no
-//! states, and asking again at each ply would take a call of the network.
+//! Cache of predicted states: tree nodes hold no states, and predicting them again at each ply would need calls of the
+//! network.
 //!
-//! A bounded map from (state, action) to the next state, in shards of two generations each: what was not
-//! asked for while a generation filled is forgotten. Forgetting costs calls, never an answer. Its locks
-//! are held for a look-up each and never during a call of the network; `mcts` itself has none.
+//! A bounded map from (state, action) to the next state, in shards of two generations: an entry unused while a
+//! generation fills is evicted. Eviction costs calls, never correctness. Locks are held for one look-up each, never
+//! during a call of the network; `mcts` itself has none.
 
 use crate::chess::action::Action;
 use nn::rng::split_mix;
@@ -11,116 +11,117 @@ use shakmaty::Chess;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A state that was imagined.
+/// A predicted state.
 #[derive(Debug)]
-pub struct Seen {
+pub struct Prediction {
     /// The board.
     pub state: Chess,
     /// Its key.
     pub key: u64,
-    /// The side to move is mated, the network says: no rule of fifty moves saves it.
+    /// Mate predicted: it takes precedence over the fifty-move rule.
     pub mated: bool,
-    /// Fingerprint of the moves it calls legal, see [`fingerprint`].
+    /// [`fingerprint`] of the predicted legal moves.
     pub legal: u64,
 }
 
-/// A number that two sets of moves share only if they are the same set, whatever their order.
+/// Order-independent hash of a set of moves.
 #[must_use]
 pub fn fingerprint(moves: impl Iterator<Item = Action>) -> u64 {
     moves.fold(0, |sum, action| sum.wrapping_add(split_mix(u64::from(u16::from(action)))))
 }
 
-/// Bytes that one state takes, with its places in the maps: 144 of them the position.
-const BYTES: usize = 320;
-/// So many threads seldom meet in one shard.
+/// Memory of one state with its map entries: 144 bytes are the position.
+const BYTES_PER_STATE: usize = 320;
+/// Enough that threads rarely contend for a shard.
 const SHARDS: usize = 32;
 
-/// What a state is known by.
+/// Identity of a state.
 #[derive(Clone, Copy, Debug)]
 pub struct StateKey {
-    /// Its key.
+    /// Zobrist key.
     pub key: u64,
-    /// Its fifty-move counter, which the network sees too.
+    /// Fifty-move counter: an input of the network.
     pub clock: u32,
 }
 
-/// What the next state is kept under: a state, key and clock in one number, and the action.
+/// Map key: state (key and counter mixed) and action.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
+struct CacheKey {
     from: u64,
     action: u16,
 }
 
 #[derive(Default)]
 struct Shard {
-    young: HashMap<Place, Arc<Seen>>,
-    old: HashMap<Place, Arc<Seen>>,
+    young: HashMap<CacheKey, Arc<Prediction>>,
+    old: HashMap<CacheKey, Arc<Prediction>>,
 }
 
-/// The states imagined so far. Shared by the threads of a search.
-pub struct Memory {
+/// The cache. Shared by the threads of a search.
+pub struct PredictionCache {
     shards: Vec<RwLock<Shard>>,
-    /// States of a generation.
-    room: usize,
+    /// Maximum number of states of a generation.
+    capacity: usize,
 }
 
-impl Memory {
-    /// Keeps as many states as fit into `bytes`.
+impl PredictionCache {
+    /// Sized to fit into `bytes`.
     #[must_use]
-    pub fn new(bytes: usize) -> Memory {
+    pub fn new(bytes: usize) -> PredictionCache {
         let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
-        Memory { shards, room: (bytes / BYTES / SHARDS / 2).max(1) }
+        PredictionCache { shards, capacity: (bytes / BYTES_PER_STATE / SHARDS / 2).max(1) }
     }
 
-    /// The state that `action` leads to from `state`.
+    /// The state after `action` in `state`.
     #[must_use]
-    pub fn get(&self, state: StateKey, action: Action) -> Option<Arc<Seen>> {
-        let place = place(state, action);
-        let shard = self.shard(place)?;
+    pub fn get(&self, state: StateKey, action: Action) -> Option<Arc<Prediction>> {
+        let cache_key = cache_key(state, action);
+        let shard = self.shard(cache_key)?;
         {
             let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(seen) = shard.young.get(&place) {
-                return Some(seen.clone());
+            if let Some(prediction) = shard.young.get(&cache_key) {
+                return Some(prediction.clone());
             }
-            shard.old.get(&place)?;
+            shard.old.get(&cache_key)?;
         }
         let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
-        let seen = shard.old.remove(&place).or_else(|| shard.young.get(&place).cloned())?;
-        self.keep(&mut shard, place, seen.clone());
-        Some(seen)
+        let prediction =
+            shard.old.remove(&cache_key).or_else(|| shard.young.get(&cache_key).cloned())?;
+        self.keep(&mut shard, cache_key, prediction.clone());
+        Some(prediction)
     }
 
-    /// Keeps what `action` leads to from `state`.
-    pub fn put(&self, state: StateKey, action: Action, seen: Arc<Seen>) {
-        let place = place(state, action);
-        if let Some(shard) = self.shard(place) {
+    /// Stores the state after `action` in `state`.
+    pub fn put(&self, state: StateKey, action: Action, prediction: Arc<Prediction>) {
+        let cache_key = cache_key(state, action);
+        if let Some(shard) = self.shard(cache_key) {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
-            self.keep(&mut shard, place, seen);
+            self.keep(&mut shard, cache_key, prediction);
         }
     }
 
-    fn keep(&self, shard: &mut Shard, place: Place, seen: Arc<Seen>) {
-        if shard.young.len() >= self.room {
+    fn keep(&self, shard: &mut Shard, cache_key: CacheKey, prediction: Arc<Prediction>) {
+        if shard.young.len() >= self.capacity {
             shard.old = std::mem::take(&mut shard.young);
         }
-        shard.young.insert(place, seen);
+        shard.young.insert(cache_key, prediction);
     }
 
-    fn shard(&self, Place { from, action }: Place) -> Option<&RwLock<Shard>> {
+    fn shard(&self, CacheKey { from, action }: CacheKey) -> Option<&RwLock<Shard>> {
         self.shards.get((split_mix(from ^ u64::from(action)) % SHARDS as u64) as usize)
     }
 }
 
-fn place(state: StateKey, action: Action) -> Place {
-    Place { from: state.key ^ split_mix(u64::from(state.clock)), action: action.into() }
+fn cache_key(state: StateKey, action: Action) -> CacheKey {
+    CacheKey { from: state.key ^ split_mix(u64::from(state.clock)), action: action.into() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(key: u64) -> Arc<Seen> {
-        Arc::new(Seen { state: Chess::default(), key, mated: false, legal: 0 })
+    fn prediction(key: u64) -> Arc<Prediction> {
+        Arc::new(Prediction { state: Chess::default(), key, mated: false, legal: 0 })
     }
 
     fn state(key: u64, clock: u32) -> StateKey {
@@ -128,24 +129,28 @@ mod tests {
     }
 
     #[test]
-    fn clock_and_action_tell_states_apart() {
-        let memory = Memory::new(1 << 20);
+    fn clock_and_action_distinguish_states() {
+        let memory = PredictionCache::new(1 << 20);
         let (one, two) = (Action::from(1), Action::from(2));
-        memory.put(state(7, 0), one, seen(1));
-        memory.put(state(7, 3), one, seen(2));
-        let key = |from, action| memory.get(from, action).map(|seen| seen.key);
+        memory.put(state(7, 0), one, prediction(1));
+        memory.put(state(7, 3), one, prediction(2));
+        let key = |from, action| memory.get(from, action).map(|prediction| prediction.key);
         assert_eq!((key(state(7, 0), one), key(state(7, 3), one)), (Some(1), Some(2)));
         assert_eq!((key(state(7, 0), two), key(state(8, 0), one)), (None, None));
     }
 
     #[test]
     fn memory_is_bounded_and_keeps_what_is_asked_for() {
-        let memory = Memory::new(BYTES * SHARDS * 2 * 10);
+        let memory = PredictionCache::new(BYTES_PER_STATE * SHARDS * 2 * 10);
         let favourite = Action::from(1);
-        memory.put(state(0, 0), favourite, seen(42));
+        memory.put(state(0, 0), favourite, prediction(42));
         for key in 1..20_000 {
-            memory.put(state(key, 0), favourite, seen(key));
-            assert_eq!(memory.get(state(0, 0), favourite).map(|seen| seen.key), Some(42), "{key}");
+            memory.put(state(key, 0), favourite, prediction(key));
+            assert_eq!(
+                memory.get(state(0, 0), favourite).map(|prediction| prediction.key),
+                Some(42),
+                "{key}"
+            );
         }
         let held: usize = memory
             .shards

@@ -1,4 +1,4 @@
-//! The worlds a search can play in: what the rules say happens next, or what a network imagines.
+//! Worlds to search in: the rules of chess, or the network's predictions.
 
 pub mod learned;
 pub mod memory;
@@ -13,22 +13,22 @@ use mcts::{Leaf, Wdl, World};
 use nn::EvalError;
 pub use rules::RulesWorld;
 
-/// What the search takes to happen after a move.
+/// Source of the state after a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorldModel {
-    /// What the rules of chess say.
+    /// Rules of chess.
     Rules,
-    /// What the network imagines (paper 000, section 3.1).
+    /// Predictions of the network (paper 000, section 3.1).
     Learned,
-    /// The same, each imagined position looked at once more.
+    /// The same, with each predicted position evaluated by itself.
     LearnedTwice,
 }
 
-/// The world that the options ask for.
+/// The world that the options select.
 pub enum AnyWorld {
     /// The rules of chess.
     Rules(RulesWorld),
-    /// The network's imagination.
+    /// The network's predictions.
     Learned(LearnedWorld),
 }
 
@@ -84,7 +84,7 @@ impl AnyWorld {
         }
     }
 
-    /// The rules of chess with the same evaluator: for the root alone.
+    /// The rules world with the same evaluator, which evaluates the root.
     #[must_use]
     pub fn rules(&self) -> &RulesWorld {
         match self {
@@ -93,7 +93,7 @@ impl AnyWorld {
         }
     }
 
-    /// The same with endgame tables below the root. What a network imagines they have no say in.
+    /// Adds endgame tables below the root; they are not used for predicted states.
     #[must_use]
     pub fn with_tables(self, tables: Option<Tables>) -> AnyWorld {
         match self {
@@ -102,7 +102,7 @@ impl AnyWorld {
         }
     }
 
-    /// The imagined world, if it is one.
+    /// The learned world, if it is one.
     #[must_use]
     pub fn learned(&self) -> Option<&LearnedWorld> {
         match self {

@@ -1,9 +1,8 @@
-//! The weakest honest player: plain Monte-Carlo tree search, uniform priors, every new position valued
-//! by one game of random moves to the end. The last row of paper 000, table 1 (100 simulations a move),
-//! and the zero of its internal Elo scale.
+//! Baseline player: plain Monte-Carlo tree search with uniform priors, each leaf evaluated by one random game. The
+//! last row of paper 000, table 1 (100 simulations a move), and the zero of its internal Elo scale.
 //!
-//! It is the ordinary search with an evaluator that knows nothing: [`Rollouts`] answers where a network would,
-//! [`world`] and [`params`] join it to [`RulesWorld`] and `mcts`. No code of its own searches.
+//! It uses the ordinary search: [`Rollouts`] takes the network's place; [`world`] and [`params`] join it to
+//! [`RulesWorld`] and `mcts`.
 
 use crate::chess::ending;
 use crate::world::RulesWorld;
@@ -14,21 +13,20 @@ use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, Color, Position};
 use std::sync::Arc;
 
-/// Seed of the random games under the option `Search`: the same position, the same game.
+/// Seed of the random games for the option `Search`.
 pub const SEED: u64 = 0;
 
-/// Plies after which a random game counts as drawn. Nearly all end long before; the fifty-move rule
-/// alone would allow thousands.
-const LONGEST: usize = 500;
+/// Maximum length in plies of a random game, then a draw. Nearly all end long before; the fifty-move rule alone would
+/// allow thousands.
+const MAX_PLIES: usize = 500;
 
-/// Values a position by one uniformly random game. Every move gets the same policy and the value 0.5, so
-/// an unvisited edge is neither preferred nor avoided.
+/// Evaluates a position by one uniformly random game. All moves get the same policy and the action value 0.5, so that
+/// no unvisited edge is preferred.
 ///
-/// The game depends on the seed and the position alone: the answer is the same in any batch and on any
-/// thread.
+/// The game depends only on seed and position, not on batch or thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Rollouts {
-    /// Equal seeds play equal games.
+    /// Equal seeds give equal games.
     pub seed: u64,
 }
 
@@ -66,9 +64,9 @@ impl Evaluator for Rollouts {
     }
 }
 
-/// Plays random moves until the game ends; the winner, None for a draw.
+/// Plays random moves to the end; returns the winner, None for a draw.
 pub fn random_game(mut position: Chess, random: &mut Rng) -> Option<Color> {
-    for _ in 0..LONGEST {
+    for _ in 0..MAX_PLIES {
         let legal = position.legal_moves();
         if let Some(ending) = ending::by_board(&position, legal.len()) {
             return ending.winner();
@@ -81,18 +79,18 @@ pub fn random_game(mut position: Chess, random: &mut Rng) -> Option<Color> {
     None
 }
 
-/// The rules of chess with values from random games. Its state and actions are [`RulesWorld`]'s.
+/// The rules of chess with values from random games.
 #[must_use]
 pub fn world(seed: u64) -> RulesWorld {
-    // The value backed up is the roll-out's alone: the action values hold no opinion.
+    // Back up only the roll-out: action values carry no information.
     RulesWorld::new(Arc::new(Rollouts { seed }), Scoring::Mean, 1.0)
 }
 
-/// Search constants of the baseline: uniform prior over *all* moves (Eq. 1 would choose the top few among
-/// equals), one leaf at a time.
+/// Search parameters: uniform prior over *all* moves (Eq. 1 would select the top few among equals), one leaf at a
+/// time.
 #[must_use]
 pub fn params(seed: u64) -> Params {
-    // Random games are to play alone.
+    // No policy share: random games only.
     Params { batch: 1, policy_share: 1.0, epsilon: 1.0, seed, ..Params::default() }
 }
 
@@ -120,7 +118,7 @@ mod tests {
             let rollouts = Rollouts { seed };
             rollouts.evaluate(&[query, query]).unwrap().iter().map(|answer| answer.value).collect()
         };
-        let seen: Vec<f32> = (0..40)
+        let prediction: Vec<f32> = (0..40)
             .map(|seed| {
                 let pair = values(seed);
                 assert_eq!(pair[0], pair[1], "seed {seed}");
@@ -129,7 +127,7 @@ mod tests {
             })
             .collect();
         for outcome in [0.0, 0.5, 1.0] {
-            assert!(seen.contains(&outcome), "no random game in 40 ended {outcome}");
+            assert!(prediction.contains(&outcome), "no random game in 40 ended {outcome}");
         }
     }
 
@@ -174,7 +172,7 @@ mod tests {
     fn one_thread_repeats_itself() {
         let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
         let moves: Vec<_> = (0..6).map(|seed| search(fen, seed, 100)).collect();
-        let again: Vec<_> = (0..6).map(|seed| search(fen, seed, 100)).collect();
-        assert_eq!(moves, again);
+        let repeated: Vec<_> = (0..6).map(|seed| search(fen, seed, 100)).collect();
+        assert_eq!(moves, repeated);
     }
 }

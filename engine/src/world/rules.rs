@@ -1,8 +1,7 @@
-//! Chess by its rules, evaluated by a network: the world of the ordinary search.
+//! Chess by its rules, evaluated by a network: the ordinary search's world.
 //!
-//! A state carries the keys of its past, so a repetition is seen on the path where it happens and is
-//! never stored in the tree. Mate, stalemate and dead positions are seen without asking the network, and so
-//! is what endgame tables have.
+//! A state carries the keys of its history: a repetition is detected on its path and never stored in the tree. Mate,
+//! stalemate, dead positions and endgame tables need no call of the network.
 
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
@@ -13,7 +12,7 @@ use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, MoveList, Position};
 use std::sync::Arc;
 
-/// Which summary of a head's distribution over win probabilities counts (paper 000, section 2).
+/// Summary of a head's distribution over win probabilities (paper 000, section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scoring {
     /// Expectation over the buckets.
@@ -22,12 +21,12 @@ pub enum Scoring {
     Max,
 }
 
-/// Which action value is backed up from a leaf, beside its state value.
+/// Action value that is backed up from a leaf, beside the state value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeafActionValue {
-    /// The greatest, `max_a Q(a)` (paper 000, section 3).
+    /// Maximum, `max_a Q(a)` (paper 000, section 3).
     Best,
-    /// The mean by the policy: many noisy numbers do not raise it, as they raise a maximum.
+    /// Mean weighted by the policy: unlike a maximum, it is not biased by noise.
     Expected,
 }
 
@@ -41,7 +40,7 @@ impl LeafActionValue {
     }
 }
 
-/// A position and the part of its past that can recur.
+/// A position and its reversible history.
 #[derive(Debug)]
 pub struct State {
     position: Chess,
@@ -56,8 +55,7 @@ impl Clone for State {
         State { position: self.position.clone(), game: self.game.clone(), path: self.path.clone() }
     }
 
-    /// Every descent begins with this: no allocation, and no touch of the game's count of owners, which
-    /// all threads would write.
+    /// Called at the start of every descent: no allocation, and no write to the shared reference count of `game`.
     fn clone_from(&mut self, other: &State) {
         self.position.clone_from(&other.position);
         if !Arc::ptr_eq(&self.game, &other.game) {
@@ -74,7 +72,7 @@ impl State {
         State { position: game.position().clone(), game: game.keys().into(), path: Vec::new() }
     }
 
-    /// The position reached.
+    /// Current position.
     #[must_use]
     pub fn position(&self) -> &Chess {
         &self.position
@@ -94,26 +92,25 @@ impl State {
         }
     }
 
-    /// Takes the next position from somebody else than the rules. `key` is its key, as [`ending::key`]
-    /// would compute it.
+    /// Sets the next position from a prediction. `key` is its key, as [`ending::key`] computes it.
     pub(super) fn enter(&mut self, position: Chess, key: u64) {
         self.position = position;
         self.path.push(key);
     }
 
-    /// The same past, and `position` as what it led to.
+    /// Replaces the position, keeps the history.
     pub(super) fn with_position(self, position: Chess) -> State {
         State { position, ..self }
     }
 
-    /// Plies from the search's root to here.
+    /// Plies from the root of the search.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.path.len()
     }
 
-    /// How many plies ago this position was on the board, latest first.
-    fn earlier(&self) -> impl Iterator<Item = usize> + '_ {
+    /// Plies to earlier occurrences of this position, latest first.
+    fn recurrences(&self) -> impl Iterator<Item = usize> + '_ {
         ending::recurrences(&self.position, |plies| self.key_before(plies))
     }
 
@@ -122,19 +119,18 @@ impl State {
         ending::repeats(&self.position, |plies| self.key_before(plies), self.path.len())
     }
 
-    /// Repetition or fifty moves make it a draw, unless it is mate.
+    /// Draw by repetition or fifty-move rule, unless it is mate.
     pub(super) fn is_drawn_by_path(&self) -> bool {
         self.repeats() || ending::by_fifty_moves(&self.position)
     }
 
-    /// This position was on the board before, if only once.
+    /// Whether this position occurred before, at least once.
     #[must_use]
     pub fn returns(&self) -> bool {
-        self.earlier().next().is_some()
+        self.recurrences().next().is_some()
     }
 
-    /// Plays a move that may be anything. None, and nothing changed, if it is not legal; else whether
-    /// the game ends with it.
+    /// Plays an arbitrary move. None, without a change, if it is illegal; else whether the game ends with it.
     pub fn follow(&mut self, action: Action) -> Option<bool> {
         let legal = action.to_move(&self.position).is_some_and(|m| self.position.is_legal(m));
         if !legal || !self.play(action) {
@@ -144,14 +140,14 @@ impl State {
         Some(self.is_drawn_by_path() || ending::by_board(&self.position, legal).is_some())
     }
 
-    /// The move draws at once: by the board, a repetition or fifty moves.
+    /// Whether the move draws at once: by the board, repetition or fifty-move rule.
     #[must_use]
     pub fn draws_with(&self, action: Action) -> bool {
         let mut after = self.clone();
         after.follow(action) == Some(true) && !after.position.is_checkmate()
     }
 
-    /// Plays a move taken from a list of legal ones. False if not even the board allows it.
+    /// Plays a move of a list of legal ones. False if it does not fit the board.
     fn play(&mut self, action: Action) -> bool {
         let Some(m) = action.to_move(&self.position) else { return false };
         let last = self.key();
@@ -165,7 +161,7 @@ impl State {
 pub struct RulesWorld {
     evaluator: Arc<dyn Evaluator>,
     scoring: Scoring,
-    /// Share of the state-value head in the value backed up, against the action values.
+    /// Weight of the state-value head against the action values.
     state_share: f32,
     leaf_action_value: LeafActionValue,
     tables: Option<Tables>,
@@ -186,20 +182,20 @@ impl RulesWorld {
         }
     }
 
-    /// The same with a look for mates in one, which the network takes for likely and not for certain.
+    /// Adds detection of mates in one, which the network only considers likely.
     #[must_use]
     pub fn with_mates(self) -> RulesWorld {
         RulesWorld { sees_mates: true, ..self }
     }
 
-    /// The same with endgame tables.
+    /// Adds endgame tables.
     #[must_use]
     pub fn with_tables(self, tables: Option<Tables>) -> RulesWorld {
         RulesWorld { tables, ..self }
     }
 
-    /// What the endgame tables know of a state below the root. Only just after a capture or a pawn move: the
-    /// result hangs on no past then, neither on repetitions nor on the fifty-move rule.
+    /// Endgame-table result below the root, only directly after a capture or a pawn move: then it depends neither on
+    /// repetitions nor on the fifty-move counter.
     fn known(&self, state: &State) -> Option<Wdl> {
         let tables = self.tables.as_ref()?;
         let position = &state.position;
@@ -207,13 +203,13 @@ impl RulesWorld {
         if fresh && tables.covers(position) { tables.wdl(position) } else { None }
     }
 
-    /// The same with another action value backed up.
+    /// Replaces the leaf action value.
     #[must_use]
     pub fn with_leaf_action_value(self, leaf_action_value: LeafActionValue) -> RulesWorld {
         RulesWorld { leaf_action_value, ..self }
     }
 
-    /// What the network's answer about a position with these moves is to the search.
+    /// Converts the network's answer for a position with these moves to a leaf.
     ///
     /// # Errors
     /// As [`check`].
@@ -236,7 +232,7 @@ impl RulesWorld {
     }
 }
 
-/// The place of a move that mates at once.
+/// Index of a move that mates at once.
 fn mating_move(position: &Chess, legal: &MoveList) -> Option<usize> {
     legal.iter().position(|m| {
         let mut after = position.clone();
@@ -245,17 +241,17 @@ fn mating_move(position: &Chess, legal: &MoveList) -> Option<usize> {
     })
 }
 
-/// The same leaf with its move `at` as one that wins: visited next, it proves the win.
-fn won_by(leaf: Leaf<Action>, at: usize) -> Leaf<Action> {
+/// The leaf with its winning move `at` preferred: visited next, it proves the win.
+fn with_winning_edge(leaf: Leaf<Action>, at: usize) -> Leaf<Action> {
     let Leaf::Open { mut edges, .. } = leaf else { return leaf };
     if let Some(mating) = edges.get_mut(at) {
-        // More than all others together.
+        // More than the sum of all others.
         (mating.q, mating.policy) = (1.0, 1.0);
     }
     Leaf::Open { value: Wdl::WIN, edges }
 }
 
-/// The action values that `scoring` asks for.
+/// Action values by `scoring`.
 #[must_use]
 pub fn action_scores(answer: &Evaluation, scoring: Scoring) -> &[f32] {
     match scoring {
@@ -264,7 +260,7 @@ pub fn action_scores(answer: &Evaluation, scoring: Scoring) -> &[f32] {
     }
 }
 
-/// The state value that `scoring` asks for.
+/// State value by `scoring`.
 #[must_use]
 pub fn state_score(answer: &Evaluation, scoring: Scoring) -> f32 {
     match scoring {
@@ -273,10 +269,10 @@ pub fn state_score(answer: &Evaluation, scoring: Scoring) -> f32 {
     }
 }
 
-/// Refuses an answer that is short. That its numbers are finite is [`Evaluator::evaluate`]'s promise.
+/// Rejects an answer of the wrong length. That it is finite is guaranteed by [`Evaluator::evaluate`].
 ///
 /// # Errors
-/// Names the head that broke its promise.
+/// Names the head with the wrong length.
 pub fn check(answer: &Evaluation, moves: usize) -> Result<(), EvalError> {
     let heads = [
         ("action value", &answer.action_values),
@@ -304,7 +300,7 @@ impl World for RulesWorld {
             log::error!("the tree holds {action:?}, which no piece can play");
             return Some(Wdl::DRAW);
         }
-        // Mate beats the fifty-move rule; `evaluate` sees the mate.
+        // Mate takes precedence over the fifty-move rule; `evaluate` detects it.
         (state.is_drawn_by_path() && !state.position.is_checkmate()).then_some(Wdl::DRAW)
     }
 
@@ -316,7 +312,7 @@ impl World for RulesWorld {
             let legal = position.legal_moves();
             known.push(match ending::by_board(position, legal.len()) {
                 Some(Ending::Checkmate { .. }) => Some(Leaf::Over(Wdl::LOSS)),
-                // At the root a move is owed even in a dead position.
+                // The root needs a move even in a dead position.
                 Some(_) if legal.is_empty() || !state.path.is_empty() => {
                     Some(Leaf::Over(Wdl::DRAW))
                 }
@@ -347,7 +343,7 @@ impl World for RulesWorld {
                     Some(((position, legal), answer)) => {
                         let leaf = self.leaf(legal.iter().map(|m| Action::new(*m)), answer)?;
                         match self.sees_mates.then(|| mating_move(position, legal)).flatten() {
-                            Some(at) => won_by(leaf, at),
+                            Some(at) => with_winning_edge(leaf, at),
                             None => leaf,
                         }
                     }

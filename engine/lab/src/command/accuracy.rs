@@ -107,7 +107,7 @@ mod tests {
         Accuracy::from_arg_matches(own)
     }
 
-    /// What is printed, and how it ends.
+    /// Output, and the result.
     fn print(words: &[&str]) -> (String, Result<(), String>) {
         let mut out = String::new();
         let plan = parse(words).unwrap().plan();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_measured_is_told() {
+    fn what_cannot_be_measured_is_an_error() {
         assert!(print(&[]).1.unwrap_err().contains("nothing to measure"));
         assert!(parse(&["--boards", "0"]).is_err());
         assert!(parse(&["--boards", "1", "--plot", "x.svg"]).is_err(), "boards have no values");
@@ -148,7 +148,7 @@ mod tests {
         sample(std::path::Path::new(&games));
         let (table, asked) = print(&[&games, "--boards", "3", "--csv", &csv, "--threads", "1"]);
         let text = std::fs::read_to_string(&csv).unwrap_or_default();
-        // One position a set is too few for a plot.
+        // One position per set is too few for a plot.
         let unplotted = print(&[&games, "--plot", &plot]).1;
         for path in [&games, &csv, &plot] {
             let _ = std::fs::remove_file(path);

@@ -1,8 +1,8 @@
-//! Words that several subcommands understand: limits of play, UCI options, command lines of engines.
+//! Arguments of several subcommands: limits, UCI options, command lines of engines.
 
 use super::uci::SHOW_HIDDEN;
 use crate::conventional::regress::features::Features;
-use crate::league::{Fault, Limit, Opening, Patience, Player, Process, openings};
+use crate::league::{Fault, Limit, Opening, Player, Process, Timeouts, openings};
 use engine::command::args::read_milliseconds;
 use engine::command::output::Failure;
 use std::env;
@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The four ways to limit a player, once for both and once for each with a prefix.
+/// The four limits of a player, once for both and once for each with a prefix.
 pub(super) mod limits {
     use super::{Duration, Limit, read_milliseconds};
     use clap::Args;
@@ -61,14 +61,14 @@ pub(super) mod limits {
     limits!(Second, "second-", "the second player");
 }
 
-/// Why a word of the command line is not understood.
+/// Error in an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WordError {
-    /// It has not this form.
+    /// Not of this form.
     Form(&'static str),
-    /// This share is no number.
+    /// A share that is not a number.
     Share(String),
-    /// It names no features of regressors.
+    /// Unknown features of regressors.
     Features,
 }
 
@@ -97,10 +97,10 @@ pub(super) fn read_share(text: &str) -> Result<(PathBuf, f64), WordError> {
     }
 }
 
-/// The program and its words; this program where none is named.
+/// Program and arguments; this program if none is given.
 pub(super) fn command_line(line: Option<&str>) -> Result<(PathBuf, Vec<String>), io::Error> {
     let Some(line) = line else {
-        // Any of its options may be set.
+        // Hidden options may be set, too.
         let words = ["uci", SHOW_HIDDEN].map(str::to_owned).to_vec();
         return Ok((env::current_exe()?, words));
     };
@@ -111,7 +111,7 @@ pub(super) fn command_line(line: Option<&str>) -> Result<(PathBuf, Vec<String>),
     Ok((PathBuf::from(program), words.collect()))
 }
 
-/// An engine ready to be started.
+/// Command and options of an engine.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub program: PathBuf,
@@ -129,19 +129,19 @@ impl Program {
         Ok(Program { program, args, options })
     }
 
-    /// Starts it in a process of its own and sets its options.
-    pub(super) fn start(&self, patience: Patience) -> Result<Player<Process>, Fault> {
+    /// Starts a process and sets its options.
+    pub(super) fn start(&self, timeouts: Timeouts) -> Result<Player<Process>, Fault> {
         let absent = |why: String| Fault::Absent(format!("{}: {why}", self.program.display()));
         let process =
             Process::spawn(&self.program, &self.args).map_err(|error| absent(error.to_string()))?;
-        Player::greet(process, &self.options, patience).map_err(|fault| match fault {
+        Player::greet(process, &self.options, timeouts).map_err(|fault| match fault {
             Fault::Absent(why) => absent(why),
             fault => absent(fault.to_string()),
         })
     }
 }
 
-/// The positions of a file, at least one.
+/// The positions of a file; an error if it has none.
 pub(super) fn read_openings(path: &Path, chess960: bool) -> Result<Vec<Opening>, Failure> {
     let openings = openings::open(path, chess960)?;
     if openings.is_empty() {

@@ -17,8 +17,12 @@ pub struct Data {
     /// Data files (MAVG1 or PVGR1), each with its share of the examples
     #[arg(required = true, value_name = "FILE[=SHARE]", value_parser = read_share)]
     files: Vec<(PathBuf, f64)>,
-    /// Stop after so many seconds, at the earliest when the buffer is full
-    #[arg(long, default_value_t = 10.0)]
+    /// Duration in seconds
+    #[arg(
+        long,
+        default_value_t = 10.0,
+        help = "Stop after so many seconds, at the earliest when the buffer is full"
+    )]
     seconds: f64,
     /// Settings of the mixture (JSON); those not named keep their defaults
     #[arg(long, value_name = "FILE")]

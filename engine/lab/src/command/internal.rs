@@ -56,8 +56,13 @@ pub struct Internal {
     /// Only those of this kind, as the table names it
     #[arg(long, default_value = "all", value_name = "KIND", requires = "measure", value_parser = category)]
     category: Category,
-    /// Command line of a UCI engine that says what nodes are worth, one of each ply of every tree measured
-    #[arg(long, value_name = "COMMAND", requires = "measure")]
+    /// Command line of a UCI engine that evaluates one node of each ply of every tree measured
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        requires = "measure",
+        help = "Command line of a UCI engine that says what nodes are worth, one of each ply of every tree measured"
+    )]
     engine: Option<String>,
     /// Nodes of each search of that engine
     #[arg(long, default_value_t = 40_000, value_name = "N", requires = "engine")]

@@ -1,5 +1,5 @@
-//! `mavka-lab league`: many agents, many games, one table. Reads the configuration, starts the processes, draws
-//! the progress and writes the files; the play itself is [`crate::league`]'s.
+//! `mavka-lab league`: reads the configuration, starts the processes, shows the progress and writes the files;
+//! [`crate::league`] plays.
 
 use super::args::{Program, read_openings};
 use crate::league::book::{Book, Entry};
@@ -8,7 +8,7 @@ use crate::league::journal::Journal;
 use crate::league::stage::Stage;
 use crate::league::standings::{Standings, cross_csv};
 use crate::league::tournament::{Listener, Tournament};
-use crate::league::{Patience, pgn, report};
+use crate::league::{Timeouts, pgn, report};
 use crate::networks::fingerprint;
 use clap::Args;
 use engine::command::args::settings_of;
@@ -25,14 +25,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Engines that a worker keeps running between games: starting one costs about as much as a short game.
-const KEPT: usize = 4;
-/// For `uciok`: on a busy machine a large engine takes its time.
-const START: Duration = Duration::from_secs(120);
-/// In the folder of a league; shows that the other files are the league's, too.
+const KEPT_ENGINES: usize = 4;
+/// Timeout for `uciok`: a large engine on a busy machine is slow.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+/// Marks a folder as a league's: its other files may be replaced.
 const JOURNAL: &str = "games.jsonl";
-/// Least time between two writings of the tables, and of games and report.
-const TABLES: Duration = Duration::from_secs(5);
-const REPORT: Duration = Duration::from_secs(600);
+/// Minimum time between updates of the tables, and of games and report.
+const TABLES_INTERVAL: Duration = Duration::from_secs(5);
+const REPORT_INTERVAL: Duration = Duration::from_secs(600);
 
 /// Play a league of many agents and rate them.
 ///
@@ -109,34 +109,34 @@ impl League {
         fs::create_dir_all(&files.folder).map_err(FileError::of(&files.folder))?;
         let (journal, past) = Journal::open(&files.journal(), plan, &identities)?;
         let bar = bar(plan.games, past.games.len());
-        let mut watch = Watch {
+        let mut watch = Progress {
             plan,
             journal,
             bar,
             files,
             stop: raised_by_ctrl_c()?,
-            told: false,
+            announced_end: false,
             tables: Instant::now(),
             report: Instant::now(),
-            trouble: None,
+            error: None,
         };
-        let patience = Patience {
-            start: START,
+        let timeouts = Timeouts {
+            start: START_TIMEOUT,
             think: Duration::from_secs(self.stall),
-            ..Patience::default()
+            ..Timeouts::default()
         };
         let mut tournament = Tournament::new(plan, openings, past, &mut watch);
-        let stage = Stage { concurrency: plan.concurrency, kept: KEPT, rules: plan.rules };
+        let stage = Stage { concurrency: plan.concurrency, kept: KEPT_ENGINES, rules: plan.rules };
         let fault = stage.run(&mut tournament, |agent| {
-            // A machine that is busy for a moment must not end a league of days.
-            programs[agent].start(patience).or_else(|_| programs[agent].start(patience))
+            // Retried once: a short overload must not end a league of days.
+            programs[agent].start(timeouts).or_else(|_| programs[agent].start(timeouts))
         });
         let book = tournament.into_book();
         watch.bar.finish_and_clear();
         watch.files.write(plan, &book)?;
         print(plan, &book)?;
-        match (watch.trouble, fault) {
-            (Some(trouble), _) => Err(trouble),
+        match (watch.error, fault) {
+            (Some(error), _) => Err(error),
             (None, Some(fault)) => Err(fault.into()),
             (None, None) => Ok(()),
         }
@@ -149,14 +149,14 @@ fn print(plan: &Plan, book: &Book) -> Result<(), Failure> {
     out.end()
 }
 
-/// What the words of each agent do not say: the version of this program and its network. Also finds out
-/// options that nobody understands before the first game.
+/// Identity of each agent beyond its configuration: version of this program and network. Also detects unknown options
+/// before the first game.
 fn identities(plan: &Plan, folder: &Path) -> Result<Vec<String>, Failure> {
     let mut networks = HashMap::new();
     plan.agents.iter().map(|agent| identity(agent, folder, &mut networks)).collect()
 }
 
-/// The agent's options. A network file of this program that is not found from here is looked for in `folder`, the
+/// The agent's options. A relative network path of this program that does not exist here is tried in `folder`, the
 /// configuration's.
 fn options_in(folder: &Path, agent: &Agent) -> Vec<(String, String)> {
     let placed = |(name, value): &(String, String)| {
@@ -177,7 +177,7 @@ fn identity(
     if agent.command.is_some() {
         return Ok(String::new());
     }
-    let named = |trouble: &dyn std::fmt::Display| format!("agent `{}`: {trouble}", agent.name);
+    let named = |error: &dyn std::fmt::Display| format!("agent `{}`: {error}", agent.name);
     let (settings, bent) = settings_of(&options_in(folder, agent)).map_err(|why| named(&why))?;
     if let Some(bent) = bent.first() {
         return Err(named(bent).into());
@@ -196,20 +196,20 @@ fn identity(
     Ok(identity)
 }
 
-/// The files of a league.
+/// Output files of a league.
 struct Files {
     folder: PathBuf,
 }
 
 impl Files {
-    /// The files beside the journal.
+    /// Files beside the journal.
     const NAMES: [&str; 5] = ["games.pgn", "report.html", "table.txt", "ratings.csv", "cross.csv"];
 
     fn journal(&self) -> PathBuf {
         self.folder.join(JOURNAL)
     }
 
-    /// Refuses a folder with files of the user, and outputs that are `inputs`.
+    /// Rejects a folder with other files, and outputs that are `inputs`.
     fn check(&self, inputs: &[Named<'_>]) -> Result<(), Failure> {
         check_folder(&self.folder, &[JOURNAL], &Files::NAMES)?;
         let names = Files::NAMES.iter().chain([&JOURNAL]);
@@ -219,7 +219,7 @@ impl Files {
         Ok(check_outputs(inputs, &outputs)?)
     }
 
-    /// Tables alone: quickly made.
+    /// Tables only: fast.
     fn write_tables(&self, plan: &Plan, book: &Book, standings: &Standings) -> Result<(), Failure> {
         self.replace("table.txt", &standings.text(plan, book.games().len()))?;
         self.replace("ratings.csv", &standings.csv(plan))?;
@@ -240,21 +240,21 @@ impl Files {
     }
 }
 
-/// Writes down what is heard, and shows it.
-struct Watch<'a> {
+/// Writes finished games and shows progress.
+struct Progress<'a> {
     plan: &'a Plan,
     journal: Journal,
     bar: ProgressBar,
     files: Files,
     stop: Arc<AtomicBool>,
-    /// The user knows that the league is ending.
-    told: bool,
+    /// The ending has been announced.
+    announced_end: bool,
     tables: Instant,
     report: Instant,
-    trouble: Option<Failure>,
+    error: Option<Failure>,
 }
 
-impl Watch<'_> {
+impl Progress<'_> {
     fn take(&mut self, entry: &Entry, book: &Book) -> Result<(), Failure> {
         self.journal.add(entry)?;
         self.bar.inc(1);
@@ -270,7 +270,7 @@ impl Watch<'_> {
         if silent && games.is_multiple_of(10) {
             eprintln!("{games}/{}", self.plan.games);
         }
-        if self.tables.elapsed() >= TABLES {
+        if self.tables.elapsed() >= TABLES_INTERVAL {
             let standings = Standings::new(self.plan, book);
             self.files.write_tables(self.plan, book, &standings)?;
             let text = standings.text(self.plan, games);
@@ -280,24 +280,24 @@ impl Watch<'_> {
             self.bar.set_message(text);
             self.tables = Instant::now();
         }
-        if self.report.elapsed() >= REPORT {
+        if self.report.elapsed() >= REPORT_INTERVAL {
             self.files.write(self.plan, book)?;
             self.report = Instant::now();
         }
-        if self.stop.load(Ordering::Relaxed) && !self.told {
-            self.told = true;
+        if self.stop.load(Ordering::Relaxed) && !self.announced_end {
+            self.announced_end = true;
             self.bar.println("ending the games in progress; Ctrl-C again leaves at once");
         }
         Ok(())
     }
 }
 
-impl Listener for Watch<'_> {
-    fn heard(&mut self, entry: &Entry, book: &Book) -> bool {
+impl Listener for Progress<'_> {
+    fn on_game(&mut self, entry: &Entry, book: &Book) -> bool {
         match self.take(entry, book) {
             Ok(()) => true,
-            Err(trouble) => {
-                self.trouble.get_or_insert(trouble);
+            Err(error) => {
+                self.error.get_or_insert(error);
                 false
             }
         }
@@ -308,7 +308,7 @@ impl Listener for Watch<'_> {
     }
 }
 
-/// A bar with the table below it.
+/// A progress bar with the table below it.
 fn bar(games: usize, played: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(games as u64), ProgressDrawTarget::stderr());
     let style =
@@ -336,10 +336,10 @@ mod tests {
 
     #[test]
     fn options_are_understood_before_the_first_game() {
-        let told = |agent| identities(&plan(agent), Path::new("")).unwrap_err().to_string();
-        assert!(told("options = { Tash = 1 }").contains("agent `a`"));
-        assert!(told("options = { CPuct = 99 }").contains("CPuct"));
-        assert!(told("options = { WeightsFile = '/no/such' }").contains("/no/such"));
+        let error_of = |agent| identities(&plan(agent), Path::new("")).unwrap_err().to_string();
+        assert!(error_of("options = { Tash = 1 }").contains("agent `a`"));
+        assert!(error_of("options = { CPuct = 99 }").contains("CPuct"));
+        assert!(error_of("options = { WeightsFile = '/no/such' }").contains("/no/such"));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! `mavka-lab leaves`: arguments of [`crate::leaves::harvest`].
 
 use super::args::{WordError, command_line};
-use crate::leaves::asked::Asked;
-use crate::leaves::competing::Competing;
+use crate::leaves::fork_labels::ForkLabels;
 use crate::leaves::harvest::{Harvest, Method};
-use crate::leaves::quiet::Quiet;
+use crate::leaves::quiet::QuietLabels;
+use crate::leaves::static_labels::StaticLabels;
 use crate::leaves::walk::Walk;
 use crate::measure::tune::label::Annotator;
 use crate::networks::LabNetworks;
@@ -56,12 +56,22 @@ pub struct Leaves {
     /// Plies of each search, of positions of the alpha-beta search; to value every move, 1 is enough
     #[arg(long, default_value_t = 4, value_name = "N")]
     depth: u32,
-    /// Positions that the alpha-beta search looks at from each it begins with; one in some 50 is labelled. With `--static` at most so many,
-    /// and one in some 20
-    #[arg(long, default_value_t = 1_536, value_name = "N")]
+    /// Nodes of an alpha-beta search
+    #[arg(
+        long,
+        default_value_t = 1_536,
+        value_name = "N",
+        help = "Positions that the alpha-beta search looks at from each it begins with; one in some 50 is labelled. \
+                With `--static` at most so many, and one in some 20"
+    )]
     looked_at: u64,
-    /// Moves drawn before those that compete: from none to so many
-    #[arg(long, default_value_t = 6, value_name = "N")]
+    /// Maximum length of a walk
+    #[arg(
+        long,
+        default_value_t = 6,
+        value_name = "N",
+        help = "Moves drawn before those that compete: from none to so many"
+    )]
     plies: usize,
     /// Moves that compete
     #[arg(long, default_value = "4", value_name = "N")]
@@ -80,15 +90,15 @@ pub struct Leaves {
     concurrency: Option<NonZeroUsize>,
 }
 
-/// A position has no more moves.
-const MOST_MOVES: u32 = 218;
+/// Maximum number of legal moves.
+const MAX_MOVES: u32 = 218;
 
 fn read_temperature(text: &str) -> Result<f32, WordError> {
     let positive = text.parse().ok().filter(|value: &f32| value.is_finite() && *value > 0.0);
     positive.ok_or(WordError::Form("a number above 0"))
 }
 
-/// Whose positions.
+/// Search whose positions are labelled.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Tree {
     Mcts,
@@ -111,17 +121,17 @@ impl Leaves {
                 };
                 let evaluator = LabNetworks.open_anywhere(self.weights.as_deref())?.evaluator;
                 let nodes = self.nodes;
-                self.harvest(Competing { walk, evaluator, nodes })
+                self.harvest(ForkLabels { walk, evaluator, nodes })
             }
             Tree::AlphaBeta => {
                 let Leaves { looked_at, depth, every_move, judged, .. } = self;
                 if judged {
-                    return self.harvest(Asked { nnue: nnue()?, looked_at });
+                    return self.harvest(StaticLabels { nnue: nnue()?, nodes: looked_at });
                 }
                 if every_move {
-                    self.options.push(("MultiPV".to_owned(), MOST_MOVES.to_string()));
+                    self.options.push(("MultiPV".to_owned(), MAX_MOVES.to_string()));
                 }
-                self.harvest(Quiet { nnue: nnue()?, looked_at, depth, every_move })
+                self.harvest(QuietLabels { nnue: nnue()?, nodes: looked_at, depth, every_move })
             }
         }
     }

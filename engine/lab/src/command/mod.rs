@@ -1,5 +1,5 @@
-//! The command line of `mavka-lab`: one file per subcommand. Arguments, calls and printing only:
-//! the work is done in other rooms, and none of them imports this one.
+//! Command line of `mavka-lab`: one file per subcommand. Arguments, calls and printing only; other modules do the work
+//! and none imports this one.
 
 mod accuracy;
 mod args;
@@ -25,8 +25,7 @@ use engine::command::output::ended;
 use engine::command::paths;
 use std::process::ExitCode;
 
-/// Left out of the check of paths: folders, which their commands check, and networks that a training may replace by their
-/// successors.
+/// Exceptions in the check of paths: folders, which their commands check, and networks that a training may replace.
 const UNCHECKED: [(&str, &str); 5] = [
     ("league", "out"),
     ("train", "folder"),
@@ -82,7 +81,7 @@ enum Command {
 }
 
 impl Cli {
-    /// Parses the command line of this process, checks the files it names, and does what it asks.
+    /// Parses the command line of this process, checks its files, and runs the command.
     #[must_use]
     pub fn start() -> ExitCode {
         let matches = Cli::command().get_matches();
@@ -93,7 +92,7 @@ impl Cli {
         }
     }
 
-    /// Does what was asked. The error is for humans.
+    /// Runs the command; prints its error.
     #[must_use]
     pub fn run(self) -> ExitCode {
         engine::stderr_log::start();
@@ -124,7 +123,7 @@ impl Cli {
 mod tests {
     use super::*;
 
-    /// What `clap` would refuse in its own debug builds.
+    /// `clap`'s own debug assertions.
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();

@@ -1,13 +1,13 @@
-//! `mavka-lab match`: two engines, many games, one verdict. Parses the words, starts the processes, draws
-//! the progress and writes the files; the play itself is [`crate::league`]'s.
+//! `mavka-lab match`: two engines, many games, one verdict. Parses arguments, starts the processes, shows the progress
+//! and writes the files; [`crate::league`] plays.
 
 use super::args::{Program, WordError, limits, read_openings};
-use crate::league::clocks::{Clocks, Left};
+use crate::league::clocks::{Clocks, Remaining};
 use crate::league::pgn::{self, Tags};
 use crate::league::rules::{DrawRule, ResignRule, Rules};
 use crate::league::runner::Report;
 use crate::league::sprt::{Sprt, Unit};
-use crate::league::{Limit, Match, Patience, Seat};
+use crate::league::{Limit, Match, Seat, Timeouts};
 use crate::league::{csv, openings};
 use crate::plots::{Curve, Picture};
 use clap::Args;
@@ -24,7 +24,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The words of one player, with its prefix.
+/// Arguments of one player, with its prefix.
 macro_rules! side {
     ($name:ident, $prefix:literal) => {
         #[derive(Args, Clone, Debug, Default)]
@@ -140,7 +140,7 @@ pub struct PlayMatch {
     event: String,
 }
 
-/// One player as asked for.
+/// Arguments of one player.
 #[derive(Clone, Debug)]
 struct Side {
     command: Option<String>,
@@ -150,7 +150,7 @@ struct Side {
 }
 
 impl Side {
-    /// The player ready to be started, and what it may spend.
+    /// The player's program and limit.
     fn ready(
         &self,
         common: &[(String, String)],
@@ -160,7 +160,7 @@ impl Side {
             .limit
             .or(limit)
             .ok_or("a match needs a limit: --tc, --movetime, --nodes or --depth")?;
-        // A player's own options come last and so win.
+        // The last value of an option counts: a player's own.
         let options = common.iter().chain(&self.options).cloned().collect();
         Ok((Program::new(self.command.as_deref(), options)?, limit))
     }
@@ -180,13 +180,13 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
     let both = args.limit.read();
     let sides = [Side::from(args.first.clone()), Side::from(args.second.clone())];
     let engines = [sides[0].ready(&args.options, both)?, sides[1].ready(&args.options, both)?];
-    let patience = Patience { think: Duration::from_secs(args.stall), ..Patience::default() };
+    let timeouts = Timeouts { think: Duration::from_secs(args.stall), ..Timeouts::default() };
     let start = |seat: Seat| match seat {
-        Seat::First => engines[0].0.start(patience),
-        Seat::Second => engines[1].0.start(patience),
+        Seat::First => engines[0].0.start(timeouts),
+        Seat::Second => engines[1].0.start(timeouts),
     };
     let plan = plan(args, [engines[0].1, engines[1].1])?;
-    // A rehearsal: learns the names, and shows a wrong command line before the first game.
+    // A trial start: reads the names, and detects a wrong command line before the first game.
     let names = names(&sides, [start(Seat::First)?.name(), start(Seat::Second)?.name()]);
 
     let mut games = args.pgn.as_deref().map(append).transpose()?;
@@ -230,8 +230,8 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
     }
 }
 
-/// Largest Elo difference to test for: far below those that no pairs of games could have.
-const MOST_ELO: f64 = 200.0;
+/// Maximum Elo difference of a test: far below the limit that pairs of games can have.
+const MAX_ELO: f64 = 200.0;
 
 fn read_unit(text: &str) -> Result<Unit, WordError> {
     match text {
@@ -269,10 +269,10 @@ fn plan(args: &PlayMatch, limits: [Limit; 2]) -> Result<Match, Failure> {
         _ => None,
     });
     if let Some(Sprt { elo0, elo1, .. }) = sprt {
-        let sound = |elo: f64| elo.abs() <= MOST_ELO;
+        let sound = |elo: f64| elo.abs() <= MAX_ELO;
         if !(sound(elo0) && sound(elo1) && elo0 < elo1) {
             return Err(format!(
-                "--sprt wants two Elo differences within ±{MOST_ELO}, the smaller one first; got {elo0} {elo1}"
+                "--sprt wants two Elo differences within ±{MAX_ELO}, the smaller one first; got {elo0} {elo1}"
             )
             .into());
         }
@@ -288,7 +288,7 @@ fn plan(args: &PlayMatch, limits: [Limit; 2]) -> Result<Match, Failure> {
     })
 }
 
-/// Asked for, or the engines' own; told apart where equal.
+/// Names given, or else the engines' own; distinct if equal.
 fn names(sides: &[Side; 2], own: [&str; 2]) -> [String; 2] {
     let name = |index: usize| match (&sides[index].name, own[index]) {
         (Some(name), _) => name.clone(),
@@ -317,7 +317,7 @@ fn show(bar: &ProgressBar, names: &[String; 2], sprt: Option<Sprt>, report: &Rep
     };
     let ending = &report.played.ending;
     if bar.is_hidden() {
-        // No terminal: one line a game, or every tenth in a long match.
+        // No terminal: one line per game, or per tenth of a long match.
         let games = tally.games();
         if games.is_multiple_of(10) || bar.length().is_some_and(|all| all <= 40 || all == games) {
             eprintln!("{games}/{} {message}", bar.length().unwrap_or(games));
@@ -339,7 +339,7 @@ fn append(path: &Path) -> Result<File, Failure> {
     Ok(open_to_append(path).map_err(FileError::of(path))?)
 }
 
-/// One write for the whole game: an interrupt leaves whole games behind, never half a one.
+/// One write per game: an interrupt leaves no partial game.
 fn write_game(
     file: &mut File,
     event: &str,
@@ -357,11 +357,11 @@ fn write_game(
     Ok(())
 }
 
-/// Two curves for each player that had a clock.
+/// Two curves for each player with a clock.
 fn picture(clocks: &Clocks, names: &[String; 2]) -> Picture {
-    type Seconds = fn(&Left) -> f64;
+    type Seconds = fn(&Remaining) -> f64;
     const OF: [(&str, Seconds); 2] =
-        [("median", |left| left.median), ("lowest tenth", |left| left.tenth)];
+        [("median", |left| left.median), ("lowest tenth", |left| left.tenth_percentile)];
     let mut curves = Vec::new();
     for (seat, name) in [Seat::First, Seat::Second].into_iter().zip(names) {
         let left = clocks.of(seat);
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_names_are_told_apart() {
+    fn equal_names_become_distinct() {
         let side = Side { command: None, name: None, options: vec![], limit: None };
         let sides = [side.clone(), Side { name: Some("B".into()), ..side }];
         assert_eq!(names(&sides, ["A", "A"]), ["A", "B"]);

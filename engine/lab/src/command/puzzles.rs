@@ -1,6 +1,5 @@
-//! `mavka-lab puzzles`: how many of a file's puzzles an engine solves. The solver is always an engine process
-//! speaking UCI, this program by default: what is measured is what a GUI would get, and any other engine
-//! can be measured the same way.
+//! `mavka-lab puzzles`: number of puzzles of a file that an engine solves. The solver is always a UCI process, this
+//! program by default: the result is what a GUI would get, and other engines are comparable.
 
 use super::args::{command_line, limits};
 use crate::league::{Fault, Limit, Process};
@@ -52,7 +51,7 @@ pub struct Puzzles {
     failures: Option<PathBuf>,
 }
 
-/// Nodes without any limit on the command line: the smallest search of paper 000's table 1.
+/// Default nodes without a limit: the smallest search of paper 000's table 1.
 const NODES: u64 = 100;
 
 impl Puzzles {
@@ -122,7 +121,7 @@ fn note_failure(out: &mut String, puzzle: &Puzzle, tried: &Attempt) {
 mod tests {
 
     #[test]
-    fn a_number_of_puzzles_and_a_number_of_nodes_go_together() {
+    fn a_puzzle_limit_and_a_node_limit_combine() {
         use clap::Parser;
         let words = ["mavka", "puzzles", "file.csv", "--limit", "3", "--nodes", "10"];
         assert!(super::super::Cli::try_parse_from(words).is_ok());

@@ -6,7 +6,7 @@ use crate::conventional::regress::confusion::Confusion;
 use crate::conventional::regress::features::Features;
 use crate::conventional::regress::model::{OpenError, Regressor};
 use crate::conventional::regress::samples::{Parts, Samples, Sizes, read};
-use crate::conventional::regress::study::{Epoch, Errors, Study, guesses, train};
+use crate::conventional::regress::study::{Epoch, Errors, Study, predictions, train};
 use crate::conventional::regress::successors::BoardValue;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
@@ -24,10 +24,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The list of the folder's models, as one player.
+/// File that lists the folder's models as an ensemble.
 const LIST: &str = "average.toml";
 
-/// A model's name in the table, and what the paper has there: errors mean squared and mean absolute.
+/// Name in the table, and the paper's errors: mean squared and mean absolute.
 fn of_paper(features: Features) -> (&'static str, &'static str) {
     match features {
         Features::OneHot => ("one-hot MLP", "0.0323 | 0.1183"),
@@ -72,14 +72,14 @@ fn read_features(text: &str) -> Result<Features, WordError> {
     Features::named(text).ok_or(WordError::Features)
 }
 
-/// What the table says of a model beside its errors, and where its picture goes.
+/// Fixed columns of a table row, and the picture's name.
 struct Entry<'a> {
     name: &'a str,
-    /// Name of the picture, without its ending.
+    /// Name of the picture, without extension.
     file: &'a str,
-    /// The paper's errors.
-    theirs: &'a str,
-    /// Columns behind them, but for the speed.
+    /// Errors in the paper.
+    paper_errors: &'a str,
+    /// Remaining columns, except for the speed.
     rest: &'a str,
 }
 
@@ -123,8 +123,8 @@ impl Regress {
             } else {
                 self.train(features, &parts, &stop)?
             };
-            let (name, theirs) = of_paper(features);
-            let entry = Entry { name, file: features.name(), theirs, rest: &rest };
+            let (name, paper_errors) = of_paper(features);
+            let entry = Entry { name, file: features.name(), paper_errors, rest: &rest };
             self.judge(&model, &entry, &parts.test, &mut out)?;
             if stop.load(Ordering::Relaxed) {
                 out.say("stopped: the last model is the best that it was");
@@ -136,12 +136,12 @@ impl Regress {
         out.end()
     }
 
-    /// Refuses a folder with files of the user, and outputs that are inputs.
+    /// Rejects a folder with other files, and outputs that are inputs.
     fn check(&self) -> Result<(), Failure> {
         let mut has_models = false;
         for features in Features::ALL {
             match Regressor::open(&self.path(features)) {
-                // A damaged one or one of another version is a regressor, too.
+                // A damaged regressor, or one of another version, counts as one.
                 Ok(_) | Err(OpenError::Model(_, Some(_))) => has_models = true,
                 Err(why) if why.is_absence() => {}
                 Err(why) => {
@@ -165,7 +165,7 @@ impl Regress {
         Ok(check_outputs(&inputs, &outputs)?)
     }
 
-    /// The folder's model, if there is one.
+    /// The folder's model, if any.
     fn trained(&self, features: Features) -> Result<Option<Regressor>, Failure> {
         match Regressor::open(&self.path(features)) {
             Err(why) if why.is_absence() => Ok(None),
@@ -177,7 +177,7 @@ impl Regress {
         self.folder.join(features.file_name())
     }
 
-    /// A new model, written to the folder; the table's last columns, but for the speed.
+    /// Trains a model and writes it to the folder; returns the last columns of its row, except for the speed.
     fn train(
         &self,
         features: Features,
@@ -187,7 +187,7 @@ impl Regress {
         let begun = Instant::now();
         let bar = progress(self.epochs * parts.training.boards.len());
         let mut epochs = 0;
-        let mut heard = |boards: usize, epoch: Option<Epoch>| {
+        let mut on_progress = |boards: usize, epoch: Option<Epoch>| {
             bar.inc(boards as u64);
             let Some(Epoch { number, rate, training, validation }) = epoch else { return };
             epochs = number;
@@ -206,7 +206,7 @@ impl Regress {
             seed: self.seed,
             stop,
         };
-        let model = train(&study, &mut heard);
+        let model = train(&study, &mut on_progress);
         bar.finish_and_clear();
         let took = begun.elapsed();
         let path = self.path(features);
@@ -214,7 +214,7 @@ impl Regress {
         Ok((model, format!("{epochs} | {:.0}", took.as_secs_f64())))
     }
 
-    /// The folder's models as one, where there are several.
+    /// The ensemble of the folder's models, if there are several.
     fn average(&self, parts: &Parts, out: &mut Sink) -> Result<(), Failure> {
         let mut list = List::default();
         let mut members = Vec::new();
@@ -232,11 +232,11 @@ impl Regress {
         let path = self.folder.join(LIST);
         let text = toml::to_string(&list).map_err(|why| why.to_string())?;
         write_whole(&path, text).map_err(FileError::of(&path))?;
-        let entry = Entry { name: "their average", file: "average", theirs: "|", rest: "|" };
+        let entry = Entry { name: "their average", file: "average", paper_errors: "|", rest: "|" };
         self.judge(&average, &entry, &parts.test, out)
     }
 
-    /// A row of the table, and the picture.
+    /// Prints a row of the table and draws the picture.
     fn judge(
         &self,
         model: &dyn BoardValue,
@@ -244,21 +244,21 @@ impl Regress {
         test: &Samples,
         out: &mut Sink,
     ) -> Result<(), Failure> {
-        let Entry { name, file, theirs, rest } = *entry;
-        let asked = Instant::now();
-        let found = guesses(model, &test.boards);
-        let speed = test.boards.len() as f64 / asked.elapsed().as_secs_f64();
-        out.say(row(name, &found, &test.wins, theirs, &format!("{rest} | {speed:.0}")));
+        let Entry { name, file, paper_errors, rest } = *entry;
+        let start = Instant::now();
+        let found = predictions(model, &test.boards);
+        let speed = test.boards.len() as f64 / start.elapsed().as_secs_f64();
+        out.say(row(name, &found, &test.wins, paper_errors, &format!("{rest} | {speed:.0}")));
         let path = self.folder.join(format!("{file}.svg"));
         Confusion::of(&found, &test.wins).draw(name, &path)?;
         Ok(())
     }
 }
 
-/// A model's weights in the opening and in the endgame: the better it does there on these boards, the more.
+/// Ensemble weights in the opening and in the endgame: inverse to the model's error there.
 fn weights(model: &Regressor, samples: &Samples) -> [f32; 2] {
     let mut errors = [(0.0, 0.0); 2];
-    let found = guesses(model, &samples.boards);
+    let found = predictions(model, &samples.boards);
     for ((board, label), guess) in samples.boards.iter().zip(&samples.wins).zip(found) {
         let early = opening(board);
         for ((sum, count), share) in errors.iter_mut().zip([early, 1.0 - early]) {
@@ -266,11 +266,11 @@ fn weights(model: &Regressor, samples: &Samples) -> [f32; 2] {
             *count += share;
         }
     }
-    // Whole numbers are enough, and none is 0 where the boards are of one phase.
+    // Integers suffice; at least 1, even if all boards are of one phase.
     errors.map(|(sum, count)| (count / sum.max(f32::EPSILON)).round().max(1.0))
 }
 
-/// What the built-in network's value says of the same boards.
+/// Win probabilities by the built-in network for the same boards.
 fn of_network(test: &Samples) -> Result<(Vec<f32>, String, Duration), Failure> {
     let network = Installed.open(None, Backend::Cpu)?;
     let bar = progress(test.positions.len());
@@ -288,10 +288,10 @@ fn of_network(test: &Samples) -> Result<(Vec<f32>, String, Duration), Failure> {
     Ok((predicted, network.name, begun.elapsed()))
 }
 
-fn row(name: &str, guesses: &[f32], labels: &[f32], theirs: &str, rest: &str) -> String {
-    let Errors { mse, mae, r2 } = Errors::of(guesses, labels);
-    let near = 100.0 * Confusion::of(guesses, labels).near();
-    format!("| {name} | {mse:.4} | {mae:.4} | {r2:.3} | {near:.1} % | {theirs} | {rest} |")
+fn row(name: &str, predictions: &[f32], labels: &[f32], paper_errors: &str, rest: &str) -> String {
+    let Errors { mse, mae, r2 } = Errors::of(predictions, labels);
+    let near = 100.0 * Confusion::of(predictions, labels).near();
+    format!("| {name} | {mse:.4} | {mae:.4} | {r2:.3} | {near:.1} % | {paper_errors} | {rest} |")
 }
 
 #[cfg(test)]
@@ -300,8 +300,9 @@ mod tests {
 
     #[test]
     fn rows_have_the_columns_of_their_head() {
-        for (theirs, rest) in [(".0833 | .25", "| |"), ("|", "| | 5"), ("1 | 2", "3 | 4 | 5")] {
-            let row = row("a", &[0.2, 0.7], &[0.2, 0.8], theirs, rest);
+        for (paper_errors, rest) in [(".0833 | .25", "| |"), ("|", "| | 5"), ("1 | 2", "3 | 4 | 5")]
+        {
+            let row = row("a", &[0.2, 0.7], &[0.2, 0.8], paper_errors, rest);
             assert_eq!(row.matches('|').count(), 11, "{row}");
             assert!(row.starts_with("| a | 0.0050 | 0.0500 | 0.944 | 50.0 % |"), "{row}");
         }

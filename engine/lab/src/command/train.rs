@@ -54,8 +54,8 @@ pub struct Train {
     /// A network to learn from beside the labels, of any size; computed on the CPU.
     #[arg(long)]
     teacher: Option<PathBuf>,
-    /// Stop after so many minutes, to go on later.
-    #[arg(long)]
+    /// Time limit in minutes
+    #[arg(long, help = "Stop after so many minutes, to go on later")]
     minutes: Option<f64>,
     /// Minutes between checkpoints.
     #[arg(long, default_value_t = 5.0)]
@@ -80,12 +80,12 @@ pub struct Train {
     plot: Option<PathBuf>,
 }
 
-/// In the folder of a run: the lock, from its first moment on, and the state, before there were locks.
+/// Marks a folder as a run's: the lock, written first, or the state, in runs before there were locks.
 const MARKERS: [&str; 2] = ["lock", "state.safetensors"];
-/// The other files of a run.
+/// Other files of a run.
 const FILES: [&str; 4] = ["config.json", "losses.csv", "losses.svg", "network.safetensors"];
 
-/// Shows a bar on stderr, watches the clock and hears Ctrl-C, after which the state is saved.
+/// Shows progress on stderr, ends at the deadline, and saves the state after Ctrl-C.
 struct Bar {
     bar: ProgressBar,
     deadline: Option<Instant>,
@@ -102,7 +102,7 @@ impl Watcher for Bar {
             progress.sums.part(Loss::Policy).mean(),
             progress.sums.part(Loss::Actions).mean()
         ));
-        // Relaxed: the flag is all there is to know.
+        // Relaxed: the flag publishes nothing else.
         !self.raised.load(Ordering::Relaxed)
             && self.deadline.is_none_or(|deadline| Instant::now() < deadline)
     }
@@ -117,10 +117,10 @@ impl Watcher for Bar {
 }
 
 impl Train {
-    /// Does what was asked.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Whatever stops the run, in words.
+    /// Any error that stops the run.
     pub fn run(&self) -> Result<(), Failure> {
         work(self)
     }
@@ -154,7 +154,7 @@ fn work(args: &Train) -> Result<(), Failure> {
     config.teacher = args.teacher.clone().or(config.teacher);
     config.network.check()?;
     if let Some(threads) = args.threads {
-        // Fails if somebody has used the pool already: then it is as wide as the machine.
+        // Fails if the pool exists already: then it has one thread per core.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
         pool.build_global().unwrap_or_else(|error| log::warn!("--threads {threads}: {error}"));
     }
@@ -199,7 +199,7 @@ fn stages(args: &Train, config: &RunConfig) -> Result<(), Failure> {
     out.end()
 }
 
-/// The device's way to a gradient.
+/// Implementation of the gradient on the device.
 fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
     let (layout, loss) = (Layout::new(&config.network), config.loss.clone());
     if args.device == Backend::Cpu {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Positions of each held-out set.
 const HELD_OUT: usize = 20_000;
-/// Time between two writings of the file.
+/// Time between two checkpoints.
 const CHECKPOINT: Duration = Duration::from_secs(120);
 
 /// Train the alpha-beta search's network of static evaluations.
@@ -87,15 +87,15 @@ impl TrainNnue {
             None => Parameters::new(self.seed),
         };
         let raised = raised_by_ctrl_c()?;
-        // Relaxed: the flag is all there is to know.
-        let goes_on = || !raised.load(Ordering::Relaxed);
+        // Relaxed: the flag publishes nothing else.
+        let keep_going = || !raised.load(Ordering::Relaxed);
         let bar = tally("samples");
         let mut watch = |count| {
             bar.set_position(count as u64);
-            goes_on()
+            keep_going()
         };
         let mut begun = Vec::new();
-        // Gigabytes need not be copied for nothing.
+        // Takes ownership: avoids a copy of gigabytes.
         let mut keep = |found: Vec<Sample>| match begun.is_empty() {
             true => begun = found,
             false => begun.extend(found),
@@ -110,7 +110,7 @@ impl TrainNnue {
             held_out.push((path, held));
         }
         bar.finish_and_clear();
-        if !goes_on() {
+        if !keep_going() {
             return Err("ended before the training began; nothing was written".into());
         }
         let begun_with = begun.len();
@@ -127,7 +127,7 @@ impl TrainNnue {
                 written = Instant::now();
                 failed = trainer.parameters().save(&self.out).err();
             }
-            failed.is_none() && goes_on()
+            failed.is_none() && keep_going()
         })?;
         bar.finish_and_clear();
         if let Some(why) = failed {
@@ -157,7 +157,7 @@ impl TrainNnue {
         out.end()
     }
 
-    /// Those with a value for every move, how it came about, and which share of the successors is taken.
+    /// Files with action values, their source, and the share of successors used.
     fn files(&self) -> impl Iterator<Item = (&Path, Values, f64)> {
         let searched = self.successors.iter().map(|file| (file, Values::Searched));
         let judged = self.judged.iter().map(|file| (file, Values::Static));

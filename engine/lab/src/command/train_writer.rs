@@ -28,12 +28,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Teach the decoder of the internal search.
-///
-/// Minimax and alpha-beta are taught by traces over made-up lists and need no data. With `--weigh` a decoder is taught to judge: trees by
-/// alpha-beta are written about positions whose moves were searched, it scores the root's moves and chooses one, and learns what they are
-/// worth and to give away little.
+/// Arguments of `mavka-lab train-writer`.
 #[derive(Args, Debug)]
+#[command(
+    about = "Teach the decoder of the internal search",
+    long_about = "Teach the decoder of the internal search.\n\n\
+        Minimax and alpha-beta are taught by traces over made-up lists and need no data. With `--weigh` a decoder is \
+        taught to judge: trees by alpha-beta are written about positions whose moves were searched, it scores the \
+        root's moves and chooses one, and learns what they are worth and to give away little."
+)]
 pub struct TrainWriter {
     /// The decoder's file: written every few minutes, on Ctrl-C and at the end
     #[arg(long, value_name = "FILE")]
@@ -67,9 +70,9 @@ pub struct TrainWriter {
     csv: Option<PathBuf>,
 }
 
-/// Where trees to judge come from.
+/// Source of trees for the judging decoder.
 struct Weighed {
-    /// In the order in which they are drawn.
+    /// In random order.
     roots: Vec<LabelledPosition>,
     drawn: usize,
     network: Network,
@@ -88,7 +91,7 @@ impl Weighed {
         Ok(Weighed { roots, drawn: 0, network })
     }
 
-    /// Examples of one shape, of about so many words, written with `weights` on all cores.
+    /// Examples of one shape, about `words` words in total, written with `weights` on all cores.
     fn group(
         &mut self,
         weights: &DecoderWeights,
@@ -117,14 +120,14 @@ impl Weighed {
     }
 }
 
-/// Words of a tree of this shape, about, what is left out not counted.
+/// Approximate length of a trace of this shape, without pruning.
 fn words_of(shape: Shape) -> usize {
     8 * shape.nodes()
 }
 
-/// Groups of one shape each that make a step.
+/// Groups per step, each of one shape.
 const GROUPS: usize = 2;
-/// Between two files.
+/// Time between two checkpoints.
 const EVERY: Duration = Duration::from_secs(120);
 /// Steps between two rows of the CSV.
 const ROW: u64 = 25;
@@ -133,7 +136,7 @@ impl TrainWriter {
     /// Teaches and says how well it went.
     ///
     /// # Errors
-    /// A file cannot be used, or the loss is no number any more.
+    /// A file cannot be used, or the loss is NaN.
     pub fn run(self) -> Result<(), Failure> {
         let weights = match &self.init {
             Some(path) => DecoderWeights::load(path).map_err(FileError::of(path))?,
@@ -155,7 +158,7 @@ impl TrainWriter {
         let mut csv = "traces,kind,source,bucket,given_away\n".to_owned();
         let (mut saved, mut recent, mut steps) = (Instant::now(), WriterSums::default(), 0);
         let raised = raised_by_ctrl_c()?;
-        // Relaxed: the flag is all there is to know.
+        // Relaxed: the flag publishes nothing else.
         while lessons.seen() < self.traces && !raised.load(Ordering::Relaxed) {
             let (done, part) = (lessons.progress(), self.words / GROUPS);
             let mut group = || match &mut weighed {
@@ -193,7 +196,7 @@ impl TrainWriter {
         out.end()
     }
 
-    /// Lessons of about so many words, of one shape: a step is never of one alone.
+    /// Examples of one shape, about `words` words in total; a step mixes several shapes.
     fn group(&self, done: f64, words: usize, random: &mut Rng) -> Vec<Example> {
         let shape = shape(done.max(self.progress), random);
         group(shape, words, random).into_iter().map(Example::from).collect()

@@ -15,11 +15,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Arguments of `mavka-lab tune`.
-///
-/// Each setting searches every position with so many nodes on one thread; what its moves give away is told
-/// with the difference from the first setting, the options as they are, and 95 % intervals.
-/// Example: `tune labels.jsonl.zst --nodes 400 --setting PolicyTemperature=1.6 --setting CPuct=1.2,FPU=parent`.
 #[derive(Args, Debug)]
+#[command(
+    about = "Arguments of `mavka-lab tune`",
+    long_about = "Arguments of `mavka-lab tune`.\n\n\
+        Each setting searches every position with so many nodes on one thread; what its moves give away is told with \
+        the difference from the first setting, the options as they are, and 95 % intervals. Example: `tune \
+        labels.jsonl.zst --nodes 400 --setting PolicyTemperature=1.6 --setting CPuct=1.2,FPU=parent`."
+)]
 pub struct Tune {
     /// Labels written by `mavka-lab label`, or a data file of `mavka-lab leaves` (MAVG1): its forks, where some moves are labelled
     labels: PathBuf,

@@ -1,10 +1,9 @@
-//! What a position is worth without looking ahead: material, where the pieces stand, and who attacks and
-//! defends what. Paper 002 has material 1/3/3/5/9 and bonuses for attackers and defenders; the places are
-//! **ours**, from rules of thumb, and no number is tuned.
+//! Hand-crafted static evaluation: material, piece-square terms, attacks and defences. Paper 002 has material
+//! 1/3/3/5/9 and bonuses for attackers and defenders; the piece-square terms are **ours**, rules of thumb, not tuned.
 
 use shakmaty::{Bitboard, Chess, Color, Piece, Position, Role, Square};
 
-/// Values in centipawns (paper 002).
+/// Piece values in centipawns (paper 002).
 #[must_use]
 pub fn value(role: Role) -> i32 {
     match role {
@@ -16,16 +15,16 @@ pub fn value(role: Role) -> i32 {
     }
 }
 
-/// Worth of attacking a piece of the enemy, of defending one of ours, and of a square to go to.
+/// Bonus per attacked enemy piece, per defended own piece, and per reachable square.
 const ATTACK: i32 = 3;
 const DEFENCE: i32 = 1;
 const MOBILITY: i32 = 2;
-/// For the side to move.
+/// Bonus of the side to move.
 const TEMPO: i32 = 10;
-/// Pieces and their weights that make a middlegame: 4 minor pieces and 2 rooks and a queen of each side.
+/// Maximum phase: 4 minor pieces, 2 rooks and a queen of each side, weighted.
 const FULL: i32 = 24;
 
-/// Centipawns from the mover's view, the position being quiet.
+/// Centipawns from the side to move's view; for quiet positions.
 #[must_use]
 pub fn evaluate(position: &Chess) -> i32 {
     let board = position.board();
@@ -34,23 +33,23 @@ pub fn evaluate(position: &Chess) -> i32 {
     for (square, piece) in board.iter() {
         let own = board.by_color(piece.color);
         let attacked = board.attacks_from(square);
-        let worth = value(piece.role)
+        let piece_score = value(piece.role)
             + place(square, piece, phase)
             + ATTACK * count(attacked & !own & board.occupied())
             + DEFENCE * count(attacked & own)
             + mobility(piece.role, attacked & !own);
-        score += if piece.color == position.turn() { worth } else { -worth };
+        score += if piece.color == position.turn() { piece_score } else { -piece_score };
     }
     score + TEMPO
 }
 
-/// How much of an opening a board with these pieces is: 1 with all of them, 0 with kings and pawns alone.
+/// Game phase: 1 with all pieces, 0 with kings and pawns only.
 #[must_use]
 pub fn phase(roles: impl Iterator<Item = Role>) -> f32 {
     pieces(roles) as f32 / FULL as f32
 }
 
-/// The same, from 0 to `FULL`.
+/// Game phase from 0 to `FULL`.
 fn pieces(roles: impl Iterator<Item = Role>) -> i32 {
     roles.map(weight).sum::<i32>().min(FULL)
 }
@@ -71,20 +70,20 @@ fn count(squares: Bitboard) -> i32 {
 fn mobility(role: Role, squares: Bitboard) -> i32 {
     match role {
         Role::Knight | Role::Bishop | Role::Rook => MOBILITY * count(squares),
-        // A queen that runs about early has many squares, and no merit.
+        // No bonus for an early queen's mobility.
         Role::Queen => count(squares),
         Role::Pawn | Role::King => 0,
     }
 }
 
-/// Worth of the place, between middlegame (`phase` 24) and endgame (0).
+/// Piece-square term, interpolated between middlegame (`phase` 24) and endgame (0).
 fn place(square: Square, piece: Piece, phase: i32) -> i32 {
     let file = square.file().to_u32() as i32;
     let rank = match piece.color {
         Color::White => square.rank().to_u32() as i32,
         Color::Black => 7 - square.rank().to_u32() as i32,
     };
-    // 0 in a corner, 6 in the middle.
+    // 0 in a corner, 6 in the centre.
     let centre = (14 - (2 * file - 7).abs() - (2 * rank - 7).abs()) / 2;
     let middle = (file == 3 || file == 4) as i32;
     let blend = |early: i32, late: i32| (early * phase + late * (FULL - phase)) / FULL;
@@ -98,7 +97,7 @@ fn place(square: Square, piece: Piece, phase: i32) -> i32 {
         Role::Rook => blend(5 * middle, 0) + if rank == 6 { 15 } else { 0 },
         Role::Queen => 2 * centre - 6,
         Role::King => {
-            // Castled is home on the flank.
+            // The king's bonus for a castled position.
             let home = match (rank, file) {
                 (0, 0..=2 | 6 | 7) => 30,
                 (0, _) => 0,

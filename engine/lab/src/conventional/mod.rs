@@ -1,10 +1,9 @@
-//! Players without a network, as chess programs were before and as paper 002 (section "Tree engines") builds
-//! them: [`negamax`] is minimax and alpha-beta with their heuristics over a small [`evaluation`] made by
-//! hand, [`uct`] the tree of random games, [`regress`] small networks that guess a board's value. They know nothing of clocks and protocols: a
-//! watch ends their searches.
+//! Players without deep networks, after paper 002 (section "Tree engines"): [`negamax`] is minimax and alpha-beta with
+//! classical heuristics and a hand-crafted [`evaluation`], [`uct`] is Monte-Carlo tree search with random games,
+//! [`regress`] has small networks that evaluate a board. They are independent of clocks and protocols: a watch stops
+//! them.
 //!
-//! They are sparring partners and the lower rungs of the league, and share chess, options and reports with
-//! the search that has a network.
+//! They are opponents for low ratings of the league, and share chess, options and reports with the network's search.
 
 pub mod evaluation;
 pub mod negamax;

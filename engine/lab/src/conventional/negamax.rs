@@ -1,48 +1,47 @@
-//! Minimax, and alpha-beta with the heuristics that paper 002 and AlphaZero's opponents share (paper 004,
-//! Methods): iterative deepening, a transposition table, captures by victim and attacker, killer moves, the
-//! history of good quiet moves, quiescence, one ply more in check. Nothing is pruned that could change the
-//! value: alpha-beta finds what minimax finds.
+//! Minimax, and alpha-beta with the heuristics of paper 002 and of AlphaZero's opponents (paper 004, Methods):
+//! iterative deepening, transposition table, MVV-LVA, killer moves, history heuristic, quiescence search, check
+//! extension. No unsound pruning: alpha-beta has the value of minimax.
 
 use super::evaluation::evaluate;
-use super::refutations::Refutations;
+use super::refutations::OrderingTables;
 use engine::alphabeta::scale::win;
-use engine::alphabeta::table::{Bound, INFINITE, Known, Lines, MATE, MATES, Table};
+use engine::alphabeta::table::{Bound, INFINITE, MATE, MATES, PvTable, Table, TtEntry};
 use engine::chess::action::Action;
 use engine::chess::ending::{self, by_fifty_moves, key_before};
 use engine::chess::game::Game;
 use engine::play::player::{PlayerFound, PlayerWatch};
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 
-/// Deepest line, in plies.
-const DEEPEST: usize = 100;
-/// Nodes between two looks at the watch.
-const PATIENCE: u64 = 16;
+/// Maximum ply.
+const MAX_PLY: usize = 100;
+/// Nodes between two polls of the watch.
+const POLL_INTERVAL: u64 = 16;
 /// Entries of the transposition table, a power of two: 16 MB.
 const POSITIONS: usize = 1 << 20;
 
-/// How much of the tree is looked at.
+/// Pruning method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pruning {
-    /// All of it: plain minimax.
+    /// Plain minimax.
     None,
-    /// What can matter.
+    /// Alpha-beta.
     AlphaBeta,
 }
 
-/// What to search.
+/// Position and limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// Its last position, and those that a repetition may come back to.
+    /// The position is its last; earlier ones count for repetitions.
     pub game: &'a Game,
-    /// The root's moves, all legal.
+    /// Root moves, all legal.
     pub allowed: &'a [Action],
-    /// Which lines are left out.
+    /// Pruning method.
     pub pruning: Pruning,
-    /// Last depth of the deepening; None for as deep as it goes.
+    /// Maximum depth; None = unlimited.
     pub depth: Option<u32>,
 }
 
-/// Searches deeper and deeper until the watch or the depth ends it. None without moves.
+/// Iterative deepening until the watch or the depth limit stops it. None without moves.
 pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
     let first = *question.allowed.first()?;
     let position = question.game.position();
@@ -55,7 +54,7 @@ pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<Pl
         seldepth: 1,
         nodes: 0,
     };
-    let last = question.depth.unwrap_or(u32::MAX).clamp(1, DEEPEST as u32 / 2);
+    let last = question.depth.unwrap_or(u32::MAX).clamp(1, MAX_PLY as u32 / 2);
     for depth in 1..=last {
         let Some(score) = tree.root(position, depth as i32) else { break };
         best = PlayerFound {
@@ -67,9 +66,9 @@ pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<Pl
             nodes: tree.nodes,
         };
         tree.watch.on_found(&best);
-        // A mate that this depth has seen to its end gets no shorter, and a mate is no matter of degree.
-        let seen = best.mate_plies.is_some_and(|plies| plies.unsigned_abs() <= depth);
-        if seen || question.depth.is_none() && question.allowed.len() == 1 && depth > 1 {
+        // A mate within the searched depth is final.
+        let is_mate_final = best.mate_plies.is_some_and(|plies| plies.unsigned_abs() <= depth);
+        if is_mate_final || question.depth.is_none() && question.allowed.len() == 1 && depth > 1 {
             break;
         }
     }
@@ -77,20 +76,20 @@ pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<Pl
     Some(best)
 }
 
-/// The search's memory.
+/// State of a search.
 struct Tree<'a, 'b> {
     question: &'a Question<'b>,
     watch: &'a mut dyn PlayerWatch,
     nodes: u64,
     seldepth: usize,
-    over: bool,
-    /// One for each position of the game and of the line being looked at.
+    stopped: bool,
+    /// Keys of the game's positions and of the current line.
     keys: Vec<u64>,
     /// Empty without pruning.
     table: Table,
-    refutations: Refutations,
-    lines: Lines,
-    /// The best line of the last depth, tried first.
+    ordering: OrderingTables,
+    lines: PvTable,
+    /// Principal variation of the previous depth, searched first.
     last: Vec<Action>,
 }
 
@@ -105,16 +104,16 @@ impl<'a, 'b> Tree<'a, 'b> {
             watch,
             nodes: 0,
             seldepth: 0,
-            over: false,
+            stopped: false,
             keys: question.game.keys().to_vec(),
             table,
-            refutations: Refutations::new(DEEPEST + 1),
-            lines: Lines::new(DEEPEST),
+            ordering: OrderingTables::new(MAX_PLY + 1),
+            lines: PvTable::new(MAX_PLY),
             last: Vec::new(),
         }
     }
 
-    /// The root's score at this depth; None if there was no time for all of it.
+    /// Score of the root at this depth; None if it was not completed.
     fn root(&mut self, position: &Chess, depth: i32) -> Option<i32> {
         self.last = self.lines.best().to_vec();
         self.lines.clear(0);
@@ -124,12 +123,12 @@ impl<'a, 'b> Tree<'a, 'b> {
         self.order(position.turn(), &mut moves, 0, self.last.first().copied());
         for m in moves {
             let score = -self.follow(position, m, depth - 1, -INFINITE, -alpha, 0);
-            if self.over {
+            if self.stopped {
                 return None;
             }
             if score > best {
                 best = score;
-                self.lines.keep(0, m);
+                self.lines.update(0, m);
             }
             if self.question.pruning == Pruning::AlphaBeta {
                 alpha = alpha.max(score);
@@ -138,7 +137,7 @@ impl<'a, 'b> Tree<'a, 'b> {
         Some(best)
     }
 
-    /// The score after a move, from the view of whoever is to move then.
+    /// Score after a move, for the side to move then.
     fn follow(
         &mut self,
         position: &Chess,
@@ -156,17 +155,17 @@ impl<'a, 'b> Tree<'a, 'b> {
         score
     }
 
-    fn counts(&mut self) -> bool {
+    fn poll(&mut self) -> bool {
         self.nodes += 1;
-        if self.nodes.is_multiple_of(PATIENCE) && self.watch.is_over(self.nodes) {
-            self.over = true;
+        if self.nodes.is_multiple_of(POLL_INTERVAL) && self.watch.is_over(self.nodes) {
+            self.stopped = true;
         }
-        self.over
+        self.stopped
     }
 
     fn negamax(&mut self, position: &Chess, depth: i32, alpha: i32, beta: i32, ply: usize) -> i32 {
         self.lines.clear(ply);
-        if self.counts() {
+        if self.poll() {
             return 0;
         }
         self.seldepth = self.seldepth.max(ply);
@@ -178,7 +177,7 @@ impl<'a, 'b> Tree<'a, 'b> {
         if by_fifty_moves(position) || returns {
             return 0;
         }
-        if ply >= DEEPEST {
+        if ply >= MAX_PLY {
             return evaluate(position);
         }
         let depth = if position.is_check() { depth + 1 } else { depth };
@@ -187,11 +186,11 @@ impl<'a, 'b> Tree<'a, 'b> {
         }
         let key = self.keys.last().copied().unwrap_or_default();
         let (mut alpha, mut hint) = (alpha, None);
-        if let Some(known) = self.table.get(key, ply) {
-            hint = known.action;
-            // Not `>=`: a deeper value is a better one, but not minimax's at this depth.
-            if known.depth == depth && known.decides(alpha, beta) {
-                return known.score;
+        if let Some(entry) = self.table.get(key, ply) {
+            hint = entry.action;
+            // Not `>=`: a deeper value is better, but differs from minimax's at this depth.
+            if entry.depth == depth && entry.decides(alpha, beta) {
+                return entry.score;
             }
         }
         let before = alpha;
@@ -202,32 +201,36 @@ impl<'a, 'b> Tree<'a, 'b> {
                 Pruning::AlphaBeta => -self.follow(position, m, depth - 1, -beta, -alpha, ply),
                 Pruning::None => -self.follow(position, m, depth - 1, -INFINITE, INFINITE, ply),
             };
-            if self.over {
+            if self.stopped {
                 return 0;
             }
             if score > best {
                 best = score;
                 best_move = Some(m);
-                self.lines.keep(ply, m);
+                self.lines.update(ply, m);
             }
             alpha = alpha.max(score);
             if alpha >= beta && self.question.pruning == Pruning::AlphaBeta {
-                self.refutations.count(position.turn(), m, depth, ply);
+                self.ordering.update(position.turn(), m, depth, ply);
                 break;
             }
         }
         let bound = Bound::of(best, before, beta);
         let action = best_move.map(Action::new);
-        let still = None;
-        self.table.put(key, ply, Known { action, score: best, depth, bound, still, pv: false });
+        let static_eval = None;
+        self.table.put(
+            key,
+            ply,
+            TtEntry { action, score: best, depth, bound, static_eval, pv: false },
+        );
         best
     }
 
-    /// Captures and promotions only, until nothing hangs; the mover may stand still instead.
+    /// Quiescence search: captures and promotions, or standing pat.
     fn quiesce(&mut self, position: &Chess, alpha: i32, beta: i32, ply: usize) -> i32 {
         let mut best = evaluate(position);
         let mut alpha = alpha.max(best);
-        if best >= beta || ply >= DEEPEST {
+        if best >= beta || ply >= MAX_PLY {
             return best;
         }
         let mut moves: MoveList = position.legal_moves();
@@ -236,7 +239,7 @@ impl<'a, 'b> Tree<'a, 'b> {
         for m in moves {
             let mut next = position.clone();
             next.play_unchecked(m);
-            if self.counts() {
+            if self.poll() {
                 return best;
             }
             self.seldepth = self.seldepth.max(ply + 1);
@@ -254,11 +257,11 @@ impl<'a, 'b> Tree<'a, 'b> {
         best
     }
 
-    /// Likely refutations first: the table's move, then by [`Refutations::rank`].
+    /// Orders moves: the table's move, then by [`OrderingTables::rank`].
     fn order(&self, turn: Color, moves: &mut MoveList, ply: usize, hint: Option<Action>) {
         let rank = |m: &Move| match hint == Some(Action::new(*m)) {
             true => i32::MAX,
-            false => self.refutations.rank(turn, *m, ply),
+            false => self.ordering.rank(turn, *m, ply),
         };
         moves.sort_by_cached_key(|m| std::cmp::Reverse(rank(m)));
     }

@@ -4,21 +4,21 @@ use super::evaluation::value;
 use engine::chess::action::Action;
 use shakmaty::{Color, Move};
 
-/// Quiet moves that refuted others: two killers for each ply, and a count for each origin and target of either side.
-pub struct Refutations {
+/// Killer moves, two per ply, and history scores by side, origin and target.
+pub struct OrderingTables {
     killers: Vec<[Option<Action>; 2]>,
     history: Vec<i32>,
 }
 
-impl Refutations {
-    /// None yet, and room for lines of `plies`.
+impl OrderingTables {
+    /// Empty tables for lines of `plies`.
     #[must_use]
-    pub fn new(plies: usize) -> Refutations {
-        Refutations { killers: vec![[None; 2]; plies], history: vec![0; 2 * 64 * 64] }
+    pub fn new(plies: usize) -> OrderingTables {
+        OrderingTables { killers: vec![[None; 2]; plies], history: vec![0; 2 * 64 * 64] }
     }
 
-    /// A move has refuted another.
-    pub fn count(&mut self, turn: Color, m: Move, depth: i32, ply: usize) {
+    /// Updates killers and history after a beta cutoff.
+    pub fn update(&mut self, turn: Color, m: Move, depth: i32, ply: usize) {
         if m.is_capture() || m.is_promotion() {
             return;
         }
@@ -28,12 +28,11 @@ impl Refutations {
         {
             *second = first.replace(action);
         }
-        let count = &mut self.history[place(turn, action)];
-        *count = (*count + depth * depth).min(1_000_000);
+        let update = &mut self.history[index(turn, action)];
+        *update = (*update + depth * depth).min(1_000_000);
     }
 
-    /// Likely refutations have high numbers: captures by most valuable victim and least valuable attacker, promotions,
-    /// killers, then quiet moves by history.
+    /// Rank for move ordering: captures by MVV-LVA, promotions, killer moves, then quiet moves by history.
     #[must_use]
     pub fn rank(&self, turn: Color, m: Move, ply: usize) -> i32 {
         if let Some(victim) = m.capture() {
@@ -46,11 +45,11 @@ impl Refutations {
         if self.killers.get(ply).is_some_and(|killers| killers.contains(&Some(action))) {
             return 1_800_000;
         }
-        self.history[place(turn, action)]
+        self.history[index(turn, action)]
     }
 }
 
-fn place(turn: Color, action: Action) -> usize {
+fn index(turn: Color, action: Action) -> usize {
     (usize::from(turn.is_white()) * 64 + usize::from(action.origin())) * 64
         + usize::from(action.target())
 }

@@ -1,7 +1,6 @@
-//! Monte-Carlo tree search by upper confidence bounds, as paper 002 prints it:
-//! `value / visits + sqrt(2 ln(parent's visits) / (visits + 1))`, with random games for values. Its best variant
-//! looks at every child of a node that it expands, by the hand-made evaluation and a random game each, and backs
-//! up their greatest or average value, depending on the depth.
+//! Monte-Carlo tree search by UCT, as in paper 002: `value / visits + sqrt(2 ln(parent's visits) / (visits + 1))`,
+//! leaves evaluated by random games. Its best variant evaluates all children of an expanded node by the static
+//! evaluation and one random game each, and backs up their maximum or mean, depending on depth.
 
 use super::evaluation::evaluate;
 use engine::alphabeta::scale::win;
@@ -13,46 +12,46 @@ use engine::world::rollout::random_game;
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 
-/// What a leaf is worth.
+/// Evaluation of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeafValue {
-    /// The mean of so many random games.
+    /// Mean of this many random games.
     Rollouts(usize),
-    /// Its children's, each half evaluation and half a random game.
+    /// Values of its children, each half static evaluation and half random game.
     Heuristics,
 }
 
-/// Depth below the root, in plies, from which on the average of the children is backed up and not the greatest:
-/// far down a single overrated child misleads. The paper has no number; a guess.
-const AVERAGE_FROM: usize = 4;
-/// Share of the evaluation in a child's value; the random game has the rest. Guess.
-const EVALUATION: f64 = 0.5;
-/// Most nodes of a tree: about 300 MB.
-const LARGEST: usize = 8_000_000;
+/// Depth in plies from which the mean of the children is backed up instead of the maximum: deep in the tree a single
+/// overestimated child misleads. Guess: the paper gives none.
+const MEAN_FROM_PLY: usize = 4;
+/// Weight of the static evaluation in a child's value; the random game has the rest. Guess.
+const EVALUATION_WEIGHT: f64 = 0.5;
+/// Maximum number of nodes: about 300 MB.
+const MAX_NODES: usize = 8_000_000;
 
-/// What to search.
+/// Position and limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// Its last position, and those that a repetition may come back to.
+    /// The position is its last; earlier ones count for repetitions.
     pub game: &'a Game,
-    /// The root's moves, all legal.
+    /// Root moves, all legal.
     pub allowed: &'a [Action],
-    /// How a leaf is valued.
+    /// Evaluation of leaves.
     pub leaf: LeafValue,
     /// Equal seeds play equal games.
     pub seed: u64,
-    /// Playouts, exactly; None for as many as there is time for.
+    /// Exact number of playouts; None = unlimited.
     pub playouts: Option<u64>,
 }
 
-/// One move of the tree. Values are win probabilities of whoever made the move.
+/// A move of the tree. Values are win probabilities of the side that made it.
 struct Node {
     action: Action,
     visits: u32,
     sum: f64,
-    /// Places of its replies; empty before it is expanded.
+    /// Indices of its replies; empty before expansion.
     children: std::ops::Range<usize>,
-    /// The game is over: the value for whoever made the move.
+    /// The game is over: value for the side that made the move.
     end: Option<f64>,
 }
 
@@ -65,7 +64,7 @@ impl Node {
         self.sum / f64::from(self.visits.max(1))
     }
 
-    /// Eq. 1 of paper 002; a move never tried comes first.
+    /// Eq. 1 of paper 002; unvisited moves come first.
     fn bound(&self, parent_visits: u32) -> f64 {
         if self.visits == 0 {
             return f64::INFINITY;
@@ -91,7 +90,7 @@ pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<Pl
     while question.playouts.is_none_or(|most| playouts < most) && !watch.is_over(playouts) {
         tree.playout();
         playouts += 1;
-        // A report whenever there is twice as much to say.
+        // Reports whenever the number of playouts has doubled.
         if playouts.is_power_of_two() && playouts >= 16 {
             watch.on_found(&tree.found(playouts));
         }
@@ -101,10 +100,10 @@ pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<Pl
 
 struct Tree<'a> {
     question: &'a Question<'a>,
-    /// The root first.
+    /// The root has index 0.
     nodes: Vec<Node>,
     random: Rng,
-    /// Sum over playouts, and the greatest.
+    /// Sum over playouts, and maximum.
     depth: u64,
     deepest: usize,
 }
@@ -121,7 +120,7 @@ impl Tree<'_> {
                 break;
             }
             let visits = node.visits;
-            // Of equals the first.
+            // Ties: the first.
             let best = node.children.clone().rev().max_by(|a, b| {
                 self.nodes[*a].bound(visits).total_cmp(&self.nodes[*b].bound(visits))
             });
@@ -136,7 +135,7 @@ impl Tree<'_> {
         self.depth += depth as u64;
         self.deepest = self.deepest.max(depth);
         let leaf = path[depth];
-        // For whoever made the last move.
+        // For the side that made the last move.
         let mut value = match self.nodes[leaf].end {
             Some(end) => end,
             None => 1.0 - self.leaf(leaf, &position, &keys, depth),
@@ -149,7 +148,7 @@ impl Tree<'_> {
         }
     }
 
-    /// The value of a new leaf for its side to move. Gives it children, or its end.
+    /// Value of a new leaf for its side to move. Adds its children, or marks it as terminal.
     fn leaf(&mut self, leaf: usize, position: &Chess, keys: &[u64], depth: usize) -> f64 {
         let moves = position.legal_moves();
         let drawn = by_fifty_moves(position) || by_repetition(position, keys);
@@ -164,7 +163,7 @@ impl Tree<'_> {
             return value;
         }
         let begin = self.nodes.len();
-        if begin + moves.len() <= LARGEST {
+        if begin + moves.len() <= MAX_NODES {
             self.nodes.extend(moves.iter().map(|m| Node::new(Action::new(*m))));
             self.nodes[leaf].children = begin..self.nodes.len();
         }
@@ -183,10 +182,10 @@ impl Tree<'_> {
                     })
                     .collect();
                 for (node, value) in self.nodes[begin..].iter_mut().zip(&values) {
-                    // What is known of a child is its first visit.
+                    // The evaluation of a child is its first visit.
                     (node.visits, node.sum) = (1, *value);
                 }
-                if depth < AVERAGE_FROM {
+                if depth < MEAN_FROM_PLY {
                     values.iter().copied().fold(0.0, f64::max)
                 } else {
                     values.iter().sum::<f64>() / values.len() as f64
@@ -195,14 +194,14 @@ impl Tree<'_> {
         }
     }
 
-    /// A position's value for its side to move: evaluation and a random game.
+    /// Value of a position for its side to move: static evaluation and a random game.
     fn evaluate(&mut self, position: &Chess) -> f64 {
         match by_board(position, position.legal_moves().len()) {
             Some(ending) if ending.winner().is_some() => 0.0,
             Some(_) => 0.5,
             None => {
                 let by_hand = f64::from(win(evaluate(position)));
-                EVALUATION * by_hand + (1.0 - EVALUATION) * self.rollout(position)
+                EVALUATION_WEIGHT * by_hand + (1.0 - EVALUATION_WEIGHT) * self.rollout(position)
             }
         }
     }
@@ -215,13 +214,13 @@ impl Tree<'_> {
         }
     }
 
-    /// The line of most visits.
+    /// Principal variation by visits.
     fn found(&self, playouts: u64) -> PlayerFound {
         let mut line = Vec::new();
         let mut at = 0;
         loop {
             let children = self.nodes[at].children.clone();
-            // Of equals the better one, and of those the first.
+            // Ties: the better mean, then the first.
             let best = children.rev().max_by(|a, b| {
                 let (a, b) = (&self.nodes[*a], &self.nodes[*b]);
                 a.visits.cmp(&b.visits).then(a.mean().total_cmp(&b.mean()))
@@ -250,10 +249,10 @@ impl Tree<'_> {
 mod tests {
     use super::*;
 
-    /// Nobody stops the search.
-    struct Patient;
+    /// Never stops the search.
+    struct NeverStop;
 
-    impl PlayerWatch for Patient {
+    impl PlayerWatch for NeverStop {
         fn is_over(&mut self, _nodes: u64) -> bool {
             false
         }
@@ -268,7 +267,7 @@ mod tests {
         let allowed = game.legal_actions();
         let question =
             Question { game: &game, allowed: &allowed, leaf, seed, playouts: Some(playouts) };
-        let found = search(&question, &mut Patient).unwrap();
+        let found = search(&question, &mut NeverStop).unwrap();
         (game, found)
     }
 
@@ -304,7 +303,7 @@ mod tests {
 
     #[test]
     fn heuristics_see_what_few_random_games_do_not() {
-        // The queen can be taken by a knight; a random game seldom knows.
+        // A knight can take the queen; a random game rarely does.
         let fen = "rnb1kbnr/pppp1ppp/8/4p3/6q1/5N1P/PPPPPPP1/RNBQKB1R w KQkq - 0 1";
         let (game, found) = run(fen, LeafValue::Heuristics, 0, 100);
         assert_eq!(game.uci(found.line[0]), "h3g4", "{found:?}");

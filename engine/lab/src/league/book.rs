@@ -1,4 +1,4 @@
-//! The games of a league, and the counts that follow from them.
+//! Finished games of a league and their counts.
 
 use super::openings::Opening;
 use super::rules::{Played, Seat};
@@ -9,39 +9,38 @@ use std::collections::BTreeMap;
 /// One finished game.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Number of its pair of games, from 0. Old journals use a number again after an agent has left the league, so that
-    /// only number and agents together name a pair: [`Entry::pair_id`].
+    /// Number of its pair, from 0. Old journals reuse numbers after an agent has left the league, so that only number
+    /// and agents identify a pair: [`Entry::pair_id`].
     pub pair: usize,
-    /// 0 or 1 within the pair.
+    /// Index in the pair, 0 or 1.
     pub game: usize,
-    /// Numbers of the agents.
+    /// Indices of the agents.
     pub agents: ByColor<usize>,
     /// `2026.01.31`.
     pub date: String,
-    /// Where it began.
     pub opening: Opening,
-    /// The rest of it.
+    /// Moves and result.
     pub played: Played,
 }
 
 impl Entry {
-    /// The identity of the game's pair: its number and its agents.
+    /// Identity of the game's pair: number and agents.
     #[must_use]
     pub fn pair_id(&self) -> (usize, (usize, usize)) {
         (self.pair, key(self.agents).0)
     }
 }
 
-/// The state that an interrupted league continues from.
+/// State from which an interrupted league resumes.
 #[derive(Clone, Debug, Default)]
-pub struct Past {
-    /// The games of the agents that the league has now.
+pub struct Resume {
+    /// Games of the present agents.
     pub games: Vec<Entry>,
-    /// The number of the next pair: greater than every number in the journal, those of absent agents included.
+    /// Number of the next pair: greater than all in the journal, including those of absent agents.
     pub next_pair: usize,
 }
 
-/// All games so far.
+/// All finished games.
 #[derive(Clone, Debug, Default)]
 pub struct Book {
     games: Vec<Entry>,
@@ -49,32 +48,32 @@ pub struct Book {
 }
 
 impl Book {
-    /// Takes a game in.
+    /// Adds a game.
     pub fn add(&mut self, entry: Entry) {
         let (key, white) = key(entry.agents);
         self.tallies.entry(key).or_default().book(entry.pair, white, &entry.played);
         self.games.push(entry);
     }
 
-    /// The games, in the order they were finished.
+    /// The games in order of completion.
     #[must_use]
     pub fn games(&self) -> &[Entry] {
         &self.games
     }
 
-    /// The counts, by the numbers of two agents, the smaller first.
+    /// Counts by the indices of two agents, the smaller first.
     #[must_use]
     pub fn tallies(&self) -> &Tallies {
         &self.tallies
     }
 
-    /// What an agent did in all its games, and its games won, drawn and lost.
+    /// Totals of an agent, and its games won, drawn and lost.
     #[must_use]
     pub fn total(&self, agent: usize) -> (Record, [u64; 3]) {
         total(&self.tallies, agent)
     }
 
-    /// The result of `agent` against `other`: won, drawn, lost.
+    /// Result of `agent` against `other`: won, drawn, lost.
     #[must_use]
     pub fn between(&self, agent: usize, other: usize) -> [u64; 3] {
         let (low, high) = (agent.min(other), agent.max(other));
@@ -85,7 +84,7 @@ impl Book {
         }
     }
 
-    /// The pairs of games of which one is missing: a game of each that is there.
+    /// Incomplete pairs: the one game of each.
     #[must_use]
     pub fn halves(&self) -> Vec<&Entry> {
         let mut open = BTreeMap::new();
@@ -98,7 +97,7 @@ impl Book {
     }
 }
 
-/// The two agents, the smaller number first, and White's place among them.
+/// The two agents, the smaller index first, and White's seat.
 #[must_use]
 pub fn key(agents: ByColor<usize>) -> ((usize, usize), Seat) {
     let ByColor { white, black } = agents;

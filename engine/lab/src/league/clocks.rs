@@ -1,31 +1,31 @@
-//! How players spend their time: what was left on their clocks after each of their moves, over the games of a match.
+//! Use of time: clock readings after each move, over the games of a match.
 
 use super::limit::{Clock, Limit};
 use super::rules::{Played, Seat};
 use shakmaty::{ByColor, Color};
 
-/// Moves that fewer games than this share of them reached say more of those games than of the player.
-const REACHED: f64 = 0.2;
+/// Minimum share of the games that reached a move: fewer are not representative.
+const MIN_SHARE: f64 = 0.2;
 
-/// Seconds left, by seat and own move.
+/// Seconds left, by seat and own move number.
 #[derive(Clone, Debug, Default)]
 pub struct Clocks {
     left: [Vec<Vec<f64>>; 2],
 }
 
-/// Seconds left after a move, over the games that reached it.
+/// Clock readings after a move, over the games that reached it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Left {
+pub struct Remaining {
     /// Own moves played, from 1.
     pub moves: usize,
-    /// What half of the games had no more than.
+    /// Median.
     pub median: f64,
-    /// What a tenth of them had no more than.
-    pub tenth: f64,
+    /// Tenth percentile.
+    pub tenth_percentile: f64,
 }
 
 impl Clocks {
-    /// Takes a game in. Players without a clock add nothing.
+    /// Adds a game. Players without a clock are ignored.
     pub fn add(&mut self, played: &Played, limits: ByColor<Limit>, white: Seat) {
         for color in Color::ALL {
             if !matches!(limits[color], Limit::Clock { .. }) {
@@ -36,7 +36,7 @@ impl Clocks {
             let mut clock = Clock::new(limits[color]);
             let own = played.plies.iter().filter(|ply| ply.color == color);
             for (index, ply) in own.enumerate() {
-                // The referee has judged already: with a margin of the move itself no flag falls.
+                // The referee has judged already: with this margin no flag falls.
                 clock.spend(ply.elapsed, ply.elapsed);
                 if seat.len() <= index {
                     seat.push(Vec::new());
@@ -46,19 +46,19 @@ impl Clocks {
         }
     }
 
-    /// What `seat` had left, move by move.
+    /// Clock readings of `seat` by move.
     #[must_use]
-    pub fn of(&self, seat: Seat) -> Vec<Left> {
+    pub fn of(&self, seat: Seat) -> Vec<Remaining> {
         let moves = &self.left[usize::from(seat == Seat::Second)];
         let games = moves.first().map_or(0, Vec::len) as f64;
         let reached =
-            moves.iter().enumerate().filter(|(_, left)| left.len() as f64 >= games * REACHED);
+            moves.iter().enumerate().filter(|(_, left)| left.len() as f64 >= games * MIN_SHARE);
         let summary = |(index, left): (usize, &Vec<f64>)| {
             let mut sorted = left.clone();
             sorted.sort_by(f64::total_cmp);
             let quantile =
                 |share: f64| sorted[(share * (sorted.len() - 1) as f64).round() as usize];
-            Left { moves: index + 1, median: quantile(0.5), tenth: quantile(0.1) }
+            Remaining { moves: index + 1, median: quantile(0.5), tenth_percentile: quantile(0.1) }
         };
         reached.map(summary).collect()
     }
@@ -101,7 +101,7 @@ mod tests {
             .iter()
             .map(|left| (left.moves, (left.median * 1e3).round()))
             .collect();
-        // A second and the first increment, less the move, and the next increment.
+        // A second and the first increment, minus the move, plus the next increment.
         assert_eq!(left, [(1, 900.0), (2, 800.0)]);
     }
 
@@ -116,7 +116,7 @@ mod tests {
         }
         let left = clocks.of(Seat::First);
         assert_eq!(left.len(), 1, "two of eleven games are too few");
-        let rounded = [left[0].tenth, left[0].median].map(|left| (left * 10.0).round());
+        let rounded = [left[0].tenth_percentile, left[0].median].map(|left| (left * 10.0).round());
         assert_eq!(rounded, [11.0, 15.0]);
     }
 }

@@ -1,5 +1,5 @@
-//! What a league is, read from a TOML file: its agents, who meets whom, from which openings, under which
-//! rules. A word that is not known is an error, so that a slip of the pen is no silent default.
+//! League configuration in TOML: agents, pairing, openings, rules. An unknown key is an error, so that a typo does not
+//! select a default.
 
 use super::limit::Limit;
 use super::pairing::Pairing;
@@ -9,80 +9,80 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
-/// One player of the league.
+/// A player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
-    /// In tables and games; no other agent has it.
+    /// Unique name.
     pub name: String,
     /// The command line of an external engine; None for this program.
     pub command: Option<String>,
-    /// UCI options, the league's own first.
+    /// UCI options, the league's own first, then the agent's.
     pub options: Vec<(String, String)>,
-    /// For each move, or for the game.
+    /// Limit per move or per game.
     pub limit: Limit,
-    /// What others say of its strength, in Elo: an anchor of the external scale.
+    /// Known rating in Elo: an anchor of the external scale.
     pub rating: Option<f64>,
-    /// Agents of one curve differ by their limit alone: one line in the plot of Elo over nodes.
+    /// Agents of one curve differ only in their limit: one line in the plot of Elo over nodes.
     pub curve: Option<String>,
 }
 
-/// The agent whose internal rating is fixed.
+/// Agent with a fixed internal rating.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Anchor {
-    /// Its name.
+    /// Name of the agent.
     pub agent: String,
     /// Its rating.
     #[serde(default)]
     pub elo: f64,
 }
 
-/// A league as it was asked for.
+/// A league's configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct League {
-    /// In the report and in the games.
+    /// Title of report and games.
     pub name: String,
-    /// Orders the openings, and seeds each game.
+    /// Seed of the opening order and of each game.
     pub seed: u64,
-    /// In all, earlier ones included.
+    /// Total number of games, including finished ones.
     pub games: usize,
-    /// Games at the same time.
+    /// Number of concurrent games.
     pub concurrency: usize,
-    /// A file of positions, relative to the configuration's folder.
+    /// File of openings, relative to the configuration's folder.
     pub openings: Option<String>,
-    /// Every opening is Chess960's.
+    /// Play all openings as Chess960.
     pub chess960: bool,
-    /// Who meets whom.
+    /// Pairing rule.
     pub pairing: Pairing,
-    /// What the referee applies.
+    /// Rules of the referee.
     pub rules: Rules,
-    /// None: the average rating is 0.
+    /// Without an anchor, the average rating is 0.
     pub anchor: Option<Anchor>,
     /// The agents.
     pub agents: Vec<Agent>,
 }
 
-/// Why a configuration is refused.
+/// Error in a configuration.
 #[derive(Debug)]
 pub enum ConfigError {
-    /// It is no TOML, or has words that nobody understands.
+    /// Invalid TOML, or an unknown key.
     Toml(Box<toml::de::Error>),
-    /// It says something that cannot be.
-    Senseless(String),
+    /// A contradictory or impossible value.
+    Invalid(String),
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConfigError::Toml(why) => write!(f, "{why}"),
-            ConfigError::Senseless(why) => f.write_str(why),
+            ConfigError::Invalid(why) => f.write_str(why),
         }
     }
 }
 
 impl std::error::Error for ConfigError {}
 
-/// The file, word for word.
+/// The file's structure.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
@@ -102,10 +102,10 @@ struct File {
     #[serde(default)]
     rules: RulesWords,
     anchor: Option<Anchor>,
-    /// For every agent.
+    /// Default limit of all agents.
     #[serde(default)]
     limit: LimitWords,
-    /// For every agent that is this program.
+    /// Options of all agents that are this program.
     #[serde(default)]
     options: BTreeMap<String, toml::Value>,
     agent: Vec<AgentWords>,
@@ -131,9 +131,9 @@ struct RulesWords {
     /// Milliseconds.
     margin: Option<u64>,
     max_plies: Option<usize>,
-    /// From move, moves, centipawns.
+    /// Start move, number of moves, centipawns.
     draw: Option<[u16; 3]>,
-    /// Moves, centipawns.
+    /// Number of moves, centipawns.
     resign: Option<[u16; 2]>,
 }
 
@@ -162,13 +162,13 @@ struct AgentWords {
 }
 
 impl League {
-    /// Reads a configuration.
+    /// Parses a configuration.
     ///
     /// # Errors
-    /// Names the line, or what cannot be.
+    /// The line, or the invalid value.
     pub fn read(text: &str) -> Result<League, ConfigError> {
         let file: File = toml::from_str(text).map_err(|why| ConfigError::Toml(Box::new(why)))?;
-        let senseless = |why: String| Err(ConfigError::Senseless(why));
+        let senseless = |why: String| Err(ConfigError::Invalid(why));
         if file.agent.len() < 2 {
             return senseless("a league has at least two agents ([[agent]])".to_owned());
         }
@@ -183,7 +183,7 @@ impl League {
         }
         let number = |name: &str| {
             let place = file.agent.iter().position(|agent| agent.name == name);
-            place.ok_or_else(|| ConfigError::Senseless(format!("no agent is named `{name}`")))
+            place.ok_or_else(|| ConfigError::Invalid(format!("no agent is named `{name}`")))
         };
         if let Some(anchor) = &file.anchor {
             number(&anchor.agent)?;
@@ -219,7 +219,7 @@ impl League {
         })
     }
 
-    /// The number and rating of the agent that holds the internal scale.
+    /// Index and rating of the anchor.
     #[must_use]
     pub fn fixed(&self) -> Option<(usize, f64)> {
         let anchor = self.anchor.as_ref()?;
@@ -237,13 +237,13 @@ fn agent(
     let own =
         LimitWords { tc: words.tc.clone(), movetime: *movetime, nodes: *nodes, depth: *depth };
     let limit = limit(name, &own)?.or(common).ok_or_else(|| {
-        ConfigError::Senseless(format!("agent `{name}` has no limit: tc, movetime, nodes or depth"))
+        ConfigError::Invalid(format!("agent `{name}` has no limit: tc, movetime, nodes or depth"))
     })?;
-    // An external engine may not know the options of this one.
+    // An external engine may not have this engine's options.
     let common = options.iter().filter(|_| command.is_none());
     let mut all = Vec::new();
     for (option, value) in common.chain(&words.options) {
-        // The agent's own value replaces the league's.
+        // The agent's own value takes precedence.
         all.retain(|(known, _): &(String, String)| !known.eq_ignore_ascii_case(option));
         all.push((option.clone(), option_value(name, option, value)?));
     }
@@ -263,7 +263,7 @@ fn option_value(agent: &str, option: &str, value: &toml::Value) -> Result<String
         toml::Value::Integer(number) => Ok(number.to_string()),
         toml::Value::Float(number) => Ok(number.to_string()),
         toml::Value::Boolean(flag) => Ok(flag.to_string()),
-        other => Err(ConfigError::Senseless(format!(
+        other => Err(ConfigError::Invalid(format!(
             "option {option} of {agent}: expected text, a number or true/false, got {}",
             other.type_str()
         ))),
@@ -272,7 +272,7 @@ fn option_value(agent: &str, option: &str, value: &toml::Value) -> Result<String
 
 fn limit(whose: &str, words: &LimitWords) -> Result<Option<Limit>, ConfigError> {
     let clock = words.tc.as_ref().map(|text| text.parse::<Limit>()).transpose();
-    let clock = clock.map_err(|why| ConfigError::Senseless(format!("limit of {whose}: {why}")))?;
+    let clock = clock.map_err(|why| ConfigError::Invalid(format!("limit of {whose}: {why}")))?;
     let all = [
         clock,
         words.movetime.map(|time| Limit::MoveTime(Duration::from_millis(time))),
@@ -282,7 +282,7 @@ fn limit(whose: &str, words: &LimitWords) -> Result<Option<Limit>, ConfigError> 
     let mut given = all.into_iter().flatten();
     match (given.next(), given.next()) {
         (first, None) => Ok(first),
-        _ => Err(ConfigError::Senseless(format!(
+        _ => Err(ConfigError::Invalid(format!(
             "limit of {whose}: one of tc, movetime, nodes and depth is enough"
         ))),
     }

@@ -1,17 +1,17 @@
-//! The result of a match as one line, for tables of many matches.
+//! Result of a match as a CSV row.
 
 use super::elo::Judgement;
 use super::limit::Limit;
 use super::tally::Tally;
 use engine::files::csv_field;
 
-/// The first line of a file of results.
+/// Header of the CSV file.
 pub const HEAD: &str = "event,date,first,second,first_limit,second_limit,games,wins,draws,losses,score,\
                         elo,error95,los,p0,p1,p2,p3,p4,first_illegal,first_time,first_crashes,\
                         first_stalls,first_warnings,second_illegal,second_time,second_crashes,\
                         second_stalls,second_warnings\n";
 
-/// What goes into a line beside the count.
+/// Metadata of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     pub event: &'a str,
@@ -21,7 +21,7 @@ pub struct Facts<'a> {
     pub limits: [Limit; 2],
 }
 
-/// One line with its end. None without games.
+/// A row with line end. None without games.
 #[must_use]
 pub fn line(facts: &Facts<'_>, tally: &Tally) -> Option<String> {
     let Judgement { score, elo, error, los } = tally.judgement()?;

@@ -1,33 +1,32 @@
-//! What a score is worth: Elo difference, its error bar, the likelihood of superiority. The two games of a
-//! pair share an opening and so are not independent. The variance is taken over pairs (pentanomial), never
-//! over games, as soon as there are pairs.
+//! Elo difference of a score with error bar and likelihood of superiority (LOS). The two games of a pair share an
+//! opening and are not independent: as soon as there are pairs, the variance is taken over pairs (pentanomial).
 
 use std::fmt;
 
-/// Scores of pairs: how many brought 0, ½, 1, 1½ and 2 points.
+/// Pentanomial: number of pairs that scored 0, ½, 1, 1½ and 2 points.
 pub type Pentanomial = [u64; 5];
 
-/// Two-sided 95 % of the normal distribution.
+/// Two-sided 95 % quantile of the normal distribution.
 pub(super) const Z95: f64 = 1.959_964;
 
-/// The first player's result against the second.
+/// Statistics of the first player's result against the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
-    /// Share of the points, in [0, 1].
+    /// Share of points, in [0, 1].
     pub score: f64,
     /// Infinite for a score of 0 or 1.
     pub elo: f64,
-    /// Half the width of the 95 % interval, in Elo; infinite where the interval reaches 0 or 1.
+    /// Half-width of the 95 % interval in Elo; infinite if the interval reaches 0 or 1.
     pub error: f64,
     /// Likelihood of superiority, in [0, 1].
     pub los: f64,
 }
 
-/// Judges games won, drawn and lost, and the pairs among them. None without games.
+/// Statistics of games won, drawn and lost, and of their pairs. None without games.
 #[must_use]
 pub fn judge(wins: u64, draws: u64, losses: u64, pairs: &Pentanomial) -> Option<Judgement> {
     let score = Moments::of_counts([losses, draws, wins])?;
-    // One pair has no variance to speak of.
+    // A single pair has no variance.
     let deviation = match Moments::of_counts(*pairs) {
         Some(pairs) if pairs.count > 1.0 => pairs.standard_error(),
         _ => score.standard_error(),
@@ -54,7 +53,7 @@ impl fmt::Display for Judgement {
     }
 }
 
-/// Logistic Elo difference of an expected score; infinite at and beyond 0 and 1.
+/// Logistic Elo difference of an expected score; infinite outside (0, 1).
 #[must_use]
 pub fn elo(score: f64) -> f64 {
     let score = score.clamp(0.0, 1.0);
@@ -67,7 +66,7 @@ pub fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(-elo / 400.0))
 }
 
-/// Mean and variance of counted values.
+/// Mean and variance of weighted values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moments {
     pub count: f64,
@@ -76,7 +75,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// The moments of values in equal steps from 0 to 1, each so many times.
+    /// Moments of equidistant values from 0 to 1 with these counts.
     pub(super) fn of_points(times: &[f64]) -> Moments {
         let step = 1.0 / (times.len() - 1) as f64;
         let count: f64 = times.iter().sum();
@@ -88,7 +87,7 @@ impl Moments {
         Moments { count, mean, variance }
     }
 
-    /// None if nothing was counted.
+    /// None if all counts are 0.
     pub(super) fn of_counts<const N: usize>(counts: [u64; N]) -> Option<Moments> {
         let any = counts.iter().any(|&count| count > 0);
         any.then(|| Moments::of_points(&counts.map(|count| count as f64)))
@@ -99,7 +98,7 @@ impl Moments {
     }
 }
 
-/// Probability that a standard normal number is at most `z`.
+/// Cumulative distribution function of the standard normal distribution.
 pub(super) fn normal_cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }
@@ -132,8 +131,8 @@ mod tests {
         assert!(close(judged.elo, 0.0, 1e-9));
         assert!(close(judged.error, 15.24, 0.01), "{}", judged.error);
         assert!(close(judged.los, 0.5, 1e-6));
-        // The same games taken as independent: variance 20 * 0.25 / 200 = 0.025, over 200 games the
-        // same error. Pairs that cancel (a win and a loss each) show the difference.
+        // The same games as independent: variance 20 * 0.25 / 200 = 0.025, over 200 games the same error. Pairs with a
+        // win and a loss each show the difference.
         let biased = judge(100, 0, 100, &[0, 0, 100, 0, 0]).unwrap();
         assert_eq!(biased.error, 0.0);
         let unpaired = judge(100, 0, 100, &[0; 5]).unwrap();

@@ -1,7 +1,7 @@
-//! A scripted engine in memory, with a clock that moves only when somebody waits for it.
+//! A scripted engine in memory, with a clock that advances only while a caller waits.
 
-use super::player::{Fault, Patience, Player};
-use super::transport::{Heard, Transport};
+use super::player::{Fault, Player, Timeouts};
+use super::transport::{Received, Transport};
 use engine::chess::game::Game;
 use shakmaty::{Chess, Position};
 use std::collections::VecDeque;
@@ -11,12 +11,12 @@ use std::time::Duration;
 
 type Brain = Box<dyn FnMut(&str) -> Vec<(u64, String)> + Send>;
 
-/// A brain without an answer.
+/// A script without output.
 pub(crate) fn nothing(_line: &str) -> Vec<(u64, String)> {
     Vec::new()
 }
 
-/// Answers each line with lines after so many milliseconds.
+/// Answers each input line with lines after delays in milliseconds.
 pub(crate) struct Fake {
     brain: Brain,
     clock: Duration,
@@ -40,7 +40,7 @@ impl Fake {
         }
     }
 
-    /// Answers `uci` and `isready` as it should; the rest is the brain's. The word `EOF` closes the line.
+    /// Answers `uci` and `isready` correctly; `brain` answers the rest. The output `EOF` closes the stream.
     pub(crate) fn polite<S: Into<String>>(
         mut brain: impl FnMut(&str) -> Vec<(u64, S)> + Send + 'static,
     ) -> Fake {
@@ -82,39 +82,39 @@ impl Transport for Fake {
         Ok(())
     }
 
-    fn receive(&mut self, patience: Duration) -> Heard {
+    fn receive(&mut self, timeout: Duration) -> Received {
         if self.closed {
-            return Heard::Closed;
+            return Received::Closed;
         }
-        let limit = self.clock + patience;
+        let limit = self.clock + timeout;
         match self.coming.front() {
             Some(&(at, _)) if at <= limit => {}
             _ => {
                 self.clock = limit;
-                return Heard::Silence;
+                return Received::Silence;
             }
         }
         let Some((at, text)) = self.coming.pop_front() else {
-            return Heard::Silence;
+            return Received::Silence;
         };
         self.clock = self.clock.max(at);
         if text == "EOF" {
             self.closed = true;
-            return Heard::Closed;
+            return Received::Closed;
         }
-        Heard::Line { text, at }
+        Received::Line { text, at }
     }
 
     fn now(&self) -> Duration {
         self.clock
     }
 
-    fn last_words(&mut self) -> String {
+    fn exit_report(&mut self) -> String {
         "scripted".to_owned()
     }
 }
 
-/// Plays the first legal move of the position it is given, but for the trick at its first `go`.
+/// Plays the first legal move, except for the trick at its first `go`.
 pub(crate) fn first_mover(trick: Option<&'static str>) -> Result<Player<Fake>, Fault> {
     let mut position = Chess::default();
     let fake = Fake::polite(move |line| {
@@ -145,5 +145,5 @@ pub(crate) fn first_mover(trick: Option<&'static str>) -> Result<Player<Fake>, F
             _ => vec![],
         }
     });
-    Player::greet(fake, &[], Patience::default())
+    Player::greet(fake, &[], Timeouts::default())
 }

@@ -1,5 +1,5 @@
-//! The referee: one game between two players. Every move is checked by the rules, every clock kept
-//! here, and every end of a game, lawful or not, has a name.
+//! The referee: one game between two players. It checks every move by the rules, keeps the clocks, and names the
+//! reason for every end.
 
 use super::limit::{Clock, Limit};
 use super::openings::Opening;
@@ -13,33 +13,33 @@ use shakmaty::uci::UciMove;
 use shakmaty::{ByColor, CastlingMode, Chess, Color, Move, Position};
 use uci::{Command, StartPosition};
 
-/// The game as the referee keeps it.
+/// State of a game.
 struct Table<'a> {
     opening: &'a Opening,
     position: Chess,
-    /// Keys of all positions so far, the present one last.
+    /// Keys of all positions, the current one last.
     keys: Vec<u64>,
     plies: Vec<Ply>,
-    /// The moves so far, as they are sent.
+    /// Moves as sent to the engines.
     moves: Vec<String>,
     warnings: ByColor<Warnings>,
 }
 
-/// What a game begins with.
+/// Setup of a game.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
-    /// The first position.
+    /// Initial position.
     pub opening: &'a Opening,
-    /// What each player may spend.
+    /// Limits of both players.
     pub limits: ByColor<Limit>,
-    /// For players that draw moves at random; None leaves them as they are.
+    /// Seed for players that draw moves at random; None leaves their options unchanged.
     pub seed: Option<u64>,
 }
 
-/// Plays one game to its end. Blocks.
+/// Plays one game. Blocks.
 ///
 /// # Errors
-/// A player cannot play this game at all (it knows no Chess960): nobody has lost.
+/// A player cannot play this game at all (no Chess960): no result.
 pub fn play<T: Transport>(
     players: ByColor<&mut Player<T>>,
     start: &Start<'_>,
@@ -97,7 +97,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The `position` that the players are told.
+    /// The `position` command for the players.
     fn command(&self) -> Command {
         let start = match self.opening.is_initial() {
             true => StartPosition::Startpos,
@@ -106,7 +106,7 @@ impl<'a> Table<'a> {
         Command::Position { start, moves: self.moves.clone() }
     }
 
-    /// The game is over in the present position.
+    /// Result, if the game is over.
     fn end(&self, rules: &Rules) -> Option<(Option<Color>, Ending)> {
         let position = &self.position;
         if let Some(ending) = ending::of_game(position, &self.keys) {
@@ -115,30 +115,30 @@ impl<'a> Table<'a> {
         if self.plies.len() >= rules.max_plies {
             return Some((None, Ending::MaxPlies));
         }
-        if rules.draw.is_some_and(|rule| self.both_think_drawn(rule)) {
+        if rules.draw.is_some_and(|rule| self.both_score_drawn(rule)) {
             return Some((None, Ending::DrawAdjudicated));
         }
-        let winner = rules.resign.and_then(|rule| self.both_think_won(rule))?;
+        let winner = rules.resign.and_then(|rule| self.both_score_won(rule))?;
         Some((Some(winner), Ending::WinAdjudicated))
     }
 
-    /// The scores of the last `moves` moves of each player, latest first, all known; None otherwise.
-    fn late_scores(&self, moves: usize) -> Option<Vec<i32>> {
+    /// Scores of the last `moves` moves of each player, latest first; None if one is unknown.
+    fn last_scores(&self, moves: usize) -> Option<Vec<i32>> {
         let late = self.plies.len().checked_sub(2 * moves.max(1))?;
         self.plies[late..].iter().rev().map(|ply| ply.score.map(adjudicable)).collect()
     }
 
-    fn both_think_drawn(&self, rule: DrawRule) -> bool {
+    fn both_score_drawn(&self, rule: DrawRule) -> bool {
         let number = usize::try_from(self.position.fullmoves().get()).unwrap_or(usize::MAX);
         number >= rule.from
             && self
-                .late_scores(rule.moves)
+                .last_scores(rule.moves)
                 .is_some_and(|scores| scores.iter().all(|score| score.abs() <= rule.score))
     }
 
-    fn both_think_won(&self, rule: ResignRule) -> Option<Color> {
-        let scores = self.late_scores(rule.moves)?;
-        // The latest score is that of the player who has just moved.
+    fn both_score_won(&self, rule: ResignRule) -> Option<Color> {
+        let scores = self.last_scores(rule.moves)?;
+        // The latest score is that of the last mover.
         let latest = !self.position.turn();
         let agree = |sign: i32| {
             scores.iter().enumerate().all(|(age, score)| {
@@ -154,7 +154,7 @@ impl<'a> Table<'a> {
     }
 
     fn advance(&mut self, action: Move, thought: &Thought) {
-        self.check_manners(action, thought);
+        self.check_protocol(action, thought);
         let notation = match self.opening.chess960() {
             true => CastlingMode::Chess960,
             false => CastlingMode::Standard,
@@ -177,7 +177,7 @@ impl<'a> Table<'a> {
         self.keys.push(key(&self.position));
     }
 
-    fn check_manners(&mut self, action: Move, thought: &Thought) {
+    fn check_protocol(&mut self, action: Move, thought: &Thought) {
         for variation in &thought.variations {
             if let Some(warning) = self.fault_of_variation(variation) {
                 self.warn(warning, &variation.join(" "));
@@ -223,7 +223,7 @@ impl<'a> Table<'a> {
         self.warnings[color][warning as usize] += 1;
     }
 
-    /// FIDE 6.9: no win on time for a player who could not mate.
+    /// FIDE 6.9: no win on time with insufficient material.
     fn flag(self, late: Color) -> Played {
         let winner = (!self.position.has_insufficient_material(!late)).then_some(!late);
         self.close(winner, Ending::TimeLoss(late))
@@ -247,11 +247,11 @@ impl<'a> Table<'a> {
 mod tests {
     use super::super::fake::Fake;
     use super::super::openings;
-    use super::super::player::Patience;
+    use super::super::player::Timeouts;
     use super::*;
     use std::time::Duration;
 
-    /// A player who says these words, one `go` after another, each after so many milliseconds.
+    /// A player with scripted answers to successive `go`s, each after a delay in milliseconds.
     fn player(words: &[(u64, &str)]) -> Player<Fake> {
         let mut words: Vec<(u64, String)> =
             words.iter().rev().map(|&(after, word)| (after, word.to_owned())).collect();
@@ -267,7 +267,7 @@ mod tests {
             },
             _ => vec![],
         });
-        Player::greet(fake, &[], Patience::default()).unwrap()
+        Player::greet(fake, &[], Timeouts::default()).unwrap()
     }
 
     fn meet(
@@ -292,7 +292,7 @@ mod tests {
         let timed = |words: &[&'static str]| -> Vec<(u64, &'static str)> {
             words.iter().map(|&word| (1, word)).collect()
         };
-        // The words live as long as the test: scripts are literals.
+        // Leaked: scripts must outlive the test, as literals do.
         let leak = |words: &[&str]| -> Vec<&'static str> {
             words.iter().map(|word| &*word.to_string().leak()).collect()
         };
@@ -310,10 +310,10 @@ mod tests {
     #[test]
     fn illegal_move_loses() {
         for word in ["e2e5", "(none)", "0000", "Nf3", ""] {
-            let told = if word.is_empty() { "(none)" } else { word };
+            let reported = if word.is_empty() { "(none)" } else { word };
             let played = simply(&["e2e4", word], &["e7e5"], "");
             assert_eq!(played.winner, Some(Color::Black), "{word}");
-            assert_eq!(played.ending, Ending::IllegalMove(Color::White, told.to_owned()));
+            assert_eq!(played.ending, Ending::IllegalMove(Color::White, reported.to_owned()));
             assert_eq!(played.plies.len(), 2);
         }
     }
@@ -406,13 +406,13 @@ mod tests {
             Some("go") => vec![(1, "bestmove b1g1")],
             _ => vec![],
         });
-        let mut white = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut white = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let fake = Fake::polite(|line| match line.split(' ').next() {
             Some("go") => vec![(1, "EOF")],
             _ => vec![],
         });
         let sent = fake.sent();
-        let mut black = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut black = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let limits = ByColor { white: Limit::Nodes(1), black: Limit::Nodes(1) };
         let players = ByColor { white: &mut white, black: &mut black };
         let start = Start { opening: &opening, limits, seed: None };

@@ -1,10 +1,10 @@
-//! The league's memory: a file to which every finished game is appended as one line, so that a kill costs
-//! no more than the games in progress. The next run takes it from there; all reports are made of it.
+//! Journal of a league: every finished game is appended as one line, so that a kill loses only the games in progress.
+//! The next run resumes from it; reports are generated from it.
 //!
-//! The first line names the league, a line for each agent says what played under that name. A last line
-//! that was cut is dropped; a file that is no such journal is never written to.
+//! The first line names the league; one line per agent identifies the player behind a name. A truncated last line is
+//! dropped; a file that is no such journal is never written to.
 
-use super::book::{Entry, Past};
+use super::book::{Entry, Resume};
 use super::config::{Agent, League};
 use super::openings::Opening;
 use super::rules::{Ending, Played, Ply, Warnings};
@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uci::Score;
 
-/// Version of the file's format.
+/// Version of the format.
 const VERSION: u32 = 1;
-/// How every journal begins.
+/// Prefix of every journal.
 const BEGINNING: &str = "{\"mavka-lab league journal\":";
 
 #[derive(Serialize, Deserialize, PartialEq)]
@@ -41,14 +41,14 @@ enum Line {
     Game(Box<GameLine>),
 }
 
-/// What plays under a name.
+/// Identity of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Who {
     name: String,
     command: Option<String>,
     options: Vec<(String, String)>,
     limit: String,
-    /// What the words above do not say: which network.
+    /// What the fields above do not cover: the network.
     identity: String,
 }
 
@@ -78,7 +78,7 @@ impl fmt::Display for Who {
 /// Move, score (`31` or `#3`), depth, nodes, microseconds.
 type PlyWords = (String, Option<String>, Option<u32>, Option<u64>, u64);
 
-/// A game as it is written.
+/// Serialized game.
 #[derive(Serialize, Deserialize)]
 struct GameLine {
     pair: usize,
@@ -89,10 +89,10 @@ struct GameLine {
     fen: String,
     chess960: bool,
     line: usize,
-    /// 1, 0, or -1 for Black.
+    /// 1 = White won, 0 = draw, -1 = Black won.
     result: i8,
     ending: String,
-    /// Whose fault it was, and what it said.
+    /// Side at fault, and its output.
     guilty: Option<String>,
     #[serde(default)]
     words: String,
@@ -100,29 +100,29 @@ struct GameLine {
     plies: Vec<PlyWords>,
 }
 
-/// Why there is no journal.
+/// Error of a journal.
 #[derive(Debug)]
 pub enum JournalError {
-    /// The file cannot be opened, or another process plays this league.
+    /// The file cannot be opened, or another process uses it.
     Open(OpenError),
     /// The file cannot be read or written.
     File(FileError),
-    /// It is something else.
+    /// The file is no league journal.
     NoJournal(PathBuf),
-    /// It is of a league of another name or seed.
+    /// Journal of a league with another name or seed.
     OtherLeague(PathBuf, String, u64),
-    /// Another player played under this name.
+    /// Another player used this name.
     OtherAgent {
         /// The file.
         path: PathBuf,
         /// The agent.
         name: String,
-        /// What it was.
+        /// Identity in the journal.
         was: String,
-        /// What it is.
+        /// Present identity.
         is: String,
     },
-    /// A whole line says something that cannot be.
+    /// A complete line with invalid content.
     Damaged(PathBuf, usize),
 }
 
@@ -154,23 +154,23 @@ impl std::error::Error for JournalError {}
 
 wraps! { JournalError: Open(OpenError), File(FileError) }
 
-/// The open file.
+/// An open journal.
 pub struct Journal {
     file: JournalFile,
     names: Vec<String>,
 }
 
 impl Journal {
-    /// Opens the journal at `path`, or begins one. `identities` say of each agent what its words do not.
-    /// Also answers the state that the league continues from.
+    /// Opens or creates the journal at `path`; also returns the state to resume from. `identities` complete the
+    /// agents' configuration.
     ///
     /// # Errors
-    /// The file cannot be used, or is of something else.
+    /// The file cannot be used, or is another journal.
     pub fn open(
         path: &Path,
         league: &League,
         identities: &[String],
-    ) -> Result<(Journal, Past), JournalError> {
+    ) -> Result<(Journal, Resume), JournalError> {
         let agents: Vec<Who> = league
             .agents
             .iter()
@@ -193,17 +193,18 @@ impl Journal {
         Ok((Journal { file, names }, read.past))
     }
 
-    /// The games of the journal at `path`, which another process may be writing, whatever played them.
+    /// Reads the games of the journal at `path`, which another process may be writing. Agents' identities are not
+    /// checked.
     ///
     /// # Errors
-    /// The file cannot be read, or is of something else.
+    /// The file cannot be read, or is another journal.
     pub fn look(path: &Path, league: &League) -> Result<Vec<Entry>, JournalError> {
         let bytes = read_regular(path, MAX_TEXT).map_err(FileError::of(path))?;
         let names: Vec<String> = league.agents.iter().map(|agent| agent.name.clone()).collect();
         Ok(Read::new(path, &bytes, league, &names, None)?.past.games)
     }
 
-    /// Remembers a game.
+    /// Appends a game.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -251,11 +252,11 @@ fn header(league: &League) -> Header {
     Header { version: VERSION, name: league.name.clone(), seed: league.seed }
 }
 
-/// A journal's content.
+/// Parsed content.
 struct Read {
     known: HashMap<String, Who>,
-    past: Past,
-    /// Bytes that are whole lines.
+    past: Resume,
+    /// Length of the intact prefix in bytes.
     whole: usize,
 }
 
@@ -267,7 +268,7 @@ impl Read {
         names: &[String],
         agents: Option<&[Who]>,
     ) -> Result<Read, JournalError> {
-        let mut read = Read { known: HashMap::new(), past: Past::default(), whole: 0 };
+        let mut read = Read { known: HashMap::new(), past: Resume::default(), whole: 0 };
         for (index, line) in whole_lines(bytes).enumerate() {
             if index == 0 {
                 let found: Header = serde_json::from_slice(line)
@@ -318,7 +319,7 @@ impl Read {
     }
 }
 
-/// The game of a line; None if it is none.
+/// The game of a line; None if it is invalid.
 fn entry(line: GameLine, agents: ByColor<usize>) -> Option<Entry> {
     let start = Game::from_fen(&line.fen, line.chess960).ok()?;
     let opening = Opening { position: start.position().clone(), line: line.line };
@@ -360,7 +361,7 @@ fn entry(line: GameLine, agents: ByColor<usize>) -> Option<Entry> {
     })
 }
 
-/// The endings that need no more than their name.
+/// Endings without further data.
 const PLAIN: [(&str, Ending); 8] = [
     ("checkmate", Ending::Checkmate),
     ("stalemate", Ending::Stalemate),

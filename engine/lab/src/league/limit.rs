@@ -1,14 +1,14 @@
-//! What a player may spend on its moves: a clock, a fixed time, a number of nodes or a depth.
+//! Limit of a player: clock, time per move, nodes or depth.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 use uci::Go;
 
-/// The limit of one player, the same for the whole match.
+/// Limit of one player for the whole match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// `base` for the whole game, or for each `moves` moves; `increment` after every move.
+    /// `base` per game, or per `moves` moves; `increment` per move.
     Clock {
         base: Duration,
         increment: Duration,
@@ -20,7 +20,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The PGN tag `TimeControl`: `-` for limits that are no time.
+    /// The PGN tag `TimeControl`: `-` unless it is a time.
     #[must_use]
     pub fn pgn(&self) -> String {
         match self {
@@ -50,7 +50,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// The text was no time control.
+/// Text that is no time control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadClock(String);
 
@@ -66,7 +66,7 @@ impl fmt::Display for BadClock {
 
 impl std::error::Error for BadClock {}
 
-/// Reads a clock: `10+0.1`, `40/60`, `1:30+1` (minutes and seconds).
+/// Parses a clock: `10+0.1`, `40/60`, `1:30+1` (minutes and seconds).
 impl FromStr for Limit {
     type Err = BadClock;
 
@@ -93,7 +93,7 @@ fn read_clock(text: &str) -> Option<Limit> {
 }
 
 fn read_seconds(text: &str) -> Option<Duration> {
-    // Four months: far beyond any match, far below an overflow.
+    // Four months: no overflow.
     let longest = Duration::from_secs(10_000_000);
     Duration::try_from_secs_f64(text.parse().ok()?).ok().filter(|&time| time <= longest)
 }
@@ -103,7 +103,7 @@ fn read_seconds(text: &str) -> Option<Duration> {
 pub struct Clock {
     limit: Limit,
     left: Duration,
-    /// Moves until the next allotment, where the limit has one.
+    /// Moves until the next time control, if any.
     moves_left: Option<u32>,
 }
 
@@ -112,14 +112,14 @@ impl Clock {
     pub fn new(limit: Limit) -> Clock {
         match limit {
             Limit::Clock { base, increment, moves } => {
-                // The increment of the first move is given before it, as GUIs do.
+                // As in GUIs, the first move's increment is added before it.
                 Clock { limit, left: base + increment, moves_left: moves }
             }
             _ => Clock { limit, left: Duration::ZERO, moves_left: None },
         }
     }
 
-    /// What the player may spend on the coming move; None where time does not count.
+    /// Time for the next move; None without a time limit.
     #[must_use]
     pub fn budget(&self) -> Option<Duration> {
         match self.limit {
@@ -129,7 +129,7 @@ impl Clock {
         }
     }
 
-    /// Books one move. False if the flag fell: more than `margin` over the budget.
+    /// Subtracts one move. False if the flag fell: more than `margin` over the budget.
     pub fn spend(&mut self, elapsed: Duration, margin: Duration) -> bool {
         let Some(budget) = self.budget() else {
             return true;
@@ -150,7 +150,7 @@ impl Clock {
         true
     }
 
-    /// The search to ask of the owner of this clock; `other` is the opponent's.
+    /// The `go` command for this clock; `other` is the opponent's.
     #[must_use]
     pub fn go(&self, other: &Clock, white: bool) -> Go {
         let milliseconds = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
@@ -161,7 +161,7 @@ impl Clock {
             Limit::MoveTime(time) => go.movetime = Some(milliseconds(time).max(1)),
             Limit::Clock { .. } => {
                 let (white, black) = if white { (self, other) } else { (other, self) };
-                // Nothing is said of a player who has no clock.
+                // Omitted for a player without a clock.
                 let shown = |clock: &Clock| match clock.limit {
                     Limit::Clock { increment, .. } => {
                         (Some(milliseconds(clock.left).max(1)), Some(milliseconds(increment)))

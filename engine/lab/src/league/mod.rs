@@ -1,13 +1,13 @@
-//! The league: games between UCI engines, played and refereed here. It is a *client* of the
-//! protocol and knows nothing of search or networks, so any engine can sit on either chair.
+//! Matches and leagues between UCI engines, played and refereed here. A *client* of the protocol: independent of
+//! search and networks, so that any engine can play.
 //!
-//! Every game is played on the [`stage`]: [`openings`] has the starts, [`game`] referees between two
-//! [`player`]s, who talk over a [`transport`]. A *match* ([`runner`]) counts two players in a [`tally`],
-//! [`elo`] and [`sprt`] judge, [`clocks`] watch, [`pgn`] and [`csv`] remember. A *league* is read by [`config`]; a [`tournament`] asks
-//! [`pairing`] who meets whom; [`book`] and [`journal`] remember; [`ratings`] and [`standings`] judge;
-//! [`report`] shows.
+//! Games are played on the [`stage`]: [`openings`] has the initial positions, [`game`] referees between two
+//! [`player`]s connected by a [`transport`]. A *match* ([`runner`]) counts results in a [`tally`], with statistics by
+//! [`elo`], [`sprt`] and [`clocks`], and output by [`pgn`] and [`csv`]. A *league* is configured by [`config`]; a
+//! [`tournament`] uses [`pairing`], [`book`] and [`journal`], with statistics by [`ratings`] and [`standings`] and
+//! output by [`report`].
 //!
-//! The engines are never trusted: every move is checked by the rules, every clock is kept here.
+//! Engines are not trusted: every move is checked by the rules, clocks are kept here.
 
 pub mod book;
 pub mod clocks;
@@ -37,7 +37,7 @@ pub(crate) mod fake;
 
 pub use limit::Limit;
 pub use openings::Opening;
-pub use player::{Fault, Patience, Player, Thought};
+pub use player::{Fault, Player, Thought, Timeouts};
 pub use rules::Seat;
 pub use runner::Match;
 pub use transport::{Process, Transport};

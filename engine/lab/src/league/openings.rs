@@ -1,4 +1,4 @@
-//! The starts of a match: positions from EPD or FEN files, each meant to be played with both colours.
+//! Opening book of a match: positions from EPD or FEN files, each to be played with both colours.
 
 use engine::chess::epd;
 use engine::chess::game::{Game, GameError};
@@ -9,16 +9,16 @@ use shakmaty::{Chess, Position};
 use std::fmt;
 use std::path::Path;
 
-/// One position to start from.
+/// An initial position.
 #[derive(Clone, Debug)]
 pub struct Opening {
     pub position: Chess,
-    /// The line of the file, from 1; 0 for the initial position.
+    /// Line number in the file, from 1; 0 for the standard initial position.
     pub line: usize,
 }
 
 impl Default for Opening {
-    /// The initial position.
+    /// The standard initial position.
     fn default() -> Opening {
         Opening { position: Chess::default(), line: 0 }
     }
@@ -41,22 +41,22 @@ impl Opening {
     }
 }
 
-/// A line that is no opening.
+/// An invalid line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadOpening {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: usize,
     pub why: OpeningError,
 }
 
-/// Why a line is no opening.
+/// Error of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpeningError {
     /// Fewer than four fields.
     NoPosition,
-    /// The position is refused.
+    /// Invalid position.
     Game(GameError),
-    /// There is nothing left to play.
+    /// The game is already over.
     Over,
 }
 
@@ -80,12 +80,12 @@ impl fmt::Display for BadOpening {
 
 impl std::error::Error for BadOpening {}
 
-/// Why a file of openings cannot be used.
+/// Error of a file of openings.
 #[derive(Debug)]
 pub enum OpeningsError {
     /// It cannot be read.
     File(FileError),
-    /// A line of it is no opening.
+    /// An invalid line.
     Line(FileError<BadOpening>),
 }
 
@@ -102,20 +102,20 @@ impl std::error::Error for OpeningsError {}
 
 wraps! { OpeningsError: File(FileError), Line(FileError<BadOpening>) }
 
-/// [`read`]s a file.
+/// Reads a file with [`read`].
 ///
 /// # Errors
-/// It cannot be read, or has a line that is no opening.
+/// The file cannot be read, or a line is invalid.
 pub fn open(path: &Path, chess960: bool) -> Result<Vec<Opening>, OpeningsError> {
     let text = read_whole_text(path)?;
     Ok(read(&text, chess960).map_err(FileError::of(path))?)
 }
 
-/// Reads EPD (four fields, operations ignored) or FEN (six), one a line; blank lines and lines with `#`
-/// are skipped. Chess960 is recognised by its castling rights, or forced by `chess960`.
+/// Parses EPD (four fields, operations ignored) or FEN (six), one per line; blank lines and lines with `#` are
+/// skipped. Chess960 is detected by castling rights, or forced by `chess960`.
 ///
 /// # Errors
-/// A line is no legal position, or its game is already over.
+/// An illegal position, or a finished game.
 pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, BadOpening> {
     let mut openings = Vec::new();
     for (line, content) in epd::lines(text) {
@@ -131,7 +131,7 @@ pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, BadOpening> {
     Ok(openings)
 }
 
-/// The openings in the order they will be played: shuffled by the seed, or as in the file.
+/// Shuffles the openings by the seed; without one they stay in file order.
 pub fn order(openings: &mut [Opening], seed: Option<u64>) {
     if let Some(seed) = seed {
         Rng::from_state(seed).shuffle(openings);

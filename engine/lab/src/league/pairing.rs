@@ -1,33 +1,32 @@
-//! Who meets whom next. A choice depends on nothing but the games so far and those under way, so a league
-//! that was interrupted goes on as if nothing had happened.
+//! Pairing rules. The choice depends only on finished games and games in progress, so that an interrupted league
+//! resumes identically.
 
 use super::ratings::{Meeting, expected, outlook};
 use super::tally::{Tallies, total};
 use std::collections::BTreeMap;
 
-/// What a move takes at least, in seconds: the way to the player and back.
-const SHORTEST_MOVE: f64 = 1e-4;
+/// Minimum time of a move in seconds: overhead of the connection.
+const MIN_MOVE_SECONDS: f64 = 1e-4;
 
-/// The rule of the league.
+/// Pairing rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
-    /// Every pair of agents equally often.
+    /// All pairs of agents equally often.
     RoundRobin,
-    /// This agent with every other, equally often.
+    /// This agent against all others, equally often.
     Gauntlet(usize),
-    /// The pair of agents whose games tell most about the ratings: the greatest `p (1 - p) Var(r_i - r_j)`, by
-    /// which one more game shrinks the ratings' joint uncertainty (D-optimal design).
+    /// The pair with the most information about the ratings: maximum of `p (1 - p) Var(r_i - r_j)`, by which one more
+    /// game reduces the joint uncertainty (D-optimal design).
     Uncertain,
-    /// As above, over the square root of the seconds that a move of both takes: half-way between what tells most in
-    /// a game and what tells most in a second. (By seconds alone, nine games of ten in a league of networks with and
-    /// without search were between players of a millisecond.)
+    /// `Uncertain`, divided by √(seconds per move pair): a compromise between information per game and per second.
+    /// (Per second alone, nine games of ten in a league of networks with and without search were between players of a
+    /// millisecond.)
     Efficient,
 }
 
 impl Pairing {
-    /// The next two agents, the smaller number first. `begun` counts pairs of games with each other, those
-    /// under way included; `under_way` names two agents for each *game* that is not over. None if nobody can
-    /// meet anybody.
+    /// The next two agents, the smaller index first. `begun` counts pairs of games, including those in progress;
+    /// `under_way` names two agents for each *game* in progress. None if no pair is possible.
     #[must_use]
     pub fn next(
         self,
@@ -44,31 +43,35 @@ impl Pairing {
                 pairs.filter(|(a, b)| *a == agent || *b == agent).min_by_key(seldom)
             }
             Pairing::Uncertain | Pairing::Efficient => {
-                let paces = (self == Pairing::Efficient).then(|| paces(agents, tallies));
+                let seconds_per_move =
+                    (self == Pairing::Efficient).then(|| seconds_per_move(agents, tallies));
                 let meetings = meetings(tallies);
                 let (strength, spread) = outlook(agents, &meetings, under_way);
                 let gain = |&(a, b): &(usize, usize)| {
                     let score = expected(strength[a] - strength[b]);
                     let variance = spread[a][a] + spread[b][b] - 2.0 * spread[a][b];
-                    let cost = paces.as_ref().map_or(1.0, |paces| (paces[a] + paces[b]).sqrt());
+                    let cost = seconds_per_move.as_ref().map_or(1.0, |seconds_per_move| {
+                        (seconds_per_move[a] + seconds_per_move[b]).sqrt()
+                    });
                     score * (1.0 - score) * variance / cost
                 };
-                // Of equals, those who met least.
+                // Tie-break: fewest games.
                 pairs.max_by(|a, b| gain(a).total_cmp(&gain(b)).then(seldom(b).cmp(&seldom(a))))
             }
         }
     }
 }
 
-/// Seconds that each agent takes for a move; who has not moved yet is taken to be like the others.
-fn paces(agents: usize, tallies: &Tallies) -> Vec<f64> {
-    let paces: Vec<Option<f64>> = (0..agents).map(|agent| total(tallies, agent).0.pace()).collect();
-    let known: Vec<f64> = paces.iter().flatten().copied().collect();
+/// Seconds per move of each agent; the mean of the others for agents without moves.
+fn seconds_per_move(agents: usize, tallies: &Tallies) -> Vec<f64> {
+    let seconds_per_move: Vec<Option<f64>> =
+        (0..agents).map(|agent| total(tallies, agent).0.pace()).collect();
+    let known: Vec<f64> = seconds_per_move.iter().flatten().copied().collect();
     let usual = if known.is_empty() { 1.0 } else { known.iter().sum::<f64>() / known.len() as f64 };
-    paces.iter().map(|pace| pace.unwrap_or(usual).max(SHORTEST_MOVE)).collect()
+    seconds_per_move.iter().map(|pace| pace.unwrap_or(usual).max(MIN_MOVE_SECONDS)).collect()
 }
 
-/// The tallies as the ratings want them.
+/// Tallies in the form that ratings need.
 #[must_use]
 pub fn meetings(tallies: &Tallies) -> Vec<Meeting<'_>> {
     tallies.iter().map(|(&(first, second), tally)| Meeting { first, second, tally }).collect()
@@ -80,7 +83,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Has every chosen pair of agents score as their numbers say, and counts who met whom.
+    /// Simulates: every pair scores by the agents' indices; counts the pairings.
     fn play(pairing: Pairing, agents: usize, pairs: usize) -> BTreeMap<(usize, usize), usize> {
         let mut tallies = Tallies::new();
         let mut begun = BTreeMap::new();
@@ -88,7 +91,7 @@ mod tests {
             let pair = pairing.next(agents, &tallies, &begun, &[]).unwrap();
             *begun.entry(pair).or_insert(0) += 1;
             let tally = tallies.entry(pair).or_default();
-            // The greater the distance, the clearer the win of the second.
+            // The larger the difference, the clearer the second one's win.
             let (wins, losses) = match pair.1 - pair.0 {
                 1 => (1, 1),
                 2 => (u64::from(begun[&pair] % 4 == 0), 1),
@@ -126,7 +129,7 @@ mod tests {
     #[test]
     fn efficient_pairs_are_those_of_similar_strength_that_move_fast() {
         let mut tallies = Tallies::new();
-        // Four equals; the first two take 32 times as long for a move.
+        // Four equals; the first two take 32 times as long per move.
         for (first, second) in [(0, 2), (1, 3), (0, 1), (2, 3)] {
             let record = |agent: usize| Record {
                 moves: 100,
@@ -137,13 +140,13 @@ mod tests {
             (tally.wins, tally.losses) = (5, 5);
             (tally.first, tally.second) = (record(first), record(second));
         }
-        assert_eq!(paces(5, &tallies), [1.0, 1.0, 0.03125, 0.03125, 0.515625]);
+        assert_eq!(seconds_per_move(5, &tallies), [1.0, 1.0, 0.03125, 0.03125, 0.515625]);
         let next = |pairing: Pairing, under_way: &[(usize, usize)]| {
             pairing.next(4, &tallies, &BTreeMap::new(), under_way)
         };
         assert_eq!(next(Pairing::Efficient, &[]), Some((2, 3)));
         assert_eq!(next(Pairing::Uncertain, &[(2, 3)]), Some((0, 3)));
-        // Once enough is known of the fast two, the slow ones are worth their time.
+        // Once the two fast ones are well measured, the slow ones become efficient.
         let known = [(2, 3); 2000];
         assert!(matches!(next(Pairing::Efficient, &known), Some((0 | 1, 2 | 3))));
     }

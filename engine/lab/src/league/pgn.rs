@@ -1,5 +1,4 @@
-//! Games as PGN, with the comments GUIs and rating tools know from other match runners:
-//! `{+0.35/12 0.104s}` is the mover's score, depth and time.
+//! PGN with comments in the format of other match runners: `{+0.35/12 0.104s}` is the mover's score, depth and time.
 
 use super::limit::Limit;
 use super::openings::Opening;
@@ -10,19 +9,19 @@ use shakmaty::{ByColor, Color, Position};
 use std::fmt::{self, Write};
 use uci::Score;
 
-/// What the game itself does not know.
+/// Metadata of a game.
 #[derive(Clone, Debug)]
 pub struct Tags<'a> {
     pub event: &'a str,
     /// `2026.01.31`.
     pub date: &'a str,
-    /// Pair and game within it.
+    /// Pair, and game in the pair.
     pub round: (usize, usize),
     pub names: ByColor<&'a str>,
     pub limits: ByColor<Limit>,
 }
 
-/// Writes one game, with an empty line after it.
+/// Writes one game, followed by a blank line.
 ///
 /// # Errors
 /// Never, as writing to a string does not fail.
@@ -62,7 +61,7 @@ pub fn write(tags: &Tags<'_>, opening: &Opening, played: &Played) -> Result<Stri
     out.push('\n');
 
     let mut words = moves(opening, &played.plies)?;
-    // A brace cannot be escaped inside a PGN comment.
+    // PGN has no escape for a brace in a comment.
     let ending = played.ending.to_string().replace(['{', '}'], "");
     let ending = ending.replace(char::is_control, " ");
     words.extend(format!("{{{ending}}} {result}").split(' ').map(str::to_owned));
@@ -93,7 +92,7 @@ fn moves(opening: &Opening, plies: &[Ply]) -> Result<Vec<String>, fmt::Error> {
     Ok(words)
 }
 
-/// As in the comments of other match runners: pawns with a sign, `+M3`, `-M2`.
+/// Score format of other match runners: pawns with a sign, `+M3`, `-M2`.
 fn score_text(score: Score) -> String {
     match score {
         Score::Centipawns(score) => format!("{:+.2}", f64::from(score) / 100.0),
@@ -102,7 +101,7 @@ fn score_text(score: Score) -> String {
     }
 }
 
-/// Lines of at most 80 characters, as the PGN standard's export format wants.
+/// Wraps at 80 characters (export format of the PGN standard).
 fn wrap(out: &mut String, words: &[String]) {
     let mut width = 0;
     for word in words {
@@ -121,7 +120,7 @@ fn wrap(out: &mut String, words: &[String]) {
     out.push('\n');
 }
 
-/// Today, as PGN writes it: `2026.01.31`, in universal time.
+/// Today's date in PGN format, `2026.01.31`, UTC.
 #[must_use]
 pub fn today() -> String {
     chrono::Utc::now().format("%Y.%m.%d").to_string()
@@ -171,7 +170,7 @@ mod tests {
         write(&tags, opening, played).unwrap()
     }
 
-    /// Plays what it reads, as a GUI would.
+    /// Replays a game as a GUI would.
     struct Replay;
 
     impl Visitor for Replay {

@@ -1,27 +1,26 @@
-//! One engine as the league sees it: greeted, set up, asked for moves. Knows the protocol and its
-//! time-outs; knows no rules of chess.
+//! UCI client of one engine: handshake, options, searches, timeouts. Independent of the rules of chess.
 
-use super::transport::{Heard, Transport};
+use super::transport::{Received, Transport};
 use std::fmt;
 use std::time::Duration;
 use uci::{Answer, BestMove, Command, Go, IdLine, Info, Score, SetOption, parse_answer};
 
-/// How long the league waits before it gives an engine up.
+/// Timeouts.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// For `uciok`.
+pub struct Timeouts {
+    /// Until `uciok`.
     pub start: Duration,
-    /// For `readyok`; an engine may load its network now.
+    /// Until `readyok`, which may include loading a network.
     pub ready: Duration,
-    /// For `bestmove` where no clock runs.
+    /// Until `bestmove` without a clock.
     pub think: Duration,
-    /// For `bestmove` after `stop`, once the time is over.
+    /// From `stop` to `bestmove` after the time is over.
     pub grace: Duration,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience {
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts {
             start: Duration::from_secs(20),
             ready: Duration::from_secs(120),
             think: Duration::from_secs(600),
@@ -30,20 +29,20 @@ impl Default for Patience {
     }
 }
 
-/// The option that seeds an engine's random choices.
+/// Option with the seed of an engine's random choices.
 const SEED: &str = "Seed";
 
-/// What the line begins with that answers `eval`.
+/// Prefix of the answer to `eval`.
 const EVALUATION: &str = "Final evaluation";
 
-/// An engine that is lost for the league: it has to be started anew.
+/// An engine that has to be restarted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It could not be started or did not greet.
+    /// Failed to start or to complete the handshake.
     Absent(String),
-    /// It closed its pipes; with its last words.
+    /// Closed its pipes; with its exit report.
     Crashed(String),
-    /// It did not answer this command in time.
+    /// Did not answer this command in time.
     Stalled(&'static str),
 }
 
@@ -59,52 +58,52 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// What an engine answered to one `go`.
+/// Answer to one `go`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thought {
-    /// The word after `bestmove`, which may be no move at all, as `(none)`.
+    /// The word after `bestmove`, possibly not a move, as `(none)`.
     pub best: String,
     pub ponder: Option<String>,
     /// From the end of `go` to the arrival of `bestmove`.
     pub elapsed: Duration,
-    /// The last `info` with a score of the main variation, exact scores before bounds.
+    /// Last `info` with a score of the first variation; exact scores take precedence over bounds.
     pub last: Option<Info>,
-    /// First move of the last main variation shown, bounds included.
+    /// First move of the last first variation, bounds included.
     pub head: Option<String>,
-    /// Every variation shown, in order.
+    /// All variations in order.
     pub variations: Vec<Vec<String>>,
-    /// First moves of these with the scores shown beside them, in order.
+    /// First moves of these with their scores, in order.
     pub scores: Vec<(String, Score)>,
 }
 
-/// An engine that has answered `uciok` and taken its options.
+/// An engine after handshake and options.
 pub struct Player<T: Transport> {
     transport: T,
     name: String,
     /// Names of the declared options, in lower case.
     options: Vec<String>,
-    patience: Patience,
+    timeouts: Timeouts,
     chess960: bool,
-    /// Its options name a seed: it is not to be changed.
+    /// The seed is set by its options and must not change.
     own_seed: bool,
     lost: bool,
 }
 
 impl<T: Transport> Player<T> {
-    /// Greets the engine and sets its options, in the order given.
+    /// Performs the handshake and sets options in order.
     ///
     /// # Errors
-    /// The engine does not answer, or does not declare one of the options.
+    /// No answer, or an option is not declared.
     pub fn greet(
         transport: T,
         options: &[(String, String)],
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Result<Player<T>, Fault> {
         let mut player = Player {
             transport,
             name: String::new(),
             options: Vec::new(),
-            patience,
+            timeouts,
             chess960: false,
             own_seed: options.iter().any(|(name, _)| name.eq_ignore_ascii_case(SEED)),
             lost: false,
@@ -119,7 +118,7 @@ impl<T: Transport> Player<T> {
     }
 
     fn read_greeting(&mut self) -> Result<(), Fault> {
-        let deadline = self.transport.now() + self.patience.start;
+        let deadline = self.transport.now() + self.timeouts.start;
         loop {
             let line = self.line("uci", deadline)?;
             match parse_answer(&line) {
@@ -139,13 +138,13 @@ impl<T: Transport> Player<T> {
         self.send(&Command::SetOption(SetOption { name: name.to_owned(), value }))
     }
 
-    /// After a fault: the engine and the league no longer understand each other.
+    /// True after a fault: communication is out of sync.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.lost
     }
 
-    /// The engine's own name.
+    /// Name by `id name`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -154,7 +153,7 @@ impl<T: Transport> Player<T> {
     /// Prepares for a game.
     ///
     /// # Errors
-    /// The engine is lost, or knows no Chess960 and is asked to play it.
+    /// The engine is lost, or lacks Chess960 support.
     pub fn new_game(&mut self, chess960: bool) -> Result<(), Fault> {
         if chess960 != self.chess960 {
             self.set_option("UCI_Chess960", if chess960 { "true" } else { "false" })?;
@@ -164,8 +163,7 @@ impl<T: Transport> Player<T> {
         self.ready()
     }
 
-    /// Has an engine with an option `Seed` draw its moves by this seed from here on, unless its options
-    /// fixed one. Others are left alone.
+    /// Sets the option `Seed`, if the engine has one and its options do not fix it.
     ///
     /// # Errors
     /// The engine is lost.
@@ -173,12 +171,12 @@ impl<T: Transport> Player<T> {
         if self.own_seed || !self.options.iter().any(|name| name.eq_ignore_ascii_case(SEED)) {
             return Ok(());
         }
-        // 31 bits, as a spin has; never 0, which asks for another seed each time.
+        // 31 bits fit a spin option; never 0, which requests a random seed.
         self.set_option(SEED, &((seed & 0x7fff_ffff).max(1)).to_string())
     }
 
-    /// Asks for a move. Blocks until the answer, or `time` and the grace after it are over; an answer in
-    /// the grace is still an answer, and the caller reads from `elapsed` that it was late.
+    /// Searches a position. Blocks until the answer, or until `time` and the grace period are over; an answer in the
+    /// grace period is returned, and `elapsed` shows that it was late.
     ///
     /// # Errors
     /// The engine is lost.
@@ -189,14 +187,14 @@ impl<T: Transport> Player<T> {
         time: Option<Duration>,
     ) -> Result<Thought, Fault> {
         self.send(position)?;
-        // The time to set up a long game is not the engine's thinking time.
+        // Excludes the setup of a long game from the thinking time.
         self.ready()?;
         self.send(&Command::Go(go))?;
         let start = self.transport.now();
         let mut thought = Thought::default();
-        if !self.listen(&mut thought, start, start + time.unwrap_or(self.patience.think))? {
+        if !self.listen(&mut thought, start, start + time.unwrap_or(self.timeouts.think))? {
             self.send(&Command::Stop)?;
-            let deadline = self.transport.now() + self.patience.grace;
+            let deadline = self.transport.now() + self.timeouts.grace;
             if !self.listen(&mut thought, start, deadline)? {
                 return Err(self.stalled("go"));
             }
@@ -204,8 +202,8 @@ impl<T: Transport> Player<T> {
         Ok(thought)
     }
 
-    /// Asks about many positions at once, which saves the wait between two short searches. The engine must take its commands in
-    /// turn, however many have come. Blocks until the last answer.
+    /// Searches many positions as one batch, which saves round trips between short searches. The engine must queue its
+    /// commands. Blocks until the last answer.
     ///
     /// # Errors
     /// The engine is lost.
@@ -218,7 +216,7 @@ impl<T: Transport> Player<T> {
         for _ in searches {
             let start = self.transport.now();
             let mut thought = Thought::default();
-            if !self.listen(&mut thought, start, start + self.patience.think)? {
+            if !self.listen(&mut thought, start, start + self.timeouts.think)? {
                 return Err(self.stalled("go"));
             }
             thoughts.push(thought);
@@ -226,8 +224,8 @@ impl<T: Transport> Player<T> {
         Ok(thoughts)
     }
 
-    /// Asks what the engine makes of positions without a search, all at once: by the word `eval`, which is no part of the protocol, but
-    /// Stockfish and its kin have it. Blocks until the last answer; each is what follows `Final evaluation` in its line.
+    /// Static evaluations of positions as one batch, by the non-standard command `eval` of Stockfish and others.
+    /// Blocks until the last answer; returns the text after `Final evaluation`.
     ///
     /// # Errors
     /// The engine is lost.
@@ -239,14 +237,14 @@ impl<T: Transport> Player<T> {
         }
         let mut answers = Vec::with_capacity(positions.len());
         while answers.len() < positions.len() {
-            let deadline = self.transport.now() + self.patience.think;
+            let deadline = self.transport.now() + self.timeouts.think;
             let line = self.line("eval", deadline)?;
             answers.extend(line.strip_prefix(EVALUATION).map(|answer| answer.trim().to_owned()));
         }
         Ok(answers)
     }
 
-    /// Collects lines until `bestmove` (true) or the deadline (false).
+    /// Reads lines until `bestmove` (true) or the deadline (false).
     fn listen(
         &mut self,
         thought: &mut Thought,
@@ -256,9 +254,9 @@ impl<T: Transport> Player<T> {
         loop {
             let left = deadline.saturating_sub(self.transport.now());
             let (text, at) = match self.transport.receive(left) {
-                Heard::Line { text, at } => (text, at),
-                Heard::Silence => return Ok(false),
-                Heard::Closed => return Err(self.crashed()),
+                Received::Line { text, at } => (text, at),
+                Received::Silence => return Ok(false),
+                Received::Closed => return Err(self.crashed()),
             };
             match parse_answer(&text) {
                 Some(Answer::BestMove(BestMove { best, ponder })) => {
@@ -270,7 +268,7 @@ impl<T: Transport> Player<T> {
                 Some(Answer::Info(info)) => thought.take(info),
                 _ => {}
             }
-            // An engine that never stops talking is late all the same.
+            // Continuous output does not extend the deadline.
             if at > deadline {
                 return Ok(false);
             }
@@ -279,7 +277,7 @@ impl<T: Transport> Player<T> {
 
     fn ready(&mut self) -> Result<(), Fault> {
         self.send(&Command::IsReady)?;
-        let deadline = self.transport.now() + self.patience.ready;
+        let deadline = self.transport.now() + self.timeouts.ready;
         while parse_answer(&self.line("isready", deadline)?) != Some(Answer::ReadyOk) {}
         Ok(())
     }
@@ -287,9 +285,9 @@ impl<T: Transport> Player<T> {
     fn line(&mut self, command: &'static str, deadline: Duration) -> Result<String, Fault> {
         let left = deadline.saturating_sub(self.transport.now());
         match self.transport.receive(left) {
-            Heard::Line { text, at } if at <= deadline => Ok(text),
-            Heard::Line { .. } | Heard::Silence => Err(self.stalled(command)),
-            Heard::Closed => Err(self.crashed()),
+            Received::Line { text, at } if at <= deadline => Ok(text),
+            Received::Line { .. } | Received::Silence => Err(self.stalled(command)),
+            Received::Closed => Err(self.crashed()),
         }
     }
 
@@ -304,7 +302,7 @@ impl<T: Transport> Player<T> {
 
     fn crashed(&mut self) -> Fault {
         self.lost = true;
-        Fault::Crashed(self.transport.last_words())
+        Fault::Crashed(self.transport.exit_report())
     }
 }
 
@@ -352,14 +350,14 @@ mod tests {
     fn greeting_learns_the_name_and_sets_options() {
         let fake = Fake::polite(nothing);
         let sent = fake.sent();
-        let player = Player::greet(fake, &[option("hash", "16")], Patience::default())
+        let player = Player::greet(fake, &[option("hash", "16")], Timeouts::default())
             .expect("a polite engine");
         assert_eq!(player.name(), "Fake 1.0");
         assert_eq!(*sent.lock().unwrap(), ["uci", "setoption name hash value 16", "isready"]);
     }
 
     #[test]
-    fn seeds_are_set_where_there_is_an_option_that_nobody_fixed() {
+    fn seeds_are_set_unless_the_options_fix_one() {
         let seeded = |options: &[(String, String)], declared: &'static str| {
             let fake = Fake::new(move |line| match line {
                 "uci" => vec![(1, declared), (1, "uciok")],
@@ -367,7 +365,7 @@ mod tests {
                 _ => vec![],
             });
             let sent = fake.sent();
-            let mut player = Player::greet(fake, options, Patience::default()).unwrap();
+            let mut player = Player::greet(fake, options, Timeouts::default()).unwrap();
             player.seed(1 << 40).unwrap();
             let sent = sent.lock().unwrap();
             sent.iter().filter(|line| line.starts_with("setoption")).cloned().collect::<Vec<_>>()
@@ -381,7 +379,7 @@ mod tests {
     #[test]
     fn undeclared_option_is_refused() {
         let fault =
-            Player::greet(Fake::polite(nothing), &[option("Tash", "1")], Patience::default())
+            Player::greet(Fake::polite(nothing), &[option("Tash", "1")], Timeouts::default())
                 .err()
                 .expect("no such option");
         assert!(matches!(fault, Fault::Absent(why) if why.contains("Tash")));
@@ -389,12 +387,12 @@ mod tests {
 
     #[test]
     fn silence_after_uci_is_a_stall_and_eof_a_crash() {
-        let mute = Player::greet(Fake::new(nothing), &[], Patience::default());
+        let mute = Player::greet(Fake::new(nothing), &[], Timeouts::default());
         assert_eq!(mute.err(), Some(Fault::Stalled("uci")));
         let mut dead = Fake::new(nothing);
         dead.close();
         assert!(matches!(
-            Player::greet(dead, &[], Patience::default()).err(),
+            Player::greet(dead, &[], Timeouts::default()).err(),
             Some(Fault::Crashed(_))
         ));
     }
@@ -409,7 +407,7 @@ mod tests {
             ],
             _ => vec![],
         });
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let thought =
             player.think(&startpos(), Go { nodes: Some(1), ..Go::default() }, None).unwrap();
         assert_eq!(thought.best, "e2e4");
@@ -421,12 +419,12 @@ mod tests {
     }
 
     #[test]
-    fn late_engine_is_told_to_stop() {
+    fn late_engine_gets_stop() {
         let fake = Fake::polite(|line| match line {
             "stop" => vec![(1, "bestmove e2e4")],
             _ => vec![],
         });
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let thought = player.think(&startpos(), Go::default(), Some(ms(100))).unwrap();
         assert_eq!(thought.elapsed, ms(101));
     }
@@ -434,7 +432,7 @@ mod tests {
     #[test]
     fn engine_deaf_to_stop_is_stalled() {
         let fake = Fake::polite(nothing);
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let fault = player.think(&startpos(), Go::default(), Some(ms(100)));
         assert_eq!(fault, Err(Fault::Stalled("go")));
         assert!(player.is_lost());
@@ -447,7 +445,7 @@ mod tests {
             "stop" => vec![(1, "bestmove e2e4")],
             _ => vec![],
         });
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let thought = player.think(&startpos(), Go::default(), Some(ms(100))).unwrap();
         assert!(thought.elapsed > ms(100));
     }
@@ -456,7 +454,7 @@ mod tests {
     fn chess960_is_switched_only_on_change() {
         let fake = Fake::polite(nothing);
         let sent = fake.sent();
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         for chess960 in [false, true, true, false] {
             player.new_game(chess960).unwrap();
         }

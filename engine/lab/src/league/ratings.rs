@@ -1,5 +1,4 @@
-//! Ratings of many players from their games with each other: the maximum likelihood of the logistic model,
-//! and how far it can be trusted.
+//! Ratings of many players from their games: maximum likelihood of the logistic model, with covariance.
 //!
 //! The expected score of `i` against `j` is `1 / (1 + 10^((r_j - r_i) / 400))`, a draw counts as half a
 //! win (Bradley and Terry 1952; Ordo and `choix` use the same likelihood). The covariance is that of a
@@ -10,68 +9,67 @@ use super::elo::{Z95, normal_cdf};
 use super::tally::Tally;
 use std::f64::consts::LN_10;
 
-/// Natural units in one Elo.
+/// Natural units per Elo.
 const UNIT: f64 = LN_10 / 400.0;
-/// Standard deviation of the prior about 0, in Elo, where the maximum of the likelihood alone is infinite: it
-/// keeps the rating of a player who has lost all its games finite.
+/// Standard deviation of the prior about 0, in Elo, used where the maximum likelihood is infinite: a player that lost
+/// all games gets a finite rating.
 const PRIOR: f64 = 3000.0;
-/// Pairs of the model's own scatter added to those seen of two players: three equal pairs do not mean
-/// that there is no chance in it.
+/// Pseudo-count of pairs with the model's own variance: three equal pairs do not mean variance 0.
 const PSEUDO_PAIRS: f64 = 1.0;
-/// Newton's steps at most; six are usual.
+/// Maximum number of Newton steps; six are usual.
 const STEPS: usize = 200;
-/// Longest step, in natural units: a Newton step far from the optimum overshoots.
-const LONGEST_STEP: f64 = 2.0;
+/// Maximum step in natural units: far from the optimum Newton's method overshoots.
+const MAX_STEP: f64 = 2.0;
 
-/// What is held beside the likelihood, which knows differences only.
+/// Constraint that removes the likelihood's translation invariance.
 #[derive(Clone, Copy, Debug)]
-enum Hold {
-    /// The strengths' sum, at 0: nothing is said of the differences.
+enum Constraint {
+    /// Sum of strengths = 0: differences stay unaffected.
     Sum,
-    /// Each strength near 0, with this precision.
+    /// Gaussian prior on each strength, with this precision.
     Each(f64),
 }
 
-impl Hold {
-    /// Its curvature.
+impl Constraint {
+    /// Its Hessian.
     fn matrix(self, size: usize) -> Vec<Vec<f64>> {
         match self {
-            Hold::Sum => vec![vec![1.0; size]; size],
-            Hold::Each(precision) => diagonal(size, precision),
+            Constraint::Sum => vec![vec![1.0; size]; size],
+            Constraint::Each(precision) => diagonal(size, precision),
         }
     }
 
-    /// Its pull.
+    /// Its gradient.
     fn slope(self, strength: &[f64]) -> Vec<f64> {
         match self {
-            Hold::Sum => vec![-strength.iter().sum::<f64>(); strength.len()],
-            Hold::Each(precision) => strength.iter().map(|at| -at * precision).collect(),
+            Constraint::Sum => vec![-strength.iter().sum::<f64>(); strength.len()],
+            Constraint::Each(precision) => strength.iter().map(|at| -at * precision).collect(),
         }
     }
 }
 
-/// The games of two players, `first < second`.
+/// Games between two players, `first < second`.
 #[derive(Clone, Copy, Debug)]
 pub struct Meeting<'a> {
-    /// Number of the first.
+    /// Index of the first.
     pub first: usize,
-    /// Number of the second.
+    /// Index of the second.
     pub second: usize,
-    /// From the first one's point of view.
+    /// From the first player's point of view.
     pub tally: &'a Tally,
 }
 
 /// Ratings with their covariance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratings {
-    /// In Elo; their average is 0, or one of them is what it was fixed to.
+    /// Elo; the average is 0, or one rating is fixed.
     pub elo: Vec<f64>,
-    /// Covariance of the ratings about their average, in square Elo.
+    /// Covariance of the ratings relative to their average, in square Elo.
     covariance: Vec<Vec<f64>>,
 }
 
 impl Ratings {
-    /// Half the 95 % interval of a rating about the average of all, in Elo.
+    /// Half-width of the 95 % interval of a rating relative to the average, in Elo.
     #[must_use]
     pub fn error(&self, player: usize) -> f64 {
         Z95 * self.covariance[player][player].max(0.0).sqrt()
@@ -84,8 +82,8 @@ impl Ratings {
         (c[a][a] + c[b][b] - 2.0 * c[a][b]).max(0.0)
     }
 
-    /// Variance of a linear function of the ratings, in square Elo, of its `slopes`, a number each player. Their
-    /// sum has to be 0: a function that does not depend on where the ratings' zero lies.
+    /// Variance of a linear function of the ratings with these `slopes`, one per player, in square Elo. The slopes
+    /// must sum to 0: translation invariance.
     #[must_use]
     pub fn variance_of(&self, slopes: &[f64]) -> f64 {
         let row = |row: &Vec<f64>| -> f64 { row.iter().zip(slopes).map(|(c, s)| c * s).sum() };
@@ -93,7 +91,7 @@ impl Ratings {
         sum.max(0.0)
     }
 
-    /// Likelihood that `a` is stronger than `b`.
+    /// Likelihood of superiority of `a` over `b`.
     #[must_use]
     pub fn superiority(&self, a: usize, b: usize) -> f64 {
         let deviation = self.variance_of_difference(a, b).sqrt();
@@ -104,14 +102,15 @@ impl Ratings {
     }
 }
 
-/// The ratings of `players` from all their meetings. `fixed` names a player and its rating.
+/// Ratings of `players`. `fixed` is a player with its rating.
 #[must_use]
 pub fn rate(players: usize, meetings: &[Meeting<'_>], fixed: Option<(usize, f64)>) -> Ratings {
-    let hold = if is_finite(players, meetings) { Hold::Sum } else { Hold::Each(prior()) };
-    let strength = most_likely(players, meetings, hold);
-    let curvature = information(&strength, meetings, &[], hold);
+    let constraint =
+        if is_finite(players, meetings) { Constraint::Sum } else { Constraint::Each(prior()) };
+    let strength = maximum_posterior(players, meetings, constraint);
+    let curvature = information(&strength, meetings, &[], constraint);
     let inverse = inverse(&curvature);
-    let scatter = scatter(&strength, meetings, hold);
+    let scatter = scatter(&strength, meetings, constraint);
     let spread = product(&product(&inverse, &scatter), &inverse);
     let mean = strength.iter().sum::<f64>() / players.max(1) as f64;
     let shift = match fixed {
@@ -122,22 +121,21 @@ pub fn rate(players: usize, meetings: &[Meeting<'_>], fixed: Option<(usize, f64)
     Ratings { elo, covariance: about_the_mean(&spread, UNIT * UNIT) }
 }
 
-/// The model's own covariance of natural strengths, with `coming` games between pairs of players counted as
-/// played: what to expect of more games, as it does not depend on how these end.
+/// Model covariance of natural strengths after `coming` additional games between pairs of players; it does not depend
+/// on their results.
 #[must_use]
 pub fn outlook(
     players: usize,
     meetings: &[Meeting<'_>],
     coming: &[(usize, usize)],
 ) -> (Vec<f64>, Vec<Vec<f64>>) {
-    let hold = Hold::Each(prior());
-    let strength = most_likely(players, meetings, hold);
-    let inverse = inverse(&information(&strength, meetings, coming, hold));
+    let constraint = Constraint::Each(prior());
+    let strength = maximum_posterior(players, meetings, constraint);
+    let inverse = inverse(&information(&strength, meetings, coming, constraint));
     (strength, inverse)
 }
 
-/// The likelihood has a maximum: everybody has taken points from everybody, if only by way of others (Ford
-/// 1957).
+/// Whether the likelihood has a maximum: the graph of points taken is strongly connected (Ford 1957).
 fn is_finite(players: usize, meetings: &[Meeting<'_>]) -> bool {
     let reaches_all = |back: bool| {
         let mut reached = vec![false; players];
@@ -162,17 +160,17 @@ fn is_finite(players: usize, meetings: &[Meeting<'_>]) -> bool {
     reaches_all(false) && reaches_all(true)
 }
 
-/// Expected score of a natural difference.
+/// Expected score of a difference in natural units.
 #[must_use]
 pub fn expected(difference: f64) -> f64 {
     1.0 / (1.0 + (-difference).exp())
 }
 
-/// Natural strengths at the maximum of likelihood and prior, by Newton's method.
-fn most_likely(players: usize, meetings: &[Meeting<'_>], hold: Hold) -> Vec<f64> {
+/// Natural strengths of maximum posterior, by Newton's method.
+fn maximum_posterior(players: usize, meetings: &[Meeting<'_>], constraint: Constraint) -> Vec<f64> {
     let mut strength = vec![0.0; players];
     for _ in 0..STEPS {
-        let mut slope = hold.slope(&strength);
+        let mut slope = constraint.slope(&strength);
         for meeting in meetings {
             let Meeting { first, second, tally } = *meeting;
             let points = tally.wins as f64 + tally.draws as f64 / 2.0;
@@ -181,11 +179,11 @@ fn most_likely(players: usize, meetings: &[Meeting<'_>], hold: Hold) -> Vec<f64>
             slope[first] += surplus;
             slope[second] -= surplus;
         }
-        let inverse = inverse(&information(&strength, meetings, &[], hold));
+        let inverse = inverse(&information(&strength, meetings, &[], constraint));
         let step: Vec<f64> =
             inverse.iter().map(|row| row.iter().zip(&slope).map(|(a, b)| a * b).sum()).collect();
         let longest = step.iter().fold(0.0, |most: f64, part| most.max(part.abs()));
-        let scale = (LONGEST_STEP / longest).min(1.0);
+        let scale = (MAX_STEP / longest).min(1.0);
         for (at, part) in strength.iter_mut().zip(&step) {
             *at += scale * part;
         }
@@ -196,19 +194,19 @@ fn most_likely(players: usize, meetings: &[Meeting<'_>], hold: Hold) -> Vec<f64>
     strength
 }
 
-/// Precision of the prior, in natural units.
+/// Precision of the prior in natural units.
 fn prior() -> f64 {
     (PRIOR * UNIT).powi(-2)
 }
 
-/// The curvature of the log-likelihood and of the prior.
+/// Hessian of negative log-likelihood and prior.
 fn information(
     strength: &[f64],
     meetings: &[Meeting<'_>],
     coming: &[(usize, usize)],
-    hold: Hold,
+    constraint: Constraint,
 ) -> Vec<Vec<f64>> {
-    let mut matrix = hold.matrix(strength.len());
+    let mut matrix = constraint.matrix(strength.len());
     let played = meetings.iter().map(|m| (m.first, m.second, m.tally.games() as f64));
     for (a, b, games) in played.chain(coming.iter().map(|&(a, b)| (a, b, 1.0))) {
         let score = expected(strength[a] - strength[b]);
@@ -217,9 +215,9 @@ fn information(
     matrix
 }
 
-/// Variance of the slope: that of the points of each pair of games about what was expected of it.
-fn scatter(strength: &[f64], meetings: &[Meeting<'_>], hold: Hold) -> Vec<Vec<f64>> {
-    let mut matrix = hold.matrix(strength.len());
+/// Variance of the gradient: scatter of pair scores about their expectation.
+fn scatter(strength: &[f64], meetings: &[Meeting<'_>], constraint: Constraint) -> Vec<Vec<f64>> {
+    let mut matrix = constraint.matrix(strength.len());
     for meeting in meetings {
         let Meeting { first, second, tally } = *meeting;
         let score = expected(strength[first] - strength[second]);
@@ -254,7 +252,7 @@ fn add_difference(matrix: &mut [Vec<f64>], a: usize, b: usize, weight: f64) {
     matrix[b][a] -= weight;
 }
 
-/// The inverse of a positive definite matrix, by Gauss and Jordan. Such a matrix needs no pivoting.
+/// Inverse of a positive definite matrix (Gauss-Jordan); needs no pivoting.
 fn inverse(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let size = matrix.len();
     let mut left = matrix.to_vec();
@@ -284,8 +282,7 @@ fn product(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
     a.iter().map(|row| (0..b.len()).map(|column| cell(row, column)).collect()).collect()
 }
 
-/// The covariance of the deviations from the average, in units of `unit`: where the zero lies is a
-/// convention, and no player is to be charged with its uncertainty.
+/// Covariance of the deviations from the average, in units of `unit`: the zero is a convention without uncertainty.
 fn about_the_mean(covariance: &[Vec<f64>], unit: f64) -> Vec<Vec<f64>> {
     let size = covariance.len() as f64;
     let rows: Vec<f64> = covariance.iter().map(|row| row.iter().sum::<f64>() / size).collect();
@@ -329,7 +326,7 @@ mod tests {
         assert_eq!(ratings.elo[1], 0.0);
         let error = Z95 * ratings.variance_of_difference(0, 1).sqrt();
         assert!(close(error, judged.error, 0.01 * judged.error), "{error} {judged:?}");
-        // Each of the two is half the difference away from their average.
+        // Each is half the difference from the average.
         assert!(close(ratings.error(0), error / 2.0, 1e-6));
         assert!(close(ratings.superiority(0, 1), judged.los, 1e-3));
         assert!(close(ratings.superiority(1, 0), 1.0 - judged.los, 1e-3));
@@ -386,7 +383,7 @@ mod tests {
                     0.0
                 };
             }
-            // The prior's pull is all that is left.
+            // Only the prior's gradient is left.
             assert!(surplus.abs() < 1e-4, "{player} {surplus}");
         }
     }
@@ -418,13 +415,13 @@ mod tests {
             ratings.error(1)
         );
         assert!(ratings.superiority(1, 0) > 0.9);
-        let nobody = rate(3, &[], None);
-        assert!(nobody.elo.iter().all(|elo| *elo == 0.0) && nobody.error(1) > 2000.0);
+        let unplayed = rate(3, &[], None);
+        assert!(unplayed.elo.iter().all(|elo| *elo == 0.0) && unplayed.error(1) > 2000.0);
     }
 
     #[test]
     fn intervals_hold_the_truth_as_often_as_they_say() {
-        // A league of four with known strengths, played often: 95 % of the intervals should hold.
+        // A league of four with known strengths, repeated: 95 % of the intervals should contain them.
         let truth = [150.0, 40.0, -30.0, -160.0];
         let mut random = nn::rng::Rng::new(5);
         let (mut held, mut all) = (0, 0);
@@ -472,7 +469,7 @@ mod tests {
         let (strength, now) = outlook(3, &meetings(&all), &[]);
         let (_, soon) = outlook(3, &meetings(&all), &[(0, 2); 10]);
         assert!(strength.iter().all(|at| at.abs() < 1e-9));
-        // Two resistors in a row, then a third beside them: 4/10 + 4/10, and that in parallel with 4/10.
+        // Two resistors in series, and a third in parallel: 4/10 + 4/10, parallel to 4/10.
         assert!(close(of(&now), 0.8, 0.01), "{}", of(&now));
         assert!(close(of(&soon), 0.8 * 0.4 / 1.2, 0.01), "{}", of(&soon));
         assert!(elo::elo(0.5) == 0.0);

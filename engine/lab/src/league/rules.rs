@@ -1,4 +1,4 @@
-//! The vocabulary of a refereed game: what the referee applies, how games end, what engines may do wrong.
+//! Terms of a refereed game: rules of the referee, endings, protocol errors.
 
 use engine::chess::ending;
 use engine::errors::quote;
@@ -7,21 +7,21 @@ use std::fmt;
 use std::time::Duration;
 use uci::Score;
 
-/// The two players of a match.
+/// A player of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seat {
-    /// The one named first.
+    /// Named first.
     First,
-    /// The other one.
+    /// Named second.
     Second,
 }
 
-/// What the referee applies beside the laws of chess.
+/// Rules of the referee beside the laws of chess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Overstepping the time by no more than this is forgiven.
+    /// Tolerated excess of the time limit.
     pub margin: Duration,
-    /// Plies after the opening at which the game is drawn.
+    /// Plies after the opening until a draw.
     pub max_plies: usize,
     pub draw: Option<DrawRule>,
     pub resign: Option<ResignRule>,
@@ -33,7 +33,7 @@ impl Default for Rules {
     }
 }
 
-/// Drawn once both players' scores stayed within `score` for `moves` moves of each, from move `from` on.
+/// Draw once both players' scores stay within `score` for `moves` moves each, from move `from` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrawRule {
     pub from: usize,
@@ -41,14 +41,14 @@ pub struct DrawRule {
     pub score: i32,
 }
 
-/// Lost once both players agreed for `moves` moves of each that the score is beyond `score`.
+/// Loss once both players' scores agree for `moves` moves each that it exceeds `score`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResignRule {
     pub moves: usize,
     pub score: i32,
 }
 
-/// A score as one number for adjudication: mates lie beyond every evaluation.
+/// Score as a number for adjudication: a mate exceeds every evaluation.
 #[must_use]
 pub fn adjudicable(score: Score) -> i32 {
     match score {
@@ -58,7 +58,7 @@ pub fn adjudicable(score: Score) -> i32 {
     }
 }
 
-/// Why a game ended. The colour, where there is one, is the guilty one.
+/// Reason for the end of a game. The colour is the side at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     Checkmate,
@@ -70,7 +70,7 @@ pub enum Ending {
     DrawAdjudicated,
     WinAdjudicated,
     TimeLoss(Color),
-    /// With the word that was no legal move.
+    /// With the text sent as a move.
     IllegalMove(Color, String),
     Crash(Color, String),
     Stall(Color),
@@ -123,14 +123,14 @@ impl fmt::Display for Ending {
     }
 }
 
-/// What an engine did wrong without losing by it.
+/// Protocol errors that do not lose the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// A variation in an `info` line has an illegal move.
+    /// Illegal move in a variation of an `info` line.
     IllegalPv,
-    /// A variation goes on after a repetition or fifty moves ended the game.
+    /// A variation continues after a draw by repetition or fifty-move rule.
     PvPastEnd,
-    /// `bestmove` is not the first move of the last main variation.
+    /// `bestmove` is not the first move of the last first variation.
     BestMoveOffPv,
     IllegalPonder,
     /// No `info` line with a score before `bestmove`.
@@ -163,10 +163,10 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Counts per kind of warning, in the order of [`Warning::ALL`].
+/// Counts in the order of [`Warning::ALL`].
 pub type Warnings = [u64; Warning::ALL.len()];
 
-/// One move played, with what its player thought of it.
+/// A move with its player's search data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ply {
     pub color: Color,

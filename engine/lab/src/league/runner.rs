@@ -1,4 +1,4 @@
-//! The match: two engines, pairs of games, one count. The games are played on the [`Stage`].
+//! A match: pairs of games between two engines, played on the [`Stage`].
 
 use super::limit::Limit;
 use super::openings::Opening;
@@ -12,51 +12,51 @@ use shakmaty::ByColor;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Everything about a match but the engines.
+/// Configuration of a match, without the engines.
 #[derive(Clone, Debug)]
 pub struct Match {
-    /// Used in turn, again from the start when they run out; the initial position if there are none.
+    /// Used cyclically; the standard initial position if empty.
     pub openings: Vec<Opening>,
-    /// Each pair is one opening, played with both colours.
+    /// A pair is one opening, played with both colours.
     pub games: usize,
     pub concurrency: usize,
-    /// What the first and the second player may spend.
+    /// Limits of the first and the second player.
     pub limits: [Limit; 2],
     pub rules: Rules,
-    /// Ends the match early.
+    /// Sequential test that may end the match early.
     pub sprt: Option<Sprt>,
-    /// Raised from outside, ends it at once: a game that breaks off then is not counted.
+    /// Set from outside to end the match; aborted games do not count.
     pub stop: Arc<AtomicBool>,
 }
 
-/// A finished game on its way back.
+/// A finished game.
 #[derive(Debug)]
 pub struct Report<'a> {
-    /// From 0.
+    /// Number of its pair, from 0.
     pub pair: usize,
     pub white: Seat,
     pub opening: &'a Opening,
     pub played: &'a Played,
     pub limits: ByColor<Limit>,
-    /// With this game in it.
+    /// Including this game.
     pub tally: &'a Tally,
 }
 
-/// How the match ended.
+/// Result of a match.
 #[derive(Clone, Debug)]
 pub struct Conclusion {
     pub tally: Tally,
     pub verdict: Option<Verdict>,
-    /// An engine could not be started (again); the games before it count.
+    /// An engine could not be (re)started; earlier games count.
     pub fault: Option<Fault>,
 }
 
-/// The seats as agents of the stage.
+/// Seats by agent index.
 const SEATS: [Seat; 2] = [Seat::First, Seat::Second];
 
 impl Match {
-    /// Plays all games. `seat` starts an engine, on any thread; `listen` hears of each game, on this one,
-    /// in the order of completion, and ends the match by returning false. Blocks.
+    /// Plays all games. `seat` starts an engine, on any thread; `listen` is called on this thread for each game in
+    /// order of completion, and ends the match by returning false. Blocks.
     pub fn run<T, S>(&self, seat: S, listen: impl FnMut(Report<'_>) -> bool) -> Conclusion
     where
         T: Transport,
@@ -77,7 +77,7 @@ impl Match {
     }
 }
 
-/// A match under way.
+/// State of a match.
 struct Count<'a, L> {
     plan: &'a Match,
     listen: L,
@@ -90,7 +90,7 @@ struct Count<'a, L> {
 
 impl<L> Count<'_, L> {
     fn stopped(&self) -> bool {
-        // Relaxed: the flag is all there is to know.
+        // Relaxed: the flag publishes nothing else.
         self.plan.stop.load(Ordering::Relaxed)
     }
 }

@@ -1,30 +1,29 @@
-//! The sequential test: are these games enough to say that one player is better, or that it is not? A
-//! generalised likelihood ratio over the five outcomes of a *pair* of games, exact in that it maximises the
-//! likelihood under each hypothesis instead of approximating it (Van den Bergh, "The generalised sequential
-//! probability ratio test", and "Normalized Elo", both of fishtest's documentation).
+//! Sequential probability ratio test (SPRT): generalised likelihood ratio over the pentanomial outcomes of game pairs,
+//! exact in that it maximises the likelihood under each hypothesis instead of approximating it (Van den Bergh, "The
+//! generalised sequential probability ratio test", and "Normalized Elo", both of fishtest's documentation).
 
 use super::elo::{Moments, Pentanomial, Z95, expected_score};
 use std::f64::consts::{LN_10, SQRT_2};
 use std::fmt;
 
-/// Normalised Elo in one standard deviation of a game's result: 800 / ln 10.
+/// Normalised Elo per standard deviation of a game's result: 800 / ln 10.
 const NORMALISED: f64 = 800.0 / LN_10;
-/// Taken for an outcome that has not occurred, as fishtest does: nothing is impossible.
-const SELDOM: f64 = 1e-3;
-/// Steps to the most likely distribution of a given normalised Elo; five are usual.
+/// Regularisation of outcomes with count 0, as in fishtest.
+const MIN_COUNT: f64 = 1e-3;
+/// Maximum iterations for the constrained distribution; five are usual.
 const STEPS: usize = 50;
 
-/// What the two bounds of a test are measured in.
+/// Unit of the bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// The score's distance from one half in standard deviations: the number of games that a test takes does
-    /// not depend on how many of them are drawn.
+    /// Distance of the score from one half in standard deviations: the length of a test does not depend on the draw
+    /// rate.
     Normalised,
-    /// Elo as ratings have it.
+    /// Logistic Elo.
     Logistic,
 }
 
-/// A test of `elo0` (no better) against `elo1` (better), both errors 5 %.
+/// Tests `elo1` against `elo0`, both error rates 5 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sprt {
     pub elo0: f64,
@@ -32,7 +31,7 @@ pub struct Sprt {
     pub unit: Unit,
 }
 
-/// What the test says so far.
+/// Result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Accepted,
@@ -49,21 +48,21 @@ impl fmt::Display for Verdict {
 }
 
 impl Sprt {
-    /// Wald's bound for both errors at 5 %: ln(0.95 / 0.05).
+    /// Wald's bound for error rates of 5 %: ln(0.95 / 0.05).
     pub const BOUND: f64 = 2.944_439;
 
-    /// The log-likelihood ratio of these pairs. 0 where a bound is no result that pairs could have.
+    /// Log-likelihood ratio. 0 if a bound is unattainable.
     #[must_use]
     pub fn llr(&self, pairs: &Pentanomial) -> f64 {
         if pairs.iter().sum::<u64>() == 0 {
             return 0.0;
         }
-        let times = pairs.map(|times| (times as f64).max(SELDOM));
+        let times = pairs.map(|times| (times as f64).max(MIN_COUNT));
         let count: f64 = times.iter().sum();
         let seen = times.map(|times| times / count);
         let likely = |elo: f64| match self.unit {
             Unit::Logistic => of_mean(&seen, expected_score(elo)),
-            // A pair's mean has half the variance of a game.
+            // The mean of a pair has half the variance of a game.
             Unit::Normalised => of_distance(&seen, elo / NORMALISED * SQRT_2),
         };
         match (likely(self.elo0), likely(self.elo1)) {
@@ -88,7 +87,7 @@ impl Sprt {
     }
 }
 
-/// Normalised Elo of the pairs, and half its 95 % interval. None without scatter.
+/// Normalised Elo with the half-width of its 95 % interval. None without variance.
 #[must_use]
 pub fn normalised_elo(pairs: &Pentanomial) -> Option<(f64, f64)> {
     let Moments { count, mean, variance } = Moments::of_counts(*pairs)?;
@@ -102,12 +101,12 @@ fn score(outcome: usize) -> f64 {
     outcome as f64 / 4.0
 }
 
-/// The distribution of this mean under which the outcomes `seen` are likeliest: `p / (1 + x (a - mean))`.
+/// Maximum-likelihood distribution with this mean: `p / (1 + x (a - mean))`.
 fn of_mean(seen: &[f64; 5], mean: f64) -> Option<[f64; 5]> {
     tilted(seen, std::array::from_fn(|outcome| score(outcome) - mean))
 }
 
-/// The likeliest distribution whose mean lies `distance` standard deviations above one half, by repeated
+/// Maximum-likelihood distribution whose mean is `distance` standard deviations above one half, by repeated
 /// linearisation ("Normalized Elo", section 4.1).
 fn of_distance(seen: &[f64; 5], distance: f64) -> Option<[f64; 5]> {
     let mut likely = [0.2; 5];
@@ -129,7 +128,7 @@ fn of_distance(seen: &[f64; 5], distance: f64) -> Option<[f64; 5]> {
     Some(likely)
 }
 
-/// `p / (1 + x a)` with the `x` at which `sum p a / (1 + x a)` is 0. None if the offsets are all on one side.
+/// `p / (1 + x a)` with `x` such that `sum p a / (1 + x a)` = 0. None if all offsets have one sign.
 fn tilted(seen: &[f64; 5], offsets: [f64; 5]) -> Option<[f64; 5]> {
     let (least, most) = offsets
         .iter()
@@ -137,7 +136,7 @@ fn tilted(seen: &[f64; 5], offsets: [f64; 5]) -> Option<[f64; 5]> {
     if least >= 0.0 || most <= 0.0 {
         return None;
     }
-    // The sum falls from plus to minus infinity between the poles.
+    // Between the poles, the sum decreases from plus to minus infinity.
     let (mut low, mut high) = (-1.0 / most, -1.0 / least);
     for _ in 0..200 {
         let x = (low + high) / 2.0;
@@ -166,7 +165,7 @@ mod tests {
 
     #[test]
     fn published_tests_have_the_published_ratio() {
-        // From fastchess's own tests, results of tests on fishtest among them.
+        // From fastchess's tests, including results of fishtest.
         let cases = [
             (Unit::Normalised, 0.0, 2.0, [365, 16_618, 36_229, 16_974, 390], 2.25),
             (Unit::Normalised, -1.75, 0.25, [127, 4883, 10_712, 5150, 104], 3.01),
@@ -176,7 +175,7 @@ mod tests {
         ];
         for (unit, elo0, elo1, pairs, published) in cases {
             let ours = llr(unit, elo0, elo1, pairs);
-            // Printed with two digits, and compared there within one per cent.
+            // Printed with two digits there; compared within one per cent.
             assert!(
                 (ours - published).abs() < 0.005 + 0.01 * published.abs(),
                 "{ours} {published}"
@@ -202,7 +201,7 @@ mod tests {
             assert_eq!(test.verdict(&[0, 100, 400, 0, 0]), Some(Verdict::Rejected));
             assert_eq!(test.verdict(&[0, 2, 4, 2, 0]), None);
             assert_eq!(test.llr(&[0; 5]), 0.0);
-            // Both hypotheses are equally far away.
+            // Both hypotheses are equidistant.
             let even = Sprt { elo0: -10.0, elo1: 10.0, unit };
             assert!(even.llr(&[3, 20, 40, 20, 3]).abs() < 1e-6);
         }

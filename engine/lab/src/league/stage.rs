@@ -1,7 +1,6 @@
-//! The stage: games handed to workers, each worker with engines of its own. Which game comes next is a
-//! [`Schedule`]'s to say, one game at a time, so that a choice can rest on the results before it; results
-//! come back to the calling thread, which alone counts and writes. `workers::deal` cannot serve here: it
-//! wants all tasks at the beginning, and the next game may depend on the results so far.
+//! Distributes games to workers, each with its own engines. A [`Schedule`] chooses games one at a time, so that a
+//! choice may depend on earlier results; results return to the calling thread, which counts and writes.
+//! `workers::deal` cannot be used: it needs all tasks in advance.
 
 use super::game::{self, Start};
 use super::limit::Limit;
@@ -13,46 +12,46 @@ use crossbeam::channel::{Receiver, Sender, unbounded};
 use shakmaty::{ByColor, Color};
 use std::thread;
 
-/// A game to be played.
+/// A game to play.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Number of the pair, from 0: one opening, played with both colours.
+    /// Number of its pair, from 0: one opening, played with both colours.
     pub pair: usize,
-    /// 0 or 1 within the pair.
+    /// Index in the pair, 0 or 1.
     pub game: usize,
-    /// Numbers of the agents.
+    /// Indices of the agents.
     pub agents: ByColor<usize>,
-    /// What each may spend.
+    /// Limits of both.
     pub limits: ByColor<Limit>,
-    /// Where the game begins.
+    /// Initial position.
     pub opening: Opening,
-    /// For engines that draw moves at random.
+    /// Seed for engines that draw moves at random.
     pub seed: Option<u64>,
 }
 
-/// Says which game comes next, and hears how each ended. Called by one thread.
+/// Chooses games and receives results. Called by one thread.
 pub trait Schedule {
-    /// The next game to begin; None if there is none, at least until another one has ended.
+    /// The next game; None if there is none until another one ends.
     fn next(&mut self) -> Option<Job>;
 
-    /// A game has ended.
+    /// Called at the end of a game.
     fn finished(&mut self, job: Job, played: Played);
 }
 
-/// How games are played.
+/// Execution parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
-    /// Games at the same time; at least one.
+    /// Number of concurrent games; at least one.
     pub concurrency: usize,
-    /// Engines that a worker keeps running between its games, at least two.
+    /// Engines that a worker keeps running between games; at least two.
     pub kept: usize,
-    /// What the referee applies.
+    /// Rules of the referee.
     pub rules: Rules,
 }
 
 impl Stage {
-    /// Plays until the schedule has no more games. `start` starts the agent of that number, on any thread.
-    /// Blocks. The answer is why an engine could not be started, which ends the play.
+    /// Plays until the schedule is exhausted. `start` starts the agent of an index, on any thread. Blocks. Returns the
+    /// fault of an engine that could not be started, which ends the play.
     pub fn run<T, S>(&self, schedule: &mut dyn Schedule, start: S) -> Option<Fault>
     where
         T: Transport,
@@ -70,10 +69,10 @@ impl Stage {
             drop(results);
             let mut under_way = 0;
             loop {
-                // No worker runs ahead of a decision to end: a game is given out when one is wanted.
+                // No prefetching of games: the schedule may decide to end.
                 while fault.is_none() && under_way < workers {
                     let Some(job) = schedule.next() else { break };
-                    // Cannot fail: the queue is held above.
+                    // Cannot fail: the queue lives longer.
                     under_way += usize::from(jobs.send(job).is_ok());
                 }
                 if under_way == 0 {
@@ -90,7 +89,7 @@ impl Stage {
         fault
     }
 
-    /// One worker: game after game, with the engines it has started.
+    /// A worker's loop.
     fn work<T, S>(
         &self,
         start: &S,
@@ -110,7 +109,7 @@ impl Stage {
     }
 }
 
-/// The engines of one worker, those used last at the end.
+/// Running engines of one worker, most recently used last.
 struct Engines<T: Transport> {
     running: Vec<(usize, Player<T>)>,
     kept: usize,
@@ -134,7 +133,7 @@ impl<T: Transport> Engines<T> {
             ),
             _ => Err(Fault::Absent("a game has two players".to_owned())),
         };
-        // A lost engine is started anew; one that only broke the rules or its time stays.
+        // A lost engine is restarted; one that broke the rules or its time limit is kept.
         self.running.extend(players.into_iter().filter(|(_, player)| !player.is_lost()));
         let surplus = self.running.len().saturating_sub(self.kept);
         self.running.drain(..surplus);
@@ -154,7 +153,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Mutex;
 
-    /// So many games between agents in turn; remembers what was under way with what.
+    /// A number of games between agents in turn; records concurrency.
     struct Turns {
         left: usize,
         agents: usize,

@@ -1,4 +1,4 @@
-//! The table of a league: ratings with what they rest on, and the external scale.
+//! Table of a league: ratings with error bars, and the external scale.
 
 use super::book::Book;
 use super::config::League;
@@ -9,22 +9,22 @@ use super::tally::Record;
 use engine::files::csv_field;
 use std::fmt::Write as _;
 
-/// One agent of the table.
+/// A row of the table.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its number.
+    /// Index of the agent.
     pub agent: usize,
-    /// On the league's own scale.
+    /// Internal scale.
     pub elo: f64,
-    /// Half the 95 % interval about the average of all agents, in Elo.
+    /// Half-width of the 95 % interval relative to the average, in Elo.
     pub error: f64,
-    /// On the external scale, where there is one, with half the 95 % interval that follows from the games.
+    /// Rating on the external scale, if any, with its half-width of the 95 % interval.
     pub external: Option<(f64, f64)>,
     /// Games won, drawn, lost.
     pub results: [u64; 3],
-    /// Likelihood that it is stronger than the agent in the next row.
+    /// Likelihood of superiority over the next row.
     pub los: Option<f64>,
-    /// What it did in all its games.
+    /// Totals of its games.
     pub record: Record,
 }
 
@@ -35,44 +35,43 @@ impl Row {
         self.results.iter().sum()
     }
 
-    /// Share of the points.
+    /// Share of points.
     #[must_use]
     pub fn score(&self) -> f64 {
         let [wins, draws, _] = self.results;
         (wins as f64 + draws as f64 / 2.0) / self.games().max(1) as f64
     }
 
-    /// Mean time of a move, in milliseconds.
+    /// Mean time per move in milliseconds.
     #[must_use]
     pub fn milliseconds(&self) -> f64 {
         self.record.pace().unwrap_or(0.0) * 1000.0
     }
 
-    /// Mean nodes of a move.
+    /// Mean nodes per move.
     #[must_use]
     pub fn nodes(&self) -> u64 {
         self.record.nodes / self.record.moves.max(1)
     }
 }
 
-/// External ratings as a function of the internal ones: straight lines between neighbours of those agents whose
-/// external rating is known, and beyond them Elo for Elo. Paper 000, section 5.1, calls this a linear fit; all of
-/// its table 1 follows from it.
+/// Maps internal to external ratings: piecewise linear between agents with known external ratings, slope 1 beyond
+/// them. Paper 000, section 5.1, calls this a linear fit; all of its table 1 follows from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// Number and external rating of the agents it rests on, by their internal rating.
+    /// Index and external rating of the anchors, by internal rating.
     anchors: Vec<(usize, f64)>,
 }
 
 impl Scale {
-    /// The scale of `anchors`, agents with an external rating. None without any.
+    /// The scale through `anchors`. None if empty.
     #[must_use]
     pub fn new(mut anchors: Vec<(usize, f64)>, elo: &[f64]) -> Option<Scale> {
         anchors.sort_by(|a, b| elo[a.0].total_cmp(&elo[b.0]));
         (!anchors.is_empty()).then_some(Scale { anchors })
     }
 
-    /// What it rests on.
+    /// Description of the anchors.
     #[must_use]
     pub fn words(&self) -> String {
         format!(
@@ -81,14 +80,14 @@ impl Scale {
         )
     }
 
-    /// The external rating of `agent`, with how it changes with each agent's internal one, `elo`.
+    /// External rating of `agent`, and its gradient by the internal ratings `elo`.
     fn external(&self, agent: usize, elo: &[f64]) -> (f64, Vec<f64>) {
         let x = elo[agent];
         let above = self.anchors.partition_point(|(anchor, _)| elo[*anchor] <= x);
         let (low, low_rating) = self.anchors[above.saturating_sub(1)];
         let (high, high_rating) = self.anchors[above.min(self.anchors.len() - 1)];
         let mut slopes = vec![0.0; elo.len()];
-        // Beyond the ends both are the same agent.
+        // Beyond the ends both are the same anchor.
         let (slope, share) = if low == high {
             (1.0, 0.0)
         } else {
@@ -102,17 +101,17 @@ impl Scale {
     }
 }
 
-/// The table, best first.
+/// The table, best agent first.
 #[derive(Clone, Debug)]
 pub struct Standings {
-    /// Every agent, those without games last.
+    /// All agents; those without games last.
     pub rows: Vec<Row>,
-    /// None without an agent of known external rating that has played.
+    /// None unless an agent with a known external rating has played.
     pub scale: Option<Scale>,
 }
 
 impl Standings {
-    /// The table of these games.
+    /// Computes the table.
     #[must_use]
     pub fn new(league: &League, book: &Book) -> Standings {
         let count = league.agents.len();
@@ -145,7 +144,7 @@ impl Standings {
         Standings { rows, scale }
     }
 
-    /// As text.
+    /// Plain text.
     #[must_use]
     pub fn text(&self, league: &League, games: usize) -> String {
         let name = |row: &Row| league.agents[row.agent].name.as_str();
@@ -184,7 +183,7 @@ impl Standings {
         out
     }
 
-    /// The table as CSV.
+    /// CSV.
     #[must_use]
     pub fn csv(&self, league: &League) -> String {
         let mut out =
@@ -223,7 +222,7 @@ impl Standings {
     }
 }
 
-/// Every two agents that have met, as CSV.
+/// All pairs of agents with games, as CSV.
 #[must_use]
 pub fn cross_csv(league: &League, book: &Book) -> String {
     let mut out = "first,second,wins,draws,losses,p0,p1,p2,p3,p4\n".to_owned();
@@ -290,10 +289,10 @@ mod tests {
             a.elo,
             b.elo
         );
-        // Through the two that have played, exactly.
+        // Exactly through the two that have played.
         assert!((a.external.unwrap().0 - 2000.0).abs() < 1e-6);
         assert!((b.external.unwrap().0 - 1800.0).abs() < 1e-6);
-        // Two anchors are where they are said to be, whatever the games between them say.
+        // Anchors keep their external ratings, whatever their games.
         assert!(a.external.unwrap().1 < 1e-6 && b.external.unwrap().1 < 1e-6, "{a:?} {b:?}");
         assert!(a.los.unwrap() > 0.9 && c.los.is_none());
         let text = table.text(&league, 16);
@@ -308,7 +307,7 @@ mod tests {
         assert!(cross.ends_with("\"a \"\"1\"\"\",\"b\",12,0,4,2,0,0,0,6\n"), "{cross}");
     }
 
-    /// The external ratings that `anchors` give to agents of internal ratings `elo`.
+    /// External ratings of agents with internal ratings `elo`.
     fn externals(anchors: &[(usize, f64)], elo: &[f64]) -> Vec<f64> {
         let scale = Scale::new(anchors.to_vec(), elo).unwrap();
         (0..elo.len()).map(|agent| scale.external(agent, elo).0).collect()
@@ -344,7 +343,7 @@ mod tests {
             assert!((external - rating).abs() < 1.5, "{elo}: {external}, the paper {rating}");
         }
         assert_eq!(Scale::new(Vec::new(), &elo), None);
-        // One anchor, or two in the same place, are enough.
+        // One anchor, or two at the same place, suffice.
         assert_eq!(externals(&[(1, 900.0)], &[50.0, 100.0, 180.0]), [850.0, 900.0, 980.0]);
         assert_eq!(externals(&[(0, 800.0), (1, 900.0)], &[5.0, 5.0, 6.0])[2], 901.0);
     }
@@ -361,7 +360,7 @@ mod tests {
                 below[other] -= 0.01;
                 let change =
                     externals(&anchors, &above)[agent] - externals(&anchors, &below)[agent];
-                // An anchor has the rating that is given; beside it the lines change their slope.
+                // An anchor has the given rating; at it the slope changes.
                 let want = if agent < anchors.len() { 0.0 } else { *slope };
                 assert!((change / 0.02 - want).abs() < 1e-6, "{agent} {other} {change} {slope}");
             }

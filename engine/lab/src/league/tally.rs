@@ -1,4 +1,4 @@
-//! The count of a match: points by game and by pair, and what each player did wrong or spent.
+//! Count of a match: points by game and by pair, faults and search totals of each player.
 
 use super::elo::{Judgement, Pentanomial, judge};
 use super::rules::{Ending, Played, Seat, Warning, Warnings};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-/// What one player did in all its games.
+/// Totals of one player.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     pub illegal_moves: u64,
@@ -23,16 +23,16 @@ pub struct Record {
     pub slowest: Duration,
 }
 
-/// The count so far, from the first player's point of view.
+/// Count from the first player's point of view.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub wins: u64,
     pub draws: u64,
     pub losses: u64,
     pub pairs: Pentanomial,
-    /// The first player's half points of pairs with one game played.
+    /// The first player's half points in incomplete pairs.
     open_pairs: HashMap<usize, usize>,
-    /// Games won by White, whoever played it.
+    /// Games won by White, regardless of the player.
     pub white_wins: u64,
     pub black_wins: u64,
     pub adjudicated: u64,
@@ -40,10 +40,10 @@ pub struct Tally {
     pub second: Record,
 }
 
-/// The counts of a league, by the numbers of two agents, the smaller first.
+/// Counts of a league by the indices of two agents, the smaller first.
 pub type Tallies = BTreeMap<(usize, usize), Tally>;
 
-/// What an agent did in all its games, and its games won, drawn and lost.
+/// Totals of an agent, and its games won, drawn and lost.
 #[must_use]
 pub fn total(tallies: &Tallies, agent: usize) -> (Record, [u64; 3]) {
     let (mut total, mut results) = (Record::default(), [0; 3]);
@@ -64,7 +64,7 @@ pub fn total(tallies: &Tallies, agent: usize) -> (Record, [u64; 3]) {
 }
 
 impl Tally {
-    /// Books one game of the pair with this number.
+    /// Counts one game of this pair.
     pub fn book(&mut self, pair: usize, white: Seat, played: &Played) {
         let first = match white {
             Seat::First => Color::White,
@@ -103,13 +103,12 @@ impl Tally {
         self.wins + self.draws + self.losses
     }
 
-    /// None before the first game.
     #[must_use]
     pub fn judgement(&self) -> Option<Judgement> {
         judge(self.wins, self.draws, self.losses, &self.pairs)
     }
 
-    /// The final table.
+    /// Table for the end of a match.
     ///
     /// # Errors
     /// Never, as writing to a string does not fail.
@@ -178,7 +177,7 @@ impl Tally {
 }
 
 impl Record {
-    /// Takes in what the player did in other games.
+    /// Adds totals of other games.
     pub fn add(&mut self, other: &Record) {
         self.illegal_moves += other.illegal_moves;
         self.time_losses += other.time_losses;
@@ -193,13 +192,13 @@ impl Record {
         self.slowest = self.slowest.max(other.slowest);
     }
 
-    /// Mean time of a move, in seconds; None before the first.
+    /// Mean seconds per move; None without moves.
     #[must_use]
     pub fn pace(&self) -> Option<f64> {
         (self.moves > 0).then(|| self.time.as_secs_f64() / self.moves as f64)
     }
 
-    /// Games lost by anything but chess.
+    /// Games lost by faults.
     #[must_use]
     pub fn faults(&self) -> u64 {
         self.illegal_moves + self.time_losses + self.crashes + self.stalls

@@ -1,6 +1,6 @@
-//! A league under way: which game comes next, and what becomes of its result.
+//! Schedule of a league: chooses games and records results.
 
-use super::book::{Book, Entry, Past, key};
+use super::book::{Book, Entry, Resume, key};
 use super::config::League;
 use super::openings::{self, Opening};
 use super::rules::Played;
@@ -9,41 +9,41 @@ use nn::rng::Rng;
 use shakmaty::ByColor;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Hears of each game, with it in the book; ends the league by answering false.
+/// Observes games; ends the league by returning false.
 pub trait Listener {
-    /// A game is over. `progress` holds it already.
-    fn heard(&mut self, entry: &Entry, book: &Book) -> bool;
+    /// Called after a game, which `book` already contains.
+    fn on_game(&mut self, entry: &Entry, book: &Book) -> bool;
 
-    /// True once no more games shall begin. A game that an engine leaves from then on does not count: whoever
-    /// ends the league may have ended the engine with it.
+    /// True once no more games shall start. Games that an engine aborts afterwards do not count: the same signal may
+    /// have ended the engine.
     fn stopped(&self) -> bool;
 }
 
-/// The league's schedule.
+/// A league in progress.
 pub struct Tournament<'a, L> {
     league: &'a League,
-    /// In the order they are used.
+    /// In order of use.
     openings: Vec<Opening>,
     listener: &'a mut L,
     book: Book,
-    /// Pairs of games begun, by agents.
+    /// Started pairs by agents.
     begun: BTreeMap<(usize, usize), usize>,
-    /// Lines of the openings that two agents have played from.
+    /// Lines of openings already used by two agents.
     used: BTreeMap<(usize, usize), BTreeSet<usize>>,
-    /// Games whose pair has begun.
+    /// Second games of started pairs.
     waiting: VecDeque<Job>,
-    /// The agents of each game that is not over.
+    /// Agents of each game in progress.
     under_way: Vec<(usize, usize)>,
     next_pair: usize,
     over: bool,
 }
 
 impl<'a, L: Listener> Tournament<'a, L> {
-    /// A league that continues after `past`. Without `openings` every game begins at the beginning.
+    /// Resumes after `past`. Without `openings`, all games start from the standard initial position.
     pub fn new(
         league: &'a League,
         mut openings: Vec<Opening>,
-        past: Past,
+        past: Resume,
         listener: &'a mut L,
     ) -> Tournament<'a, L> {
         openings::order(&mut openings, Some(league.seed));
@@ -80,13 +80,13 @@ impl<'a, L: Listener> Tournament<'a, L> {
         tournament
     }
 
-    /// The games at the end of it.
+    /// All games at the end.
     #[must_use]
     pub fn into_book(self) -> Book {
         self.book
     }
 
-    /// The next pair of games; None if nobody can meet anybody.
+    /// The next pair of games; None if no pair is possible.
     fn begin_pair(&mut self) -> Option<[Job; 2]> {
         let count = self.league.agents.len();
         let pair =
@@ -94,7 +94,7 @@ impl<'a, L: Listener> Tournament<'a, L> {
         let number = self.next_pair;
         self.next_pair += 1;
         *self.begun.entry(pair).or_insert(0) += 1;
-        // Another opening for each pair of games, and for two agents none they have had, as long as there are any.
+        // A new opening for each pair; for two agents one they have not had, as long as possible.
         let used = self.used.entry(pair).or_default();
         let order = (0..self.openings.len()).map(|step| (number + step) % self.openings.len());
         let fresh = order.clone().find(|index| !used.contains(&self.openings[*index].line));
@@ -106,7 +106,7 @@ impl<'a, L: Listener> Tournament<'a, L> {
     }
 }
 
-/// A game of the league. Its seed follows from the league's and from its number.
+/// A game of the league. Its seed is derived from the league's seed and its number.
 fn job(league: &League, pair: usize, game: usize, agents: ByColor<usize>, opening: Opening) -> Job {
     let limits = agents.map(|agent| league.agents[agent].limit);
     let mut random = Rng::from_state(league.seed);
@@ -147,7 +147,7 @@ impl<L: Listener> Schedule for Tournament<'_, L> {
         let date = super::pgn::today();
         self.book.add(Entry { pair, game, agents, date, opening, played });
         if let Some(entry) = self.book.games().last() {
-            self.over |= !self.listener.heard(entry, &self.book);
+            self.over |= !self.listener.on_game(entry, &self.book);
         }
     }
 }
@@ -159,14 +159,14 @@ mod tests {
     use super::super::stage::Stage;
     use super::*;
 
-    struct Ears {
+    struct GameCounter {
         games: Vec<Entry>,
         most: usize,
         stopped: bool,
     }
 
-    impl Listener for Ears {
-        fn heard(&mut self, entry: &Entry, book: &Book) -> bool {
+    impl Listener for GameCounter {
+        fn on_game(&mut self, entry: &Entry, book: &Book) -> bool {
             self.games.push(entry.clone());
             assert_eq!(book.games().last().map(|last| last.pair), Some(entry.pair));
             self.games.len() < self.most
@@ -191,11 +191,11 @@ mod tests {
         openings::read(&text, false).unwrap()
     }
 
-    /// Plays until `most` games are heard of, after `games`; agents with an odd number play nonsense.
+    /// Plays up to `most` games after `games`; agents with an odd index play illegal moves.
     fn play(league: &League, games: Vec<Entry>, most: usize, concurrency: usize) -> Vec<Entry> {
         let next_pair = games.iter().map(|entry| entry.pair + 1).max().unwrap_or(0);
-        let past = Past { games: games.clone(), next_pair };
-        let mut ears = Ears { games, most, stopped: false };
+        let past = Resume { games: games.clone(), next_pair };
+        let mut ears = GameCounter { games, most, stopped: false };
         let mut tournament = Tournament::new(league, openings(), past, &mut ears);
         let stage = Stage { concurrency, kept: 4, rules: league.rules };
         let fault = stage
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_league_goes_on_as_if_it_had_not_been() {
+    fn an_interrupted_league_resumes_identically() {
         for pairing in ["round-robin", "uncertain"] {
             let league = league(pairing, 40);
             let whole = play(&league, vec![], 1000, 1);
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    /// As in old journals: (c, d) played pair 0 while a and b were not in the league.
+    /// As in old journals: (c, d) played pair 0 while a and b were absent.
     #[test]
     fn pairs_of_other_agents_with_one_number_are_completed_each_for_itself() {
         let league = league("round-robin", 40);
@@ -269,8 +269,8 @@ mod tests {
     #[test]
     fn games_left_by_an_engine_after_the_end_do_not_count() {
         let league = league("round-robin", 40);
-        let mut ears = Ears { games: vec![], most: 1000, stopped: true };
-        let mut tournament = Tournament::new(&league, openings(), Past::default(), &mut ears);
+        let mut ears = GameCounter { games: vec![], most: 1000, stopped: true };
+        let mut tournament = Tournament::new(&league, openings(), Resume::default(), &mut ears);
         assert!(tournament.next().is_none());
         tournament.listener.stopped = false;
         let job = tournament.next().unwrap();
@@ -288,8 +288,8 @@ mod tests {
     fn each_game_has_a_seed_of_its_own_and_the_same_every_time() {
         let league = league("round-robin", 40);
         let seeds = || {
-            let mut ears = Ears { games: vec![], most: 1000, stopped: false };
-            let mut tournament = Tournament::new(&league, openings(), Past::default(), &mut ears);
+            let mut ears = GameCounter { games: vec![], most: 1000, stopped: false };
+            let mut tournament = Tournament::new(&league, openings(), Resume::default(), &mut ears);
             (0..10).map(|_| tournament.next().unwrap().seed.unwrap()).collect::<Vec<u64>>()
         };
         assert_eq!(seeds(), seeds());

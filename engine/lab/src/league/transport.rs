@@ -1,5 +1,5 @@
-//! How lines travel between the league and an engine: a child process in real matches, a script in
-//! tests. The transport also owns the clock, so that tests can lose on time without waiting.
+//! Line-based connection to an engine: a child process in matches, a script in tests. The transport owns the clock, so
+//! that tests can lose on time without waiting.
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use engine::streams::for_each_line;
@@ -11,18 +11,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What came, or did not come, from the engine.
+/// Result of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// One line without its end, and when it was read on this transport's clock.
+pub enum Received {
+    /// A line without its end, and the time of its arrival on this transport's clock.
     Line { text: String, at: Duration },
-    /// Nothing within the patience given.
+    /// Timeout.
     Silence,
-    /// The engine closed its output: it has quit or crashed.
+    /// End of output: the engine quit or crashed.
     Closed,
 }
 
-/// A line-wise connection to one engine.
+/// A connection to one engine.
 pub trait Transport: Send {
     /// Sends one line and flushes it.
     ///
@@ -30,38 +30,38 @@ pub trait Transport: Send {
     /// The engine no longer reads.
     fn send(&mut self, line: &str) -> io::Result<()>;
 
-    /// The next line. Blocks for at most `patience`.
-    fn receive(&mut self, patience: Duration) -> Heard;
+    /// Reads the next line. Blocks for at most `timeout`.
+    fn receive(&mut self, timeout: Duration) -> Received;
 
-    /// Time on this transport's clock; never runs backwards.
+    /// Monotonic time of this transport's clock.
     fn now(&self) -> Duration;
 
-    /// What is known of a sudden end: exit status, last lines of the error output.
-    fn last_words(&mut self) -> String {
+    /// Exit report: exit status, last lines of standard error.
+    fn exit_report(&mut self) -> String {
         String::new()
     }
 }
 
-/// Lines of the engine's error output kept for the report of a crash.
-const LAST_WORDS: usize = 5;
-/// How long a process may take to leave after `quit` before it is killed.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// Number of lines of standard error in the exit report.
+const MAX_STDERR_LINES: usize = 5;
+/// Time to exit after `quit` before the process is killed.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// An engine in a process of its own.
+/// An engine as a child process.
 pub struct Process {
     child: Child,
-    /// None once the farewell has begun: the closed pipe is the second way to say `quit`.
+    /// None during shutdown: closing the pipe is the second way to say `quit`.
     stdin: Option<ChildStdin>,
     lines: Receiver<(String, Instant)>,
     errors: Arc<Mutex<VecDeque<String>>>,
-    born: Instant,
+    started: Instant,
 }
 
 impl Process {
     /// Starts the program.
     ///
     /// # Errors
-    /// The program is not there or may not be run.
+    /// The program does not exist or is not executable.
     pub fn spawn<P, A>(program: P, args: impl IntoIterator<Item = A>) -> io::Result<Process>
     where
         P: AsRef<OsStr>,
@@ -80,27 +80,27 @@ impl Process {
         thread::spawn(move || read_lines(stdout, &sender));
         let errors = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&errors);
-        thread::spawn(move || keep_last(stderr, &kept));
-        Ok(Process { child, stdin: Some(stdin), lines, errors, born: Instant::now() })
+        thread::spawn(move || keep_last_lines(stderr, &kept));
+        Ok(Process { child, stdin: Some(stdin), lines, errors, started: Instant::now() })
     }
 }
 
-/// Hands on each line as soon as it is read, until the stream ends or `each` says stop (false).
+/// Passes on each line immediately, until the stream ends or `each` returns false.
 fn for_each_text(stream: impl io::Read, mut each: impl FnMut(String) -> bool) {
     for_each_line(BufReader::new(stream), |line| {
         each(String::from_utf8_lossy(line).trim_end().to_owned())
     });
 }
 
-/// Stamps each line as soon as it is read, so that a busy league is not charged to the engine.
+/// Timestamps lines on arrival, so that delays of the league are not charged to the engine.
 fn read_lines(stdout: impl io::Read, sender: &Sender<(String, Instant)>) {
     for_each_text(stdout, |line| sender.send((line, Instant::now())).is_ok());
 }
 
-fn keep_last(stderr: impl io::Read, kept: &Mutex<VecDeque<String>>) {
+fn keep_last_lines(stderr: impl io::Read, kept: &Mutex<VecDeque<String>>) {
     for_each_text(stderr, |line| {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == LAST_WORDS {
+        if kept.len() == MAX_STDERR_LINES {
             kept.pop_front();
         }
         kept.push_back(line);
@@ -108,14 +108,14 @@ fn keep_last(stderr: impl io::Read, kept: &Mutex<VecDeque<String>>) {
     });
 }
 
-/// A terminal sends Ctrl-C to all processes of its group. Ours decides what becomes of the engines: games under way
-/// are ended, not lost by a crash.
+/// A terminal sends Ctrl-C to its whole process group. This process ends its engines itself: games in progress are
+/// aborted, not lost by a crash.
 fn keep_from_ctrl_c(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     #[cfg(windows)]
     {
-        /// `CREATE_NEW_PROCESS_GROUP` of the Windows API.
+        /// Constant `CREATE_NEW_PROCESS_GROUP` of the Windows API.
         const NEW_GROUP: u32 = 0x200;
         std::os::windows::process::CommandExt::creation_flags(command, NEW_GROUP);
     }
@@ -126,25 +126,25 @@ impl Transport for Process {
         let Some(stdin) = &mut self.stdin else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        // One write: a line cut in two by the scheduler would cost the engine time.
+        // One write: a split line could cost the engine time.
         stdin.write_all(format!("{line}\n").as_bytes())?;
         stdin.flush()
     }
 
-    fn receive(&mut self, patience: Duration) -> Heard {
-        match self.lines.recv_timeout(patience) {
-            Ok((text, at)) => Heard::Line { text, at: at.duration_since(self.born) },
-            Err(RecvTimeoutError::Timeout) => Heard::Silence,
-            Err(RecvTimeoutError::Disconnected) => Heard::Closed,
+    fn receive(&mut self, timeout: Duration) -> Received {
+        match self.lines.recv_timeout(timeout) {
+            Ok((text, at)) => Received::Line { text, at: at.duration_since(self.started) },
+            Err(RecvTimeoutError::Timeout) => Received::Silence,
+            Err(RecvTimeoutError::Disconnected) => Received::Closed,
         }
     }
 
     fn now(&self) -> Duration {
-        self.born.elapsed()
+        self.started.elapsed()
     }
 
-    fn last_words(&mut self) -> String {
-        let status = match wait_a_little(&mut self.child, Duration::from_millis(500)) {
+    fn exit_report(&mut self) -> String {
+        let status = match wait_with_timeout(&mut self.child, Duration::from_millis(500)) {
             Some(status) => status.to_string(),
             None => "still running".to_owned(),
         };
@@ -154,8 +154,8 @@ impl Transport for Process {
     }
 }
 
-/// The standard library has no wait with a limit; a few short naps do it.
-fn wait_a_little(child: &mut Child, limit: Duration) -> Option<std::process::ExitStatus> {
+/// The standard library lacks a wait with timeout: poll.
+fn wait_with_timeout(child: &mut Child, limit: Duration) -> Option<std::process::ExitStatus> {
     let start = Instant::now();
     loop {
         match child.try_wait() {
@@ -170,7 +170,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.send("quit");
         self.stdin = None;
-        if wait_a_little(&mut self.child, FAREWELL).is_none() {
+        if wait_with_timeout(&mut self.child, QUIT_TIMEOUT).is_none() {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -183,13 +183,13 @@ mod tests {
 
     #[test]
     fn an_engine_is_out_of_the_terminals_reach() {
-        // Field 5 is the group, which the process leads itself.
-        let asked = "cut -d' ' -f5 /proc/$$/stat; echo $$";
-        let mut process = Process::spawn("sh", ["-c", asked]).unwrap();
-        let mut heard = || match process.receive(Duration::from_secs(60)) {
-            Heard::Line { text, .. } => text,
+        // Field 5 is the process group, which the process leads.
+        let script = "cut -d' ' -f5 /proc/$$/stat; echo $$";
+        let mut process = Process::spawn("sh", ["-c", script]).unwrap();
+        let mut read_line = || match process.receive(Duration::from_secs(60)) {
+            Received::Line { text, .. } => text,
             other => panic!("{other:?}"),
         };
-        assert_eq!(heard(), heard());
+        assert_eq!(read_line(), read_line());
     }
 }

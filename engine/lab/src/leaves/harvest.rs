@@ -1,6 +1,5 @@
-//! Labels positions of many search trees, several engines at work at the same time. A [`Method`] says which positions
-//! and how they are asked about. The file grows chunk by chunk: a run that was ended, by Ctrl-C too, goes on where it
-//! stopped.
+//! Labels positions of many search trees with several engines in parallel. A [`Method`] selects and labels positions.
+//! The file grows by chunks: an interrupted run, by Ctrl-C too, resumes where it stopped.
 
 use super::roots::{Roots, RootsError};
 use crate::league::{Player, Transport};
@@ -27,48 +26,48 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use uci::Score;
 
-/// Positions of games that a chunk starts from: what a kill may cost, up to half a minute of two cores.
+/// Roots per chunk: what a kill may lose, up to half a minute of two cores.
 const CHUNK: usize = 1500;
-/// A mate in n is ±(32000 − n), anything else less than this.
-const MOST_CENTIPAWNS: i32 = 30_000;
+/// File format: a mate in n is ±(32000 − n), other scores are smaller.
+const MAX_CENTIPAWNS: i32 = 30_000;
 pub(super) const MATE: i16 = 32_000;
-const MOST_MOVES: i32 = 999;
+const MAX_MATE_MOVES: i32 = 999;
 
-/// What is to be labelled, and by whom.
+/// Parameters of a run.
 pub struct Harvest<M> {
-    /// Data files with action values, of each the games that are not held out; or files of positions.
+    /// Data files with action values, of which the games that are not held out are used; or files of positions.
     pub files: Vec<PathBuf>,
-    /// The labels; what is in it already counts.
+    /// Output file; labels in it count towards `count`.
     pub out: PathBuf,
-    /// Labelled positions wanted in all.
+    /// Total number of labelled positions.
     pub count: u64,
-    /// Which positions, and how they are asked about.
+    /// Selection and labelling.
     pub method: M,
-    /// Who labels.
+    /// The labelling engine.
     pub annotator: Annotator,
-    /// Engines at work; None = one for each core.
+    /// Number of engines; None = one per core.
     pub concurrency: Option<usize>,
-    /// Seed of positions and walks.
+    /// Seed of roots and walks.
     pub seed: u64,
-    /// Once it is raised, nothing further is begun.
+    /// Set to stop: no further root is started.
     pub stop: Arc<AtomicBool>,
 }
 
-/// From a position of a game to labelled positions of its search tree.
+/// From a game's position to labelled positions of its search tree.
 pub trait Method: Sync {
-    /// What a worker keeps from one position to the next.
-    type Kept;
-    /// What keeps the labels.
+    /// State of a worker.
+    type WorkerState;
+    /// Format of the output.
     type Store: Store;
 
-    /// For another worker.
+    /// State for another worker.
     ///
     /// # Errors
-    /// What is needed cannot be had.
-    fn start(&self) -> Result<Self::Kept, HarvestError>;
+    /// A resource is unavailable.
+    fn start(&self) -> Result<Self::WorkerState, HarvestError>;
 
-    /// Labelled positions. What `engine` remembers of others does no harm, and to forget it would
-    /// cost as much as a label.
+    /// Labelled positions. The engine's hash table is not cleared in between: it does no harm, and clearing costs as
+    /// much as a label.
     ///
     /// # Errors
     /// Engine or network fail.
@@ -76,23 +75,23 @@ pub trait Method: Sync {
         &self,
         root: &Game,
         rng: &mut Rng,
-        kept: &mut Self::Kept,
+        state: &mut Self::WorkerState,
         engine: &mut Player<T>,
     ) -> Result<Vec<Label<Self>>, HarvestError>;
 }
 
-/// A labelled position, as the method's file keeps it.
+/// A label in the method's format.
 pub type Label<M> = <<M as Method>::Store as Store>::Label;
 
-/// A file of labels that grows.
+/// A growing file of labels.
 pub trait Store: Sized {
-    /// One of them.
+    /// One label.
     type Label: Send;
 
-    /// Opens it to add to, or creates it; also says how many it holds.
+    /// Opens or creates it; also returns the number of labels.
     ///
     /// # Errors
-    /// It cannot be read or written, or holds something else.
+    /// It cannot be read or written, or is another format.
     fn open(path: &Path) -> Result<(Self, u64), DataError>;
 
     /// Adds labels.
@@ -114,7 +113,7 @@ impl Store for SampleWriter {
     }
 }
 
-/// Each is a game of its own, in the format MAVG1 with unknown values.
+/// Format MAVG1: each label is a game of one position with unknown values.
 impl Store for ChunkWriter {
     type Label = MavgGame;
 
@@ -127,7 +126,7 @@ impl Store for ChunkWriter {
     }
 }
 
-/// Why nothing more is labelled.
+/// Reason for the end of labelling.
 #[derive(Debug)]
 pub enum HarvestError {
     /// The labels cannot be written.
@@ -138,7 +137,7 @@ pub enum HarvestError {
     Label(LabelError),
     /// The network failed.
     Eval(EvalError),
-    /// The files hold no position to start from.
+    /// No root in the files.
     Empty,
 }
 
@@ -166,14 +165,13 @@ struct Task {
 }
 
 impl<M: Method> Harvest<M> {
-    /// Labels until there are enough. Blocks; a bar on stderr tells how far it is. Answers how many labels there are
-    /// by then.
+    /// Labels until `count` is reached. Blocks; shows a progress bar on stderr. Returns the total number of labels.
     ///
     /// # Errors
-    /// A file cannot be read or written, or engine or network fail. What was labelled before is kept.
+    /// A file cannot be read or written, or engine or network fail. Finished chunks are kept.
     pub fn run(&self) -> Result<u64, HarvestError> {
         let (mut out, mut held) = while_reading(|| M::Store::open(&self.out))?;
-        // Another stretch of games and other walks than those of the labels there are.
+        // Seed for other games and walks than those of existing labels.
         let mut seeds = Rng::new(split_mix(self.seed ^ split_mix(held)));
         let mut roots = Roots::open(&self.files, seeds.bits())?;
         let bar = progress(usize::try_from(self.count).unwrap_or(usize::MAX));
@@ -188,7 +186,7 @@ impl<M: Method> Harvest<M> {
             }
             let start = || {
                 let mut engine = self.annotator.start()?;
-                let mut kept = self.method.start()?;
+                let mut state = self.method.start()?;
                 let mut mode = None;
                 Ok(move |Task { root, seed }: &Task| {
                     if mode != Some(root.mode()) {
@@ -196,7 +194,7 @@ impl<M: Method> Harvest<M> {
                         engine.new_game(chess960).map_err(LabelError::from)?;
                         mode = Some(root.mode());
                     }
-                    self.method.label(root, &mut Rng::new(*seed), &mut kept, &mut engine)
+                    self.method.label(root, &mut Rng::new(*seed), &mut state, &mut engine)
                 })
             };
             let mut labels = Vec::new();
@@ -214,7 +212,7 @@ impl<M: Method> Harvest<M> {
     }
 }
 
-/// A game of one position: some of its moves with their scores, the best one first.
+/// A game of one position with some moves and their scores, best first.
 pub(super) fn record(game: &Game, values: &[(Action, i16)]) -> Result<MavgGame, DataError> {
     let chess960 = game.mode() == CastlingMode::Chess960;
     let header = Header::new(game.position().clone(), chess960, GameResult::Unknown);
@@ -227,25 +225,25 @@ pub(super) fn record(game: &Game, values: &[(Action, i16)]) -> Result<MavgGame, 
             best = best.or(Some((index as u8, *score)));
         }
     }
-    // Legal moves, as `ask` has made sure of, and never more than 218.
+    // Legal moves, as checked by `ask`, and at most 218.
     let (best, score) = best.unwrap_or_default();
     let mut record = MavgGame::new(header);
     record.push(0, (best, best), score, &stored)?;
     Ok(record)
 }
 
-/// As the files have it.
+/// A score in the file format.
 pub(super) fn stored(score: Score) -> i16 {
     match score {
-        Score::Centipawns(score) => score.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS) as i16,
-        Score::Mate(moves) if moves > 0 => MATE - moves.min(MOST_MOVES) as i16,
-        Score::Mate(moves) => -MATE - moves.max(-MOST_MOVES) as i16,
+        Score::Centipawns(score) => score.clamp(-MAX_CENTIPAWNS, MAX_CENTIPAWNS) as i16,
+        Score::Mate(moves) if moves > 0 => MATE - moves.min(MAX_MATE_MOVES) as i16,
+        Score::Mate(moves) => -MATE - moves.max(-MAX_MATE_MOVES) as i16,
     }
 }
 
-/// A score of the position after a move, for the side that made the move: a mate is one move further away.
+/// Score of the position after a move for the side that made it: a mate is one move longer.
 pub(super) fn before(score: i16) -> i16 {
-    if score <= MOST_MOVES as i16 - MATE { -score - 1 } else { -score }
+    if score <= MAX_MATE_MOVES as i16 - MATE { -score - 1 } else { -score }
 }
 
 #[cfg(test)]
@@ -257,7 +255,7 @@ mod tests {
         assert_eq!(stored(Score::Centipawns(-73)), -73);
         assert_eq!(stored(Score::Centipawns(40_000)), 30_000);
         assert_eq!((stored(Score::Mate(3)), stored(Score::Mate(-2))), (31_997, -31_998));
-        // Who is mated in two was brought there by a mate in three; who mates in three was let.
+        // Mated in two: the opponent's move before was a mate in three, and vice versa.
         assert_eq!((before(-31_998), before(31_997)), (31_997, -31_997));
         assert_eq!((before(-45), before(45)), (45, -45));
     }

@@ -1,13 +1,13 @@
-//! Training data from search trees: positions that a search asks a network about, which no game on file holds,
-//! with the values and the moves that an annotator's short searches find there. [`harvest`] has many labelled and keeps
-//! them: [`competing`] moves on [`walk`]s through the tree search's tree, for the large network, or [`quiet`]
-//! positions of the alpha-beta search, or all that it has [`asked`] about, for the small one.
+//! Training data from search trees: positions that a search evaluates, which differ from those of games, labelled by
+//! an annotator's short searches. [`harvest`] labels and stores them in parallel: moves that compete ([`fork_labels`])
+//! at the end of random walks ([`walk`]) in the tree search's tree, for the large network; [`quiet`] positions of the
+//! alpha-beta search, or all that it evaluates ([`static_labels`]), for the small one.
 
-pub mod asked;
-pub mod competing;
+pub mod fork_labels;
 pub mod harvest;
-mod looks;
 pub mod quiet;
 mod roots;
+mod sampler;
+pub mod static_labels;
 pub mod successors;
 pub mod walk;

@@ -1,8 +1,8 @@
-//! Quiet positions that the alpha-beta search looks at: what its network ([`nn::nnue`]) is asked about, and learns from.
-//! Few of them would occur in a game, for most moves that such a search tries are mistakes.
+//! Quiet positions visited by the alpha-beta search: the input of its network ([`nn::nnue`]). Few of them occur in
+//! games, because most moves that such a search tries are mistakes.
 
 use super::harvest::{HarvestError, Method, record, stored};
-use super::looks::{self, look};
+use super::sampler::{self, sample_search};
 use crate::conventional::evaluation::value;
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::{ask_all, ask_all_moves};
@@ -18,28 +18,28 @@ use nn::rng::Rng;
 use shakmaty::{Chess, Move, Position};
 use std::sync::Arc;
 
-/// How they are found and searched.
-pub struct Quiet {
-    /// What the search asks.
+/// Parameters.
+pub struct QuietLabels {
+    /// Evaluation of the search.
     pub nnue: Arc<Nnue>,
-    /// Positions that the alpha-beta search looks at; of these, one in sixteen is taken if it is quiet.
-    pub looked_at: u64,
-    /// Plies that each is searched by the engine.
+    /// Nodes of an alpha-beta search; one position in sixteen is sampled, if it is quiet.
+    pub nodes: u64,
+    /// Depth of the engine's labelling search, in plies.
     pub depth: u32,
-    /// All its moves that lead to quiet positions are to be valued, not the best one alone: then one in two is taken, for its moves
-    /// resemble each other.
+    /// Label all moves to quiet positions, not only the best one; then only one position in two is used, because its
+    /// moves resemble each other.
     pub every_move: bool,
 }
 
-/// See [`Quiet::every_move`].
-const ONE_IN: usize = 2;
+/// See [`QuietLabels::every_move`].
+const SAMPLE_EVERY: usize = 2;
 
-impl Method for Quiet {
-    type Kept = AlphaBeta;
+impl Method for QuietLabels {
+    type WorkerState = AlphaBeta;
     type Store = ChunkWriter;
 
     fn start(&self) -> Result<AlphaBeta, HarvestError> {
-        Ok(looks::memory(self.nnue.clone()))
+        Ok(sampler::memory(self.nnue.clone()))
     }
 
     fn label<T: Transport>(
@@ -49,16 +49,16 @@ impl Method for Quiet {
         memory: &mut AlphaBeta,
         engine: &mut Player<T>,
     ) -> Result<Vec<MavgGame>, HarvestError> {
-        // Other positions if the root comes up again.
-        let left = self.looked_at + rng.below(self.looked_at as usize / 8 + 1) as u64;
+        // Different positions if the root recurs.
+        let left = self.nodes + rng.below(self.nodes as usize / 8 + 1) as u64;
         let keys = root.keys().iter().copied();
-        let (_, mut taken) = look(memory, keys, root.position(), left, is_still);
+        let (_, mut taken) = sample_search(memory, keys, root.position(), left, is_quiet);
         let mode = root.mode();
-        taken.retain(|_| !self.every_move || rng.below(ONE_IN) == 0);
+        taken.retain(|_| !self.every_move || rng.below(SAMPLE_EVERY) == 0);
         let games = taken.into_iter().map(|position| Game::new(position, mode));
         if self.every_move {
             let questions = games.map(|game| {
-                let moves = still_moves(game.position());
+                let moves = quiet_moves(game.position());
                 (game, moves)
             });
             let questions: Vec<_> = questions.filter(|(_, moves)| !moves.is_empty()).collect();
@@ -82,18 +82,18 @@ impl Method for Quiet {
     }
 }
 
-/// The moves that lead to quiet positions. What comes after the others is not for the network to judge.
-fn still_moves(position: &Chess) -> Vec<Action> {
+/// Moves to quiet positions. The network does not evaluate positions after other moves.
+fn quiet_moves(position: &Chess) -> Vec<Action> {
     let leads = |m: &Move| {
         let mut next = position.clone();
         next.play_unchecked(*m);
-        is_still(&next)
+        is_quiet(&next)
     };
     canonical_moves(position).into_iter().filter(leads).map(Action::new).collect()
 }
 
-/// The game goes on, no king is in check, and no capture wins anything: most likely the best move is quiet.
-pub(super) fn is_still(position: &Chess) -> bool {
+/// Quiet: not over, not in check, and no capture wins material, so that the best move is probably quiet.
+pub(super) fn is_quiet(position: &Chess) -> bool {
     let legal = position.legal_moves();
     !position.is_check()
         && !legal.is_empty()
@@ -106,25 +106,25 @@ pub(super) fn is_still(position: &Chess) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::league::Patience;
+    use crate::league::Timeouts;
     use crate::league::fake::Fake;
     use engine::alphabeta::bundled::nnue;
     use nn::data::label::{stored_value, win_probability};
     use nn::data::record::VALUE_UNKNOWN;
 
-    /// What becomes of an opening's position.
+    /// Labels of a position in the opening.
     fn labelled(engine: impl Transport, depth: u32, every_move: bool) -> Vec<MavgGame> {
-        let mut player = Player::greet(engine, &[], Patience::default()).unwrap();
+        let mut player = Player::greet(engine, &[], Timeouts::default()).unwrap();
         let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
         let root = Game::from_fen(fen, false).unwrap();
-        let quiet = Quiet { nnue: nnue().unwrap(), looked_at: 4_000, depth, every_move };
+        let quiet = QuietLabels { nnue: nnue().unwrap(), nodes: 4_000, depth, every_move };
         let mut memory = quiet.start().unwrap();
         quiet.label(&root, &mut Rng::new(1), &mut memory, &mut player).unwrap()
     }
 
     #[test]
     fn quiet_positions_of_the_search_are_asked_about_at_once() {
-        // The engine plays the first legal move of whatever it is shown.
+        // The engine plays the first legal move of any position.
         let mut shown = Game::default();
         let fake = Fake::polite(move |line| {
             if let Some(fen) = line.strip_prefix("position fen ") {
@@ -145,7 +145,7 @@ mod tests {
         for game in &games {
             let (start, record) = (&game.header.start, &game.positions[0]);
             let best = canonical_moves(start)[usize::from(record.best)];
-            assert!(is_still(start) && !best.is_capture());
+            assert!(is_quiet(start) && !best.is_capture());
             assert_eq!(record.score, 25);
         }
         let boards: std::collections::HashSet<String> =
@@ -161,22 +161,22 @@ mod tests {
 
     #[test]
     fn every_move_to_a_quiet_position_has_the_value_that_the_engine_shows() {
-        // The engine shows every move that it is asked about, worth 10 centipawns less than the one before, and once more by a
-        // deeper search.
+        // The engine shows all moves, each 10 centipawns less than the previous one, and repeats them at a higher
+        // depth.
         let fake = Fake::polite(|line| {
-            let Some((_, asked)) = line.split_once("go depth 1 searchmoves ") else {
+            let Some((_, moves)) = line.split_once("go depth 1 searchmoves ") else {
                 return vec![];
             };
-            let asked: Vec<&str> = asked.split(' ').collect();
-            let told = |depth: i32| {
-                let shown = asked.iter().enumerate();
+            let moves: Vec<&str> = moves.split(' ').collect();
+            let infos = |depth: i32| {
+                let shown = moves.iter().enumerate();
                 shown.map(move |(at, m)| {
                     let score = 100 * depth - 10 * at as i32;
                     (1, format!("info depth {depth} multipv {} score cp {score} pv {m}", at + 1))
                 })
             };
-            let best = (2, format!("bestmove {}", asked[0]));
-            told(1).chain(told(2)).chain([best]).collect()
+            let best = (2, format!("bestmove {}", moves[0]));
+            infos(1).chain(infos(2)).chain([best]).collect()
         });
         let games = labelled(fake, 1, true);
         assert!(games.len() > 3, "{}", games.len());
@@ -188,7 +188,7 @@ mod tests {
             for (m, value) in canonical_moves(start).iter().zip(game.values(record)) {
                 let mut next = start.clone();
                 next.play_unchecked(*m);
-                if !is_still(&next) {
+                if !is_quiet(&next) {
                     left_out += 1;
                     assert_eq!(*value, VALUE_UNKNOWN);
                     continue;
@@ -202,10 +202,10 @@ mod tests {
 
     #[test]
     fn positions_where_something_hangs_are_not_still() {
-        let still = |fen: &str| is_still(Game::from_fen(fen, false).unwrap().position());
-        assert!(!still("4k3/8/2p5/3p4/4Q3/8/8/4K3 b - - 0 1"), "a queen hangs");
-        assert!(still("4k3/pp6/8/8/8/8/6PP/4K3 w - - 0 1"));
-        assert!(!still("4k3/8/8/8/8/8/4q3/4K3 w - - 0 1"), "check");
-        assert!(!still("7k/8/8/8/8/8/8/7K w - - 0 1"), "drawn");
+        let quiet = |fen: &str| is_quiet(Game::from_fen(fen, false).unwrap().position());
+        assert!(!quiet("4k3/8/2p5/3p4/4Q3/8/8/4K3 b - - 0 1"), "a queen hangs");
+        assert!(quiet("4k3/pp6/8/8/8/8/6PP/4K3 w - - 0 1"));
+        assert!(!quiet("4k3/8/8/8/8/8/4q3/4K3 w - - 0 1"), "check");
+        assert!(!quiet("7k/8/8/8/8/8/8/7K w - - 0 1"), "drawn");
     }
 }

@@ -1,5 +1,5 @@
-//! Where the ways to leaves begin: positions of labelled games, or of a file of positions. A network knows the games that it was
-//! trained on and what lies near them; what is to be true of others is learnt from other games, such as its own.
+//! Roots of walks: positions of labelled games, or of a file of positions. A network knows the games it was trained on
+//! and their neighbourhood; other positions are learnt from other games, such as its own.
 
 use crate::league::openings::{self, Opening, OpeningsError};
 use crate::measure::tune::label::stored_values;
@@ -13,20 +13,20 @@ use shakmaty::{CastlingMode, Position};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Every so many games of a file one is held out, as from the network's own training.
+/// One game of a file in this many is held out, as in the network's own training.
 const HELD_OUT: u64 = 50;
-/// Positions taken of each game, on average; they resemble each other.
-const OF_GAME: usize = 3;
+/// Average number of positions used per game; they resemble each other.
+const PER_GAME: usize = 3;
 
-/// One file.
+/// A file.
 enum Source {
-    /// Games with the value of every move.
+    /// Games with action values.
     Games { path: PathBuf, reader: FileReader },
-    /// Positions, in the order in which they are drawn, and the next one's place.
+    /// Positions in random order, and the index of the next one.
     Positions { all: Vec<Game>, next: usize },
 }
 
-/// Why there is no root.
+/// Error of a root.
 #[derive(Debug)]
 pub enum RootsError {
     /// A data file cannot be read.
@@ -49,7 +49,7 @@ impl std::error::Error for RootsError {}
 wraps! { RootsError: Data(DataError), Positions(OpeningsError) }
 
 impl Source {
-    /// Names that end in `.epd` or `.fen` are files of positions.
+    /// Files named `.epd` or `.fen` contain positions.
     fn open(path: &Path, random: &mut Rng) -> Result<Source, RootsError> {
         if !path.extension().is_some_and(|end| end == "epd" || end == "fen") {
             return Ok(Source::Games { path: path.to_owned(), reader: FileReader::open(path)? });
@@ -64,11 +64,11 @@ impl Source {
     }
 }
 
-/// Roots without end, each without its past: the files in turn, from the start again after the last of their games or positions.
+/// Endless roots without history: cycles through the files, and restarts each at its end.
 pub struct Roots {
     sources: Vec<Source>,
     turn: usize,
-    /// Roots of the last game, in reverse.
+    /// Roots of the last game, reversed.
     ready: Vec<Game>,
     random: Rng,
 }
@@ -85,7 +85,7 @@ impl Roots {
         Ok(Roots { sources, turn: 0, ready: Vec::new(), random })
     }
 
-    /// The next one; None if the files hold none.
+    /// The next root; None if the files contain none.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -121,7 +121,7 @@ impl Roots {
         let mut position = game.header.start.clone();
         let mode = CastlingMode::from_chess960(game.header.chess960);
         for record in &game.positions {
-            if self.random.below(game.positions.len()) < OF_GAME {
+            if self.random.below(game.positions.len()) < PER_GAME {
                 let root = Game::new(position.clone(), mode);
                 self.ready.extend(has_choice(game, record, &root).then_some(root));
             }
@@ -133,7 +133,7 @@ impl Roots {
     }
 }
 
-/// More than one legal move, each with a value, and the game is not decided.
+/// More than one legal move, each with a value, in an undecided game.
 fn has_choice(game: &MavgGame, record: &MavgPosition, at: &Game) -> bool {
     stored_values(game, record, at.position())
         .is_some_and(|values| values.len() > 1 && values.iter().all(|(_, value)| !value.is_nan()))

@@ -1,8 +1,7 @@
-//! Positions that one move leads to from those of a game, whether or not it was played: a file with a value for every
-//! legal move has some thirty labels for each of its positions. Like the positions of a search, and unlike those of a game,
-//! most of them follow mistakes.
+//! Successors of game positions, whether or not the move was played: a file with action values has about thirty labels
+//! per position. Like a search's positions, and unlike a game's, most of them follow mistakes.
 
-use super::quiet::is_still;
+use super::quiet::is_quiet;
 use nn::data::label::{action_value, win_probability};
 use nn::data::record::MavgGame;
 use nn::data::{DataError, FileReader, Game, MixConfig, position_key};
@@ -14,35 +13,36 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use shakmaty::{Chess, Position};
 use std::path::Path;
 
-/// How a file's values came about.
+/// Source of a file's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// By searches, which see the exchanges that a network should not guess: of quiet successors alone.
+    /// Searches, which resolve captures: only quiet successors are used.
     Searched,
-    /// By a network that looked at the successor as it is. Of loud ones one in [`LOUD`] will do: more than half are, and a search asks
-    /// about them only to go on to what a capture leads to. In check it asks no network.
+    /// A network's static evaluation of the successor. Of noisy ones, one in [`NOISY_EVERY`] is used: they are the majority,
+    /// and a search evaluates them only to continue with captures. Positions in check are skipped.
     Static,
 }
 
 impl Values {
-    fn serve(self, next: &Chess, key: u64) -> bool {
-        let loud = self == Values::Static && key.is_multiple_of(LOUD) && !next.is_check();
-        loud && !next.is_game_over() || is_still(next)
+    fn accepts(self, next: &Chess, key: u64) -> bool {
+        let loud = self == Values::Static && key.is_multiple_of(NOISY_EVERY) && !next.is_check();
+        loud && !next.is_game_over() || is_quiet(next)
     }
 }
 
 /// See [`Values::Static`].
-const LOUD: u64 = 4;
+const NOISY_EVERY: u64 = 4;
 
-/// Games read before the threads share them out.
+/// Games read before they are shared among the threads.
 const GAMES: usize = 2_000;
 
-/// Successors of a file's positions that its `values` can serve, with the value of the move that leads there, for whoever is to move
-/// then: a `share` of those of the games that `mix` holds out, or of all others, in the file's order. Those of one position have much in
-/// common: few of each of many teach more. Calls `watch` with how many there are so far; ends early if it answers false.
+/// Successors of a file's positions that fit `values`, labelled with the value of the move that leads there, for the
+/// side to move: a `share` of those of the games that `mix` holds out, or of all others, in file order. Successors of
+/// one position resemble each other: few from each of many positions teach more. Calls `watch` with the count so far;
+/// stops if it returns false.
 ///
 /// # Errors
-/// The file cannot be read, or holds more than 2^30.
+/// The file cannot be read, or has more than 2^30 successors.
 pub fn successors(
     (path, values, share): (&Path, Values, f64),
     mix: &MixConfig,
@@ -72,7 +72,7 @@ pub fn successors(
     }
 }
 
-/// Of one game; as far as its moves are legal.
+/// Successors of one game, up to its first illegal move.
 fn of_game(game: &MavgGame, kind: Values, share: f64, mix: &MixConfig) -> Vec<Sample> {
     let mut samples = Vec::new();
     let mut position = game.header.start.clone();
@@ -83,7 +83,7 @@ fn of_game(game: &MavgGame, kind: Values, share: f64, mix: &MixConfig) -> Vec<Sa
             break;
         }
         for (index, (m, stored)) in moves.iter().zip(values).enumerate() {
-            // Of the best move a deeper search knows.
+            // The best move has a value from a deeper search.
             let value = match usize::from(record.best) {
                 best if best == index => win_probability(record.score),
                 _ => action_value(*stored),
@@ -92,7 +92,10 @@ fn of_game(game: &MavgGame, kind: Values, share: f64, mix: &MixConfig) -> Vec<Sa
             next.play_unchecked(*m);
             let key = position_key(&next);
             let chosen = share >= 1.0 || ((key >> 32) as f64) < share * 2f64.powi(32);
-            if value.is_finite() && chosen && kind.serve(&next, key) && !mix.excluded.contains(&key)
+            if value.is_finite()
+                && chosen
+                && kind.accepts(&next, key)
+                && !mix.excluded.contains(&key)
             {
                 samples.push(Sample::at(&next, 1.0 - value));
             }
@@ -133,9 +136,14 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!((trained.len(), held_out.len()), (20, 20), "no first move hangs anything");
         assert!((4..=16).contains(&half), "{half} of 20");
-        let worth = |value: f32| trained.iter().filter(|s| (s.value - value).abs() < 1e-6).count();
-        assert_eq!(worth(1.0 - action_value(64)), 19);
-        assert_eq!(worth(1.0 - win_probability(40)), 1, "of the best move the deeper search knows");
+        let with_value =
+            |value: f32| trained.iter().filter(|s| (s.value - value).abs() < 1e-6).count();
+        assert_eq!(with_value(1.0 - action_value(64)), 19);
+        assert_eq!(
+            with_value(1.0 - win_probability(40)),
+            1,
+            "of the best move the deeper search knows"
+        );
     }
 
     #[test]
@@ -143,12 +151,13 @@ mod tests {
         let at = |fen: &str| -> Chess {
             fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap()
         };
-        let still = at("4k3/8/8/3p4/8/2N5/PP6/4K3 b - - 0 1");
+        let quiet = at("4k3/8/8/3p4/8/2N5/PP6/4K3 b - - 0 1");
         let loud = at("4k3/8/8/3p4/8/2N5/PP6/4K3 w - - 0 1");
         let check = at("4k3/8/8/3p4/8/2N5/PP6/4K2r w - - 0 1");
         let served = |values: Values| {
-            [&still, &loud, &check]
-                .map(|position| [LOUD, LOUD + 1].map(|key| values.serve(position, key)))
+            [&quiet, &loud, &check].map(|position| {
+                [NOISY_EVERY, NOISY_EVERY + 1].map(|key| values.accepts(position, key))
+            })
         };
         assert_eq!(served(Values::Searched), [[true; 2], [false; 2], [false; 2]]);
         assert_eq!(served(Values::Static), [[true; 2], [true, false], [false; 2]]);

@@ -1,8 +1,7 @@
-//! The way from a position of a game into its search tree: some moves drawn as the policy likes them, and where they
-//! lead, the moves that compete there. What a search asks the network about are such positions, and no game on
-//! file holds them.
+//! Random walk from a game's position into its search tree: moves are sampled from the policy, and competing moves are
+//! sampled at its end. A search evaluates such positions, and games do not contain them.
 
-use crate::measure::tune::label::OPEN;
+use crate::measure::tune::label::MIN_UNDECIDED;
 use engine::chess::action::Action;
 use engine::chess::game::Game;
 use nn::encode::canonical_moves;
@@ -10,29 +9,29 @@ use nn::rng::Rng;
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, MoveList, Position};
 
-/// How the way is drawn.
+/// Parameters of a walk.
 #[derive(Clone, Copy, Debug)]
 pub struct Walk {
-    /// Its length: 0 to so many plies, all as likely.
+    /// Maximum length in plies; the length is uniform from 0.
     pub plies: usize,
-    /// Moves that compete at its end, at most.
+    /// Maximum number of moves at the end.
     pub breadth: usize,
-    /// Moves are drawn in proportion to policy^(1 / temperature).
+    /// Moves are sampled in proportion to policy^(1 / temperature).
     pub temperature: f32,
 }
 
-/// Where a way ends.
+/// End of a walk.
 #[derive(Clone, Debug)]
 pub struct Fork {
-    /// The position, without its past.
+    /// The position, without history.
     pub game: Game,
-    /// Different legal moves of it.
+    /// Distinct legal moves.
     pub moves: Vec<Action>,
 }
 
 impl Walk {
-    /// Walks from the last position of `root`. None where the game ends on the way, or the network takes the position
-    /// at the end for decided.
+    /// Walks from the last position of `root`. None if the game ends, or the network considers the final position
+    /// decided.
     ///
     /// # Errors
     /// The evaluator fails.
@@ -44,12 +43,12 @@ impl Walk {
     ) -> Result<Option<Fork>, EvalError> {
         let mut position = root.position().clone();
         for _ in 0..rng.below(self.plies + 1) {
-            let Some((legal, answer)) = look(&position, evaluator)? else { return Ok(None) };
+            let Some((legal, answer)) = evaluate(&position, evaluator)? else { return Ok(None) };
             let Some(&chosen) = self.draw(&answer.policy, 1, rng).first() else { return Ok(None) };
             position.play_unchecked(legal[chosen]);
         }
-        let Some((legal, answer)) = look(&position, evaluator)? else { return Ok(None) };
-        if !(OPEN..=1.0 - OPEN).contains(&answer.value) {
+        let Some((legal, answer)) = evaluate(&position, evaluator)? else { return Ok(None) };
+        if !(MIN_UNDECIDED..=1.0 - MIN_UNDECIDED).contains(&answer.value) {
             return Ok(None);
         }
         let chosen = self.draw(&answer.policy, self.breadth, rng);
@@ -57,15 +56,15 @@ impl Walk {
         Ok(Some(Fork { game: Game::new(position, root.mode()), moves }))
     }
 
-    /// So many different moves, each in proportion to its tempered policy among those not drawn yet (the largest of
-    /// log weights with Gumbel noise: Vieira, "Gumbel-max trick and weighted reservoir sampling", 2014).
+    /// `count` distinct moves, sampled without replacement in proportion to the tempered policy (Gumbel-top-k: Vieira,
+    /// "Gumbel-max trick and weighted reservoir sampling", 2014).
     fn draw(&self, policy: &[f32], count: usize, rng: &mut Rng) -> Vec<usize> {
         let mut keyed: Vec<(f64, usize)> = policy
             .iter()
             .enumerate()
             .map(|(index, share)| {
                 let weight = f64::from(share.max(f32::MIN_POSITIVE).ln() / self.temperature);
-                // In (0, 1], so that its logarithm is finite.
+                // In (0, 1], so that the logarithm is finite.
                 let noise = -(-(1.0 - rng.unit()).ln()).max(f64::MIN_POSITIVE).ln();
                 (weight + noise, index)
             })
@@ -75,8 +74,8 @@ impl Walk {
     }
 }
 
-/// The legal moves and what the network says of them; None where the game is over.
-fn look(
+/// Legal moves with the network's evaluation; None if the game is over.
+fn evaluate(
     position: &Chess,
     evaluator: &dyn Evaluator,
 ) -> Result<Option<(MoveList, Evaluation)>, EvalError> {
@@ -97,7 +96,7 @@ mod tests {
     const WALK: Walk = Walk { plies: 4, breadth: 3, temperature: 1.6 };
 
     #[test]
-    fn a_way_ends_at_different_moves_of_a_position_that_goes_on() {
+    fn a_walk_ends_at_distinct_moves_of_an_unfinished_position() {
         let mut rng = Rng::new(1);
         let root = Game::from_fen("8/8/8/3k4/8/3K2Q1/8/8 w - - 0 1", false).unwrap();
         let (mut seen, mut sides) = (0, HashSet::new());

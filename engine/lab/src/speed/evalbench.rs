@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_are_told_and_drawn_for_every_arithmetic() {
+    fn stages_are_printed_and_drawn_for_every_arithmetic() {
         let name = format!("mavka-stages-{}.svg", std::process::id());
         let path = std::env::temp_dir().join(name);
         let bench = EvalBench { stages: true, plot: Some(path.clone()), ..small() };

@@ -151,7 +151,7 @@ impl Budget {
     /// Asks the network on every thread at once.
     ///
     /// # Errors
-    /// The network's answer is no number.
+    /// The network's output is not finite.
     pub(super) fn measure(
         asked: &Asked<'_>,
         load: Load,

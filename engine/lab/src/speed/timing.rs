@@ -14,7 +14,7 @@ pub(super) struct Load {
     pub(super) time: Duration,
 }
 
-/// Does the same `work` on so many threads at once; at least one. A thread that panics has no answer.
+/// Runs `work` on `threads` threads in parallel, at least one. A thread that panics has no result.
 pub(super) fn on_threads<R: Send>(threads: usize, work: impl Fn() -> R + Sync) -> Vec<R> {
     let work = &work;
     std::thread::scope(|scope| {

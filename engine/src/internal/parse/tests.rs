@@ -1,4 +1,4 @@
-//! The paper's example, and trees made up at random: what is printed is read back the same.
+//! The paper's example and random trees: parsing inverts printing.
 
 use super::super::boards::path_of;
 use super::super::check::check;
@@ -11,7 +11,7 @@ use nn::rng::Rng;
 use nn::writer::Writer;
 use shakmaty::Position;
 
-/// Figure 4 of paper 000, two moves wide, values less 101, lists cut.
+/// Figure 4 of paper 000, two moves wide, values reduced by 101, lists truncated.
 const EXAMPLE: &str = r#"Minimax breadth=2 depth=1
 Evaluation for node: <root>
 <mav game=chess> %state %top_all %best_action </mav>
@@ -57,7 +57,7 @@ fn the_papers_example_is_read_and_printed() {
     let report = check(&thought, &Game::from_fen(fen, false).unwrap());
     assert_eq!(report.marks, Marks::default());
     assert_eq!((report.states[0].right, report.decisions.right), (2, 3));
-    // The words are those that the teacher writes.
+    // The teacher writes the same words.
     let mut grammar = Grammar::new(thought.trace.shape(), thought.trace.backup());
     grammar.follow(&thought.trace).unwrap();
     assert!(grammar.is_done());
@@ -107,7 +107,7 @@ fn a_line_that_does_not_read_is_named() {
     assert!(parse(head).unwrap_err().to_string().contains("the end"));
 }
 
-/// Boards with castling rights, Chess960's, en passant, clocks, and more than a game can give.
+/// Boards with castling rights, Chess960's, en passant, clocks, and impossible ones.
 const BOARDS: [&str; 6] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "2nnrbkr/p1qppppp/8/1ppb4/6PP/3PP3/PPP2P2/BQNNRBKR w HEhe - 1 1",
@@ -117,7 +117,7 @@ const BOARDS: [&str; 6] = [
     "8/8/8/8/8/5k2/7q/7K w - - 0 1",
 ];
 
-/// A tree of nonsense, written by the teacher.
+/// A random tree, written by the teacher.
 fn made_up(seed: u64) -> Thought {
     let mut random = Rng::from_state(seed);
     let shape = Shape { breadth: 1 + random.below(5) as u8, depth: random.below(4) as u8 };
@@ -188,7 +188,7 @@ fn printed_trees_are_read_back_the_same() {
     assert!(nodes > 1500, "{nodes}");
 }
 
-/// The value of a node by plain recursion over the pages, and the first move's place that gives it.
+/// Value of a node by plain recursion over the pages, and the index of the first move with it.
 fn minimax(thought: &Thought, node: u8, level: u8) -> u8 {
     let words = thought.trace.words();
     let shape = thought.trace.shape();
@@ -208,8 +208,8 @@ fn minimax(thought: &Thought, node: u8, level: u8) -> u8 {
     evaluated.map(|child| 63 - minimax(thought, child, level + 1)).max().unwrap()
 }
 
-/// The same tree by alpha-beta, as far as that looks; or with the first choice between a node's next child and its
-/// decision the wrong way.
+/// The same tree by alpha-beta, as far as it searches; or with the first choice between a node's next child and its
+/// decision inverted.
 fn pruned(whole: &Thought, wrong: bool) -> Thought {
     let shape = whole.trace.shape();
     let trace = Trace::new(shape, Backup::AlphaBeta);

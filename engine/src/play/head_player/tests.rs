@@ -201,7 +201,7 @@ fn a_policy_repeats_only_what_it_does_not_win() {
     }
 }
 
-/// An endgame after so many plies without capture or pawn move.
+/// An endgame with this fifty-move counter.
 fn on(clock: u32) -> Game {
     game(&format!("k7/8/8/8/8/4P3/8/K6R w - - {clock} 80"), "")
 }

@@ -1,11 +1,11 @@
-//! Alpha-beta finds what minimax finds, and both what is there to be found.
+//! Alpha-beta agrees with minimax, and both solve simple positions.
 
 use super::*;
 use engine::alphabeta::bundled::nnue;
 use engine::alphabeta::{self, AlphaBeta};
 use nn::rng::Rng;
 
-/// Lets the search look at so many nodes.
+/// Limits the number of nodes.
 struct Budget {
     nodes: u64,
     found: Vec<PlayerFound>,
@@ -34,7 +34,7 @@ fn run(
     (found, budget.found)
 }
 
-/// A game of random moves that is not over.
+/// A random game that is not over.
 fn random_game(random: &mut Rng) -> Game {
     let mut game = Game::default();
     for _ in 0..6 + random.below(60) {
@@ -49,7 +49,7 @@ fn random_game(random: &mut Rng) -> Game {
     game
 }
 
-/// Minimax in eight lines, apart from everything above but quiescence and the rules of drawing.
+/// Minimax in eight lines, independent of the code above except for quiescence and draw rules.
 fn oracle(tree: &mut Tree<'_, '_>, position: &Chess, depth: i32, ply: usize) -> i32 {
     let moves = position.legal_moves();
     if let Some(end) = ending::by_board(position, moves.len()) {
@@ -81,7 +81,7 @@ fn alpha_beta_has_minimax_value_on_random_positions() {
     for number in 0..30 {
         let game = random_game(&mut random);
         let allowed = game.legal_actions();
-        // Without pruning three plies of a full board take seconds.
+        // Three plies without pruning on a full board take seconds.
         let depth = if allowed.len() < 12 { 3 } else { 1 + number % 2 };
         let score = |pruning| {
             let question = Question { game: &game, allowed: &allowed, pruning, depth: None };
@@ -119,7 +119,7 @@ fn mates_in_two_are_found_and_counted() {
     let game = Game::from_fen("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", false).unwrap();
     let (found, _) = run(&game, Pruning::AlphaBeta, None, 1_000_000);
     assert_eq!((found.mate_plies, found.line.len()), (Some(3), 3), "{found:?}");
-    // The same from the other side: mated in two plies after the key.
+    // The same for the other side: mated in two plies after the key move.
     let mut after = game.clone();
     after.play_uci("a1a6").unwrap();
     assert_eq!(run(&after, Pruning::AlphaBeta, None, 1_000_000).0.mate_plies, Some(-2));
@@ -129,14 +129,14 @@ fn mates_in_two_are_found_and_counted() {
 fn hanging_pieces_are_taken_and_guarded_ones_not() {
     let free = Game::from_fen("4k3/8/8/3q4/8/2N5/8/4K3 w - - 0 1", false).unwrap();
     assert_eq!(free.uci(run(&free, Pruning::AlphaBeta, Some(1), u64::MAX).0.line[0]), "c3d5");
-    // The pawn is guarded: at one ply quiescence alone sees it.
+    // The pawn is defended: a one-ply search sees it only by quiescence.
     let guarded = Game::from_fen("4k3/2p5/3p4/8/8/8/3Q4/4K3 w - - 0 1", false).unwrap();
     assert_ne!(guarded.uci(run(&guarded, Pruning::AlphaBeta, Some(1), u64::MAX).0.line[0]), "d2d6");
 }
 
 #[test]
 fn a_perpetual_saves_a_lost_position() {
-    // Mate threatens, a rook is missing: 1. Qe8+ Kh7 2. Qh5+ is all there is.
+    // Mate is threatened, and a rook is missing: only 1. Qe8+ Kh7 2. Qh5+ saves.
     let game = Game::from_fen("6k1/6p1/8/7Q/8/r7/1q6/7K w - - 0 1", false).unwrap();
     let (found, _) = run(&game, Pruning::AlphaBeta, Some(5), u64::MAX);
     assert_eq!(game.uci(found.line[0]), "h5e8", "{found:?}");
@@ -144,7 +144,7 @@ fn a_perpetual_saves_a_lost_position() {
 }
 
 #[test]
-fn lines_are_legal_and_deepening_goes_on_until_it_is_stopped() {
+fn lines_are_legal_and_deepening_continues_until_stopped() {
     let mut random = Rng::from_state(4);
     for _ in 0..20 {
         let game = random_game(&mut random);
@@ -153,7 +153,7 @@ fn lines_are_legal_and_deepening_goes_on_until_it_is_stopped() {
         for action in &found.line {
             line.play(*action).unwrap();
         }
-        assert!(found.nodes < 4000 + 2 * PATIENCE);
+        assert!(found.nodes < 4000 + 2 * POLL_INTERVAL);
         assert!(found_before.windows(2).all(|pair| pair[0].depth < pair[1].depth));
     }
 }
@@ -170,21 +170,21 @@ fn the_root_keeps_to_the_moves_that_are_allowed() {
     assert_eq!(search(&none, &mut budget), None);
 }
 
-/// Ends the alpha-beta search after this many positions.
-struct Left(u64);
+/// Limits the number of positions of the alpha-beta search.
+struct NodeLimit(u64);
 
-impl alphabeta::Watch for Left {
+impl alphabeta::Observer for NodeLimit {
     fn is_over(&mut self, positions: u64, _: &Chess) -> bool {
         self.0 = self.0.saturating_sub(positions);
         self.0 == 0
     }
 
-    fn on_depth(&mut self, _: &alphabeta::Found) {}
+    fn on_depth(&mut self, _: &alphabeta::SearchResult) {}
 }
 
 #[test]
 fn the_strong_alpha_beta_search_agrees_about_what_wins_material() {
-    // Middlegames from random moves: something always hangs.
+    // Middlegames after random moves: something always hangs.
     let mut random = Rng::new(7);
     let (mut tried, mut same) = (0, 0);
     while tried < 60 {
@@ -200,15 +200,15 @@ fn the_strong_alpha_beta_search_agrees_about_what_wins_material() {
         let (exact, _) = run(&game, Pruning::AlphaBeta, Some(3), u64::MAX);
         let compare = Some(alphabeta::Comparison { action: exact.line[0], margin: 0.0 });
         let question =
-            alphabeta::Question { position: game.position(), allowed: &[], lines: 1, compare };
+            alphabeta::SearchRequest { position: game.position(), allowed: &[], lines: 1, compare };
         let mut alpha_beta = AlphaBeta::new(nnue().unwrap(), 1 << 18);
         let keys = game.keys().iter().copied();
-        let found = alpha_beta.search(keys, &question, &mut Left(40_000)).unwrap();
+        let found = alpha_beta.search(keys, &question, &mut NodeLimit(40_000)).unwrap();
         assert!(found.depth >= 3);
-        // A pawn and a half: more than the two evaluations differ by.
+        // More than the two evaluations differ by: a pawn and a half.
         let far = found.compared.is_some_and(|line| line.score + 150 < found.best.score);
         same += i32::from(!far);
     }
-    // What it finds beyond the third ply may differ.
+    // Beyond the third ply the results may differ.
     assert!(same >= 45, "{same} of {tried}");
 }

@@ -1,5 +1,5 @@
-//! Several regressors as one (paper 002, "most promising engine"): the mean of what they guess, weighted by the
-//! phase of the game. The paper weighs by colour too; ours see every board from the mover's side, and have none.
+//! Ensemble of regressors (paper 002, "most promising engine"): mean of their outputs, weighted by game phase. The
+//! paper's weights also depend on colour; here boards are always from the mover's side.
 
 use super::board::Board;
 use super::model::{MAX_BYTES, OpenError, Regressor};
@@ -12,16 +12,16 @@ use shakmaty::Role;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-/// One of the models, as the file names it.
+/// A model of the list file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
-    /// Where the regressor is, seen from the list's own folder.
+    /// File of the regressor, relative to the list's folder.
     pub file: PathBuf,
-    /// Its weight with all pieces on the board.
+    /// Weight at phase 1, all pieces on the board.
     #[serde(default = "one")]
     pub opening: f32,
-    /// Its weight with kings and pawns alone. In between the weight is too.
+    /// Weight at phase 0, kings and pawns only; interpolated in between.
     #[serde(default = "one")]
     pub endgame: f32,
 }
@@ -30,23 +30,23 @@ fn one() -> f32 {
     1.0
 }
 
-/// The file: a list of models, as TOML.
+/// The list file in TOML.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// Each `[[model]]`.
+    /// The `[[model]]` tables.
     #[serde(default)]
     pub model: Vec<Named>,
 }
 
-/// Why a list is of no use.
+/// Error of a list.
 #[derive(Debug)]
 pub enum BadList {
-    /// It does not read.
+    /// Invalid TOML.
     Toml(toml::de::Error),
-    /// It is empty, or at some phase its weights are not above zero together.
+    /// An empty list, or weights that are not positive at some phase.
     Weights,
-    /// The list itself cannot be read.
+    /// The list cannot be read.
     File(PathBuf, io::Error),
     /// A model's file cannot be used.
     Model(OpenError),
@@ -68,13 +68,13 @@ impl fmt::Display for BadList {
 
 impl std::error::Error for BadList {}
 
-/// The models and their weights.
+/// Ensemble members with their weights.
 pub struct Average {
     members: Vec<(Regressor, [f32; 2])>,
 }
 
 impl Average {
-    /// Averages models, each with its weights in the opening and in the endgame. None as [`BadList::Weights`] says.
+    /// An ensemble with weights in the opening and in the endgame. None in the case of [`BadList::Weights`].
     #[must_use]
     pub fn new(members: Vec<(Regressor, [f32; 2])>) -> Option<Average> {
         let sound = |side: usize| {
@@ -86,10 +86,10 @@ impl Average {
         (sound(0) && sound(1)).then_some(Average { members })
     }
 
-    /// The models that `file` lists.
+    /// Opens the models of a list file.
     ///
     /// # Errors
-    /// Names the file and what is wrong with it.
+    /// The file and its error.
     pub fn open(file: &Path) -> Result<Average, BadList> {
         let text = read_regular(file, MAX_BYTES);
         let text = text.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
@@ -120,7 +120,7 @@ impl BoardValue for Average {
     }
 }
 
-/// How much of an opening a board is: 1 with all pieces there, 0 with kings and pawns alone.
+/// Game phase of a board: 1 with all pieces, 0 with kings and pawns only.
 #[must_use]
 pub fn opening(board: &Board) -> f32 {
     phase(board.pieces().map(|(kind, _)| Role::ALL[kind % Role::ALL.len()]))

@@ -1,20 +1,20 @@
-//! A board as the regressors see it: always from the side of whoever is to move, Black's turned upside down.
+//! Input of the regressors: a board from the side to move's view, flipped for Black.
 
 use shakmaty::{CastlingSide, Chess, Color, Position};
 
-/// At most so many pieces stand on a board of chess.
+/// Maximum number of pieces.
 pub const PIECES: usize = 32;
-/// Kinds of pieces: the mover's six, pawns first, then the enemy's.
+/// Piece kinds: the mover's six, pawns first, then the opponent's.
 pub const KINDS: usize = 12;
-/// No piece.
-const NOBODY: u16 = u16::MAX;
+/// Empty slot.
+const EMPTY: u16 = u16::MAX;
 
-/// What a position is to a regressor: no history, no en passant.
+/// Board without history and en passant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
-    /// `64 * kind + square` of each piece, in order, none repeated.
+    /// `64 * kind + square` of each piece, sorted and unique.
     pieces: [u16; PIECES],
-    /// The mover may castle with the rook of the h side, of the a side, then the enemy.
+    /// Castling rights: the mover's on the h side, on the a side, then the opponent's.
     pub castling: [bool; 4],
 }
 
@@ -22,14 +22,14 @@ impl Board {
     /// The board of a position.
     #[must_use]
     pub fn new(position: &Chess) -> Board {
-        let mut pieces = [NOBODY; PIECES];
+        let mut pieces = [EMPTY; PIECES];
         let mover = position.turn();
         for (slot, (square, piece)) in pieces.iter_mut().zip(position.board().iter()) {
             let seen = if mover == Color::White { square } else { square.flip_vertical() };
             let kind = piece.role as u16 - 1 + if piece.color == mover { 0 } else { 6 };
             *slot = 64 * kind + u16::from(seen);
         }
-        // White's and Black's own side come in another order.
+        // The order of own and enemy pieces depends on the colour.
         pieces.sort_unstable();
         let has = |color, side| position.castles().has(color, side);
         let castling = [(mover, CastlingSide::KingSide), (mover, CastlingSide::QueenSide)]
@@ -41,18 +41,17 @@ impl Board {
         Board { pieces, castling: rights }
     }
 
-    /// Kind (the mover's pieces first) and square of each piece.
+    /// Kind and square of each piece; the mover's kinds come first.
     pub fn pieces(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let there = self.pieces.iter().filter(|piece| **piece != NOBODY);
+        let there = self.pieces.iter().filter(|piece| **piece != EMPTY);
         there.map(|piece| (usize::from(piece / 64), usize::from(piece % 64)))
     }
 
-    /// Each piece as (place, kind, square). Its place among 32 is that of its side and role, of which there are
-    /// as many as a game begins with; a promoted piece takes the place of a pawn, which it was. A piece for
-    /// which none is left has none.
+    /// Each piece as (slot, kind, square). The 32 slots are those of the initial position, by side and role; a
+    /// promoted piece takes the slot of a pawn. A piece without a free slot is omitted.
     pub fn placed(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         let mut taken = [false; PIECES];
-        // Pawns first: promoted pieces get what they leave.
+        // Pawns first: promoted pieces get the remaining slots.
         let mut pieces: Vec<(usize, usize)> = self.pieces().collect();
         pieces.sort_by_key(|(kind, square)| (kind / 6, kind % 6 != 0, *kind, *square));
         pieces.into_iter().filter_map(move |(kind, square)| {
@@ -66,7 +65,7 @@ impl Board {
     }
 }
 
-/// First place and number of places of a role among its side's sixteen.
+/// First slot and number of slots of a role among its side's sixteen.
 fn places(kind: usize) -> (usize, usize) {
     match kind % 6 {
         0 => (0, 8),
@@ -105,7 +104,7 @@ mod tests {
         assert!(places.into_iter().eq(0..PIECES));
         let queens = board("4k3/8/8/8/8/8/PPPPPP2/QQ2K3 w - - 0 1");
         let places: Vec<usize> = queens.placed().map(|(place, ..)| place).collect();
-        // Six pawns, a queen, the second queen where the seventh pawn was, two kings.
+        // Six pawns, a queen, the second queen in the seventh pawn's slot, two kings.
         assert_eq!(places, [0, 1, 2, 3, 4, 5, 14, 6, 15, 31]);
     }
 }

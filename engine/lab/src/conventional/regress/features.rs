@@ -1,28 +1,28 @@
-//! The paper's four ways to write a board as numbers, each with the layers it is for.
+//! The paper's four board encodings, each with its layers.
 
 use super::board::{Board, KINDS, PIECES};
 use super::giraffe;
 use super::layers::Shape;
 
-/// A regressor's inputs and layers. Widths are ours: the paper's are lost with its figures A2 to A4.
+/// Encoding and layers of a regressor. Widths are ours: the paper's figures A2 to A4 are not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Features {
-    /// One number for each kind of piece on each square, 1 where it stands, to dense layers.
+    /// One-hot by piece kind and square, to dense layers.
     OneHot,
-    /// The same numbers as planes, to two convolutions without pooling and a dense layer.
+    /// The same as planes, to two convolutions without pooling and a dense layer.
     Planes,
-    /// The whole board, its pieces and its squares as Giraffe sees them, each to dense layers of their own first.
+    /// Giraffe's features of board, pieces and squares, each with its own dense layers first.
     Giraffe,
-    /// For each of 32 pieces its file and rank in [0, 1] and whether it is there, to dense layers.
+    /// File and rank in [0, 1] and presence of each of 32 pieces, to dense layers.
     Positional,
 }
 
 impl Features {
-    /// All of them.
+    /// All encodings.
     pub const ALL: [Features; 4] =
         [Features::OneHot, Features::Planes, Features::Giraffe, Features::Positional];
 
-    /// As files and command lines name it.
+    /// Name in files and on command lines.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,19 +33,19 @@ impl Features {
         }
     }
 
-    /// Its model's file in a folder of models.
+    /// File name in a folder of models.
     #[must_use]
     pub fn file_name(self) -> String {
         format!("{}.regressor", self.name())
     }
 
-    /// The one of that name.
+    /// The encoding with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Features> {
         Features::ALL.into_iter().find(|features| features.name() == name)
     }
 
-    /// Numbers of a board.
+    /// Number of inputs.
     #[must_use]
     pub fn width(self) -> usize {
         match self {
@@ -76,7 +76,7 @@ impl Features {
         }
     }
 
-    /// Writes a board into a row of zeros, `width` long.
+    /// Writes a board to a zeroed row of length `width`.
     pub fn write(self, board: &Board, row: &mut [f32]) {
         match self {
             Features::OneHot => {
@@ -137,10 +137,10 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_told_by_place() {
+    fn positional_features_use_slots() {
         let row = row(Features::Positional, "4k3/8/8/8/8/8/PPPPPP2/QQ2K3 w - - 0 1");
         assert_eq!(row.iter().skip(2).step_by(3).sum::<f32>(), 10.0);
-        // Six pawns, then the second queen, on b1.
+        // Six pawns, then the second queen on b1.
         assert_eq!(row[3 * 6..3 * 7], [1.0 / 7.0, 0.0, 1.0]);
         assert_eq!(row[3 * 7 + 2], 0.0);
     }

@@ -1,22 +1,22 @@
-//! What Lai's Giraffe (2015, sections 3.1 and 3.2) tells its network of a board, as far as paper 002 repeats it: the
-//! whole board, each piece, each square. Scales are **ours**.
+//! Features of Lai's Giraffe (2015, sections 3.1 and 3.2) as far as paper 002 repeats them: the whole board, each
+//! piece, each square. Scales are **ours**.
 
 use super::board::{Board, KINDS, PIECES};
 use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
-/// Castling rights, and how many there are of each kind but the kings.
+/// Castling rights, and piece counts by kind except kings.
 pub const GLOBAL: usize = 4 + KINDS - 2;
-/// File, rank, there; who attacks and who defends it, squares it goes to.
+/// File, rank, presence; attackers, defenders, mobility.
 const OF_PIECE: usize = 6;
-/// All pieces'.
+/// Features of all pieces.
 pub const PIECEWISE: usize = OF_PIECE * PIECES;
-/// The cheapest attacker of each square, of either side.
+/// The cheapest attacker of each square, by side.
 pub const SQUAREWISE: usize = 2 * 64;
 
-/// Most squares a piece goes to: a queen in the middle of an empty board.
+/// Maximum mobility: a queen in the centre of an empty board.
 const REACH: f32 = 27.0;
 
-/// Writes a board into a row of zeros.
+/// Writes a board to a zeroed row.
 pub fn write(board: &Board, row: &mut [f32]) {
     let (global, rest) = row.split_at_mut(GLOBAL);
     let (piecewise, squarewise) = rest.split_at_mut(PIECEWISE);
@@ -56,7 +56,7 @@ fn at(square: usize) -> Option<Square> {
     u32::try_from(square).ok().and_then(|square| Square::try_from(square).ok())
 }
 
-/// The squares that a piece attacks.
+/// Squares attacked by a piece.
 fn reach(kind: usize, square: usize, occupied: Bitboard) -> Bitboard {
     let color = if kind < 6 { Color::White } else { Color::Black };
     let role = Role::ALL[kind % 6];
@@ -64,7 +64,7 @@ fn reach(kind: usize, square: usize, occupied: Bitboard) -> Bitboard {
         .map_or(Bitboard::EMPTY, |square| attacks::attacks(square, Piece { color, role }, occupied))
 }
 
-/// The less an attacker is worth, the more it threatens; 0 is no attacker.
+/// Feature of an attacker: the cheaper, the larger; 0 = none.
 fn cheapness(kind: usize) -> f32 {
     [1.0, 0.8, 0.75, 0.5, 0.25, 0.1][kind % 6]
 }
@@ -75,17 +75,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cheapest_attackers_and_the_pieces_ways_are_told() {
+    fn features_have_the_cheapest_attackers_and_mobility() {
         let board = board("4k3/8/8/3p4/4P3/8/8/R3K3 w Q - 0 1");
         let mut row = vec![0.0; GLOBAL + PIECEWISE + SQUAREWISE];
         write(&board, &mut row);
-        // Castling to the a side; one pawn of eight, one rook of two; the enemy's pawn.
+        // Castling on the a side; one pawn of eight, one rook of two; the opponent's pawn.
         assert_eq!(row[..4], [0.0, 1.0, 0.0, 0.0]);
         assert_eq!(row[4..GLOBAL], [0.125, 0.0, 0.0, 0.5, 0.0, 0.125, 0.0, 0.0, 0.0, 0.0]);
-        // Our pawn on e4: attacked by a pawn, defended by nobody, one square to capture on and f5.
+        // Own pawn on e4: attacked by a pawn, undefended; it reaches one capture and f5.
         let pawn = &row[GLOBAL..][..OF_PIECE];
         assert_eq!(pawn, [4.0 / 7.0, 3.0 / 7.0, 1.0, 1.0, 0.0, 2.0 / REACH]);
-        // The rook on a1: ten squares.
+        // The rook on a1 reaches ten squares.
         let rook = &row[GLOBAL + OF_PIECE * 12..][..OF_PIECE];
         assert_eq!(rook, [0.0, 0.0, 1.0, 0.0, 0.1 * 0.0, 10.0 / REACH]);
         let (own, enemy) = row[GLOBAL + PIECEWISE..].split_at(64);

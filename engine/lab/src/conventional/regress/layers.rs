@@ -1,39 +1,38 @@
-//! One layer of a regressor, forward and backward, in single precision. Products are [`nn::cpu::matmul`]'s.
+//! A layer of a regressor, forward and backward, in single precision. Matrix products by [`nn::cpu::matmul`].
 
 use nn::cpu::matmul::{Accumulate, Mat, matmul};
 use nn::precision::Arithmetic;
 use nn::rng::Rng;
 use serde::{Deserialize, Serialize};
 
-/// Files and ranks of a board.
+/// Files and ranks.
 const SIDE: usize = 8;
-/// Squares of a board.
+/// Squares.
 const SQUARES: usize = SIDE * SIDE;
-/// Squares that a 3 × 3 filter sees.
+/// Taps of a 3 × 3 filter.
 const TAPS: usize = 9;
 
-/// Inputs and outputs of one dense product.
+/// Inputs and outputs of a dense product.
 pub type Part = (usize, usize);
 
-/// What a layer computes, before it is rectified.
+/// Layer type, without the activation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
-    /// The inputs are cut into groups. Each has a dense product of its own; the outputs stand side by side.
+    /// Grouped dense layer: each group of inputs has its own product; outputs are concatenated.
     Dense(Vec<Part>),
-    /// A 3 × 3 filter over the board with zeros around it, as (input channels, output channels). The channels of
-    /// a square lie side by side.
+    /// 3 × 3 convolution with zero padding: (input channels, output channels). Channels are the innermost dimension.
     Convolution(Part),
 }
 
 impl Shape {
-    /// One group.
+    /// A dense layer of one group.
     #[must_use]
     pub fn dense(inputs: usize, outputs: usize) -> Shape {
         Shape::Dense(vec![(inputs, outputs)])
     }
 
-    /// Numbers of one row that go in.
+    /// Inputs per row.
     #[must_use]
     pub fn inputs(&self) -> usize {
         match self {
@@ -42,7 +41,7 @@ impl Shape {
         }
     }
 
-    /// Numbers of one row that come out.
+    /// Outputs per row.
     #[must_use]
     pub fn outputs(&self) -> usize {
         match self {
@@ -51,7 +50,7 @@ impl Shape {
         }
     }
 
-    /// The products' sizes: rows and columns of each matrix of weights.
+    /// Rows and columns of each weight matrix.
     fn products(&self) -> Vec<Part> {
         match self {
             Shape::Dense(parts) => parts.clone(),
@@ -59,42 +58,42 @@ impl Shape {
         }
     }
 
-    /// Weights and biases; None if the shape is empty or beyond all bounds.
+    /// Number of weights and biases; None if the shape is empty or too large.
     #[must_use]
     pub fn parameters(&self) -> Option<usize> {
-        // A product with more than that on a side is no layer of a small network, and would overflow below.
-        const MOST: usize = 1 << 20;
+        // Guards against overflow: a larger side is no layer of a small network.
+        const MAX_SIDE: usize = 1 << 20;
         let products = match self {
             Shape::Dense(parts) => parts.clone(),
-            Shape::Convolution((inputs, _)) if *inputs > MOST => return None,
+            Shape::Convolution((inputs, _)) if *inputs > MAX_SIDE => return None,
             Shape::Convolution(_) => self.products(),
         };
-        let sound = |size: &usize| (1..=MOST).contains(size);
+        let sound = |size: &usize| (1..=MAX_SIDE).contains(size);
         let all = products.iter().all(|(inputs, outputs)| sound(inputs) && sound(outputs));
         (all && !products.is_empty())
             .then(|| products.iter().map(|(inputs, outputs)| (inputs + 1) * outputs).sum())
     }
 }
 
-/// A layer with its numbers.
+/// A layer with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// What it computes.
+    /// Layer type.
     pub shape: Shape,
-    /// Each product's weights `[inputs, outputs]`, row after row, and then its `[outputs]` of bias.
+    /// Per product: weights `[inputs, outputs]`, row-major, then the bias `[outputs]`.
     pub values: Vec<f32>,
 }
 
-/// What flows back through a layer.
+/// Gradients of a layer.
 pub struct Gradients {
-    /// One for each of the layer's numbers, in their order.
+    /// By parameters, in their order.
     pub values: Vec<f32>,
-    /// One for each of its inputs, `[rows, inputs]`; empty where nobody asked.
+    /// By inputs, `[rows, inputs]`; empty if not requested.
     pub inputs: Vec<f32>,
 }
 
 impl Layer {
-    /// Random weights (He et al., 2015), no bias.
+    /// He initialisation (He et al., 2015), zero bias.
     #[must_use]
     pub fn new(shape: Shape, random: &mut Rng) -> Layer {
         let mut values = Vec::new();
@@ -117,29 +116,29 @@ impl Layer {
         match &self.shape {
             Shape::Dense(_) => self.multiply(inputs, rows, &mut out),
             Shape::Convolution((channels, _)) => {
-                self.multiply(&neighbourhoods(inputs, *channels), SQUARES * rows, &mut out);
+                self.multiply(&im2col(inputs, *channels), SQUARES * rows, &mut out);
             }
         }
         out
     }
 
-    /// Gradients for the slopes of the outputs, `[rows, outputs]`, at these inputs.
+    /// Gradients for output gradients `slopes`, `[rows, outputs]`, at these inputs.
     #[must_use]
     pub fn backward(&self, inputs: &[f32], slopes: &[f32], rows: usize, below: bool) -> Gradients {
         match &self.shape {
             Shape::Dense(_) => self.divide(inputs, slopes, rows, below),
             Shape::Convolution((channels, _)) => {
-                let seen = neighbourhoods(inputs, *channels);
-                let mut gradients = self.divide(&seen, slopes, SQUARES * rows, below);
+                let tap_square = im2col(inputs, *channels);
+                let mut gradients = self.divide(&tap_square, slopes, SQUARES * rows, below);
                 if below {
-                    gradients.inputs = squares(&gradients.inputs, *channels);
+                    gradients.inputs = col2im(&gradients.inputs, *channels);
                 }
                 gradients
             }
         }
     }
 
-    /// Each product with its part of the rows, bias added.
+    /// Applies each product to its part of the rows and adds the bias.
     fn multiply(&self, inputs: &[f32], rows: usize, out: &mut [f32]) {
         let (width, height) = self.strides();
         self.each(|Span { values, from, to, part: (wide, high) }| {
@@ -151,7 +150,7 @@ impl Layer {
         });
     }
 
-    /// The products' gradients.
+    /// Gradients of the products.
     fn divide(&self, inputs: &[f32], slopes: &[f32], rows: usize, below: bool) -> Gradients {
         let (width, height) = self.strides();
         let mut gradients = Gradients {
@@ -176,7 +175,7 @@ impl Layer {
         gradients
     }
 
-    /// Numbers of a product's row, before and after.
+    /// Row lengths of inputs and outputs.
     fn strides(&self) -> Part {
         self.shape.products().iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
     }
@@ -192,7 +191,7 @@ impl Layer {
     }
 }
 
-/// Where a product's numbers, inputs and outputs begin, and its size.
+/// Offsets of a product's parameters, inputs and outputs, and its size.
 struct Span {
     values: usize,
     from: usize,
@@ -200,20 +199,20 @@ struct Span {
     part: Part,
 }
 
-/// The square that a filter's tap sees from `square`, if it is on the board.
-fn seen(square: usize, tap: usize) -> Option<usize> {
+/// The square at a filter's tap around `square`, if it is on the board.
+fn tap_square(square: usize, tap: usize) -> Option<usize> {
     let file = (square % SIDE + tap % 3).checked_sub(1).filter(|file| *file < SIDE)?;
     let rank = (square / SIDE + tap / 3).checked_sub(1).filter(|rank| *rank < SIDE)?;
     Some(SIDE * rank + file)
 }
 
-/// `[boards, 64, channels]` to `[boards, 64, 9, channels]`: each square with those around it.
-fn neighbourhoods(boards: &[f32], channels: usize) -> Vec<f32> {
+/// im2col: `[boards, 64, channels]` to `[boards, 64, 9, channels]`.
+fn im2col(boards: &[f32], channels: usize) -> Vec<f32> {
     let mut out = vec![0.0; TAPS * boards.len()];
     let wide = out.chunks_exact_mut(SQUARES * TAPS * channels);
     for (board, wide) in boards.chunks_exact(SQUARES * channels).zip(wide) {
         for (place, to) in wide.chunks_exact_mut(channels).enumerate() {
-            if let Some(from) = seen(place / TAPS, place % TAPS) {
+            if let Some(from) = tap_square(place / TAPS, place % TAPS) {
                 to.copy_from_slice(&board[channels * from..channels * (from + 1)]);
             }
         }
@@ -221,13 +220,13 @@ fn neighbourhoods(boards: &[f32], channels: usize) -> Vec<f32> {
     out
 }
 
-/// The other way round: what all taps saw of a square is added up.
-fn squares(wide: &[f32], channels: usize) -> Vec<f32> {
+/// col2im: sums the taps of each square.
+fn col2im(wide: &[f32], channels: usize) -> Vec<f32> {
     let mut out = vec![0.0; wide.len() / TAPS];
     let boards = out.chunks_exact_mut(SQUARES * channels);
     for (board, wide) in boards.zip(wide.chunks_exact(SQUARES * TAPS * channels)) {
         for (place, from) in wide.chunks_exact(channels).enumerate() {
-            if let Some(to) = seen(place / TAPS, place % TAPS) {
+            if let Some(to) = tap_square(place / TAPS, place % TAPS) {
                 let to = &mut board[channels * to..channels * (to + 1)];
                 to.iter_mut().zip(from).for_each(|(sum, part)| *sum += part);
             }
@@ -242,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_filter_sees_its_neighbours_and_zeros_beyond_the_edge() {
-        // All weights 1: every square gets the sum of the squares around it.
+        // All weights are 1: each square gets the sum of its neighbourhood.
         let shape = Shape::Convolution((1, 1));
         let mut layer = Layer::new(shape, &mut Rng::from_state(1));
         layer.values.fill(1.0);

@@ -1,4 +1,4 @@
-//! A trained regressor, and its file.
+//! File format of a trained regressor.
 
 use super::board::Board;
 use super::features::Features;
@@ -11,33 +11,33 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-/// How every file begins; its version follows, and ends the line.
+/// Magic bytes; the version follows and ends the line.
 pub const MAGIC: &[u8] = b"MAVKA-REGRESSOR-";
-/// The version that is written and read.
+/// Version of the format.
 const VERSION: &[u8] = b"2\n";
 
-/// Most bytes of a file: the largest of ours have some 10 MB.
+/// Maximum file size: the largest of ours have about 10 MB.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// The second line.
+/// Second line of a file.
 #[derive(Serialize, Deserialize)]
 struct Header {
     features: String,
     layers: Vec<Shape>,
 }
 
-/// Why a file is no regressor.
+/// Error of a regressor's file.
 #[derive(Debug)]
 pub enum BadModel {
-    /// It is of another version.
+    /// Unknown version.
     Version,
-    /// It ends within the header.
+    /// Truncated header.
     Cut,
-    /// The header does not read.
+    /// Invalid header.
     Header(serde_json::Error),
-    /// The header names features that there are not.
+    /// Unknown features.
     Features(String),
-    /// Too few or too many numbers for the layers, or one that is none.
+    /// Wrong number of parameters, or a NaN or infinity.
     Numbers,
 }
 
@@ -56,17 +56,17 @@ impl fmt::Display for BadModel {
 
 impl std::error::Error for BadModel {}
 
-/// Why a file cannot be opened as a regressor.
+/// Error of opening a regressor.
 #[derive(Debug)]
 pub enum OpenError {
     /// It cannot be read.
     File(PathBuf, io::Error),
-    /// It holds something else, or a damaged regressor.
+    /// Another file format, or a damaged regressor.
     Model(PathBuf, Option<BadModel>),
 }
 
 impl OpenError {
-    /// There is no such file.
+    /// The file does not exist.
     #[must_use]
     pub fn is_absence(&self) -> bool {
         matches!(self, OpenError::File(_, why) if why.kind() == io::ErrorKind::NotFound)
@@ -88,23 +88,23 @@ impl std::error::Error for OpenError {}
 /// A regressor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regressor {
-    /// How it sees a board.
+    /// Encoding of the board.
     pub features: Features,
-    /// What it makes of it.
+    /// The network.
     pub network: Network,
 }
 
 impl Regressor {
-    /// An untrained one.
+    /// An untrained regressor.
     #[must_use]
     pub fn new(features: Features, seed: u64) -> Regressor {
         Regressor { features, network: Network::new(features.layers(), seed) }
     }
 
-    /// The file's bytes.
+    /// Serializes it.
     ///
     /// # Errors
-    /// Never, as its header is plain JSON.
+    /// Never: the header is plain JSON.
     pub fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
         let (features, layers) = (self.features.name().to_owned(), self.network.shapes());
         let mut bytes = [MAGIC, VERSION].concat();
@@ -114,10 +114,10 @@ impl Regressor {
         Ok(bytes)
     }
 
-    /// The regressor in `file`.
+    /// Opens the regressor in `file`.
     ///
     /// # Errors
-    /// Names the file and what is wrong with it.
+    /// The file and its error.
     pub fn open(file: &Path) -> Result<Regressor, OpenError> {
         let bytes =
             read_regular(file, MAX_BYTES).map_err(|why| OpenError::File(file.to_owned(), why))?;
@@ -127,10 +127,10 @@ impl Regressor {
         }
     }
 
-    /// The regressor of a file; None if the file is something else.
+    /// Parses a regressor; None if the bytes are another format.
     ///
     /// # Errors
-    /// The file begins as a regressor and goes on otherwise.
+    /// The magic bytes match, but the rest is invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<Result<Regressor, BadModel>> {
         let rest = bytes.strip_prefix(MAGIC)?;
         Some(rest.strip_prefix(VERSION).ok_or(BadModel::Version).and_then(Regressor::read))
@@ -153,7 +153,7 @@ impl Regressor {
         Ok(Regressor { features, network })
     }
 
-    /// What the network sees of the boards, `[boards, width]`.
+    /// Encodes boards, `[boards, width]`.
     #[must_use]
     pub fn inputs<'a>(&self, boards: impl ExactSizeIterator<Item = &'a Board>) -> Vec<f32> {
         let width = self.features.width();

@@ -1,15 +1,15 @@
-//! A regressor's network and its training: rectified layers, one sigmoid at the end, squared error, Adam (as in
-//! paper 002). Training shares each batch among the threads.
+//! A regressor's network and its training: ReLU layers, a final sigmoid, squared error, Adam (as in paper 002).
+//! Batches are split among threads.
 
 use super::layers::{Gradients, Layer, Shape};
 use nn::rng::Rng;
 use rayon::prelude::*;
 
-/// Adam's constants (Kingma and Ba, 2014).
+/// Adam's hyperparameters (Kingma and Ba, 2014).
 const BETA1: f32 = 0.9;
 const BETA2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
-/// Rows that one thread takes at a time: the sums are the same for any number of threads.
+/// Rows per task: sums do not depend on the number of threads.
 const CHUNK: usize = 64;
 
 /// The network.
@@ -18,7 +18,7 @@ pub struct Network {
     layers: Vec<Layer>,
 }
 
-/// Adam's memory.
+/// Adam's moments.
 pub struct Adam {
     step: i32,
     means: Vec<Vec<f32>>,
@@ -26,7 +26,7 @@ pub struct Adam {
 }
 
 impl Network {
-    /// Random weights for layers that fit each other.
+    /// Random weights for consecutive layers.
     #[must_use]
     pub fn new(shapes: Vec<Shape>, seed: u64) -> Network {
         let mut random = Rng::from_state(seed);
@@ -34,20 +34,20 @@ impl Network {
         Network { layers }
     }
 
-    /// The layers' shapes, input first.
+    /// Shapes of the layers, input first.
     #[must_use]
     pub fn shapes(&self) -> Vec<Shape> {
         self.layers.iter().map(|layer| layer.shape.clone()).collect()
     }
 
-    /// Every number, layer after layer.
+    /// All parameters in layer order.
     #[must_use]
     pub fn values(&self) -> Vec<f32> {
         self.layers.iter().flat_map(|layer| layer.values.iter().copied()).collect()
     }
 
-    /// The network of these layers and numbers; None if the layers do not fit each other, the last has not one
-    /// output, or the numbers are not as many as they take.
+    /// The network with these layers and parameters; None if consecutive layers do not fit, the last has more than one
+    /// output, or the number of parameters differs.
     #[must_use]
     pub fn from_values(shapes: &[Shape], values: &[f32]) -> Option<Network> {
         let mut rest = values;
@@ -61,13 +61,13 @@ impl Network {
         (rest.is_empty() && fit && shapes.last()?.outputs() == 1).then_some(Network { layers })
     }
 
-    /// What each row of `[rows, width]` is worth, in [0, 1].
+    /// Outputs for `[rows, width]`, in [0, 1].
     #[must_use]
     pub fn forward(&self, inputs: &[f32], rows: usize) -> Vec<f32> {
         self.activations(inputs, rows).pop().unwrap_or_default()
     }
 
-    /// The outputs of each layer, `[rows, outputs]`.
+    /// Activations of each layer, `[rows, outputs]`.
     fn activations(&self, inputs: &[f32], rows: usize) -> Vec<Vec<f32>> {
         let mut all: Vec<Vec<f32>> = Vec::with_capacity(self.layers.len());
         for (number, layer) in self.layers.iter().enumerate() {
@@ -82,7 +82,7 @@ impl Network {
         all
     }
 
-    /// Gradients of the summed squared error, in the layers' order, and the error itself.
+    /// Gradients of the summed squared error in layer order, and the error.
     fn gradients(&self, inputs: &[f32], targets: &[f32]) -> (Vec<Vec<f32>>, f32) {
         let rows = targets.len();
         let outputs = self.activations(inputs, rows);
@@ -111,7 +111,7 @@ impl Network {
         (all, error)
     }
 
-    /// One step of training on `[targets, width]` rows. Answers the mean squared error before it.
+    /// One optimizer step on rows of `[targets, width]`. Returns the mean squared error before it.
     pub fn learn(&mut self, inputs: &[f32], targets: &[f32], rate: f32, adam: &mut Adam) -> f32 {
         let width = inputs.len() / targets.len().max(1);
         let chunks = inputs.par_chunks(CHUNK * width.max(1)).zip(targets.par_chunks(CHUNK));
@@ -139,7 +139,7 @@ impl Network {
 }
 
 impl Adam {
-    /// Before the first step.
+    /// Zero moments.
     #[must_use]
     pub fn new(network: &Network) -> Adam {
         let zeros =
@@ -211,8 +211,8 @@ mod tests {
         assert_eq!(Network::from_values(&shapes, &values), Some(network));
         assert_eq!(Network::from_values(&shapes, &values[1..]), None);
         assert_eq!(Network::from_values(&[], &[]), None);
-        let apart = [Shape::dense(1, 2), Shape::dense(1, 1)];
-        assert_eq!(Network::from_values(&apart, &[0.0; 6]), None);
+        let mismatched = [Shape::dense(1, 2), Shape::dense(1, 1)];
+        assert_eq!(Network::from_values(&mismatched, &[0.0; 6]), None);
         assert_eq!(Network::from_values(&dense(&[1, 2]), &[0.0; 4]), None);
     }
 }

@@ -1,6 +1,6 @@
-//! Boards and win probabilities from our labelled games, balanced as paper 002 balances them: 21 bins of equal
-//! width over the win probability, none fuller than its share; each board once. Games are kept apart: one
-//! in fifty is for the test (the games that our networks do not see either), one for choosing when to stop.
+//! Boards and win probabilities from labelled games, balanced as in paper 002: 21 equal bins of win probability with
+//! equal capacity; boards are unique. Games are split: one in fifty is test data (held out from our networks, too),
+//! one validates early stopping.
 
 use super::board::Board;
 use nn::data::label::win_probability;
@@ -10,19 +10,19 @@ use shakmaty::{Chess, Position};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// Bins of the win probability (paper 002).
+/// Bins of win probability (paper 002).
 pub const BINS: usize = 21;
-/// Every so many games of a file one is held out.
+/// One game of a file in this many is held out.
 const HELD_OUT: u64 = 50;
 
-/// Boards with the win probability of their side to move.
+/// Boards with win probabilities.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// As the regressors see them.
+    /// Boards from the side to move's view.
     pub boards: Vec<Board>,
-    /// Win probability of each board's side to move.
+    /// Win probability of the side to move.
     pub wins: Vec<f32>,
-    /// The same boards whole, where asked for: other players may want them.
+    /// Full positions of the same boards, if requested.
     pub positions: Vec<Chess>,
     filled: [usize; BINS],
 }
@@ -43,45 +43,49 @@ impl Samples {
     }
 }
 
-/// The bin of a win probability.
+/// Bin of a win probability.
 #[must_use]
 pub fn bin(win: f32) -> usize {
     ((win * BINS as f32) as usize).min(BINS - 1)
 }
 
-/// What is read of the files, at most.
+/// Maximum sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Boards to train on.
+    /// Training boards.
     pub training: usize,
-    /// Boards that say when to stop.
+    /// Validation boards, for early stopping.
     pub validation: usize,
-    /// Boards of games that no training sees.
+    /// Test boards from held-out games.
     pub test: usize,
 }
 
-/// The three parts.
+/// The three data sets.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// To train on.
+    /// For training.
     pub training: Samples,
-    /// To say when to stop.
+    /// For early stopping.
     pub validation: Samples,
-    /// Samples from games that no training sees.
+    /// From held-out games.
     pub test: Samples,
 }
 
-/// Reads games with a value for every position (MAVG1) until they end. `heard` is told of each game.
+/// Reads games with values for all positions (MAVG1) to the end of the files. Calls `on_progress` once per game.
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn read(files: &[PathBuf], sizes: Sizes, heard: &mut dyn FnMut()) -> Result<Parts, DataError> {
+pub fn read(
+    files: &[PathBuf],
+    sizes: Sizes,
+    on_progress: &mut dyn FnMut(),
+) -> Result<Parts, DataError> {
     let mut parts = Parts::default();
     let mut seen = HashSet::new();
     for file in files {
         for game in FileReader::open(file)? {
             let Game::Mavg(game) = game? else { continue };
-            heard();
+            on_progress();
             let (part, most, whole) = match game.header.index % HELD_OUT {
                 0 => (&mut parts.test, sizes.test, true),
                 25 => (&mut parts.validation, sizes.validation, false),
@@ -94,7 +98,7 @@ pub fn read(files: &[PathBuf], sizes: Sizes, heard: &mut dyn FnMut()) -> Result<
                     && seen.insert(position_key(&position))
                     && !part.offer(&position, win, most, whole)
                 {
-                    // Not taken: another bin may still want a position like it.
+                    // Not added to the set of seen boards: another bin may need it.
                     seen.remove(&position_key(&position));
                 }
                 let Some(action) = canonical_move(&position, usize::from(record.played)) else {

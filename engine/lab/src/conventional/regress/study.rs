@@ -1,4 +1,4 @@
-//! The study of paper 002: train a regressor, and say how far it is off on boards it has not seen.
+//! Training and evaluation of a regressor, as in paper 002.
 
 use super::board::Board;
 use super::features::Features;
@@ -10,27 +10,27 @@ use nn::rng::Rng;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Boards of one step.
+/// Batch size.
 const BATCH: usize = 512;
-/// First rate of learning, its cut where the validation error gets no better, and how many such cuts end the
-/// training (paper 002 cuts on a plateau and stops early; the numbers are ours).
+/// Initial learning rate, decay on a plateau of the validation error, and number of decays before early stopping (as
+/// in paper 002; the values are ours).
 const RATE: f32 = 1e-3;
-const CUT: f32 = 0.3;
-const PATIENCE: usize = 3;
+const RATE_DECAY: f32 = 0.3;
+const MAX_DECAYS: usize = 3;
 
-/// How far predictions are off.
+/// Prediction errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Errors {
     /// Mean squared error.
     pub mse: f64,
     /// Mean absolute error.
     pub mae: f64,
-    /// Share of the labels' variance that is explained.
+    /// Coefficient of determination.
     pub r2: f64,
 }
 
 impl Errors {
-    /// The errors of these predictions.
+    /// Errors of predictions.
     #[must_use]
     pub fn of(predicted: &[f32], labels: &[f32]) -> Errors {
         let count = labels.len().max(1) as f64;
@@ -44,38 +44,38 @@ impl Errors {
     }
 }
 
-/// What a training has come to after an epoch.
+/// Result of an epoch.
 #[derive(Clone, Copy, Debug)]
 pub struct Epoch {
     /// From 1.
     pub number: usize,
-    /// Adam's rate.
+    /// Learning rate.
     pub rate: f32,
-    /// Mean squared error on the way.
+    /// Mean squared training error.
     pub training: f64,
-    /// On the boards that say when to stop.
+    /// Validation errors.
     pub validation: Errors,
 }
 
-/// What is trained, and on what.
+/// Parameters of a training.
 pub struct Study<'a> {
-    /// How the model sees a board.
+    /// Encoding of the board.
     pub features: Features,
-    /// What it learns from.
+    /// Training data.
     pub training: &'a Samples,
-    /// What says when to stop.
+    /// Validation data, for early stopping.
     pub validation: &'a Samples,
-    /// At most.
+    /// Maximum number of epochs.
     pub epochs: usize,
-    /// Seed of the first values and of the order of the boards.
+    /// Seed of initialisation and shuffling.
     pub seed: u64,
-    /// Once it is raised, the training ends with the best that it has.
+    /// Set to stop: the best model so far is returned.
     pub stop: &'a AtomicBool,
 }
 
-/// Trains until the validation gets no better, or for all epochs. `heard` is told of every step's boards and of each
+/// Trains until early stopping or the last epoch. `on_progress` is called after each batch with its size and after each
 /// epoch.
-pub fn train(study: &Study<'_>, heard: &mut dyn FnMut(usize, Option<Epoch>)) -> Regressor {
+pub fn train(study: &Study<'_>, on_progress: &mut dyn FnMut(usize, Option<Epoch>)) -> Regressor {
     let Study { features, training, validation, epochs, seed, stop } = *study;
     let mut model = Regressor::new(features, seed);
     let mut adam = Adam::new(&model.network);
@@ -94,17 +94,17 @@ pub fn train(study: &Study<'_>, heard: &mut dyn FnMut(usize, Option<Epoch>)) -> 
             let targets: Vec<f32> = chosen.iter().map(|index| training.wins[*index]).collect();
             let error = model.network.learn(&rows, &targets, rate, &mut adam);
             sum += f64::from(error) * chosen.len() as f64;
-            heard(chosen.len(), None);
+            on_progress(chosen.len(), None);
         }
         let validation = errors(&model, validation);
         let training = sum / order.len().max(1) as f64;
-        heard(0, Some(Epoch { number, rate, training, validation }));
+        on_progress(0, Some(Epoch { number, rate, training, validation }));
         if validation.mse < least {
             (best, least) = (model.clone(), validation.mse);
         } else {
             cuts += 1;
-            rate *= CUT;
-            if cuts == PATIENCE {
+            rate *= RATE_DECAY;
+            if cuts == MAX_DECAYS {
                 break;
             }
         }
@@ -112,16 +112,16 @@ pub fn train(study: &Study<'_>, heard: &mut dyn FnMut(usize, Option<Epoch>)) -> 
     best
 }
 
-/// What the model guesses of the boards.
+/// Predictions for boards.
 #[must_use]
-pub fn guesses(model: &dyn BoardValue, boards: &[Board]) -> Vec<f32> {
+pub fn predictions(model: &dyn BoardValue, boards: &[Board]) -> Vec<f32> {
     boards.par_chunks(256).flat_map_iter(|boards| model.win_probabilities(boards)).collect()
 }
 
-/// How far the model is off.
+/// Errors of the model.
 #[must_use]
 pub fn errors(model: &dyn BoardValue, samples: &Samples) -> Errors {
-    Errors::of(&guesses(model, &samples.boards), &samples.wins)
+    Errors::of(&predictions(model, &samples.boards), &samples.wins)
 }
 
 #[cfg(test)]
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn material_is_learned_from_boards() {
-        // Random games, labelled by who has more pieces.
+        // Random games, labelled by material.
         let mut random = Rng::from_state(3);
         let mut samples = Samples::default();
         while samples.boards.len() < 8000 {
@@ -167,12 +167,16 @@ mod tests {
             seed: 1,
             stop: &NEVER,
         };
-        let mut heard = Vec::new();
+        let mut on_progress = Vec::new();
         let model = train(&study, &mut |_, epoch| {
-            heard.extend(epoch.map(|epoch| epoch.training));
+            on_progress.extend(epoch.map(|epoch| epoch.training));
         });
         let errors = errors(&model, &samples);
         assert!(errors.r2 > 0.5, "{errors:?}");
-        assert!(heard.len() <= epochs && heard[heard.len() - 1] < heard[0] / 2.0, "{heard:?}");
+        assert!(
+            on_progress.len() <= epochs
+                && on_progress[on_progress.len() - 1] < on_progress[0] / 2.0,
+            "{on_progress:?}"
+        );
     }
 }

@@ -1,18 +1,18 @@
-//! A regressor as an evaluator: it values every successor of a position, and so has a value for every move. It has
-//! no policy: all moves are alike to it.
+//! A regressor as an evaluator: it evaluates all successors of a position, which gives a value for every move. The
+//! policy is uniform.
 
 use super::board::Board;
 use engine::chess::ending::by_board;
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::Position;
 
-/// Guesses how likely a board's side to move is to win.
+/// Estimates win probabilities of boards.
 pub trait BoardValue: Send + Sync {
     /// Win probability of the side to move of each board, in [0, 1].
     fn win_probabilities(&self, boards: &[Board]) -> Vec<f32>;
 }
 
-/// Looks at all successors, and no further.
+/// Evaluates all successors, one ply deep.
 pub struct Successors<V>(pub V);
 
 impl<V: BoardValue> Successors<V> {
@@ -25,14 +25,17 @@ impl<V: BoardValue> Successors<V> {
         for action in query.legal {
             let mut next = query.position.clone();
             next.play_unchecked(*action);
-            // The laws of chess are no lookahead: a mate is no guess.
+            // Endings follow the rules: a mate is certain.
             let end = by_board(&next, next.legal_moves().len());
             ends.push(end.map(|end| if end.winner().is_some() { 1.0 } else { 0.5 }));
             boards.push(Board::new(&next));
         }
-        let guesses = self.0.win_probabilities(&boards);
-        let values: Vec<f32> =
-            ends.into_iter().zip(guesses).map(|(end, guess)| end.unwrap_or(1.0 - guess)).collect();
+        let predictions = self.0.win_probabilities(&boards);
+        let values: Vec<f32> = ends
+            .into_iter()
+            .zip(predictions)
+            .map(|(end, guess)| end.unwrap_or(1.0 - guess))
+            .collect();
         let value = values.iter().copied().fold(0.0, f32::max);
         Ok(Evaluation {
             wdl: [value, 0.0, 1.0 - value],

@@ -1,4 +1,4 @@
-//! A journal comes back as it was written, and is nobody else's.
+//! Round trips of a journal, and rejection of others.
 
 use super::*;
 use shakmaty::Chess;
@@ -62,7 +62,7 @@ fn games_come_back_as_they_were_and_a_cut_loses_one_at_most() {
     for length in (0..=text.len()).step_by(13).chain([text.len()]) {
         fs::write(&path, &text[..length]).unwrap();
         let lines = text[..length].iter().filter(|byte| **byte == b'\n').count();
-        let (mut journal, Past { games, .. }) = Journal::open(&path, &league, &who).unwrap();
+        let (mut journal, Resume { games, .. }) = Journal::open(&path, &league, &who).unwrap();
         assert_eq!(games.len(), lines.saturating_sub(3), "cut at {length}");
         for (read, written) in games.iter().zip(&written) {
             assert_eq!(read.played.plies, written.played.plies);
@@ -128,12 +128,15 @@ fn agents_may_come_and_go_but_not_change() {
     let refused = |text: &str, who: &[String]| {
         Journal::open(&path, &league(text), who).err().unwrap().to_string()
     };
-    let told = refused(&more.replace("nodes = 9", "nodes = 8"), &all);
-    assert!(told.contains("9 nodes") && told.contains("8 nodes"), "{told}");
-    let told = refused(LEAGUE, &["n2".to_owned(), "n1".to_owned()]);
-    assert!(told.contains("n1") && told.contains("n2") && told.contains("`a`"), "{told}");
-    let told = refused(&LEAGUE.replace("'l'", "'m'"), &who);
-    assert!(told.contains("league `l`"), "{told}");
+    let message = refused(&more.replace("nodes = 9", "nodes = 8"), &all);
+    assert!(message.contains("9 nodes") && message.contains("8 nodes"), "{message}");
+    let message = refused(LEAGUE, &["n2".to_owned(), "n1".to_owned()]);
+    assert!(
+        message.contains("n1") && message.contains("n2") && message.contains("`a`"),
+        "{message}"
+    );
+    let message = refused(&LEAGUE.replace("'l'", "'m'"), &who);
+    assert!(message.contains("league `l`"), "{message}");
     fs::remove_file(&path).unwrap();
 }
 

@@ -1,20 +1,20 @@
-//! A plot of Elo over something on a logarithmic axis, as HTML that stretches with the page: dots and words
-//! keep their size, whatever its width.
+//! Plot of Elo over a quantity on a logarithmic axis, as HTML that scales with the page while dots and text keep their
+//! size.
 
 use engine::markup::escape;
 use std::fmt::Write as _;
 
-/// One agent.
+/// An agent.
 pub(super) struct Point {
-    /// Greater than 0.
+    /// Positive.
     pub x: f64,
     /// Elo.
     pub y: f64,
-    /// Half its interval.
+    /// Half-width of its interval.
     pub error: f64,
-    /// Beside the dot.
+    /// Label beside the dot.
     pub label: String,
-    /// Where the pointer rests.
+    /// Tooltip.
     pub title: String,
 }
 
@@ -26,25 +26,25 @@ pub(super) struct Line {
 
 /// A plot.
 pub(super) struct Chart {
-    /// What the axis across shows.
+    /// Title of the horizontal axis.
     pub x: &'static str,
     pub lines: Vec<Line>,
-    /// Points are joined by lines.
+    /// Connect points by lines.
     pub joined: bool,
 }
 
-/// Longest whisker, in Elo: longer ones are cut.
-const LONGEST: f64 = 200.0;
+/// Maximum length of a whisker in Elo.
+const MAX_WHISKER: f64 = 200.0;
 
 impl Chart {
     pub(super) fn draw(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let least = |of: &dyn Fn(&Point) -> f64| points().map(of).fold(f64::INFINITY, f64::min);
         let most = |of: &dyn Fn(&Point) -> f64| points().map(of).fold(f64::NEG_INFINITY, f64::max);
-        let reach = |point: &Point| point.error.min(LONGEST);
+        let reach = |point: &Point| point.error.min(MAX_WHISKER);
         let (left, right) = (least(&|p| p.x.ln()), most(&|p| p.x.ln()));
         let (low, high) = (least(&|p| p.y - reach(p)), most(&|p| p.y + reach(p)));
-        // A margin, and room where there is but one point.
+        // Margin; minimum range for a single point.
         let margin = ((right - left) * 0.06).max(0.2);
         let (left, right) = (left - margin, right + margin);
         let step = step(high - low);
@@ -113,7 +113,7 @@ impl Chart {
 }
 
 impl Chart {
-    /// Where the points are.
+    /// All vertical values.
     fn values(&self) -> Vec<f64> {
         let mut all: Vec<f64> =
             self.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
@@ -123,7 +123,7 @@ impl Chart {
     }
 }
 
-/// A round distance of grid lines: five to ten of them.
+/// Round grid distance for five to ten lines.
 fn step(range: f64) -> f64 {
     [10.0, 20.0, 50.0, 100.0, 200.0, 500.0]
         .into_iter()
@@ -131,7 +131,7 @@ fn step(range: f64) -> f64 {
         .unwrap_or(1000.0)
 }
 
-/// 1, 2, 5, 10 … within the range; powers of ten alone if there were too many.
+/// Ticks 1, 2, 5, 10 … in the range; only powers of ten if there are too many.
 fn ticks(from: f64, to: f64) -> Vec<f64> {
     let all = |digits: &[f64]| -> Vec<f64> {
         (-3..9)

@@ -1,4 +1,4 @@
-//! The games as the page's script reads them: JSON without anything that HTML could take for markup.
+//! Games as JSON for the page's script, without characters that HTML could interpret.
 
 use crate::league::book::{Book, Entry};
 use crate::league::config::League;
@@ -21,12 +21,12 @@ struct Game {
     round: String,
     result: &'static str,
     ending: String,
-    /// The first position.
+    /// Initial position.
     fen: String,
-    /// Moves, divided by spaces: as the board wants them and as people read them.
+    /// Moves separated by spaces: UCI for the board, SAN for readers.
     uci: String,
     san: String,
-    /// White's view of the score after each move, from its player; `-` for none.
+    /// Score after each move from White's view; `-` for none.
     scores: String,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn json(league: &League, book: &Book) -> String {
         agents: league.agents.iter().map(|agent| agent.name.as_str()).collect(),
         games: book.games().iter().map(game).collect(),
     };
-    // No map with keys that are no strings, no failing writer: this does not fail.
+    // Cannot fail: no maps with non-string keys, and an in-memory writer.
     let text = serde_json::to_string(&data).unwrap_or_default();
     text.replace('<', "\\u003c")
 }

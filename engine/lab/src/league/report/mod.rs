@@ -1,5 +1,5 @@
-//! A league on one page of HTML that needs no other file: ratings with bars, Elo over nodes and over time,
-//! the cross table, and every game to click through on a board. Light or dark as the reader's system is.
+//! Report of a league as one self-contained HTML page: ratings with error bars, Elo over nodes and over time, the
+//! cross table, and all games on a board. Follows the system's light or dark mode.
 
 mod chart;
 mod data;
@@ -14,7 +14,7 @@ use engine::markup::board::{BOARD_STYLE, pieces};
 use engine::markup::{PAGE_STYLE, escape};
 use std::fmt::{self, Write as _};
 
-/// The page. `about` says in a few words by what and when it was made.
+/// The page. `about` names program and date.
 #[must_use]
 pub fn page(league: &League, book: &Book, standings: &Standings, about: &str) -> String {
     let name = escape(&league.name);
@@ -65,7 +65,7 @@ pub fn games(league: &League, book: &Book) -> Result<String, fmt::Error> {
 fn ratings(out: &mut String, league: &League, standings: &Standings) {
     let ends = |row: &Row| [row.elo - row.error, row.elo + row.error];
     let played = || standings.rows.iter().filter(|row| row.games() > 0);
-    // A hopeless case with an error of a thousand must not squeeze the others.
+    // A huge error bar must not compress the others.
     let reach = |ends: [f64; 2]| ends.map(|end| end.clamp(lowest(standings), highest(standings)));
     let low = played().map(|row| reach(ends(row))[0]).fold(f64::INFINITY, f64::min);
     let high = played().map(|row| reach(ends(row))[1]).fold(f64::NEG_INFINITY, f64::max);
@@ -129,7 +129,7 @@ fn ratings(out: &mut String, league: &League, standings: &Standings) {
     *out += "</p>\n";
 }
 
-/// Bounds of what is drawn: a little beyond the ratings.
+/// Range of the drawing: slightly beyond the ratings.
 fn lowest(standings: &Standings) -> f64 {
     let ratings = standings.rows.iter().filter(|row| row.games() > 0).map(|row| row.elo);
     ratings.fold(f64::INFINITY, f64::min) - 150.0
@@ -140,7 +140,7 @@ fn highest(standings: &Standings) -> f64 {
     ratings.fold(f64::NEG_INFINITY, f64::max) + 150.0
 }
 
-/// The options that all agents of this program have alike, if there are several agents.
+/// Options shared by all agents of this program, if there are several.
 fn shared_options(league: &League) -> Vec<&(String, String)> {
     let own: Vec<&Agent> = league.agents.iter().filter(|agent| agent.command.is_none()).collect();
     let [first, others @ ..] = own.as_slice() else { return Vec::new() };
@@ -154,10 +154,11 @@ fn listed(options: &[&(String, String)]) -> String {
     words.collect::<Vec<String>>().join(", ")
 }
 
-/// What an agent is, in a few words, less the options that go without saying.
+/// Description of an agent without shared options.
 fn words(agent: &Agent, shared: &[&(String, String)]) -> String {
-    let told = |option: &&(String, String)| agent.command.is_some() || !shared.contains(option);
-    let options: Vec<&(String, String)> = agent.options.iter().filter(told).collect();
+    let is_listed =
+        |option: &&(String, String)| agent.command.is_some() || !shared.contains(option);
+    let options: Vec<&(String, String)> = agent.options.iter().filter(is_listed).collect();
     let mut words: Vec<String> = agent.command.iter().cloned().collect();
     words.push(agent.limit.to_string());
     if !options.is_empty() {
@@ -166,7 +167,7 @@ fn words(agent: &Agent, shared: &[&(String, String)]) -> String {
     words.join(", ")
 }
 
-/// Elo over nodes, a line for each curve.
+/// Elo over nodes, one line per curve.
 fn curves(out: &mut String, league: &League, standings: &Standings) {
     let mut lines: Vec<Line> = Vec::new();
     for row in standings.rows.iter().filter(|row| row.games() > 0) {
@@ -214,7 +215,7 @@ fn over_time(out: &mut String, standings: &Standings) {
     *out += &Chart { x: "milliseconds a move, as measured", lines, joined: false }.draw();
 }
 
-/// Scores of everybody against everybody, best first.
+/// Scores of all pairs, best agent first.
 fn cross_table(out: &mut String, league: &League, book: &Book, standings: &Standings) {
     *out += "<h2>Cross table</h2>\n<p class='soft'>Score of the row against the column in per cent, and games. \
              A click shows the games.</p>\n<div class='scroll'><table class='cross'><tr><th></th><th></th>";

@@ -1,7 +1,6 @@
-//! How good the network is without search, in the tables of papers 000 and 001. On
-//! held-out games: choice of the move, values, knowledge of the rules; standard chess and Chess960, game
-//! positions and variations apart. On boards of random pieces: the rules alone. On puzzles: the rules, and
-//! the whole solutions. On deeply labelled positions: how well the good moves are told apart.
+//! Accuracy of the network without search, as in the tables of papers 000 and 001. On held-out games: move choice,
+//! values, legality; standard chess and Chess960, game positions and variations separately. On random boards:
+//! legality. On puzzles: legality, and whole solutions. On deeply labelled positions: discrimination of good moves.
 
 mod plot;
 mod puzzles;
@@ -27,40 +26,40 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use table::{CSV_HEAD, Column, NOTE, Table};
 
-/// What to measure. Without files, boards and puzzles there is nothing to measure.
+/// Parameters. At least one of files, boards and puzzles is needed.
 #[derive(Clone, Debug)]
 pub struct Accuracy {
-    /// Data files (MAVG1 or PVGR1); every 50th game of each is held out
+    /// Data files (MAVG1 or PVGR1); every 50th game of each is held out.
     pub files: Vec<PathBuf>,
-    /// Network file; the built-in network without it
+    /// Network file; None = the built-in network.
     pub weights: Option<PathBuf>,
-    /// Positions of each set of a data file at most
+    /// Maximum number of positions per set of a data file.
     pub limit: usize,
-    /// Also every castling of the held-out games
+    /// Also all castling moves of the held-out games.
     pub castlings: bool,
-    /// Also this many boards of random pieces
+    /// Number of random boards.
     pub boards: Option<usize>,
-    /// Which random boards
+    /// Seed of the random boards.
     pub seed: u64,
-    /// Also the puzzles of this CSV or EPD
+    /// Puzzles as CSV or EPD.
     pub puzzles: Option<PathBuf>,
-    /// Try only this many puzzles, spread evenly over the file
+    /// Maximum number of puzzles, evenly spaced.
     pub puzzle_limit: Option<usize>,
-    /// Labels written by `mavka-lab label`: also how well values tell their good moves apart
+    /// Labels by `mavka-lab label`: measures the discrimination of good moves.
     pub siblings: Option<PathBuf>,
-    /// Draw predicted win probabilities against labels and results into this SVG
+    /// SVG of predicted win probabilities against labels and results.
     pub plot: Option<PathBuf>,
-    /// Write every number with its 95 % interval into this CSV
+    /// CSV of all figures with 95 % intervals.
     pub csv: Option<PathBuf>,
-    /// Arithmetic of the network's products: auto (the fastest this CPU has), single or bf16
+    /// Arithmetic of the network's products: auto (the fastest of this CPU), single or bf16.
     pub arithmetic: Arithmetic,
-    /// Threads [default: one a core]
+    /// Threads; None = one per core.
     pub threads: Option<usize>,
-    /// Ends it with what it has
+    /// Set to stop early and print what is done.
     pub stop: Arc<AtomicBool>,
 }
 
-/// A network and the threads that ask it.
+/// A network with its threads.
 struct Bench {
     evaluator: Arc<CpuEvaluator>,
     threads: usize,
@@ -86,10 +85,10 @@ impl Bench {
 }
 
 impl Accuracy {
-    /// Measures and says tables.
+    /// Measures and prints tables.
     ///
     /// # Errors
-    /// There is nothing to measure, or the network or a file cannot be used.
+    /// Nothing to measure, or the network or a file cannot be used.
     pub fn run(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
         let others = [self.boards.is_some(), self.puzzles.is_some(), self.siblings.is_some()];
         if self.files.is_empty() && !others.contains(&true) {
@@ -112,12 +111,14 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
     let mut sets: Vec<(String, Metrics)> = Vec::new();
     for path in &args.files {
         let games = HeldOut::read(path, &MixConfig::new(Vec::new()))?;
-        let mut asks = vec![(STATE, ValidationSet::Position), (ACTION, ValidationSet::Action)];
+        let mut validation_sets =
+            vec![(STATE, ValidationSet::Position), (ACTION, ValidationSet::Action)];
         if games.has_variations() {
-            asks.push(("variations", ValidationSet::Variation));
+            validation_sets.push(("variations", ValidationSet::Variation));
         }
         let title = path.display().to_string();
-        let table = Table { title, columns: columns(&bench, &games, &asks, args.limit)? };
+        let table =
+            Table { title, columns: columns(&bench, &games, &validation_sets, args.limit)? };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.split('.').next().unwrap_or_default();
         let named = |column: &Column| (format!("{name} {}", column.name()), column.metrics);
@@ -126,7 +127,7 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         table.columns.iter().filter_map(leaf_line).for_each(&mut *say);
         csv += &table.csv();
         if args.castlings {
-            // A table of their own: beside the others they would not fit the screen.
+            // Separate table: beside the others it would be too wide.
             let columns =
                 columns(&bench, &games, &[("castlings", ValidationSet::Castling)], args.limit)?;
             let table = Table { columns, ..table };
@@ -190,7 +191,7 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
     Ok(())
 }
 
-/// What a search's leaf value is best read off: the fit over one set, and the error of each estimate alone.
+/// Best leaf value of a search: least-squares fit over one set, and the error of each estimate alone.
 fn leaf_line(column: &Column) -> Option<String> {
     let leaf = &column.metrics.leaf;
     let [state, best, mean] = leaf.weights()?;
@@ -210,15 +211,15 @@ fn leaf_line(column: &Column) -> Option<String> {
 const STATE: &str = "MAV(s)";
 const ACTION: &str = "MAV(s, a)";
 
-/// All sets of a file that have a position.
+/// All non-empty sets of a file.
 fn columns(
     bench: &Bench,
     games: &HeldOut,
-    asks: &[(&str, ValidationSet)],
+    validation_sets: &[(&str, ValidationSet)],
     limit: usize,
 ) -> Result<Vec<Column>, MeasureError> {
     let mut columns = Vec::new();
-    for &(top, ask) in asks {
+    for &(top, ask) in validation_sets {
         for (bottom, variant) in [("standard", Variant::Standard), ("Chess960", Variant::Chess960)]
         {
             let examples = games.examples(limit, ask, variant)?;

@@ -1,5 +1,5 @@
-//! The reliability plot: of positions that the network called won to so and so many per cent, how many
-//! per cent were? Left against the labels' win probabilities, right against the games' results.
+//! Reliability diagram: predicted win probability against the observed mean. Left against the labels' win
+//! probabilities, right against game results.
 
 use crate::plots::PlotError;
 use crate::plots::svg::{self, Canvas, DrawError};
@@ -7,8 +7,8 @@ use nn::metrics::{Calibration, Metrics};
 use plotters::prelude::*;
 use std::path::Path;
 
-/// Points of fewer predictions say nothing.
-const FEWEST: u64 = 10;
+/// Minimum predictions per point.
+const MIN_PREDICTIONS: u64 = 10;
 
 /// A named line.
 struct Curve<'a> {
@@ -16,10 +16,10 @@ struct Curve<'a> {
     points: Vec<(f64, f64)>,
 }
 
-/// Writes the picture of the named sets.
+/// Draws the named sets.
 ///
 /// # Errors
-/// There is nothing to draw, or the file cannot be written.
+/// Nothing to draw, or the file cannot be written.
 pub(super) fn draw(sets: &[(String, Metrics)], path: &Path) -> Result<(), PlotError> {
     let value = curves(sets, |metrics| &metrics.value_calibration);
     let result = curves(sets, |metrics| &metrics.result_calibration);
@@ -40,8 +40,9 @@ fn curves(sets: &[(String, Metrics)], of: fn(&Metrics) -> &Calibration) -> Vec<C
 }
 
 fn points(calibration: &Calibration) -> Vec<(f64, f64)> {
-    let told = calibration.bins.iter().filter(|(predicted, _)| predicted.count() >= FEWEST);
-    told.filter_map(|(predicted, came)| Some((predicted.get()?, came.get()?))).collect()
+    let reliable =
+        calibration.bins.iter().filter(|(predicted, _)| predicted.count() >= MIN_PREDICTIONS);
+    reliable.filter_map(|(predicted, came)| Some((predicted.get()?, came.get()?))).collect()
 }
 
 fn panel(
@@ -85,7 +86,7 @@ mod tests {
         let mut metrics = Metrics::default();
         assert!(draw(&[("empty".to_owned(), metrics)], &path).is_err());
         assert!(!path.exists());
-        for _ in 0..FEWEST {
+        for _ in 0..MIN_PREDICTIONS {
             metrics.value_calibration.add(0.25, 0.5);
         }
         metrics.value_calibration.add(0.75, 0.5);
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_missing_is_an_error() {
         let mut metrics = Metrics::default();
-        (0..FEWEST).for_each(|_| metrics.value_calibration.add(0.5, 0.5));
+        (0..MIN_PREDICTIONS).for_each(|_| metrics.value_calibration.add(0.5, 0.5));
         let path = std::env::temp_dir().join("mavka-no-such-folder").join("plot.svg");
         assert!(draw(&[(String::new(), metrics)], &path).is_err());
     }

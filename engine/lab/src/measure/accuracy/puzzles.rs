@@ -1,5 +1,4 @@
-//! Puzzles without search: what one head of the network alone makes of them, and whether the network
-//! knows the rules there.
+//! Puzzles without search: solutions by each head of the network, and legality.
 
 use crate::measure::puzzles::score::Comparison;
 use crate::measure::puzzles::{Puzzle, Score, Task, solve_all};
@@ -23,7 +22,7 @@ const HEADS: [(&str, Head); 3] = [
     ("state value", Head::StateValue),
 ];
 
-/// How many each head solves: the whole solution must be found.
+/// Number of puzzles that each head solves completely.
 pub(super) fn solve(
     puzzles: &[Puzzle],
     evaluator: &Arc<dyn Evaluator>,
@@ -69,7 +68,7 @@ fn solver(
     }
 }
 
-/// The lines of the CSV.
+/// Rows of the CSV.
 pub(super) fn csv(file: &str, scores: &[(&str, Score)]) -> String {
     let mut lines = String::new();
     for (group, counts) in Comparison(scores).rows() {
@@ -82,15 +81,14 @@ pub(super) fn csv(file: &str, scores: &[(&str, Score)]) -> String {
     lines
 }
 
-/// `MAV(s)` of each puzzle with the first move of its solution as the best one, and `MAV(s, a)` with
-/// that move as the action.
+/// `MAV(s)` of each puzzle with the first solution move as best move, and `MAV(s, a)` with it as action.
 pub(super) fn examples(puzzles: &[Puzzle]) -> [Vec<Example>; 2] {
     let mut sets = [Vec::new(), Vec::new()];
     for puzzle in puzzles {
         let position = puzzle.game.position();
         let best = match &puzzle.task {
             Task::Line(line) => line.first(),
-            // Of several, none is labelled: any would do.
+            // Several solutions: no best move is labelled.
             Task::Best { best, .. } => best.first().filter(|_| best.len() == 1),
             Task::Graded(grades) => grades.first().map(|(action, _)| action),
             Task::Mate(_) => None,
@@ -108,7 +106,7 @@ mod tests {
     use engine::workers::NEVER;
     use nn::evaluator::fake::{Breakdown, Failing};
 
-    /// White takes or blocks.
+    /// White can capture or block.
     fn puzzle() -> Puzzle {
         let game = Game::from_fen("k7/8/1Q6/8/8/8/7r/K5r1 w - - 0 1", false).unwrap();
         let mut board = game.clone();

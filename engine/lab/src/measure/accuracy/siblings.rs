@@ -1,6 +1,5 @@
-//! How well the heads tell a position's good moves apart: the moves that a deep search was needed for, each
-//! against the mean of its position. What all moves of a position have in common moves no search; these
-//! differences do.
+//! Discrimination of good moves: deeply searched moves of a position relative to its mean. What is common to all moves
+//! of a position does not affect a search; differences do.
 
 use super::table::csv_line;
 use crate::measure::MeasureError;
@@ -14,42 +13,42 @@ use shakmaty::{Chess, MoveList, Position};
 use std::fmt;
 use std::path::Path;
 
-/// What says which move is better.
-const JUDGES: [&str; 3] = ["state value after", "action value", "policy, logarithm"];
-/// Judges whose numbers are win probabilities.
+/// Predictors of the better move.
+const PREDICTORS: [&str; 3] = ["state value after", "action value", "policy, logarithm"];
+/// Number of predictors that are win probabilities.
 const VALUES: usize = 2;
 
-/// Sums of one position over its moves: deviations of label and judge from their means.
+/// Sums over the moves of a position: deviations of label and predictor from their means.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     label: f64,
-    judge: f64,
+    predictor: f64,
     both: f64,
 }
 
 impl Sums {
     fn correlation(&self) -> f64 {
-        self.both / (self.label * self.judge).sqrt().max(f64::MIN_POSITIVE)
+        self.both / (self.label * self.predictor).sqrt().max(f64::MIN_POSITIVE)
     }
 
     fn plus(&self, other: &Sums, sign: f64) -> Sums {
         Sums {
             label: self.label + sign * other.label,
-            judge: self.judge + sign * other.judge,
+            predictor: self.predictor + sign * other.predictor,
             both: self.both + sign * other.both,
         }
     }
 }
 
-/// What was measured on a file of labels.
+/// Result for a file of labels.
 pub(super) struct Siblings {
     title: String,
     moves: usize,
-    /// By position, for each judge.
-    positions: Vec<[Sums; JUDGES.len()]>,
+    /// Per position and predictor.
+    positions: Vec<[Sums; PREDICTORS.len()]>,
 }
 
-/// Has the network judge the deeply searched moves of every position of the file.
+/// Evaluates the deeply searched moves of all positions of a file.
 pub(super) fn measure(
     evaluator: &dyn Evaluator,
     path: &Path,
@@ -59,10 +58,10 @@ pub(super) fn measure(
     let (_, positions) = positions::open(path, usize::MAX).map_err(refused)?;
     let bar = progress(positions.len());
     let mut found = Siblings { title: path.display().to_string(), moves: 0, positions: Vec::new() };
-    let start = || Ok(|position: &LabelledPosition| judge(evaluator, position));
+    let start = || Ok(|position: &LabelledPosition| predictor(evaluator, position));
     deal(&positions, crew, start, |_, rows: Vec<[f32; 4]>| {
         bar.inc(1);
-        // One move alone tells nothing.
+        // A single move has no deviation.
         if rows.len() > 1 {
             found.moves += rows.len();
             found.positions.push(sums(&rows));
@@ -73,8 +72,8 @@ pub(super) fn measure(
     Ok(found)
 }
 
-/// For each deeply searched move that does not end the game: its label, then what each judge says.
-fn judge(
+/// Label and predictions of each deeply searched move that does not end the game.
+fn predictor(
     evaluator: &dyn Evaluator,
     labelled: &LabelledPosition,
 ) -> Result<Vec<[f32; 4]>, EvalError> {
@@ -104,18 +103,23 @@ fn judge(
     Ok(rows.collect())
 }
 
-/// Deviations from the position's means, summed.
-fn sums(rows: &[[f32; 4]]) -> [Sums; JUDGES.len()] {
+/// Sums of deviations from the position's means.
+fn sums(rows: &[[f32; 4]]) -> [Sums; PREDICTORS.len()] {
     let mean = |column: usize| {
         rows.iter().map(|row| f64::from(row[column])).sum::<f64>() / rows.len() as f64
     };
     let label = mean(0);
-    std::array::from_fn(|judge| {
-        let own = mean(judge + 1);
+    std::array::from_fn(|predictor| {
+        let own = mean(predictor + 1);
         rows.iter().fold(Sums::default(), |sums, row| {
-            let (label, judge) = (f64::from(row[0]) - label, f64::from(row[judge + 1]) - own);
+            let (label, predictor) =
+                (f64::from(row[0]) - label, f64::from(row[predictor + 1]) - own);
             sums.plus(
-                &Sums { label: label * label, judge: judge * judge, both: label * judge },
+                &Sums {
+                    label: label * label,
+                    predictor: predictor * predictor,
+                    both: label * predictor,
+                },
                 1.0,
             )
         })
@@ -123,34 +127,36 @@ fn sums(rows: &[[f32; 4]]) -> [Sums; JUDGES.len()] {
 }
 
 impl Siblings {
-    /// Correlation, half of its 95 % interval (jackknife over positions), and root mean squared error.
-    fn figures(&self, judge: usize) -> [f64; 3] {
+    /// Correlation, half-width of its 95 % interval (jackknife over positions), and root mean squared error.
+    fn figures(&self, predictor: usize) -> [f64; 3] {
         let all =
-            self.positions.iter().fold(Sums::default(), |all, one| all.plus(&one[judge], 1.0));
+            self.positions.iter().fold(Sums::default(), |all, one| all.plus(&one[predictor], 1.0));
         let value = all.correlation();
         let count = self.positions.len() as f64;
-        let left_out = self.positions.iter().map(|one| all.plus(&one[judge], -1.0).correlation());
+        let left_out =
+            self.positions.iter().map(|one| all.plus(&one[predictor], -1.0).correlation());
         let scatter: f64 = left_out.map(|without| (without - value).powi(2)).sum();
-        let squared = (all.label + all.judge - 2.0 * all.both) / self.moves as f64;
+        let squared = (all.label + all.predictor - 2.0 * all.both) / self.moves as f64;
         [value, 1.96 * (scatter * (count - 1.0) / count).sqrt(), squared.max(0.0).sqrt()]
     }
 
-    /// Root mean squared error of calling all moves of a position alike.
+    /// Root mean squared error of predicting the position's mean.
     fn spread(&self) -> f64 {
         (self.positions.iter().map(|one| one[0].label).sum::<f64>() / self.moves as f64).sqrt()
     }
 
-    /// The lines of the CSV.
+    /// Rows of the CSV.
     pub fn csv(&self) -> String {
         let mut lines = String::new();
-        for (number, judge) in JUDGES.iter().enumerate() {
+        for (number, predictor) in PREDICTORS.iter().enumerate() {
             let [value, half, error] = self.figures(number);
             let interval = Some((value - half, value + half));
             let count = self.moves as u64;
-            let metric = format!("correlation of {judge}");
+            let metric = format!("correlation of {predictor}");
             lines += &csv_line(&self.title, &metric, value, interval, count);
             if number < VALUES {
-                lines += &csv_line(&self.title, &format!("error of {judge}"), error, None, count);
+                lines +=
+                    &csv_line(&self.title, &format!("error of {predictor}"), error, None, count);
             }
         }
         lines
@@ -167,9 +173,9 @@ impl fmt::Display for Siblings {
             self.positions.len()
         )?;
         write!(f, "{:<18} {:>15} {:>9}", "", "correlation", "error, %")?;
-        for (number, judge) in JUDGES.iter().enumerate() {
+        for (number, predictor) in PREDICTORS.iter().enumerate() {
             let [value, half, error] = self.figures(number);
-            write!(f, "\n{judge:<18} {value:>7.3} ± {half:.3}")?;
+            write!(f, "\n{predictor:<18} {value:>7.3} ± {half:.3}")?;
             if number < VALUES {
                 write!(f, " {:>9.2}", 100.0 * error)?;
             }
@@ -184,7 +190,7 @@ mod tests {
 
     #[test]
     fn only_differences_within_a_position_count() {
-        // The first judge knows every difference and no level, the second the levels alone.
+        // The first predictor knows all differences but no level, the second only levels.
         let rows = |level: f32| {
             vec![
                 [level, 0.5, level, 0.0],

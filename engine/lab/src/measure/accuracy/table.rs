@@ -1,23 +1,23 @@
-//! Measured sets side by side: as text of at most 100 columns for people, as CSV for programs.
+//! Tables of measured sets: text of at most 100 columns, and CSV.
 
 use engine::files::csv_field;
 use nn::metrics::{Metrics, Row, Unit};
 use std::fmt;
 use std::fmt::Write as _;
 
-/// Width of the names of the rows.
+/// Width of row names.
 const NAME: usize = 22;
-/// Width of a column with the space before it: six of them fit.
+/// Width of a column with its leading space: six fit.
 const COLUMN: usize = 13;
 
-/// One set of positions and what was measured on it.
+/// A set of positions with its metrics.
 pub(super) struct Column {
-    /// The two lines above it.
+    /// Two header lines.
     pub head: [String; 2],
     pub metrics: Metrics,
 }
 
-/// Sets that belong together.
+/// Related sets.
 pub(super) struct Table {
     pub title: String,
     pub columns: Vec<Column>,
@@ -28,13 +28,13 @@ impl Column {
         Column { head: [top.to_owned(), bottom.to_owned()], metrics }
     }
 
-    /// Both lines as one.
+    /// Both header lines as one.
     pub fn name(&self) -> String {
         self.head.join(" ")
     }
 }
 
-/// What stands under the tables.
+/// Footnote of the tables.
 pub(super) const NOTE: &str =
     "±: half of the 95 % interval (of shares, Wilson's); n: positions counted in the rows below it";
 
@@ -54,7 +54,7 @@ impl fmt::Display for Table {
             if counts.iter().all(|&count| count == 0) {
                 continue;
             }
-            // Rows of the same positions share one line that counts them.
+            // Rows over the same positions share one line with their number.
             if counts != last {
                 let texts: Vec<String> =
                     counts.iter().map(|count| format!("{count}      ")).collect();
@@ -84,7 +84,7 @@ fn write_line<'a>(
     write!(f, "\n{}", line.trim_end())
 }
 
-/// Twelve characters, so that the decimal points of a column stand below each other.
+/// Twelve characters: aligns decimal points.
 fn cell(row: &Row) -> String {
     let Some(value) = row.value else { return "–      ".to_owned() };
     let margin = row.interval.map(|(low, high)| (high - low) / 2.0);
@@ -105,10 +105,10 @@ fn cell(row: &Row) -> String {
     format!("{value:>6} {margin:<5}")
 }
 
-/// The first line of the CSV.
+/// Header of the CSV.
 pub(super) const CSV_HEAD: &str = "set,metric,value,low,high,n\n";
 
-/// One line of the CSV.
+/// A row of the CSV.
 pub(super) fn csv_line(
     set: &str,
     metric: &str,
@@ -123,7 +123,7 @@ pub(super) fn csv_line(
 }
 
 impl Table {
-    /// All there is as lines of the CSV; percentages as shares of one.
+    /// All figures as CSV rows; percentages as fractions.
     pub fn csv(&self) -> String {
         let mut lines = String::new();
         for column in &self.columns {
@@ -193,7 +193,7 @@ mod tests {
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(100), "{text}");
         assert!(NOTE.chars().count() <= 100);
-        // Every name leaves its neighbours alone.
+        // Names do not touch neighbouring columns.
         assert!(metrics.rows().iter().all(|row| row.name.len() + ", %".len() <= NAME));
     }
 }

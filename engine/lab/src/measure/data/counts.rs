@@ -1,15 +1,15 @@
-//! Counts what examples are made of.
+//! Statistics of examples.
 
 use nn::data::{Example, Source, Terminal};
 use std::fmt;
 
-/// Bars of the histogram.
+/// Bins of the histogram.
 pub const BINS: usize = 20;
-/// Sources in the order of the tables; whatever else there is comes last.
+/// Sources in table order; unknown ones come last.
 pub const SOURCES: [&str; 4] = ["action values", "game moves", "variations", "rules alone"];
-const WIDEST_BAR: f64 = 40.0;
+const BAR_WIDTH: f64 = 40.0;
 
-/// Counts of examples by source and by what is known of them.
+/// Counts of examples by source and by known targets.
 #[derive(Default)]
 pub struct ExampleCounts {
     all: u64,
@@ -18,7 +18,7 @@ pub struct ExampleCounts {
     moves: u64,
     ends: u64,
     best: u64,
-    /// Every move's value, and some moves'.
+    /// With values for all moves, and for some moves.
     all_values: u64,
     some_values: u64,
     value: u64,
@@ -52,8 +52,7 @@ impl ExampleCounts {
         }
     }
 
-    /// Share of each bin among the examples of a source whose win probability is known; None if it is
-    /// known of none.
+    /// Share of each bin among a source's examples with known win probability; None without any.
     pub fn shares(&self, source: usize) -> Option<[f64; BINS]> {
         let bins = self.histogram.get(source)?;
         let all: u64 = bins.iter().sum();
@@ -88,7 +87,7 @@ impl fmt::Display for ExampleCounts {
             (0..BINS).map(|bin| self.histogram.iter().map(|of| of[bin]).sum()).collect();
         let most = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
         for (bin, &count) in bins.iter().enumerate() {
-            let bar = "#".repeat((count as f64 / most * WIDEST_BAR).round() as usize);
+            let bar = "#".repeat((count as f64 / most * BAR_WIDTH).round() as usize);
             let low = bin as f64 / BINS as f64;
             let line = format!("{low:.2} {:>7} {bar}", percent(count, self.value));
             writeln!(f, "{}", line.trim_end())?;

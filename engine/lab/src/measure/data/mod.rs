@@ -1,4 +1,4 @@
-//! The stream of training examples: what is in it, and how fast one thread delivers it. Trains nothing.
+//! Statistics and throughput of the stream of training examples, on one thread. Trains nothing.
 
 pub mod counts;
 pub mod plot;
@@ -10,10 +10,10 @@ use nn::data::{MixConfig, Mixer};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Examples taken at once, as many as a step of training takes.
+/// Batch size, as in training.
 const BATCH: usize = 256;
 
-/// Reads for as long as `length`, at the earliest until the buffer is full.
+/// Reads for `length`, but at least until the buffer is full.
 ///
 /// # Errors
 /// A file or a setting cannot be used.
@@ -30,24 +30,24 @@ pub fn read(config: MixConfig, length: Duration) -> Result<Report, MeasureError>
     }
 }
 
-/// What was read.
+/// Result.
 pub struct Report {
     /// By file.
     pub sources: Vec<SourceReport>,
-    /// What the examples are made of.
+    /// Statistics of the examples.
     pub counts: ExampleCounts,
-    /// How long it took.
+    /// Time taken.
     pub elapsed: Duration,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let made: u64 = self.sources.iter().map(|source| source.counts.examples).sum();
+        let examples: u64 = self.sources.iter().map(|source| source.counts.examples).sum();
         writeln!(
             f,
-            "{made} examples in {:.1} s of one thread: {:.0} a second\n",
+            "{examples} examples in {:.1} s of one thread: {:.0} a second\n",
             self.elapsed.as_secs_f64(),
-            made as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+            examples as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
         )?;
         writeln!(
             f,
@@ -56,16 +56,16 @@ impl fmt::Display for Report {
         writeln!(f, "|---|---|---|---|---|---|---|---|")?;
         for source in &self.sources {
             let counts = source.counts;
-            let asked = counts.examples + counts.duplicates + counts.excluded;
+            let drawn = counts.examples + counts.duplicates + counts.excluded;
             let name = source.path.file_name().unwrap_or(source.path.as_os_str());
             writeln!(
                 f,
                 "| {} | {} | {} | {} | {} | {} | {} | {} |",
                 name.to_string_lossy(),
-                percent(counts.examples, made),
+                percent(counts.examples, examples),
                 source.games,
                 source.passes,
-                percent(counts.duplicates, asked),
+                percent(counts.duplicates, drawn),
                 counts.excluded,
                 percent(counts.chess960, counts.examples),
                 percent(counts.mirrored, counts.examples),

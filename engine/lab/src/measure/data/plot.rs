@@ -1,4 +1,4 @@
-//! Draws the histogram of win probabilities, one line for each source, as SVG.
+//! Histogram of win probabilities as SVG, one line per source.
 
 use super::counts::{BINS, ExampleCounts, SOURCES};
 use crate::plots::PlotError;
@@ -6,7 +6,7 @@ use crate::plots::svg;
 use plotters::prelude::*;
 use std::path::Path;
 
-/// Writes the picture.
+/// Draws the picture.
 ///
 /// # Errors
 /// No win probability is known, or the file cannot be written.
@@ -35,7 +35,7 @@ pub fn draw(counts: &ExampleCounts, path: &Path) -> Result<(), PlotError> {
             .draw()?;
         for (source, name, shares) in lines {
             let color = Palette99::pick(source).stroke_width(2);
-            // Steps: both ends of each bin at its height.
+            // Step curve: both edges of each bin at its height.
             let steps = shares.into_iter().enumerate().flat_map(|(bin, share)| {
                 [bin, bin + 1].map(|edge| (edge as f64 / BINS as f64, share))
             });

@@ -1,4 +1,4 @@
-//! The picture: what still holds after so many imagined plies, along games and inside searches.
+//! Plot of accuracy by number of predicted plies, along games and inside searches.
 
 use super::counts::{Counts, Depth, Share};
 use crate::plots::PlotError;

@@ -6,7 +6,7 @@ use engine::chess::action::Action;
 use engine::chess::game::Game;
 use engine::options::settings::Settings;
 use engine::play::params::{rules_world, search_params};
-use engine::world::memory::Memory;
+use engine::world::memory::PredictionCache;
 use engine::world::{LearnedWorld, learned};
 use mcts::{Leaf, Patient, Searcher, Wdl, World};
 use nn::data::label::terminal;
@@ -64,7 +64,7 @@ impl ProbedWorld {
             };
             found.compare_moves(legal, truth);
             found.compare_end(end, terminal(truth, truth.legal_moves().len()));
-            // At an end nobody asks for moves.
+            // At an end, moves are not used.
             found.legal |= end.is_some() && found.end;
         }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +118,7 @@ pub(super) fn search(
         let game = Game::new(stretch.start.clone(), CastlingMode::Chess960);
         let judge: Arc<dyn Evaluator> = evaluator.clone();
         let rules = rules_world(judge.clone(), &settings);
-        let memory = Arc::new(Memory::new(BYTES));
+        let memory = Arc::new(PredictionCache::new(BYTES));
         let Some(world) = LearnedWorld::new(judge, rules, memory) else { break };
         let root = State {
             imagined: learned::State::root(&game),

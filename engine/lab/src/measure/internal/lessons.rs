@@ -64,7 +64,7 @@ fn give(trace: &mut Trace, style: &Style, random: &mut Rng) {
         true => 1 + random.below(usize::from(Shape::MOST_BREADTH)),
         false => ITEMS,
     };
-    // Good moves of a game are worth nearly the same, and there a choice goes wrong.
+    // In games, good moves have similar values, and choices among them go wrong.
     let spread = [1, 2, 2, 3, 4, 12][random.below(6)];
     let list: Vec<(MoveCode, u8)> = (0..length)
         .map(|at| {
@@ -115,8 +115,8 @@ pub fn backup(shape: Shape, random: &mut Rng) -> Backup {
     if random.below(100) < pruned { Backup::AlphaBeta } else { Backup::Minimax }
 }
 
-/// Traces of one shape, at least one: as many as have so many words once all are as long as the longest, which is what
-/// they cost.
+/// Traces of one shape, at least one, up to `words` words in total; each counts as long as the longest, because the
+/// batch is padded.
 #[must_use]
 pub fn group(shape: Shape, words: usize, random: &mut Rng) -> Vec<Trace> {
     let backup = backup(shape, random);

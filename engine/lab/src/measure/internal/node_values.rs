@@ -62,7 +62,7 @@ impl<'a, T: Transport> NodeValues<'a, T> {
             }
         }
         let refused = |why: &dyn fmt::Display| MeasureError::Refused(why.to_string());
-        // In Chess960 the engine has to hear of it, or castling reads as no move.
+        // Without UCI_Chess960, the engine would not parse castling.
         let chess960 = game.mode() == CastlingMode::Chess960;
         self.engine.new_game(chess960).map_err(|why| refused(&why))?;
         self.found.0.resize_with(self.found.0.len().max(plies.len()), Vec::new);
@@ -108,7 +108,7 @@ impl fmt::Display for Errors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::league::Patience;
+    use crate::league::Timeouts;
     use crate::league::fake::Fake;
     use engine::internal::teacher::Teacher;
     use engine::internal::think::{Task, think};
@@ -147,7 +147,7 @@ mod tests {
                 _ => vec![],
             }
         });
-        let player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let mut values = NodeValues::new(player, 100, boards());
         // Some nodes have other moves than those that this engine names.
         let asked = values.ask(&thought, &game);

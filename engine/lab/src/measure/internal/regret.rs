@@ -1,5 +1,5 @@
 //! What the moves of internal searches give away, on positions with deep labels: the network's own first move, exact
-//! minimax over the same boards, and whoever writes.
+//! minimax over the same boards, and a given writer.
 
 use crate::measure::MeasureError;
 use crate::measure::tune::compare::{Row, Table, rows};
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn overturned_choices_are_told_apart() {
+    fn overturned_choices_are_distinguished() {
         let mut overturned = Overturned::default();
         for (first, written) in [(0.2, 0.1), (0.1, 0.1), (0.0, 0.3), (0.3, 0.0)] {
             overturned.add(first, written);

@@ -28,7 +28,7 @@ pub struct Survey {
     pub backup: Backup,
     /// Words that do not fit the shape cannot be written.
     pub mask: bool,
-    /// What a node is worth.
+    /// Evaluation of nodes.
     pub value: NodeValue,
 }
 
@@ -122,8 +122,8 @@ impl fmt::Display for Found {
     }
 }
 
-/// Faults told.
-const TOLD: usize = 5;
+/// Maximum number of faults printed.
+const MAX_FAULTS: usize = 5;
 
 impl Survey {
     /// Writes a tree for each position until `stop` is raised; `listen` hears of each tree and its position.
@@ -151,7 +151,7 @@ impl Survey {
             let task = Task { shape, backup, mask, stop: &|| false };
             let thought = think(&mut boards, writer, &task)?;
             if let End::Broken(why) = &thought.end
-                && found.faults.len() < TOLD
+                && found.faults.len() < MAX_FAULTS
             {
                 found.faults.push(format!("{}: {why}", game.fen()));
             }
@@ -166,7 +166,7 @@ impl Survey {
                 row.decisions.join(report.decisions);
                 row.expanded.join(report.expanded);
                 row.cutoffs.join(report.cutoffs);
-                row.boards += boards.asked();
+                row.boards += boards.evaluated();
                 row.states.iter_mut().zip(report.states).for_each(|(sum, one)| sum.join(one));
             }
             listen(&thought, &game)?;

@@ -1,10 +1,10 @@
-//! What teaches a decoder to judge: trees by alpha-beta about positions with deep labels, whose verdict it writes itself,
-//! corrected where the annotator knows better. The boards, the lists and what was written stay as they are, or it would
-//! read the answer; what changes is what it should have written.
+//! Training traces for the judging decoder: alpha-beta trees on positions with deep labels, with verdicts written by the
+//! decoder itself and targets corrected by the annotator. Boards, lists and the written words stay as they are, or the
+//! decoder would read the answer; only the targets change.
 //!
-//! The annotator has searched the root's moves, so their scores are to be its, and the choice is to give away as little as it
-//! can: not the move that is probably the best, but the one that loses least in the mean. What is learnt is what a move is
-//! worth, given all that was seen below it.
+//! The targets of the root's scores are the annotator's values, and the target of the choice minimises expected regret:
+//! not the most probable best move, but the one that loses least on average. The decoder learns a move's value given its
+//! subtree.
 
 use super::judged::{Judged, verdict};
 use super::regret::CAP;

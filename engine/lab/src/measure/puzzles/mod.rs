@@ -1,8 +1,8 @@
-//! Puzzles: rated ones with a whole line to find, and test suites with one best move. Who solves them is
-//! somebody else's matter: a [`Solver`] is anything that picks a move.
+//! Puzzles: rated ones with a solution line, and test suites with best moves. A [`Solver`] is anything that chooses
+//! moves.
 //!
-//! [`mod@read`] turns files into puzzles, [`solve`] has solvers try them, [`score`] counts, [`plot`] draws
-//! accuracy against rating.
+//! [`mod@read`] parses files, [`solve`] runs solvers in parallel, [`score`] counts, [`plot`] draws accuracy against
+//! rating.
 
 pub mod open;
 pub mod plot;
@@ -23,62 +23,62 @@ pub use solve::{solve_all, spread};
 #[derive(Clone, Debug)]
 pub struct Puzzle {
     pub id: String,
-    /// The solver is to move.
+    /// Position with the solver to move.
     pub game: Game,
     pub task: Task,
     pub rating: Option<u32>,
 }
 
-/// What has to be found.
+/// Solution of a puzzle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
-    /// The solver's move, the reply, the solver's move, …: never empty.
+    /// Alternating moves of the solver and replies: never empty.
     Line(Vec<Action>),
-    /// One of these (if there are any), and none of those.
+    /// One of `best` (if not empty), and none of `avoid`.
     Best { best: Vec<Action>, avoid: Vec<Action> },
-    /// A share of the points, in [0, 1], for each good move; the best first.
+    /// Share of the points, in [0, 1], for each good move; the best first.
     Graded(Vec<(Action, f32)>),
-    /// To announce a mate: in how many moves at best, negative where the solver is mated.
+    /// A mate to announce: minimal number of moves, negative if the solver is mated.
     Mate(i32),
 }
 
-/// What a solver made of a puzzle.
+/// Result of an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// The first move was right.
+    /// The first move was correct.
     pub first: bool,
-    /// Everything was right.
+    /// All moves were correct.
     pub solved: bool,
-    /// The share of the points; 1 or 0 where the puzzle has no grades. For a mate, 1 is for the shortest.
+    /// Share of the points; 1 or 0 without grades. For a mate, 1 if it is the shortest.
     pub points: f32,
-    /// The solver's moves, up to the first wrong one.
+    /// The solver's moves up to the first wrong one.
     pub played: Vec<Action>,
 }
 
-/// Picks a move in a game that is not over.
+/// Chooses moves.
 pub trait Solver {
-    /// Why no move came.
+    /// Error of the solver.
     type Error;
 
-    /// May block as long as it likes.
+    /// May block.
     ///
     /// # Errors
-    /// The solver is broken; no further puzzle should be tried.
+    /// The solver is unusable: stop.
     fn choose(&mut self, game: &Game) -> Result<Action, Self::Error>;
 
-    /// The move, and the mate that comes with it if one is announced: in moves, negative where the solver is mated.
-    /// The solver is told to look for one of `moves`.
+    /// The move, and the mate announced with it: in moves, negative if the solver is mated. The solver is asked for a
+    /// mate in `moves`.
     ///
     /// # Errors
-    /// As for `choose`.
+    /// As `choose`.
     fn announce(&mut self, game: &Game, _moves: u32) -> Result<(Action, Option<i32>), Self::Error> {
         Ok((self.choose(game)?, None))
     }
 
-    /// A new puzzle begins.
+    /// Called before each puzzle.
     ///
     /// # Errors
-    /// As for `choose`.
+    /// As `choose`.
     fn begin(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -92,10 +92,10 @@ impl<E, F: FnMut(&Game) -> Result<Action, E>> Solver for F {
     }
 }
 
-/// Has a solver try one puzzle.
+/// Runs a solver on one puzzle.
 ///
 /// # Errors
-/// The solver's own.
+/// The solver's error.
 pub fn attempt<S: Solver>(puzzle: &Puzzle, solver: &mut S) -> Result<Attempt, S::Error> {
     solver.begin()?;
     match &puzzle.task {
@@ -113,7 +113,7 @@ pub fn attempt<S: Solver>(puzzle: &Puzzle, solver: &mut S) -> Result<Attempt, S:
         }
         &Task::Mate(moves) => {
             let (action, announced) = solver.announce(&puzzle.game, moves.unsigned_abs())?;
-            // A shorter mate than anybody knows is taken for a false one.
+            // A mate shorter than the known minimum is wrong.
             let solved = announced
                 .is_some_and(|mate| mate.signum() == moves.signum() && mate.abs() >= moves.abs());
             let shortest = announced == Some(moves);
@@ -140,7 +140,7 @@ fn follow<S: Solver>(start: &Game, line: &[Action], solver: &mut S) -> Result<At
         }
         right = game.play(action).is_ok();
         if action != expected {
-            // Where the puzzles come from, any mate counts, whatever the printed move.
+            // Any mate counts as the last move, as on the puzzles' site.
             right &= game.position().is_checkmate();
             break;
         }
@@ -164,7 +164,7 @@ mod tests {
         Puzzle { id: "x".to_owned(), game, task: Task::Line(line), rating: None }
     }
 
-    /// Says these moves, one after the other.
+    /// A solver with scripted moves.
     fn try_with(puzzle: &Puzzle, moves: &[&str]) -> Attempt {
         let mut moves = moves.iter();
         let mut solver = |game: &Game| -> Result<Action, Infallible> {

@@ -1,4 +1,4 @@
-//! The puzzles of a file that a measurement tries.
+//! Puzzles of a file for a measurement.
 
 use super::read::Skipped;
 use super::{Puzzle, read, spread};
@@ -6,7 +6,7 @@ use crate::measure::MeasureError;
 use engine::files::read_whole_text;
 use std::path::Path;
 
-/// At most `limit` of the puzzles of a file, spread evenly over it. Tells what it cannot read.
+/// At most `limit` puzzles of a file, evenly spaced. Reports invalid lines.
 pub(crate) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, MeasureError> {
     let text = read_whole_text(file)?;
     let mut collection = read(&text);

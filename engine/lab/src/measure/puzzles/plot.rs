@@ -1,4 +1,4 @@
-//! Draws the share of solved puzzles against their rating, one point a band, as SVG.
+//! Plot of solved puzzles against rating as SVG, one point per band.
 
 use super::score::{BAND, Group, Score};
 use crate::plots::PlotError;
@@ -47,7 +47,7 @@ pub fn draw(score: &Score, title: &str, path: &Path) -> Result<(), PlotError> {
 }
 
 struct Point {
-    /// The middle of the band.
+    /// Centre of the band.
     rating: u32,
     share: f64,
     low: f64,

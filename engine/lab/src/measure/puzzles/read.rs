@@ -1,5 +1,5 @@
-//! Reads puzzles from CSV (rated lines) and EPD (`bm`, `am`, graded `c7`/`c8`, mates as `bm #3` or `dm 3`). Lines that hold no puzzle
-//! are kept with the reason, so that nothing is lost silently.
+//! Parses puzzles from CSV (rated lines) and EPD (`bm`, `am`, graded `c7`/`c8`, mates as `bm #3` or `dm 3`). Invalid
+//! lines are reported with their error.
 
 use super::{Puzzle, Task};
 use engine::chess::action::Action;
@@ -9,48 +9,48 @@ use engine::errors::{quote, wraps};
 use shakmaty::san::SanPlus;
 use std::fmt;
 
-/// The puzzles of a file, and the lines that held none.
+/// Puzzles and invalid lines of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
-    /// In the order of the file.
+    /// In file order.
     pub puzzles: Vec<Puzzle>,
-    /// In the order of the file.
+    /// In file order.
     pub skipped: Vec<Skipped>,
 }
 
-/// A line that holds no puzzle.
+/// An invalid line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Its error.
     pub why: PuzzleError,
 }
 
-/// Why a line is no puzzle.
+/// Error of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PuzzleError {
-    /// The position, or a move of the line, is refused.
+    /// Invalid position, or illegal move of the solution.
     Game(GameError),
-    /// A CSV line ends before this column.
+    /// A missing CSV column.
     NoColumn,
-    /// A line of moves without a move.
+    /// An empty solution.
     NoMoves,
-    /// An EPD needs four fields.
+    /// Fewer than four EPD fields.
     NoFields,
-    /// An EPD without a move to find or avoid, or a mate.
+    /// EPD without best or avoided moves or a mate.
     NoTask,
-    /// No legal move of the position.
+    /// Not a legal move.
     Move(String),
     /// Not a number of moves to mate.
     Mate(String),
     /// Not a number of points.
     Points(String),
-    /// Each graded move has its points.
+    /// Different numbers of moves and points.
     Grades {
-        /// How many moves there are.
+        /// Number of moves.
         moves: usize,
-        /// How many numbers of points.
+        /// Number of points.
         points: usize,
     },
 }
@@ -77,9 +77,8 @@ impl std::error::Error for PuzzleError {}
 
 wraps! { PuzzleError: Game(GameError) }
 
-/// Reads a file's text. CSV is known by its first line, which names the columns: `fen`, `moves`, and if
-/// there are any `rating` and `id`. In Lichess's own files (`PuzzleId,FEN,Moves,…`) the first move is
-/// the opponent's. Anything else is EPD.
+/// Parses a file. CSV is detected by its header, which names the columns: `fen`, `moves`, and optionally `rating` and
+/// `id`. In Lichess's own files (`PuzzleId,FEN,Moves,…`) the first move is the opponent's. Other text is EPD.
 #[must_use]
 pub fn read(text: &str) -> Collection {
     let mut collection = Collection::default();
@@ -101,13 +100,13 @@ pub fn read(text: &str) -> Collection {
     collection
 }
 
-/// Where a CSV has what.
+/// Column indices of a CSV.
 struct Columns {
     fen: usize,
     moves: usize,
     rating: Option<usize>,
     id: Option<usize>,
-    /// The first move leads to the puzzle.
+    /// The first move is the opponent's and leads to the puzzle.
     opponent_first: bool,
 }
 
@@ -183,7 +182,7 @@ fn read_epd(line: &str) -> Result<Puzzle, PuzzleError> {
     Ok(Puzzle { id, game, task, rating: None })
 }
 
-/// A number of moves; negative where the side to move is mated.
+/// Number of moves; negative if the side to move is mated.
 fn read_mate(word: &str) -> Result<i32, PuzzleError> {
     let moves = word.parse().ok().filter(|moves| *moves != 0);
     moves.ok_or_else(|| PuzzleError::Mate(word.to_owned()))
@@ -197,7 +196,7 @@ fn read_moves(game: &Game, words: &str) -> Result<Vec<Action>, PuzzleError> {
         .collect()
 }
 
-/// SAN, with or without the signs of check and praise; UCI as well.
+/// SAN, with or without check signs and annotations; UCI as well.
 fn read_move(game: &Game, word: &str) -> Result<Action, PuzzleError> {
     let bare = word.trim_end_matches(['!', '?', '+', '#']);
     let san = bare.parse::<SanPlus>().ok().and_then(|san| san.san.to_move(game.position()).ok());
@@ -206,7 +205,7 @@ fn read_move(game: &Game, word: &str) -> Result<Action, PuzzleError> {
         .ok_or_else(|| PuzzleError::Move(word.to_owned()))
 }
 
-/// The points are of 100, the best move's first or not.
+/// Points out of 100; the best move's may be omitted.
 fn read_grades(game: &Game, moves: &str, points: &str) -> Result<Vec<(Action, f32)>, PuzzleError> {
     let moves = read_moves(game, moves)?;
     let points: Vec<f32> = points

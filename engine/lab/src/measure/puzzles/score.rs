@@ -1,4 +1,4 @@
-//! Counts attempts by group: rating bands where puzzles are rated, themes where their names tell them.
+//! Counts attempts by group: rating bands of rated puzzles, themes by name of others.
 
 use super::{Attempt, Puzzle, Task};
 use nn::metrics::wilson;
@@ -9,13 +9,13 @@ use std::fmt::Write as _;
 /// Width of a rating band.
 pub const BAND: u32 = 200;
 
-/// The count of one group.
+/// Count of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Count {
     pub tried: u64,
     pub solved: u64,
     pub first: u64,
-    /// Points won, `tried` at most.
+    /// Points won, at most `tried`.
     pub points: f64,
 }
 
@@ -27,7 +27,7 @@ impl Count {
         self.points += f64::from(attempt.points);
     }
 
-    /// Share of those solved; 0 of none.
+    /// Share solved; 0 without attempts.
     #[must_use]
     pub fn share(&self) -> f64 {
         self.solved as f64 / self.tried.max(1) as f64
@@ -40,12 +40,12 @@ impl Count {
     }
 }
 
-/// A group of puzzles; the order is that of the table.
+/// A group of puzzles, in table order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// Its lowest rating.
+    /// Minimum rating of the band.
     Band(u32),
-    /// Moves to mate, whoever is mated.
+    /// Moves to mate, of either side.
     Mate(u32),
     Theme(String),
 }
@@ -61,12 +61,12 @@ impl fmt::Display for Group {
     }
 }
 
-/// The count of a collection.
+/// Counts of a collection.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
     pub all: Count,
     pub groups: BTreeMap<Group, Count>,
-    /// Some puzzle had grades: points say more than solved ones.
+    /// Some puzzles have grades: print points.
     graded: bool,
 }
 
@@ -124,12 +124,11 @@ impl fmt::Display for Score {
     }
 }
 
-/// Several solvers of the same puzzles side by side: the share solved of each group, with its 95 %
-/// interval.
+/// Comparison of several solvers on the same puzzles: share solved per group with its 95 % interval.
 pub struct Comparison<'a>(pub &'a [(&'a str, Score)]);
 
 impl Comparison<'_> {
-    /// Each group's name and counts, one for each solver; all puzzles last.
+    /// Name and counts of each group, one count per solver; all puzzles last.
     #[must_use]
     pub fn rows(&self) -> Vec<(String, Vec<Count>)> {
         let scores = || self.0.iter().map(|(_, score)| score);

@@ -1,19 +1,19 @@
-//! Tries many puzzles at once, each worker with a solver of its own.
+//! Runs many puzzles in parallel, one solver per worker.
 
 use super::{Attempt, Puzzle, Solver, attempt};
 use engine::workers::{Crew, deal};
 
-/// At most `limit` of them at equal distances: files are often sorted by theme or rating.
+/// At most `limit` items at equal distances: files are often sorted by theme or rating.
 #[must_use]
-pub fn spread<T>(things: Vec<T>, limit: usize) -> Vec<T> {
-    let count = things.len();
+pub fn spread<T>(items: Vec<T>, limit: usize) -> Vec<T> {
+    let count = items.len();
     let wanted = |index: usize| index * limit / count != (index + 1) * limit / count;
-    let chosen = things.into_iter().enumerate();
+    let chosen = items.into_iter().enumerate();
     chosen.filter(|&(index, _)| limit >= count || wanted(index)).map(|(_, thing)| thing).collect()
 }
 
-/// Tries all puzzles with a crew of solvers; `listen` hears of each attempt on the calling thread, in the
-/// order of completion. The first error ends it.
+/// Runs all puzzles with several solvers; `listen` is called for each attempt on the calling thread, in order of
+/// completion. Stops at the first error.
 ///
 /// # Errors
 /// A solver could not be started, or failed.

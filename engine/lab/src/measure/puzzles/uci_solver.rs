@@ -1,8 +1,8 @@
-//! Any UCI engine as a solver of puzzles: what is measured is what a GUI would get.
+//! A UCI engine as a solver: the result is what a GUI would get.
 
 use super::Solver;
 use crate::league::limit::Clock;
-use crate::league::{Fault, Limit, Patience, Player, Thought, Transport};
+use crate::league::{Fault, Limit, Player, Thought, Timeouts, Transport};
 use engine::chess::action::Action;
 use engine::chess::epd;
 use engine::chess::game::Game;
@@ -12,19 +12,19 @@ use std::fmt;
 use std::time::Duration;
 use uci::{Command, Score, StartPosition};
 
-/// For one move; a puzzle has no clock.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// Timeout of a move; puzzles have no clock.
+const MOVE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Why an engine solves no more.
+/// Error of an engine.
 #[derive(Debug)]
 pub enum Broken {
-    /// It is lost.
+    /// The engine is lost.
     Fault(Fault),
-    /// Its answer was no legal move of that position.
+    /// The answer was not a legal move.
     Illegal {
-        /// What it answered.
+        /// The answer.
         word: String,
-        /// The position.
+        /// FEN of the position.
         fen: String,
     },
 }
@@ -42,29 +42,29 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// A UCI engine as solver, with the same limit for every move.
+/// A UCI engine with the same limit for every move.
 pub struct UciSolver<T: Transport> {
     player: Player<T>,
     limit: Limit,
 }
 
 impl<T: Transport> UciSolver<T> {
-    /// Greets the engine and sets its options.
+    /// Performs the handshake and sets options.
     ///
     /// # Errors
-    /// The engine does not answer, or does not know one of the options.
+    /// No answer, or an unknown option.
     pub fn greet(
         transport: T,
         options: &[(String, String)],
         limit: Limit,
     ) -> Result<UciSolver<T>, Broken> {
-        let patience = Patience { think: PATIENCE, ..Patience::default() };
-        Ok(UciSolver { player: Player::greet(transport, options, patience)?, limit })
+        let timeouts = Timeouts { think: MOVE_TIMEOUT, ..Timeouts::default() };
+        Ok(UciSolver { player: Player::greet(transport, options, timeouts)?, limit })
     }
 
-    /// `mate`: the moves of the mate to look for.
+    /// `mate`: search a mate in this many moves.
     fn think(&mut self, game: &Game, mate: Option<u32>) -> Result<(Action, Thought), Broken> {
-        // Each position is the first of a game of its own.
+        // Each position is a new game.
         let clock = Clock::new(self.limit);
         let mut go = clock.go(&clock, game.position().turn() == shakmaty::Color::White);
         go.mate = mate;

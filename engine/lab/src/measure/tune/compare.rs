@@ -1,6 +1,5 @@
-//! Settings side by side: what each gives away, and how it differs from the first one on the same
-//! positions. Pairs cancel what all settings find hard, so a difference is known far better than either
-//! figure.
+//! Comparison of settings: regret of each, and difference from the first one on the same positions. Pairing cancels
+//! the difficulty of positions, so that differences have smaller errors than the figures themselves.
 
 use super::trial::Choice;
 use engine::files::csv_field;
@@ -12,15 +11,15 @@ use std::fmt::{self, Write as _};
 pub struct Mean {
     /// The mean.
     pub mean: f64,
-    /// Half the width of its interval; 0 for fewer than two numbers.
+    /// Half-width of its interval; 0 for fewer than two numbers.
     pub margin: f64,
 }
 
 impl Mean {
-    /// The mean of independent numbers. Its margin is that of the normal distribution.
+    /// Mean of independent numbers, with normal approximation of the margin.
     pub fn of(numbers: impl Iterator<Item = f64>) -> Mean {
         let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
-        // Welford's.
+        // Welford's algorithm.
         for number in numbers {
             count += 1.0;
             let off = number - mean;
@@ -40,12 +39,12 @@ impl Mean {
     }
 }
 
-/// A figure of one setting, and its difference from the first setting's.
+/// A figure of a setting, and its difference from the first setting's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// The setting's own.
+    /// The figure.
     pub own: Mean,
-    /// Less the first one's, position by position.
+    /// Difference from the first setting, paired by position.
     pub difference: Mean,
 }
 
@@ -60,22 +59,22 @@ impl Figure {
     }
 }
 
-/// All that was measured of one setting at one number of nodes.
+/// Results of one setting at one number of nodes.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The setting.
+    /// Name of the setting.
     pub setting: String,
-    /// Nodes of each search.
+    /// Nodes per search.
     pub nodes: u64,
-    /// Win probability given away by the moves played.
+    /// Regret: win probability given away by the moves played.
     pub regret: Figure,
-    /// Share of the positions in which the best move was played.
+    /// Share of positions with the best move played.
     pub best: Figure,
-    /// Share of the puzzles solved, if any were tried.
+    /// Share of puzzles solved, if any.
     pub puzzles: Option<Figure>,
 }
 
-/// A row for each setting, from what each made of every position and puzzle.
+/// One row per setting, from its choices in all positions and puzzles.
 #[must_use]
 pub fn rows(
     names: &[String],
@@ -94,7 +93,7 @@ pub fn rows(
     names.iter().enumerate().map(row).collect()
 }
 
-/// What stands above the rows.
+/// Header of the table.
 pub const HEAD: [&str; 8] = [
     "setting",
     "nodes",
@@ -127,7 +126,7 @@ impl Row {
     }
 }
 
-/// Rows as a table for the terminal.
+/// Text table.
 pub struct Table<'a>(pub &'a [Row]);
 
 impl fmt::Display for Table<'_> {
@@ -153,7 +152,7 @@ impl fmt::Display for Table<'_> {
     }
 }
 
-/// Rows as CSV, shares as fractions.
+/// CSV, with shares as fractions.
 #[must_use]
 pub fn csv(rows: &[Row]) -> String {
     let mut out = "setting,nodes,figure,mean,margin,difference,difference_margin\n".to_owned();
@@ -199,7 +198,7 @@ mod tests {
 
     #[test]
     fn differences_are_taken_in_pairs() {
-        // The second setting is always 0.01 better, whatever the position.
+        // The second setting is always better by 0.01.
         let choices: Vec<Vec<Choice>> =
             [0.5, 0.1, 0.3].map(|regret| vec![choice(regret), choice(regret - 0.01)]).into();
         let names = ["a, \"b\"".to_owned(), "c".to_owned()];

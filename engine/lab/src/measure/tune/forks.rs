@@ -1,6 +1,5 @@
-//! Positions whose competing moves were searched one by one: what `mavka-lab leaves` has of the tree search's forks. They are
-//! a hundred times as many as those of `mavka-lab label` and searched a tenth as deeply, so that they tell smaller differences
-//! between settings apart.
+//! Forks: positions whose competing moves were searched separately by `mavka-lab leaves`. They are a hundred times as
+//! many as those of `mavka-lab label`, searched a tenth as deeply, and resolve smaller differences between settings.
 
 use super::label::stored_values;
 use super::labels::LabelledPosition;
@@ -10,8 +9,7 @@ use nn::data::{self, DataError, FileReader};
 use shakmaty::CastlingMode;
 use std::path::Path;
 
-/// The forks of a data file, `limit` at most: positions of which some moves have a value and others none. A game that was
-/// cut short ends the file.
+/// Forks of a data file, at most `limit`: positions with values of some but not all moves. Stops at a truncated game.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -28,8 +26,8 @@ pub fn read(path: &Path, limit: usize) -> Result<Vec<LabelledPosition>, DataErro
     Ok(forks)
 }
 
-/// The first position of `game`, if it is a fork and not decided. A move that was not searched counts as the worst that was: the
-/// policy draws those searched, and what it never draws is seldom better.
+/// The first position of `game`, if it is an undecided fork. A move that was not searched counts as the worst searched
+/// one: moves are sampled from the policy, and those never sampled are rarely better.
 fn fork(game: &MavgGame) -> Option<LabelledPosition> {
     let record = game.positions.first()?;
     let mode = CastlingMode::from_chess960(game.header.chess960);
@@ -56,7 +54,7 @@ mod tests {
     use nn::encode::canonical_moves;
     use shakmaty::Chess;
 
-    /// A game of the initial position: the values of its first moves, no others known.
+    /// A game of the initial position with values of its first moves only.
     fn game(values: &[u8], score: i16, rest: u8) -> data::Game {
         let header = Header::new(Chess::default(), false, GameResult::Unknown);
         let mut all = [rest; 20];
@@ -71,7 +69,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("mavka-forks-{}.mavg", std::process::id()));
         let mut writer = FileWriter::create(&path, Format::Mavg).unwrap();
         let fork = game(&[66, 50, VALUE_UNKNOWN, 40], 40, VALUE_UNKNOWN);
-        // A position of a game, a leaf with its best move alone, a game that is decided.
+        // A game position, a leaf with its best move only, a decided game.
         let whole = game(&[66], 40, 50);
         let leaf = game(&[66], 40, VALUE_UNKNOWN);
         let won = game(&[127, 120], 2000, VALUE_UNKNOWN);

@@ -1,8 +1,8 @@
-//! Labelling: a strong engine, the annotator, looks deeply at positions that it, or another, has looked at briefly.
-//! First at the whole position for the best move; then at every other move that a shallow look found close.
+//! Labelling of positions by a strong engine, the annotator: first a deep search for the best move, then a search of
+//! every other move that a shallow evaluation found close.
 
 use super::labels::LabelledPosition;
-use crate::league::{Fault, Patience, Player, Process, Thought, Transport};
+use crate::league::{Fault, Player, Process, Thought, Timeouts, Transport};
 use engine::chess::action::Action;
 use engine::chess::game::Game;
 use engine::errors::{FileError, wraps};
@@ -16,17 +16,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 use uci::{Command, Go, Score, StartPosition};
 
-/// For one move.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// Timeout of a move.
+const MOVE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Who labels.
+/// The labelling engine.
 #[derive(Clone, Debug)]
 pub struct Annotator {
-    /// A UCI engine.
+    /// UCI engine.
     pub program: PathBuf,
-    /// Its arguments.
+    /// Arguments.
     pub words: Vec<String>,
-    /// Its options, by name and value.
+    /// Options by name and value.
     pub options: Vec<(String, String)>,
 }
 
@@ -34,43 +34,42 @@ impl Annotator {
     /// Starts the engine.
     ///
     /// # Errors
-    /// It cannot be started, or speaks no UCI.
+    /// It cannot be started, or is no UCI engine.
     pub fn start(&self) -> Result<Player<Process>, LabelError> {
         let process =
             Process::spawn(&self.program, &self.words).map_err(FileError::of(&self.program))?;
-        // A machine that sleeps, or a process that is halted, takes its time.
-        let patience = Patience { think: PATIENCE, ready: PATIENCE, ..Patience::default() };
-        Ok(Player::greet(process, &self.options, patience)?)
+        // Generous: the machine may sleep, or the process be stopped.
+        let timeouts = Timeouts { think: MOVE_TIMEOUT, ready: MOVE_TIMEOUT, ..Timeouts::default() };
+        Ok(Player::greet(process, &self.options, timeouts)?)
     }
 }
 
-/// How deeply the engine looks.
+/// Depth of labelling.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Nodes for the best move.
     pub best_nodes: u64,
-    /// Nodes for each other move that matters.
+    /// Nodes for each other close move.
     pub move_nodes: u64,
     /// See [`super::labels::Recipe::margin`].
     pub margin: f32,
 }
 
-/// A position to label: what is known of it so far.
+/// A position to label, with shallow values.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// The position, without its past.
+    /// The position, without history.
     pub game: Game,
-    /// Every legal move, with its shallow value.
+    /// All legal moves with shallow values.
     pub moves: Vec<(Action, f32)>,
 }
 
-/// Positions whose winner is no longer in question teach nothing about the choice of moves: the mover's
-/// win probability must be this far from 0 and 1.
-pub const OPEN: f32 = 0.04;
+/// Minimum distance of the mover's win probability from 0 and 1: decided positions do not discriminate moves.
+pub const MIN_UNDECIDED: f32 = 0.04;
 
-/// What a record of a data file says of the moves of `position`, in canonical order: win probabilities, NaN where a move is not
-/// labelled. The best move has the position's own score, which is not rounded as the others are. None if that is decided, or
-/// the best move is none.
+/// Values of the moves of `position` in a data record, in canonical order: win probabilities, NaN if not labelled. The
+/// best move has the position's own score, which is not rounded as the others are. None if the position is decided or
+/// the best move is invalid.
 #[must_use]
 pub fn stored_values(
     game: &MavgGame,
@@ -78,7 +77,7 @@ pub fn stored_values(
     position: &Chess,
 ) -> Option<Vec<(Action, f32)>> {
     let value = win_probability(record.score);
-    if !(OPEN..=1.0 - OPEN).contains(&value) {
+    if !(MIN_UNDECIDED..=1.0 - MIN_UNDECIDED).contains(&value) {
         return None;
     }
     let moves = canonical_moves(position);
@@ -92,10 +91,12 @@ pub fn stored_values(
 }
 
 impl Task {
-    /// None where there is no choice: one legal move, or a game that is decided.
+    /// None without a choice: one legal move, or a decided game.
     #[must_use]
     pub fn new(labelled: &Labelled) -> Option<Task> {
-        if labelled.moves.len() < 2 || !(OPEN..=1.0 - OPEN).contains(&labelled.value) {
+        if labelled.moves.len() < 2
+            || !(MIN_UNDECIDED..=1.0 - MIN_UNDECIDED).contains(&labelled.value)
+        {
             return None;
         }
         let mode = CastlingMode::from_chess960(labelled.chess960);
@@ -104,10 +105,10 @@ impl Task {
         Some(Task { game, moves })
     }
 
-    /// Has an engine look at it. Blocks for as long as that takes.
+    /// Labels it with an engine. Blocks.
     ///
     /// # Errors
-    /// The engine is lost, plays no legal move, or tells no score.
+    /// The engine is lost, returns no legal move, or no score.
     pub fn label<T: Transport>(
         &self,
         engine: &mut Player<T>,
@@ -139,10 +140,10 @@ impl Task {
     }
 }
 
-/// The best move of a position without its past, or `only` this one, and its score for the mover. Blocks.
+/// The best move of a position without history, or only the move `only`, with its score for the mover. Blocks.
 ///
 /// # Errors
-/// The engine is lost, plays no legal move, or tells no score.
+/// The engine is lost, returns no legal move, or no score.
 pub fn ask<T: Transport>(
     engine: &mut Player<T>,
     game: &Game,
@@ -154,11 +155,11 @@ pub fn ask<T: Transport>(
         searchmoves: only.iter().map(|action| game.uci(*action)).collect(),
         ..Go::default()
     };
-    answer(game, &engine.think(&set_up(game), go, None)?)
+    answer(game, &engine.think(&position_command(game), go, None)?)
 }
 
-/// The best moves of positions without their past, and their scores for the movers, by searches to `depth` plies. The
-/// engine hears of all of them at once. Blocks.
+/// Best moves of positions without history, with scores for the movers, by searches to `depth` plies, sent as one
+/// batch. Blocks.
 ///
 /// # Errors
 /// As [`ask`].
@@ -168,13 +169,13 @@ pub fn ask_all<T: Transport>(
     depth: u32,
 ) -> Result<Vec<(Action, Score)>, LabelError> {
     let go = Go { depth: Some(depth), ..Go::default() };
-    let searches: Vec<_> = games.iter().map(|game| (set_up(game), go.clone())).collect();
+    let searches: Vec<_> = games.iter().map(|game| (position_command(game), go.clone())).collect();
     let thoughts = engine.think_all(&searches)?;
     games.iter().zip(&thoughts).map(|(game, thought)| answer(game, thought)).collect()
 }
 
-/// The same, but of each position these moves alone, the best one first: all that the engine shows, each with its last score, if that is
-/// how many variations it is to show.
+/// The same restricted to given moves of each position, best first: all moves that the engine shows with their last
+/// scores, if their number equals MultiPV.
 ///
 /// # Errors
 /// As [`ask`].
@@ -185,16 +186,16 @@ pub fn ask_all_moves<T: Transport>(
 ) -> Result<Vec<Vec<(Action, Score)>>, LabelError> {
     let searches = questions.iter().map(|(game, moves)| {
         let searchmoves = moves.iter().map(|action| game.uci(*action)).collect();
-        (set_up(game), Go { depth: Some(depth), searchmoves, ..Go::default() })
+        (position_command(game), Go { depth: Some(depth), searchmoves, ..Go::default() })
     });
     let thoughts = engine.think_all(&searches.collect::<Vec<_>>())?;
     let moves = questions.iter().zip(&thoughts).map(|((game, _), thought)| {
-        let best =
-            Action::from_uci(&thought.best, game.position()).ok_or_else(|| odd(game, thought))?;
+        let best = Action::from_uci(&thought.best, game.position())
+            .ok_or_else(|| no_answer(game, thought))?;
         let mut moves: Vec<(Action, Score)> = Vec::with_capacity(thought.scores.len());
         for (word, score) in thought.scores.iter().rev() {
             let action =
-                Action::from_uci(word, game.position()).ok_or_else(|| odd(game, thought))?;
+                Action::from_uci(word, game.position()).ok_or_else(|| no_answer(game, thought))?;
             if moves.iter().all(|(known, _)| *known != action) {
                 moves.push((action, *score));
             }
@@ -202,27 +203,27 @@ pub fn ask_all_moves<T: Transport>(
         moves.sort_by_key(|(action, _)| *action != best);
         match moves.first() {
             Some((first, _)) if *first == best => Ok(moves),
-            _ => Err(odd(game, thought)),
+            _ => Err(no_answer(game, thought)),
         }
     });
     moves.collect()
 }
 
-fn odd(game: &Game, thought: &Thought) -> LabelError {
+fn no_answer(game: &Game, thought: &Thought) -> LabelError {
     LabelError::NoAnswer { word: thought.best.clone(), fen: game.fen() }
 }
 
-fn set_up(game: &Game) -> Command {
+fn position_command(game: &Game) -> Command {
     Command::Position { start: StartPosition::Fen(game.fen()), moves: Vec::new() }
 }
 
 fn answer(game: &Game, thought: &Thought) -> Result<(Action, Score), LabelError> {
     let best = Action::from_uci(&thought.best, game.position());
     let score = thought.last.as_ref().and_then(|info| info.score);
-    best.zip(score).ok_or_else(|| odd(game, thought))
+    best.zip(score).ok_or_else(|| no_answer(game, thought))
 }
 
-/// The win probability that a score stands for.
+/// Win probability of a score.
 #[must_use]
 pub fn win(score: Score) -> f32 {
     match score {
@@ -234,18 +235,18 @@ pub fn win(score: Score) -> f32 {
     }
 }
 
-/// Why a position was not labelled.
+/// Error of labelling.
 #[derive(Debug)]
 pub enum LabelError {
     /// The engine cannot be started.
     Start(FileError),
     /// The engine is lost.
     Fault(Fault),
-    /// The engine's answer is no legal move, or has no score.
+    /// The answer is no legal move, or has no score.
     NoAnswer {
-        /// Its move.
+        /// The answer's move.
         word: String,
-        /// The position.
+        /// FEN of the position.
         fen: String,
     },
 }
@@ -269,7 +270,7 @@ impl std::error::Error for LabelError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::league::Patience;
+    use crate::league::Timeouts;
     use crate::league::fake::Fake;
     use shakmaty::Position;
 
@@ -295,7 +296,7 @@ mod tests {
     fn close_moves_are_searched_each_and_the_others_keep_their_value() {
         let task = Task::new(&labelled(0.6)).unwrap();
         let words: Vec<String> = task.moves.iter().map(|(m, _)| task.game.uci(*m)).collect();
-        // The deep search prefers the second move; alone, every move is worth a pawn less.
+        // The deep search prefers the second move; searched alone, each move scores a pawn less.
         let second = words[1].clone();
         let fake = Fake::polite(move |line| {
             let alone = line
@@ -314,7 +315,7 @@ mod tests {
             }
         });
         let sent = fake.sent();
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let effort = Effort { best_nodes: 300, move_nodes: 60, margin: 0.15 };
         let label = task.label(&mut player, effort).unwrap();
         assert_eq!(task.game.uci(label.best), words[1]);
@@ -339,7 +340,7 @@ mod tests {
             true => vec![(1, "bestmove g2g3")],
             false => vec![],
         });
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let effort = Effort { best_nodes: 1, move_nodes: 1, margin: 0.1 };
         let task = Task::new(&labelled(0.6)).unwrap();
         assert!(matches!(task.label(&mut player, effort), Err(LabelError::NoAnswer { .. })));

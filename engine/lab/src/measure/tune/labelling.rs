@@ -1,6 +1,5 @@
-//! Labels the held-out positions of data files, several engines at work at the same time. Lines are added to
-//! the file of labels as they are done, so that a run that was ended, by Ctrl-C too, goes on where it
-//! stopped.
+//! Labels held-out positions of data files with several engines in parallel. Lines are appended as they are finished:
+//! an interrupted run, by Ctrl-C too, resumes where it stopped.
 
 use super::label::{Annotator, Effort, LabelError, Task};
 use super::labels::{self, LabelledPosition, LabelsError, Recipe};
@@ -19,47 +18,47 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What is to be labelled, and how.
+/// Parameters of labelling.
 #[derive(Clone, Debug)]
 pub struct Labelling {
-    /// Data files with action values; of each, the games that are held out.
+    /// Data files with action values; their held-out games are used.
     pub files: Vec<PathBuf>,
-    /// The labels; what is in it already is not done again.
+    /// Output; labelled positions are skipped.
     pub out: PathBuf,
-    /// Who labels.
+    /// The labelling engine.
     pub engine: Annotator,
-    /// Positions of each file at most.
+    /// Maximum number of positions per file.
     pub limit: usize,
-    /// How deeply.
+    /// Depth of labelling.
     pub effort: Effort,
-    /// Engines at work; None = one for each core.
+    /// Number of engines; None = one per core.
     pub concurrency: Option<usize>,
-    /// Once it is raised, no further position is begun.
+    /// Set to stop: no further position is started.
     pub stop: Arc<AtomicBool>,
 }
 
-/// Why nothing more is labelled.
+/// Reason for the end of labelling.
 #[derive(Debug)]
 pub enum LabellingError {
     /// A data file cannot be read.
     Data(DataError),
-    /// The file of labels holds something else.
+    /// The output is another kind of file.
     Labels(LabelsError),
-    /// The file of labels cannot be read or written.
+    /// The output cannot be read or written.
     File(FileError),
-    /// The file of labels cannot be opened, or another process writes to it.
+    /// The output cannot be opened, or another process writes to it.
     Open(OpenError),
-    /// The file of labels is compressed, or named as if it were: lines cannot be added.
+    /// The output is compressed, or named like it: lines cannot be appended.
     Compressed(PathBuf),
     /// The engine cannot be started, or failed.
     Label(LabelError),
-    /// The file of labels was begun with another engine or effort.
+    /// The output has another engine or effort.
     Recipe {
         /// The file.
         path: PathBuf,
-        /// How its labels were made.
+        /// Recipe in the file.
         found: Box<Recipe>,
-        /// How these would be.
+        /// Recipe of this run.
         asked: Box<Recipe>,
     },
 }
@@ -90,8 +89,8 @@ impl std::error::Error for LabellingError {}
 wraps! { LabellingError: Data(DataError), Labels(LabelsError), File(FileError), Open(OpenError), Label(LabelError) }
 
 impl Labelling {
-    /// Labels what is not labelled yet. Blocks; a bar on stderr tells how far it is. Answers how many positions are
-    /// labelled by then, and of how many.
+    /// Labels the remaining positions. Blocks; shows a progress bar on stderr. Returns the numbers of labelled and of
+    /// all positions.
     ///
     /// # Errors
     /// A file cannot be read or written, or the engine fails.
@@ -126,7 +125,7 @@ impl Labelling {
         result.map(|()| (labelled, all))
     }
 
-    /// The positions of all files in an order that keeps a part of them a fair sample.
+    /// Positions of all files, shuffled so that a prefix is a fair sample.
     fn tasks(&self) -> Result<Vec<Task>, LabellingError> {
         let mut all = Vec::new();
         for path in &self.files {
@@ -141,9 +140,9 @@ impl Labelling {
     }
 }
 
-/// The locked file to add to, and the positions it has already. A last line that was cut short is cut off.
+/// The locked output, and the positions it contains. A truncated last line is cut off.
 fn open(path: &Path, recipe: &Recipe) -> Result<(JournalFile, HashSet<String>), LabellingError> {
-    // Before the file is created.
+    // Checked before the file is created.
     if path.extension().is_some_and(|end| end == "zst") {
         return Err(LabellingError::Compressed(path.to_owned()));
     }

@@ -1,6 +1,5 @@
-//! Positions with deep labels, and the file that holds them: a line of JSON that says how they were made,
-//! then one for each position. A file is written line by line, so that a run that was killed can go on;
-//! compressed with zstd it is only read.
+//! Labelled positions and their file format: a JSON line with the recipe, then one line per position. Written line by
+//! line, so that an interrupted run can resume; zstd-compressed files are read-only.
 
 use engine::chess::action::Action;
 use engine::chess::game::{Game, GameError};
@@ -11,79 +10,79 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Version of the file format; the first line has it.
+/// Version of the format, in the first line.
 const VERSION: u64 = 1;
-/// What every file begins with: JSON's keys are sorted.
+/// Prefix of every file: JSON keys are sorted.
 pub const BEGINNING: &str = "{\"best_nodes\":";
-/// Most bytes of a file, about a million positions. A file is read whole.
+/// Maximum file size, about a million positions. Files are read whole.
 const MAX_BYTES: u64 = 1 << 30;
-/// Digits kept of a win probability.
-const UNIT: f64 = 1e4;
+/// Precision of win probabilities: four digits.
+const ROUNDING: f64 = 1e4;
 
-/// How labels were made.
+/// Origin of labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    /// Who made them, by its own name.
+    /// The engine's name.
     pub engine: String,
     /// Nodes for the best move.
     pub best_nodes: u64,
-    /// Nodes for each other move that matters.
+    /// Nodes for each other close move.
     pub move_nodes: u64,
-    /// A move matters if a shallow look finds it this close to the best one, in win probability.
+    /// Maximum distance of a close move from the best one by shallow values, in win probability.
     pub margin: f32,
 }
 
-/// A position with the value of every legal move, for its mover, in [0, 1].
+/// A position with values of all legal moves for the mover, in [0, 1].
 #[derive(Clone, Debug)]
 pub struct LabelledPosition {
-    /// Without its past.
+    /// Without history.
     pub game: Game,
     /// By a deep search of all moves.
     pub best: Action,
-    /// Searched deeply, the best move included.
+    /// Deeply searched moves, including the best.
     pub deep: Vec<(Action, f32)>,
-    /// The others, as the shallow look has them.
+    /// Shallow values of the other moves.
     pub shallow: Vec<(Action, f32)>,
 }
 
-/// Why labels cannot be read.
+/// Error of a label file.
 #[derive(Debug)]
 pub enum LabelsError {
     /// The file cannot be read.
     File(FileError),
-    /// A data file in its place cannot be read.
+    /// A data file given instead cannot be read.
     Data(DataError),
-    /// A line that is no label.
+    /// An invalid line.
     Line {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Its error.
         why: LabelFault,
     },
 }
 
-/// What is wrong with a line.
+/// Error of a line.
 #[derive(Debug)]
 pub enum LabelFault {
-    /// There is no first line.
+    /// Empty file.
     Empty,
-    /// No JSON.
+    /// Invalid JSON.
     Json(serde_json::Error),
-    /// Another version of the format, or another format.
+    /// Another version, or another format.
     Version,
-    /// The first line does not say how the labels were made.
+    /// The first line has no recipe.
     Recipe,
     /// A field is missing.
     Missing(&'static str),
-    /// The position is refused.
+    /// Invalid position.
     Game(GameError),
-    /// A move is not legal in the position.
+    /// Illegal move.
     Move(String),
-    /// This move has no win probability.
+    /// A move without a win probability.
     Value(String),
-    /// The best move was not searched deeply.
+    /// The best move has no deep value.
     ShallowBest,
 }
 
@@ -120,7 +119,7 @@ impl fmt::Display for LabelsError {
 impl std::error::Error for LabelsError {}
 
 impl Recipe {
-    /// The first line of a file.
+    /// First line of a file.
     #[must_use]
     pub fn to_line(&self) -> String {
         json!({
@@ -153,8 +152,7 @@ impl Recipe {
 }
 
 impl LabelledPosition {
-    /// How much win probability a move gives away, against the best one. A move whose own search thinks
-    /// better of it than the best move's gives nothing away.
+    /// Win probability given away by a move against the best one; 0 if the move's own search rates it higher.
     #[must_use]
     pub fn regret(&self, action: Action) -> f32 {
         let of = |action| {
@@ -164,7 +162,7 @@ impl LabelledPosition {
         (of(self.best) - of(action)).max(0.0)
     }
 
-    /// The line of a file.
+    /// Line of a file.
     #[must_use]
     pub fn to_line(&self) -> String {
         let values = |of: &[(Action, f32)]| {
@@ -211,24 +209,24 @@ impl LabelledPosition {
     }
 }
 
-/// With four digits, and without the noise of single precision.
+/// Rounds to four digits, without noise of single precision.
 fn rounded(value: f32) -> f64 {
-    (f64::from(value) * UNIT).round() / UNIT
+    (f64::from(value) * ROUNDING).round() / ROUNDING
 }
 
-/// Reads a file of labels, plain or compressed (zstd). A last line that was cut short is left out.
+/// Reads a label file, plain or zstd-compressed. A truncated last line is ignored.
 ///
 /// # Errors
-/// Names the file, and the line that is no label.
+/// The file and the invalid line.
 pub fn read(path: &Path) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError> {
     let bytes = read_unpacked(path, MAX_BYTES);
     parse(path, &bytes.map_err(|why| LabelsError::File(FileError::of(path)(why)))?)
 }
 
-/// The labels in `bytes`, the content of the file at `path`. A last line that was cut short is left out.
+/// Parses `bytes`, the content of the file at `path`. A truncated last line is ignored.
 ///
 /// # Errors
-/// Names the file, and the line that is no label.
+/// The file and the invalid line.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError> {
     let wrong = |line: usize, why| LabelsError::Line { path: path.to_owned(), line, why };
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');

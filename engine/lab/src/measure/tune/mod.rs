@@ -1,9 +1,9 @@
-//! Tuning of the search: what a setting is worth in strength per simulation, in minutes instead of days of
-//! games. [`label`] has a strong engine value the moves of a position, [`labelling`] of many that are held
-//! out, [`labels`] keeps that in a file, [`forks`] are such positions of another making, [`positions`] reads either, [`trial`] lets settings choose moves in them, [`compare`] tells what the choices are worth, and
-//! [`spsa`] looks for better settings; [`tuning`] is one run of it all.
+//! Tuning of the search by strength per simulation, in minutes instead of days of games. [`label`] evaluates a
+//! position's moves with a strong engine, [`labelling`] does so for many held-out positions, [`labels`] is the file
+//! format, [`forks`] reads an alternative source, [`positions`] reads either; [`trial`] lets settings choose moves,
+//! [`compare`] compares the choices, and [`spsa`] optimises settings; [`tuning`] is a complete run.
 //!
-//! Positions have no past here and trees do not grow from move to move; what wins is confirmed by games.
+//! Positions have no history here and trees are not reused between moves; results are confirmed by games.
 
 pub mod compare;
 pub mod forks;

@@ -1,13 +1,13 @@
-//! Labelled positions of a file of either kind: lines of JSON by `mavka-lab label`, or the forks of a data file.
+//! Labelled positions from either kind of file: JSON lines by `mavka-lab label`, or forks of a data file.
 
 use super::forks;
 use super::labels::{LabelledPosition, LabelsError, Recipe, read};
 use std::path::Path;
 
-/// The positions of `path`, `limit` at most, and what they are. Names that end in `.mavg` or `.mavg.zst` are data files.
+/// At most `limit` positions of `path`, with their description. Files named `.mavg` or `.mavg.zst` are data files.
 ///
 /// # Errors
-/// Names the file, and what is wrong with it.
+/// The file and its error.
 pub fn open(path: &Path, limit: usize) -> Result<(String, Vec<LabelledPosition>), LabelsError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name.ends_with(".mavg") || name.ends_with(".mavg.zst") {
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_projects_own_labels_are_told_apart_from_data_files() {
+    fn label_files_and_data_files_are_distinguished() {
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/tuning.jsonl.zst");
         let (what, positions) = open(&own, 7).unwrap();
         assert_eq!(positions.len(), 7);

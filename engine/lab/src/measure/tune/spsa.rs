@@ -1,27 +1,27 @@
-//! Optimisation of several numbers at once by simultaneous perturbation (Spall, "Implementation of the
-//! simultaneous perturbation algorithm for stochastic optimization", 1998): each step tries one random
-//! direction and its opposite on the same sample, and goes the better way, all numbers together.
+//! SPSA: simultaneous perturbation stochastic approximation (Spall, "Implementation of the simultaneous perturbation
+//! algorithm for stochastic optimization", 1998). Each step evaluates a random direction and its opposite on the same
+//! sample and moves all parameters towards the better one.
 //!
-//! A step is as long as the evidence is good: the difference counts in its own standard errors, so that
-//! neither the scale of the regret nor that of a number has to be known.
+//! The step size is proportional to the difference in units of its standard error, so that neither the scale of the
+//! regret nor of a parameter has to be known.
 
 use super::compare::Mean;
 use nn::metrics::Z95;
 use nn::rng::Rng;
 
-/// One number to optimise.
+/// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
-    /// The option it is the value of.
+    /// Name of the option.
     pub name: String,
-    /// Where it begins.
+    /// Initial value.
     pub start: f64,
-    /// How far off it is tried at first.
+    /// Initial perturbation.
     pub step: f64,
 }
 
 impl Dimension {
-    /// Reads `NAME=START:STEP`.
+    /// Parses `NAME=START:STEP`.
     #[must_use]
     pub fn read(text: &str) -> Option<Dimension> {
         let (name, numbers) = text.split_once('=')?;
@@ -33,34 +33,34 @@ impl Dimension {
     }
 }
 
-/// Spall's exponents: of the perturbation and of the length of a step.
+/// Spall's exponents of perturbation and step size.
 const GAMMA: f64 = 0.101;
 const ALPHA: f64 = 0.602;
-/// Most standard errors that one comparison may count for.
+/// Maximum number of standard errors that one comparison counts.
 const CLIP: f64 = 2.0;
 
-/// The state of an optimisation.
+/// State of the optimisation.
 #[derive(Clone, Debug)]
 pub struct Spsa {
     dimensions: Vec<Dimension>,
-    /// In steps from the start.
+    /// Parameters relative to the start, in units of the perturbation.
     at: Vec<f64>,
     signs: Vec<f64>,
     random: Rng,
     done: u32,
-    /// Steps in all: a tenth of it steadies the first ones.
+    /// Planned steps: a tenth of it is the stability constant.
     planned: u32,
 }
 
 impl Spsa {
-    /// Begins at the start of every dimension.
+    /// Starts at the initial values.
     #[must_use]
     pub fn new(dimensions: Vec<Dimension>, planned: u32, seed: u64) -> Spsa {
         let at = vec![0.0; dimensions.len()];
         Spsa { signs: at.clone(), at, dimensions, random: Rng::from_state(seed), done: 0, planned }
     }
 
-    /// The values found so far.
+    /// Current values.
     #[must_use]
     pub fn values(&self) -> Vec<f64> {
         self.value(0.0)
@@ -71,7 +71,7 @@ impl Spsa {
         at.map(|((d, at), sign)| d.start + d.step * (at + scale * sign)).collect()
     }
 
-    /// The two points to compare next: values of all dimensions.
+    /// The two points to compare next.
     pub fn pair(&mut self) -> [Vec<f64>; 2] {
         for sign in &mut self.signs {
             *sign = if self.random.bits() & 1 == 0 { 1.0 } else { -1.0 };
@@ -80,7 +80,7 @@ impl Spsa {
         [self.value(scale), self.value(-scale)]
     }
 
-    /// Learns the regret of the first point less that of the second, as the mean over a sample.
+    /// Updates the parameters by the mean regret of the first point minus that of the second.
     pub fn learn(&mut self, difference: Mean) {
         let error = difference.margin / Z95;
         let errors = if error > 0.0 { difference.mean / error } else { 0.0 };

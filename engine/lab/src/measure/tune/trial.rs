@@ -1,7 +1,6 @@
-//! One setting of the search at work: which move it plays in every labelled position after so many nodes,
-//! and which puzzles it solves. One thread a search, so that each repeats exactly; all cores over the
-//! positions. Settings share nothing but the network: its answers do not depend on them, so each worker
-//! remembers the last ones, and a position costs the second setting little more than its own ideas.
+//! Trial of settings: moves played in all labelled positions after a number of nodes, and puzzles solved. One thread
+//! per search, so that results are deterministic; all cores over positions. Settings share only the network: its
+//! evaluations do not depend on them, so that each worker caches them, and further settings are cheap.
 
 use super::labels::LabelledPosition;
 use crate::measure::puzzles::{self, Puzzle};
@@ -19,36 +18,36 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use uci::SetOption;
 
-/// Tree memory of one worker, in MB: ample for a few thousand nodes.
+/// Tree memory of a worker in MB: ample for a few thousand nodes.
 const TREE_MB: usize = 32;
 /// Evaluation cache of one worker, in MB.
 const CACHE_MB: usize = 32;
 
-/// Options set to other values than their defaults.
+/// A set of options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// As it was written; what tables call it.
+    /// Text of the setting, as in tables.
     pub name: String,
     /// All options.
     pub settings: Settings,
 }
 
-/// Why a setting cannot be tried.
+/// Error of a setting.
 #[derive(Debug)]
 pub enum TrialError {
-    /// No `NAME=VALUE`.
+    /// Not `NAME=VALUE`.
     Syntax(String),
     /// The option or its value is unknown.
     Option(options::OptionError),
-    /// The value is outside its range.
+    /// Value out of range.
     Range(options::OutOfRange),
-    /// The setting chooses moves without a tree, or imagines positions with a network that cannot.
+    /// The setting has no tree search, or needs predictions that the network lacks.
     NoSearch(String),
     /// The network cannot be used.
     Open(String),
     /// The network failed.
     Network(EvalError),
-    /// No move was found in this position.
+    /// No move in this position.
     NoMove(String),
 }
 
@@ -71,10 +70,10 @@ impl std::error::Error for TrialError {}
 wraps! { TrialError: Network(EvalError) }
 
 impl Setting {
-    /// Reads `NAME=VALUE,NAME=VALUE`; the empty text is the defaults.
+    /// Parses `NAME=VALUE,NAME=VALUE`; empty text means defaults.
     ///
     /// # Errors
-    /// Names what cannot be read.
+    /// The invalid part.
     pub fn read(text: &str) -> Result<Setting, TrialError> {
         let mut settings = Settings::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -90,10 +89,10 @@ impl Setting {
     }
 }
 
-/// Sets an option to a number, or to the nearest that it may have.
+/// Sets an option to the nearest permitted number.
 ///
 /// # Errors
-/// The option is unknown, or no number.
+/// The option is unknown, or not a number.
 pub fn set_near(settings: &mut Settings, name: &str, value: f64) -> Result<(), TrialError> {
     let whole = |kind: &options::Kind| matches!(kind, options::Kind::Spin { .. });
     let value = match options::find(name).is_some_and(|entry| whole(&entry.kind)) {
@@ -104,40 +103,39 @@ pub fn set_near(settings: &mut Settings, name: &str, value: f64) -> Result<(), T
     options::apply(settings, &option).map(|_| ()).map_err(TrialError::Option)
 }
 
-/// Sets one option; a value outside its range is an error here.
+/// Sets an option; out of range is an error.
 fn set(settings: &mut Settings, name: &str, value: &str) -> Result<(), TrialError> {
     let option = SetOption { name: name.trim().to_owned(), value: Some(value.trim().to_owned()) };
     match options::apply(settings, &option) {
         Ok((_, None)) => Ok(()),
-        Ok((_, Some(bent))) => Err(TrialError::Range(bent)),
+        Ok((_, Some(out_of_range))) => Err(TrialError::Range(out_of_range)),
         Err(why) => Err(TrialError::Option(why)),
     }
 }
 
-/// What a setting made of one labelled position.
+/// A setting's choice in a labelled position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// Win probability given away, 0 to 1.
     pub regret: f32,
-    /// It played the best move.
+    /// The best move was played.
     pub best: bool,
 }
 
-/// How settings are tried.
+/// Parameters of a trial.
 pub struct Bench<'a> {
-    /// Judges positions.
+    /// Evaluates positions.
     pub network: &'a Network,
-    /// Nodes of every search.
+    /// Nodes per search.
     pub nodes: u64,
-    /// A greater regret counts as this: one game thrown away decides no comparison.
+    /// Maximum regret per position: a single blunder must not decide a comparison.
     pub cap: f32,
-    /// Once it is raised, no further position or puzzle is begun, and those not begun are left out.
+    /// Set to stop: no further position or puzzle is started, and those are omitted from the results.
     pub stop: &'a AtomicBool,
 }
 
 impl Bench<'_> {
-    /// What each of `settings` plays in each of `positions`, by position and setting. `done` is called
-    /// after each position.
+    /// Choices by position and setting. `done` is called after each position.
     ///
     /// # Errors
     /// The network failed.
@@ -161,7 +159,7 @@ impl Bench<'_> {
         self.each(positions, choose)
     }
 
-    /// Whether each of `settings` solves each of `puzzles`, by puzzle and setting.
+    /// Puzzles solved, by puzzle and setting.
     ///
     /// # Errors
     /// The network failed.
@@ -195,7 +193,7 @@ impl Bench<'_> {
     /// Results of `work` over all things that are begun, in order.
     fn each<T: Sync, R: Send>(
         &self,
-        things: &[T],
+        items: &[T],
         work: impl Fn(&mut Worker, &T) -> Result<R, TrialError> + Sync,
     ) -> Result<Vec<R>, TrialError> {
         let unless_stopped = |worker: &mut Option<Worker>, thing: &T| {
@@ -208,7 +206,7 @@ impl Bench<'_> {
             };
             work(worker, thing).map(Some)
         };
-        let all = things.par_iter().map_init(|| None, unless_stopped);
+        let all = items.par_iter().map_init(|| None, unless_stopped);
         let all: Vec<Option<R>> = all.collect::<Result<_, _>>()?;
         Ok(all.into_iter().flatten().collect())
     }
@@ -228,7 +226,7 @@ impl Worker {
         Ok(Worker { nodes: bench.nodes, analyst })
     }
 
-    /// The move after a search in a tree of its own.
+    /// The move after a search with a fresh tree.
     fn choose(&mut self, game: &Game, setting: &Setting) -> Result<Action, TrialError> {
         self.analyst.forget();
         self.analyst.set_settings(in_memory_of_worker(&setting.settings));
@@ -283,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_plays_the_same_whoever_played_before() {
+    fn a_setting_plays_the_same_after_any_other() {
         let network = network::hashed();
         let stop = AtomicBool::new(false);
         let bench = Bench { network: &network, nodes: 60, cap: 0.4, stop: &stop };

@@ -1,5 +1,5 @@
-//! One run of tuning: labels, network and puzzles are read, an optimisation perhaps finds one more setting,
-//! and all settings are tried at every number of nodes.
+//! A complete run of tuning: reads labels, network and puzzles, optionally optimises a further setting, and tries all
+//! settings at every number of nodes.
 
 use super::compare::{self, Mean, Row};
 use super::labels::{LabelledPosition, LabelsError};
@@ -19,44 +19,43 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is to be tried.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Tuning {
     /// See [`positions::open`].
     pub labels: PathBuf,
-    /// Positions at most; the first ones.
+    /// Maximum number of positions, from the start.
     pub limit: Option<usize>,
-    /// Settings; all others are compared with the first.
+    /// Settings; the first is the baseline.
     pub settings: Vec<Setting>,
-    /// Nodes of each search; all of them are tried.
+    /// Numbers of nodes per search.
     pub nodes: Vec<u64>,
     /// See [`Bench::cap`].
     pub cap: f32,
-    /// Puzzles as well, so many of this file at most.
+    /// A file of puzzles, and their maximum number.
     pub puzzles: Option<(PathBuf, usize)>,
     /// Network file; None = the built-in network.
     pub weights: Option<PathBuf>,
-    /// A search for another setting.
+    /// Optimisation of a further setting.
     pub optimisation: Option<Optimisation>,
-    /// Once it is raised, what was found by then is told.
+    /// Set to stop early and print what is done.
     pub stop: Arc<AtomicBool>,
 }
 
-/// A search for better values of a few options, beginning at the first setting. Half of the positions teach,
-/// the other half judges.
+/// Optimisation of a few options, starting at the first setting. Half of the positions train, the other half test.
 #[derive(Clone, Debug)]
 pub struct Optimisation {
-    /// The options.
+    /// Options to optimise.
     pub dimensions: Vec<Dimension>,
-    /// Steps in all.
+    /// Number of steps.
     pub steps: u32,
-    /// Positions of each step.
+    /// Positions per step.
     pub sample: usize,
     /// Seed of samples and directions.
     pub seed: u64,
 }
 
-/// Why nothing, or no more, was tried.
+/// Error of a run.
 #[derive(Debug)]
 pub enum TuningError {
     /// The labels cannot be read.
@@ -82,7 +81,7 @@ impl std::error::Error for TuningError {}
 wraps! { TuningError: Labels(LabelsError), Measure(MeasureError), Trial(TrialError) }
 
 impl Tuning {
-    /// Tries everything. `say` hears first what it is tried on; a bar on stderr tells how far it is.
+    /// Runs all trials. `say` receives a description first; shows a progress bar on stderr.
     ///
     /// # Errors
     /// A file cannot be read, an option is unknown, or the network fails.
@@ -133,7 +132,7 @@ impl Tuning {
 }
 
 impl Optimisation {
-    /// The setting it ends at.
+    /// The final setting.
     fn run(
         &self,
         first: &Setting,
@@ -150,7 +149,7 @@ impl Optimisation {
                 order.iter().take(self.sample).map(|position| (*position).clone()).collect();
             let [plus, minus] = spsa.pair().map(|values| self.setting(first, &values));
             let choices = bench.choices(&sample, &[plus?, minus?], &|| ())?;
-            // A sample cut short would count like a whole one.
+            // A truncated sample must not count like a complete one.
             if bench.stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -171,7 +170,7 @@ impl Optimisation {
         pairs.map(|(d, value)| format!("{}={value:.3}", d.name)).collect::<Vec<_>>().join(",")
     }
 
-    /// The first setting with these values, each brought into its option's range.
+    /// The first setting with these values, each clamped to its option's range.
     fn setting(&self, first: &Setting, values: &[f64]) -> Result<Setting, TrialError> {
         let mut settings = first.settings.clone();
         for (dimension, value) in self.dimensions.iter().zip(values) {

@@ -1,5 +1,5 @@
-//! Moves that compete somewhere in the tree search's tree: each of them is searched by itself, so that the positions
-//! after them have a value and a best move, and the position before them the values of these moves.
+//! Competing moves at forks of the tree search: each is searched separately, so that the positions after them get a
+//! value and a best move, and the position before them gets the moves' values.
 
 use super::harvest::{HarvestError, MATE, Method, before, record, stored};
 use super::walk::{Fork, Walk};
@@ -13,18 +13,18 @@ use nn::rng::Rng;
 use shakmaty::Position;
 use std::sync::Arc;
 
-/// How they are drawn and searched.
-pub struct Competing {
-    /// The way to the position before them.
+/// Parameters.
+pub struct ForkLabels {
+    /// Walk to the fork.
     pub walk: Walk,
-    /// Whose policy draws.
+    /// Network whose policy samples the moves.
     pub evaluator: Arc<dyn Evaluator>,
-    /// Nodes of each search.
+    /// Nodes per search.
     pub nodes: u64,
 }
 
-impl Method for Competing {
-    type Kept = ();
+impl Method for ForkLabels {
+    type WorkerState = ();
     type Store = ChunkWriter;
 
     fn start(&self) -> Result<(), HarvestError> {
@@ -62,42 +62,42 @@ impl Method for Competing {
             };
             values.push((action, before(score)));
         }
-        // The best one first; of equals, the engine's own favourite.
+        // Best move first; among equal ones the engine's choice.
         values.sort_by_key(|(action, score)| (-i32::from(*score), *action != favourite));
         games.push(record(&game, &values)?);
         Ok(games)
     }
 }
 
-/// The score of a position in which the game is over, for its side to move.
+/// Score of a finished game for the side to move.
 fn over(game: &Game) -> Option<i16> {
     let ending = game.ending()?;
-    // In the files, a mate in n is ±(32000 − n).
+    // File format: a mate in n is ±(32000 − n).
     Some(if ending.winner().is_some() { -MATE } else { 0 })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::league::Patience;
+    use crate::league::Timeouts;
     use crate::league::fake::Fake;
     use engine::chess::action::Action;
     use nn::data::label::action_value;
     use nn::encode::canonical_moves;
     use nn::evaluator::fake::Uniform;
 
-    /// Five moves; Black may go to g8 after any of them.
+    /// Five moves; Black can reply on g8 after each.
     const ROOT: &str = "7k/8/8/8/8/8/6PP/7K w - - 0 1";
 
     #[test]
     fn the_competing_moves_and_the_favourite_are_searched_each() {
-        let competing = Competing {
+        let fork_labels = ForkLabels {
             walk: Walk { plies: 0, breadth: 2, temperature: 1.0 },
             evaluator: Arc::new(Uniform),
             nodes: 77,
         };
         let mut to_move = 'w';
-        // White's favourite is h2h3; after it White is better by more.
+        // White's policy prefers h2h3; after it the score is higher.
         let fake = Fake::polite(move |line| {
             if let Some(fen) = line.strip_prefix("position fen ") {
                 to_move = fen.chars().skip_while(|c| *c != ' ').nth(1).unwrap();
@@ -109,10 +109,11 @@ mod tests {
             }
         });
         let sent = fake.sent();
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let root = Game::from_fen(ROOT, false).unwrap();
         for seed in 0..4 {
-            let games = competing.label(&root, &mut Rng::new(seed), &mut (), &mut player).unwrap();
+            let games =
+                fork_labels.label(&root, &mut Rng::new(seed), &mut (), &mut player).unwrap();
             let Some((parent, leaves)) = games.split_last() else { panic!("a parent") };
             assert!((2..=3).contains(&leaves.len()));
             let record = &parent.positions[0];

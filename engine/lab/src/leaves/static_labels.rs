@@ -1,8 +1,8 @@
-//! Positions that the alpha-beta search asks its network ([`nn::nnue`]) about, quiet or loud, with what an engine says of each without
-//! any search: what the network is to say, too. More than half of what a search asks about is loud, for it prunes by such answers.
+//! Positions that the alpha-beta search evaluates statically ([`nn::nnue`]), quiet or noisy, labelled with an engine's
+//! static evaluation. More than half of a search's positions are noisy, because it prunes by static evals.
 
 use super::harvest::{HarvestError, Method};
-use super::looks::{self, look};
+use super::sampler::{self, sample_search};
 use crate::league::{Player, Transport};
 use crate::measure::tune::label::LabelError;
 use engine::alphabeta::AlphaBeta;
@@ -18,33 +18,33 @@ use shakmaty::{Chess, EnPassantMode, Position};
 use std::sync::Arc;
 use uci::{Command, StartPosition};
 
-/// Plies of a walk from a game's position.
+/// Length of a random walk from a game's position, in plies.
 const PLIES: usize = 30;
-/// Of its first moves, none to so many are drawn by lot.
-const STRAYS: usize = 3;
-/// Of the others one in so many.
-const STRAY: usize = 10;
-/// Of the positions of a walk, one in so many has its search's positions taken: those of the next one are much the same.
-const TAKEN: usize = 6;
-/// The fewest positions that a search looks at.
-const FEWEST: f64 = 100.0;
-/// A walk ends where one side is ahead by so many centipawns.
-const DECIDED: i32 = 1_000;
+/// Maximum number of random moves at the start of a walk.
+const MAX_RANDOM_MOVES: usize = 3;
+/// Later, one move in this many is random.
+const RANDOM_EVERY: usize = 10;
+/// One position of a walk in this many is searched: neighbours visit almost the same positions.
+const SEARCH_EVERY: usize = 6;
+/// Minimum number of nodes of a search.
+const MIN_NODES: f64 = 100.0;
+/// A walk ends when one side is ahead by this, in centipawns.
+const DECIDED_CENTIPAWNS: i32 = 1_000;
 
-/// How they are found.
-pub struct Asked {
-    /// What the search asks.
+/// Parameters.
+pub struct StaticLabels {
+    /// Evaluation of the search.
     pub nnue: Arc<Nnue>,
-    /// Positions that a search looks at, at most; of these, about one in sixteen is taken.
-    pub looked_at: u64,
+    /// Maximum number of nodes of a search; about one position in sixteen is sampled.
+    pub nodes: u64,
 }
 
-impl Method for Asked {
-    type Kept = AlphaBeta;
+impl Method for StaticLabels {
+    type WorkerState = AlphaBeta;
     type Store = SampleWriter;
 
     fn start(&self) -> Result<AlphaBeta, HarvestError> {
-        Ok(looks::memory(self.nnue.clone()))
+        Ok(sampler::memory(self.nnue.clone()))
     }
 
     fn label<T: Transport>(
@@ -56,40 +56,44 @@ impl Method for Asked {
     ) -> Result<Vec<Sample>, HarvestError> {
         let mut taken = Vec::new();
         let mut position = root.position().clone();
-        let strays = rng.below(STRAYS + 1);
+        let random_moves = rng.below(MAX_RANDOM_MOVES + 1);
         for ply in 0..PLIES {
             let legal = canonical_moves(&position);
             if legal.is_empty() || position.is_insufficient_material() {
                 break;
             }
-            if ply < strays || rng.below(STRAY) == 0 {
+            if ply < random_moves || rng.below(RANDOM_EVERY) == 0 {
                 position.play_unchecked(legal[rng.below(legal.len())]);
                 continue;
             }
-            // As likely from 100 to 200 as from 1,000 to 2,000.
-            let range = (self.looked_at as f64 / FEWEST).max(1.0);
-            let left = (FEWEST * range.powf(rng.unit())) as u64;
+            // Log-uniform: as likely from 100 to 200 as from 1,000 to 2,000.
+            let range = (self.nodes as f64 / MIN_NODES).max(1.0);
+            let left = (MIN_NODES * range.powf(rng.unit())) as u64;
             let keys = [ending::key(&position)];
-            let (found, mut seen) = look(memory, keys, &position, left, is_asked_about);
-            if rng.below(TAKEN) == 0 {
-                taken.append(&mut seen);
+            let (found, mut sampled) =
+                sample_search(memory, keys, &position, left, is_statically_evaluated);
+            if rng.below(SEARCH_EVERY) == 0 {
+                taken.append(&mut sampled);
             }
-            let Some(found) = found.filter(|found| found.best.score.abs() < DECIDED) else { break };
+            let Some(found) = found.filter(|found| found.best.score.abs() < DECIDED_CENTIPAWNS)
+            else {
+                break;
+            };
             let best = found.best.line.first().and_then(|best| best.to_move(&position));
             let Some(m) = best else { break };
             position.play_unchecked(m);
         }
-        Ok(judged(engine, &taken)?)
+        Ok(static_evals(engine, &taken)?)
     }
 }
 
-/// Of no others does a search ask its network.
-fn is_asked_about(position: &Chess) -> bool {
+/// Whether a search evaluates this position statically.
+fn is_statically_evaluated(position: &Chess) -> bool {
     !position.is_check() && !position.is_game_over()
 }
 
-/// What the engine says of positions without search, whatever was played before.
-fn judged<T: Transport>(
+/// The engine's static evaluations of positions, independent of history.
+fn static_evals<T: Transport>(
     engine: &mut Player<T>,
     positions: &[Chess],
 ) -> Result<Vec<Sample>, LabelError> {
@@ -101,15 +105,15 @@ fn judged<T: Transport>(
     });
     let answers = engine.eval_all(&questions.collect::<Vec<_>>())?;
     let samples = positions.iter().zip(answers).map(|(position, answer)| {
-        let odd = || LabelError::NoAnswer { word: answer.clone(), fen: fen(position) };
-        let white = pawns(&answer).ok_or_else(odd)?;
+        let no_answer = || LabelError::NoAnswer { word: answer.clone(), fen: fen(position) };
+        let white = pawns(&answer).ok_or_else(no_answer)?;
         let mover = position.turn().fold_wb(white, -white);
         Ok(Sample::at(position, win_probability((100.0 * mover).round() as i16)))
     });
     samples.collect()
 }
 
-/// White's advantage by an answer such as `+0.17 (white side)`.
+/// White's advantage in an answer such as `+0.17 (white side)`.
 fn pawns(answer: &str) -> Option<f32> {
     let number = answer.split_whitespace().next()?;
     number.parse().ok().filter(|pawns: &f32| pawns.is_finite())
@@ -118,17 +122,17 @@ fn pawns(answer: &str) -> Option<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::league::Patience;
+    use crate::league::Timeouts;
     use crate::league::fake::Fake;
     use engine::alphabeta::bundled::nnue;
 
     fn labelled(fake: Fake) -> Result<Vec<Sample>, HarvestError> {
-        let mut player = Player::greet(fake, &[], Patience::default()).unwrap();
+        let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
         let root = Game::from_fen(fen, false).unwrap();
-        let asked = Asked { nnue: nnue().unwrap(), looked_at: 1_000 };
-        let mut memory = asked.start().unwrap();
-        asked.label(&root, &mut Rng::new(3), &mut memory, &mut player)
+        let static_labels = StaticLabels { nnue: nnue().unwrap(), nodes: 1_000 };
+        let mut memory = static_labels.start().unwrap();
+        static_labels.label(&root, &mut Rng::new(3), &mut memory, &mut player)
     }
 
     #[test]
@@ -143,11 +147,12 @@ mod tests {
         let sent = fake.sent();
         let samples = labelled(fake).unwrap();
         let sent = sent.lock().unwrap();
-        let asked: Vec<&String> = sent.iter().filter(|line| line.starts_with("position")).collect();
+        let static_labels: Vec<&String> =
+            sent.iter().filter(|line| line.starts_with("position")).collect();
         assert!(samples.len() > 30, "{}", samples.len());
-        assert_eq!(asked.len(), samples.len());
+        assert_eq!(static_labels.len(), samples.len());
         let mut loud = 0;
-        for (line, sample) in asked.iter().zip(&samples) {
+        for (line, sample) in static_labels.iter().zip(&samples) {
             let fen = line.strip_prefix("position fen ").unwrap();
             let game = Game::from_fen(fen, false).unwrap();
             let position = game.position();
