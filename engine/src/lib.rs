@@ -7,6 +7,7 @@
 //! | [`time`], [`output`], [`options`] | the clock, the one writer to the GUI, the options and their values |
 //! | [`markup`] | boards and text as pages and pictures show them |
 //! | [`chess`] | moves, games, endings, perft |
+//! | [`pgn`] | games of PGN files, in any spelling |
 //! | [`syzygy`] | endgame tables |
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
 //! | [`alphabeta`] | alpha-beta search with a small network of its own: a player beside the tree search |
@@ -39,6 +40,7 @@ pub mod interrupt;
 pub mod markup;
 pub mod options;
 pub mod output;
+pub mod pgn;
 pub mod play;
 pub mod progress;
 pub mod stderr_log;

@@ -5,11 +5,11 @@
 //! and an existing variation is not added again.
 
 use super::found::Choice;
-use super::game::{Line, PgnGame, PgnMove};
 use super::judge::Glyph;
 use super::review::{Review, for_white};
 use crate::chess::game::Game;
 use crate::markup::pgn::tag_pair;
+use crate::pgn::{Line, PgnGame, PgnMove};
 use shakmaty::{Chess, Color, Position};
 use uci::Score;
 

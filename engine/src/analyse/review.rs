@@ -2,11 +2,11 @@
 
 use super::accuracy::{self, MoveLoss};
 use super::found::{Found, identity, over};
-use super::game::PgnGame;
 use super::journal::{Journal, Pass};
 use super::judge::Judgement;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::pgn::PgnGame;
 use crate::play::report::{centipawns, mate};
 use shakmaty::{ByColor, Color, Position};
 use uci::Score;

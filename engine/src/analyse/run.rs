@@ -1,21 +1,20 @@
 //! Analysis of a collection: read, search missing positions, write.
 
+use super::annotate;
 use super::found::{Found, Question, identity, over};
-use super::game::{Damage, PgnGame};
 use super::journal::{Journal, JournalError, Origin, Pass};
 use super::judge::{Judgement, MISTAKE};
 use super::review::Review;
-use super::{annotate, read, split};
 use crate::chess::game::Game;
 use crate::errors::{FileError, wraps};
 use crate::files::write_whole;
+use crate::pgn::text::{decode, read_packed};
+use crate::pgn::{Entry, PgnGame, Unreadable, read_games};
 use crate::play::analyst::{Analyst, Effort};
 use crate::progress::progress;
 use nn::EvalError;
-use nn::files::{MAX_TEXT, read_limited};
 use std::collections::HashSet;
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Effort of the second search as a multiple of the first.
@@ -55,31 +54,45 @@ impl Done {
 /// The games of a collection.
 #[derive(Default)]
 pub struct Collection {
-    /// Valid games, in order.
+    /// Games that can be played through, in order.
     pub games: Vec<PgnGame>,
-    /// Damaged games: number and error.
-    pub damaged: Vec<(usize, Damage)>,
+    /// The others.
+    pub unreadable: Vec<Unread>,
+}
+
+/// A game none of whose moves can be read; it is copied.
+pub struct Unread {
+    /// As [`PgnGame::number`].
+    pub number: usize,
+    /// Its lines.
+    pub raw: String,
+    /// What is wrong with it.
+    pub why: Unreadable,
 }
 
 impl Collection {
-    /// Adds the games of a file.
+    /// Adds the games of a file, `-` for standard input; plain, or compressed by gzip or zstd.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn add_file(&mut self, path: &Path) -> Result<(), AnalyseError> {
-        let bytes = File::open(path).and_then(|file| read_limited(file, MAX_TEXT));
-        let bytes = bytes.map_err(FileError::of(path))?;
-        self.add(&split::decode(&bytes));
+        let bytes = read_packed(path).map_err(FileError::of(path))?;
+        let before = self.games.len();
+        self.add(&decode(&bytes));
+        let lost = self.games[before..].iter_mut().flat_map(|game| &mut game.lost);
+        lost.for_each(|lost| *lost = format!("{} {lost}", path.display()));
         Ok(())
     }
 
     /// Adds the games of a text.
     pub fn add(&mut self, text: &str) {
-        for chunk in split::split(text) {
-            let number = self.games.len() + self.damaged.len() + 1;
-            match read::read(number, &chunk) {
-                Ok(game) => self.games.push(game),
-                Err(damage) => self.damaged.push((number, damage)),
+        let first = self.games.len() + self.unreadable.len() + 1;
+        for entry in read_games(text, first) {
+            match entry {
+                Entry::Game(game) => self.games.push(game),
+                Entry::Unreadable { number, raw, why } => {
+                    self.unreadable.push(Unread { number, raw, why });
+                }
             }
         }
     }
@@ -92,10 +105,11 @@ impl Collection {
 /// # Errors
 /// A file cannot be read or written, or the network failed; finished searches are in the journal.
 pub fn run(
-    games: &[PgnGame],
+    collection: &Collection,
     analyst: &mut Analyst,
     task: &Task<'_>,
 ) -> Result<(Done, Journal), AnalyseError> {
+    let games = &collection.games;
     let origin = Origin {
         engine: env!("CARGO_PKG_VERSION").to_owned(),
         network: analyst.network().to_owned(),
@@ -105,9 +119,14 @@ pub fn run(
     let done = search_all(games, analyst, task, &mut journal)?;
     let mut text = String::new();
     let annotator = format!("Mavka {}", env!("CARGO_PKG_VERSION"));
+    let mut copied = collection.unreadable.iter().peekable();
     for game in games {
+        while let Some(other) = copied.next_if(|other| other.number < game.number) {
+            text += &other.raw;
+        }
         text += &annotate::write(&Review::new(game, &journal, task.lines), &annotator);
     }
+    copied.for_each(|other| text += &other.raw);
     write_whole(task.out, &text).map_err(FileError::of(task.out))?;
     Ok((done, journal))
 }

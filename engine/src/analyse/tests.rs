@@ -1,7 +1,6 @@
 //! Whole collections: round trips, damaged games, interrupted runs.
 
 use super::annotate;
-use super::game::PgnGame;
 use super::html::{Title, page};
 use super::journal::{Journal, Origin};
 use super::review::Review;
@@ -9,6 +8,7 @@ use super::run::{Collection, Task, journal_path, run};
 use crate::chess::game::Game;
 use crate::eval::look::{InspectedMove, Inspection, PredictedBoard};
 use crate::options::settings::Settings;
+use crate::pgn::PgnGame;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Only, hashed};
 use shakmaty::Square;
@@ -47,13 +47,17 @@ fn read(text: &str) -> Collection {
 
 fn sound(text: &str) -> Vec<PgnGame> {
     let collection = read(text);
-    assert!(collection.damaged.is_empty(), "{:?}", collection.damaged);
+    assert!(collection.unreadable.is_empty());
     collection.games
 }
 
 fn analyst() -> Analyst {
     let settings = Settings { threads: 1, hash_mb: 2, nn_cache_mb: 1, ..Settings::default() };
     Analyst::new(&Only(hashed()), settings).unwrap()
+}
+
+fn of(games: &[PgnGame]) -> Collection {
+    Collection { games: games.to_vec(), ..Collection::default() }
 }
 
 /// An output path without files of earlier runs.
@@ -101,7 +105,7 @@ fn what_is_read_is_written() {
 fn an_analysed_game_keeps_everything_and_gains_scores() {
     let games = sound(GAMES);
     let out = fresh("annotated");
-    let (done, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();
+    let (done, journal) = run(&of(&games), &mut analyst(), &task(&out)).unwrap();
     assert!(done.is_complete());
     // 19 moves in four games, the last position a mate; the two standard games share the first one.
     let once = 19 + 4 - 1 - 1;
@@ -130,7 +134,7 @@ fn an_analysed_game_keeps_everything_and_gains_scores() {
         }
     }
     // Analysing the result again does not repeat annotations.
-    let (_, journal) = run(&again, &mut analyst(), &task(&out)).unwrap();
+    let (_, journal) = run(&of(&again), &mut analyst(), &task(&out)).unwrap();
     journal.delete().unwrap();
     assert_eq!(fs::read_to_string(&out).unwrap(), text);
     fs::remove_file(out).unwrap();
@@ -141,7 +145,7 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
     let mut games = sound(GAMES);
     games[0].tags[1].1 = "<b>&".to_owned();
     let out = fresh("page");
-    let (_, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();
+    let (_, journal) = run(&of(&games), &mut analyst(), &task(&out)).unwrap();
     let review = |game| Review::new(game, &journal, 2);
     let reviews: Vec<Review<'_>> = games.iter().map(review).collect();
     let sees = |game: &Game| {
@@ -199,13 +203,14 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
 fn an_interrupted_analysis_resumes_to_the_same_bytes() {
     let games = sound(GAMES);
     let out = fresh("whole");
-    let (_, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();
+    let (_, journal) = run(&of(&games), &mut analyst(), &task(&out)).unwrap();
     journal.delete().unwrap();
     let whole = fs::read_to_string(&out).unwrap();
 
     let looks = AtomicUsize::new(0);
     let stop = || looks.fetch_add(1, Ordering::Relaxed) > 40;
-    let (done, journal) = run(&games, &mut analyst(), &Task { stop: &stop, ..task(&out) }).unwrap();
+    let (done, journal) =
+        run(&of(&games), &mut analyst(), &Task { stop: &stop, ..task(&out) }).unwrap();
     assert!(done.searched > 0 && !done.is_complete(), "{done:?}");
     drop(journal);
     let part = fs::read_to_string(&out).unwrap();
@@ -215,7 +220,7 @@ fn an_interrupted_analysis_resumes_to_the_same_bytes() {
     // A truncated last line, too.
     let journal = fs::read_to_string(journal_path(&out)).unwrap();
     fs::write(journal_path(&out), &journal[..journal.len() - 20]).unwrap();
-    let (resumed, journal) = run(&games, &mut analyst(), &task(&out)).unwrap();
+    let (resumed, journal) = run(&of(&games), &mut analyst(), &task(&out)).unwrap();
     assert!(resumed.is_complete());
     journal.delete().unwrap();
     assert_eq!(fs::read_to_string(&out).unwrap(), whole);
@@ -223,30 +228,46 @@ fn an_interrupted_analysis_resumes_to_the_same_bytes() {
 }
 
 #[test]
-fn damaged_games_are_named_and_the_others_stay() {
+fn damaged_games_are_named_and_kept() {
     let text = "[Event \"1\"]\n\n1. e4 e5 *\n\n[Event \"2\"]\n\n1. e4 e5 2. Ke3 Nf6 *\n\n\
         [Event \"3\"]\n\n1. e4 {open\n\n[Event \"4\"]\n[Variant \"Atomic\"]\n\n1. e4 *\n\n\
         [Event \"5\"]\n[FEN \"8/8/8/8 w - - 0 1\"]\n\n1. e4 *\n\n[Event \"6\"]\n\n1. d4 Nxx6 *\n\n\
         [Event \"7\"]\n\n1. d4 d5 (1... Nf9) *\n\n[Event \"8\"]\n\n1. c4 (1. d4 d5 2. Kd4 e5 (2... a5)) c5 *\n\nno game at all\n";
-    let Collection { games, damaged } = read(text);
-    let numbers: Vec<_> = games.iter().map(|game| game.number).collect();
-    assert_eq!(numbers, [1, 8]);
-    let reasons: Vec<_> = damaged.iter().map(|(number, why)| format!("{number} {why}")).collect();
+    let collection = read(text);
+    let Collection { games, unreadable } = &collection;
+    let lost = games.iter().flat_map(|game| &game.lost);
+    let copied = unreadable.iter().map(|other| format!("{} {}", other.number, other.why));
+    let reasons: Vec<String> = lost.cloned().chain(copied).collect();
     let expected = [
-        "2 2. Ke3 is not legal in `rnbqkbnr/",
-        "3 a comment is never closed",
+        "line 7: the game is cut at 2. Ke3, which is not one legal move in `rnbqkbnr/",
+        "line 11: a comment is never closed",
+        "line 25: the game is cut at 1... Nxx6, which is no move",
+        "line 29: a variation is cut at 1... Nf9, which is no move",
+        "line 33: a variation is cut at 2. Kd4, which is not one legal move",
         "4 `Atomic` is another game",
         "5 `8/8/8/8 w - - 0 1` is not a FEN",
-        "6 `Nxx6` is no move",
-        "7 `Nf9` is no move",
         "9 it has neither tags nor moves",
     ];
-    assert_eq!(reasons.len(), expected.len());
+    assert_eq!(reasons.len(), expected.len(), "{reasons:?}");
     for (reason, expected) in reasons.iter().zip(expected) {
         assert!(reason.starts_with(expected), "{reason}");
     }
-    assert_eq!(games[1].lost.len(), 1);
-    assert!(plain(&games[1..]).contains("1. c4 ( 1. d4 d5 ) 1... c5 *"), "{}", plain(&games[1..]));
+    let out = fresh("damaged");
+    let (done, journal) = run(&collection, &mut analyst(), &task(&out)).unwrap();
+    assert!(done.is_complete());
+    journal.delete().unwrap();
+    let whole = fs::read_to_string(&out).unwrap();
+    fs::remove_file(out).unwrap();
+    let events = (1..9).map(|event| whole.find(&format!("[Event \"{event}\"]")).unwrap());
+    assert!(events.is_sorted());
+    for part in [
+        "Not read: Ke3 Nf6",
+        "[Variant \"Atomic\"]\n\n1. e4 *\n",
+        "Not read: Nxx6",
+        "no game at all\n",
+    ] {
+        assert!(whole.contains(part), "{part} is not in {whole}");
+    }
     let nested = format!("1. e4 {}", "(1. d4 ".repeat(100_000));
-    assert_eq!(read(&nested).damaged.len(), 1);
+    assert_eq!(read(&nested).games[0].lost.len(), 1);
 }

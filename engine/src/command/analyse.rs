@@ -4,7 +4,7 @@ use super::args::{read_milliseconds, read_option, read_settings};
 use super::output::{Failure, Sink};
 use crate::analyse::html::{Title, page};
 use crate::analyse::review::Review;
-use crate::analyse::run::journal_path;
+use crate::analyse::run::{Unread, journal_path};
 use crate::analyse::{Collection, Task, run};
 use crate::chess::game::Game;
 use crate::errors::FileError;
@@ -12,6 +12,7 @@ use crate::eval::look::Inspection;
 use crate::files::{Named, check_outputs, target, write_whole};
 use crate::interrupt::raised_by_ctrl_c;
 use crate::options::settings::{Search, Settings};
+use crate::pgn::text::STDIN;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Installed, load};
 use clap::Args;
@@ -29,7 +30,7 @@ const NODES: u64 = 400;
 /// goes on where it was.
 #[derive(Args, Clone, Debug)]
 pub struct Analyse {
-    /// Games; damaged ones are named and left out
+    /// Games, also compressed (.gz, .zst); - for standard input. What cannot be read is named and kept as it is
     #[arg(required = true, value_name = "GAME.pgn")]
     files: Vec<PathBuf>,
     /// Nodes for each position [default: 400]
@@ -61,7 +62,13 @@ impl Analyse {
     /// # Errors
     /// A file, an option or the network cannot be used, or no game can be read.
     pub fn run(self) -> Result<(), Failure> {
-        let out = self.out.clone().unwrap_or_else(|| beside(&self.files[0]));
+        let out = match &self.out {
+            Some(out) => out.clone(),
+            None if self.files[0] == Path::new(STDIN) => {
+                return Err("games from standard input need --out FILE.pgn".into());
+            }
+            None => beside(&self.files[0]),
+        };
         let settings = self.settings()?;
         // The journal is beside the target of a symbolic link: one journal for all names of the output.
         let out = target(&out).map_err(FileError::of(&out))?;
@@ -70,9 +77,9 @@ impl Analyse {
         for file in &self.files {
             collection.add_file(file)?;
         }
-        let Collection { games, damaged } = &collection;
-        for (number, damage) in damaged {
-            eprintln!("game {number} is left out: {damage}");
+        let Collection { games, unreadable } = &collection;
+        for Unread { number, why, .. } in unreadable {
+            eprintln!("game {number} is copied as it is: {why}");
         }
         for game in games {
             game.lost.iter().for_each(|lost| eprintln!("game {}: {lost}", game.number));
@@ -96,11 +103,15 @@ impl Analyse {
         };
         let weights = settings.weights_file.clone();
         let mut analyst = Analyst::new(&Installed, settings)?;
-        let (done, journal) = run(games, &mut analyst, &task)?;
+        let (done, journal) = run(&collection, &mut analyst, &task)?;
 
         let mut sink = Sink::default();
-        let (count, left_out) = (games.len(), damaged.len());
-        sink.say(format_args!("{count} games in {}, {left_out} damaged", out.display()));
+        let cut = games.iter().filter(|game| !game.lost.is_empty()).count();
+        let (analysed, copied) = (counted(games.len(), "game"), unreadable.len());
+        sink.say(format_args!(
+            "{analysed} in {}, {cut} of them not read whole; {copied} copied as they are",
+            out.display()
+        ));
         if let Some(path) = &self.html {
             let reviews: Vec<Review<'_>> =
                 games.iter().map(|game| Review::new(game, &journal, task.lines)).collect();
@@ -134,6 +145,7 @@ impl Analyse {
         let weights = Some(Path::new(&settings.weights_file)).filter(|file| file.is_file());
         let mut inputs: Vec<Named<'_>> =
             self.files.iter().map(|file| named("GAME.pgn", file)).collect();
+        inputs.retain(|input| input.path != Path::new(STDIN));
         inputs.extend(weights.map(|file| named("WeightsFile", file)));
         let mut outputs = vec![named("--out", out), named("the journal of --out", &journal)];
         outputs.extend(self.html.as_ref().map(|page| named("--html", page)));
@@ -155,10 +167,17 @@ impl Analyse {
     }
 }
 
-/// `games.pgn` becomes `games-analysed.pgn`.
+/// `games.pgn` and `games.pgn.gz` become `games-analysed.pgn`.
 fn beside(file: &Path) -> PathBuf {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let packed = file.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+    let bare = if packed { file.with_extension("") } else { file.to_owned() };
+    let stem = bare.file_stem().unwrap_or_default().to_string_lossy();
     file.with_file_name(format!("{stem}-analysed.pgn"))
+}
+
+/// `1 game`, `2 games`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

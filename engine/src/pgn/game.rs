@@ -1,0 +1,100 @@
+//! A game of a PGN file as a tree: moves, variations, comments, glyphs, all that an annotated copy must give back.
+
+use crate::chess::action::Action;
+use crate::chess::game::{Game, GameError};
+use crate::errors::quote;
+use shakmaty::{Move, Position};
+use std::fmt;
+
+/// One game.
+#[derive(Clone, Debug)]
+pub struct PgnGame {
+    /// Its place among the games of all files, from 1.
+    pub number: usize,
+    /// Name and value, in order.
+    pub tags: Vec<(String, String)>,
+    /// Where it begins.
+    pub start: Game,
+    /// What was played.
+    pub line: Line,
+    /// `1-0`, `0-1`, `1/2-1/2` or `*`.
+    pub result: String,
+    /// What could not be read, one sentence each with the line in the file.
+    pub lost: Vec<String>,
+}
+
+/// Moves one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// Comments before the first move.
+    pub comments: Vec<String>,
+    /// The moves.
+    pub moves: Vec<PgnMove>,
+}
+
+/// A move and what stands with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PgnMove {
+    /// None for a null move.
+    pub played: Option<Move>,
+    /// In standard notation, with its sign of check.
+    pub san: String,
+    /// Numeric annotation glyphs.
+    pub nags: Vec<u8>,
+    /// Comments behind the move, without braces.
+    pub comments: Vec<String>,
+    /// Other continuations from the position before this move.
+    pub variations: Vec<Line>,
+}
+
+impl PgnGame {
+    /// A tag's value.
+    #[must_use]
+    pub fn tag(&self, name: &str) -> Option<&str> {
+        let found = self.tags.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The positions of the game itself, the first one's before any move. A null move begins a history of its own.
+    #[must_use]
+    pub fn positions(&self) -> Vec<Game> {
+        let mut positions = vec![self.start.clone()];
+        for made in &self.line.moves {
+            let last = &positions[positions.len() - 1];
+            // They were played when the game was read.
+            let next = match made.played {
+                Some(played) => {
+                    let mut next = last.clone();
+                    next.play(Action::new(played)).ok().map(|()| next)
+                }
+                None => last.position().clone().swap_turn().ok().map(|p| Game::new(p, last.mode())),
+            };
+            let Some(next) = next else { break };
+            positions.push(next);
+        }
+        positions
+    }
+}
+
+/// Why none of a game's moves can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// Another game than chess.
+    Variant(String),
+    /// The position in the tag FEN.
+    Start(GameError),
+    /// No tags, no moves, no result.
+    NoGame,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unreadable::Variant(name) => write!(f, "{} is another game than chess", quote(name)),
+            Unreadable::Start(why) => why.fmt(f),
+            Unreadable::NoGame => f.write_str("it has neither tags nor moves"),
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}

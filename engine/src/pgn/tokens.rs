@@ -1,0 +1,275 @@
+//! The words of a movetext.
+
+use super::spelling::{Spelling, spelled};
+use super::split::{Numbered, RESULTS};
+
+/// One word, and its line in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Counted from 1.
+    pub line: usize,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a word is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A move, and the word as it is written.
+    Move(Spelling, String),
+    /// A numeric annotation glyph.
+    Nag(u8),
+    /// A comment without its braces.
+    Comment(String),
+    /// `(`.
+    Open,
+    /// `)`.
+    Close,
+    /// One of [`RESULTS`].
+    Result(&'static str),
+    /// It was to be a move: it has a letter and a digit.
+    NoMove(String),
+    /// Any other word.
+    Unknown(String),
+    /// A comment is never closed.
+    OpenComment,
+}
+
+/// Signs that stand for a glyph. The longer ones come first.
+const SIGNS: [(&str, u8); 22] = [
+    ("!!", 3),
+    ("??", 4),
+    ("!?", 5),
+    ("?!", 6),
+    ("!", 1),
+    ("?", 2),
+    ("+/=", 14),
+    ("=/+", 15),
+    ("+/-", 16),
+    ("-/+", 17),
+    ("+-", 18),
+    ("-+", 19),
+    ("+=", 14),
+    ("=+", 15),
+    ("=", 10),
+    ("\u{b1}", 16),
+    ("\u{2213}", 17),
+    ("\u{2a72}", 14),
+    ("\u{2a71}", 15),
+    ("\u{221e}", 13),
+    ("\u{25a1}", 7),
+    ("N", 146),
+];
+
+/// Words without a meaning for the game.
+const IDLE: [&str; 12] =
+    ["e.p.", "ep", "e.p", "ch", "ch.", "+", "++", "#", "mate", "dis", "dbl", "D"];
+
+/// The words of these lines, in order.
+#[must_use]
+pub fn tokens(lines: &[Numbered<'_>]) -> Vec<Token> {
+    let mut out: Vec<Token> = Vec::new();
+    // The text of a comment not closed yet, and its first line.
+    let mut comment: Option<(usize, String)> = None;
+    for Numbered { number, text } in lines {
+        let mut rest = *text;
+        let line = *number;
+        if comment.is_none() && rest.starts_with('%') {
+            continue;
+        }
+        loop {
+            if let Some((first, said)) = &mut comment {
+                let Some((more, after)) = rest.split_once('}') else {
+                    said.push_str(rest);
+                    said.push('\n');
+                    break;
+                };
+                said.push_str(more);
+                out.push(Token { line: *first, kind: Kind::Comment(said.trim().to_owned()) });
+                (comment, rest) = (None, after);
+            }
+            rest = rest.trim_start();
+            let Some(letter) = rest.chars().next() else { break };
+            match letter {
+                '{' => {
+                    comment = Some((line, String::new()));
+                    rest = &rest[1..];
+                }
+                ';' => {
+                    let said = rest[1..].trim().replace('}', ")");
+                    out.push(Token { line, kind: Kind::Comment(said) });
+                    break;
+                }
+                '(' | ')' => {
+                    let kind = if letter == '(' { Kind::Open } else { Kind::Close };
+                    out.push(Token { line, kind });
+                    rest = &rest[1..];
+                }
+                _ => {
+                    let (word, after) = rest.split_at(end_of_word(rest));
+                    out.extend(read_word(word).into_iter().map(|kind| Token { line, kind }));
+                    rest = after;
+                }
+            }
+        }
+    }
+    if let Some((line, said)) = comment {
+        out.push(Token { line, kind: Kind::Comment(said.trim().to_owned()) });
+        out.push(Token { line, kind: Kind::OpenComment });
+    }
+    out
+}
+
+/// At least one character. The parentheses of `a8(Q)` belong to the word.
+fn end_of_word(text: &str) -> usize {
+    let mut letters = text.char_indices().skip(1);
+    while let Some((at, letter)) = letters.next() {
+        let promotes = letter == '(' && text[..at].ends_with(['1', '8', '=']);
+        let whole = ["(Q)", "(R)", "(B)", "(N)"].iter().any(|piece| text[at..].starts_with(piece));
+        if promotes && whole {
+            letters.nth(1);
+        } else if letter.is_whitespace() || "{}();$".contains(letter) {
+            return at;
+        }
+    }
+    text.len()
+}
+
+fn read_word(word: &str) -> Vec<Kind> {
+    if let Some(number) = word.strip_prefix('$') {
+        return match number.parse() {
+            Ok(nag) => vec![Kind::Nag(nag)],
+            Err(_) => vec![Kind::Unknown(word.to_owned())],
+        };
+    }
+    let plain = plain(word);
+    if let Some(result) = result(&plain) {
+        return vec![Kind::Result(result)];
+    }
+    // `12.`, `12...`, `12.Nf3`; not the zeros of `0-0`.
+    let after_number = plain.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = after_number.is_empty() || after_number.starts_with('.');
+    let bare = if numbered { after_number.trim_start_matches('.') } else { &plain };
+    if bare.is_empty() || IDLE.contains(&bare) {
+        return Vec::new();
+    }
+    if let Some(nags) = signs(bare) {
+        return nags;
+    }
+    if let Some((spelling, suffix)) = spelled(bare)
+        && let Some(nags) = suffix_nags(suffix)
+    {
+        let mut kinds = vec![Kind::Move(spelling, word.to_owned())];
+        kinds.extend(nags);
+        return kinds;
+    }
+    let has = |kind: fn(&char) -> bool| bare.chars().any(|letter| kind(&letter));
+    let meant = has(char::is_ascii_alphabetic) && has(char::is_ascii_digit);
+    vec![if meant { Kind::NoMove(word.to_owned()) } else { Kind::Unknown(word.to_owned()) }]
+}
+
+/// With one kind of dash, of capture and of piece letter.
+fn plain(word: &str) -> String {
+    let same = |c: char| match c {
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{d7}' | ':' => 'x',
+        '\u{2654}' | '\u{265a}' => 'K',
+        '\u{2655}' | '\u{265b}' => 'Q',
+        '\u{2656}' | '\u{265c}' => 'R',
+        '\u{2657}' | '\u{265d}' => 'B',
+        '\u{2658}' | '\u{265e}' => 'N',
+        other => other,
+    };
+    word.replace('\u{2026}', "...").replace('\u{bd}', "1/2").chars().map(same).collect()
+}
+
+fn result(word: &str) -> Option<&'static str> {
+    match word {
+        "1/2" => Some(RESULTS[2]),
+        _ => RESULTS.iter().copied().find(|result| *result == word),
+    }
+}
+
+/// What stands behind a move: check, mate, a capture's or a draw offer's sign, glyphs. None if it is more than that.
+fn suffix_nags(suffix: &str) -> Option<Vec<Kind>> {
+    let mut rest = suffix;
+    for word in ["x", "e.p.", "ep", "=", "/"] {
+        rest = rest.strip_prefix(word).unwrap_or(rest);
+    }
+    rest = rest.trim_start_matches(['+', '#', '\u{2020}', '\u{2021}']);
+    for word in ["dbl", "dis", "ch.", "ch", "mate"] {
+        rest = rest.strip_prefix(word).unwrap_or(rest);
+    }
+    rest = rest.trim_end_matches(['.', ',']);
+    if rest.is_empty() { Some(Vec::new()) } else { signs(rest) }
+}
+
+/// A run of signs; of `!` and `?`, what is more than two says no more.
+fn signs(text: &str) -> Option<Vec<Kind>> {
+    let mut nags = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (sign, nag) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign))?;
+        nags.push(Kind::Nag(*nag));
+        rest = &rest[sign.len()..];
+        if rest.starts_with(['!', '?']) && *nag <= 6 {
+            rest = rest.trim_start_matches(['!', '?']);
+        }
+    }
+    Some(nags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> String {
+        let lines: Vec<_> =
+            text.lines().enumerate().map(|(at, text)| Numbered { number: at + 1, text }).collect();
+        let said = |token: &Token| match &token.kind {
+            Kind::Move(_, word) => word.clone(),
+            Kind::Nag(nag) => format!("${nag}"),
+            Kind::Comment(text) => format!("{{{text}}}"),
+            Kind::Open => "(".to_owned(),
+            Kind::Close => ")".to_owned(),
+            Kind::Result(result) => format!("={result}"),
+            Kind::NoMove(word) => format!("BAD:{word}"),
+            Kind::Unknown(word) => format!("?:{word}"),
+            Kind::OpenComment => "OPEN".to_owned(),
+        };
+        tokens(&lines).iter().map(said).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn words_are_what_they_are() {
+        for text in [
+            "1. e4 e5 2.Nf3 $1 Nc6!? 3.Bb5+??",
+            "12...Qxf7++ Nc6= Qxf7+ch exd6e.p. exd6 e.p.",
+            "1.e4(1.d4)1...e5",
+        ] {
+            let found = kinds(text);
+            assert!(!found.contains("BAD:") && !found.contains("?:"), "{found}");
+        }
+        assert_eq!(kinds("2.Nf3 $14 Nc6!?"), "2.Nf3 $14 Nc6!? $5");
+        assert_eq!(
+            kinds("Qxf7++ o-o O\u{2013}O -- Z0 0-0-0+"),
+            "Qxf7++ o-o O\u{2013}O -- Z0 0-0-0+"
+        );
+        assert_eq!(kinds("a8(Q) (a8=N) a8/Q"), "a8(Q) ( a8=N ) a8/Q");
+        assert_eq!(
+            kinds("+- = Nf3!!! 1/2 \u{bd}-\u{bd} *"),
+            "$18 $10 Nf3!!! $3 =1/2-1/2 =1/2-1/2 =*"
+        );
+        assert_eq!(kinds("e4 Nxx5 e9 and"), "e4 BAD:Nxx5 BAD:e9 ?:and");
+        assert_eq!(kinds("12 12. ... 3"), "");
+    }
+
+    #[test]
+    fn comments_end_at_their_brace_or_line() {
+        assert_eq!(
+            kinds("e4 ; the {best} move\n% none\ne5 {a ; in\n% it} *"),
+            "e4 {the {best) move} e5 {a ; in\n% it} =*"
+        );
+        assert_eq!(kinds("e4 {never\nclosed"), "e4 {never\nclosed} OPEN");
+    }
+}
