@@ -76,7 +76,7 @@ impl PgnGame {
 
 /// Why a game is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Damage {
+pub enum PgnError {
     /// Not chess.
     Variant(String),
     /// Invalid FEN tag.
@@ -102,23 +102,23 @@ pub enum Damage {
     Syntax(String),
 }
 
-impl fmt::Display for Damage {
+impl fmt::Display for PgnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Damage::Variant(name) => write!(f, "{} is another game than chess", quote(name)),
-            Damage::Start(why) => why.fmt(f),
-            Damage::Move { san, number, fen } => {
+            PgnError::Variant(name) => write!(f, "{} is another game than chess", quote(name)),
+            PgnError::Start(why) => why.fmt(f),
+            PgnError::Move { san, number, fen } => {
                 write!(f, "{number} {} is not legal in `{fen}`", shorten(san, MAX_TOKEN))
             }
-            Damage::OpenComment => f.write_str("a comment is never closed"),
-            Damage::Nesting => f.write_str("its variations are nested too deeply"),
-            Damage::Word(word) => {
+            PgnError::OpenComment => f.write_str("a comment is never closed"),
+            PgnError::Nesting => f.write_str("its variations are nested too deeply"),
+            PgnError::Word(word) => {
                 write!(f, "`{}` is no move", shorten(word, MAX_TOKEN))
             }
-            Damage::Nothing => f.write_str("it has neither tags nor moves"),
-            Damage::Syntax(why) => f.write_str(why),
+            PgnError::Nothing => f.write_str("it has neither tags nor moves"),
+            PgnError::Syntax(why) => f.write_str(why),
         }
     }
 }
 
-impl std::error::Error for Damage {}
+impl std::error::Error for PgnError {}

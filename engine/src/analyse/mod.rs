@@ -25,4 +25,4 @@ pub mod split;
 mod tests;
 pub mod words;
 
-pub use run::{Collection, Task, run};
+pub use run::{AnalysisTask, Collection, run};

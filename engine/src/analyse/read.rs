@@ -1,7 +1,7 @@
 //! Parses one game into its tree. An illegal move in the main line is an error; a variation is truncated at its first
 //! illegal move, and a note is kept.
 
-use super::game::{Damage, Line, PgnGame, PgnMove};
+use super::game::{Line, PgnError, PgnGame, PgnMove};
 use super::split::{Chunk, RESULTS, clean};
 use crate::chess::epd;
 use crate::chess::game::Game;
@@ -17,7 +17,7 @@ const MAX_NESTING: usize = 64;
 ///
 /// # Errors
 /// The game is damaged.
-pub fn read(number: usize, chunk: &Chunk) -> Result<PgnGame, Damage> {
+pub fn read(number: usize, chunk: &Chunk) -> Result<PgnGame, PgnError> {
     let moves = clean(&chunk.moves)?;
     let text = format!("{}\n{moves}", chunk.tags);
     let longest = text.len();
@@ -27,9 +27,9 @@ pub fn read(number: usize, chunk: &Chunk) -> Result<PgnGame, Damage> {
         .finish();
     let read = reader.read_game(&mut Builder { number });
     let game =
-        read.map_err(|why| Damage::Syntax(why.to_string()))?.unwrap_or(Err(Damage::Nothing))?;
+        read.map_err(|why| PgnError::Syntax(why.to_string()))?.unwrap_or(Err(PgnError::Nothing))?;
     let empty = game.tags.is_empty() && game.line.moves.is_empty();
-    if empty { Err(Damage::Nothing) } else { Ok(game) }
+    if empty { Err(PgnError::Nothing) } else { Ok(game) }
 }
 
 struct Builder {
@@ -122,7 +122,7 @@ impl Draft {
 impl Visitor for Builder {
     type Tags = Vec<(String, String)>;
     type Movetext = Draft;
-    type Output = Result<PgnGame, Damage>;
+    type Output = Result<PgnGame, PgnError>;
 
     fn begin_tags(&mut self) -> ControlFlow<Self::Output, Self::Tags> {
         ControlFlow::Continue(Vec::new())
@@ -159,7 +159,7 @@ impl Visitor for Builder {
         let number = move_number(&top.position);
         let (san, fen) = (read.to_string(), epd::fen(&top.position));
         if !inside {
-            return ControlFlow::Break(Err(Damage::Move { san, number, fen }));
+            return ControlFlow::Break(Err(PgnError::Move { san, number, fen }));
         }
         top.cut = true;
         let lost = format!("a variation is cut at {number} {san}, which is not legal in `{fen}`");
@@ -188,7 +188,7 @@ impl Visitor for Builder {
 
     fn begin_variation(&mut self, draft: &mut Draft) -> ControlFlow<Self::Output, Skip> {
         if draft.open.len() > MAX_NESTING {
-            return ControlFlow::Break(Err(Damage::Nesting));
+            return ControlFlow::Break(Err(PgnError::Nesting));
         }
         let before = draft.top().before.clone();
         // A variation needs a move to replace.
@@ -224,7 +224,7 @@ impl Visitor for Builder {
 }
 
 /// Initial position by the tags.
-fn start(tags: &[(String, String)]) -> Result<Game, Damage> {
+fn start(tags: &[(String, String)]) -> Result<Game, PgnError> {
     let tag = |name: &str| {
         let found = tags.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
@@ -235,10 +235,10 @@ fn start(tags: &[(String, String)]) -> Result<Game, Damage> {
     let chess960 = match plain.as_str() {
         "standard" | "chess" | "normal" | "fromposition" => false,
         "chess960" | "960" | "fischerandom" | "fischerrandom" | "frc" => true,
-        _ => return Err(Damage::Variant(variant.to_owned())),
+        _ => return Err(PgnError::Variant(variant.to_owned())),
     };
     match tag("FEN") {
-        Some(fen) => Game::from_fen(fen, chess960).map_err(Damage::Start),
+        Some(fen) => Game::from_fen(fen, chess960).map_err(PgnError::Start),
         None => {
             let mode = shakmaty::CastlingMode::from_chess960(chess960);
             Ok(Game::new(Chess::default(), mode))

@@ -1,7 +1,7 @@
 //! Analysis of a collection: read, search missing positions, write.
 
-use super::found::{Found, Question, identity, over};
-use super::game::{Damage, PgnGame};
+use super::found::{PositionResult, SearchRequest, identity, over};
+use super::game::{PgnError, PgnGame};
 use super::journal::{Journal, JournalError, Origin, Pass};
 use super::judge::{Judgement, MISTAKE};
 use super::review::Review;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 const SECOND_EFFORT: u32 = 5;
 
 /// Parameters of an analysis.
-pub struct Task<'a> {
+pub struct AnalysisTask<'a> {
     /// Limits of each search.
     pub effort: Effort,
     /// Maximum number of better lines per move.
@@ -37,14 +37,14 @@ pub struct Task<'a> {
 
 /// Progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct AnalysisProgress {
     /// Searched positions.
     pub searched: usize,
     /// All positions.
     pub positions: usize,
 }
 
-impl Done {
+impl AnalysisProgress {
     /// Whether all positions are searched.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -58,7 +58,7 @@ pub struct Collection {
     /// Valid games, in order.
     pub games: Vec<PgnGame>,
     /// Damaged games: number and error.
-    pub damaged: Vec<(usize, Damage)>,
+    pub damaged: Vec<(usize, PgnError)>,
 }
 
 impl Collection {
@@ -94,8 +94,8 @@ impl Collection {
 pub fn run(
     games: &[PgnGame],
     analyst: &mut Analyst,
-    task: &Task<'_>,
-) -> Result<(Done, Journal), AnalyseError> {
+    task: &AnalysisTask<'_>,
+) -> Result<(AnalysisProgress, Journal), AnalyseError> {
     let origin = Origin {
         engine: env!("CARGO_PKG_VERSION").to_owned(),
         network: analyst.network().to_owned(),
@@ -115,9 +115,9 @@ pub fn run(
 fn search_all(
     games: &[PgnGame],
     analyst: &mut Analyst,
-    task: &Task<'_>,
+    task: &AnalysisTask<'_>,
     journal: &mut Journal,
-) -> Result<Done, AnalyseError> {
+) -> Result<AnalysisProgress, AnalyseError> {
     let everything = games
         .iter()
         .flat_map(|game| game.positions().into_iter().map(|position| (game.number, position)));
@@ -131,7 +131,7 @@ fn search_all(
     let second_done = second.search(suspects, analyst, journal)?;
     let (searched, positions) =
         (done.searched + second_done.searched, done.positions + second_done.positions);
-    Ok(Done { searched, positions })
+    Ok(AnalysisProgress { searched, positions })
 }
 
 /// Positions before and after suspected mistakes, with their games' numbers.
@@ -156,7 +156,7 @@ fn suspects(games: &[PgnGame], journal: &Journal, lines: usize) -> Vec<(usize, G
 struct PassRun<'a> {
     pass: Pass,
     effort: Effort,
-    task: &'a Task<'a>,
+    task: &'a AnalysisTask<'a>,
 }
 
 impl PassRun<'_> {
@@ -166,7 +166,7 @@ impl PassRun<'_> {
         positions: impl IntoIterator<Item = (usize, Game)>,
         analyst: &mut Analyst,
         journal: &mut Journal,
-    ) -> Result<Done, AnalyseError> {
+    ) -> Result<AnalysisProgress, AnalyseError> {
         let mut inspected = HashSet::new();
         let mut open = Vec::new();
         for (number, position) in positions {
@@ -188,19 +188,21 @@ impl PassRun<'_> {
         };
         for (number, identity, position) in open {
             bar.set_message(format!("{words}, game {number}"));
-            let question = Question {
+            let request = SearchRequest {
                 game: &position,
                 effort: self.effort,
                 lines: self.task.lines,
                 checks: self.pass == Pass::Second,
             };
-            let Some(found) = Found::search(analyst, &question, self.task.stop)? else { break };
+            let Some(found) = PositionResult::search(analyst, &request, self.task.stop)? else {
+                break;
+            };
             journal.add(identity, self.pass, found)?;
             searched += 1;
             bar.inc(1);
         }
         bar.finish_and_clear();
-        Ok(Done { searched, positions })
+        Ok(AnalysisProgress { searched, positions })
     }
 }
 

@@ -4,7 +4,7 @@
 //! Rewrites what the PGN reader would lose: line comments become comments in braces; blank lines inside the movetext
 //! and escaped lines are removed.
 
-use super::game::Damage;
+use super::game::PgnError;
 use shakmaty::san::San;
 
 /// Text of one game.
@@ -85,7 +85,7 @@ fn still_inside(line: &str, mut inside: bool) -> bool {
 ///
 /// # Errors
 /// An unclosed comment, or a token that PGN does not have.
-pub fn clean(moves: &str) -> Result<String, Damage> {
+pub fn clean(moves: &str) -> Result<String, PgnError> {
     let mut out = String::with_capacity(moves.len() + 16);
     let mut inside = false;
     for line in moves.lines() {
@@ -118,19 +118,19 @@ pub fn clean(moves: &str) -> Result<String, Damage> {
         out += rest;
         out.push('\n');
     }
-    if inside { Err(Damage::OpenComment) } else { Ok(out) }
+    if inside { Err(PgnError::OpenComment) } else { Ok(out) }
 }
 
 /// Detects tokens that the reader would silently skip. A token with a letter and a digit was meant as a move; others,
 /// as in `exd6 e.p.`, are ignored.
-fn check_words(text: &str) -> Result<(), Damage> {
+fn check_words(text: &str) -> Result<(), PgnError> {
     let separator = |letter: char| letter.is_whitespace() || "().".contains(letter);
     for word in text.split(separator) {
         let bare = word.trim_start_matches(|letter: char| letter.is_ascii_digit());
         let has = |kind: fn(&char) -> bool| word.chars().any(|letter| kind(&letter));
         let looks_like_move = has(char::is_ascii_alphabetic) && has(char::is_ascii_digit);
         if looks_like_move && !is_move(word) && !is_move(bare) {
-            return Err(Damage::Word(word.to_owned()));
+            return Err(PgnError::Word(word.to_owned()));
         }
     }
     Ok(())
@@ -165,7 +165,7 @@ mod tests {
         let text = "[Event \"a\"]\n\n1. e4 {never closed\n\n[White \"in it\"]\n\n[Event \"b\"]\n\n1. d4 *\n";
         let games = split(text);
         assert_eq!(games.len(), 2);
-        assert!(matches!(clean(&games[0].moves), Err(Damage::OpenComment)));
+        assert!(matches!(clean(&games[0].moves), Err(PgnError::OpenComment)));
         assert_eq!(games[1].moves, "1. d4 *\n");
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let fine = "1. e4 e5 2.Nf3 $1 $14 Nc6!? 3.Bb5+?? (3.O-O-O 0-0+ 1...0-0-0) 12...e8=Q# -- Ng1xf3 exd6 e.p. +- 1/2-1/2";
         assert!(clean(fine).is_ok(), "{:?}", clean(fine));
         for bad in ["Nxx5", "e9", "Kz4", "D4"] {
-            assert!(matches!(clean(bad), Err(Damage::Word(word)) if word == bad), "{bad}");
+            assert!(matches!(clean(bad), Err(PgnError::Word(word)) if word == bad), "{bad}");
         }
     }
 
