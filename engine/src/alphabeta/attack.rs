@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_gains_where_lesser_ones_do_not_attack() {
+    fn leaving_an_attack_by_a_cheaper_piece_is_rewarded() {
         let bonus = |fen: &str, name: &str| {
             let game = Game::from_fen(fen, false).unwrap();
             let action = game.legal_actions().into_iter().find(|action| game.uci(*action) == name);

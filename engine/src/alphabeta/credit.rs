@@ -12,7 +12,7 @@ use shakmaty::{Move, Role};
 
 /// Maximum number of moves that get a malus.
 const MAX_FAILED: usize = 32;
-/// Move count up to which a quiet move gets a penalty if the table cuts off after it, and that penalty.
+/// Penalty of an early previous move after a cutoff by the table: exclusive limit of its move count, and penalty.
 const EARLY_MOVE_PENALTY: (i32, i32) = (5, -2_210);
 /// Bonus of a capture after which no move reached alpha.
 const GOOD_CAPTURE: i32 = 892;
@@ -58,9 +58,9 @@ impl Tree<'_> {
         if !is_noisy(m) {
             self.memory.history.update(history_context, m, margins::tt_cutoff_bonus(depth));
         }
-        let (low_ply, bonus) = EARLY_MOVE_PENALTY;
-        if self.back(history_context.ply, 1).move_count < low_ply {
-            self.update_previous_continuation(history_context, bonus);
+        let (max_count, penalty) = EARLY_MOVE_PENALTY;
+        if self.back(history_context.ply, 1).move_count < max_count {
+            self.update_previous_continuation(history_context, penalty);
         }
     }
 

@@ -67,7 +67,7 @@ mod tests {
     use crate::chess::game::Game;
 
     #[test]
-    fn it_sees_what_trying_every_move_shows() {
+    fn upcoming_repetitions_agree_with_trying_every_move() {
         let mut random = nn::rng::Rng::new(5);
         let mut repetitions = 0;
         for _ in 0..150 {

@@ -254,7 +254,7 @@ mod tests {
     use shakmaty::Position;
 
     #[test]
-    fn counts_rise_and_fall_and_stay_within_bounds() {
+    fn history_entries_rise_and_fall_within_their_maxima() {
         let game = Game::default();
         let legal = game.position().legal_moves();
         let (positive, bad, other) = (legal[3], legal[7], legal[9]);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn in_check_the_last_two_moves_are_answered_alone() {
+    fn in_check_only_two_continuation_tables_are_updated() {
         let game = Game::default();
         let legal = game.position().legal_moves();
         let mut history = History::new();

@@ -42,8 +42,8 @@ pub(super) const SHUFFLING: (u32, usize) = (10, 20);
 /// SEE threshold of the ordering bonus for checks.
 pub(super) const CHECK_SEE_MARGIN: i32 = -75;
 
-/// Whether the opponent's last move did not improve its eval. `eval_sum` = the mover's static eval now plus the
-/// opponent's one ply ago; none if one is missing.
+/// Whether the opponent's last move worsened its eval. `eval_sum` is the mover's static eval now plus the opponent's before
+/// that move; true if one of them is unknown.
 pub(super) fn is_worsening(eval_sum: Option<i32>) -> bool {
     eval_sum.is_none_or(|eval_sum| eval_sum > 0)
 }
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reduction_is_taken_back_where_the_move_was_good_for_its_side() {
+    fn hindsight_restores_depth_after_a_good_move() {
         // Sum of the mover's eval and the opponent's before it.
         for (reduced, eval_sum, expected) in [
             (3, Some(-20), 9),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn late_moves_of_deep_searches_are_searched_less_deep() {
+    fn reductions_grow_with_depth_and_move_count() {
         let plies = |depth, move_count| base_reduction(depth, move_count, 1, 20, true) / PLY;
         assert!(plies(4, 3) < plies(4, 30) && plies(4, 30) < plies(20, 30), "{}", plies(4, 3));
         assert!(base_reduction(10, 10, 1, 20, false) > base_reduction(10, 10, 1, 20, true));

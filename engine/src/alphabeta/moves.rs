@@ -150,7 +150,7 @@ mod tests {
     use shakmaty::CastlingMode;
 
     #[test]
-    fn both_parts_are_all_legal_moves() {
+    fn both_stages_are_all_legal_moves() {
         let mut random = nn::rng::Rng::new(5);
         let mut counts = [0; 4];
         for round in 0..400 {

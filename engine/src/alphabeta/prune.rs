@@ -17,7 +17,7 @@ use shakmaty::{Chess, Move, MoveList, Position};
 #[derive(Clone, Copy)]
 pub(super) struct PruneInput {
     pub evals: Evals,
-    /// Static eval is higher than two plies ago; than the opponent's one ply ago.
+    /// Static eval is higher than two plies ago; the opponent's last move worsened its eval.
     pub improving: bool,
     pub worsening: bool,
     /// Correction of the static eval.

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_comes_back_and_mates_count_from_the_root() {
+    fn entries_round_trip_and_mates_count_from_the_root() {
         let table = Table::new(1 << 10);
         let action = Some(Action::from(0x3_0C7));
         for (key, ply, it) in [
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_score_nothing_is_decided() {
+    fn an_entry_without_a_score_allows_no_cutoff() {
         let [low, none] =
             [Bound::Lower, Bound::Unknown].map(|bound| TtEntry { bound, ..entry(9, 50) });
         assert!(low.decides(0, 1) && low.corrects(-7));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shallow_or_old_makes_room() {
+    fn shallow_and_old_entries_are_replaced() {
         let table = Table::new(CLUSTER);
         (0..4).for_each(|key| table.put(key, 0, entry(10 + key as i32, 0)));
         table.put(9, 0, entry(1, 0));

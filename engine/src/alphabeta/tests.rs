@@ -103,7 +103,7 @@ fn a_check_at_the_deepest_ply_is_no_mate() {
 }
 
 #[test]
-fn what_was_found_before_the_time_was_up_counts() {
+fn a_stopped_search_returns_its_last_depth() {
     let game = Game::default();
     let first = look(&mut fresh(), &game, None, 256).unwrap();
     let later = look(&mut fresh(), &game, None, 50_000).unwrap();
@@ -120,7 +120,7 @@ fn what_was_found_before_the_time_was_up_counts() {
 }
 
 #[test]
-fn what_was_only_compared_has_a_line_too() {
+fn a_compared_move_has_a_variation() {
     let fen = "r1bq1rk1/pp1p1pbp/5np1/n1pPp3/2P5/2N3P1/PP1NPPBP/R1BQK2R w KQ e6 0 9";
     let game = Game::from_fen(fen, false).unwrap();
     let candidates = ["d5d6", "e1g1"].map(|name| named(&game, name));

@@ -21,7 +21,7 @@ const MIN_POLICY: f32 = 0.005;
 
 /// Result of one search, from the side to move's point of view.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct PositionResult {
     /// Best first; never empty.
     pub choices: Vec<Choice>,
     /// The network's policy: move and probability, in descending order.
@@ -67,17 +67,17 @@ impl Choice {
     }
 }
 
-impl Found {
+impl PositionResult {
     /// Searches a position with a fresh tree. None if `stop` aborted it.
     ///
     /// # Errors
     /// The network failed.
     pub fn search(
         analyst: &mut Analyst,
-        question: &Question<'_>,
+        request: &SearchRequest<'_>,
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<Found>, EvalError> {
-        let Question { game, effort, lines, checks } = *question;
+    ) -> Result<Option<PositionResult>, EvalError> {
+        let SearchRequest { game, effort, lines, checks } = *request;
         analyst.forget();
         let mut broken = false;
         let snapshot = analyst.search(game, effort, &mut |_| {
@@ -105,7 +105,7 @@ impl Found {
         let mut policy: Vec<_> = game.legal_actions().into_iter().zip(policy).collect();
         policy.retain(|(_, share)| *share >= MIN_POLICY);
         policy.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Ok(Some(Found { choices, policy, playouts: snapshot.playouts }))
+        Ok(Some(PositionResult { choices, policy, playouts: snapshot.playouts }))
     }
 
     /// The best root move.
@@ -129,7 +129,7 @@ impl Found {
 
 /// Position and limits of a search.
 #[derive(Clone, Copy)]
-pub struct Question<'a> {
+pub struct SearchRequest<'a> {
     /// The position is its last.
     pub game: &'a Game,
     /// Limits.

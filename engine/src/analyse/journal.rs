@@ -4,7 +4,7 @@
 //! The first line names engine, network and settings. A truncated last line is dropped; a file that is no journal is
 //! never written to.
 
-use super::found::Found;
+use super::found::PositionResult;
 use crate::errors::{FileError, wraps};
 use crate::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
 use serde::{Deserialize, Serialize};
@@ -59,10 +59,10 @@ struct Entry {
     position: u64,
     #[serde(rename = "look", default, skip_serializing_if = "Pass::is_first")]
     pass: Pass,
-    found: Found,
+    found: PositionResult,
 }
 
-type Results = HashMap<(u64, Pass), Found>;
+type Results = HashMap<(u64, Pass), PositionResult>;
 
 /// Searched positions and the file that stores them.
 pub struct Journal {
@@ -137,13 +137,13 @@ impl Journal {
 
     /// The result of one search of a position.
     #[must_use]
-    pub fn get(&self, position: u64, pass: Pass) -> Option<&Found> {
+    pub fn get(&self, position: u64, pass: Pass) -> Option<&PositionResult> {
         self.known.get(&(position, pass))
     }
 
     /// The result of the longest search of a position.
     #[must_use]
-    pub fn best(&self, position: u64) -> Option<&Found> {
+    pub fn best(&self, position: u64) -> Option<&PositionResult> {
         self.get(position, Pass::Second).or_else(|| self.get(position, Pass::First))
     }
 
@@ -151,7 +151,12 @@ impl Journal {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, position: u64, pass: Pass, found: Found) -> Result<(), JournalError> {
+    pub fn add(
+        &mut self,
+        position: u64,
+        pass: Pass,
+        found: PositionResult,
+    ) -> Result<(), JournalError> {
         let entry = Entry { position, pass, found };
         self.file.append(&entry)?;
         self.known.insert((position, pass), entry.found);
@@ -204,10 +209,14 @@ mod tests {
     use crate::chess::action::Action;
     use std::fs;
 
-    fn found(value: f32) -> Found {
+    fn found(value: f32) -> PositionResult {
         let line = vec![Action::from(796), Action::from(3364)];
         let choice = Choice { line, visits: 12, value, mate: Some(-4) };
-        Found { choices: vec![choice], policy: vec![(Action::from(796), 0.1)], playouts: 13 }
+        PositionResult {
+            choices: vec![choice],
+            policy: vec![(Action::from(796), 0.1)],
+            playouts: 13,
+        }
     }
 
     fn origin() -> Origin {

@@ -6,7 +6,7 @@
 //! and a wrong `??` is worse than a missing one. Lichess has a table for mates; here a mate is win probability 0 or 1.
 //! Lichess has no `!`; here it marks an only move that is not the policy's first.
 
-use super::found::{Choice, Found};
+use super::found::{Choice, PositionResult};
 use crate::chess::action::Action;
 
 /// Loss of win probability for `?!`.
@@ -93,7 +93,7 @@ impl Judgement {
     /// Judges `played`, after which the mover's win probability is `after`. `lines` is the maximum number of better
     /// moves.
     #[must_use]
-    pub fn new(before: &Found, played: Action, after: f32, lines: usize) -> Judgement {
+    pub fn new(before: &PositionResult, played: Action, after: f32, lines: usize) -> Judgement {
         let others = || {
             let places = before.choices.iter().enumerate();
             places.filter(|(_, choice)| choice.action() != Some(played))
@@ -123,7 +123,7 @@ impl Judgement {
 
     /// Limits the glyph to that of `before` for the same move: the milder one wins.
     #[must_use]
-    pub fn at_most_as_bad_as(self, before: Option<&Judgement>) -> Judgement {
+    pub fn limited_by(self, before: Option<&Judgement>) -> Judgement {
         match before {
             Some(before) if before.loss() < self.loss() => {
                 Judgement { glyph: Glyph::of_loss(before.loss()), ..self }
@@ -165,14 +165,14 @@ mod tests {
     }
 
     /// Moves 1, 2, … with these visits and values; the policy's first move is `favourite`.
-    fn found(choices: &[(u64, f32)], favourite: u16) -> Found {
+    fn found(choices: &[(u64, f32)], favourite: u16) -> PositionResult {
         let choice = |(place, &(visits, value)): (usize, &(u64, f32))| Choice {
             line: vec![action(place as u16 + 1)],
             visits,
             value,
             mate: None,
         };
-        Found {
+        PositionResult {
             choices: choices.iter().enumerate().map(choice).collect(),
             policy: vec![(action(favourite), 0.6)],
             playouts: choices.iter().map(|(visits, _)| visits).sum(),
@@ -200,17 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn a_glyph_needs_both_looks() {
+    fn a_glyph_needs_both_searches() {
         let judged = |loss: f32| {
             Judgement::new(&found(&[(80, 0.6), (20, 0.4)], 1), action(2), 0.6 - loss, 1)
         };
-        let glyph =
-            |second: f32, first: f32| judged(second).at_most_as_bad_as(Some(&judged(first))).glyph;
+        let glyph = |second: f32, first: f32| judged(second).limited_by(Some(&judged(first))).glyph;
         assert_eq!(glyph(0.3, 0.12), Some(Glyph::Mistake));
         assert_eq!(glyph(0.06, 0.3), Some(Glyph::Inaccuracy));
         assert_eq!(glyph(0.3, 0.26), Some(Glyph::Blunder));
         assert_eq!(glyph(0.3, 0.01), None);
-        assert_eq!(judged(0.3).at_most_as_bad_as(None), judged(0.3));
+        assert_eq!(judged(0.3).limited_by(None), judged(0.3));
     }
 
     #[test]

@@ -22,4 +22,4 @@ pub mod sees;
 mod tests;
 pub mod words;
 
-pub use run::{Collection, Task, run};
+pub use run::{AnalysisTask, Collection, run};

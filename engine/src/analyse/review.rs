@@ -1,7 +1,7 @@
 //! One game with its results: a judgement per move, accuracy of both sides.
 
 use super::accuracy::{self, MoveLoss};
-use super::found::{Found, identity, over};
+use super::found::{PositionResult, identity, over};
 use super::journal::{Journal, Pass};
 use super::judge::Judgement;
 use crate::chess::action::Action;
@@ -27,7 +27,7 @@ pub struct Review<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum Known<'a> {
     /// A search's result.
-    Searched(&'a Found),
+    Searched(&'a PositionResult),
     /// The game is over: win probability of the side to move.
     Over(f32),
     /// Not searched yet.
@@ -35,7 +35,7 @@ pub enum Known<'a> {
 }
 
 impl Known<'_> {
-    fn of<'a>(position: &Game, journal: impl Fn(u64) -> Option<&'a Found>) -> Known<'a> {
+    fn of<'a>(position: &Game, journal: impl Fn(u64) -> Option<&'a PositionResult>) -> Known<'a> {
         match over(position) {
             Some(ending) => Known::Over(if ending.winner().is_some() { 0.0 } else { 0.5 }),
             None => journal(identity(position)).map_or(Known::Nothing, Known::Searched),
@@ -62,7 +62,7 @@ impl<'a> Review<'a> {
         let known = |position: &Game| Known::of(position, |identity| journal.best(identity));
         let review = Review::of(game, first.positions, &known, lines);
         let milder = |(judged, before): (Option<Judgement>, Option<Judgement>)| {
-            Some(judged?.at_most_as_bad_as(before.as_ref()))
+            Some(judged?.limited_by(before.as_ref()))
         };
         let judgements = review.judgements.into_iter().zip(first.judgements).map(milder).collect();
         Review { judgements, ..review }
@@ -110,7 +110,7 @@ impl<'a> Review<'a> {
 
     /// The search before the move at `ply`.
     #[must_use]
-    pub fn found(&self, ply: usize) -> Option<&'a Found> {
+    pub fn found(&self, ply: usize) -> Option<&'a PositionResult> {
         match self.known.get(ply)? {
             Known::Searched(found) => Some(found),
             _ => None,

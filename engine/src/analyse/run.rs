@@ -1,7 +1,7 @@
 //! Analysis of a collection: read, search missing positions, write.
 
 use super::annotate;
-use super::found::{Found, Question, identity, over};
+use super::found::{PositionResult, SearchRequest, identity, over};
 use super::journal::{Journal, JournalError, Origin, Pass};
 use super::judge::{Judgement, MISTAKE};
 use super::review::Review;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 const SECOND_EFFORT: u32 = 5;
 
 /// Parameters of an analysis.
-pub struct Task<'a> {
+pub struct AnalysisTask<'a> {
     /// Limits of each search.
     pub effort: Effort,
     /// Maximum number of better lines per move.
@@ -36,14 +36,14 @@ pub struct Task<'a> {
 
 /// Progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct AnalysisProgress {
     /// Searched positions.
     pub searched: usize,
     /// All positions.
     pub positions: usize,
 }
 
-impl Done {
+impl AnalysisProgress {
     /// Whether all positions are searched.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -107,8 +107,8 @@ impl Collection {
 pub fn run(
     collection: &Collection,
     analyst: &mut Analyst,
-    task: &Task<'_>,
-) -> Result<(Done, Journal), AnalyseError> {
+    task: &AnalysisTask<'_>,
+) -> Result<(AnalysisProgress, Journal), AnalyseError> {
     let games = &collection.games;
     let origin = Origin {
         engine: env!("CARGO_PKG_VERSION").to_owned(),
@@ -134,9 +134,9 @@ pub fn run(
 fn search_all(
     games: &[PgnGame],
     analyst: &mut Analyst,
-    task: &Task<'_>,
+    task: &AnalysisTask<'_>,
     journal: &mut Journal,
-) -> Result<Done, AnalyseError> {
+) -> Result<AnalysisProgress, AnalyseError> {
     let everything = games
         .iter()
         .flat_map(|game| game.positions().into_iter().map(|position| (game.number, position)));
@@ -150,7 +150,7 @@ fn search_all(
     let second_done = second.search(suspects, analyst, journal)?;
     let (searched, positions) =
         (done.searched + second_done.searched, done.positions + second_done.positions);
-    Ok(Done { searched, positions })
+    Ok(AnalysisProgress { searched, positions })
 }
 
 /// Positions before and after suspected mistakes, with their games' numbers.
@@ -175,7 +175,7 @@ fn suspects(games: &[PgnGame], journal: &Journal, lines: usize) -> Vec<(usize, G
 struct PassRun<'a> {
     pass: Pass,
     effort: Effort,
-    task: &'a Task<'a>,
+    task: &'a AnalysisTask<'a>,
 }
 
 impl PassRun<'_> {
@@ -185,7 +185,7 @@ impl PassRun<'_> {
         positions: impl IntoIterator<Item = (usize, Game)>,
         analyst: &mut Analyst,
         journal: &mut Journal,
-    ) -> Result<Done, AnalyseError> {
+    ) -> Result<AnalysisProgress, AnalyseError> {
         let mut inspected = HashSet::new();
         let mut open = Vec::new();
         for (number, position) in positions {
@@ -207,19 +207,21 @@ impl PassRun<'_> {
         };
         for (number, identity, position) in open {
             bar.set_message(format!("{words}, game {number}"));
-            let question = Question {
+            let request = SearchRequest {
                 game: &position,
                 effort: self.effort,
                 lines: self.task.lines,
                 checks: self.pass == Pass::Second,
             };
-            let Some(found) = Found::search(analyst, &question, self.task.stop)? else { break };
+            let Some(found) = PositionResult::search(analyst, &request, self.task.stop)? else {
+                break;
+            };
             journal.add(identity, self.pass, found)?;
             searched += 1;
             bar.inc(1);
         }
         bar.finish_and_clear();
-        Ok(Done { searched, positions })
+        Ok(AnalysisProgress { searched, positions })
     }
 }
 

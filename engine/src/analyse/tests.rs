@@ -4,7 +4,7 @@ use super::annotate;
 use super::html::{Title, page};
 use super::journal::{Journal, Origin};
 use super::review::Review;
-use super::run::{Collection, Task, journal_path, run};
+use super::run::{AnalysisTask, Collection, journal_path, run};
 use crate::chess::game::Game;
 use crate::eval::look::{InspectedMove, Inspection, PredictedBoard};
 use crate::options::settings::Settings;
@@ -69,9 +69,9 @@ fn fresh(name: &str) -> PathBuf {
     out
 }
 
-fn task(out: &Path) -> Task<'_> {
+fn task(out: &Path) -> AnalysisTask<'_> {
     let settings = "test".to_owned();
-    Task { effort: Effort::Nodes(40), lines: 2, settings, out, stop: &|| false }
+    AnalysisTask { effort: Effort::Nodes(40), lines: 2, settings, out, stop: &|| false }
 }
 
 /// The games without annotations of the analysis.
@@ -87,7 +87,7 @@ fn plain(games: &[PgnGame]) -> String {
 }
 
 #[test]
-fn what_is_read_is_written() {
+fn pgn_round_trips() {
     let games = sound(GAMES);
     let text = plain(&games);
     let first = "{ Before the game } 1. e4 $13 { [%clk 0:05:00] } 1... e5 { first } { second; not a line \
@@ -210,7 +210,7 @@ fn an_interrupted_analysis_resumes_to_the_same_bytes() {
     let looks = AtomicUsize::new(0);
     let stop = || looks.fetch_add(1, Ordering::Relaxed) > 40;
     let (done, journal) =
-        run(&of(&games), &mut analyst(), &Task { stop: &stop, ..task(&out) }).unwrap();
+        run(&of(&games), &mut analyst(), &AnalysisTask { stop: &stop, ..task(&out) }).unwrap();
     assert!(done.searched > 0 && !done.is_complete(), "{done:?}");
     drop(journal);
     let part = fs::read_to_string(&out).unwrap();

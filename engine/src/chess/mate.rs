@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mate_is_not_called_one() {
+    fn draws_and_longer_mates_are_not_found() {
         // Stalemate, and the fifty-move rule before the second move.
         assert_eq!(find("7k/8/5KQ1/8/8/8/8/8 b - - 0 1", 2), None);
         assert_eq!(find("6k1/8/8/8/8/8/R7/1R2K3 w - - 98 90", 3), None);

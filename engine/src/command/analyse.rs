@@ -5,7 +5,7 @@ use super::output::{Failure, Sink};
 use crate::analyse::html::{Title, page};
 use crate::analyse::review::Review;
 use crate::analyse::run::{Unread, journal_path};
-use crate::analyse::{Collection, Task, run};
+use crate::analyse::{AnalysisTask, Collection, run};
 use crate::chess::game::Game;
 use crate::errors::FileError;
 use crate::eval::look::Inspection;
@@ -90,7 +90,7 @@ impl Analyse {
         let options: Vec<String> =
             self.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let raised = raised_by_ctrl_c()?;
-        let task = Task {
+        let task = AnalysisTask {
             effort: match self.movetime {
                 Some(time) => Effort::Time(time),
                 None => Effort::Nodes(self.nodes.unwrap_or(NODES)),

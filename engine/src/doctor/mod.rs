@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn wild_wishes_are_warned_of() {
+    fn excessive_options_are_warnings() {
         let settings = Settings {
             threads: 1000,
             hash_mb: 1_000_000_000,

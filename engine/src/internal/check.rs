@@ -16,14 +16,14 @@ use std::fmt;
 
 /// A ratio of correct items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Right {
+pub struct Ratio {
     /// Correct items.
     pub right: u64,
     /// All items.
     pub of: u64,
 }
 
-impl Right {
+impl Ratio {
     /// Counts one item.
     pub fn add(&mut self, right: bool) {
         self.right += u64::from(right);
@@ -31,13 +31,13 @@ impl Right {
     }
 
     /// Adds another count.
-    pub fn join(&mut self, other: Right) {
+    pub fn join(&mut self, other: Ratio) {
         self.right += other.right;
         self.of += other.of;
     }
 }
 
-impl fmt::Display for Right {
+impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}", self.right, self.of)
     }
@@ -47,19 +47,19 @@ impl fmt::Display for Right {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Boards below the root, by level from 1: pieces, rights and en passant are correct.
-    pub states: [Right; 3],
+    pub states: [Ratio; 3],
     /// Nodes whose number of children agrees with breadth and the true number of legal moves (paper 000, section 5.4).
-    pub widths: Right,
+    pub widths: Ratio,
     /// Expanded moves that are legal in the true position.
-    pub expanded: Right,
+    pub expanded: Ratio,
     /// Listed moves that are legal.
-    pub listed: Right,
+    pub listed: Ratio,
     /// Nodes whose outcome, or the absence of one, is correct.
-    pub ends: Right,
+    pub ends: Ratio,
     /// Nodes whose decision is the minimax of their children; not counted where the prompt asks for a judgement.
-    pub decisions: Right,
+    pub decisions: Ratio,
     /// Alpha-beta bounds and cutoffs that are correct.
-    pub cutoffs: Right,
+    pub cutoffs: Ratio,
     /// Errors to mark in the text.
     pub marks: Marks,
 }
@@ -158,9 +158,9 @@ fn true_end(position: &Chess) -> Option<Outcome> {
 }
 
 /// Bounds and cutoffs of a trace by alpha-beta, compared with the teacher's.
-fn cutoffs(trace: &Trace) -> Right {
+fn cutoffs(trace: &Trace) -> Ratio {
     let mut grammar = Grammar::new(trace.shape(), trace.backup());
-    let mut found = Right::default();
+    let mut found = Ratio::default();
     while grammar.advance(trace) {
         let Some(next) = trace.words().get(grammar.seen()) else { break };
         let bounds = next.kind == Kind::Expand;

@@ -21,7 +21,7 @@ pub struct Grammar {
     shape: Shape,
     backup: Backup,
     /// Open nodes, the root first.
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     /// Words read.
     seen: usize,
     /// Index of the root's `select`, once written.
@@ -31,7 +31,7 @@ pub struct Grammar {
 
 /// A node before its `select`; fields are indices in the trace.
 #[derive(Clone, Debug, Default)]
-struct Open {
+struct OpenNode {
     items: Vec<usize>,
     /// Index of `best` or `over`.
     head: Option<usize>,
@@ -176,7 +176,7 @@ impl Grammar {
         let given = match word.kind {
             Kind::Prompt => self.seen == 0,
             Kind::Eval if self.seen == 1 => {
-                self.open.push(Open::default());
+                self.open.push(OpenNode::default());
                 true
             }
             Kind::Item | Kind::Best | Kind::Over => self.give(word),
@@ -213,7 +213,7 @@ impl Grammar {
         let place = self.seen;
         match (word.kind, self.open.last_mut()) {
             (Kind::Play, _) => self.done = true,
-            (Kind::Eval, _) => self.open.push(Open::default()),
+            (Kind::Eval, _) => self.open.push(OpenNode::default()),
             (Kind::Expand, Some(node)) => node.expand = Some(place),
             (Kind::Child, Some(node)) => node.children.push(place),
             (Kind::Decide, Some(node)) => node.decided = true,

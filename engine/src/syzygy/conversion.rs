@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spare_piece_stands_by() {
+    fn spare_pieces_are_kept() {
         let queen = plies_of("8/8/8/8/3k4/8/8/KQ6 b - - 0 1");
         assert!(plies_of("8/8/8/8/3k4/8/8/KQR5 b - - 0 1") <= queen);
         assert!(queen <= MAX_MATE_PLIES[0]);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_is_not_given_away() {
+    fn a_recaptured_piece_is_not_given_away() {
         let gives = |fen: &str| gives_away(Game::from_fen(fen, false).unwrap().position());
         assert!(gives("8/8/7R/1k6/1Q6/8/8/4K3 b - - 0 1"));
         assert!(!gives("8/8/8/1k6/1Q6/2K5/8/7R b - - 0 1"), "the king guards it");

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints_know_no_order() {
+    fn fingerprints_are_order_independent() {
         let of = |moves: &[u16]| fingerprint(moves.iter().map(|code| Action::from(*code)));
         assert_eq!(of(&[1, 2, 3]), of(&[3, 1, 2]));
         assert_ne!(of(&[1, 2, 3]), of(&[1, 2]));

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn every_edge_is_as_good_as_the_next() {
+    fn all_edges_are_equal() {
         let state = State::root(&Game::default());
         let Some(Leaf::Open { edges, .. }) = world(1).evaluate(&[&state]).unwrap().pop() else {
             panic!("the game has only begun");

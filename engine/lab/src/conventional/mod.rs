@@ -31,7 +31,7 @@ impl Player for Negamax {
         watch: &mut dyn PlayerWatch,
     ) -> Option<PlayerFound> {
         let PlayerQuestion { game, allowed, depth, .. } = *question;
-        negamax::search(&negamax::Question { game, allowed, pruning: self.0, depth }, watch)
+        negamax::search(&negamax::NegamaxRequest { game, allowed, pruning: self.0, depth }, watch)
     }
 }
 
@@ -50,6 +50,6 @@ impl Player for Uct {
             true => uct::LeafValue::Heuristics,
             false => uct::LeafValue::Rollouts(rollouts),
         };
-        uct::search(&uct::Question { game, allowed, leaf, seed, playouts }, watch)
+        uct::search(&uct::UctRequest { game, allowed, leaf, seed, playouts }, watch)
     }
 }

@@ -30,7 +30,7 @@ pub enum Pruning {
 
 /// Position and limits of a search.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct NegamaxRequest<'a> {
     /// The position is its last; earlier ones count for repetitions.
     pub game: &'a Game,
     /// Root moves, all legal.
@@ -42,7 +42,7 @@ pub struct Question<'a> {
 }
 
 /// Iterative deepening until the watch or the depth limit stops it. None without moves.
-pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
+pub fn search(question: &NegamaxRequest<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
     let first = *question.allowed.first()?;
     let position = question.game.position();
     let mut tree = Tree::new(question, watch);
@@ -78,7 +78,7 @@ pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<Pl
 
 /// State of a search.
 struct Tree<'a, 'b> {
-    question: &'a Question<'b>,
+    question: &'a NegamaxRequest<'b>,
     watch: &'a mut dyn PlayerWatch,
     nodes: u64,
     seldepth: usize,
@@ -94,7 +94,7 @@ struct Tree<'a, 'b> {
 }
 
 impl<'a, 'b> Tree<'a, 'b> {
-    fn new(question: &'a Question<'b>, watch: &'a mut dyn PlayerWatch) -> Tree<'a, 'b> {
+    fn new(question: &'a NegamaxRequest<'b>, watch: &'a mut dyn PlayerWatch) -> Tree<'a, 'b> {
         let table = match question.pruning {
             Pruning::None => Table::new(0),
             Pruning::AlphaBeta => Table::new(POSITIONS),

@@ -31,7 +31,7 @@ const MAX_NODES: usize = 8_000_000;
 
 /// Position and limits of a search.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct UctRequest<'a> {
     /// The position is its last; earlier ones count for repetitions.
     pub game: &'a Game,
     /// Root moves, all legal.
@@ -75,7 +75,7 @@ impl Node {
 }
 
 /// Searches until the watch or the playouts end it. None without moves.
-pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
+pub fn search(question: &UctRequest<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
     let first = *question.allowed.first()?;
     let mut tree = Tree {
         question,
@@ -99,7 +99,7 @@ pub fn search(question: &Question<'_>, watch: &mut dyn PlayerWatch) -> Option<Pl
 }
 
 struct Tree<'a> {
-    question: &'a Question<'a>,
+    question: &'a UctRequest<'a>,
     /// The root has index 0.
     nodes: Vec<Node>,
     random: Rng,
@@ -266,7 +266,7 @@ mod tests {
         let game = Game::from_fen(fen, false).unwrap();
         let allowed = game.legal_actions();
         let question =
-            Question { game: &game, allowed: &allowed, leaf, seed, playouts: Some(playouts) };
+            UctRequest { game: &game, allowed: &allowed, leaf, seed, playouts: Some(playouts) };
         let found = search(&question, &mut NeverStop).unwrap();
         (game, found)
     }
@@ -318,7 +318,7 @@ mod tests {
         let game = Game::default();
         let allowed = game.legal_actions();
         let leaf = LeafValue::Rollouts(1);
-        let question = Question { game: &game, allowed: &allowed, leaf, seed: 1, playouts: None };
+        let question = UctRequest { game: &game, allowed: &allowed, leaf, seed: 1, playouts: None };
         let mut tree = Tree {
             question: &question,
             nodes: vec![Node::new(allowed[0])],

@@ -3,7 +3,7 @@
 
 use super::limit::{Clock, Limit};
 use super::openings::Opening;
-use super::player::{Fault, Player, Thought};
+use super::player::{Fault, Player, SearchAnswer};
 use super::rules::{
     DrawRule, Ending, Played, Ply, ResignRule, Rules, Warning, Warnings, adjudicable,
 };
@@ -14,7 +14,7 @@ use shakmaty::{ByColor, CastlingMode, Chess, Color, Move, Position};
 use uci::{Command, StartPosition};
 
 /// State of a game.
-struct Table<'a> {
+struct RunningGame<'a> {
     opening: &'a Opening,
     position: Chess,
     /// Keys of all positions, the current one last.
@@ -46,7 +46,7 @@ pub fn play<T: Transport>(
     rules: &Rules,
 ) -> Result<Played, Fault> {
     let mut players = players;
-    let mut table = Table::new(start.opening);
+    let mut table = RunningGame::new(start.opening);
     let mut clocks = start.limits.map(Clock::new);
     for color in Color::ALL {
         let ready = players[color]
@@ -85,9 +85,9 @@ fn read_move(position: &Chess, word: &str) -> Option<Move> {
     word.parse::<UciMove>().ok()?.to_move(position).ok()
 }
 
-impl<'a> Table<'a> {
-    fn new(opening: &'a Opening) -> Table<'a> {
-        Table {
+impl<'a> RunningGame<'a> {
+    fn new(opening: &'a Opening) -> RunningGame<'a> {
+        RunningGame {
             opening,
             position: opening.position.clone(),
             keys: vec![key(&opening.position)],
@@ -153,7 +153,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn advance(&mut self, action: Move, thought: &Thought) {
+    fn advance(&mut self, action: Move, thought: &SearchAnswer) {
         self.check_protocol(action, thought);
         let notation = match self.opening.chess960() {
             true => CastlingMode::Chess960,
@@ -177,7 +177,7 @@ impl<'a> Table<'a> {
         self.keys.push(key(&self.position));
     }
 
-    fn check_protocol(&mut self, action: Move, thought: &Thought) {
+    fn check_protocol(&mut self, action: Move, thought: &SearchAnswer) {
         for variation in &thought.variations {
             if let Some(warning) = self.fault_of_variation(variation) {
                 self.warn(warning, &variation.join(" "));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_manners_are_warnings_not_losses() {
+    fn protocol_errors_are_warnings_not_losses() {
         let white = [
             "info score cp 1 pv e2e4 e7e4;e2e4",
             "info score cp 1 pv g1f3;d2d4 ponder a1a8",

@@ -37,13 +37,13 @@ struct Header {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
-    Agent(Who),
+    Agent(AgentIdentity),
     Game(Box<GameLine>),
 }
 
 /// Identity of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Who {
+struct AgentIdentity {
     name: String,
     command: Option<String>,
     options: Vec<(String, String)>,
@@ -52,9 +52,9 @@ struct Who {
     identity: String,
 }
 
-impl Who {
-    fn new(agent: &Agent, identity: &str) -> Who {
-        Who {
+impl AgentIdentity {
+    fn new(agent: &Agent, identity: &str) -> AgentIdentity {
+        AgentIdentity {
             name: agent.name.clone(),
             command: agent.command.clone(),
             options: agent.options.clone(),
@@ -64,9 +64,9 @@ impl Who {
     }
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for AgentIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Who { command, options, limit, identity, .. } = self;
+        let AgentIdentity { command, options, limit, identity, .. } = self;
         write!(f, "{}, {limit}", command.as_deref().unwrap_or("this program"))?;
         for (name, value) in options {
             write!(f, ", {name} {value}")?;
@@ -171,18 +171,18 @@ impl Journal {
         league: &League,
         identities: &[String],
     ) -> Result<(Journal, Resume), JournalError> {
-        let agents: Vec<Who> = league
+        let agents: Vec<AgentIdentity> = league
             .agents
             .iter()
             .enumerate()
             .map(|(number, agent)| {
-                Who::new(agent, identities.get(number).map_or("", String::as_str))
+                AgentIdentity::new(agent, identities.get(number).map_or("", String::as_str))
             })
             .collect();
         let names: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
         let mut file = JournalFile::open(path)?;
         let bytes = file.read()?;
-        let read = Read::new(path, &bytes, league, &names, Some(&agents))?;
+        let read = JournalContent::new(path, &bytes, league, &names, Some(&agents))?;
         file.truncate(read.whole, bytes.len())?;
         if read.whole == 0 {
             file.append(&header(league))?;
@@ -201,7 +201,7 @@ impl Journal {
     pub fn look(path: &Path, league: &League) -> Result<Vec<Entry>, JournalError> {
         let bytes = read_regular(path, MAX_TEXT).map_err(FileError::of(path))?;
         let names: Vec<String> = league.agents.iter().map(|agent| agent.name.clone()).collect();
-        Ok(Read::new(path, &bytes, league, &names, None)?.past.games)
+        Ok(JournalContent::new(path, &bytes, league, &names, None)?.past.games)
     }
 
     /// Appends a game.
@@ -253,22 +253,22 @@ fn header(league: &League) -> Header {
 }
 
 /// Parsed content.
-struct Read {
-    known: HashMap<String, Who>,
+struct JournalContent {
+    known: HashMap<String, AgentIdentity>,
     past: Resume,
     /// Length of the intact prefix in bytes.
     whole: usize,
 }
 
-impl Read {
+impl JournalContent {
     fn new(
         path: &Path,
         bytes: &[u8],
         league: &League,
         names: &[String],
-        agents: Option<&[Who]>,
-    ) -> Result<Read, JournalError> {
-        let mut read = Read { known: HashMap::new(), past: Resume::default(), whole: 0 };
+        agents: Option<&[AgentIdentity]>,
+    ) -> Result<JournalContent, JournalError> {
+        let mut read = JournalContent { known: HashMap::new(), past: Resume::default(), whole: 0 };
         for (index, line) in whole_lines(bytes).enumerate() {
             if index == 0 {
                 let found: Header = serde_json::from_slice(line)
@@ -303,7 +303,12 @@ impl Read {
         Ok(read)
     }
 
-    fn meet(&mut self, path: &Path, was: Who, agents: &[Who]) -> Result<(), JournalError> {
+    fn meet(
+        &mut self,
+        path: &Path,
+        was: AgentIdentity,
+        agents: &[AgentIdentity],
+    ) -> Result<(), JournalError> {
         match agents.iter().find(|agent| agent.name == was.name) {
             Some(is) if *is != was => Err(JournalError::OtherAgent {
                 path: path.to_owned(),

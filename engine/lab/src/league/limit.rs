@@ -52,9 +52,9 @@ impl fmt::Display for Limit {
 
 /// Text that is no time control.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadClock(String);
+pub struct ClockError(String);
 
-impl fmt::Display for BadClock {
+impl fmt::Display for ClockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -64,14 +64,14 @@ impl fmt::Display for BadClock {
     }
 }
 
-impl std::error::Error for BadClock {}
+impl std::error::Error for ClockError {}
 
 /// Parses a clock: `10+0.1`, `40/60`, `1:30+1` (minutes and seconds).
 impl FromStr for Limit {
-    type Err = BadClock;
+    type Err = ClockError;
 
-    fn from_str(text: &str) -> Result<Limit, BadClock> {
-        read_clock(text).ok_or_else(|| BadClock(text.to_owned()))
+    fn from_str(text: &str) -> Result<Limit, ClockError> {
+        read_clock(text).ok_or_else(|| ClockError(text.to_owned()))
     }
 }
 

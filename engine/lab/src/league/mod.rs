@@ -37,7 +37,7 @@ pub(crate) mod fake;
 
 pub use limit::Limit;
 pub use openings::Opening;
-pub use player::{Fault, Player, Thought, Timeouts};
+pub use player::{Fault, Player, SearchAnswer, Timeouts};
 pub use rules::Seat;
 pub use runner::Match;
 pub use transport::{Process, Transport};

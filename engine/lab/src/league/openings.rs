@@ -43,7 +43,7 @@ impl Opening {
 
 /// An invalid line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadOpening {
+pub struct InvalidOpening {
     /// Line number, from 1.
     pub line: usize,
     pub why: OpeningError,
@@ -72,13 +72,13 @@ impl fmt::Display for OpeningError {
 
 impl std::error::Error for OpeningError {}
 
-impl fmt::Display for BadOpening {
+impl fmt::Display for InvalidOpening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {} is no opening: {}", self.line, self.why)
     }
 }
 
-impl std::error::Error for BadOpening {}
+impl std::error::Error for InvalidOpening {}
 
 /// Error of a file of openings.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ pub enum OpeningsError {
     /// It cannot be read.
     File(FileError),
     /// An invalid line.
-    Line(FileError<BadOpening>),
+    Line(FileError<InvalidOpening>),
 }
 
 impl fmt::Display for OpeningsError {
@@ -100,7 +100,7 @@ impl fmt::Display for OpeningsError {
 
 impl std::error::Error for OpeningsError {}
 
-wraps! { OpeningsError: File(FileError), Line(FileError<BadOpening>) }
+wraps! { OpeningsError: File(FileError), Line(FileError<InvalidOpening>) }
 
 /// Reads a file with [`read`].
 ///
@@ -116,10 +116,10 @@ pub fn open(path: &Path, chess960: bool) -> Result<Vec<Opening>, OpeningsError> 
 ///
 /// # Errors
 /// An illegal position, or a finished game.
-pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, BadOpening> {
+pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, InvalidOpening> {
     let mut openings = Vec::new();
     for (line, content) in epd::lines(text) {
-        let refused = |why| BadOpening { line, why };
+        let refused = |why| InvalidOpening { line, why };
         let record = epd::split(content).ok_or(refused(OpeningError::NoPosition))?;
         let game = Game::from_fen(&record.fen, chess960)
             .map_err(|why| refused(OpeningError::Game(why)))?;

@@ -60,7 +60,7 @@ impl std::error::Error for Fault {}
 
 /// Answer to one `go`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Thought {
+pub struct SearchAnswer {
     /// The word after `bestmove`, possibly not a move, as `(none)`.
     pub best: String,
     pub ponder: Option<String>,
@@ -185,13 +185,13 @@ impl<T: Transport> Player<T> {
         position: &Command,
         go: Go,
         time: Option<Duration>,
-    ) -> Result<Thought, Fault> {
+    ) -> Result<SearchAnswer, Fault> {
         self.send(position)?;
         // Excludes the setup of a long game from the thinking time.
         self.ready()?;
         self.send(&Command::Go(go))?;
         let start = self.transport.now();
-        let mut thought = Thought::default();
+        let mut thought = SearchAnswer::default();
         if !self.listen(&mut thought, start, start + time.unwrap_or(self.timeouts.think))? {
             self.send(&Command::Stop)?;
             let deadline = self.transport.now() + self.timeouts.grace;
@@ -207,7 +207,7 @@ impl<T: Transport> Player<T> {
     ///
     /// # Errors
     /// The engine is lost.
-    pub fn think_all(&mut self, searches: &[(Command, Go)]) -> Result<Vec<Thought>, Fault> {
+    pub fn think_all(&mut self, searches: &[(Command, Go)]) -> Result<Vec<SearchAnswer>, Fault> {
         for (position, go) in searches {
             self.send(position)?;
             self.send(&Command::Go(go.clone()))?;
@@ -215,7 +215,7 @@ impl<T: Transport> Player<T> {
         let mut thoughts = Vec::with_capacity(searches.len());
         for _ in searches {
             let start = self.transport.now();
-            let mut thought = Thought::default();
+            let mut thought = SearchAnswer::default();
             if !self.listen(&mut thought, start, start + self.timeouts.think)? {
                 return Err(self.stalled("go"));
             }
@@ -247,7 +247,7 @@ impl<T: Transport> Player<T> {
     /// Reads lines until `bestmove` (true) or the deadline (false).
     fn listen(
         &mut self,
-        thought: &mut Thought,
+        thought: &mut SearchAnswer,
         start: Duration,
         deadline: Duration,
     ) -> Result<bool, Fault> {
@@ -306,7 +306,7 @@ impl<T: Transport> Player<T> {
     }
 }
 
-impl Thought {
+impl SearchAnswer {
     fn take(&mut self, mut info: Info) {
         let pv = std::mem::take(&mut info.pv);
         let is_main = info.multipv.is_none_or(|number| number == 1);
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn engine_deaf_to_stop_is_stalled() {
+    fn engine_that_ignores_stop_is_stalled() {
         let fake = Fake::polite(nothing);
         let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let fault = player.think(&startpos(), Go::default(), Some(ms(100)));
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn chatter_does_not_hold_the_flag_up() {
+    fn continuous_output_does_not_extend_the_time() {
         let fake = Fake::polite(|line| match line {
             "go" => (1..1000).map(|at| (at, "info depth 1 score cp 0")).collect(),
             "stop" => vec![(1, "bestmove e2e4")],

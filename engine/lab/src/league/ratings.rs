@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_maximum_everybody_scores_as_expected() {
+    fn at_the_maximum_all_players_score_as_expected() {
         let all = [
             (0, 1, tally(30, 20, 10, [2, 5, 10, 10, 3])),
             (1, 2, tally(12, 40, 8, [1, 6, 13, 8, 2])),
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn the_likelihood_has_a_maximum_if_points_go_round() {
+    fn the_likelihood_has_a_maximum_if_points_form_a_cycle() {
         let ring = [
             (0, 1, tally(2, 0, 0, [0, 0, 0, 0, 1])),
             (1, 2, tally(2, 0, 0, [0, 0, 0, 0, 1])),

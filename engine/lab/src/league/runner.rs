@@ -44,7 +44,7 @@ pub struct Report<'a> {
 
 /// Result of a match.
 #[derive(Clone, Debug)]
-pub struct Conclusion {
+pub struct MatchResult {
     pub tally: Tally,
     pub verdict: Option<Verdict>,
     /// An engine could not be (re)started; earlier games count.
@@ -57,12 +57,12 @@ const SEATS: [Seat; 2] = [Seat::First, Seat::Second];
 impl Match {
     /// Plays all games. `seat` starts an engine, on any thread; `listen` is called on this thread for each game in
     /// order of completion, and ends the match by returning false. Blocks.
-    pub fn run<T, S>(&self, seat: S, listen: impl FnMut(Report<'_>) -> bool) -> Conclusion
+    pub fn run<T, S>(&self, seat: S, listen: impl FnMut(Report<'_>) -> bool) -> MatchResult
     where
         T: Transport,
         S: Fn(Seat) -> Result<Player<T>, Fault> + Sync,
     {
-        let mut count = Count {
+        let mut count = MatchState {
             plan: self,
             listen,
             number: 0,
@@ -73,12 +73,12 @@ impl Match {
         let concurrency = self.concurrency.clamp(1, self.games.max(1));
         let stage = Stage { concurrency, kept: SEATS.len(), rules: self.rules };
         let fault = stage.run(&mut count, |agent| seat(SEATS[agent % SEATS.len()]));
-        Conclusion { tally: count.tally, verdict: count.verdict, fault }
+        MatchResult { tally: count.tally, verdict: count.verdict, fault }
     }
 }
 
 /// State of a match.
-struct Count<'a, L> {
+struct MatchState<'a, L> {
     plan: &'a Match,
     listen: L,
     /// Number of the next game.
@@ -88,14 +88,14 @@ struct Count<'a, L> {
     verdict: Option<Verdict>,
 }
 
-impl<L> Count<'_, L> {
+impl<L> MatchState<'_, L> {
     fn stopped(&self) -> bool {
         // Relaxed: the flag publishes nothing else.
         self.plan.stop.load(Ordering::Relaxed)
     }
 }
 
-impl<L: FnMut(Report<'_>) -> bool> Schedule for Count<'_, L> {
+impl<L: FnMut(Report<'_>) -> bool> Schedule for MatchState<'_, L> {
     fn next(&mut self) -> Option<Job> {
         if self.over || self.stopped() || self.number >= self.plan.games {
             return None;

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn likeliest_distributions_are_what_was_asked_for() {
+    fn maximum_likelihood_distributions_satisfy_their_constraints() {
         let seen = [0.1, 0.2, 0.4, 0.2, 0.1];
         let mean = Moments::of_points(&of_mean(&seen, 0.56).unwrap()).mean;
         assert!((mean - 0.56).abs() < 1e-9);

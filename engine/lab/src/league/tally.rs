@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn guilt_follows_the_player_not_the_colour() {
+    fn faults_follow_the_player_not_the_colour() {
         let mut tally = Tally::default();
         let flag = game(Some(Color::White), Ending::TimeLoss(Color::Black));
         tally.book(0, Seat::Second, &flag);

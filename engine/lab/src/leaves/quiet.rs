@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn quiet_positions_of_the_search_are_asked_about_at_once() {
+    fn quiet_positions_are_labelled_in_one_batch() {
         // The engine plays the first legal move of any position.
         let mut shown = Game::default();
         let fake = Fake::polite(move |line| {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_where_something_hangs_are_not_still() {
+    fn positions_with_hanging_pieces_are_not_quiet() {
         let quiet = |fen: &str| is_quiet(Game::from_fen(fen, false).unwrap().position());
         assert!(!quiet("4k3/8/2p5/3p4/4Q3/8/8/4K3 b - - 0 1"), "a queen hangs");
         assert!(quiet("4k3/pp6/8/8/8/8/6PP/4K3 w - - 0 1"));

@@ -147,7 +147,7 @@ mod tests {
     use shakmaty::Chess;
 
     #[test]
-    fn roots_have_a_choice_and_begin_again_at_the_end() {
+    fn roots_have_a_choice_and_restart_at_the_end() {
         let path = std::env::temp_dir().join(format!("mavka-roots-{}.mavg", std::process::id()));
         let mut writer = FileWriter::create(&path, Format::Mavg).unwrap();
         for _ in 0..3 {

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_of_searches_have_the_mover_s_share_of_what_the_engine_says() {
+    fn labels_are_the_engines_static_evals_for_the_mover() {
         let fake = Fake::polite(|line| match line {
             "eval" => vec![
                 (1, "NNUE evaluation        +9.99 (white side)".to_owned()),

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_s_values_serve_of_some_loud_positions_too_but_never_in_check() {
+    fn static_values_include_some_noisy_successors_but_no_checks() {
         let at = |fen: &str| -> Chess {
             fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap()
         };

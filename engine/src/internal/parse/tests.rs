@@ -67,7 +67,7 @@ fn the_papers_example_is_read_and_printed() {
 }
 
 #[test]
-fn what_is_wrong_stands_in_brackets() {
+fn errors_are_in_brackets() {
     let wrong = EXAMPLE
         .replace("[%state 2r3k1/p3p3/4N1qp", "[%state 2r3k1/p3p3/4N2p")
         .replace("c2e2:<ctrl31>", "c2e3:<ctrl31>")
@@ -269,7 +269,7 @@ fn alpha_beta_plays_as_minimax_does_and_looks_at_less() {
 }
 
 #[test]
-fn a_child_left_out_for_no_reason_is_noticed() {
+fn a_child_pruned_without_reason_is_detected() {
     let mut noticed = 0;
     for seed in (0..60).step_by(3) {
         let [right, wrong] = [false, true].map(|wrong| pruned(&made_up(seed), wrong));

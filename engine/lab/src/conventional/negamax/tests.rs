@@ -28,7 +28,7 @@ fn run(
     nodes: u64,
 ) -> (PlayerFound, Vec<PlayerFound>) {
     let allowed = game.legal_actions();
-    let question = Question { game, allowed: &allowed, pruning, depth };
+    let question = NegamaxRequest { game, allowed: &allowed, pruning, depth };
     let mut budget = Budget { nodes, found: Vec::new() };
     let found = search(&question, &mut budget).unwrap();
     (found, budget.found)
@@ -84,7 +84,7 @@ fn alpha_beta_has_minimax_value_on_random_positions() {
         // Three plies without pruning on a full board take seconds.
         let depth = if allowed.len() < 12 { 3 } else { 1 + number % 2 };
         let score = |pruning| {
-            let question = Question { game: &game, allowed: &allowed, pruning, depth: None };
+            let question = NegamaxRequest { game: &game, allowed: &allowed, pruning, depth: None };
             let mut budget = Budget { nodes: u64::MAX, found: Vec::new() };
             let mut tree = Tree::new(&question, &mut budget);
             let score = tree.root(game.position(), depth).unwrap();
@@ -93,7 +93,7 @@ fn alpha_beta_has_minimax_value_on_random_positions() {
         let ((by_pruning, fewer), (by_all, more)) =
             (score(Pruning::AlphaBeta), score(Pruning::None));
         let question =
-            Question { game: &game, allowed: &allowed, pruning: Pruning::None, depth: None };
+            NegamaxRequest { game: &game, allowed: &allowed, pruning: Pruning::None, depth: None };
         let mut budget = Budget { nodes: u64::MAX, found: Vec::new() };
         let expected = oracle(&mut Tree::new(&question, &mut budget), game.position(), depth, 0);
         assert_eq!(by_all, expected, "{} at depth {depth}", game.fen());
@@ -162,11 +162,15 @@ fn lines_are_legal_and_deepening_continues_until_stopped() {
 fn the_root_keeps_to_the_moves_that_are_allowed() {
     let game = Game::from_fen("4k3/8/8/3q4/8/2N5/8/4K3 w - - 0 1", false).unwrap();
     let allowed = vec![Action::from_uci("c3a4", game.position()).unwrap()];
-    let question =
-        Question { game: &game, allowed: &allowed, pruning: Pruning::AlphaBeta, depth: Some(3) };
+    let question = NegamaxRequest {
+        game: &game,
+        allowed: &allowed,
+        pruning: Pruning::AlphaBeta,
+        depth: Some(3),
+    };
     let mut budget = Budget { nodes: u64::MAX, found: Vec::new() };
     assert_eq!(search(&question, &mut budget).unwrap().line[0], allowed[0]);
-    let none = Question { allowed: &[], ..question };
+    let none = NegamaxRequest { allowed: &[], ..question };
     assert_eq!(search(&none, &mut budget), None);
 }
 

@@ -41,7 +41,7 @@ pub struct List {
 
 /// Error of a list.
 #[derive(Debug)]
-pub enum BadList {
+pub enum ListError {
     /// Invalid TOML.
     Toml(toml::de::Error),
     /// An empty list, or weights that are not positive at some phase.
@@ -52,21 +52,21 @@ pub enum BadList {
     Model(OpenError),
 }
 
-impl fmt::Display for BadList {
+impl fmt::Display for ListError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BadList::Toml(why) => write!(f, "no list of regressors: {why}"),
-            BadList::Weights => f.write_str(
+            ListError::Toml(why) => write!(f, "no list of regressors: {why}"),
+            ListError::Weights => f.write_str(
                 "no list of regressors: expected [[model]] with weights `opening` and `endgame`, none \
                  negative and in both phases one above zero",
             ),
-            BadList::File(file, why) => write!(f, "{}: {why}", quote_path(file)),
-            BadList::Model(why) => why.fmt(f),
+            ListError::File(file, why) => write!(f, "{}: {why}", quote_path(file)),
+            ListError::Model(why) => why.fmt(f),
         }
     }
 }
 
-impl std::error::Error for BadList {}
+impl std::error::Error for ListError {}
 
 /// Ensemble members with their weights.
 pub struct Average {
@@ -74,7 +74,7 @@ pub struct Average {
 }
 
 impl Average {
-    /// An ensemble with weights in the opening and in the endgame. None in the case of [`BadList::Weights`].
+    /// An ensemble with weights in the opening and in the endgame. None in the case of [`ListError::Weights`].
     #[must_use]
     pub fn new(members: Vec<(Regressor, [f32; 2])>) -> Option<Average> {
         let sound = |side: usize| {
@@ -90,18 +90,18 @@ impl Average {
     ///
     /// # Errors
     /// The file and its error.
-    pub fn open(file: &Path) -> Result<Average, BadList> {
+    pub fn open(file: &Path) -> Result<Average, ListError> {
         let text = read_regular(file, MAX_BYTES);
         let text = text.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
-        let text = text.map_err(|why| BadList::File(file.to_owned(), why))?;
-        let list: List = toml::from_str(&text).map_err(BadList::Toml)?;
+        let text = text.map_err(|why| ListError::File(file.to_owned(), why))?;
+        let list: List = toml::from_str(&text).map_err(ListError::Toml)?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let member = |named: Named| {
-            let model = Regressor::open(&folder.join(&named.file)).map_err(BadList::Model)?;
+            let model = Regressor::open(&folder.join(&named.file)).map_err(ListError::Model)?;
             Ok((model, [named.opening, named.endgame]))
         };
         let members = list.model.into_iter().map(member).collect::<Result<_, _>>()?;
-        Average::new(members).ok_or(BadList::Weights)
+        Average::new(members).ok_or(ListError::Weights)
     }
 }
 
@@ -134,7 +134,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn guesses_are_weighted_by_phase() {
+    fn predictions_are_weighted_by_phase() {
         let (one, other) =
             (Regressor::new(Features::Positional, 1), Regressor::new(Features::Giraffe, 2));
         let boards = [

@@ -28,7 +28,7 @@ struct Header {
 
 /// Error of a regressor's file.
 #[derive(Debug)]
-pub enum BadModel {
+pub enum ModelError {
     /// Unknown version.
     Version,
     /// Truncated header.
@@ -41,20 +41,20 @@ pub enum BadModel {
     Numbers,
 }
 
-impl fmt::Display for BadModel {
+impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no regressor: ")?;
         match self {
-            BadModel::Version => f.write_str("it is of another version; train it again"),
-            BadModel::Cut => f.write_str("its header has no end"),
-            BadModel::Header(why) => why.fmt(f),
-            BadModel::Features(name) => write!(f, "unknown features `{name}`"),
-            BadModel::Numbers => f.write_str("its numbers do not fit its layers"),
+            ModelError::Version => f.write_str("it is of another version; train it again"),
+            ModelError::Cut => f.write_str("its header has no end"),
+            ModelError::Header(why) => why.fmt(f),
+            ModelError::Features(name) => write!(f, "unknown features `{name}`"),
+            ModelError::Numbers => f.write_str("its numbers do not fit its layers"),
         }
     }
 }
 
-impl std::error::Error for BadModel {}
+impl std::error::Error for ModelError {}
 
 /// Error of opening a regressor.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ pub enum OpenError {
     /// It cannot be read.
     File(PathBuf, io::Error),
     /// Another file format, or a damaged regressor.
-    Model(PathBuf, Option<BadModel>),
+    Model(PathBuf, Option<ModelError>),
 }
 
 impl OpenError {
@@ -131,24 +131,24 @@ impl Regressor {
     ///
     /// # Errors
     /// The magic bytes match, but the rest is invalid.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Result<Regressor, BadModel>> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Result<Regressor, ModelError>> {
         let rest = bytes.strip_prefix(MAGIC)?;
-        Some(rest.strip_prefix(VERSION).ok_or(BadModel::Version).and_then(Regressor::read))
+        Some(rest.strip_prefix(VERSION).ok_or(ModelError::Version).and_then(Regressor::read))
     }
 
-    fn read(rest: &[u8]) -> Result<Regressor, BadModel> {
-        let end = rest.iter().position(|byte| *byte == b'\n').ok_or(BadModel::Cut)?;
-        let header: Header = serde_json::from_slice(&rest[..end]).map_err(BadModel::Header)?;
+    fn read(rest: &[u8]) -> Result<Regressor, ModelError> {
+        let end = rest.iter().position(|byte| *byte == b'\n').ok_or(ModelError::Cut)?;
+        let header: Header = serde_json::from_slice(&rest[..end]).map_err(ModelError::Header)?;
         let features = Features::named(&header.features)
-            .ok_or_else(|| BadModel::Features(header.features.clone()))?;
+            .ok_or_else(|| ModelError::Features(header.features.clone()))?;
         let (chunks, odd) = rest[end + 1..].as_chunks::<4>();
         let values: Vec<f32> = chunks.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-        let network = Network::from_values(&header.layers, &values).ok_or(BadModel::Numbers)?;
+        let network = Network::from_values(&header.layers, &values).ok_or(ModelError::Numbers)?;
         let sound = odd.is_empty()
             && header.layers.first().map(Shape::inputs) == Some(features.width())
             && values.iter().all(|value| value.is_finite());
         if !sound {
-            return Err(BadModel::Numbers);
+            return Err(ModelError::Numbers);
         }
         Ok(Regressor { features, network })
     }
@@ -195,6 +195,6 @@ mod tests {
         let Regressor { network, .. } = Regressor::new(Features::OneHot, 1);
         let mixed = Regressor { features: Features::Giraffe, network };
         let read = Regressor::from_bytes(&mixed.to_bytes().unwrap()).unwrap();
-        assert!(matches!(read, Err(BadModel::Numbers)));
+        assert!(matches!(read, Err(ModelError::Numbers)));
     }
 }

@@ -98,7 +98,7 @@ pub fn read(
                     && seen.insert(position_key(&position))
                     && !part.offer(&position, win, most, whole)
                 {
-                    // Not added to the set of seen boards: another bin may need it.
+                    // Rejected, its bin is full: with another label the board may fit another bin.
                     seen.remove(&position_key(&position));
                 }
                 let Some(action) = canonical_move(&position, usize::from(record.played)) else {

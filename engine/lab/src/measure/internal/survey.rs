@@ -3,7 +3,7 @@
 use crate::measure::MeasureError;
 use engine::chess::game::Game;
 use engine::internal::boards::{Boards, NodeValue};
-use engine::internal::check::{Right, check};
+use engine::internal::check::{Ratio, check};
 use engine::internal::think::{End, Task, Thought, think};
 use nn::Evaluator;
 use nn::data::MixConfig;
@@ -71,12 +71,12 @@ fn mates(position: &Chess) -> bool {
 /// Counts of one category.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
-    shapes: Right,
-    consistent: Right,
-    decisions: Right,
-    states: [Right; 3],
-    expanded: Right,
-    cutoffs: Right,
+    shapes: Ratio,
+    consistent: Ratio,
+    decisions: Ratio,
+    states: [Ratio; 3],
+    expanded: Ratio,
+    cutoffs: Ratio,
     /// Boards asked about, over all trees.
     boards: u64,
 }
@@ -90,7 +90,7 @@ pub struct Found {
 
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = |right: Right| match right.of {
+        let share = |right: Ratio| match right.of {
             0 => "–".to_owned(),
             of => format!("{:.2} %", 100.0 * right.right as f64 / of as f64),
         };

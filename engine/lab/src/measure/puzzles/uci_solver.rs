@@ -2,7 +2,7 @@
 
 use super::Solver;
 use crate::league::limit::Clock;
-use crate::league::{Fault, Limit, Player, Thought, Timeouts, Transport};
+use crate::league::{Fault, Limit, Player, SearchAnswer, Timeouts, Transport};
 use engine::chess::action::Action;
 use engine::chess::epd;
 use engine::chess::game::Game;
@@ -17,7 +17,7 @@ const MOVE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Error of an engine.
 #[derive(Debug)]
-pub enum Broken {
+pub enum SolverError {
     /// The engine is lost.
     Fault(Fault),
     /// The answer was not a legal move.
@@ -29,18 +29,20 @@ pub enum Broken {
     },
 }
 
-wraps! { Broken: Fault(Fault) }
+wraps! { SolverError: Fault(Fault) }
 
-impl fmt::Display for Broken {
+impl fmt::Display for SolverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Broken::Fault(fault) => fault.fmt(f),
-            Broken::Illegal { word, fen } => write!(f, "the engine answered `{word}` in `{fen}`"),
+            SolverError::Fault(fault) => fault.fmt(f),
+            SolverError::Illegal { word, fen } => {
+                write!(f, "the engine answered `{word}` in `{fen}`")
+            }
         }
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for SolverError {}
 
 /// A UCI engine with the same limit for every move.
 pub struct UciSolver<T: Transport> {
@@ -57,13 +59,17 @@ impl<T: Transport> UciSolver<T> {
         transport: T,
         options: &[(String, String)],
         limit: Limit,
-    ) -> Result<UciSolver<T>, Broken> {
+    ) -> Result<UciSolver<T>, SolverError> {
         let timeouts = Timeouts { think: MOVE_TIMEOUT, ..Timeouts::default() };
         Ok(UciSolver { player: Player::greet(transport, options, timeouts)?, limit })
     }
 
     /// `mate`: search a mate in this many moves.
-    fn think(&mut self, game: &Game, mate: Option<u32>) -> Result<(Action, Thought), Broken> {
+    fn think(
+        &mut self,
+        game: &Game,
+        mate: Option<u32>,
+    ) -> Result<(Action, SearchAnswer), SolverError> {
         // Each position is a new game.
         let clock = Clock::new(self.limit);
         let mut go = clock.go(&clock, game.position().turn() == shakmaty::Color::White);
@@ -75,23 +81,23 @@ impl<T: Transport> UciSolver<T> {
         let thought = self.player.think(&command(game), go, time)?;
         match Action::from_uci(&thought.best, game.position()) {
             Some(action) => Ok((action, thought)),
-            None => Err(Broken::Illegal { word: thought.best, fen: game.fen() }),
+            None => Err(SolverError::Illegal { word: thought.best, fen: game.fen() }),
         }
     }
 }
 
 impl<T: Transport> Solver for UciSolver<T> {
-    type Error = Broken;
+    type Error = SolverError;
 
-    fn begin(&mut self) -> Result<(), Broken> {
+    fn begin(&mut self) -> Result<(), SolverError> {
         Ok(self.player.new_game(false)?)
     }
 
-    fn choose(&mut self, game: &Game) -> Result<Action, Broken> {
+    fn choose(&mut self, game: &Game) -> Result<Action, SolverError> {
         Ok(self.think(game, None)?.0)
     }
 
-    fn announce(&mut self, game: &Game, moves: u32) -> Result<(Action, Option<i32>), Broken> {
+    fn announce(&mut self, game: &Game, moves: u32) -> Result<(Action, Option<i32>), SolverError> {
         let (action, thought) = self.think(game, Some(moves))?;
         let mate = match thought.last.and_then(|info| info.score) {
             Some(Score::Mate(moves)) => Some(moves),

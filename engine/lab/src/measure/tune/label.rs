@@ -2,7 +2,7 @@
 //! every other move that a shallow evaluation found close.
 
 use super::labels::LabelledPosition;
-use crate::league::{Fault, Player, Process, Thought, Timeouts, Transport};
+use crate::league::{Fault, Player, Process, SearchAnswer, Timeouts, Transport};
 use engine::chess::action::Action;
 use engine::chess::game::Game;
 use engine::errors::{FileError, wraps};
@@ -57,7 +57,7 @@ pub struct Effort {
 
 /// A position to label, with shallow values.
 #[derive(Clone, Debug)]
-pub struct Task {
+pub struct LabelTask {
     /// The position, without history.
     pub game: Game,
     /// All legal moves with shallow values.
@@ -90,10 +90,10 @@ pub fn stored_values(
     Some(values)
 }
 
-impl Task {
+impl LabelTask {
     /// None without a choice: one legal move, or a decided game.
     #[must_use]
-    pub fn new(labelled: &Labelled) -> Option<Task> {
+    pub fn new(labelled: &Labelled) -> Option<LabelTask> {
         if labelled.moves.len() < 2
             || !(MIN_UNDECIDED..=1.0 - MIN_UNDECIDED).contains(&labelled.value)
         {
@@ -102,7 +102,7 @@ impl Task {
         let mode = CastlingMode::from_chess960(labelled.chess960);
         let game = Game::new(labelled.position.clone(), mode);
         let moves = labelled.moves.iter().map(|(m, value)| (Action::new(*m), *value)).collect();
-        Some(Task { game, moves })
+        Some(LabelTask { game, moves })
     }
 
     /// Labels it with an engine. Blocks.
@@ -209,7 +209,7 @@ pub fn ask_all_moves<T: Transport>(
     moves.collect()
 }
 
-fn no_answer(game: &Game, thought: &Thought) -> LabelError {
+fn no_answer(game: &Game, thought: &SearchAnswer) -> LabelError {
     LabelError::NoAnswer { word: thought.best.clone(), fen: game.fen() }
 }
 
@@ -217,7 +217,7 @@ fn position_command(game: &Game) -> Command {
     Command::Position { start: StartPosition::Fen(game.fen()), moves: Vec::new() }
 }
 
-fn answer(game: &Game, thought: &Thought) -> Result<(Action, Score), LabelError> {
+fn answer(game: &Game, thought: &SearchAnswer) -> Result<(Action, Score), LabelError> {
     let best = Action::from_uci(&thought.best, game.position());
     let score = thought.last.as_ref().and_then(|info| info.score);
     best.zip(score).ok_or_else(|| no_answer(game, thought))
@@ -286,15 +286,15 @@ mod tests {
 
     #[test]
     fn positions_without_a_choice_are_no_task() {
-        assert!(Task::new(&labelled(0.6)).is_some());
-        assert!(Task::new(&labelled(0.99)).is_none());
+        assert!(LabelTask::new(&labelled(0.6)).is_some());
+        assert!(LabelTask::new(&labelled(0.99)).is_none());
         let forced = Labelled { moves: labelled(0.5).moves[..1].to_vec(), ..labelled(0.5) };
-        assert!(Task::new(&forced).is_none());
+        assert!(LabelTask::new(&forced).is_none());
     }
 
     #[test]
     fn close_moves_are_searched_each_and_the_others_keep_their_value() {
-        let task = Task::new(&labelled(0.6)).unwrap();
+        let task = LabelTask::new(&labelled(0.6)).unwrap();
         let words: Vec<String> = task.moves.iter().map(|(m, _)| task.game.uci(*m)).collect();
         // The deep search prefers the second move; searched alone, each move scores a pawn less.
         let second = words[1].clone();
@@ -342,7 +342,7 @@ mod tests {
         });
         let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();
         let effort = Effort { best_nodes: 1, move_nodes: 1, margin: 0.1 };
-        let task = Task::new(&labelled(0.6)).unwrap();
+        let task = LabelTask::new(&labelled(0.6)).unwrap();
         assert!(matches!(task.label(&mut player, effort), Err(LabelError::NoAnswer { .. })));
     }
 }

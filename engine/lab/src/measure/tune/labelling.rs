@@ -1,7 +1,7 @@
 //! Labels held-out positions of data files with several engines in parallel. Lines are appended as they are finished:
 //! an interrupted run, by Ctrl-C too, resumes where it stopped.
 
-use super::label::{Annotator, Effort, LabelError, Task};
+use super::label::{Annotator, Effort, LabelError, LabelTask};
 use super::labels::{self, LabelledPosition, LabelsError, Recipe};
 use crate::measure::puzzles::spread;
 use engine::errors::{FileError, wraps};
@@ -104,13 +104,13 @@ impl Labelling {
         let (mut out, done) = open(&self.out, &recipe)?;
         let tasks = while_reading(|| self.tasks())?;
         let all = tasks.len();
-        let left: Vec<Task> =
+        let left: Vec<LabelTask> =
             tasks.into_iter().filter(|task| !done.contains(&task.game.fen())).collect();
         let bar = progress(all);
         bar.set_position((all - left.len()) as u64);
         let start = || {
             let mut engine = self.engine.start()?;
-            Ok(move |task: &Task| Ok(task.label(&mut engine, self.effort)?))
+            Ok(move |task: &LabelTask| Ok(task.label(&mut engine, self.effort)?))
         };
         let count = self.concurrency.unwrap_or_else(cores);
         let mut labelled = all - left.len();
@@ -126,12 +126,12 @@ impl Labelling {
     }
 
     /// Positions of all files, shuffled so that a prefix is a fair sample.
-    fn tasks(&self) -> Result<Vec<Task>, LabellingError> {
+    fn tasks(&self) -> Result<Vec<LabelTask>, LabellingError> {
         let mut all = Vec::new();
         for path in &self.files {
             let held_out = HeldOut::read(path, &MixConfig::new(Vec::new()))?.labelled()?;
             let mut seen = HashSet::new();
-            let tasks = held_out.iter().filter_map(Task::new);
+            let tasks = held_out.iter().filter_map(LabelTask::new);
             let tasks = tasks.filter(|task| seen.insert(task.game.fen())).collect();
             all.extend(spread(tasks, self.limit));
         }

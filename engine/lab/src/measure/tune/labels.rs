@@ -59,13 +59,13 @@ pub enum LabelsError {
         /// Line number, from 1.
         line: usize,
         /// Its error.
-        why: LabelFault,
+        why: LabelLineError,
     },
 }
 
 /// Error of a line.
 #[derive(Debug)]
-pub enum LabelFault {
+pub enum LabelLineError {
     /// Empty file.
     Empty,
     /// Invalid JSON.
@@ -86,23 +86,25 @@ pub enum LabelFault {
     ShallowBest,
 }
 
-impl fmt::Display for LabelFault {
+impl fmt::Display for LabelLineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LabelFault::Empty => f.write_str("the file is empty"),
-            LabelFault::Json(why) => why.fmt(f),
-            LabelFault::Version => write!(f, "expected `\"mavka-labels\":{VERSION}`"),
-            LabelFault::Recipe => f.write_str("expected engine, best_nodes, move_nodes and margin"),
-            LabelFault::Missing(field) => write!(f, "expected `{field}`"),
-            LabelFault::Game(why) => why.fmt(f),
-            LabelFault::Move(word) => write!(f, "{} is not legal", quote(word)),
-            LabelFault::Value(word) => write!(f, "{} needs a win probability", quote(word)),
-            LabelFault::ShallowBest => f.write_str("the best move has no deep value"),
+            LabelLineError::Empty => f.write_str("the file is empty"),
+            LabelLineError::Json(why) => why.fmt(f),
+            LabelLineError::Version => write!(f, "expected `\"mavka-labels\":{VERSION}`"),
+            LabelLineError::Recipe => {
+                f.write_str("expected engine, best_nodes, move_nodes and margin")
+            }
+            LabelLineError::Missing(field) => write!(f, "expected `{field}`"),
+            LabelLineError::Game(why) => why.fmt(f),
+            LabelLineError::Move(word) => write!(f, "{} is not legal", quote(word)),
+            LabelLineError::Value(word) => write!(f, "{} needs a win probability", quote(word)),
+            LabelLineError::ShallowBest => f.write_str("the best move has no deep value"),
         }
     }
 }
 
-impl std::error::Error for LabelFault {}
+impl std::error::Error for LabelLineError {}
 
 impl fmt::Display for LabelsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -132,11 +134,11 @@ impl Recipe {
         .to_string()
     }
 
-    fn from_line(line: &[u8]) -> Result<Recipe, LabelFault> {
-        let value: Value = serde_json::from_slice(line).map_err(LabelFault::Json)?;
+    fn from_line(line: &[u8]) -> Result<Recipe, LabelLineError> {
+        let value: Value = serde_json::from_slice(line).map_err(LabelLineError::Json)?;
         let version = value.get("mavka-labels").and_then(Value::as_u64);
         if version != Some(VERSION) {
-            return Err(LabelFault::Version);
+            return Err(LabelLineError::Version);
         }
         let count = |name: &str| value.get(name).and_then(Value::as_u64);
         let recipe = || {
@@ -147,7 +149,7 @@ impl Recipe {
                 margin: value.get("margin")?.as_f64()? as f32,
             })
         };
-        recipe().ok_or(LabelFault::Recipe)
+        recipe().ok_or(LabelLineError::Recipe)
     }
 }
 
@@ -181,21 +183,22 @@ impl LabelledPosition {
         .to_string()
     }
 
-    fn from_line(line: &[u8]) -> Result<LabelledPosition, LabelFault> {
-        let value: Value = serde_json::from_slice(line).map_err(LabelFault::Json)?;
-        let text = |name| value.get(name).and_then(Value::as_str).ok_or(LabelFault::Missing(name));
+    fn from_line(line: &[u8]) -> Result<LabelledPosition, LabelLineError> {
+        let value: Value = serde_json::from_slice(line).map_err(LabelLineError::Json)?;
+        let text =
+            |name| value.get(name).and_then(Value::as_str).ok_or(LabelLineError::Missing(name));
         let chess960 = value.get("chess960").and_then(Value::as_bool).unwrap_or(false);
-        let game = Game::from_fen(text("fen")?, chess960).map_err(LabelFault::Game)?;
+        let game = Game::from_fen(text("fen")?, chess960).map_err(LabelLineError::Game)?;
         let read = |word: &str| {
             let action = Action::from_uci(word, game.position());
-            action.ok_or_else(|| LabelFault::Move(word.to_owned()))
+            action.ok_or_else(|| LabelLineError::Move(word.to_owned()))
         };
-        let values = |name| -> Result<Vec<(Action, f32)>, LabelFault> {
+        let values = |name| -> Result<Vec<(Action, f32)>, LabelLineError> {
             let moves = value.get(name).and_then(Value::as_object);
-            let moves = moves.ok_or(LabelFault::Missing(name))?;
+            let moves = moves.ok_or(LabelLineError::Missing(name))?;
             let pair = |(word, value): (&String, &Value)| {
                 let value = value.as_f64().filter(|value| (0.0..=1.0).contains(value));
-                let value = value.ok_or_else(|| LabelFault::Value(word.clone()))?;
+                let value = value.ok_or_else(|| LabelLineError::Value(word.clone()))?;
                 Ok((read(word)?, value as f32))
             };
             moves.iter().map(pair).collect()
@@ -203,7 +206,7 @@ impl LabelledPosition {
         let best = read(text("best")?)?;
         let (deep, shallow) = (values("deep")?, values("shallow")?);
         if deep.iter().all(|(action, _)| *action != best) {
-            return Err(LabelFault::ShallowBest);
+            return Err(LabelLineError::ShallowBest);
         }
         Ok(LabelledPosition { game, best, deep, shallow })
     }
@@ -230,7 +233,7 @@ pub fn read(path: &Path) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError>
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError> {
     let wrong = |line: usize, why| LabelsError::Line { path: path.to_owned(), line, why };
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
-    let first = lines.next().ok_or_else(|| wrong(1, LabelFault::Empty))?;
+    let first = lines.next().ok_or_else(|| wrong(1, LabelLineError::Empty))?;
     let recipe = Recipe::from_line(first).map_err(|why| wrong(1, why))?;
     let mut positions = Vec::new();
     for (line, number) in lines.zip(2..) {
