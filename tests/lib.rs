@@ -7,6 +7,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use engine::play::network::{Network, Only};
+use engine::streams::for_each_line;
 use engine::{Setup, run_with};
 use nn::Evaluator;
 use nn::rng::Rng;
@@ -32,7 +33,7 @@ pub const PRIVATE_WORDS: [&str; 12] = [
     "lucky",
 ];
 /// How long a lost answer is waited for.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A setup whose only network is `evaluator`.
 pub fn setup(evaluator: impl Evaluator + 'static) -> Setup {
@@ -79,12 +80,17 @@ impl Session {
         self.send_bytes(format!("{line}\n").as_bytes());
     }
 
-    /// Sends bytes as they are; they should end a line.
+    /// Sends bytes as they are; they should end a line, unless they are the last.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes).into_owned();
-        for line in text.lines() {
-            self.record.push(format!("> {line}"));
-            match uci::parse(line) {
+        self.send_cut(bytes, &[]);
+    }
+
+    /// The same, cut before these places. A place that is there twice is a read that finds nothing yet.
+    pub fn send_cut(&mut self, bytes: &[u8], places: &[usize]) {
+        for_each_line(bytes, |line| {
+            let line = String::from_utf8_lossy(line);
+            self.record.push(format!("> {}", line.chars().take(1000).collect::<String>()));
+            match uci::parse(&line) {
                 // Nothing said after `quit` is heard.
                 Some((uci::Command::Go(go), _)) if go.perft.is_none() && !self.quit => {
                     self.searches += 1;
@@ -92,10 +98,16 @@ impl Session {
                 Some((uci::Command::Quit, _)) => self.quit = true,
                 _ => {}
             }
-        }
+            true
+        });
+        let ends = places.iter().copied().chain([bytes.len()]);
         if let Some(sender) = &self.to_engine {
-            // After `quit` nobody listens, which is as it should be.
-            let _ = sender.send(bytes.to_vec());
+            let mut from = 0;
+            for end in ends {
+                // After `quit` the engine reads no more.
+                let _ = sender.send(bytes[from..end].to_vec());
+                from = end;
+            }
         }
     }
 
@@ -204,7 +216,11 @@ impl BufRead for Pipe {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.at == self.rest.len() {
             // A sender that is gone is the end of the input.
-            self.rest = self.lines.recv().unwrap_or_default();
+            let part = self.lines.recv();
+            if part.as_ref().is_ok_and(Vec::is_empty) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            self.rest = part.unwrap_or_default();
             self.at = 0;
         }
         Ok(&self.rest[self.at..])

@@ -1,8 +1,19 @@
 //! Random talk, sensible and not, from fixed seeds. Whatever is said, the engine answers `isready`,
 //! gives exactly one `bestmove` for each `go`, and ends when the input does.
+//!
+//! `MAVKA_FUZZ_SEQUENCES=5000` says how many sequences of commands are tried in this process; one in twenty of as many goes
+//! through the executable.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use engine::streams::LONGEST_LINE;
 use mavka_tests::{Dice, Session, setup};
 use nn::evaluator::fake::{Breakdown, Failing, Hashed};
+
+/// Sequences where the environment does not say.
+const SEQUENCES: usize = 60;
+/// Sequences in this process for each one through the executable.
+const IN_PROCESS: usize = 20;
 
 const LINES: &[&str] = &[
     "uci",
@@ -71,36 +82,72 @@ const LINES: &[&str] = &[
     "d",
 ];
 
+/// Sequences to try.
+fn sequences() -> usize {
+    std::env::var("MAVKA_FUZZ_SEQUENCES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(SEQUENCES)
+}
+
+/// A line with its end, sound or damaged.
+fn line(dice: &mut Dice, lines: &[&str]) -> Vec<u8> {
+    let mut line = dice.pick(lines).as_bytes().to_vec();
+    let place = dice.below(line.len() + 1);
+    match dice.below(14) {
+        0 => {
+            line = b"#".to_vec();
+            line.extend((0..dice.below(60)).map(|_| dice.below(256) as u8));
+        }
+        1 => {
+            // A word dropped or doubled.
+            let mut words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+            let at = dice.below(words.len());
+            if dice.below(2) == 0 {
+                words.insert(at, words[at]);
+            } else {
+                words.remove(at);
+            }
+            line = words.join(&b' ');
+        }
+        2 => line.push(b'\r'),
+        // NUL, bytes that begin or continue no UTF-8, a carriage return alone.
+        3 => line.insert(place, *dice.pick(&[0, 0xff, 0x80, 0xc3, b'\r', b'\t'])),
+        4 if place < line.len() => {
+            line.remove(place);
+        }
+        5 if dice.below(20) == 0 => {
+            let filler = *dice.pick(&[b' ', b'7', 0, 0xff]);
+            line.resize(LONGEST_LINE + dice.below(LONGEST_LINE), filler);
+        }
+        _ => {}
+    }
+    line.push(b'\n');
+    line
+}
+
+/// Increasing places to cut `length` bytes at.
+fn places(dice: &mut Dice, length: usize) -> Vec<usize> {
+    let count = dice.below(4) * dice.below(8);
+    let mut places: Vec<usize> = (0..count).map(|_| dice.below(length + 1)).collect();
+    places.sort_unstable();
+    places
+}
+
 fn talk(seed: u64, lines: usize, mut session: Session) {
     let mut dice = Dice::new(seed);
     for count in 0..lines {
-        match dice.below(12) {
-            0 => {
-                let junk: Vec<u8> = (0..dice.below(60)).map(|_| dice.below(255) as u8).collect();
-                // Line ends inside the junk would make lines the harness does not count.
-                let junk: Vec<u8> =
-                    junk.into_iter().filter(|byte| !b"\n\rgG".contains(byte)).collect();
-                session.send_bytes(&[&b"#"[..], &junk, b"\n"].concat());
-            }
-            1 => {
-                // A command with a word dropped or doubled.
-                let mut words: Vec<&str> = dice.pick(LINES).split(' ').collect();
-                let at = dice.below(words.len());
-                if dice.below(2) == 0 {
-                    words.insert(at, words[at]);
-                } else {
-                    words.remove(at);
-                }
-                session.send(&words.join(" "));
-            }
-            2 => session.send(&format!("{}\r", dice.pick(LINES))),
-            _ => session.send(LINES[dice.below(LINES.len())]),
-        }
+        let line = line(&mut dice, LINES);
+        session.send_cut(&line, &places(&mut dice, line.len()));
         if count % 25 == 24 {
             session.send("isready");
             session.drain_until_ready();
         }
     }
+    // The end of the input may come in the middle of a line.
+    let mut last = line(&mut dice, LINES);
+    last.truncate(dice.below(last.len()));
+    session.send_bytes(&last);
     session.finish();
 }
 
@@ -112,6 +159,13 @@ fn a_healthy_engine_survives_any_talk() {
 }
 
 #[test]
+fn many_short_talks_are_survived() {
+    for seed in 0..sequences() as u64 {
+        talk(seed + 1000, 12, Session::start(setup(Hashed { seed })));
+    }
+}
+
+#[test]
 fn a_failing_network_costs_no_answer() {
     for (seed, how) in [Breakdown::Error, Breakdown::NotANumber, Breakdown::Short, Breakdown::Panic]
         .into_iter()
@@ -119,5 +173,158 @@ fn a_failing_network_costs_no_answer() {
     {
         let seed = seed as u64 + 100;
         talk(seed, 80, Session::start(setup(Failing::after(seed % 7 + 2, how))));
+    }
+}
+
+/// The executable, through streams that do not block on its side, or do.
+#[cfg(unix)]
+mod processes {
+    use super::*;
+    use engine::streams::for_each_line;
+    use mavka_tests::PATIENCE;
+    use std::io::{Read, Write};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    use std::path::Path;
+    use std::process::{Child, Command, ExitStatus, Stdio};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    /// How a sequence ends.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum End {
+        Line,
+        MidLine,
+        Quit,
+        Signal,
+    }
+
+    /// Our end of a stream and the engine's.
+    fn pair(dice: &mut Dice) -> (UnixStream, Stdio) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        theirs.set_nonblocking(dice.below(4) > 0).unwrap();
+        (ours, OwnedFd::from(theirs).into())
+    }
+
+    /// All output. Each message on `pauses` has it stop reading until the next one.
+    fn read(mut output: UnixStream, pauses: &Receiver<()>) -> Vec<u8> {
+        let (mut all, mut part) = (Vec::new(), [0; 4096]);
+        loop {
+            if pauses.try_recv().is_ok() {
+                // A sender that is gone ends the pause, too.
+                let _ = pauses.recv();
+            }
+            match output.read(&mut part) {
+                Ok(0) | Err(_) => return all,
+                Ok(count) => all.extend_from_slice(&part[..count]),
+            }
+        }
+    }
+
+    fn ended(engine: &mut Child) -> Option<ExitStatus> {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            if let Some(status) = engine.try_wait().unwrap() {
+                return Some(status);
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        let _ = engine.kill();
+        None
+    }
+
+    /// Searches and `isready` in `input`, up to `quit`.
+    fn owed(input: &[u8]) -> [usize; 2] {
+        let mut owed = [0; 2];
+        for_each_line(input, |line| {
+            match uci::parse(&String::from_utf8_lossy(line)) {
+                Some((uci::Command::Go(go), _)) => owed[0] += usize::from(go.perft.is_none()),
+                Some((uci::Command::IsReady, _)) => owed[1] += 1,
+                Some((uci::Command::Quit, _)) => return false,
+                _ => {}
+            }
+            true
+        });
+        owed
+    }
+
+    fn sequence(seed: u64, lines: &[&str]) {
+        let mut dice = Dice::new(seed);
+        let ((mut to_engine, stdin), (from_engine, stdout)) = (pair(&mut dice), pair(&mut dice));
+        let mut engine = Command::new(env!("CARGO_BIN_EXE_mavka-executables"))
+            .stdin(stdin)
+            .stdout(stdout)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (pause, pauses): (Sender<()>, _) = channel();
+        let reader = thread::spawn(move || read(from_engine, &pauses));
+        let end = *dice.pick(&[End::Line, End::MidLine, End::Quit, End::Signal]);
+        let mut input = Vec::new();
+        for _ in 0..dice.below(20) {
+            match dice.below(10) {
+                // The reader ends with the engine.
+                0 => drop(pause.send(())),
+                // More than the stream holds, while the reader may be halted.
+                1 => input.extend(b"uci\n".repeat(60)),
+                _ => {}
+            }
+            input.extend(line(&mut dice, lines));
+        }
+        match end {
+            End::Line | End::Signal => {}
+            End::MidLine => input.extend(&b"go nodes 3"[..dice.below(11)]),
+            End::Quit => input.extend(b"quit\ngo nodes 1\n"),
+        }
+        let mut from = 0;
+        for place in places(&mut dice, input.len()).into_iter().chain([input.len()]) {
+            // After `quit` the stream may be closed.
+            let _ = to_engine.write_all(&input[from..place]);
+            from = place;
+        }
+        if end == End::Signal {
+            let kill = Command::new("kill").args(["-TERM", &engine.id().to_string()]).status();
+            assert!(kill.unwrap().success());
+        }
+        drop((to_engine, pause));
+        let status = ended(&mut engine);
+        let output = String::from_utf8_lossy(&reader.join().unwrap()).into_owned();
+        let about = || {
+            let tail = input.len().saturating_sub(3000);
+            format!(
+                "{seed}, {end:?}, {status:?}\n{}\n{output}",
+                String::from_utf8_lossy(&input[tail..])
+            )
+        };
+        let count =
+            |word: &str| output.lines().filter(|line| line.split(' ').next() == Some(word)).count();
+        let (found, owed) = ([count("bestmove"), count("readyok")], owed(&input));
+        let Some(status) = status else { panic!("it does not end: {}", about()) };
+        if end == End::Signal {
+            assert!(found[0] <= owed[0] && found[1] <= owed[1], "{}", about());
+        } else {
+            assert!(status.success() && found == owed, "{found:?} of {owed:?}: {}", about());
+            assert!(output.is_empty() || output.ends_with('\n'), "{}", about());
+        }
+    }
+
+    #[test]
+    fn the_executable_survives_any_talk() {
+        let folder = std::env::temp_dir().join(format!("mavka-fuzz-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let fifo = folder.join("KQvK.rtbw");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let odd = [fifo.as_path(), Path::new("/dev/zero"), &folder, Path::new("/dev/full")];
+        let options = ["WeightsFile", "Log File", "SyzygyPath"].into_iter().flat_map(|name| {
+            odd.map(|path| format!("setoption name {name} value {}", path.display()))
+        });
+        let options: Vec<String> = options.collect();
+        let lines: Vec<&str> =
+            LINES.iter().copied().chain(options.iter().map(String::as_str)).collect();
+        for seed in 0..sequences().div_ceil(IN_PROCESS) as u64 {
+            sequence(seed, &lines);
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

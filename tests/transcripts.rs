@@ -13,13 +13,14 @@ use engine::bench;
 use engine::options::settings::Backend;
 use engine::play::network::{Network, NetworkError, Networks};
 use engine::time::ManualClock;
-use mavka_tests::{Session, matches, setup};
+use mavka_tests::{PATIENCE, Session, matches, setup};
 use nn::evaluator::fake::{Breakdown, Failing, Hashed, Uniform};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -279,6 +280,37 @@ fn the_network_of_weights_file_answers_every_search() {
         assert_eq!(answers("a.net", go), "a.net");
     }
     session.finish();
+}
+
+/// Reports which files are opened.
+struct Reporting(Mutex<Sender<String>>);
+
+impl Networks for Reporting {
+    fn open(&self, file: Option<&Path>, _: Backend) -> Result<Network, NetworkError> {
+        let name = file.map_or_else(String::new, |file| file.display().to_string());
+        self.0.lock().unwrap().send(name).unwrap();
+        Ok(engine::play::network::hashed())
+    }
+}
+
+#[test]
+fn the_network_is_opened_once_as_soon_as_uci_is_answered() {
+    for file in ["", "a.net"] {
+        let (opened, opening) = channel();
+        let networks = Arc::new(Reporting(Mutex::new(opened)));
+        let mut session = Session::start(Setup { networks, ..Setup::default() });
+        session.send("uci");
+        assert_eq!(opening.recv_timeout(PATIENCE).unwrap(), "", "before any other command");
+        session.send(&format!("setoption name WeightsFile value {file}"));
+        session.send("go nodes 20");
+        session.expect("uciok");
+        session.expect("bestmove *");
+        session.send("isready");
+        session.drain_until_ready();
+        session.finish();
+        let others: Vec<String> = opening.try_iter().collect();
+        assert_eq!(others, if file.is_empty() { vec![] } else { vec![file] });
+    }
 }
 
 /// Takes two batches at once and notes whether it ever got them.

@@ -97,7 +97,12 @@ impl JournalFile {
     /// # Errors
     /// The file cannot be written.
     pub fn append_line(&mut self, line: &str) -> Result<(), FileError> {
+        let length = self.file.metadata().map_err(FileError::of(&self.path))?.len();
         let written = self.file.write_all(format!("{line}\n").as_bytes());
+        if written.is_err() {
+            // Disk full: the next line must not follow half a line.
+            let _ = self.file.set_len(length);
+        }
         written.map_err(FileError::of(&self.path))
     }
 

@@ -19,9 +19,13 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     check_ordinary(&target)?;
     let part = part_of(&target);
     let mut file = create_part(&part)?;
-    file.write_all(content.as_ref())?;
     // Still locked: another writer must not take it for an abandoned one.
-    fs::rename(&part, &target)
+    let written = file.write_all(content.as_ref()).and_then(|()| fs::rename(&part, &target));
+    if written.is_err() {
+        // Disk full: half a file would keep it full.
+        let _ = fs::remove_file(&part);
+    }
+    written
 }
 
 /// Creates the temporary file `part` and locks it. Waits for another writer of the same file; removes what a killed one left.

@@ -454,6 +454,11 @@ impl Engine {
         }
     }
 
+    /// Begins to open the network in the background.
+    pub fn preload(&mut self) {
+        self.networks.preload(&self.settings);
+    }
+
     /// Has networks and tree memory ready: the slow part of a start. Does nothing during a search.
     pub fn prepare(&mut self) {
         if self.is_searching() {

@@ -1,5 +1,5 @@
-//! The networks in use: opened at the first need, measured, given a cache, and replaced when the options
-//! ask for others or their device has failed.
+//! The networks in use: opened at the first need or on another thread before it, measured, given a cache, and replaced when the
+//! options ask for others or their device has failed.
 //!
 //! Something always answers: a network that cannot be used is named to the user, and the next best one
 //! plays.
@@ -15,6 +15,7 @@ use nn::evaluator::cached::Cached;
 use nn::evaluator::fallback::Fallback;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 /// Opens networks and keeps the last two: a game may change between those built in.
 pub struct NetworkLoader {
@@ -23,6 +24,7 @@ pub struct NetworkLoader {
     output: Output,
     /// The one used last at the end.
     loaded: Vec<Loaded>,
+    preload: Option<Preload>,
     /// Why the last one could not be opened as asked for: what keeps two from a device is said once.
     last_trouble: String,
     /// The size of a cache whose shortage was said last, in MB.
@@ -58,6 +60,13 @@ struct Loaded {
     fallback: Option<Arc<Fallback>>,
 }
 
+/// A network that another thread opens before it is needed.
+struct Preload {
+    file: String,
+    backend: Backend,
+    thread: JoinHandle<Result<(Network, EvalTiming), NetworkError>>,
+}
+
 /// A network that answers, without a cache.
 struct Opened {
     network: Network,
@@ -78,9 +87,24 @@ impl NetworkLoader {
             clock,
             output,
             loaded: Vec::new(),
+            preload: None,
             last_trouble: String::new(),
             short_cache_mb: 0,
         }
+    }
+
+    /// Begins to open the first network on another thread, so that a `go` without `isready` waits for less of it. Reports
+    /// nothing: [`NetworkLoader::network`] does, and opens another one if the options have changed by then.
+    pub fn preload(&mut self, settings: &Settings) {
+        if !self.loaded.is_empty() || self.preload.is_some() {
+            return;
+        }
+        let (file, backend) = (settings.weights_file.clone(), settings.backend);
+        let (networks, clock, name) = (self.networks.clone(), self.clock.clone(), file.clone());
+        let work = move || open(&*networks, &*clock, named(&name), backend);
+        // Without a thread, the network is opened when it is needed.
+        let thread = thread::Builder::new().name("preload".to_owned()).spawn(work).ok();
+        self.preload = thread.map(|thread| Preload { file, backend, thread });
     }
 
     /// The network that `settings` name, on the device that they ask for, or the best there is instead; blocks while it
@@ -103,6 +127,7 @@ impl NetworkLoader {
             backend = Backend::Cpu;
         }
         let Opened { mut network, timing, fallback } = self.open(&request.file, backend, debug);
+        self.preload = None;
         if let Some(fallback) = &fallback {
             network.evaluator = fallback.clone();
         }
@@ -136,7 +161,7 @@ impl NetworkLoader {
 
     fn open(&mut self, file: &str, backend: Backend, debug: bool) -> Opened {
         // From what was asked for to what always works.
-        let file = (!file.is_empty()).then(|| Path::new(file));
+        let file = named(file);
         let cpu = Backend::Cpu;
         let choices = [(file, backend), (file, cpu), (None, backend), (None, cpu)];
         let before = std::mem::take(&mut self.last_trouble);
@@ -146,10 +171,15 @@ impl NetworkLoader {
             if choices[..index].contains(&(*file, *backend)) {
                 continue;
             }
-            let opened = self.networks.open(*file, *backend).and_then(|network| {
-                let timing = warm_up(&network, &*self.clock)?;
-                Ok((network, timing))
-            });
+            let is_wanted = |preload: &mut Preload| {
+                (named(&preload.file), preload.backend) == (*file, *backend)
+            };
+            let opened = match self.preload.take_if(is_wanted) {
+                Some(preload) => preload.thread.join().unwrap_or_else(|_| {
+                    Err(NetworkError::Failed("the network failed inside".to_owned()))
+                }),
+                None => open(&*self.networks, &*self.clock, *file, *backend),
+            };
             let error = match opened {
                 Ok((network, timing)) => {
                     if name_it {
@@ -183,4 +213,21 @@ impl NetworkLoader {
         };
         Arc::new(Fallback::new(network.evaluator.clone(), open))
     }
+}
+
+/// The file that an option names, if any.
+fn named(file: &str) -> Option<&Path> {
+    (!file.is_empty()).then(|| Path::new(file))
+}
+
+/// Opens and measures a network. Blocks.
+fn open(
+    networks: &dyn Networks,
+    clock: &dyn Clock,
+    file: Option<&Path>,
+    backend: Backend,
+) -> Result<(Network, EvalTiming), NetworkError> {
+    let network = networks.open(file, backend)?;
+    let timing = warm_up(&network, clock)?;
+    Ok((network, timing))
 }

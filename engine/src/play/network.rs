@@ -94,7 +94,7 @@ impl fmt::Display for NetworkError {
 
 impl std::error::Error for NetworkError {}
 
-/// Where networks come from. Called at the first need, never at start-up; may block for a second.
+/// Where networks come from. Called on any thread at the first need, or once `uci` is answered; may block for a second.
 pub trait Networks: Send + Sync {
     /// Opens `file`; without one the built-in network.
     ///

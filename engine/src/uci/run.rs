@@ -142,7 +142,10 @@ fn read_lines(input: impl BufRead, lines: &Sender<(Duration, String)>, log: &Inp
 /// Obeys one command.
 fn obey(engine: &mut Engine, output: &Output, command: Command, received: Duration) {
     match command {
-        Command::Uci => introduce(output, engine.shown_options()),
+        Command::Uci => {
+            introduce(output, engine.shown_options());
+            engine.preload();
+        }
         Command::Debug(on) => engine.set_debug(on),
         Command::IsReady => {
             engine.prepare();

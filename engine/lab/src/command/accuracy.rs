@@ -99,6 +99,7 @@ mod tests {
     use nn::data::record::{Format, GameResult, Header, MavgGame};
     use nn::data::{Game, GameWriter};
     use shakmaty::Chess;
+    use std::sync::atomic::Ordering::Relaxed;
 
     fn parse(words: &[&str]) -> Result<Accuracy, clap::Error> {
         let words = ["mavka", "accuracy"].iter().chain(words);
@@ -124,6 +125,12 @@ mod tests {
         let absent = std::env::temp_dir().join("mavka-no-such-file");
         let error = print(&[absent.to_str().unwrap()]).1.unwrap_err();
         assert!(error.contains("mavka-no-such-file"), "{error}");
+        // Once it is to end, no further file is read.
+        let plan = parse(&[absent.to_str().unwrap()]).unwrap().plan();
+        plan.stop.store(true, Relaxed);
+        let mut out = String::new();
+        plan.run(&mut |line| out += &line).unwrap();
+        assert!(out.contains("ended early"), "{out}");
     }
 
     /// A file whose held-out games are one of standard chess and one of Chess960.

@@ -161,14 +161,11 @@ fn work(args: &Train) -> Result<(), Failure> {
     if args.stages {
         return stages(args, &config);
     }
-    let session = Session {
-        folder: args.folder.clone(),
-        checkpoint_every: Duration::from_secs_f64(60.0 * args.checkpoint_minutes.max(0.1)),
-    };
+    let session =
+        Session { folder: args.folder.clone(), checkpoint_every: minutes(args.checkpoint_minutes) };
     let style = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {eta} {msg}")?;
     let bar = ProgressBar::new(config.schedule.examples).with_style(style);
-    let deadline =
-        args.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
+    let deadline = args.minutes.and_then(|most| Instant::now().checked_add(minutes(most)));
     let mut step = step(args, &config);
     let mut bar = Bar { bar, deadline, raised: raised_by_ctrl_c()?, folder: args.folder.clone() };
     let network = nn::train::run(&config, &session, step.as_mut(), &mut bar)?;
@@ -178,6 +175,11 @@ fn work(args: &Train) -> Result<(), Failure> {
         args.folder.join("network.safetensors").display()
     );
     Ok(())
+}
+
+/// Any number is a time: none below 0, the longest there is for infinity.
+fn minutes(count: f64) -> Duration {
+    Duration::try_from_secs_f64(60.0 * count.max(0.0)).unwrap_or(Duration::MAX)
 }
 
 fn threads(args: &Train) -> usize {
@@ -235,7 +237,9 @@ mod tests {
         let text = serde_json::to_string(&RunConfig::default()).unwrap();
         std::fs::write(folder.join("config.json"), &text).unwrap();
         let run = || {
-            let words = ["mavka", "--folder", folder.to_str().unwrap(), "--data", "no/such/file"];
+            let mut words =
+                vec!["mavka", "--folder", folder.to_str().unwrap(), "--data", "no/such/file"];
+            words.extend(["--minutes", "inf", "--checkpoint-minutes", "inf"]);
             Words::parse_from(words).train.run().unwrap_err().to_string()
         };
         let why = run();

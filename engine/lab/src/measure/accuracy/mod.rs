@@ -12,6 +12,7 @@ use crate::measure::MeasureError;
 use crate::measure::puzzles::score::Comparison;
 use engine::errors::FileError;
 use engine::files::write_whole;
+use engine::interrupt::while_reading;
 use engine::progress::progress;
 use engine::workers::{Crew, cores};
 use nn::assess::assess;
@@ -97,6 +98,12 @@ impl Accuracy {
         }
         work(self, say)
     }
+
+    /// Runs `read`, which a signal ends together with the process, unless tables are there to be written.
+    fn reading<T>(&self, csv: &str, read: impl FnOnce() -> T) -> T {
+        let saves = self.csv.is_some() || self.plot.is_some();
+        if saves && csv != CSV_HEAD { read() } else { while_reading(read) }
+    }
 }
 
 fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
@@ -110,7 +117,10 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
     let mut csv = CSV_HEAD.to_owned();
     let mut sets: Vec<(String, Metrics)> = Vec::new();
     for path in &args.files {
-        let games = HeldOut::read(path, &MixConfig::new(Vec::new()))?;
+        if bench.ended() {
+            break;
+        }
+        let games = args.reading(&csv, || HeldOut::read(path, &MixConfig::new(Vec::new())))?;
         let mut validation_sets =
             vec![(STATE, ValidationSet::Position), (ACTION, ValidationSet::Action)];
         if games.has_variations() {
@@ -136,8 +146,8 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         }
     }
     let chosen = match &args.puzzles {
-        Some(file) => open(file, args.puzzle_limit)?,
-        None => Vec::new(),
+        Some(file) if !bench.ended() => args.reading(&csv, || open(file, args.puzzle_limit))?,
+        _ => Vec::new(),
     };
     let mut rules = Table { title: "rules".to_owned(), columns: Vec::new() };
     let mut add = |name: &str, sets: [&[Example]; 2]| -> Result<(), EvalError> {
@@ -222,8 +232,11 @@ fn columns(
     for &(top, ask) in validation_sets {
         for (bottom, variant) in [("standard", Variant::Standard), ("Chess960", Variant::Chess960)]
         {
+            if bench.ended() {
+                return Ok(columns);
+            }
             let examples = games.examples(limit, ask, variant)?;
-            if !examples.is_empty() && !bench.ended() {
+            if !examples.is_empty() {
                 columns.push(Column::new(top, bottom, bench.measure(&examples)?));
             }
         }
