@@ -1,8 +1,8 @@
 //! What the network says of one node: its board, and the moves in order of preference or the outcome.
 
 use crate::chess::action::Action;
+use nn::writer::Trace;
 use nn::writer::word::{BUCKETS, complement};
-use nn::writer::{Summary, Trace};
 use shakmaty::{Chess, Color, Position};
 
 /// How a game ended, as the network sees it.
@@ -23,17 +23,6 @@ pub struct Page {
     pub state: Option<Chess>,
     /// What follows from it.
     pub answer: Answer,
-    /// What the heads say beside the list; nothing of a page read from text.
-    pub heads: Heads,
-}
-
-/// What the network's heads say of a node and of the moves of its list, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Heads {
-    /// What they say of the node.
-    pub node: Summary,
-    /// What they say of its moves; none where they are not known.
-    pub moves: Vec<Summary>,
 }
 
 /// Moves or an end.
@@ -56,7 +45,7 @@ impl Page {
     /// A game that is over.
     #[must_use]
     pub fn over(state: Option<Chess>, outcome: Outcome) -> Page {
-        Page { state, answer: Answer::Over(outcome), heads: Heads::default() }
+        Page { state, answer: Answer::Over(outcome) }
     }
 
     /// The list; empty where the game is over.
@@ -73,10 +62,7 @@ impl Page {
         let list: Vec<_> =
             self.list().iter().map(|(action, bucket)| (action.to_code(false), *bucket)).collect();
         match self.end() {
-            None => {
-                trace.give_list(&list);
-                trace.give_summaries(self.heads.node, &self.heads.moves);
-            }
+            None => trace.give_list(&list),
             Some(bucket) => trace.give_over(bucket),
         }
     }

@@ -1,8 +1,8 @@
 //! Training batches of the decoder: inputs and targets of a few traces, padded to the longest.
 
-use super::example::{Correction, Example};
+use super::Trace;
 use super::layout::{ROWS, number, rows, seen_until};
-use super::word::{BUCKETS, Kind, NAMES, Word};
+use super::word::{BUCKETS, Kind, NAMES};
 use crate::rng::Rng;
 use std::ops::Range;
 
@@ -42,24 +42,21 @@ pub(super) struct Batch {
     pub kinds: Vec<f32>,
     pub sources: Vec<f32>,
     pub buckets: Vec<f32>,
-    /// `[n, l, l]`: cost of each source where there is no single target; empty if no word has costs.
-    pub costs: Vec<f32>,
-    /// Words to write, those of them with a bucket, and those of them with source costs.
+    /// Words to write, and those of them with a bucket.
     pub written: usize,
     pub valued: usize,
-    pub weighed: usize,
 }
 
 impl Batch {
     /// Names are permuted in each trace: the network must not depend on them.
-    pub fn new(examples: &[Example], rng: &mut Rng) -> Batch {
-        Batch::named(examples, || deal(rng))
+    pub fn new(traces: &[Trace], rng: &mut Rng) -> Batch {
+        Batch::named(traces, || deal(rng))
     }
 
     /// With names from `deal` for each trace.
-    pub fn named(examples: &[Example], mut deal: impl FnMut() -> Vec<usize>) -> Batch {
-        let n = examples.len();
-        let l = examples.iter().map(|example| example.trace.words().len()).max().unwrap_or(0);
+    pub fn named(traces: &[Trace], mut deal: impl FnMut() -> Vec<usize>) -> Batch {
+        let n = traces.len();
+        let l = traces.iter().map(|trace| trace.words().len()).max().unwrap_or(0);
         let mut batch = Batch {
             n,
             l,
@@ -72,16 +69,11 @@ impl Batch {
             kinds: vec![0.0; n * l * Kind::WRITTEN],
             sources: vec![0.0; n * l * l],
             buckets: vec![0.0; n * l * usize::from(BUCKETS)],
-            costs: Vec::new(),
             written: 0,
             valued: 0,
-            weighed: 0,
         };
-        for (p, example) in examples.iter().enumerate() {
-            batch.add(p, example, &deal());
-            for correction in &example.corrections {
-                batch.correct(p, correction);
-            }
+        for (p, trace) in traces.iter().enumerate() {
+            batch.add(p, trace, &deal());
         }
         let spans = (0..l).step_by(SPAN).map(|from| from..l.min(from + SPAN));
         batch.windows = spans.map(|span| batch.window(span)).collect();
@@ -102,8 +94,7 @@ impl Batch {
         Window { queries, keys, mask }
     }
 
-    fn add(&mut self, p: usize, example: &Example, names: &[usize]) {
-        let trace = &example.trace;
+    fn add(&mut self, p: usize, trace: &Trace, names: &[usize]) {
         let (l, words) = (self.l, trace.words());
         let until = seen_until(words);
         for (i, word) in words.iter().enumerate() {
@@ -118,8 +109,9 @@ impl Batch {
                 self.mask[at * l + j] = 0.0;
             }
             self.numbers[at] = number(word);
-            let learnt = |next: &&Word| i + 1 >= example.first && next.kind.is_written();
-            let Some(next) = words.get(i + 1).filter(learnt) else { continue };
+            let Some(next) = words.get(i + 1).filter(|next| next.kind.is_written()) else {
+                continue;
+            };
             self.kinds[at * Kind::WRITTEN + next.kind.index()] = 1.0;
             self.written += 1;
             if let Some(source) = next.source {
@@ -133,34 +125,6 @@ impl Batch {
         for i in words.len()..l {
             // A fully masked row would be no distribution.
             self.mask[(p * l + i) * l + i] = 0.0;
-        }
-    }
-
-    /// Changes the targets.
-    fn correct(&mut self, p: usize, correction: &Correction) {
-        // A word is predicted at the word before it.
-        let Some(at) = correction.place.checked_sub(1).map(|before| p * self.l + before) else {
-            return;
-        };
-        if let Some(source) = correction.source {
-            self.sources[at * self.l..][..self.l].fill(0.0);
-            self.sources[at * self.l + source] = 1.0;
-        }
-        if let Some(bucket) = correction.bucket {
-            let row = &mut self.buckets[at * usize::from(BUCKETS)..][..usize::from(BUCKETS)];
-            row.fill(0.0);
-            row[usize::from(bucket)] = 1.0;
-        }
-        if !correction.costs.is_empty() {
-            self.costs.resize(self.n * self.l * self.l, 0.0);
-            self.sources[at * self.l..][..self.l].fill(0.0);
-            let row = &mut self.costs[at * self.l..][..self.l];
-            // Otherwise a masked word would be the cheapest.
-            row.fill(1.0);
-            for (source, cost) in &correction.costs {
-                row[*source] = *cost;
-            }
-            self.weighed += 1;
         }
     }
 }

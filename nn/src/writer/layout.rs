@@ -1,7 +1,7 @@
 //! Sizes and parameters of the decoder, in one flat vector; and the embedding rows of a word.
 
 use super::Trace;
-use super::word::{BUCKETS, Backup, ITEMS, Kind, NAMES, Shape, Summary, Word};
+use super::word::{BUCKETS, ITEMS, Kind, NAMES, Shape, Word};
 use crate::net::params::{Builder, Init, Linear, Norm, Param, fan_in, initial_values};
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub const FFN: usize = 256;
 pub const NAME: usize = 32;
 /// Channels of pointer queries and keys.
 pub const POINTER: usize = 64;
-/// Rows of the embedding: facts, moves, inputs of the weighing decoder, and the flag of a pruned tree.
+/// Rows of the embedding: facts, moves, and the flag of a pruned tree.
 pub const ROWS: usize = PRUNED + 1;
 
 const LEVEL: usize = Kind::ALL.len();
@@ -28,9 +28,7 @@ const BREADTH: usize = RAMP + 1;
 const DEPTH: usize = BREADTH + Shape::MOST_BREADTH as usize + 1;
 const FACTS: usize = DEPTH + Shape::MOST_DEPTH as usize + 1;
 const MOVES: usize = 64 + 64 + 5;
-/// One for the prompt, one for each number.
-const WEIGHED: usize = 1 + Summary::LEN;
-const PRUNED: usize = FACTS + MOVES + WEIGHED;
+const PRUNED: usize = FACTS + MOVES;
 
 /// The embedding rows of the word of `trace` at `place`, each with its factor. Names are added separately.
 pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)) {
@@ -52,11 +50,6 @@ pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)
     }
     if trace.backup().prunes() {
         each(PRUNED, 1.0);
-    }
-    if trace.backup() == Backup::Weigh {
-        each(FACTS + MOVES, 1.0);
-        let numbers = trace.summaries()[place].numbers().iter();
-        numbers.enumerate().for_each(|(at, number)| each(FACTS + MOVES + 1 + at, *number));
     }
 }
 
@@ -107,9 +100,7 @@ pub(super) struct Layout {
     pub facts: Range<usize>,
     /// `[MOVES, WIDTH]`, behind the facts.
     pub moves: Range<usize>,
-    /// `[WEIGHED, WIDTH]`, behind the moves.
-    pub weighed: Range<usize>,
-    /// `[1, WIDTH]`, behind `weighed`: all four are contiguous, `[ROWS, WIDTH]`.
+    /// `[1, WIDTH]`, behind the moves: all three are contiguous, `[ROWS, WIDTH]`.
     pub pruned: Range<usize>,
     /// `[NAMES, NAME]`.
     pub names: Range<usize>,
@@ -145,7 +136,6 @@ impl Layout {
             facts: b.param("embed.facts", &[FACTS, WIDTH], Init::Normal(0.5)),
             // Minimax does not need them: small, so that they add little noise at first.
             moves: b.param("embed.moves", &[MOVES, WIDTH], Init::Normal(0.02)),
-            weighed: b.param("embed.weighed", &[WEIGHED, WIDTH], Init::Normal(0.1)),
             pruned: b.param("embed.pruned", &[1, WIDTH], Init::Normal(0.1)),
             names: b.param("embed.names", &[NAMES, NAME], Init::Normal(1.0)),
             own: b.param("embed.own", &[NAME, WIDTH], fan_in(NAME)),
@@ -179,15 +169,15 @@ impl Layout {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Backup;
     use super::*;
     use crate::encode::MoveCode;
 
     #[test]
     fn rows_of_different_facts_are_different() {
         let action = MoveCode { from: 63, to: 63, promotion: 4 };
-        let mut trace = Trace::new(Shape { breadth: 5, depth: 3 }, Backup::Weigh);
+        let mut trace = Trace::new(Shape { breadth: 5, depth: 3 }, Backup::Minimax);
         trace.give_list(&[(action, 63)]);
-        trace.give_summaries(Summary::default(), &[Summary::of_move(0.9, 0.5)]);
         let of = |place: usize| {
             let mut found = Vec::new();
             rows(&trace, place, |row, _| found.push(row));
@@ -199,7 +189,7 @@ mod tests {
         sorted.dedup();
         assert_eq!(sorted.len(), item.len());
         // Each is the last row of its kind: the next one is the first of the next.
-        for next in [RAMP, FACTS, FACTS + 64, FACTS + 128, FACTS + MOVES, PRUNED] {
+        for next in [RAMP, FACTS, FACTS + 64, FACTS + 128, PRUNED] {
             assert!(item.contains(&(next - 1)), "{next}");
         }
         assert!(prompt.contains(&(BUCKET - 1)) && prompt.contains(&(FACTS - 1)));

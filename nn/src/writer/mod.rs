@@ -10,7 +10,6 @@
 
 mod batch;
 pub(crate) mod decoder;
-mod example;
 mod file;
 mod layout;
 pub(crate) mod trace;
@@ -19,9 +18,8 @@ mod twin;
 pub mod word;
 
 pub use decoder::{Decoder, DecoderWeights};
-pub use example::{Correction, Example};
 pub use trace::Trace;
-pub use word::{Backup, Kind, Shape, Step, Summary, Word};
+pub use word::{Backup, Kind, Shape, Step, Word};
 
 use crate::evaluator::EvalError;
 

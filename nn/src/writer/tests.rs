@@ -5,7 +5,7 @@ use super::decoder::{Decoder, DecoderWeights, Logits};
 use super::layout::Layout;
 use super::twin::Twin;
 use super::word::NAMES;
-use super::{Allowed, Backup, Correction, Example, Kind, Shape, Step, Summary, Trace, Writer};
+use super::{Allowed, Backup, Kind, Shape, Step, Trace, Writer};
 use crate::encode::MoveCode;
 use crate::rng::Rng;
 use burn::tensor::Device;
@@ -19,13 +19,10 @@ fn grow(seed: u64, mut each: impl FnMut(&Trace)) -> Trace {
         let code = |from, to| MoveCode { from, to, promotion: 0 };
         (0..length).map(|_| (code(number(64), number(64)), number(64))).collect()
     };
-    let backup = if seed.is_multiple_of(2) { Backup::Weigh } else { Backup::Minimax };
+    let backup = if seed.is_multiple_of(2) { Backup::AlphaBeta } else { Backup::Minimax };
     let mut trace = Trace::new(Shape { breadth: 2, depth: 1 }, backup);
     let first = list(2 + seed as usize % 5);
     trace.give_list(&first);
-    let moves: Vec<Summary> =
-        first.iter().map(|(_, bucket)| Summary::of_move(f32::from(*bucket) / 64.0, 0.1)).collect();
-    trace.give_summaries(Summary::of_node(0.6, 0.7, 0.5, 0.2), &moves);
     let items = 2..2 + first.len();
     let mut write = |trace: &mut Trace, kind, source, bucket| {
         each(trace);
@@ -70,8 +67,7 @@ fn the_decoder_by_hand_answers_as_its_twin() {
             trace
         })
         .collect();
-    let examples: Vec<Example> = traces.iter().cloned().map(Example::from).collect();
-    let batch = Batch::named(&examples, || (0..NAMES).collect());
+    let batch = Batch::named(&traces, || (0..NAMES).collect());
     assert!(traces.iter().any(|trace| trace.words().len() < batch.l), "nothing is padded");
     let twin = Twin::new(&Layout::new(), weights.values(), &Device::flex().autodiff());
     let logits = twin.forward(&batch);
@@ -116,7 +112,7 @@ fn a_long_trace_is_read_by_hand_as_by_its_twin() {
     assert!(words > 200, "{words}");
     let weights = Arc::new(DecoderWeights::untrained(9));
     let by_hand = Decoder::new(weights.clone()).logits(&trace);
-    let batch = Batch::named(&[trace.into()], || (0..NAMES).collect());
+    let batch = Batch::named(&[trace], || (0..NAMES).collect());
     let last = batch.windows.last().unwrap();
     assert!(last.queries.end == words && last.keys.len() < words - 60, "{}", last.keys.len());
     let twin = Twin::new(&Layout::new(), weights.values(), &Device::flex().autodiff());
@@ -128,35 +124,12 @@ fn a_long_trace_is_read_by_hand_as_by_its_twin() {
 
 #[test]
 fn names_are_dealt_without_changing_what_is_asked() {
-    let traces = [sample(1), sample(4)].map(Example::from);
+    let traces = [sample(1), sample(4)];
     let mut rng = Rng::new(1);
     let [one, two] = [(); 2].map(|()| Batch::new(&traces, &mut rng));
     assert_ne!(one.own, two.own);
     assert_eq!((one.kinds, one.sources, one.mask), (two.kinds, two.sources, two.mask));
     assert_eq!(one.written, two.written);
-}
-
-#[test]
-fn a_correction_changes_what_is_to_be_written_and_nothing_read() {
-    let plain: Example = sample(1).into();
-    let place = plain.trace.words().iter().rposition(|word| word.kind == Kind::Select).unwrap();
-    let (was, source) = (plain.trace.words()[place], place - 2);
-    let corrections =
-        vec![Correction { place, source: Some(source), bucket: Some(7), costs: Vec::new() }];
-    let corrected = Example { corrections, ..plain.clone() };
-    let [plain, corrected] =
-        [plain, corrected].map(|example| Batch::named(&[example], || (0..NAMES).collect()));
-    assert_eq!((&plain.rows, &plain.kinds), (&corrected.rows, &corrected.kinds));
-    let asked = |batch: &Batch| {
-        let (source, bucket) = ((place - 1) * batch.l, (place - 1) * 64);
-        let one = |row: &[f32]| {
-            assert_eq!(row.iter().sum::<f32>(), 1.0);
-            row.iter().position(|x| *x == 1.0)
-        };
-        (one(&batch.sources[source..][..batch.l]), one(&batch.buckets[bucket..][..64]))
-    };
-    assert_eq!(asked(&plain), (was.source, was.bucket.map(usize::from)));
-    assert_eq!(asked(&corrected), (Some(source), Some(7)));
 }
 
 #[test]

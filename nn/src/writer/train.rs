@@ -1,6 +1,6 @@
 //! Trains a decoder: batches of traces, one optimiser step each, on the burn twin.
 
-use super::Example;
+use super::Trace;
 use super::batch::Batch;
 use super::decoder::DecoderWeights;
 use super::twin::Twin;
@@ -59,13 +59,12 @@ impl Lessons {
     ///
     /// # Errors
     /// The device failed, or the loss is NaN; the weights are unchanged.
-    pub fn step(&mut self, groups: &[Vec<Example>]) -> Result<WriterSums, StepError> {
+    pub fn step(&mut self, groups: &[Vec<Trace>]) -> Result<WriterSums, StepError> {
         let batches: Vec<Batch> =
             groups.iter().map(|group| Batch::new(group, &mut self.rng)).collect();
         let counts = WriterSums {
             written: batches.iter().map(|batch| batch.written).sum(),
             valued: batches.iter().map(|batch| batch.valued).sum(),
-            weighed: batches.iter().map(|batch| batch.weighed).sum(),
             ..WriterSums::default()
         };
         let (weights, device) = (&self.weights, &self.device);
@@ -105,15 +104,13 @@ impl Lessons {
 #[cfg(test)]
 mod tests {
     use super::super::tests::sample;
-    use super::super::{Correction, Decoder, Kind};
     use super::*;
-    use std::sync::Arc;
 
     #[test]
     fn the_loss_falls_on_one_trace() {
         let schedule = Schedule { rate: 2e-3, warmup: 0, examples: 1_000, ..Schedule::default() };
         let mut lessons = Lessons::new(DecoderWeights::untrained(1), schedule, 1);
-        let group = vec![vec![sample(1).into(), sample(2).into()]];
+        let group = vec![vec![sample(1), sample(2)]];
         let mean = |sums: WriterSums| sums.means().iter().sum::<f64>();
         let first = mean(lessons.step(&group).unwrap());
         for _ in 0..25 {
@@ -121,33 +118,5 @@ mod tests {
         }
         let last = mean(lessons.step(&group).unwrap());
         assert!(last < 0.5 * first, "{first} {last}");
-    }
-
-    #[test]
-    fn a_choice_with_costs_learns_to_give_away_less() {
-        let trace = sample(2);
-        let words = trace.words();
-        let place = words.iter().rposition(|word| word.kind == Kind::Select).unwrap();
-        let chosen = words[place].source.unwrap();
-        let other = (0..place).rfind(|at| words[*at].kind == Kind::Score && *at != chosen).unwrap();
-        let costs = vec![(chosen, 0.2), (other, 0.0)];
-        let corrections = vec![Correction { place, costs, ..Correction::default() }];
-        let example = Example { trace, first: place, corrections };
-        let mut decoder = Decoder::new(Arc::new(DecoderWeights::untrained(1)));
-        let before = example.trace.cut(place);
-        let more = |decoder: &mut Decoder| {
-            let source = decoder.logits(&before).source;
-            source[other] - source[chosen]
-        };
-        let first = more(&mut decoder);
-        let schedule = Schedule { rate: 2e-3, warmup: 0, examples: 1_000, ..Schedule::default() };
-        let mut lessons = Lessons::new(DecoderWeights::untrained(1), schedule, 1);
-        for _ in 0..40 {
-            let sums = lessons.step(&[vec![example.clone()]]).unwrap();
-            assert_eq!((sums.weighed, sums.written), (1, 2), "the choice, and the move to play");
-        }
-        let mut decoder = Decoder::new(Arc::new(lessons.weights().clone()));
-        let last = more(&mut decoder);
-        assert!(last > first + 1.0, "{first} {last}");
     }
 }

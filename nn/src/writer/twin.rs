@@ -11,8 +11,6 @@ use std::ops::Range;
 
 /// As in [`crate::cpu::ops::layer_norm`].
 const EPSILON: f32 = 1e-5;
-/// Loss weight of the expected cost: win probabilities are small numbers (a choice costs about 1/50).
-const GIVEN_AWAY: f32 = 20.0;
 
 /// Parameters on a device, each a leaf of autodiff where the device has it.
 pub(super) struct Twin {
@@ -44,14 +42,12 @@ pub(super) struct BatchLogits {
 /// Sums over a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriterSums {
-    /// Cross-entropy of kinds, sources and buckets; then the expected cost of sources.
-    pub losses: [f64; 4],
+    /// Cross-entropy of kinds, sources and buckets.
+    pub losses: [f64; 3],
     /// Words written.
     pub written: usize,
     /// Those of them with a bucket.
     pub valued: usize,
-    /// Words with source costs.
-    pub weighed: usize,
 }
 
 impl WriterSums {
@@ -60,13 +56,12 @@ impl WriterSums {
         self.losses.iter_mut().zip(other.losses).for_each(|(sum, loss)| *sum += loss);
         self.written += other.written;
         self.valued += other.valued;
-        self.weighed += other.weighed;
     }
 
     /// Means over the words that have each.
     #[must_use]
-    pub fn means(&self) -> [f64; 4] {
-        let counts = [self.written, self.written, self.valued, self.weighed];
+    pub fn means(&self) -> [f64; 3] {
+        let counts = [self.written, self.written, self.valued];
         std::array::from_fn(|at| self.losses[at] / counts[at].max(1) as f64)
     }
 }
@@ -110,9 +105,8 @@ impl Twin {
         let (n, l, places) = (batch.n, batch.l, &self.layout);
         let facts = self.param(&places.facts, [places.facts.len() / WIDTH, WIDTH]);
         let moves = self.param(&places.moves, [places.moves.len() / WIDTH, WIDTH]);
-        let weighed = self.param(&places.weighed, [places.weighed.len() / WIDTH, WIDTH]);
         let pruned = self.param(&places.pruned, [1, WIDTH]);
-        let table: Tensor<2> = Tensor::cat(vec![facts, moves, weighed, pruned], 0);
+        let table: Tensor<2> = Tensor::cat(vec![facts, moves, pruned], 0);
         let names: Tensor<2> = self.param(&places.names, [NAMES, NAME]);
         let named = |map: &Range<usize>, who: &[f32]| {
             let rows = names.clone().matmul(self.param(map, [NAME, WIDTH]));
@@ -169,31 +163,23 @@ impl Twin {
         x + self.linear(&block.down, up.clone() * up)
     }
 
-    /// Sums of the three cross-entropies and of the costs, `[4]`.
+    /// Sums of the three cross-entropies, `[3]`.
     pub fn losses(&self, batch: &Batch) -> Tensor<1> {
         let (n, l) = (batch.n, batch.l);
         let logits = self.forward(batch);
         let of = |logits: Tensor<3>, target: &[f32], classes| {
             -(activation::log_softmax(logits, 2) * self.on(target, [n, l, classes])).sum()
         };
-        let given_away = match batch.costs.is_empty() {
-            true => self.on(&[0.0], [1]),
-            false => {
-                let chosen = activation::softmax(logits.sources.clone(), 2);
-                (chosen * self.on(&batch.costs, [n, l, l])).sum()
-            }
-        };
         let sums = vec![
             of(logits.kinds, &batch.kinds, Kind::WRITTEN),
             of(logits.sources, &batch.sources, l),
             of(logits.buckets, &batch.buckets, usize::from(BUCKETS)),
-            given_away,
         ];
         Tensor::cat(sums, 0)
     }
 
-    /// The loss of `batch`, its gradient added to `grads`: the three means have weight 1, the cost
-    /// [`GIVEN_AWAY`], over the words of the whole `step`, whose losses are not read.
+    /// The loss of `batch`, its gradient added to `grads`: the three means have weight 1, over the words of the
+    /// whole `step`, whose losses are not read.
     ///
     /// # Errors
     /// The device's result cannot be read.
@@ -204,11 +190,9 @@ impl Twin {
         grads: &mut [f32],
     ) -> Result<WriterSums, StepError> {
         let share = |count: usize| 1.0 / count.max(1) as f32;
-        let counts = [step.written, step.written, step.valued, step.weighed];
-        let [kind, source, bucket, given_away] = counts.map(share);
-        let weights = [kind, source, bucket, GIVEN_AWAY * given_away];
+        let weights = [step.written, step.written, step.valued].map(share);
         let losses = self.losses(batch);
-        let mut gradients: Gradients = (losses.clone() * self.on(&weights, [4])).sum().backward();
+        let mut gradients: Gradients = (losses.clone() * self.on(&weights, [3])).sum().backward();
         let read = |tensor: Tensor<1>| {
             tensor.try_into_vec_as::<f32>().map_err(|error| StepError(error.to_string()))
         };
@@ -216,12 +200,8 @@ impl Twin {
             let Some(gradient) = leaf.grad_remove(&mut gradients) else { continue };
             crate::cpu::ops::add_scaled(&mut grads[param.range.clone()], 1.0, &read(gradient)?);
         }
-        let mut sums = WriterSums {
-            written: batch.written,
-            valued: batch.valued,
-            weighed: batch.weighed,
-            ..WriterSums::default()
-        };
+        let mut sums =
+            WriterSums { written: batch.written, valued: batch.valued, ..WriterSums::default() };
         for (sum, loss) in sums.losses.iter_mut().zip(read(losses.inner())?) {
             *sum = f64::from(loss);
         }

@@ -1,11 +1,10 @@
 //! How good the network is without search, in the tables of papers 000 and 001. On
 //! held-out games: choice of the move, values, knowledge of the rules; standard chess and Chess960, game
 //! positions and variations apart. On boards of random pieces: the rules alone. On puzzles: the rules, and
-//! the whole solutions. On deeply labelled positions: how well the good moves are told apart.
+//! the whole solutions.
 
 mod plot;
 mod puzzles;
-mod siblings;
 mod table;
 
 use super::puzzles::open::open;
@@ -46,8 +45,6 @@ pub struct Accuracy {
     pub puzzles: Option<PathBuf>,
     /// Try only this many puzzles, spread evenly over the file
     pub puzzle_limit: Option<usize>,
-    /// Labels written by `mavka-lab label`: also how well values tell their good moves apart
-    pub siblings: Option<PathBuf>,
     /// Draw predicted win probabilities against labels and results into this SVG
     pub plot: Option<PathBuf>,
     /// Write every number with its 95 % interval into this CSV
@@ -91,9 +88,8 @@ impl Accuracy {
     /// # Errors
     /// There is nothing to measure, or the network or a file cannot be used.
     pub fn run(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
-        let others = [self.boards.is_some(), self.puzzles.is_some(), self.siblings.is_some()];
-        if self.files.is_empty() && !others.contains(&true) {
-            let why = "nothing to measure: name data files, --boards, --puzzles or --siblings";
+        if self.files.is_empty() && self.boards.is_none() && self.puzzles.is_none() {
+            let why = "nothing to measure: name data files, --boards or --puzzles";
             return Err(MeasureError::Refused(why.to_owned()));
         }
         work(self, say)
@@ -159,13 +155,6 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
     if !rules.columns.is_empty() {
         say(format!("\n{rules}"));
         csv += &rules.csv();
-    }
-    if let Some(path) = &args.siblings
-        && !bench.ended()
-    {
-        let found = siblings::measure(&*bench.evaluator, path, bench.crew())?;
-        say(format!("\n{found}"));
-        csv += &found.csv();
     }
     say(NOTE.to_owned());
     if let Some(file) = &args.puzzles
