@@ -31,7 +31,7 @@ const MOVES: usize = 64 + 64 + 5;
 const PRUNED: usize = FACTS + MOVES;
 
 /// The embedding rows of the word of `trace` at `place`, each with its factor. Names are added separately.
-pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)) {
+pub fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)) {
     let (word, shape) = (&trace.words()[place], trace.shape());
     each(word.kind.index(), 1.0);
     each(LEVEL + usize::from(word.level.min(Shape::MOST_DEPTH + 1)), 1.0);
@@ -54,14 +54,14 @@ pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)
 }
 
 /// The number by which pointers compare words: the bucket of a score. 0 for other words.
-pub(super) fn number(word: &Word) -> f32 {
+pub fn number(word: &Word) -> f32 {
     let bucket = word.bucket.filter(|_| word.kind == Kind::Score);
     bucket.map_or(0.0, f32::from)
 }
 
 /// The position from which each of `words` is masked: a list until the next evaluation, the scores of a
 /// decision until its selection, everything else never. Depends only on kinds.
-pub(super) fn seen_until(words: &[Word]) -> Vec<usize> {
+pub fn seen_until(words: &[Word]) -> Vec<usize> {
     let mut until = vec![usize::MAX; words.len()];
     let (mut items, mut scores) = (Vec::new(), Vec::new());
     for (place, word) in words.iter().enumerate() {
@@ -78,12 +78,14 @@ pub(super) fn seen_until(words: &[Word]) -> Vec<usize> {
 
 /// Offsets of one block's parameters.
 #[derive(Clone, Debug)]
-pub(super) struct Block {
+pub struct Block {
+    /// Before attention.
     pub norm1: Norm,
     /// `[WIDTH, 3 * WIDTH]`: queries of all heads, then keys, then values.
     pub qkv: Linear,
     /// `[WIDTH, WIDTH]`.
     pub out: Linear,
+    /// Before the FFN.
     pub norm2: Norm,
     /// `[WIDTH, FFN]`.
     pub up: Linear,
@@ -93,7 +95,7 @@ pub(super) struct Block {
 
 /// Offsets of all parameters.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub struct Layout {
     /// In the order of the flat vector.
     pub params: Vec<Param>,
     /// `[FACTS, WIDTH]`.
@@ -108,7 +110,9 @@ pub(super) struct Layout {
     pub own: Range<usize>,
     /// `[NAME, WIDTH]`: projection of a name as its parent.
     pub parent: Range<usize>,
+    /// In order.
     pub blocks: Vec<Block>,
+    /// After the last block.
     pub norm: Norm,
     /// `[WIDTH, Kind::WRITTEN]`.
     pub kind: Linear,
@@ -130,6 +134,9 @@ fn scaled(size: f32, inputs: usize) -> Init {
 }
 
 impl Layout {
+    /// The only one there is.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "a layout is computed")]
     pub fn new() -> Layout {
         let mut b = Builder::default();
         Layout {

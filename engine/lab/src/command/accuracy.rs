@@ -92,9 +92,9 @@ mod tests {
     use super::super::Cli;
     use super::*;
     use clap::{CommandFactory, FromArgMatches};
-    use nn::data::record::{Format, GameResult, Header, MavgGame};
-    use nn::data::{Game, GameWriter};
     use shakmaty::Chess;
+    use train::data::record::{Format, GameResult, Header, MavgGame};
+    use train::data::{Game, GameWriter};
 
     fn parse(words: &[&str]) -> Result<Accuracy, clap::Error> {
         let words = ["mavka", "accuracy"].iter().chain(words);

@@ -9,13 +9,13 @@ use engine::files::write_whole;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::progress::progress;
 use nn::rng::Rng;
-use nn::train::Schedule;
-use nn::writer::train::{Lessons, WriterSums};
 use nn::writer::{DecoderWeights, Trace};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use train::network::Schedule;
+use train::writer::{Lessons, WriterSums};
 
 /// Teach the decoder of the internal search.
 ///

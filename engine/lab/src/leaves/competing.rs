@@ -7,11 +7,11 @@ use crate::league::{Player, Transport};
 use crate::measure::tune::label::ask;
 use engine::chess::game::Game;
 use nn::Evaluator;
-use nn::data::chunks::ChunkWriter;
-use nn::data::record::MavgGame;
 use nn::rng::Rng;
 use shakmaty::Position;
 use std::sync::Arc;
+use train::data::chunks::ChunkWriter;
+use train::data::record::MavgGame;
 
 /// How they are drawn and searched.
 pub struct Competing {
@@ -82,9 +82,9 @@ mod tests {
     use crate::league::Patience;
     use crate::league::fake::Fake;
     use engine::chess::action::Action;
-    use nn::data::label::action_value;
     use nn::encode::canonical_moves;
     use nn::evaluator::fake::Uniform;
+    use train::data::label::action_value;
 
     /// Five moves; Black may go to g8 after any of them.
     const ROOT: &str = "7k/8/8/8/8/8/6PP/7K w - - 0 1";

@@ -4,11 +4,11 @@ use engine::chess::game::GameError;
 use engine::errors::{FileError, wraps};
 use engine::play::network::NetworkError;
 use nn::EvalError;
-use nn::data::DataError;
 use plotters::drawing::DrawingAreaErrorKind;
 use std::error::Error;
 use std::fmt;
 use std::io;
+use train::data::DataError;
 
 /// Why nothing, or no more, was measured.
 #[derive(Debug)]

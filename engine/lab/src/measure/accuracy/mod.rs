@@ -14,17 +14,17 @@ use engine::errors::FileError;
 use engine::files::write_whole;
 use engine::progress::progress;
 use engine::workers::{Crew, cores};
-use nn::assess::assess;
-use nn::data::boards::{random_actions, random_boards, unlabelled};
-use nn::data::{Example, HeldOut, MixConfig, ValidationSet, Variant};
 use nn::evaluator::cpu::CpuEvaluator;
-use nn::metrics::Metrics;
 use nn::precision::Arithmetic;
 use nn::{EvalError, Evaluator};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use table::{CSV_HEAD, Column, NOTE, Table};
+use train::assess::assess;
+use train::data::boards::{random_actions, random_boards, unlabelled};
+use train::data::{Example, HeldOut, MixConfig, ValidationSet, Variant};
+use train::metrics::Metrics;
 
 /// What to measure. Without files, boards and puzzles there is nothing to measure.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 
 use crate::measure::error::PlotError;
 use crate::measure::svg::{self, Canvas, DrawError};
-use nn::metrics::{Calibration, Metrics};
 use plotters::prelude::*;
 use std::path::Path;
+use train::metrics::{Calibration, Metrics};
 
 /// Points of fewer predictions say nothing.
 const FEWEST: u64 = 10;

@@ -1,9 +1,9 @@
 //! Measured sets side by side: as text of at most 100 columns for people, as CSV for programs.
 
 use engine::files::csv_field;
-use nn::metrics::{Metrics, Row, Unit};
 use std::fmt;
 use std::fmt::Write as _;
+use train::metrics::{Metrics, Row, Unit};
 
 /// Width of the names of the rows.
 const NAME: usize = 22;

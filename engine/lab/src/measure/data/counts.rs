@@ -1,7 +1,7 @@
 //! Counts what examples are made of.
 
-use nn::data::{Example, Source, Terminal};
 use std::fmt;
+use train::data::{Example, Source, Terminal};
 
 /// Bars of the histogram.
 pub const BINS: usize = 20;

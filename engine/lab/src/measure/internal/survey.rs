@@ -6,13 +6,13 @@ use engine::internal::boards::{Boards, NodeValue};
 use engine::internal::check::{Right, check};
 use engine::internal::think::{End, Task, think};
 use nn::Evaluator;
-use nn::data::MixConfig;
-use nn::data::validation::HeldOut;
 use nn::writer::{Backup, Shape, Writer};
 use shakmaty::{CastlingMode, Chess, Position, Rank, Role};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use train::data::MixConfig;
+use train::data::validation::HeldOut;
 
 /// What to measure.
 pub struct Survey {

@@ -10,7 +10,6 @@ use engine::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
 use engine::interrupt::while_reading;
 use engine::progress::progress;
 use engine::workers::{Crew, cores, deal};
-use nn::data::{DataError, HeldOut, MixConfig};
 use nn::files::is_packed;
 use nn::rng::Rng;
 use std::collections::HashSet;
@@ -18,6 +17,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use train::data::{DataError, HeldOut, MixConfig};
 
 /// What is to be labelled, and how.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@
 //! neither the scale of the regret nor that of a number has to be known.
 
 use super::compare::Mean;
-use nn::metrics::Z95;
 use nn::rng::Rng;
+use train::metrics::Z95;
 
 /// One number to optimise.
 #[derive(Clone, Debug, PartialEq)]
