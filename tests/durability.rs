@@ -6,8 +6,6 @@
 
 use mavka_tests::Dice;
 use nn::checkpoint::Network;
-use nn::data::record::{Header, MavgGame};
-use nn::data::{FileReader, FileWriter, Format, Game, GameResult};
 use nn::encode::canonical_moves;
 use shakmaty::{Chess, Position};
 use std::collections::BTreeSet;
@@ -16,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use train::data::record::{Header, MavgGame};
+use train::data::{FileReader, FileWriter, Format, Game, GameResult};
 
 /// Kills of each command where the environment does not say.
 const KILLS: usize = 2;

@@ -1,4 +1,5 @@
-//! The network: value function, policy and world model in one (paper 000), its data and its training. No search.
+//! The network: value function, policy and world model in one (paper 000). No search, no training: that is the crate
+//! `train`.
 //!
 //! # Data flow
 //! ```text
@@ -7,7 +8,7 @@
 //!        Evaluation (value, WDL, action values, policy) ◄── evaluator::outputs ◄──────┤
 //!        Imagined (next position, its moves) ◄── evaluator::world_model ◄─────────────┘
 //! ```
-//! `cpu` computes trunk and heads by hand, for play and training on a CPU. `net` defines the same network as a burn
+//! `cpu` computes trunk and heads by hand, and their gradient, for play and training on a CPU. `net` defines the same network as a burn
 //! module, for GPUs and as the reference of the tests. Both read one flat vector of parameters, laid out by
 //! [`net::Layout`]; `checkpoint` stores it.
 //!
@@ -27,32 +28,28 @@
 //! # Rooms
 //! From the ground up; a room imports only rooms above it in this list.
 //!
-//! - [`rng`], [`precision`], [`files`], `numeric`: no dependencies.
+//! - [`rng`], [`precision`], [`files`], [`numeric`]: no dependencies.
 //! - [`encode`]: positions and moves as the network's input.
 //! - [`net`], then [`cpu`], then `parameter_file` and [`checkpoint`]; [`device`] beside them.
-//! - [`data`]: labelled games and the stream of examples; [`metrics`] compares answers with labels.
 //! - [`evaluator`]: the interface of the engine. [`Evaluator`] is the entry point.
-//! - [`assess`] measures an evaluator on examples; [`train`] trains one.
 //! - [`writer`] writes search trees as text, over boards that other code evaluates.
-//! - [`nnue`]: a small, fast value network for alpha-beta searches, and its training.
+//! - [`nnue`]: a small, fast value network for alpha-beta searches.
 #![deny(unsafe_code)]
 
-pub mod assess;
 pub mod checkpoint;
 pub mod cpu;
-pub mod data;
 pub mod device;
 pub mod encode;
 pub mod evaluator;
 pub mod files;
-pub mod metrics;
 pub mod net;
 pub mod nnue;
-mod numeric;
+pub mod numeric;
 mod parameter_file;
 pub mod precision;
 pub mod rng;
-pub mod train;
+#[doc(hidden)]
+pub mod testing;
 pub mod writer;
 
 pub use evaluator::{EvalError, Evaluation, Evaluator, Imagined, Query, Refusal, Step, Transition};

@@ -15,12 +15,14 @@ pub fn argmax(numbers: &[f32]) -> Option<usize> {
 }
 
 /// Logistic function.
-pub(crate) fn sigmoid(logit: f32) -> f32 {
+#[must_use]
+pub fn sigmoid(logit: f32) -> f32 {
     1.0 / (1.0 + (-logit).exp())
 }
 
 /// Softmax of a few logits.
-pub(crate) fn softmax(logits: &[f32]) -> Vec<f32> {
+#[must_use]
+pub fn softmax(logits: &[f32]) -> Vec<f32> {
     let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut p: Vec<f32> = logits.iter().map(|x| (x - top).exp()).collect();
     let total: f32 = p.iter().sum();

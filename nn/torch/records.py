@@ -1,4 +1,4 @@
-"""What `nn/examples/records.rs` writes, as tensors: inputs of the network and what its heads should say."""
+"""What `nn/train/examples/records.rs` writes, as tensors: inputs of the network and what its heads should say."""
 
 import queue
 import subprocess

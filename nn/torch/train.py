@@ -1,4 +1,4 @@
-"""Trains a network on a GPU for a given time, with the losses, targets and optimiser of `nn/src/train`.
+"""Trains a network on a GPU for a given time, with the losses, targets and optimiser of `nn/train/src/network`.
 
     python3 train.py --config run.json --init begin.safetensors --out end.safetensors --seconds 300 \
         --records ./records --source self.json=0.4 --source human.json=0.3 --source tcec.json=0.3

@@ -4,7 +4,7 @@
 //! Siblings are evaluated in one batch, which changes no answer. Answers are cached by line of moves, so that a wider
 //! or deeper trace from the same root reuses them.
 
-use super::page::{Answer, Heads, Outcome, Page};
+use super::page::{Answer, Outcome, Page};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::Settings;
@@ -13,7 +13,7 @@ use crate::world::rules::{LeafActionValue, check};
 use nn::encode::{MoveCode, canonical_moves};
 use nn::evaluator::{Imagined, Refusal, Step, Transition, grounded};
 use nn::writer::word::bucket_of;
-use nn::writer::{Kind, Summary, Trace, Word};
+use nn::writer::{Kind, Trace, Word};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionError};
 use std::collections::HashMap;
@@ -106,12 +106,10 @@ impl<'a> Boards<'a> {
         }
         let mut list = self.list(&prediction)?;
         if !only.is_empty() {
-            list.retain(|entry| only.contains(&entry.action));
+            list.retain(|(action, _)| only.contains(action));
             // Moves of `only` that the network does not predict as legal are appended.
-            let missing = only.iter().filter(|wanted| !list.iter().any(|e| e.action == **wanted));
-            let summary = Summary::of_move(0.0, 0.0);
-            let missing: Vec<_> =
-                missing.map(|action| Entry { action: *action, bucket: 0, summary }).collect();
+            let missing = only.iter().filter(|wanted| !list.iter().any(|(a, _)| a == *wanted));
+            let missing: Vec<(Action, u8)> = missing.map(|action| (*action, 0)).collect();
             list.extend(missing);
         }
         if list.is_empty() {
@@ -177,52 +175,27 @@ impl<'a> Boards<'a> {
     }
 
     /// Moves in order of preference. Codes are in the frame of the side that has moved.
-    fn list(&self, imagined: &Imagined) -> Result<Vec<Entry>, EvalError> {
+    fn list(&self, imagined: &Imagined) -> Result<Vec<(Action, u8)>, EvalError> {
         let Some(evaluation) = &imagined.evaluation else { return Ok(Vec::new()) };
         check(evaluation, imagined.legal.len())?;
         let frame = imagined.state.turn().is_white();
         let mut order: Vec<usize> = (0..imagined.legal.len()).collect();
         order.sort_by(|a, b| evaluation.policy[*b].total_cmp(&evaluation.policy[*a]));
-        let mut list: Vec<Entry> = order
-            .into_iter()
-            .map(|at| {
-                let (value, policy) = (evaluation.action_values[at], evaluation.policy[at]);
-                Entry {
-                    action: Action::from_code(imagined.legal[at], frame),
-                    bucket: bucket_of(value),
-                    summary: Summary::of_move(value, policy),
-                }
-            })
-            .collect();
-        if let Some(first) = list.first_mut() {
-            first.bucket = bucket_of(self.value.of(evaluation));
+        let entry = |at: usize| {
+            let action = Action::from_code(imagined.legal[at], frame);
+            (action, bucket_of(evaluation.action_values[at]))
+        };
+        let mut list: Vec<(Action, u8)> = order.into_iter().map(entry).collect();
+        if let Some((_, bucket)) = list.first_mut() {
+            *bucket = bucket_of(self.value.of(evaluation));
         }
         Ok(list)
     }
 }
 
-/// A move of a list.
-struct Entry {
-    action: Action,
-    bucket: u8,
-    summary: Summary,
-}
-
 /// Page of a board with legal moves.
-fn page(imagined: Imagined, list: Vec<Entry>) -> Page {
-    let node = imagined.evaluation.as_ref().map(|evaluation| {
-        let of = |head: LeafActionValue| head.of(&evaluation.action_values, &evaluation.policy);
-        let (best, expected) = (of(LeafActionValue::Best), of(LeafActionValue::Expected));
-        Summary::of_node(evaluation.value, best, expected, evaluation.wdl[1])
-    });
-    Page {
-        state: Some(imagined.state),
-        answer: Answer::List(list.iter().map(|entry| (entry.action, entry.bucket)).collect()),
-        heads: Heads {
-            node: node.unwrap_or_default(),
-            moves: list.iter().map(|entry| entry.summary).collect(),
-        },
-    }
+fn page(imagined: Imagined, list: Vec<(Action, u8)>) -> Page {
+    Page { state: Some(imagined.state), answer: Answer::List(list) }
 }
 
 /// Moves from the root to a node.

@@ -10,7 +10,7 @@ use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use nn::evaluator::is_true;
-use nn::writer::{Backup, Kind, Trace, Word};
+use nn::writer::{Kind, Trace, Word};
 use shakmaty::{Chess, Position};
 use std::fmt;
 
@@ -56,7 +56,7 @@ pub struct Report {
     pub listed: Ratio,
     /// Nodes whose outcome, or the absence of one, is correct.
     pub ends: Ratio,
-    /// Nodes whose decision is the minimax of their children; not counted where the prompt asks for a judgement.
+    /// Nodes whose decision is the minimax of their children.
     pub decisions: Ratio,
     /// Alpha-beta bounds and cutoffs that are correct.
     pub cutoffs: Ratio,
@@ -73,10 +73,7 @@ impl fmt::Display for Report {
         writeln!(f, "moves expanded      {} legal", self.expanded)?;
         writeln!(f, "moves listed        {} legal", self.listed)?;
         writeln!(f, "ends of the game    {} right", self.ends)?;
-        match self.decisions.of {
-            0 => write!(f, "decisions           weighed: nothing to compare with"),
-            _ => write!(f, "decisions           {} consistent", self.decisions),
-        }?;
+        write!(f, "decisions           {} consistent", self.decisions)?;
         match self.cutoffs.of {
             0 => Ok(()),
             _ => write!(f, "\ncut-offs            {} right", self.cutoffs),
@@ -126,9 +123,7 @@ pub fn check(thought: &Thought, game: &Game) -> Report {
         };
         report.ends.add(end == true_end(&truth));
     }
-    if thought.trace.backup() != Backup::Weigh {
-        decisions(thought, &mut report);
-    }
+    decisions(thought, &mut report);
     if thought.trace.backup().prunes() {
         report.cutoffs = cutoffs(&thought.trace);
     }

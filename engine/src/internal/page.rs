@@ -1,8 +1,8 @@
 //! Evaluation of a node: its board, and its moves in order of preference or its outcome.
 
 use crate::chess::action::Action;
+use nn::writer::Trace;
 use nn::writer::word::{BUCKETS, complement};
-use nn::writer::{Summary, Trace};
 use shakmaty::{Chess, Color, Position};
 
 /// Predicted end of a game.
@@ -23,17 +23,6 @@ pub struct Page {
     pub state: Option<Chess>,
     /// Moves or outcome.
     pub answer: Answer,
-    /// Output of the heads; empty for a page parsed from text.
-    pub heads: Heads,
-}
-
-/// Output of the heads for a node and for its listed moves, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Heads {
-    /// For the node.
-    pub node: Summary,
-    /// For the moves; empty if unknown.
-    pub moves: Vec<Summary>,
 }
 
 /// Move list or outcome.
@@ -56,7 +45,7 @@ impl Page {
     /// Page of a finished game.
     #[must_use]
     pub fn over(state: Option<Chess>, outcome: Outcome) -> Page {
-        Page { state, answer: Answer::Over(outcome), heads: Heads::default() }
+        Page { state, answer: Answer::Over(outcome) }
     }
 
     /// The move list; empty if the game is over.
@@ -73,10 +62,7 @@ impl Page {
         let list: Vec<_> =
             self.list().iter().map(|(action, bucket)| (action.to_code(false), *bucket)).collect();
         match self.end() {
-            None => {
-                trace.give_list(&list);
-                trace.give_summaries(self.heads.node, &self.heads.moves);
-            }
+            None => trace.give_list(&list),
             Some(bucket) => trace.give_over(bucket),
         }
     }

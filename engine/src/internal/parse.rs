@@ -1,7 +1,7 @@
 //! Parses the paper's text into a thought: the inverse of [`super::print`](mod@super::print) for traces that obey the
 //! grammar. A trace truncated after a complete step is a stopped thought.
 
-use super::page::{Answer, Heads, Outcome, Page};
+use super::page::{Answer, Outcome, Page};
 use super::print::{
     AGAINST, CHILD_HEADER, INVALID, PLAIN, ROOT_HEADER, name, outcome_text, state_text,
 };
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
             Some((shape, backup))
         };
         let found = Backup::ALL.into_iter().find_map(read);
-        found.ok_or_else(|| self.wrong("Minimax, AlphaBeta or Weigh, breadth=NUMBER depth=NUMBER"))
+        found.ok_or_else(|| self.wrong("Minimax or AlphaBeta, breadth=NUMBER depth=NUMBER"))
     }
 
     fn action(&self, text: &str) -> Result<Action, ParseError> {
@@ -246,7 +246,7 @@ impl Parser<'_> {
         if list.first().map(|(action, _)| *action) != Some(self.reader.action(best)?) {
             return Err(self.reader.wrong("the first move of the list"));
         }
-        Ok(Page { state, answer: Answer::List(list), heads: Heads::default() })
+        Ok(Page { state, answer: Answer::List(list) })
     }
 
     fn expand(&mut self) -> Result<(), ParseError> {

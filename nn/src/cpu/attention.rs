@@ -135,6 +135,9 @@ mod tests {
                     (Arithmetic::Int8, 3e-3),
                 ] {
                     if !supports(arithmetic, dim) {
+                        crate::cpu::isa::skipped(format_args!(
+                            "attention of {dim} channels in {arithmetic}"
+                        ));
                         continue;
                     }
                     attend(arithmetic, &head, &mut Operands::default(), &mut got, row);
@@ -159,10 +162,8 @@ mod tests {
             let qkv = numbers(TOKENS * stride, 1, spread);
             let (bias, shares) = (numbers(heads * SQUARE, 2, 2.0), numbers(heads * rank, 3, 0.5));
             let part = |h: usize, i: usize| &qkv[i * width + h * dim..];
-            if !tiles::supports(dim) {
-                return;
-            }
-            let Some(basis) = FixedBasis::new(&patterns, rank) else { return };
+            let basis = FixedBasis::new(&patterns, rank).filter(|_| tiles::supports(dim));
+            let Some(basis) = basis else { return crate::cpu::isa::skipped(Isa::Amx) };
             let mut packed = tiles::Packed::default();
             let method = tiles::PANELS;
             for (h, [queries, keys, values]) in packed.heads(heads).iter_mut().enumerate() {
@@ -209,11 +210,15 @@ mod tests {
             let (qkv, bias) = (vec![-3.0; TOKENS * dim], vec![0.0; TOKENS * TOKENS]);
             let head = Head { qkv: [&qkv; 3], stride: dim, dim, bias: &bias, dynamic: None };
             for arithmetic in [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8] {
-                if supports(arithmetic, dim) {
-                    let mut out = vec![0.0; TOKENS * dim];
-                    attend(arithmetic, &head, &mut Operands::default(), &mut out, dim);
-                    assert!(out.iter().all(|x| (x + 3.0).abs() < 1e-3), "{dim} in {arithmetic}");
+                if !supports(arithmetic, dim) {
+                    crate::cpu::isa::skipped(format_args!(
+                        "attention of {dim} channels in {arithmetic}"
+                    ));
+                    continue;
                 }
+                let mut out = vec![0.0; TOKENS * dim];
+                attend(arithmetic, &head, &mut Operands::default(), &mut out, dim);
+                assert!(out.iter().all(|x| (x + 3.0).abs() < 1e-3), "{dim} in {arithmetic}");
             }
         }
     }
@@ -225,11 +230,13 @@ mod tests {
         let bias = vec![0.0; TOKENS * TOKENS];
         let head = Head { qkv: [&qkv; 3], stride: 32, dim: 32, bias: &bias, dynamic: None };
         for arithmetic in [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8] {
-            if supports(arithmetic, 32) {
-                let mut out = vec![0.0; TOKENS * 32];
-                attend(arithmetic, &head, &mut Operands::default(), &mut out, 32);
-                assert!(out.iter().any(|x| x.is_nan()));
+            if !supports(arithmetic, 32) {
+                crate::cpu::isa::skipped(format_args!("attention of 32 channels in {arithmetic}"));
+                continue;
             }
+            let mut out = vec![0.0; TOKENS * 32];
+            attend(arithmetic, &head, &mut Operands::default(), &mut out, 32);
+            assert!(out.iter().any(|x| x.is_nan()));
         }
     }
 }

@@ -236,7 +236,9 @@ mod tests {
         };
         for (rank, rows) in [(16, 4), (16, 7), (2, 1), (6, 5)] {
             let (basis, shares) = (numbers(rank * 64, 3.0), numbers(rows * rank, 0.7));
-            let Some(fixed) = FixedBasis::new(&basis, rank) else { return };
+            let Some(fixed) = FixedBasis::new(&basis, rank) else {
+                return crate::cpu::isa::skipped("fixed-point mixtures");
+            };
             let mut out = vec![9.0; rows * 64];
             fixed.mix(&shares, &mut QuantizedShares::default(), &mut out);
             for (at, got) in out.iter().enumerate() {
@@ -254,7 +256,9 @@ mod tests {
             (0..count).map(|i| (i * 7919 % 1013) as f32 / 506.5 - 1.0).collect()
         };
         let (basis, shares, base) = (numbers(4 * 256), numbers(3 * 4), numbers(3 * 256 + 5));
-        let Some(fixed) = FixedBasis::new(&basis, 4) else { return };
+        let Some(fixed) = FixedBasis::new(&basis, 4) else {
+            return crate::cpu::isa::skipped("fixed-point mixtures");
+        };
         let (mut four, mut whole) = (QuantizedShares::default(), vec![0.0; 3 * 256]);
         fixed.mix(&shares, &mut four, &mut whole);
         let mut some = vec![9.0; 2 * 130 + 128];
@@ -271,7 +275,9 @@ mod tests {
 
     #[test]
     fn the_highest_sums_fit_and_nan_propagates() {
-        let Some(fixed) = FixedBasis::new(&[-5.0; 16 * 64], 16) else { return };
+        let Some(fixed) = FixedBasis::new(&[-5.0; 16 * 64], 16) else {
+            return crate::cpu::isa::skipped("fixed-point mixtures");
+        };
         let (mut shares, mut out) = ([2.0; 16], [0.0; 64]);
         fixed.mix(&shares, &mut QuantizedShares::default(), &mut out);
         assert!(out.iter().all(|x| (x + 160.0).abs() < 1e-2), "{out:?}");

@@ -46,9 +46,9 @@ mod vector;
 mod weights;
 mod weights8;
 
-pub(crate) use activations::{Activations, HeadGradients, Heads, Scratch};
-pub(crate) use backward::backward;
-pub(crate) use forward::{forward, move_heads};
+pub use activations::{Activations, HeadGradients, Heads, Scratch};
+pub use backward::backward;
+pub use forward::{forward, move_heads};
 pub use isa::Isa;
 pub use prefetch::prefetch;
-pub(crate) use weights::Weights;
+pub use weights::Weights;

@@ -3,7 +3,7 @@
 //! Plain loops that vectorise: `by_isa` compiles each for AVX-512, AVX2 and the baseline and dispatches on
 //! [`Isa::used`](super::Isa::used), so one binary serves every machine.
 
-use super::isa::by_isa;
+use crate::by_isa;
 
 pub(super) const EPSILON: f32 = 1e-5;
 const LANES: usize = 16;

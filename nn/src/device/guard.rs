@@ -28,7 +28,7 @@ pub(super) enum Absent {
 ///
 /// # Errors
 /// The panic's message. It has also gone to the panic hook, stderr by default.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, DeviceError> {
+pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, DeviceError> {
     // `work` borrows only scratch that the next call overwrites.
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);

@@ -194,8 +194,8 @@ impl NextBoard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::testing::{position, random_game};
     use crate::encode::canonical_moves;
+    use crate::testing::{position, random_game};
     use shakmaty::{CastlingMode, FromSetup};
 
     #[test]

@@ -214,8 +214,8 @@ fn fault_of(kinds: PositionErrorKinds, viewer: Color, passed: Option<Square>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::testing::{position, random_game};
     use crate::rng::Rng;
+    use crate::testing::{position, random_game};
     use shakmaty::Position;
 
     #[test]

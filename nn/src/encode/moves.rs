@@ -125,7 +125,7 @@ pub fn canonical_move(position: &Chess, index: usize) -> Option<Move> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::testing::{position, random_game};
+    use crate::testing::{position, random_game};
     use std::collections::HashSet;
 
     #[test]

@@ -68,7 +68,7 @@ impl Features {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::testing::{position, random_game};
+    use crate::testing::{position, random_game};
     use shakmaty::Position;
 
     fn all(features: &Features) -> Vec<Attack> {

@@ -28,8 +28,10 @@ const GROUP: usize = 4;
 /// Evaluates on the calling thread with the hand-written kernels. Scratch is thread-local, so threads do not
 /// wait for each other.
 pub struct CpuEvaluator {
-    pub(crate) layout: Layout,
-    pub(crate) weights: Weights,
+    /// Offsets of the parameters.
+    pub layout: Layout,
+    /// The parameters, packed for the arithmetic.
+    pub weights: Weights,
 }
 
 thread_local! {
@@ -177,7 +179,7 @@ impl Evaluator for CpuEvaluator {
 }
 
 /// The evaluation of position `p`, whose moves have indices `moves` in the pass.
-pub(crate) fn evaluation_at(
+pub fn evaluation_at(
     activations: &Activations,
     moves: Range<usize>,
     p: usize,

@@ -17,7 +17,7 @@ mod outputs;
 mod query;
 pub mod self_check;
 mod transition;
-pub(crate) mod world_model;
+pub mod world_model;
 
 pub use error::EvalError;
 pub use insight::Insight;

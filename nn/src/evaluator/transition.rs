@@ -196,8 +196,8 @@ pub(crate) fn moves_a_piece(state: &Chess, viewer: Color, m: MoveCode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::testing::{position, random_game};
     use crate::encode::canonical_moves;
+    use crate::testing::{position, random_game};
 
     fn step(state: &Chess, from: u8, to: u8) -> Step<'_> {
         Step { state, action: MoveCode { from, to, promotion: 0 } }

@@ -6,7 +6,7 @@
 use super::error::EvalError;
 use super::query::Evaluation;
 use super::transition::{Imagined, RawPrediction, Refusal, Step, moves_a_piece};
-use crate::data::Terminal;
+use crate::encode::Terminal;
 use crate::encode::{Features, Item, MoveCode, NextBoard};
 use crate::net::TOKENS;
 use crate::numeric::{argmax, sigmoid, softmax};

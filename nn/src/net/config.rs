@@ -206,8 +206,9 @@ impl NetConfig {
     }
 
     /// The smallest network with every mandatory part, for tests.
-    #[cfg(test)]
-    pub(crate) fn tiny() -> NetConfig {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn tiny() -> NetConfig {
         NetConfig {
             width: 8,
             layers: 1,

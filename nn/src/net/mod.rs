@@ -2,17 +2,17 @@
 //! (`layout`), and the burn module built from them (`module`, its parts in `trunk` and `heads`). `grow` widens
 //! a trained network.
 
-pub(crate) mod config;
+pub mod config;
 pub(crate) mod grow;
 pub(crate) mod heads;
 pub(crate) mod inputs;
-pub(crate) mod layout;
+pub mod layout;
 mod loader;
-pub(crate) mod module;
-pub(crate) mod params;
+pub mod module;
+pub mod params;
 pub(crate) mod trunk;
 
 pub use config::{BUCKETS, CENTRES, NetConfig, TOKENS};
-pub(crate) use inputs::Inputs;
+pub use inputs::Inputs;
 pub use layout::Layout;
-pub(crate) use module::Net;
+pub use module::Net;

@@ -11,12 +11,12 @@ use super::loader::Loader;
 use super::trunk::Trunk;
 use crate::encode::Item;
 use crate::precision::Arithmetic;
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::Module;
 use burn::nn::Linear;
-use burn::tensor::{Device, Gradients, Tensor};
+use burn::tensor::{Device, Tensor};
 use std::fmt;
 
-/// Trunk and heads. Field order is that of the flat vector: [`Net::gradients`] relies on it.
+/// Trunk and heads. Field order is that of the flat vector: a gradient is collected in it.
 #[derive(Module, Debug)]
 pub struct Net {
     trunk: Trunk,
@@ -105,15 +105,6 @@ impl Net {
         self
     }
 
-    /// The parameters' gradients as a flat vector, `[layout.len]`, on the device; zero for a parameter that the
-    /// loss does not depend on.
-    #[must_use]
-    pub fn gradients(&self, gradients: &mut Gradients) -> Tensor<1> {
-        let mut flat = Flat { gradients, parts: Vec::new() };
-        self.visit(&mut flat);
-        Tensor::cat(flat.parts, 0)
-    }
-
     /// Uploads this network's inputs for `items` to `device`, padded to at least `positions` positions with at
     /// least `moves` moves each.
     ///
@@ -168,22 +159,6 @@ impl Net {
             actions: self.action_value.forward(tokens, &self.columns, board, inputs),
             values,
         }
-    }
-}
-
-/// Visits the parameters in field order and collects their gradients.
-struct Flat<'a> {
-    gradients: &'a mut Gradients,
-    parts: Vec<Tensor<1>>,
-}
-
-impl ModuleVisitor for Flat<'_> {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let value = param.val();
-        self.parts.push(match value.grad_remove(self.gradients) {
-            Some(gradient) => gradient.reshape([-1]),
-            None => value.inner().zeros_like().reshape([-1]),
-        });
     }
 }
 

@@ -10,7 +10,8 @@ use std::path::Path;
 const FORMAT: Format = Format { name: "mavka-nnue", version: 2 };
 
 /// Offsets of the parameters in a flat vector.
-pub(super) struct Layout {
+pub struct Layout {
+    /// In the order of the flat vector.
     pub params: Vec<Param>,
     /// `[INPUTS, HIDDEN]`.
     pub rows: Range<usize>,
@@ -23,6 +24,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// The only one there is.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "a layout is computed")]
     pub fn new() -> Layout {
         let mut builder = Builder::default();
         // About thirty rows are summed.
@@ -38,7 +42,7 @@ impl Layout {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     /// In the order of [`Layout`].
-    pub(super) values: Vec<f32>,
+    values: Vec<f32>,
 }
 
 impl Parameters {
@@ -46,6 +50,18 @@ impl Parameters {
     #[must_use]
     pub fn new(seed: u64) -> Parameters {
         Parameters { values: initial_values(&Layout::new().params, seed) }
+    }
+
+    /// From values in the order of [`Layout`].
+    #[must_use]
+    pub fn of(values: Vec<f32>) -> Parameters {
+        Parameters { values }
+    }
+
+    /// In the order of [`Layout`].
+    #[must_use]
+    pub fn values(&self) -> &[f32] {
+        &self.values
     }
 
     /// Reads a file's bytes.

@@ -7,7 +7,7 @@
 use super::features::View;
 use super::layout::{Layout, Parameters};
 use super::{BUCKETS, HIDDEN, INPUTS, bucket};
-use crate::cpu::isa::by_isa;
+use crate::by_isa;
 use crate::cpu::large_pages;
 use arrayvec::ArrayVec;
 use shakmaty::{Bitboard, Chess, Color, Position, Role, Square};
@@ -30,7 +30,7 @@ impl Nnue {
     #[must_use]
     pub fn new(parameters: &Parameters) -> Nnue {
         let layout = Layout::new();
-        let values = &parameters.values;
+        let values = parameters.values();
         let round = |value: &f32| (value * f32::from(ONE)).round().clamp(-8000.0, 8000.0) as i16;
         let last = |value: &f32| (value * OUTPUT_ONE).round().clamp(-258.0, 258.0) as i16;
         let (output, _) = values[layout.output].as_chunks::<HIDDEN>();

@@ -1,7 +1,7 @@
 //! The decoder by hand: reads a trace's words and predicts the next. A small causal transformer with a KV
 //! cache, so that a word costs one pass over the weights.
 //!
-//! `twin` computes the same with burn, for training; a test compares both.
+//! `train::writer` computes the same with burn; a test there compares both.
 
 use super::layout::{HEADS, Layout, POINTER, ROWS, WIDTH, number, rows, seen_until};
 use super::word::{BUCKETS, Kind, NAMES, Step};
@@ -84,6 +84,12 @@ impl DecoderWeights {
         let layout = Layout::new();
         let values = layout.init(seed);
         DecoderWeights::with_layout(layout, values)
+    }
+
+    /// Offsets of the parameters in the flat vector.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The flat vector.

@@ -8,7 +8,7 @@ use crate::parameter_file::{
 use std::collections::HashMap;
 use std::path::Path;
 
-const FORMAT: Format = Format { name: "mavka-writer", version: 3 };
+const FORMAT: Format = Format { name: "mavka-writer", version: 4 };
 
 impl DecoderWeights {
     /// Reads a file's bytes.

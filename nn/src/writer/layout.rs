@@ -1,7 +1,7 @@
 //! Sizes and parameters of the decoder, in one flat vector; and the embedding rows of a word.
 
 use super::Trace;
-use super::word::{BUCKETS, Backup, ITEMS, Kind, NAMES, Shape, Summary, Word};
+use super::word::{BUCKETS, ITEMS, Kind, NAMES, Shape, Word};
 use crate::net::params::{Builder, Init, Linear, Norm, Param, fan_in, initial_values};
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub const FFN: usize = 256;
 pub const NAME: usize = 32;
 /// Channels of pointer queries and keys.
 pub const POINTER: usize = 64;
-/// Rows of the embedding: facts, moves, inputs of the weighing decoder, and the flag of a pruned tree.
+/// Rows of the embedding: facts, moves, and the flag of a pruned tree.
 pub const ROWS: usize = PRUNED + 1;
 
 const LEVEL: usize = Kind::ALL.len();
@@ -28,12 +28,10 @@ const BREADTH: usize = RAMP + 1;
 const DEPTH: usize = BREADTH + Shape::MOST_BREADTH as usize + 1;
 const FACTS: usize = DEPTH + Shape::MOST_DEPTH as usize + 1;
 const MOVES: usize = 64 + 64 + 5;
-/// One for the prompt, one for each number.
-const WEIGHED: usize = 1 + Summary::LEN;
-const PRUNED: usize = FACTS + MOVES + WEIGHED;
+const PRUNED: usize = FACTS + MOVES;
 
 /// The embedding rows of the word of `trace` at `place`, each with its factor. Names are added separately.
-pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)) {
+pub fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)) {
     let (word, shape) = (&trace.words()[place], trace.shape());
     each(word.kind.index(), 1.0);
     each(LEVEL + usize::from(word.level.min(Shape::MOST_DEPTH + 1)), 1.0);
@@ -53,22 +51,17 @@ pub(super) fn rows(trace: &Trace, place: usize, mut each: impl FnMut(usize, f32)
     if trace.backup().prunes() {
         each(PRUNED, 1.0);
     }
-    if trace.backup() == Backup::Weigh {
-        each(FACTS + MOVES, 1.0);
-        let numbers = trace.summaries()[place].numbers().iter();
-        numbers.enumerate().for_each(|(at, number)| each(FACTS + MOVES + 1 + at, *number));
-    }
 }
 
 /// The number by which pointers compare words: the bucket of a score. 0 for other words.
-pub(super) fn number(word: &Word) -> f32 {
+pub fn number(word: &Word) -> f32 {
     let bucket = word.bucket.filter(|_| word.kind == Kind::Score);
     bucket.map_or(0.0, f32::from)
 }
 
 /// The position from which each of `words` is masked: a list until the next evaluation, the scores of a
 /// decision until its selection, everything else never. Depends only on kinds.
-pub(super) fn seen_until(words: &[Word]) -> Vec<usize> {
+pub fn seen_until(words: &[Word]) -> Vec<usize> {
     let mut until = vec![usize::MAX; words.len()];
     let (mut items, mut scores) = (Vec::new(), Vec::new());
     for (place, word) in words.iter().enumerate() {
@@ -85,12 +78,14 @@ pub(super) fn seen_until(words: &[Word]) -> Vec<usize> {
 
 /// Offsets of one block's parameters.
 #[derive(Clone, Debug)]
-pub(super) struct Block {
+pub struct Block {
+    /// Before attention.
     pub norm1: Norm,
     /// `[WIDTH, 3 * WIDTH]`: queries of all heads, then keys, then values.
     pub qkv: Linear,
     /// `[WIDTH, WIDTH]`.
     pub out: Linear,
+    /// Before the FFN.
     pub norm2: Norm,
     /// `[WIDTH, FFN]`.
     pub up: Linear,
@@ -100,16 +95,14 @@ pub(super) struct Block {
 
 /// Offsets of all parameters.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub struct Layout {
     /// In the order of the flat vector.
     pub params: Vec<Param>,
     /// `[FACTS, WIDTH]`.
     pub facts: Range<usize>,
     /// `[MOVES, WIDTH]`, behind the facts.
     pub moves: Range<usize>,
-    /// `[WEIGHED, WIDTH]`, behind the moves.
-    pub weighed: Range<usize>,
-    /// `[1, WIDTH]`, behind `weighed`: all four are contiguous, `[ROWS, WIDTH]`.
+    /// `[1, WIDTH]`, behind the moves: all three are contiguous, `[ROWS, WIDTH]`.
     pub pruned: Range<usize>,
     /// `[NAMES, NAME]`.
     pub names: Range<usize>,
@@ -117,7 +110,9 @@ pub(super) struct Layout {
     pub own: Range<usize>,
     /// `[NAME, WIDTH]`: projection of a name as its parent.
     pub parent: Range<usize>,
+    /// In order.
     pub blocks: Vec<Block>,
+    /// After the last block.
     pub norm: Norm,
     /// `[WIDTH, Kind::WRITTEN]`.
     pub kind: Linear,
@@ -139,13 +134,15 @@ fn scaled(size: f32, inputs: usize) -> Init {
 }
 
 impl Layout {
+    /// The only one there is.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "a layout is computed")]
     pub fn new() -> Layout {
         let mut b = Builder::default();
         Layout {
             facts: b.param("embed.facts", &[FACTS, WIDTH], Init::Normal(0.5)),
             // Minimax does not need them: small, so that they add little noise at first.
             moves: b.param("embed.moves", &[MOVES, WIDTH], Init::Normal(0.02)),
-            weighed: b.param("embed.weighed", &[WEIGHED, WIDTH], Init::Normal(0.1)),
             pruned: b.param("embed.pruned", &[1, WIDTH], Init::Normal(0.1)),
             names: b.param("embed.names", &[NAMES, NAME], Init::Normal(1.0)),
             own: b.param("embed.own", &[NAME, WIDTH], fan_in(NAME)),
@@ -179,15 +176,15 @@ impl Layout {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Backup;
     use super::*;
     use crate::encode::MoveCode;
 
     #[test]
     fn rows_of_different_facts_are_different() {
         let action = MoveCode { from: 63, to: 63, promotion: 4 };
-        let mut trace = Trace::new(Shape { breadth: 5, depth: 3 }, Backup::Weigh);
+        let mut trace = Trace::new(Shape { breadth: 5, depth: 3 }, Backup::Minimax);
         trace.give_list(&[(action, 63)]);
-        trace.give_summaries(Summary::default(), &[Summary::of_move(0.9, 0.5)]);
         let of = |place: usize| {
             let mut found = Vec::new();
             rows(&trace, place, |row, _| found.push(row));
@@ -199,7 +196,7 @@ mod tests {
         sorted.dedup();
         assert_eq!(sorted.len(), item.len());
         // Each is the last row of its kind: the next one is the first of the next.
-        for next in [RAMP, FACTS, FACTS + 64, FACTS + 128, FACTS + MOVES, PRUNED] {
+        for next in [RAMP, FACTS, FACTS + 64, FACTS + 128, PRUNED] {
             assert!(item.contains(&(next - 1)), "{next}");
         }
         assert!(prompt.contains(&(BUCKET - 1)) && prompt.contains(&(FACTS - 1)));

@@ -5,23 +5,18 @@
 //! backed up, what is played. A [`Writer`] writes them. This room knows neither boards nor what a good trace
 //! is; its callers do.
 //!
-//! The network's own writer is the [`Decoder`], a small causal transformer computed by hand; [`train`] trains
+//! The network's own writer is the [`Decoder`], a small causal transformer computed by hand; the crate `train` trains
 //! it through burn.
 
-mod batch;
-pub(crate) mod decoder;
-mod example;
+pub mod decoder;
 mod file;
-mod layout;
+pub mod layout;
 pub(crate) mod trace;
-pub mod train;
-mod twin;
 pub mod word;
 
 pub use decoder::{Decoder, DecoderWeights};
-pub use example::{Correction, Example};
 pub use trace::Trace;
-pub use word::{Backup, Kind, Shape, Step, Summary, Word};
+pub use word::{Backup, Kind, Shape, Step, Word};
 
 use crate::evaluator::EvalError;
 

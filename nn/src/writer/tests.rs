@@ -1,171 +1,19 @@
-//! The decoder by hand against its twin, its file, and masks.
+//! The decoder, its file, and masks. `train::writer` compares it with its twin in burn.
 
-use super::batch::Batch;
-use super::decoder::{Decoder, DecoderWeights, Logits};
+use super::decoder::{Decoder, DecoderWeights};
 use super::layout::Layout;
-use super::twin::Twin;
-use super::word::NAMES;
-use super::{Allowed, Backup, Correction, Example, Kind, Shape, Step, Summary, Trace, Writer};
+use super::{Allowed, Backup, Kind, Shape, Step, Trace, Writer};
 use crate::encode::MoveCode;
-use crate::rng::Rng;
-use burn::tensor::Device;
+use crate::testing::trace;
 use std::sync::Arc;
-
-/// A tree of two moves and one ply; `each` sees it before every written word.
-fn grow(seed: u64, mut each: impl FnMut(&Trace)) -> Trace {
-    let mut rng = Rng::new(seed);
-    let mut list = |length: usize| -> Vec<(MoveCode, u8)> {
-        let mut number = |end| rng.below(end) as u8;
-        let code = |from, to| MoveCode { from, to, promotion: 0 };
-        (0..length).map(|_| (code(number(64), number(64)), number(64))).collect()
-    };
-    let backup = if seed.is_multiple_of(2) { Backup::Weigh } else { Backup::Minimax };
-    let mut trace = Trace::new(Shape { breadth: 2, depth: 1 }, backup);
-    let first = list(2 + seed as usize % 5);
-    trace.give_list(&first);
-    let moves: Vec<Summary> =
-        first.iter().map(|(_, bucket)| Summary::of_move(f32::from(*bucket) / 64.0, 0.1)).collect();
-    trace.give_summaries(Summary::of_node(0.6, 0.7, 0.5, 0.2), &moves);
-    let items = 2..2 + first.len();
-    let mut write = |trace: &mut Trace, kind, source, bucket| {
-        each(trace);
-        trace.write(Step { kind, source, bucket }).unwrap();
-        trace.words().len() - 1
-    };
-    let expand = write(&mut trace, Kind::Expand, items.end, 0);
-    let children = [0, 1].map(|i| write(&mut trace, Kind::Child, items.start + i, 0));
-    for child in children {
-        write(&mut trace, Kind::Eval, child, 0);
-        match list(1).first() {
-            Some((_, bucket)) if bucket % 4 == 0 => trace.give_over(0),
-            _ => trace.give_list(&list(3)),
-        }
-        let head = trace.words().len() - 1;
-        write(&mut trace, Kind::Decide, head, 0);
-        let bucket = trace.words()[head].bucket.unwrap();
-        write(&mut trace, Kind::Select, head, bucket);
-    }
-    write(&mut trace, Kind::Decide, expand, 0);
-    let scores = children.map(|child| write(&mut trace, Kind::Score, child, 10 + child as u8));
-    let select = write(&mut trace, Kind::Select, scores[1], 10 + children[1] as u8);
-    write(&mut trace, Kind::Play, select, 0);
-    trace
-}
-
-pub(super) fn sample(seed: u64) -> Trace {
-    grow(seed, |_| ())
-}
-
-#[test]
-fn the_decoder_by_hand_answers_as_its_twin() {
-    let weights = Arc::new(DecoderWeights::untrained(3));
-    let mut read: Vec<Vec<(usize, Logits)>> = Vec::new();
-    let traces: Vec<Trace> = (0..3)
-        .map(|seed| {
-            let mut decoder = Decoder::new(weights.clone());
-            let mut own = Vec::new();
-            let trace =
-                grow(seed, |trace| own.push((trace.words().len() - 1, decoder.logits(trace))));
-            read.push(own);
-            trace
-        })
-        .collect();
-    let examples: Vec<Example> = traces.iter().cloned().map(Example::from).collect();
-    let batch = Batch::named(&examples, || (0..NAMES).collect());
-    assert!(traces.iter().any(|trace| trace.words().len() < batch.l), "nothing is padded");
-    let twin = Twin::new(&Layout::new(), weights.values(), &Device::flex().autodiff());
-    let logits = twin.forward(&batch);
-    let [kinds, sources, buckets] = [logits.kinds, logits.sources, logits.buckets]
-        .map(|tensor| tensor.inner().try_into_vec_as::<f32>().unwrap());
-    let mut compared = 0;
-    for (p, own) in read.iter().enumerate() {
-        for (place, by_hand) in own {
-            let at = p * batch.l + place;
-            let rows = [
-                (&by_hand.kind[..], &kinds[at * Kind::WRITTEN..][..Kind::WRITTEN]),
-                (&by_hand.bucket, &buckets[at * 64..][..64]),
-                (&by_hand.source, &sources[at * batch.l..][..by_hand.source.len()]),
-            ];
-            for (a, b) in rows.into_iter().flat_map(|(a, b)| a.iter().zip(b)) {
-                let hidden = *a == f32::NEG_INFINITY && *b < -1e8;
-                assert!(hidden || (a - b).abs() < 1e-3, "trace {p} word {place}: {a} {b}");
-                compared += 1;
-            }
-        }
-    }
-    assert!(compared > 2_000);
-}
-
-#[test]
-fn a_long_trace_is_read_by_hand_as_by_its_twin() {
-    // Longer than an attention window: a node of many lists, which are masked for the words after them.
-    let mut trace = Trace::new(Shape { breadth: 5, depth: 1 }, Backup::Minimax);
-    let code = |from| MoveCode { from, to: 63 - from, promotion: 0 };
-    let list: Vec<(MoveCode, u8)> = (0..6).map(|from| (code(from), 40 + from)).collect();
-    trace.give_list(&list);
-    let expand = Step { kind: Kind::Expand, source: 8, bucket: 0 };
-    trace.write(expand).unwrap();
-    for round in 0..25 {
-        let child = Step { kind: Kind::Child, source: 2 + round % 6, bucket: 0 };
-        trace.write(child).unwrap();
-        let eval = Step { kind: Kind::Eval, source: trace.words().len() - 1, bucket: 0 };
-        trace.write(eval).unwrap();
-        trace.give_list(&list);
-    }
-    let words = trace.words().len();
-    assert!(words > 200, "{words}");
-    let weights = Arc::new(DecoderWeights::untrained(9));
-    let by_hand = Decoder::new(weights.clone()).logits(&trace);
-    let batch = Batch::named(&[trace.into()], || (0..NAMES).collect());
-    let last = batch.windows.last().unwrap();
-    assert!(last.queries.end == words && last.keys.len() < words - 60, "{}", last.keys.len());
-    let twin = Twin::new(&Layout::new(), weights.values(), &Device::flex().autodiff());
-    let buckets = twin.forward(&batch).buckets.inner().try_into_vec_as::<f32>().unwrap();
-    for (a, b) in by_hand.bucket.iter().zip(&buckets[(words - 1) * 64..]) {
-        assert!((a - b).abs() < 1e-3, "{a} {b}");
-    }
-}
-
-#[test]
-fn names_are_dealt_without_changing_what_is_asked() {
-    let traces = [sample(1), sample(4)].map(Example::from);
-    let mut rng = Rng::new(1);
-    let [one, two] = [(); 2].map(|()| Batch::new(&traces, &mut rng));
-    assert_ne!(one.own, two.own);
-    assert_eq!((one.kinds, one.sources, one.mask), (two.kinds, two.sources, two.mask));
-    assert_eq!(one.written, two.written);
-}
-
-#[test]
-fn a_correction_changes_what_is_to_be_written_and_nothing_read() {
-    let plain: Example = sample(1).into();
-    let place = plain.trace.words().iter().rposition(|word| word.kind == Kind::Select).unwrap();
-    let (was, source) = (plain.trace.words()[place], place - 2);
-    let corrections =
-        vec![Correction { place, source: Some(source), bucket: Some(7), costs: Vec::new() }];
-    let corrected = Example { corrections, ..plain.clone() };
-    let [plain, corrected] =
-        [plain, corrected].map(|example| Batch::named(&[example], || (0..NAMES).collect()));
-    assert_eq!((&plain.rows, &plain.kinds), (&corrected.rows, &corrected.kinds));
-    let asked = |batch: &Batch| {
-        let (source, bucket) = ((place - 1) * batch.l, (place - 1) * 64);
-        let one = |row: &[f32]| {
-            assert_eq!(row.iter().sum::<f32>(), 1.0);
-            row.iter().position(|x| *x == 1.0)
-        };
-        (one(&batch.sources[source..][..batch.l]), one(&batch.buckets[bucket..][..64]))
-    };
-    assert_eq!(asked(&plain), (was.source, was.bucket.map(usize::from)));
-    assert_eq!(asked(&corrected), (Some(source), Some(7)));
-}
 
 #[test]
 fn reading_at_once_or_word_by_word_is_the_same() {
     let weights = Arc::new(DecoderWeights::untrained(5));
-    let trace = sample(2);
+    let whole = trace(2, |_| ());
     let mut slow = Decoder::new(weights.clone());
-    grow(2, |trace| drop(slow.logits(trace)));
-    let (slow, fast) = (slow.logits(&trace), Decoder::new(weights).logits(&trace));
+    trace(2, |part| drop(slow.logits(part)));
+    let (slow, fast) = (slow.logits(&whole), Decoder::new(weights).logits(&whole));
     for (a, b) in slow.source.iter().zip(&fast.source) {
         assert!(a == b || (a - b).abs() < 1e-4, "{a} {b}");
     }
@@ -194,9 +42,9 @@ fn an_untrained_word_has_a_suitable_source() {
     let mut written = 0;
     for seed in 0..6 {
         let mut decoder = Decoder::new(Arc::new(DecoderWeights::untrained(seed)));
-        grow(seed, |trace| {
-            let Step { kind, source, .. } = decoder.next(trace, &[]).unwrap();
-            assert!(kind.sources().contains(&trace.words()[source].kind), "{kind:?} from {source}");
+        trace(seed, |part| {
+            let Step { kind, source, .. } = decoder.next(part, &[]).unwrap();
+            assert!(kind.sources().contains(&part.words()[source].kind), "{kind:?} from {source}");
             written += 1;
         });
     }

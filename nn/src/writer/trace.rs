@@ -1,7 +1,7 @@
 //! A search as a sequence of words. Appending a word derives its node, level and move from its source. Only the
 //! kind of its source is checked, no other order.
 
-use super::word::{Backup, ITEMS, Kind, NAMES, Shape, Step, Summary, Word};
+use super::word::{Backup, ITEMS, Kind, NAMES, Shape, Step, Word};
 use crate::encode::MoveCode;
 use std::fmt;
 
@@ -10,8 +10,6 @@ use std::fmt;
 pub struct Trace {
     backup: Backup,
     words: Vec<Word>,
-    /// By position; inherited from the source, like the word.
-    summaries: Vec<Summary>,
     /// Number of named nodes.
     names: usize,
     /// By node, the position of the word that evaluated it.
@@ -72,13 +70,7 @@ impl Trace {
             shape: Some(shape),
         };
         let root = Word { kind: Kind::Eval, node: Some(0), shape: None, ..blank };
-        Trace {
-            backup,
-            words: vec![blank, root],
-            summaries: vec![Summary::default(); 2],
-            names: 1,
-            evals: vec![Some(1)],
-        }
+        Trace { backup, words: vec![blank, root], names: 1, evals: vec![Some(1)] }
     }
 
     /// The prompt's backup rule.
@@ -91,12 +83,6 @@ impl Trace {
     #[must_use]
     pub fn has_bucket(&self, kind: Kind) -> bool {
         kind.has_bucket() || self.backup.prunes() && kind == Kind::Expand
-    }
-
-    /// Summaries of the network's heads for each word.
-    #[must_use]
-    pub fn summaries(&self) -> &[Summary] {
-        &self.summaries
     }
 
     /// All words.
@@ -125,9 +111,7 @@ impl Trace {
 
     /// Whether `other` is a prefix.
     pub(super) fn begins_with(&self, other: &Trace) -> bool {
-        self.backup == other.backup
-            && self.words.starts_with(&other.words)
-            && self.summaries.starts_with(&other.summaries)
+        self.backup == other.backup && self.words.starts_with(&other.words)
     }
 
     /// The trace after its first `length` words; the prompt and the root's evaluation always stay.
@@ -138,7 +122,7 @@ impl Trace {
         let names = 1 + words.iter().filter(|word| word.kind == Kind::Child).count();
         let mut evals = self.evals[..names].to_vec();
         evals.iter_mut().for_each(|eval| *eval = eval.filter(|place| *place < words.len()));
-        Trace { words, names, evals, summaries: self.summaries[..length].to_vec(), ..*self }
+        Trace { words, names, evals, ..*self }
     }
 
     /// The node whose board is to be given next: the last word evaluates it.
@@ -157,7 +141,6 @@ impl Trace {
     /// nothing is requested or the list is empty.
     pub fn give_list(&mut self, list: &[(MoveCode, u8)]) {
         let (Some(eval), Some(&(action, bucket))) = (self.asking(), list.first()) else { return };
-        let led = self.last_summary();
         for (slot, (action, bucket)) in (0..).zip(list.iter().take(ITEMS)) {
             let item = Word {
                 kind: Kind::Item,
@@ -169,41 +152,17 @@ impl Trace {
                 bucket: Some(*bucket),
                 ..eval
             };
-            self.push(item, Summary::default());
+            self.words.push(item);
         }
         let best = Word { kind: Kind::Best, action: Some(action), bucket: Some(bucket), ..eval };
-        self.push(best, led);
-    }
-
-    /// Attaches summaries to the list just given: of its node, and of its moves in order. Does nothing if the
-    /// last word belongs to no list.
-    pub fn give_summaries(&mut self, node: Summary, moves: &[Summary]) {
-        let Some(best) = self.words.len().checked_sub(1) else { return };
-        if self.words[best].kind != Kind::Best {
-            return;
-        }
-        let items = self.words[..best].iter().rev().take_while(|word| word.kind == Kind::Item);
-        let first = best - items.count();
-        self.summaries[best] = node.after(self.summaries[best]);
-        for (own, summary) in self.summaries[first..best].iter_mut().zip(moves) {
-            *own = *summary;
-        }
+        self.words.push(best);
     }
 
     /// Gives the end of the game instead, with its value for the side to move.
     pub fn give_over(&mut self, bucket: u8) {
         if let Some(eval) = self.asking() {
-            self.push(Word { kind: Kind::Over, bucket: Some(bucket), ..eval }, self.last_summary());
+            self.words.push(Word { kind: Kind::Over, bucket: Some(bucket), ..eval });
         }
-    }
-
-    fn push(&mut self, word: Word, summary: Summary) {
-        self.words.push(word);
-        self.summaries.push(summary);
-    }
-
-    fn last_summary(&self) -> Summary {
-        self.summaries.last().copied().unwrap_or_default()
     }
 
     /// The last word, if it requests a board, as a given word.
@@ -232,17 +191,7 @@ impl Trace {
             }
             _ => {}
         }
-        // A node's decision is about the node, not about the move that won.
-        let head = |at: &usize| {
-            let other = &self.words[*at];
-            matches!(other.kind, Kind::Best | Kind::Over) && other.node == word.node
-        };
-        let about = match word.kind {
-            Kind::Select => (0..self.words.len()).rev().find(head),
-            _ => Some(step.source),
-        };
-        let summary = about.and_then(|place| self.summaries.get(place)).copied();
-        self.push(word, summary.unwrap_or_default());
+        self.words.push(word);
         Ok(())
     }
 

@@ -138,14 +138,11 @@ pub enum Backup {
     /// value of the best earlier sibling for the parent (0 without any); once a child's own value is no more
     /// than it, the node's other children are not evaluated.
     AlphaBeta,
-    /// The tree of alpha-beta; the decoder scores and chooses the root's moves from all summaries, by learned
-    /// weights.
-    Weigh,
 }
 
 impl Backup {
     /// Every rule.
-    pub const ALL: [Backup; 3] = [Backup::Minimax, Backup::AlphaBeta, Backup::Weigh];
+    pub const ALL: [Backup; 2] = [Backup::Minimax, Backup::AlphaBeta];
 
     /// Whether branches that cannot change minimax's choice are pruned.
     #[must_use]
@@ -159,54 +156,8 @@ impl Backup {
         match self {
             Backup::Minimax => "Minimax",
             Backup::AlphaBeta => "AlphaBeta",
-            Backup::Weigh => "Weigh",
         }
     }
-}
-
-/// Summary of the network's heads for a move or a node beside its bucket, each number of order one: first the
-/// move's action value and log policy, then the node's state value, best and expected action value, and draw.
-/// Zero if not given. Read by the weighing decoder; no text shows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Summary([f32; Summary::LEN]);
-
-impl Summary {
-    /// Number of values.
-    pub const LEN: usize = 6;
-    /// Values of a move.
-    const MOVE: usize = 2;
-
-    /// A move in a list: win probability after it and its policy, both in [0, 1].
-    #[must_use]
-    pub fn of_move(action_value: f32, policy: f32) -> Summary {
-        let logarithm = 0.5 * policy.max(1e-4).ln() + 1.0;
-        Summary([centred(action_value), logarithm, 0.0, 0.0, 0.0, 0.0])
-    }
-
-    /// A node: win probability by the state head, of the best move, expected under the policy, and the draw
-    /// probability; all in [0, 1].
-    #[must_use]
-    pub fn of_node(value: f32, best: f32, expected: f32, draw: f32) -> Summary {
-        Summary([0.0, 0.0, centred(value), centred(best), centred(expected), centred(draw)])
-    }
-
-    /// The values.
-    #[must_use]
-    pub fn numbers(&self) -> &[f32; Summary::LEN] {
-        &self.0
-    }
-
-    /// A node's values beside those of the move that leads to it.
-    pub(super) fn after(self, the_move: Summary) -> Summary {
-        let mut both = self.0;
-        both[..Summary::MOVE].copy_from_slice(&the_move.0[..Summary::MOVE]);
-        Summary(both)
-    }
-}
-
-/// From [0, 1] to [-2, 2]: good moves of a position lie close to each other.
-fn centred(share: f32) -> f32 {
-    4.0 * share - 2.0
 }
 
 /// A writer's decision: everything else about a word follows from its source.

@@ -36,9 +36,6 @@ pub struct Accuracy {
     /// Try only this many puzzles, spread evenly over the file
     #[arg(long, value_name = "N", requires = "puzzles")]
     puzzle_limit: Option<usize>,
-    /// Also the moves that `mavka-lab label`, or `mavka-lab leaves` at a fork, had searched: how well the values tell those of a position apart
-    #[arg(long, value_name = "LABELS")]
-    siblings: Option<PathBuf>,
     /// Draw predicted win probabilities against labels and results into this SVG
     #[arg(long, value_name = "FILE", requires = "files")]
     plot: Option<PathBuf>,
@@ -81,7 +78,6 @@ impl Accuracy {
             seed: self.seed,
             puzzles: self.puzzles.clone(),
             puzzle_limit: self.puzzle_limit,
-            siblings: self.siblings.clone(),
             plot: self.plot.clone(),
             csv: self.csv.clone(),
             arithmetic: self.arithmetic,
@@ -96,10 +92,10 @@ mod tests {
     use super::super::Cli;
     use super::*;
     use clap::{CommandFactory, FromArgMatches};
-    use nn::data::record::{Format, GameResult, Header, MavgGame};
-    use nn::data::{Game, GameWriter};
     use shakmaty::Chess;
     use std::sync::atomic::Ordering::Relaxed;
+    use train::data::record::{Format, GameResult, Header, MavgGame};
+    use train::data::{Game, GameWriter};
 
     fn parse(words: &[&str]) -> Result<Accuracy, clap::Error> {
         let words = ["mavka", "accuracy"].iter().chain(words);

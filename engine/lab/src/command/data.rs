@@ -6,10 +6,10 @@ use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
 use engine::files::read_whole_text;
-use nn::data::{Kinds, MixConfig, MixSource, exclude_from_files};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use train::data::{Kinds, MixConfig, MixSource, exclude_from_files};
 
 /// Arguments of `mavka-lab data`.
 #[derive(Args, Debug)]
@@ -76,10 +76,10 @@ fn read_kinds(path: &Path) -> Result<Kinds, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nn::data::record::{GameResult, Header, MavgGame};
-    use nn::data::write::FileWriter;
-    use nn::data::{Format, Game};
     use shakmaty::Chess;
+    use train::data::record::{GameResult, Header, MavgGame};
+    use train::data::write::FileWriter;
+    use train::data::{Format, Game};
 
     /// A file of sixty games of two moves each.
     fn sample(name: &str) -> PathBuf {

@@ -72,9 +72,9 @@ mod tests {
     use super::super::Cli;
     use super::*;
     use clap::{CommandFactory, FromArgMatches};
-    use nn::data::record::{Format, GameResult, Header, MavgGame};
-    use nn::data::{Game, GameWriter};
     use shakmaty::Chess;
+    use train::data::record::{Format, GameResult, Header, MavgGame};
+    use train::data::{Game, GameWriter};
 
     fn print(words: &[&str]) -> Result<String, String> {
         let words = ["mavka-lab", "imagination"].iter().chain(words);

@@ -145,12 +145,9 @@ mod tests {
             "measure",
             "openings",
             "puzzles",
-            "regret",
             "samples",
-            "siblings",
             "successors",
             "teacher",
-            "weigh",
             "weights",
             "writer",
         ];

@@ -13,11 +13,11 @@ use nn::checkpoint::Network;
 use nn::device::{Backend, pick};
 use nn::net::Layout;
 use nn::precision::Arithmetic;
-use nn::train::{BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, Watcher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use train::network::{BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, Watcher};
 
 /// Train a network; run again with the same folder to go on.
 #[derive(Args, Debug)]
@@ -168,7 +168,7 @@ fn work(args: &Train) -> Result<(), Failure> {
     let deadline = args.minutes.and_then(|most| Instant::now().checked_add(minutes(most)));
     let mut step = step(args, &config);
     let mut bar = Bar { bar, deadline, raised: raised_by_ctrl_c()?, folder: args.folder.clone() };
-    let network = nn::train::run(&config, &session, step.as_mut(), &mut bar)?;
+    let network = train::network::run(&config, &session, step.as_mut(), &mut bar)?;
     eprintln!(
         "{} parameters in {}",
         network.values.len(),
@@ -191,7 +191,7 @@ fn stages(args: &Train, config: &RunConfig) -> Result<(), Failure> {
         return Err("stages are those of the hand-written kernels: --device cpu".into());
     }
     let (time, threads) = (Duration::from_secs_f64(args.seconds.clamp(0.1, 600.0)), threads(args));
-    let budget = nn::train::measure(config, args.arithmetic, threads, time)?;
+    let budget = train::network::measure(config, args.arithmetic, threads, time)?;
     let times = TrainingTimes::new(&budget, threads);
     let mut out = Sink::default();
     times.lines().into_iter().for_each(|line| out.say(line));

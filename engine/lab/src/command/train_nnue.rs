@@ -6,16 +6,17 @@ use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;
 use engine::progress::{progress, tally};
-use nn::data::{HeldOut, MixConfig, MixSource, ValidationSet, Variant, exclude_from_files};
-use nn::nnue::gradient::error;
-use nn::nnue::run::{Length, kinds, run};
-use nn::nnue::samples::samples;
-use nn::nnue::{Parameters, Sample};
-use nn::train::Schedule;
+use nn::nnue::Parameters;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use train::data::{HeldOut, MixConfig, MixSource, ValidationSet, Variant, exclude_from_files};
+use train::network::Schedule;
+use train::nnue::Sample;
+use train::nnue::gradient::error;
+use train::nnue::run::{Length, kinds, run};
+use train::nnue::samples::samples;
 
 /// Positions of each held-out set.
 const HELD_OUT: usize = 20_000;

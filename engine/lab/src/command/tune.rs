@@ -24,7 +24,7 @@ use std::path::PathBuf;
         labels.jsonl.zst --nodes 400 --setting PolicyTemperature=1.6 --setting CPuct=1.2,FPU=parent`."
 )]
 pub struct Tune {
-    /// Labels written by `mavka-lab label`, or a data file of `mavka-lab leaves` (MAVG1): its forks, where some moves are labelled
+    /// Labels written by `mavka-lab label`
     labels: PathBuf,
     /// Options to try, NAME=VALUE with commas between; may be repeated
     #[arg(long = "setting", value_name = "OPTIONS", value_parser = Setting::read)]

@@ -7,11 +7,11 @@ use crate::league::{Player, Transport};
 use crate::measure::tune::label::ask;
 use engine::chess::game::Game;
 use nn::Evaluator;
-use nn::data::chunks::ChunkWriter;
-use nn::data::record::MavgGame;
 use nn::rng::Rng;
 use shakmaty::Position;
 use std::sync::Arc;
+use train::data::chunks::ChunkWriter;
+use train::data::record::MavgGame;
 
 /// Parameters.
 pub struct ForkLabels {
@@ -82,9 +82,9 @@ mod tests {
     use crate::league::Timeouts;
     use crate::league::fake::Fake;
     use engine::chess::action::Action;
-    use nn::data::label::action_value;
     use nn::encode::canonical_moves;
     use nn::evaluator::fake::Uniform;
+    use train::data::label::action_value;
 
     /// Five moves; Black can reply on g8 after each.
     const ROOT: &str = "7k/8/8/8/8/8/6PP/7K w - - 0 1";

@@ -11,19 +11,19 @@ use engine::interrupt::while_reading;
 use engine::progress::progress;
 use engine::workers::{Crew, cores, deal};
 use nn::EvalError;
-use nn::data::chunks::ChunkWriter;
-use nn::data::label::{stored_value, win_probability};
-use nn::data::record::{Format, GameResult, Header, MavgGame, VALUE_UNKNOWN};
-use nn::data::{self, DataError};
 use nn::encode::canonical_moves;
-use nn::nnue::Sample;
-use nn::nnue::samples::SampleWriter;
 use nn::rng::{Rng, split_mix};
 use shakmaty::CastlingMode;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use train::data::chunks::ChunkWriter;
+use train::data::label::{stored_value, win_probability};
+use train::data::record::{Format, GameResult, Header, MavgGame, VALUE_UNKNOWN};
+use train::data::{self, DataError};
+use train::nnue::Sample;
+use train::nnue::samples::SampleWriter;
 use uci::Score;
 
 /// Roots per chunk: what a kill may lose, up to half a minute of two cores.

@@ -10,13 +10,13 @@ use engine::alphabeta::AlphaBeta;
 use engine::alphabeta::exchange;
 use engine::chess::action::Action;
 use engine::chess::game::Game;
-use nn::data::chunks::ChunkWriter;
-use nn::data::record::MavgGame;
 use nn::encode::canonical_moves;
 use nn::nnue::Nnue;
 use nn::rng::Rng;
 use shakmaty::{Chess, Move, Position};
 use std::sync::Arc;
+use train::data::chunks::ChunkWriter;
+use train::data::record::MavgGame;
 
 /// Parameters.
 pub struct QuietLabels {
@@ -109,8 +109,8 @@ mod tests {
     use crate::league::Timeouts;
     use crate::league::fake::Fake;
     use engine::alphabeta::bundled::nnue;
-    use nn::data::label::{stored_value, win_probability};
-    use nn::data::record::VALUE_UNKNOWN;
+    use train::data::label::{stored_value, win_probability};
+    use train::data::record::VALUE_UNKNOWN;
 
     /// Labels of a position in the opening.
     fn labelled(engine: impl Transport, depth: u32, every_move: bool) -> Vec<MavgGame> {

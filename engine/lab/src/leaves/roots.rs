@@ -5,13 +5,13 @@ use crate::league::openings::{self, Opening, OpeningsError};
 use crate::measure::tune::label::stored_values;
 use engine::chess::game::Game;
 use engine::errors::wraps;
-use nn::data::record::{MavgGame, MavgPosition};
-use nn::data::{self, DataError, FileReader};
 use nn::encode::moves::canonical_move;
 use nn::rng::Rng;
 use shakmaty::{CastlingMode, Position};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use train::data::record::{MavgGame, MavgPosition};
+use train::data::{self, DataError, FileReader};
 
 /// One game of a file in this many is held out, as in the network's own training.
 const HELD_OUT: u64 = 50;
@@ -142,9 +142,9 @@ fn has_choice(game: &MavgGame, record: &MavgPosition, at: &Game) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nn::data::FileWriter;
-    use nn::data::record::{Format, GameResult, Header, VALUE_UNKNOWN};
     use shakmaty::Chess;
+    use train::data::FileWriter;
+    use train::data::record::{Format, GameResult, Header, VALUE_UNKNOWN};
 
     #[test]
     fn roots_have_a_choice_and_restart_at_the_end() {

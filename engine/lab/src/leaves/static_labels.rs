@@ -8,14 +8,15 @@ use crate::measure::tune::label::LabelError;
 use engine::alphabeta::AlphaBeta;
 use engine::chess::ending;
 use engine::chess::game::Game;
-use nn::data::label::win_probability;
 use nn::encode::canonical_moves;
-use nn::nnue::samples::SampleWriter;
-use nn::nnue::{Nnue, Sample};
+use nn::nnue::Nnue;
 use nn::rng::Rng;
 use shakmaty::fen::Epd;
 use shakmaty::{Chess, EnPassantMode, Position};
 use std::sync::Arc;
+use train::data::label::win_probability;
+use train::nnue::Sample;
+use train::nnue::samples::SampleWriter;
 use uci::{Command, StartPosition};
 
 /// Length of a random walk from a game's position, in plies.

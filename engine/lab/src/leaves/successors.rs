@@ -2,16 +2,16 @@
 //! per position. Like a search's positions, and unlike a game's, most of them follow mistakes.
 
 use super::quiet::is_quiet;
-use nn::data::label::{action_value, win_probability};
-use nn::data::record::MavgGame;
-use nn::data::{DataError, FileReader, Game, MixConfig, position_key};
 use nn::encode::canonical_moves;
 use nn::encode::moves::canonical_move;
-use nn::nnue::Sample;
-use nn::nnue::samples::MAX_SAMPLES;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use shakmaty::{Chess, Position};
 use std::path::Path;
+use train::data::label::{action_value, win_probability};
+use train::data::record::MavgGame;
+use train::data::{DataError, FileReader, Game, MixConfig, position_key};
+use train::nnue::Sample;
+use train::nnue::samples::MAX_SAMPLES;
 
 /// Source of a file's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,10 +109,10 @@ fn of_game(game: &MavgGame, kind: Values, share: f64, mix: &MixConfig) -> Vec<Sa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nn::data::record::{Format, GameResult, Header};
-    use nn::data::{FileWriter, MixSource};
     use shakmaty::CastlingMode;
     use shakmaty::fen::Fen;
+    use train::data::record::{Format, GameResult, Header};
+    use train::data::{FileWriter, MixSource};
 
     #[test]
     fn quiet_successors_have_the_values_of_the_moves_that_lead_there() {

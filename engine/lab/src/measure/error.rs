@@ -5,9 +5,9 @@ use engine::chess::game::GameError;
 use engine::errors::{FileError, wraps};
 use engine::play::network::NetworkError;
 use nn::EvalError;
-use nn::data::DataError;
 use std::error::Error;
 use std::fmt;
+use train::data::DataError;
 
 /// Why nothing, or no more, was measured.
 #[derive(Debug)]

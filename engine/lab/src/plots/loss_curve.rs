@@ -3,9 +3,9 @@
 use crate::plots::svg;
 use crate::plots::{FiguresError, PlotError};
 use engine::errors::FileError;
-use nn::train::Loss;
 use plotters::prelude::*;
 use std::path::Path;
+use train::network::Loss;
 
 /// Points of a drawn curve; each is the mean of the rows it stands for.
 const POINTS: usize = 80;

@@ -4,9 +4,9 @@
 use crate::plots::Bars;
 use crate::plots::PlotError;
 use nn::cpu::stages::{Stage, Stages};
-use nn::train::Budget;
 use std::path::Path;
 use std::time::Duration;
+use train::network::Budget;
 
 /// The shares of a step, in seconds of one thread for an example.
 pub struct TrainingTimes {

@@ -399,7 +399,7 @@ mod tests {
     fn gradients_equal_plain_loops() {
         for (heads, dim) in [(3, 32), (2, 64)] {
             if !supports(dim) {
-                return;
+                return crate::cpu::isa::skipped("AMX");
             }
             let (width, random) = (heads * dim, &mut Rng::new(dim as u64));
             let mut kept = Kept::default();

@@ -1,8 +1,8 @@
 //! A world model that is always right: it answers by the rules, so that a search in an imagined world can be
 //! compared with a search by the rules.
 
-use crate::data::Terminal;
-use crate::data::label::terminal;
+use crate::encode::Terminal;
+use crate::encode::terminal;
 use crate::encode::{MoveCode, canonical_moves};
 use crate::evaluator::Evaluator;
 use crate::evaluator::error::EvalError;

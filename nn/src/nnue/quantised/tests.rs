@@ -1,27 +1,44 @@
 //! Integers against single precision, board by board.
 
 use super::*;
-use crate::encode::Features;
-use crate::nnue::Sample;
-use crate::nnue::gradient::logit;
 use crate::rng::Rng;
 
-/// Training's single-precision result.
+/// By plain loops.
 fn exact(parameters: &Parameters, position: &Chess) -> f32 {
-    logit(parameters, &Sample::new(&Features::of(position), 0.5))
+    let (layout, values) = (Layout::new(), parameters.values());
+    let sums = |color: Color| -> Vec<f32> {
+        let from_edge =
+            |square: Square| usize::from(square) ^ if color.is_white() { 0 } else { 56 };
+        let view = View::of(from_edge(position.board().king_of(color).unwrap()));
+        let mut sums = values[layout.bias.clone()].to_vec();
+        for (square, piece) in position.board() {
+            let role = piece.role as usize - 1;
+            let row = view.row(piece.color != color, role, from_edge(square));
+            let row = &values[layout.rows.clone()][row * HIDDEN..][..HIDDEN];
+            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        }
+        sums
+    };
+    let turn = position.turn();
+    let both = [sums(turn), sums(!turn)].concat();
+    let bucket = bucket(position.board().occupied().count());
+    let weights = &values[layout.output.clone()][bucket * both.len()..];
+    let products = both.iter().zip(weights).map(|(sum, w)| sum.clamp(0.0, 1.0).powi(2) * w);
+    products.sum::<f32>() + values[layout.output_bias.start + bucket]
 }
 
 #[test]
-fn whole_numbers_followed_from_board_to_board_agree_with_training() {
-    let mut parameters = Parameters::new(3);
+fn whole_numbers_followed_from_board_to_board_agree_with_plain_loops() {
+    let mut values = Parameters::new(3).values().to_vec();
     // Exactly representable parameters: any difference is a bug.
     let layout = Layout::new();
     let mut round = |range: std::ops::Range<usize>, one: f32| {
-        parameters.values[range].iter_mut().for_each(|value| *value = (*value * one).round() / one);
+        values[range].iter_mut().for_each(|value| *value = (*value * one).round() / one);
     };
     round(layout.rows, f32::from(ONE));
     round(layout.bias, f32::from(ONE));
     round(layout.output, OUTPUT_ONE);
+    let parameters = Parameters::of(values);
     let nnue = Nnue::new(&parameters);
     let (mut kept, mut rng) = (Accumulators::default(), Rng::new(9));
     let mut position = Chess::default();

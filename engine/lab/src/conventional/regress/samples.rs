@@ -3,12 +3,12 @@
 //! one validates early stopping.
 
 use super::board::Board;
-use nn::data::label::win_probability;
-use nn::data::{DataError, FileReader, Game, position_key};
 use nn::encode::moves::canonical_move;
 use shakmaty::{Chess, Position};
 use std::collections::HashSet;
 use std::path::PathBuf;
+use train::data::label::win_probability;
+use train::data::{DataError, FileReader, Game, position_key};
 
 /// Bins of win probability (paper 002).
 pub const BINS: usize = 21;

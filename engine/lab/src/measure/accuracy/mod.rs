@@ -1,10 +1,9 @@
 //! Accuracy of the network without search, as in the tables of papers 000 and 001. On held-out games: move choice,
 //! values, legality; standard chess and Chess960, game positions and variations separately. On random boards:
-//! legality. On puzzles: legality, and whole solutions. On deeply labelled positions: discrimination of good moves.
+//! legality. On puzzles: legality, and whole solutions.
 
 mod plot;
 mod puzzles;
-mod siblings;
 mod table;
 
 use super::puzzles::open::open;
@@ -15,17 +14,17 @@ use engine::files::write_whole;
 use engine::interrupt::while_reading;
 use engine::progress::progress;
 use engine::workers::{Crew, cores};
-use nn::assess::assess;
-use nn::data::boards::{random_actions, random_boards, unlabelled};
-use nn::data::{Example, HeldOut, MixConfig, ValidationSet, Variant};
 use nn::evaluator::cpu::CpuEvaluator;
-use nn::metrics::Metrics;
 use nn::precision::Arithmetic;
 use nn::{EvalError, Evaluator};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use table::{CSV_HEAD, Column, NOTE, Table};
+use train::assess::assess;
+use train::data::boards::{random_actions, random_boards, unlabelled};
+use train::data::{Example, HeldOut, MixConfig, ValidationSet, Variant};
+use train::metrics::Metrics;
 
 /// Parameters. At least one of files, boards and puzzles is needed.
 #[derive(Clone, Debug)]
@@ -46,8 +45,6 @@ pub struct Accuracy {
     pub puzzles: Option<PathBuf>,
     /// Maximum number of puzzles, evenly spaced.
     pub puzzle_limit: Option<usize>,
-    /// Labels by `mavka-lab label`: measures the discrimination of good moves.
-    pub siblings: Option<PathBuf>,
     /// SVG of predicted win probabilities against labels and results.
     pub plot: Option<PathBuf>,
     /// CSV of all figures with 95 % intervals.
@@ -91,9 +88,8 @@ impl Accuracy {
     /// # Errors
     /// Nothing to measure, or the network or a file cannot be used.
     pub fn run(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
-        let others = [self.boards.is_some(), self.puzzles.is_some(), self.siblings.is_some()];
-        if self.files.is_empty() && !others.contains(&true) {
-            let why = "nothing to measure: name data files, --boards, --puzzles or --siblings";
+        if self.files.is_empty() && self.boards.is_none() && self.puzzles.is_none() {
+            let why = "nothing to measure: name data files, --boards or --puzzles";
             return Err(MeasureError::Refused(why.to_owned()));
         }
         work(self, say)
@@ -170,13 +166,6 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
     if !rules.columns.is_empty() {
         say(format!("\n{rules}"));
         csv += &rules.csv();
-    }
-    if let Some(path) = &args.siblings
-        && !bench.ended()
-    {
-        let found = siblings::measure(&*bench.evaluator, path, bench.crew())?;
-        say(format!("\n{found}"));
-        csv += &found.csv();
     }
     say(NOTE.to_owned());
     if let Some(file) = &args.puzzles

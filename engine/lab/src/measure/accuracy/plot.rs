@@ -3,9 +3,9 @@
 
 use crate::plots::PlotError;
 use crate::plots::svg::{self, Canvas, DrawError};
-use nn::metrics::{Calibration, Metrics};
 use plotters::prelude::*;
 use std::path::Path;
+use train::metrics::{Calibration, Metrics};
 
 /// Minimum predictions per point.
 const MIN_PREDICTIONS: u64 = 10;

@@ -9,11 +9,11 @@ use engine::play::head_player::{Head, Question};
 use engine::progress::progress;
 use engine::workers::Crew;
 use engine::world::rules::State;
-use nn::data::Example;
-use nn::data::boards::{unlabelled, unlabelled_action};
 use nn::{EvalError, Evaluator};
 use shakmaty::Position;
 use std::sync::Arc;
+use train::data::Example;
+use train::data::boards::{unlabelled, unlabelled_action};
 
 /// The predictors of paper 001.
 const HEADS: [(&str, Head); 3] = [

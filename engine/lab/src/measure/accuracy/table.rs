@@ -1,9 +1,9 @@
 //! Tables of measured sets: text of at most 100 columns, and CSV.
 
 use engine::files::csv_field;
-use nn::metrics::{Metrics, Row, Unit};
 use std::fmt;
 use std::fmt::Write as _;
+use train::metrics::{Metrics, Row, Unit};
 
 /// Width of row names.
 const NAME: usize = 22;

@@ -1,7 +1,7 @@
 //! Statistics of examples.
 
-use nn::data::{Example, Source, Terminal};
 use std::fmt;
+use train::data::{Example, Source, Terminal};
 
 /// Bins of the histogram.
 pub const BINS: usize = 20;

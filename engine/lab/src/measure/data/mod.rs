@@ -5,10 +5,10 @@ pub mod plot;
 
 use super::MeasureError;
 use counts::{ExampleCounts, percent};
-use nn::data::mix::SourceReport;
-use nn::data::{MixConfig, Mixer};
 use std::fmt;
 use std::time::{Duration, Instant};
+use train::data::mix::SourceReport;
+use train::data::{MixConfig, Mixer};
 
 /// Batch size, as in training.
 const BATCH: usize = 256;

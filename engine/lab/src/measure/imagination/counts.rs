@@ -3,11 +3,11 @@
 
 use engine::chess::action::Action;
 use mcts::Wdl;
-use nn::data::Terminal;
-use nn::data::label::terminal;
-use nn::metrics::wilson;
+use nn::encode::terminal;
 use shakmaty::{Chess, Position};
 use std::fmt;
+use train::data::Terminal;
+use train::metrics::wilson;
 
 /// Phases by the number of pieces on the board, kings and pawns included.
 const PHASES: [(&str, usize); 3] =

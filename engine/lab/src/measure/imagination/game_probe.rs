@@ -3,10 +3,11 @@
 
 use super::counts::{Comparison, Counts};
 use engine::chess::action::Action;
-use nn::data::validation::Stretch;
+use nn::EvalError;
+use nn::encode::terminal;
 use nn::evaluator::{Imagined, Refusal, Step, Transition, grounded, is_true};
-use nn::{EvalError, data::label::terminal};
 use shakmaty::{Chess, Position};
+use train::data::validation::Stretch;
 
 /// One stretch on its way.
 struct Walker<'a> {

@@ -9,13 +9,13 @@ use engine::play::params::{rules_world, search_params};
 use engine::world::memory::PredictionCache;
 use engine::world::{LearnedWorld, learned};
 use mcts::{Leaf, Patient, Searcher, Wdl, World};
-use nn::data::label::terminal;
-use nn::data::validation::Stretch;
+use nn::encode::terminal;
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::evaluator::is_true;
 use nn::{EvalError, Evaluator};
 use shakmaty::{CastlingMode, Chess, Position};
 use std::sync::{Arc, Mutex, PoisonError};
+use train::data::validation::Stretch;
 
 /// Bytes of the tree, and of the states imagined: more than a few thousand nodes need.
 const BYTES: usize = 64 << 20;

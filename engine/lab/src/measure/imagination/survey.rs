@@ -3,11 +3,11 @@
 use super::counts::Counts;
 use super::{game_probe, plot, search_probe};
 use crate::measure::MeasureError;
-use nn::data::MixConfig;
-use nn::data::validation::{HeldOut, Stretch};
 use nn::evaluator::cpu::CpuEvaluator;
 use std::path::PathBuf;
 use std::sync::Arc;
+use train::data::MixConfig;
+use train::data::validation::{HeldOut, Stretch};
 
 /// What to count: stretches of the held-out games of data files, and searches from some of them.
 #[derive(Clone, Debug)]

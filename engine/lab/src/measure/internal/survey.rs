@@ -4,15 +4,15 @@ use crate::measure::MeasureError;
 use engine::chess::game::Game;
 use engine::internal::boards::{Boards, NodeValue};
 use engine::internal::check::{Ratio, check};
-use engine::internal::think::{End, Task, Thought, think};
+use engine::internal::think::{End, Task, think};
 use nn::Evaluator;
-use nn::data::MixConfig;
-use nn::data::validation::HeldOut;
 use nn::writer::{Backup, Shape, Writer};
 use shakmaty::{CastlingMode, Chess, Position, Rank, Role};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use train::data::MixConfig;
+use train::data::validation::HeldOut;
 
 /// What to measure.
 pub struct Survey {
@@ -126,16 +126,16 @@ impl fmt::Display for Found {
 const MAX_FAULTS: usize = 5;
 
 impl Survey {
-    /// Writes a tree for each position until `stop` is raised; `listen` hears of each tree and its position.
+    /// Writes a tree for each position until `stop` is raised; calls `done` after each.
     ///
     /// # Errors
-    /// A file cannot be used, the network fails, or `listen` does.
+    /// A file cannot be used, or the network fails.
     pub fn run(
         &self,
         evaluator: &dyn Evaluator,
         writer: &mut dyn Writer,
         stop: &AtomicBool,
-        listen: &mut dyn FnMut(&Thought, &Game) -> Result<(), MeasureError>,
+        done: &dyn Fn(),
     ) -> Result<Found, MeasureError> {
         let mut boards = Boards::new(evaluator, self.value)?;
         let mut found = Found {
@@ -169,7 +169,7 @@ impl Survey {
                 row.boards += boards.evaluated();
                 row.states.iter_mut().zip(report.states).for_each(|(sum, one)| sum.join(one));
             }
-            listen(&thought, &game)?;
+            done();
         }
         Ok(found)
     }

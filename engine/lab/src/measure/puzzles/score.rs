@@ -1,10 +1,10 @@
 //! Counts attempts by group: rating bands of rated puzzles, themes by name of others.
 
 use super::{Attempt, Puzzle, Task};
-use nn::metrics::wilson;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fmt::Write as _;
+use train::metrics::wilson;
 
 /// Width of a rating band.
 pub const BAND: u32 = 200;

@@ -3,8 +3,8 @@
 
 use super::trial::Choice;
 use engine::files::csv_field;
-use nn::metrics::Z95;
 use std::fmt::{self, Write as _};
+use train::metrics::Z95;
 
 /// A mean with the half-width of its 95 % interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

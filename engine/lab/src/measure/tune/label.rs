@@ -6,14 +6,14 @@ use crate::league::{Fault, Player, Process, SearchAnswer, Timeouts, Transport};
 use engine::chess::action::Action;
 use engine::chess::game::Game;
 use engine::errors::{FileError, wraps};
-use nn::data::Labelled;
-use nn::data::label::{action_value, win_probability};
-use nn::data::record::{MavgGame, MavgPosition};
 use nn::encode::canonical_moves;
 use shakmaty::{CastlingMode, Chess};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+use train::data::Labelled;
+use train::data::label::{action_value, win_probability};
+use train::data::record::{MavgGame, MavgPosition};
 use uci::{Command, Go, Score, StartPosition};
 
 /// Timeout of a move.

@@ -9,7 +9,6 @@ use engine::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
 use engine::interrupt::while_reading;
 use engine::progress::progress;
 use engine::workers::{Crew, cores, deal};
-use nn::data::{DataError, HeldOut, MixConfig};
 use nn::files::is_packed;
 use nn::rng::Rng;
 use std::collections::HashSet;
@@ -17,6 +16,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use train::data::{DataError, HeldOut, MixConfig};
 
 /// Parameters of labelling.
 #[derive(Clone, Debug)]

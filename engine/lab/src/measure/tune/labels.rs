@@ -4,7 +4,6 @@
 use engine::chess::action::Action;
 use engine::chess::game::{Game, GameError};
 use engine::errors::{FileError, quote};
-use nn::data::DataError;
 use nn::files::read_unpacked;
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -50,8 +49,6 @@ pub struct LabelledPosition {
 pub enum LabelsError {
     /// The file cannot be read.
     File(FileError),
-    /// A data file given instead cannot be read.
-    Data(DataError),
     /// An invalid line.
     Line {
         /// The file.
@@ -110,7 +107,6 @@ impl fmt::Display for LabelsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LabelsError::File(why) => why.fmt(f),
-            LabelsError::Data(why) => why.fmt(f),
             LabelsError::Line { path, line, why } => {
                 write!(f, "{}, line {line}: {why}", path.display())
             }

@@ -6,8 +6,8 @@
 //! regret nor of a parameter has to be known.
 
 use super::compare::Mean;
-use nn::metrics::Z95;
 use nn::rng::Rng;
+use train::metrics::Z95;
 
 /// A parameter.
 #[derive(Clone, Debug, PartialEq)]

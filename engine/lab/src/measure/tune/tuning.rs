@@ -2,8 +2,7 @@
 //! settings at every number of nodes.
 
 use super::compare::{self, Mean, Row};
-use super::labels::{LabelledPosition, LabelsError};
-use super::positions;
+use super::labels::{LabelledPosition, LabelsError, Recipe, read};
 use super::spsa::{Dimension, Spsa};
 use super::trial::{Bench, Choice, Setting, TrialError, set_near};
 use crate::measure::MeasureError;
@@ -15,14 +14,14 @@ use engine::play::network::Networks;
 use engine::progress::progress;
 use nn::rng::Rng;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Tuning {
-    /// See [`positions::open`].
+    /// Labels written by `mavka-lab label`.
     pub labels: PathBuf,
     /// Maximum number of positions, from the start.
     pub limit: Option<usize>,
@@ -87,7 +86,7 @@ impl Tuning {
     /// A file cannot be read, an option is unknown, or the network fails.
     pub fn run(mut self, say: &mut (dyn FnMut(String) + Send)) -> Result<Vec<Row>, TuningError> {
         let limit = self.limit.unwrap_or(usize::MAX);
-        let (what, mut positions) = while_reading(|| positions::open(&self.labels, limit))?;
+        let (what, mut positions) = while_reading(|| open_labels(&self.labels, limit))?;
         let networks = LabNetworks;
         let network =
             networks.open_anywhere(self.weights.as_deref()).map_err(MeasureError::from)?;
@@ -129,6 +128,15 @@ impl Tuning {
         }
         Ok(rows)
     }
+}
+
+/// What the positions of `path` are, and the positions, `limit` at most.
+fn open_labels(path: &Path, limit: usize) -> Result<(String, Vec<LabelledPosition>), LabelsError> {
+    let (Recipe { engine, best_nodes, move_nodes, .. }, mut positions) = read(path)?;
+    positions.truncate(limit);
+    let count = positions.len();
+    let how = format!("labelled by {engine} with {best_nodes} and {move_nodes} nodes");
+    Ok((format!("{count} positions {how}"), positions))
 }
 
 impl Optimisation {
@@ -177,5 +185,18 @@ impl Optimisation {
             set_near(&mut settings, &dimension.name, *value)?;
         }
         Ok(Setting { name: self.name(values), settings })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_projects_own_labels_are_described() {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/tuning.jsonl.zst");
+        let (what, positions) = open_labels(&own, 7).unwrap();
+        assert_eq!(positions.len(), 7);
+        assert_eq!(what, "7 positions labelled by Stockfish 15.1 with 100000 and 20000 nodes");
     }
 }
