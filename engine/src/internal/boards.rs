@@ -9,7 +9,7 @@ use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::Settings;
 use crate::world::learned::ending;
-use crate::world::rules::{LeafActionValue, check};
+use crate::world::rules::{best, check};
 use nn::encode::{MoveCode, canonical_moves};
 use nn::evaluator::{Imagined, Refusal, Step, Transition, grounded};
 use nn::writer::word::bucket_of;
@@ -24,23 +24,18 @@ use std::num::NonZeroU32;
 pub struct NodeValue {
     /// Weight of the state-value head.
     pub state_share: f32,
-    /// Action value that has the rest of the weight.
-    pub action_value: LeafActionValue,
 }
 
 impl From<&Settings> for NodeValue {
     /// The weights that play uses.
     fn from(settings: &Settings) -> NodeValue {
-        NodeValue {
-            state_share: settings.state_value_share,
-            action_value: settings.leaf_action_value,
-        }
+        NodeValue { state_share: settings.state_value_share }
     }
 }
 
 impl NodeValue {
     fn of(self, answer: &Evaluation) -> f32 {
-        let action = self.action_value.of(&answer.action_values, &answer.policy);
+        let action = best(&answer.action_values);
         action + self.state_share * (answer.value - action)
     }
 }

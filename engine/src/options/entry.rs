@@ -2,7 +2,7 @@
 //! change.
 
 use crate::options::settings::{Backend, Settings, WorldModel};
-use crate::world::rules::{LeafActionValue, Scoring};
+use crate::world::rules::Scoring;
 use mcts::{FinalMove, Fpu};
 
 /// One option.
@@ -98,5 +98,4 @@ choice!(Backend: Auto "auto", Cpu "cpu", Cuda "cuda");
 choice!(WorldModel: Rules "rules", Learned "learned", LearnedTwice "learned-twice");
 choice!(FinalMove: Robust "robust", Max "max");
 choice!(Fpu: ActionValue "action-value", ParentQ "parent");
-choice!(LeafActionValue: Best "best", Expected "expected");
 choice!(Scoring: Mean "mean", Max "max");

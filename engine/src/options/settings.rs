@@ -4,7 +4,7 @@
 //! option is named, read and documented is the table's matter, [`crate::options`].
 
 pub use crate::world::WorldModel;
-use crate::world::rules::{LeafActionValue, Scoring};
+use crate::world::rules::Scoring;
 use mcts::Params;
 pub use nn::device::Backend;
 
@@ -136,8 +136,6 @@ pub struct Settings {
     pub tree: Params,
     /// Weight of the state-value head in the value backed up, 0 to 1.
     pub state_value_share: f32,
-    /// Which action value has the rest.
-    pub leaf_action_value: LeafActionValue,
     /// Which summary of a predicted distribution counts.
     pub scoring: Scoring,
     /// An alpha-beta search checks the tree search's move (`play::blunder_check`).
@@ -191,7 +189,6 @@ impl Default for Settings {
             tree: Params::default(),
             // Tuned by 60 games at 100 nodes.
             state_value_share: 0.5,
-            leaf_action_value: LeafActionValue::Best,
             scoring: Scoring::Mean,
             blunder_check: true,
             contempt: 0,

@@ -3,7 +3,7 @@
 
 use super::entry::{Choice, Effect, Entry, Kind};
 use crate::options::settings::{Backend, Search, WorldModel};
-use crate::world::rules::{LeafActionValue, Scoring};
+use crate::world::rules::Scoring;
 use mcts::{FinalMove, Fpu};
 
 macro_rules! check {
@@ -326,12 +326,6 @@ pub static HIDDEN: &[Entry] = &[
         kind: real!(state_value_share, 0.0 to 1.0),
         effect: Effect::NewTree,
         help: "Weight of the state-value head in the value backed up; the best action value has the rest.",
-    },
-    Entry {
-        name: "LeafActionValue",
-        kind: combo!(leaf_action_value: LeafActionValue),
-        effect: Effect::NewTree,
-        help: "Action value in the value backed up: of the best move, or the mean over the moves by the policy.",
     },
     Entry {
         name: "Scoring",

@@ -64,7 +64,7 @@ impl Job {
         if wished.is_empty() { game.legal_actions() } else { wished.clone() }
     }
 
-    /// The rating to play at. Whoever asks for an endless search wants to know, not to play.
+    /// The rating to play at; none for an endless search, which is analysis.
     pub fn strength(&self) -> Option<Strength> {
         Strength::of(&self.settings).filter(|_| !self.limits.infinite)
     }

@@ -32,9 +32,7 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
 /// The rules of chess with `evaluator`'s values, as `settings` want them read and mixed.
 #[must_use]
 pub fn rules_world(evaluator: Arc<dyn Evaluator>, settings: &Settings) -> RulesWorld {
-    RulesWorld::new(evaluator, settings.scoring, settings.state_value_share)
-        .with_mates()
-        .with_leaf_action_value(settings.leaf_action_value)
+    RulesWorld::new(evaluator, settings.scoring, settings.state_value_share).with_mates()
 }
 
 /// The largest minibatch up to `preferred` that fits a move's time often enough, when one evaluation

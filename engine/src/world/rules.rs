@@ -21,25 +21,6 @@ pub enum Scoring {
     Max,
 }
 
-/// Action value that is backed up from a leaf, beside the state value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeafActionValue {
-    /// Maximum, `max_a Q(a)` (paper 000, section 3).
-    Best,
-    /// Mean weighted by the policy: unlike a maximum, it is not biased by noise.
-    Expected,
-}
-
-impl LeafActionValue {
-    /// The value, from the moves' action values and policy.
-    pub(crate) fn of(self, scores: &[f32], policy: &[f32]) -> f32 {
-        match self {
-            LeafActionValue::Best => scores.iter().copied().fold(0.0, f32::max),
-            LeafActionValue::Expected => scores.iter().zip(policy).map(|(q, p)| q * p).sum(),
-        }
-    }
-}
-
 /// A position and its reversible history.
 #[derive(Debug)]
 pub struct State {
@@ -163,7 +144,6 @@ pub struct RulesWorld {
     scoring: Scoring,
     /// Weight of the state-value head against the action values.
     state_share: f32,
-    leaf_action_value: LeafActionValue,
     tables: Option<Tables>,
     sees_mates: bool,
 }
@@ -176,7 +156,6 @@ impl RulesWorld {
             evaluator,
             scoring,
             state_share: state_share.clamp(0.0, 1.0),
-            leaf_action_value: LeafActionValue::Best,
             tables: None,
             sees_mates: false,
         }
@@ -203,12 +182,6 @@ impl RulesWorld {
         if fresh && tables.covers(position) { tables.wdl(position) } else { None }
     }
 
-    /// Replaces the leaf action value.
-    #[must_use]
-    pub fn with_leaf_action_value(self, leaf_action_value: LeafActionValue) -> RulesWorld {
-        RulesWorld { leaf_action_value, ..self }
-    }
-
     /// Converts the network's answer for a position with these moves to a leaf.
     ///
     /// # Errors
@@ -220,7 +193,7 @@ impl RulesWorld {
     ) -> Result<Leaf<Action>, EvalError> {
         check(answer, legal.len())?;
         let scores = action_scores(answer, self.scoring);
-        let action_value = self.leaf_action_value.of(scores, &answer.policy);
+        let action_value = best(scores);
         let state_value = state_score(answer, self.scoring);
         let value = action_value + self.state_share * (state_value - action_value);
         let edges = legal
@@ -230,6 +203,11 @@ impl RulesWorld {
             .collect();
         Ok(Leaf::Open { value: Wdl::from_score_and_draw(value, answer.wdl[1]), edges })
     }
+}
+
+/// `max_a Q(a)` (paper 000, section 3).
+pub(crate) fn best(action_values: &[f32]) -> f32 {
+    action_values.iter().copied().fold(0.0, f32::max)
 }
 
 /// Index of a move that mates at once.
@@ -375,12 +353,5 @@ mod tests {
             let sure: Vec<String> = sure.map(|edge| game.uci(edge.action)).collect();
             assert_eq!(sure, mate.map(str::to_owned).into_iter().collect::<Vec<_>>(), "{fen}");
         }
-    }
-
-    #[test]
-    fn a_leafs_action_value_is_the_best_or_the_mean_by_the_policy() {
-        let (scores, policy) = ([0.2, 0.9, 0.4], [0.5, 0.25, 0.25]);
-        assert_eq!(LeafActionValue::Best.of(&scores, &policy), 0.9);
-        assert!((LeafActionValue::Expected.of(&scores, &policy) - 0.425).abs() < 1e-6);
     }
 }

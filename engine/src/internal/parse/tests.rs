@@ -250,7 +250,7 @@ fn pruned(whole: &Thought, wrong: bool) -> Thought {
 #[test]
 fn alpha_beta_plays_as_minimax_does_and_looks_at_less() {
     let (mut all, mut looked, mut choices) = (0, 0, 0);
-    for seed in (0..300).step_by(3) {
+    for seed in (0..200).step_by(2) {
         let whole = made_up(seed);
         let pruned = pruned(&whole, false);
         assert_eq!(pruned.played(), whole.played(), "seed {seed}");
@@ -271,7 +271,7 @@ fn alpha_beta_plays_as_minimax_does_and_looks_at_less() {
 #[test]
 fn a_child_pruned_without_reason_is_detected() {
     let mut noticed = 0;
-    for seed in (0..60).step_by(3) {
+    for seed in (0..40).step_by(2) {
         let [right, wrong] = [false, true].map(|wrong| pruned(&made_up(seed), wrong));
         let cutoffs = check(&wrong, &Game::default()).cutoffs;
         assert_eq!(cutoffs.right == cutoffs.of, right == wrong, "seed {seed}");
