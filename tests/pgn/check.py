@@ -27,6 +27,11 @@ def games(path):
     found = []
     while (game := chess.pgn.read_game(stream)) is not None:
         moves = [move.uci() for move in game.mainline_moves()]
+        bare = len(game.headers) == 7 and set(game.headers.values()) <= {"?", "*", "????.??.??", game.headers["Result"]}
+        if bare and found and not found[-1][2]:
+            # python-chess ends a game at an empty line behind a comment.
+            found[-1] = (*found[-1][:2], moves, bool(game.errors))
+            continue
         found.append((game.headers.get("White", "?"), game.headers.get("Black", "?"), moves, bool(game.errors)))
     return found
 
