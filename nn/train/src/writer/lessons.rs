@@ -1,8 +1,7 @@
 //! Trains a decoder: batches of traces, one optimiser step each, on the burn twin.
 
 use super::batch::Batch;
-use super::twin::Twin;
-pub use super::twin::WriterSums;
+use super::twin::{Twin, WriterSums};
 use crate::network::{Optimizer, OptimizerConfig, Schedule, StepError};
 use burn::tensor::Device;
 use nn::cpu::ops::add_scaled;
