@@ -1,5 +1,5 @@
 //! Commands that work for hours: killed at random moments and started again, started twice on one output, stopped by a full disk.
-//! Each must end with the result of a run that was left alone. `MAVKA_KILLS=50` kills each command 50 times instead of twice.
+//! Each must end with the result of a run that was left alone. `MAVKA_KILLS=50` kills each command 50 times instead of once.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
@@ -18,7 +18,7 @@ use train::data::record::{Header, MavgGame};
 use train::data::{FileReader, FileWriter, Format, Game, GameResult};
 
 /// Kills of each command where the environment does not say.
-const KILLS: usize = 2;
+const KILLS: usize = 1;
 /// Between two looks at a process.
 const NAP: Duration = Duration::from_millis(1);
 

@@ -43,7 +43,10 @@ def compare(engine, path, folder):
     said = [line for line in run.stderr.splitlines() if "line " in line or "copied" in line or "error" in line.lower()]
     if not out.exists():
         return "no output", said or run.stderr.splitlines()[-1:]
-    before, after = games(path), games(out)
+    try:
+        before, after = games(path), games(out)
+    except (IndexError, ValueError) as why:
+        return "python-chess fails", [str(why)]
     if len(before) != len(after):
         return f"{len(before)} games became {len(after)}", said
     equal = True
@@ -61,7 +64,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for path in files:
             verdict, said = compare(engine, path, folder)
-            kind = verdict if verdict in ("equal", "a prefix", "no output") else "different"
+            kind = verdict if verdict in ("equal", "a prefix", "no output", "python-chess fails") else "different"
             counts[kind] = counts.get(kind, 0) + 1
             if verdict != "equal":
                 print(f"{path}: {verdict}", *said[:3], sep="\n    ", flush=True)
