@@ -78,6 +78,9 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<EvalTiming, Netwo
             break;
         }
     }
+    // A stall in the first question would make every move of the game seem too late for an evaluation.
+    let again = measured.iter().find(|(size, _)| *size == 1).map(|(_, least)| *least);
+    let single = again.map_or(single, |again| again.min(single));
     let batch = best(&measured).unwrap_or_else(|| network.evaluator.preferred_batch());
     log::info!("{}: {single:?} for one position, batches of {batch}", network.name);
     Ok(EvalTiming { single, batch })
@@ -102,17 +105,24 @@ mod tests {
     use nn::evaluator::fake::{Breakdown, Failing, Hashed};
     use nn::{EvalError, Evaluation, Evaluator};
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Takes a time for each call and for each position, by a clock that only it moves.
     struct Device {
         clock: Arc<ManualClock>,
         call: Duration,
         position: Duration,
+        /// Of the first two calls.
+        stall: Duration,
+        calls: AtomicUsize,
     }
 
     impl Evaluator for Device {
         fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
-            self.clock.advance(self.call + self.position * u32::try_from(batch.len()).unwrap());
+            let stalls = self.calls.fetch_add(1, Ordering::Relaxed) < 2;
+            let stall = if stalls { self.stall } else { Duration::ZERO };
+            let positions = self.position * u32::try_from(batch.len()).unwrap();
+            self.clock.advance(stall + self.call + positions);
             Hashed::default().evaluate(batch)
         }
 
@@ -121,10 +131,18 @@ mod tests {
         }
     }
 
+    fn device(clock: &Arc<ManualClock>, times: [u64; 3]) -> Device {
+        let [call, position, stall] = times.map(Duration::from_micros);
+        Device { clock: clock.clone(), call, position, stall, calls: AtomicUsize::default() }
+    }
+
     fn timing_of(call: u64, position: u64) -> EvalTiming {
+        timing([call, position, 0])
+    }
+
+    fn timing(times: [u64; 3]) -> EvalTiming {
         let clock = Arc::new(ManualClock::default());
-        let [call, position] = [call, position].map(Duration::from_micros);
-        let device = Device { clock: clock.clone(), call, position };
+        let device = device(&clock, times);
         let network =
             Network { evaluator: Arc::new(device), name: "a device".to_owned(), on_gpu: true };
         warm_up(&network, &*clock).unwrap()
@@ -146,7 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_no_measuring_gets_what_it_prefers() {
+    fn a_stall_of_the_machine_is_not_the_networks_time() {
+        assert_eq!(timing([10, 100, 50_000]), timing([10, 100, 0]));
+    }
+
+    #[test]
+    fn an_evaluator_without_batches_gets_its_preferred_one() {
         let clock = ManualClock::stepping(Duration::from_millis(1));
         let network = |evaluator: Arc<dyn Evaluator>| Network {
             evaluator,
@@ -156,8 +179,7 @@ mod tests {
         let hashed = warm_up(&network(Arc::new(Hashed::default())), &clock).unwrap();
         assert_eq!(hashed, EvalTiming { single: Duration::from_millis(1), batch: 8 });
         let still = ManualClock::default();
-        let stopped =
-            Device { clock: Arc::default(), call: Duration::ZERO, position: Duration::ZERO };
+        let stopped = device(&Arc::default(), [0; 3]);
         assert_eq!(warm_up(&network(Arc::new(stopped)), &still).unwrap().batch, 8);
         for (how, of_device) in [(Breakdown::Error, true), (Breakdown::Panic, false)] {
             let error = warm_up(&network(Arc::new(Failing::after(1, how))), &clock).unwrap_err();
