@@ -7,6 +7,7 @@ mod bench;
 mod completions;
 mod doctor;
 mod eval;
+mod game;
 mod imagine;
 mod man;
 mod options;
@@ -55,6 +56,8 @@ enum Command {
     Think(think::Think),
     /// Try, one by one, all that playing rests on: network, instructions, memory, tables, UCI, GUIs
     Doctor(doctor::Doctor),
+    /// Play or solve other games: Connect Four, Hex
+    Game(game::Games),
     /// Print what a shell needs to complete this command line
     Completions(completions::Completions),
     /// Print the manual page, or write those of all commands
@@ -90,6 +93,7 @@ impl Cli {
             Command::Eval(eval) => eval.run(),
             Command::Imagine(imagine) => imagine.run(),
             Command::Think(think) => think.run(),
+            Command::Game(game) => game.run(),
             Command::Completions(completions) => completions.run(Cli::command()),
             Command::Man(manual) => manual.run(Cli::command()),
         };

@@ -1,0 +1,106 @@
+//! Chooses moves by tree search, within a number of playouts and a time.
+
+use crate::game::Game;
+use crate::judges::RandomGames;
+use crate::world::{GameWorld, Judge};
+use mcts::{Control, FinalMove, Line, Params, Searcher, View, World};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Memory of a tree.
+const TREE_BYTES: usize = 64 << 20;
+
+/// A player of any game.
+pub struct Player<G: Game, J: Judge<G>> {
+    world: GameWorld<G, J>,
+    searcher: Searcher<GameWorld<G, J>>,
+    /// Playouts of a move.
+    pub playouts: u64,
+}
+
+impl<G: Game> Player<G, RandomGames> {
+    /// Plain Monte-Carlo tree search with random games.
+    #[must_use]
+    pub fn plain(game: G, playouts: u64, seed: u64) -> Player<G, RandomGames> {
+        // Eq. 1 would choose a few among moves of equal value: a flat prior over all moves. The exploration constant is UCT's
+        // usual one for values in [0, 1].
+        let params = Params {
+            batch: 1,
+            policy_share: 1.0,
+            policy_temperature: 1.0,
+            root_policy_temperature: 1.0,
+            c_puct: 1.4,
+            final_move: FinalMove::Robust,
+            seed,
+            ..Params::default()
+        };
+        Player::new(game, RandomGames { seed }, params, playouts)
+    }
+}
+
+impl<G: Game, J: Judge<G>> Player<G, J> {
+    /// A player that searches with these parameters.
+    #[must_use]
+    pub fn new(game: G, judge: J, params: Params, playouts: u64) -> Player<G, J> {
+        let searcher = Searcher::new(params, TREE_BYTES);
+        Player { world: GameWorld { game, judge }, searcher, playouts }
+    }
+
+    /// The rules.
+    pub fn game(&self) -> &G {
+        &self.world.game
+    }
+
+    /// Searches a position and returns its moves, best first; none if the game is over. A nonempty `only` restricts the moves.
+    pub fn search(
+        &mut self,
+        state: &G::State,
+        only: &[u16],
+        time: Option<Duration>,
+    ) -> Vec<Line<u16>> {
+        self.searcher.set_root(state.clone());
+        self.searcher.restrict_root(only);
+        let until = Until(time.and_then(|time| Instant::now().checked_add(time)));
+        self.searcher.run(&self.world, 1, Some(self.playouts), &until).snapshot.lines
+    }
+}
+
+/// Ends a search when its result is proven or its time is over.
+struct Until(Option<Instant>);
+
+impl<W: World> Control<W> for Until {
+    fn tick(&self, view: &View<'_, W>) -> ControlFlow<()> {
+        if view.proven() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn stopped(&self) -> bool {
+        self.0.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connect4::ConnectFour;
+
+    fn best(digits: &str, only: &[u16]) -> Option<u16> {
+        let mut player = Player::plain(ConnectFour::default(), 2000, 1);
+        let mut state = player.game().start();
+        for action in player.game().read(digits).unwrap() {
+            player.game().play(&mut state, action);
+        }
+        player.search(&state, only, None).first().map(|line| line.moves[0])
+    }
+
+    #[test]
+    fn a_win_is_taken_a_threat_is_met_and_one_seed_repeats() {
+        assert_eq!(best("112233", &[]), Some(3));
+        assert_eq!(best("1223355", &[]), Some(3));
+        assert_eq!(
+            best("112233", &[5, 6]).filter(|action| [5, 6].contains(action)),
+            best("112233", &[5, 6])
+        );
+        assert_eq!(best("1122334", &[]), None);
+        assert_eq!(best("44", &[]), best("44", &[]));
+    }
+}
