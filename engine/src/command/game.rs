@@ -66,7 +66,7 @@ enum HexTask {
         #[arg(long)]
         swap: bool,
     },
-    /// Print which moves win (5 cells a side take seconds, 6 need some stones)
+    /// Print which moves win (the empty board of 5 cells a side takes a minute)
     Solve {
         /// Cells a side
         #[arg(long, default_value_t = 5)]
