@@ -89,7 +89,7 @@ impl Collection {
         let first = self.games.len() + self.unreadable.len() + 1;
         for entry in read_games(text, first) {
             match entry {
-                Entry::Game(game) => self.games.push(game),
+                Entry::Game(game) => self.games.push(*game),
                 Entry::Unreadable { number, raw, why } => {
                     self.unreadable.push(Unread { number, raw, why });
                 }

@@ -22,7 +22,7 @@ const LONGEST_WORD: usize = 40;
 #[derive(Clone, Debug)]
 pub enum Entry {
     /// It can be played through, as far as its moves can be read.
-    Game(PgnGame),
+    Game(Box<PgnGame>),
     /// Its first position is unknown.
     Unreadable {
         /// As [`PgnGame::number`].
@@ -64,7 +64,7 @@ fn read(number: usize, chunk: &Chunk<'_>) -> Entry {
         return Entry::Unreadable { number, raw: chunk.raw(), why: Unreadable::NoGame };
     }
     tokens.into_iter().for_each(|token| draft.add(token));
-    Entry::Game(draft.finish())
+    Entry::Game(Box::new(draft.finish()))
 }
 
 /// A game half read.
@@ -277,7 +277,7 @@ mod tests {
 
     fn only(text: &str) -> PgnGame {
         match &read_games(text, 1)[..] {
-            [Entry::Game(game)] => game.clone(),
+            [Entry::Game(game)] => (**game).clone(),
             other => panic!("{text}: {} games", other.len()),
         }
     }

@@ -52,7 +52,7 @@ pub fn pairs(line: &str) -> Vec<(String, String)> {
 fn end_of_quoted(text: &str) -> usize {
     let marks = || text.match_indices('"').map(|(at, _)| at).filter(|at| !is_escaped(text, *at));
     let closing = |at: &usize| text[at + 1..].trim_start().starts_with(']');
-    marks().find(closing).or(marks().last()).unwrap_or(text.len())
+    marks().find(closing).or(marks().next_back()).unwrap_or(text.len())
 }
 
 fn is_escaped(text: &str, at: usize) -> bool {
