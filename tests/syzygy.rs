@@ -298,7 +298,7 @@ fn a_missing_table_is_named() {
         let tables = Tables::find(copy.0.to_str().unwrap());
         let _ = RootTables::new(&tables, &won, &won.legal_actions());
         assert_eq!(tables.take_warning(), Some(&*format!("Syzygy: {name} is missing")));
-        assert_eq!(tables.take_warning(), None, "told once");
+        assert_eq!(tables.take_warning(), None, "reported once");
     }
 }
 

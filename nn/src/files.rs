@@ -198,7 +198,14 @@ pub fn is_packed(bytes: &[u8]) -> bool {
 /// # Errors
 /// The system's, or the content is larger, or the file not a regular one.
 pub fn read_unpacked(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let bytes = read_regular(path, limit)?;
+    unpacked(read_regular(path, limit)?, limit)
+}
+
+/// `bytes`, decompressed where they are compressed (zstd), to at most `limit`.
+///
+/// # Errors
+/// They are damaged, or the content is larger.
+pub fn unpacked(bytes: Vec<u8>, limit: u64) -> io::Result<Vec<u8>> {
     if !is_packed(&bytes) {
         return Ok(bytes);
     }

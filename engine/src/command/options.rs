@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Args)]
 pub struct Options {
     /// Include hidden options
-    #[arg(long, help = "The constants of the search as well, which GUIs are not told")]
+    #[arg(long, help = "Also the hidden options, which are not announced to GUIs")]
     all: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Bytes of a PGN file, and their text.
 
 use flate2::read::MultiGzDecoder;
-use nn::files::{MAX_TEXT, is_packed, read_limited};
+use nn::files::{MAX_TEXT, read_limited, unpacked};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -18,12 +18,9 @@ pub fn read_packed(path: &Path) -> io::Result<Vec<u8>> {
         true => read_limited(io::stdin().lock(), MAX_TEXT)?,
         false => read_limited(File::open(path)?, MAX_TEXT)?,
     };
-    if is_packed(&bytes) {
-        read_limited(zstd::Decoder::new(bytes.as_slice())?, MAX_TEXT)
-    } else if bytes.starts_with(&[0x1f, 0x8b]) {
-        read_limited(MultiGzDecoder::new(bytes.as_slice()), MAX_TEXT)
-    } else {
-        Ok(bytes)
+    match bytes.starts_with(&[0x1f, 0x8b]) {
+        true => read_limited(MultiGzDecoder::new(bytes.as_slice()), MAX_TEXT),
+        false => unpacked(bytes, MAX_TEXT),
     }
 }
 

@@ -7,10 +7,11 @@ use super::blunder_check::{BlunderCheck, POSITIONS_PER_PLAYOUT, Refutation};
 use super::clock::Budget;
 use super::host;
 use super::limits::Limits;
+use super::loader::{named, open};
 use super::network::{Network, NetworkError, Networks};
 use super::params::batch_within;
 use super::session::{Plan, SearchSession};
-use super::warm_up::{EvalTiming, warm_up};
+use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::{Backend, Settings};
@@ -23,7 +24,6 @@ use nn::evaluator::cached::Cached;
 use nn::{EvalError, Evaluation, Query};
 use shakmaty::Position;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -89,14 +89,8 @@ impl Analyst {
     /// # Errors
     /// The network cannot be used.
     pub fn new(networks: &dyn Networks, settings: Settings) -> Result<Analyst, NetworkError> {
-        let file = settings.weights_file.clone();
-        let file = (!file.is_empty()).then(|| Path::new(&file));
         let clock = SystemClock::default();
-        let open = |backend| {
-            let network = networks.open(file, backend)?;
-            let timing = warm_up(&network, &clock)?;
-            Ok::<_, NetworkError>((network, timing))
-        };
+        let open = |backend| open(networks, &clock, named(&settings.weights_file), backend);
         let (mut network, timing) = match open(settings.backend) {
             Err(why) if why.is_of_device() => {
                 log::warn!("{why}");

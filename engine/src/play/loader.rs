@@ -216,12 +216,15 @@ impl NetworkLoader {
 }
 
 /// The file that an option names, if any.
-fn named(file: &str) -> Option<&Path> {
+pub fn named(file: &str) -> Option<&Path> {
     (!file.is_empty()).then(|| Path::new(file))
 }
 
 /// Opens and measures a network. Blocks.
-fn open(
+///
+/// # Errors
+/// The network cannot be used.
+pub fn open(
     networks: &dyn Networks,
     clock: &dyn Clock,
     file: Option<&Path>,

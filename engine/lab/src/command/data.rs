@@ -21,7 +21,7 @@ pub struct Data {
     #[arg(
         long,
         default_value_t = 10.0,
-        help = "Stop after so many seconds, at the earliest when the buffer is full"
+        help = "Stop after this many seconds, at the earliest when the buffer is full"
     )]
     seconds: f64,
     /// Settings of the mixture (JSON); those not named keep their defaults

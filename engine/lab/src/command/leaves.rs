@@ -62,7 +62,7 @@ pub struct Leaves {
         default_value_t = 1_536,
         value_name = "N",
         help = "Positions that the alpha-beta search looks at from each it begins with; one in some 50 is labelled. \
-                With `--static` at most so many, and one in some 20"
+                With `--static` this is the maximum, and one in some 20"
     )]
     looked_at: u64,
     /// Maximum length of a walk
@@ -70,7 +70,7 @@ pub struct Leaves {
         long,
         default_value_t = 6,
         value_name = "N",
-        help = "Moves drawn before those that compete: from none to so many"
+        help = "Maximum number of moves drawn before those that compete"
     )]
     plies: usize,
     /// Moves that compete

@@ -55,7 +55,7 @@ pub struct Train {
     #[arg(long)]
     teacher: Option<PathBuf>,
     /// Time limit in minutes
-    #[arg(long, help = "Stop after so many minutes, to go on later")]
+    #[arg(long, help = "Stop after this many minutes; the next run continues")]
     minutes: Option<f64>,
     /// Minutes between checkpoints.
     #[arg(long, default_value_t = 5.0)]

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 #[command(
     about = "Arguments of `mavka-lab tune`",
     long_about = "Arguments of `mavka-lab tune`.\n\n\
-        Each setting searches every position with so many nodes on one thread; what its moves give away is told with \
+        Each setting searches every position with `--nodes` nodes on one thread. The table has the regret of its moves with \
         the difference from the first setting, the options as they are, and 95 % intervals. Example: `tune \
         labels.jsonl.zst --nodes 400 --setting PolicyTemperature=1.6 --setting CPuct=1.2,FPU=parent`."
 )]
