@@ -15,6 +15,9 @@ EMBEDDING_ROWS = 24
 MARKS = 24
 TRANSITION = 16
 PIECES = 13
+ATTACKS = 14
+# Room for the tokens of 32 pieces, an en passant square and a target square; a multiple of 8 for the card.
+PIECE_TOKENS = 40
 
 
 def shapes(config):
@@ -31,8 +34,6 @@ def shapes(config):
     def norm(name):
         out.extend([(f"{name}.gamma", (w,)), (f"{name}.beta", (w,))])
 
-    if config.get("relations"):
-        raise ValueError("networks with relations are not trained here")
     for i in range(config["layers"]):
         b = f"block{i}"
         norm(f"{b}.norm1")
@@ -42,6 +43,8 @@ def shapes(config):
             linear(f"{b}.dynamic_bias.compress", w, bias["channels"])
             linear(f"{b}.dynamic_bias.hidden", 64 * bias["channels"], bias["hidden"])
             linear(f"{b}.dynamic_bias.mix", bias["hidden"], heads * bias["rank"])
+        if config.get("relations"):
+            out.append((f"{b}.relations", (heads, 2 * ATTACKS)))
         linear(f"{b}.out", w, w)
         norm(f"{b}.norm2")
         linear(f"{b}.up", w, ffn)
@@ -101,35 +104,50 @@ class Net(nn.Module):
         y = F.layer_norm(x.float(), x.shape[-1:], self.p(f"{name}.gamma"), self.p(f"{name}.beta"), 1e-5)
         return y.to(self.kind)
 
-    def tokens(self, squares):
-        """`[n, 64, 24]` to `[n, 64, width]`."""
+    def tokens(self, squares, relations=None):
+        """`[n, 64, 24]` to `[n, 64, width]`; `relations` is `[n, 64, 64, 28]`, one-hot or zero."""
+        config = self.config
         x = squares @ self.p("embed.rows").to(self.kind) + self.p("embed.position").to(self.kind)
-        basis = self.p("bias_basis").to(self.kind).flatten(1) if self.config.get("dynamic_bias") else None
-        for i in range(self.config["layers"]):
-            x = x + self.attention(f"block{i}", self.norm(f"block{i}.norm1", x), basis)
-            up = F.relu(self.linear(f"block{i}.up", self.norm(f"block{i}.norm2", x)))
-            x = x + self.linear(f"block{i}.down", up * up)
+        board = Board(self, squares, relations)
+        piece_blocks = config.get("piece_blocks", 0)
+        if piece_blocks:
+            pieces = PieceBoard(self, squares, relations)
+            y = pieces.gather(x)
+            for i in range(piece_blocks):
+                y = self.block(i, y, pieces)
+            # Empty squares join with the embedding they began with.
+            x = x * pieces.empty + pieces.scatter(y)
+        for i in range(piece_blocks, config["layers"]):
+            x = self.block(i, x, board)
         return self.norm("norm", x)
 
-    def attention(self, b, x, basis):
-        n, _, w = x.shape
+    def block(self, i, x, board):
+        x = x + self.attention(i, self.norm(f"block{i}.norm1", x), board)
+        up = F.relu(self.linear(f"block{i}.up", self.norm(f"block{i}.norm2", x)))
+        return x + self.linear(f"block{i}.down", up * up)
+
+    def attention(self, i, x, board):
+        n, tokens, w = x.shape
         heads = self.config["heads"]
         dim = w // heads
-        bias = self.p(f"{b}.attention_bias")
-        if basis is not None:
-            flat = self.linear(f"{b}.dynamic_bias.compress", x).flatten(1)
-            hidden = F.relu(self.linear(f"{b}.dynamic_bias.hidden", flat))
-            mix = self.linear(f"{b}.dynamic_bias.mix", hidden)
-            bias = bias + (mix.view(n * heads, -1) @ basis).view(n, heads, 64, 64)
-        q, k, v = self.linear(f"{b}.qkv", x).view(n, 64, 3, heads, dim).permute(2, 0, 3, 1, 4)
+        bias = board.static(i)
+        if self.config.get("dynamic_bias"):
+            b = f"block{i}.dynamic_bias"
+            flat = board.scatter(self.linear(f"{b}.compress", x)).flatten(1)
+            hidden = F.relu(self.linear(f"{b}.hidden", flat))
+            mix = self.linear(f"{b}.mix", hidden)
+            bias = bias + board.dynamic(mix.view(n, heads, -1))
+        if self.config.get("relations"):
+            bias = bias + board.related(i)
+        q, k, v = self.linear(f"block{i}.qkv", x).view(n, tokens, 3, heads, dim).permute(2, 0, 3, 1, 4)
         scores = (q @ k.transpose(2, 3)) * dim**-0.5 + bias
         mixed = torch.softmax(scores.float(), 3).to(self.kind) @ v
-        return self.linear(f"{b}.out", mixed.transpose(1, 2).reshape(n, 64, w))
+        return self.linear(f"block{i}.out", mixed.transpose(1, 2).reshape(n, tokens, w))
 
     def forward(self, inputs):
         """Logits of all heads as in the table of `nn/src/lib.rs`."""
         c = {name: place for name, place in self.columns.items() if name != "all"}
-        out = self.linear("heads", self.tokens(inputs["squares"]))
+        out = self.linear("heads", self.tokens(inputs["squares"], inputs.get("relations")))
         column = lambda name: out[:, :, slice(*c[name])]
         source, target, promotion = inputs["from"], inputs["to"], inputs["promotion"]
         # [n, k, dim]
@@ -158,6 +176,105 @@ class Net(nn.Module):
             "promotes": column("promotes").float().squeeze(2),
             "transition": transition.float(),
         }
+
+
+class Board:
+    """Attention bias among the 64 squares."""
+
+    def __init__(self, net, squares, relations):
+        self.net, self.heads = net, net.config["heads"]
+        self.relations = relations
+        if net.config.get("dynamic_bias"):
+            self.basis = net.p("bias_basis").to(net.kind).flatten(1)
+
+    def scatter(self, x):
+        """Rows of tokens by square."""
+        return x
+
+    def static(self, i):
+        return self.net.p(f"block{i}.attention_bias")
+
+    def dynamic(self, mix):
+        """`[n, heads, rank]` to `[n, heads, 64, 64]`."""
+        n = mix.shape[0]
+        return (mix.flatten(0, 1) @ self.basis).view(n, self.heads, 64, 64)
+
+    def related(self, i):
+        table = self.net.p(f"block{i}.relations").to(self.net.kind)
+        return (self.relations @ table.t()).permute(0, 3, 1, 2)
+
+
+class PieceBoard:
+    """The same among the occupied and flagged squares alone, in `PIECE_TOKENS` slots."""
+
+    def __init__(self, net, squares, relations):
+        self.net, self.heads, kind = net, net.config["heads"], net.kind
+        # Column 0 is the class "empty", columns 13 to 21 are flags.
+        active = (squares[:, :, 0] == 0) | (squares[:, :, 13:22] > 0).any(2)
+        self.empty = (~active).unsqueeze(2).to(kind)
+        order = active.int() * 64 + torch.arange(63, -1, -1, device=squares.device)
+        keys, places = order.topk(PIECE_TOKENS, 1)
+        present = keys >= 64
+        # [n, slots, 64]; a free slot has a row of zeros.
+        slots = (places.unsqueeze(2) == torch.arange(64, device=squares.device)) & present.unsqueeze(2)
+        self.slots = slots.to(kind)
+        self.back = self.slots.transpose(1, 2)
+        self.absent = torch.where(present, 0.0, -1e4)[:, None, None, :]
+        n, blocks = squares.shape[0], net.config["piece_blocks"]
+        tables = torch.cat([net.p(f"block{i}.attention_bias") for i in range(blocks)])
+        self.statics = self.pairs(tables).view(n, blocks, self.heads, PIECE_TOKENS, PIECE_TOKENS)
+        if net.config.get("dynamic_bias"):
+            self.basis = self.pairs(net.p("bias_basis")).flatten(2)
+        if relations is not None and net.config.get("relations"):
+            # [n, slots, slots, 28]
+            by_row = (self.slots @ relations.flatten(2)).view(n, PIECE_TOKENS, 64, -1)
+            by_row = by_row.transpose(1, 2).reshape(n, 64, -1)
+            picked = (self.slots @ by_row).view(n, PIECE_TOKENS, PIECE_TOKENS, -1).transpose(1, 2)
+            tables = torch.cat([net.p(f"block{i}.relations") for i in range(blocks)]).to(kind)
+            biases = (picked @ tables.t()).permute(0, 3, 1, 2)
+            self.relations = biases.reshape(n, blocks, self.heads, PIECE_TOKENS, PIECE_TOKENS)
+
+    def pairs(self, tables):
+        """Entries of `[m, 64, 64]` tables for the slots' squares, `[n, m, slots, slots]`."""
+        n, m = self.slots.shape[0], tables.shape[0]
+        rows = tables.to(self.net.kind).permute(1, 0, 2).reshape(64, m * 64)
+        by_query = (self.slots @ rows).view(n, PIECE_TOKENS, m, 64).transpose(1, 2)
+        return by_query @ self.back[:, None]
+
+    def gather(self, x):
+        return self.slots @ x
+
+    def scatter(self, x):
+        return self.back @ x
+
+    def static(self, i):
+        return self.statics[:, i] + self.absent
+
+    def dynamic(self, mix):
+        return (mix @ self.basis).view(-1, self.heads, PIECE_TOKENS, PIECE_TOKENS)
+
+    def related(self, i):
+        return self.relations[:, i]
+
+
+def begin(config, seed, kind=torch.bfloat16):
+    """A network with the initial values of `nn/src/net/layout.rs`, drawn by PyTorch."""
+    net = Net(config, kind)
+    draw = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, shape in shapes(config):
+            p = net.p(name)
+            if name.endswith(".gamma"):
+                p.fill_(1.0)
+            elif name == "legality.bias":
+                p.fill_(-4.0)
+            elif name.startswith("embed."):
+                p.normal_(0.0, 0.5, generator=draw)
+            elif name == "action.promotion":
+                p.normal_(0.0, 0.1, generator=draw)
+            elif name.endswith(".weight") and not name.endswith((".out.weight", ".down.weight")):
+                p.normal_(0.0, shape[0] ** -0.5, generator=draw)
+    return net
 
 
 def key(name):

@@ -28,8 +28,53 @@ def table(deviation, device):
     return (mass / (cdf[:, -1:] - cdf[:, :1])).float().to(device)
 
 
-def decode(records, kind):
-    """`[n, RECORD]` bytes to (inputs, labels)."""
+def attack_tables(device, kind):
+    """What each piece class would attack from each square of an empty board, `[64, 13, 64]`; and which squares lie
+    between two on a line, `[64, 4096]`."""
+    reach, between = np.zeros((64, 13, 64), np.float32), np.zeros((64, 4096), np.float32)
+    straight = [(0, 1), (1, 0), (0, -1), (-1, 0)]
+    diagonal = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+    jumps = [(a * s, b * t) for a, b in ((1, 2), (2, 1)) for s in (1, -1) for t in (1, -1)]
+    for square in range(64):
+        file, rank = square % 8, square // 8
+        inside = lambda f, r: 0 <= f < 8 and 0 <= r < 8
+        for side in (0, 6):
+            up = 1 if side == 0 else -1
+            steps = {1: [(1, up), (-1, up)], 2: jumps, 6: straight + diagonal}
+            for role, offsets in steps.items():
+                for f, r in offsets:
+                    if inside(file + f, rank + r):
+                        reach[square, side + role, (rank + r) * 8 + file + f] = 1.0
+            for role, lines in ((3, diagonal), (4, straight), (5, straight + diagonal)):
+                for f, r in lines:
+                    passed = []
+                    for distance in range(1, 8):
+                        x, y = file + f * distance, rank + r * distance
+                        if not inside(x, y):
+                            break
+                        reach[square, side + role, y * 8 + x] = 1.0
+                        between[passed, square * 64 + y * 8 + x] = 1.0
+                        passed.append(y * 8 + x)
+    return torch.from_numpy(reach).to(device, kind), torch.from_numpy(between).to(device, kind)
+
+
+def relations(pieces, tables):
+    """`[n, 64]` piece classes to `[n, 64, 64, 28]`, one-hot or zero: how one square's piece attacks the other's square
+    (`nn/src/encode/relations.rs`), and how it is attacked."""
+    reach, between = tables
+    n = pieces.shape[0]
+    classes = one_hot(pieces, 13, reach.dtype)
+    reached = (classes.transpose(0, 1) @ reach).transpose(0, 1) > 0
+    blockers = ((pieces > 0).to(reach.dtype) @ between).view(n, 64, 64)
+    slides = ((pieces - 1) % 6 >= 2) & ((pieces - 1) % 6 <= 4) & (pieces > 0)
+    direct = torch.where(reached & (blockers == 0), (pieces - 1)[:, :, None], -1)
+    behind = torch.where(pieces <= 6, 12, 13)[:, :, None]
+    attacks = torch.where(reached & (blockers == 1) & slides[:, :, None], behind, direct)
+    return torch.cat([one_hot(attacks, 14, reach.dtype), one_hot(attacks.transpose(1, 2), 14, reach.dtype)], 3)
+
+
+def decode(records, kind, tables=None):
+    """`[n, RECORD]` bytes to (inputs, labels). With `attack_tables` the inputs have the attack relations too."""
     n = records.shape[0]
     cuts, at = {}, 0
     for name, size in [("pieces", 64), ("flags", 128), ("head", 16), ("from", MOVES), ("to", MOVES),
@@ -53,6 +98,8 @@ def decode(records, kind):
         "promotion": one_hot(r["promotion"], 5, kind),
         "marks": one_hot(marks, 24, kind),
     }
+    if tables is not None:
+        inputs["relations"] = relations(r["pieces"], tables)
     value = head[:, 0] + 256 * head[:, 1]
     best = head[:, 7]
     listed = torch.arange(MOVES, device=records.device)[None] < head[:, 8:9]
@@ -66,6 +113,7 @@ def decode(records, kind):
         "value": value, "best": best, "terminal": head[:, 5], "result": head[:, 6],
         "has_action": has_action, "next": r["next"], "next_flags": r["next_flags"],
         "pairs": r["from"] * 64 + r["to"], "from": r["from"], "promotes": (r["promotion"] > 0) & listed,
+        "group": head[:, 12] + 256 * head[:, 13] + 65536 * head[:, 14],
     }
     return inputs, labels
 
@@ -139,6 +187,42 @@ def losses(out, y, loss, targets, teacher=None):
         (policy.sum(1) > 0).sum(),
     ]
     return torch.stack(sums), torch.stack([c.float() for c in counts])
+
+
+def figures(net, path, device, kind, tables=None, rows=1024):
+    """What the network says of a file of records: share of best moves by policy and by action value, cross-entropy
+    of the best move, error of the value and of the moves' values, in percent; share of groups without a fault."""
+    data = np.fromfile(path, np.uint8).reshape(-1, RECORD)
+    totals, groups = {}, {}
+
+    def count(name, right, of):
+        there = totals.setdefault(name, [0.0, 0.0])
+        there[0] += float((right * of).sum())
+        there[1] += float(of.sum())
+
+    centres = (torch.arange(64, device=device) + 0.5) / 64
+    for at in range(0, len(data), rows):
+        inputs, y = decode(torch.from_numpy(data[at:at + rows]).to(device), kind, tables)
+        with torch.no_grad():
+            out = net(inputs)
+        never = torch.where(y["listed"], 0.0, -1e9)
+        has_best = (y["best"] != UNKNOWN).float()
+        logits = out["policy"].float() + never
+        means = F.softmax(out["actions"].float(), 2) @ centres
+        right = (logits.argmax(1) == y["best"]).float()
+        count("policy", right, has_best)
+        count("actions", ((means + never).argmax(1) == y["best"]).float(), has_best)
+        best = y["best"].long().clamp(max=MOVES - 1)[:, None]
+        count("entropy", -F.log_softmax(logits, 1).gather(1, best).squeeze(1), has_best)
+        value = F.softmax(out["value"].float(), 1) @ centres
+        known = (y["value"] <= STEPS).float()
+        count("value error", (value - y["value"] / STEPS).abs(), known)
+        count("action error", (means - y["q"]).abs(), y["known"].float())
+        for group, good in zip(y["group"].tolist(), right.tolist()):
+            groups[group] = min(groups.get(group, 1.0), good)
+    result = {name: a / max(b, 1.0) * (1.0 if name == "entropy" else 100.0) for name, (a, b) in totals.items()}
+    result["groups"] = 100.0 * sum(groups.values()) / len(groups)
+    return result
 
 
 LOSSES = ["policy", "regret", "actions", "value", "result", "terminal", "legality", "transition", "choice"]

@@ -26,10 +26,11 @@ def arguments():
     parser = argparse.ArgumentParser()
     add = parser.add_argument
     add("--config", required=True)
-    add("--init", required=True)
+    add("--init", help="the network to begin with; without it, random values for the configuration's sizes")
     add("--out", required=True)
     add("--records", required=True)
     add("--source", action="append", required=True)
+    add("--all-sources", action="store_true", help="wait until every source is there")
     add("--workers", type=int, default=4)
     add("--seconds", type=float, required=True)
     add("--until", type=float, default=0.0, help="Unix time by which all is written, whatever --seconds says")
@@ -42,7 +43,9 @@ def arguments():
     add("--teacher-like", help="a network of the teacher's sizes, to compile with")
     add("--checkpoint", type=float, default=60.0)
     add("--seed", type=int, default=1)
-    add("--steps", type=int, default=0, help="stop after so many, for tests")
+    add("--steps", type=int, default=0, help="end after so many steps; the rate then falls by steps")
+    add("--teacher-from", type=float, default=0.0, help="share of the run after which the teacher is asked")
+    add("--held-out", action="append", default=[], help="NAME=FILE of records to measure at every checkpoint")
     add("--eager", action="store_true")
     return parser.parse_args()
 
@@ -59,7 +62,8 @@ class Optimizer:
             if matrix and name.startswith("block"):
                 self.muon.append((name, p))
             else:
-                self.adam.append((name, p, matrix, 10.0 if name == "action.policy" else 1.0))
+                late = name == "action.policy" or name.endswith(".relations")
+                self.adam.append((name, p, matrix, 10.0 if late else 1.0))
         self.first = [torch.zeros_like(p) for _, p, _, _ in self.adam]
         self.second = [torch.zeros_like(p) for _, p, _, _ in self.adam]
         self.momentum = [torch.zeros_like(p) for _, p in self.muon]
@@ -165,20 +169,22 @@ def main():
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     kind = torch.bfloat16 if device.type == "cuda" else torch.float32
     torch.backends.cuda.matmul.allow_tf32 = True
-    net = model.load(args.init, kind).to(device)
+    net = model.load(args.init, kind) if args.init else model.begin(run["network"], args.seed, kind)
+    net = net.to(device)
+    tables = records.attack_tables(device, kind) if net.config.get("relations") else None
     targets = records.table(loss["bucket_deviation"], device)
     weights = torch.tensor([float(loss.get(name, 0.0)) for name in records.LOSSES], device=device)
     teacher = None
     if args.teacher:
         teacher = model.load(args.teacher_like or args.teacher, kind).to(device).requires_grad_(False)
 
-    def objective(batch):
-        inputs, labels = records.decode(batch, kind)
-        told = None
-        if teacher is not None:
+    def objective(batch, taught):
+        inputs, labels = records.decode(batch, kind, tables)
+        answers = None
+        if taught:
             with torch.no_grad():
-                told = {name: x.detach() for name, x in teacher(inputs).items()}
-        sums, counts = records.losses(net(inputs), labels, loss, targets, told)
+                answers = {name: x.detach() for name, x in teacher(inputs).items()}
+        sums, counts = records.losses(net(inputs), labels, loss, targets, answers)
         return (sums * weights).sum() / batch.shape[0], sums.detach(), counts
 
     step_of = objective if args.eager else torch.compile(objective, fullgraph=True)
@@ -187,7 +193,9 @@ def main():
     # Compiled before the clock starts, on a batch of zeros.
     if not args.eager:
         try:
-            step_of(torch.zeros(args.batch, records.RECORD, dtype=torch.uint8, device=device))[0].backward()
+            for taught in {False, teacher is not None}:
+                empty = torch.zeros(args.batch, records.RECORD, dtype=torch.uint8, device=device)
+                step_of(empty, taught)[0].backward()
         except Exception as error:  # Slower is better than nothing on a borrowed machine.
             print(f"not compiled: {error}", flush=True)
             step_of = objective
@@ -199,6 +207,8 @@ def main():
         while not os.path.exists(args.teacher):
             time.sleep(0.2)
         teacher.load_state_dict(model.load(args.teacher, kind).to(device).state_dict())
+    while args.all_sources and not all(os.path.exists(spec.rsplit("=", 1)[0]) for spec in args.source):
+        time.sleep(0.2)
     ready = batches(args, device)
     first = ready.get()
     average = [p.detach().clone() for p in net.flat.values()]
@@ -207,6 +217,20 @@ def main():
     def save(path, values):
         named = dict(zip(places, values))
         model.save(path, net.config, {name: named[model.key(name)] for name in net.names})
+
+    def measure(seconds, seen):
+        """Figures of the average on held-out records; the weights are put back."""
+        kept = [p.detach().clone() for p in net.flat.values()]
+        with torch.no_grad():
+            torch._foreach_copy_(list(net.flat.values()), average)
+        for spec in args.held_out:
+            name, path = spec.split("=", 1)
+            if os.path.exists(path):
+                found = records.figures(net, path, device, kind, tables)
+                line = " ".join(f"{key} {value:.3f}" for key, value in found.items())
+                print(f"held-out {args.out} {seconds:.0f} s {seen} {name}: {line}", flush=True)
+        with torch.no_grad():
+            torch._foreach_copy_(list(net.flat.values()), kept)
 
     log = open(f"{args.out}.csv", "w", newline="")
     writer = csv.writer(log)
@@ -226,15 +250,15 @@ def main():
             pace.append(event)
             if len(pace) > 3:
                 pace.pop(0).synchronize()
-        gone = (time.time() - started) / seconds
-        if gone >= 1.0 or (args.steps and number >= args.steps):
+        gone = max((time.time() - started) / seconds, number / args.steps if args.steps else 0.0)
+        if gone >= 1.0:
             break
         if not plateau_saved and gone >= 1.0 - args.decay:
             save(f"{args.out}.plateau", list(net.flat.values()))
             plateau_saved = True
         fall = min(1.0, max(0.02, (1.0 - gone) / args.decay))
         rate = args.rate * min(1.0, (number + 1) / args.warmup) * fall
-        value, sums, counts = step_of(first)
+        value, sums, counts = step_of(first, teacher is not None and gone >= args.teacher_from)
         value.backward()
         length = optimizer.step(rate)
         net.zero_grad(set_to_none=True)
@@ -263,9 +287,11 @@ def main():
             counted.zero_()
         if time.time() - saved > args.checkpoint:
             save(f"{args.out}.part.safetensors", average)
+            measure(time.time() - started, seen)
             saved = time.time()
         first = ready.get()
     save(args.out, average)
+    measure(time.time() - started, seen)
     print(f"{args.out}: {seen} examples, {seen / (time.time() - started):.0f} a second", flush=True)
     os._exit(0)
 

@@ -8,6 +8,7 @@ use super::int8::Rows;
 #[cfg(target_arch = "x86_64")]
 use super::matmul::Buffer;
 use super::matmul::Operand;
+use super::pieces::Pieces;
 use super::relations::Relations;
 use super::stages::Stages;
 use crate::net::TOKENS;
@@ -86,6 +87,7 @@ pub(super) struct LayerActivations {
 pub struct Activations {
     pub(super) layers: Vec<LayerActivations>,
     pub(super) relations: Relations,
+    pub(super) pieces: Pieces,
     pub(super) x: Vec<f32>,
     pub(super) unit: Operand,
     pub(super) scale: Vec<f32>,

@@ -15,6 +15,7 @@ use super::matmul::{Accumulate, Mat, matmul};
 use super::multihead::board;
 use super::multihead::{attend, position_bias, weigh};
 use super::ops;
+use super::pieces::Pieces;
 use super::relations::Relations;
 use super::stages::{Stage, Stages};
 use super::trunk8::{self, Trunk8};
@@ -36,6 +37,7 @@ pub fn forward(
     activations: &mut Activations,
 ) {
     debug_assert!(!keep_layers || w.weights8().is_none(), "no gradient by bytes");
+    debug_assert!(!keep_layers || layout.config.piece_blocks == 0, "no gradient of piece blocks");
     let mut stages = std::mem::take(&mut activations.stages);
     activations
         .layers
@@ -45,16 +47,32 @@ pub fn forward(
     if layout.config.relations {
         activations.relations.read(items);
     }
+    let piece_blocks = layout.config.piece_blocks;
+    if piece_blocks > 0 {
+        activations.pieces.gather(layout, w, items, &activations.x);
+    }
     for (i, _) in layout.blocks.iter().enumerate() {
-        let layer = &mut activations.layers[if keep_layers { i } else { 0 }];
-        let (x, relations) = (&mut activations.x, &activations.relations);
+        let Activations { layers, x, relations, pieces, .. } = &mut *activations;
+        let layer = &mut layers[if keep_layers { i } else { 0 }];
+        if i == piece_blocks && i > 0 {
+            pieces.scatter(x, layout.config.width);
+        }
+        let mut rows = if i < piece_blocks { pieces.take_rows() } else { std::mem::take(x) };
+        let among = (i < piece_blocks).then_some(&mut *pieces);
         match w.weights8() {
             Some(maps) => {
-                trunk8::block(Trunk8 { layout, w, maps }, i, x, relations, layer, &mut stages)
+                let trunk = Trunk8 { layout, w, maps };
+                trunk8::block(trunk, i, &mut rows, among, relations, layer, &mut stages);
             }
             None => {
-                block(Trunk { layout, w, keep: keep_layers }, i, x, relations, layer, &mut stages)
+                let trunk = Trunk { layout, w, keep: keep_layers };
+                block(trunk, i, &mut rows, among, relations, layer, &mut stages);
             }
+        }
+        if i < piece_blocks {
+            pieces.put_rows(rows);
+        } else {
+            *x = rows;
         }
     }
     activations.columns = heads.columns(layout);
@@ -116,6 +134,7 @@ fn block(
     trunk: Trunk<'_>,
     i: usize,
     x: &mut [f32],
+    mut pieces: Option<&mut Pieces>,
     relations: &Relations,
     layer: &mut LayerActivations,
     stages: &mut Stages,
@@ -129,10 +148,24 @@ fn block(
     if let Some(bias) = &places.dynamic_bias {
         stages.begin(Stage::Bias);
         project(w, &bias.compress, &layer.normed1, &mut layer.bias_tokens);
-        dynamic_bias::shares(w, bias, rows / TOKENS, layer);
+        let mut positions = rows / TOKENS;
+        if let Some(pieces) = &pieces {
+            positions = pieces.positions();
+            pieces.boards(&mut layer.bias_tokens, bias.compress.bias.len());
+        }
+        dynamic_bias::shares(w, bias, positions, layer);
     }
     layer.mixed.shape(w.arithmetic(), rows, width);
-    if !by_tiles(trunk, places, layer, stages) {
+    if let Some(pieces) = &mut pieces {
+        stages.begin(Stage::Qkv);
+        project(w, &places.qkv, &layer.normed1, &mut layer.qkv);
+        stages.begin(Stage::Attention);
+        let mut scratch = std::mem::take(&mut layer.scratch);
+        size(&mut scratch, rows * width);
+        pieces.attend(layout, w, places, relations, layer, &mut scratch);
+        layer.mixed.put(0, &scratch);
+        layer.scratch = scratch;
+    } else if !by_tiles(trunk, places, layer, stages) {
         stages.begin(Stage::Qkv);
         project(w, &places.qkv, &layer.normed1, &mut layer.qkv);
         stages.begin(Stage::Bias);
@@ -160,7 +193,7 @@ fn block(
     let ffn = places.up.bias.len();
     layer.squared.shape(w.arithmetic(), rows, ffn);
     for (p, x) in x.chunks_mut(TOKENS * width).enumerate() {
-        let rows = p * TOKENS..(p + 1) * TOKENS;
+        let rows = p * TOKENS..p * TOKENS + x.len() / width;
         let (normed, squared, wide_scratch) =
             (&layer.normed2, &mut layer.squared, &mut layer.wide_scratch);
         project_squared(w, &places.up, normed, rows.clone(), squared, wide_scratch, stages);

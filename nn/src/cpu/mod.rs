@@ -30,6 +30,7 @@ pub mod matmul;
 mod moments;
 mod multihead;
 pub mod ops;
+mod pieces;
 mod prefetch;
 #[cfg(target_arch = "x86_64")]
 mod quarters;

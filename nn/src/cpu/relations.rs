@@ -57,6 +57,29 @@ impl Relations {
         }
     }
 
+    /// Adds head `head` of `table`, `[heads, RELATIONS]`, to the bias among some squares of position `p`, `[squares,
+    /// 64]`, whose columns are the same squares in their order.
+    pub(super) fn add_among(
+        &self,
+        p: usize,
+        squares: &[u8],
+        head: usize,
+        table: &[f32],
+        bias: &mut [f32],
+    ) {
+        let mut places = [None; TOKENS];
+        for (place, &square) in squares.iter().enumerate() {
+            places[usize::from(square)] = Some(place);
+        }
+        let table = &table[head * RELATIONS..][..RELATIONS];
+        for entry in self.positions().nth(p).unwrap_or_default() {
+            let at = usize::from(entry.at);
+            if let (Some(row), Some(column)) = (places[at / TOKENS], places[at % TOKENS]) {
+                bias[row * TOKENS + column] += table[usize::from(entry.relation)];
+            }
+        }
+    }
+
     /// Adds to `dtable`, `[heads, RELATIONS]`, from `dbias`, `[positions, heads, 64, 64]`.
     pub(super) fn backward(&self, dbias: &[f32], dtable: &mut [f32]) {
         let heads = dtable.len() / RELATIONS;

@@ -11,6 +11,7 @@ use super::int8::{Finish, Kernel, Linear8, Rows, Sign};
 #[cfg(target_arch = "x86_64")]
 use super::multihead::board;
 use super::multihead::{attend, position_bias};
+use super::pieces::Pieces;
 use super::relations::Relations;
 use super::stages::{Stage, Stages};
 use super::weights::Weights;
@@ -33,11 +34,12 @@ pub(super) struct Trunk8<'a> {
     pub maps: &'a Weights8,
 }
 
-/// Block `i`, in place on `x`, `[rows, width]`.
+/// Block `i`, in place on `x`, `[rows, width]`: the rows of all squares, or of `pieces`.
 pub(super) fn block(
     trunk: Trunk8<'_>,
     i: usize,
     x: &mut [f32],
+    mut pieces: Option<&mut Pieces>,
     relations: &Relations,
     layer: &mut LayerActivations,
     stages: &mut Stages,
@@ -55,19 +57,29 @@ pub(super) fn block(
         let channels = bias.compress.bias.len();
         size(&mut layer.bias_tokens, rows * channels);
         compress.apply(&bytes, &mut layer.bias_tokens, channels, channels, Finish::Replace);
-        dynamic_bias::shares(w, bias, rows / TOKENS, layer);
+        let mut positions = rows / TOKENS;
+        if let Some(pieces) = &pieces {
+            positions = pieces.positions();
+            pieces.boards(&mut layer.bias_tokens, channels);
+        }
+        dynamic_bias::shares(w, bias, positions, layer);
     }
-    if !by_tiles(trunk, i, &bytes, rows, layer, stages) {
+    if pieces.is_some() || !by_tiles(trunk, i, &bytes, rows, layer, stages) {
         stages.begin(Stage::Qkv);
         size(&mut layer.qkv, rows * 3 * width);
         maps.qkv.apply(&bytes, &mut layer.qkv, 3 * width, 3 * width, Finish::Replace);
-        stages.begin(Stage::Bias);
-        position_bias(layout, w, places, relations, rows / TOKENS, layer);
-        stages.begin(Stage::Attention);
         let mut scratch = std::mem::take(&mut layer.scratch);
         size(&mut scratch, rows * width);
-        for (p, mixed) in scratch.chunks_exact_mut(TOKENS * width).enumerate() {
-            attend(layout, w, places, layer, p, mixed);
+        if let Some(pieces) = &mut pieces {
+            stages.begin(Stage::Attention);
+            pieces.attend(layout, w, places, relations, layer, &mut scratch);
+        } else {
+            stages.begin(Stage::Bias);
+            position_bias(layout, w, places, relations, rows / TOKENS, layer);
+            stages.begin(Stage::Attention);
+            for (p, mixed) in scratch.chunks_exact_mut(TOKENS * width).enumerate() {
+                attend(layout, w, places, layer, p, mixed);
+            }
         }
         stages.begin(Stage::Output);
         layer.mixed8.round(kernel, Sign::Either, &scratch, width);

@@ -144,6 +144,12 @@ impl Features {
         }
     }
 
+    /// Whether token `t` has a piece or a flag, as the target of an en passant capture or of the marked action has.
+    #[must_use]
+    pub fn is_occupied_or_flagged(&self, t: usize) -> bool {
+        self.pieces[t] != 0 || self.flags[t] != 0
+    }
+
     /// Relation of token `t` to the marked action, below [`MARKS`]. None if the kind of action is unknown.
     #[must_use]
     pub fn mark(&self, t: usize) -> Option<usize> {

@@ -20,6 +20,8 @@ pub const CENTRES: [f32; BUCKETS] = {
 };
 /// Squares, hence tokens.
 pub const TOKENS: usize = 64;
+/// Occupied squares of a position of a game, on average.
+const OCCUPIED: usize = 22;
 /// Outputs of the transition head per token: 13 piece classes, our castling rook, theirs, en passant.
 pub const TRANSITION_OUTPUTS: usize = 16;
 /// Outputs for win, draw, loss, stored in the order loss, draw, win.
@@ -58,6 +60,10 @@ pub struct NetConfig {
     /// Position-dependent attention bias; None: only the static one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dynamic_bias: Option<DynamicBiasConfig>,
+    /// The first blocks, in which only occupied and flagged squares have tokens; the others join in the next
+    /// block, as they were embedded. A position has 22 pieces on average.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub piece_blocks: usize,
     /// Attention bias by attack relations: one number per block, head and kind of attack
     /// (`encode/relations.rs`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -100,11 +106,17 @@ impl Default for NetConfig {
             value_channels: 16,
             value_hidden: 128,
             dynamic_bias: Some(DynamicBiasConfig { channels: 8, hidden: 32, rank: 16 }),
+            piece_blocks: 0,
             relations: false,
             policy_in_actions: false,
             transition_marks: true,
         }
     }
+}
+
+/// For `serde`, which passes a reference.
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// An invalid configuration.
@@ -150,6 +162,12 @@ impl NetConfig {
             in_range("dynamic_bias.channels", bias.channels, 256)?;
             in_range("dynamic_bias.hidden", bias.hidden, 4096)?;
             in_range("dynamic_bias.rank", bias.rank, 1024)?;
+        }
+        if self.piece_blocks >= self.layers {
+            return Err(ConfigError(format!(
+                "piece_blocks is {}, expected fewer than layers, {}",
+                self.piece_blocks, self.layers
+            )));
         }
         if self.policy_in_actions && self.policy_dim != self.action_dim {
             return Err(ConfigError(format!(
@@ -220,6 +238,7 @@ impl NetConfig {
             value_channels: 2,
             value_hidden: 4,
             dynamic_bias: None,
+            piece_blocks: 0,
             relations: false,
             policy_in_actions: false,
             transition_marks: false,
@@ -227,22 +246,31 @@ impl NetConfig {
     }
 
     /// FLOP of one evaluation (multiply and add counted separately): matrix products only, play heads, 35 legal
-    /// moves.
+    /// moves, 22 occupied squares.
     #[must_use]
     pub fn flops(&self) -> f64 {
-        let (d, f, t) = (self.width as f64, self.ffn as f64, TOKENS as f64);
-        let bias = self.dynamic_bias.map_or(0.0, |b| {
-            let mixed = self.heads * b.rank;
-            let macs = TOKENS * b.channels * (self.width + b.hidden)
-                + b.hidden * mixed
-                + mixed * TOKENS * TOKENS;
-            2.0 * macs as f64
-        });
-        let block = 2.0 * t * d * (4.0 * d + 2.0 * f) + 4.0 * t * t * d + bias;
+        let (d, f) = (self.width as f64, self.ffn as f64);
+        let block = |tokens: usize| {
+            let bias = self.dynamic_bias.map_or(0.0, |b| {
+                let mixed = self.heads * b.rank;
+                let macs = (tokens * self.width + TOKENS * b.hidden) * b.channels
+                    + b.hidden * mixed
+                    + mixed * tokens * tokens;
+                2.0 * macs as f64
+            });
+            let t = tokens as f64;
+            2.0 * t * d * (4.0 * d + 2.0 * f) + 4.0 * t * t * d + bias
+        };
         let columns = 2 * self.policy_dim + 4 + 2 * self.action_dim + self.value_channels;
+        let t = TOKENS as f64;
         let value = 2.0 * t * (self.value_channels * self.value_hidden) as f64;
         let actions = 35.0 * 2.0 * (self.action_dim * BUCKETS + self.policy_dim) as f64;
-        self.layers as f64 * block + 2.0 * t * d * columns as f64 + value + actions
+        let whole = self.layers.saturating_sub(self.piece_blocks) as f64;
+        self.piece_blocks as f64 * block(OCCUPIED)
+            + whole * block(TOKENS)
+            + 2.0 * t * d * columns as f64
+            + value
+            + actions
     }
 }
 
@@ -264,6 +292,7 @@ mod tests {
             value_channels: 256,
             value_hidden: 4096,
             dynamic_bias: Some(DynamicBiasConfig { channels: 256, hidden: 4096, rank: 1024 }),
+            piece_blocks: 0,
             relations: true,
             policy_in_actions: true,
             transition_marks: true,
@@ -308,6 +337,9 @@ mod tests {
         assert!(
             unequal.check().unwrap_err().to_string().contains("policy_dim 64 is not action_dim 32")
         );
+        let all = NetConfig { piece_blocks: 4, ..NetConfig::default() };
+        let found = all.check().unwrap_err().to_string();
+        assert!(found.contains("piece_blocks is 4, expected fewer than layers, 4"), "{found}");
         assert!(NetConfig::default().check().is_ok());
     }
 }

@@ -19,6 +19,8 @@ const NOWHERE: i32 = -1;
 pub struct Inputs {
     /// `[n, 64, EMBEDDING_ROWS]`: factor of each embedding row per token.
     pub squares: Tensor<3>,
+    /// `[n, 64, 1]`: 1 where a square is occupied or flagged, else 0. Only if the network uses it.
+    pub(super) occupied: Option<Tensor<3>>,
     /// `[n, 4096, 1]`: kind of attack of a pair of squares (attacker, attacked), or none. Only if the network
     /// uses it.
     attacks: Option<Tensor<3, Int>>,
@@ -38,7 +40,7 @@ pub struct Inputs {
 
 impl Inputs {
     /// Uploads `items` to `device`, padded to at least `positions` positions with at least `moves` moves each;
-    /// without attacks and marks.
+    /// without occupied squares, attacks and marks.
     pub(super) fn new(
         items: &[Item<'_>],
         positions: usize,
@@ -65,6 +67,7 @@ impl Inputs {
         let squares = TensorData::new(squares, [n, TOKENS, EMBEDDING_ROWS]);
         Inputs {
             squares: Tensor::from_data(squares, device),
+            occupied: None,
             attacks: None,
             marks: None,
             from: one_hot(indices(from, [n, k], device), TOKENS),
@@ -73,6 +76,18 @@ impl Inputs {
             positions: n,
             moves: k,
         }
+    }
+
+    /// Adds which squares of the same `items` are occupied or flagged.
+    pub(super) fn with_occupied(self, items: &[Item<'_>], device: &Device) -> Inputs {
+        let mut occupied = vec![0.0f32; self.positions * TOKENS];
+        for (item, occupied) in items.iter().zip(occupied.chunks_exact_mut(TOKENS)) {
+            for (t, place) in occupied.iter_mut().enumerate() {
+                *place = f32::from(u8::from(item.features.is_occupied_or_flagged(t)));
+            }
+        }
+        let occupied = TensorData::new(occupied, [self.positions, TOKENS, 1]);
+        Inputs { occupied: Some(Tensor::from_data(occupied, device)), ..self }
     }
 
     /// Adds the attacks on the boards of the same `items`.

@@ -120,6 +120,8 @@ impl Net {
     ) -> Inputs {
         let inputs = Inputs::new(items, positions, moves, device);
         let inputs =
+            if self.trunk.piece_blocks > 0 { inputs.with_occupied(items, device) } else { inputs };
+        let inputs =
             if self.trunk.reads_attacks() { inputs.with_attacks(items, device) } else { inputs };
         if self.transition.reads_marks() { inputs.with_marks(items, device) } else { inputs }
     }
@@ -164,3 +166,5 @@ impl Net {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod torch;

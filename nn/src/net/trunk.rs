@@ -25,6 +25,9 @@ pub struct Trunk {
     bias_basis: Option<Param<Tensor<2>>>,
     blocks: Vec<Block>,
     norm: LayerNorm,
+    /// The first blocks, which only occupied and flagged squares enter.
+    #[module(skip)]
+    pub(super) piece_blocks: usize,
     /// Arithmetic of its products.
     #[module(skip)]
     pub(super) arithmetic: Arithmetic,
@@ -53,7 +56,12 @@ struct Board {
     basis: Option<Tensor<2>>,
     /// `[n, 4096, ATTACKS]`: one-hot (attacker, attacked).
     attacks: Option<Tensor<3>>,
+    /// `[n, 64, 1]`: 1 for a token that takes part, else 0. None: all do.
+    present: Option<Tensor<3>>,
 }
+
+/// Attention bias of a token that does not take part.
+const ABSENT: f32 = -1e4;
 
 /// Position-dependent part of a block's attention bias.
 #[derive(Module, Debug)]
@@ -79,6 +87,7 @@ impl Trunk {
                 .map(|b| Block::load(b, layout.config.heads, from))
                 .collect(),
             norm: from.norm(&layout.norm),
+            piece_blocks: layout.config.piece_blocks,
             arithmetic: Arithmetic::Single,
         }
     }
@@ -95,8 +104,22 @@ impl Trunk {
         let squares = matmul(how, inputs.squares.clone(), self.embed.val().unsqueeze());
         let x = squares + self.position.val().unsqueeze();
         let basis = self.bias_basis.as_ref().map(Param::val);
-        let board = Board { basis, attacks: inputs.attacks() };
-        self.norm.forward(self.blocks.iter().fold(x, |x, block| block.forward(how, x, &board)))
+        let mut board = Board { basis, attacks: inputs.attacks(), present: None };
+        let (first, last) = self.blocks.split_at(self.piece_blocks);
+        let run = |blocks: &[Block], x: Tensor<3>, board: &Board| {
+            blocks.iter().fold(x, |x, block| block.forward(how, x, board))
+        };
+        let x = match inputs.occupied.clone().filter(|_| !first.is_empty()) {
+            None => x,
+            // All 64 tokens are computed: this is the reference, `cpu` leaves the absent ones out.
+            Some(present) => {
+                board.present = Some(present.clone());
+                let pieces = run(first, x.clone(), &board);
+                board.present = None;
+                x.clone() + (pieces - x) * present
+            }
+        };
+        self.norm.forward(run(last, x, &board))
     }
 }
 
@@ -138,12 +161,21 @@ impl Block {
         let dim = width / heads;
         let bias = self.attention_bias.val().unsqueeze();
         let bias = match (&self.dynamic_bias, &board.basis) {
-            (Some(dynamic), Some(basis)) => bias + dynamic.forward(how, x.clone(), heads, basis),
+            (Some(dynamic), Some(basis)) => {
+                bias + dynamic.forward(how, x.clone(), heads, board.present.as_ref(), basis)
+            }
             _ => bias,
         };
         let bias = match (&self.relations, &board.attacks) {
             (Some(table), Some(attacks)) => bias + related(table.val(), attacks),
             _ => bias,
+        };
+        let bias = match &board.present {
+            // [n, 1, 1, 64], by key.
+            Some(present) => {
+                bias + ((present.clone() - 1.0) * -ABSENT).swap_dims(1, 2).unsqueeze_dim::<4>(1)
+            }
+            None => bias,
         };
         // [n, 3 * heads, 64, dim]
         let qkv = linear(how, &self.qkv, x).reshape([n, tokens, 3 * heads, dim]).swap_dims(1, 2);
@@ -171,9 +203,21 @@ fn related(table: Tensor<3>, attacks: &Tensor<3>) -> Tensor<4> {
 
 impl DynamicBias {
     /// `[n, 64, width]` and `[rank, 4096]` to `[n, heads, 64, 64]`.
-    fn forward(&self, how: Arithmetic, x: Tensor<3>, heads: usize, basis: &Tensor<2>) -> Tensor<4> {
+    fn forward(
+        &self,
+        how: Arithmetic,
+        x: Tensor<3>,
+        heads: usize,
+        present: Option<&Tensor<3>>,
+        basis: &Tensor<2>,
+    ) -> Tensor<4> {
         let [n, tokens, _] = x.dims();
-        let flat = linear(how, &self.compress, x).reshape([n as i32, -1]);
+        let compressed = linear(how, &self.compress, x);
+        let compressed = match present {
+            Some(present) => compressed * present.clone(),
+            None => compressed,
+        };
+        let flat = compressed.reshape([n as i32, -1]);
         let hidden = activation::relu(linear(how, &self.hidden, flat));
         let rank = basis.dims()[0];
         let mixed = linear(how, &self.mix, hidden).reshape([n * heads, rank]);

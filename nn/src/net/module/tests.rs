@@ -78,6 +78,18 @@ fn with_relations_and_the_policy_in_the_actions_too() {
     });
 }
 
+#[test]
+fn where_empty_squares_join_late_too() {
+    compare(&NetConfig { layers: 3, piece_blocks: 2, ..NetConfig::default() });
+    compare(&NetConfig {
+        layers: 2,
+        piece_blocks: 1,
+        relations: true,
+        dynamic_bias: None,
+        ..NetConfig::default()
+    });
+}
+
 /// Single precision to rounding; int8 (7 bits by AVX2) to a share of the largest logit.
 fn compare(config: &NetConfig) {
     let layout = Layout::new(config);

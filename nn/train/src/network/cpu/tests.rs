@@ -91,6 +91,7 @@ fn gradient_is_the_slope_of_the_loss() {
         value_channels: 4,
         value_hidden: 12,
         dynamic_bias: Some(DynamicBiasConfig { channels: 2, hidden: 6, rank: 3 }),
+        piece_blocks: 0,
         relations: true,
         policy_in_actions: true,
         transition_marks: true,

@@ -1,0 +1,184 @@
+//! The first blocks of a network with `piece_blocks`: only occupied and flagged squares have tokens, 22 of 64 on
+//! average. The rows of all positions lie one behind the other; attention goes position by position, with the
+//! entries of every table that belong to the position's squares.
+
+use super::activations::{LayerActivations, size};
+use super::matmul::{Accumulate, Mat, matmul};
+use super::relations::Relations;
+use super::rows;
+use super::weights::Weights;
+use crate::encode::Item;
+use crate::net::TOKENS;
+use crate::net::layout::{Block, Layout};
+use std::ops::Range;
+
+const SQUARE: usize = TOKENS * TOKENS;
+/// Attention bias of the free columns behind a position's tokens.
+const ABSENT: f32 = -1e4;
+/// Kernels that normalise take whole groups of rows.
+const ROWS: usize = 8;
+
+/// The tokens of a pass.
+#[derive(Default)]
+pub(super) struct Pieces {
+    /// Square of each token.
+    squares: Vec<u8>,
+    /// Where each position's tokens end.
+    ends: Vec<usize>,
+    /// `[rows, width]`; the rows behind the last token are padding.
+    x: Vec<f32>,
+    /// Entries of the dynamic bias's patterns, `[rank, tokens, tokens]` of each position.
+    patterns: Vec<f32>,
+    scratch: Attention,
+}
+
+/// Scratch of one position.
+#[derive(Default)]
+struct Attention {
+    /// `[tokens, 64]`.
+    scores: Vec<f32>,
+    /// `[tokens, 64]`.
+    bias: Vec<f32>,
+    /// `[heads, tokens, tokens]`.
+    mixture: Vec<f32>,
+}
+
+impl Pieces {
+    /// Takes the rows of occupied and flagged squares out of `x`, `[64 * items, width]`, and gathers the patterns.
+    pub(super) fn gather(&mut self, layout: &Layout, w: &Weights, items: &[Item<'_>], x: &[f32]) {
+        let width = layout.config.width;
+        self.squares.clear();
+        self.ends.clear();
+        self.x.clear();
+        self.patterns.clear();
+        let basis = &w[layout.bias_basis.clone()];
+        for (item, x) in items.iter().zip(x.chunks_exact(TOKENS * width)) {
+            let first = self.squares.len();
+            for (t, row) in x.chunks_exact(width).enumerate() {
+                if item.features.is_occupied_or_flagged(t) {
+                    self.squares.push(t as u8);
+                    self.x.extend(row);
+                }
+            }
+            self.ends.push(self.squares.len());
+            let squares = &self.squares[first..];
+            for pattern in basis.chunks_exact(SQUARE) {
+                for &from in squares {
+                    let row = &pattern[usize::from(from) * TOKENS..][..TOKENS];
+                    self.patterns.extend(squares.iter().map(|&to| row[usize::from(to)]));
+                }
+            }
+        }
+        self.x.resize(self.squares.len().next_multiple_of(ROWS) * width, 0.0);
+    }
+
+    /// The rows, `[rows, width]`, out of here while a block changes them.
+    pub(super) fn take_rows(&mut self) -> Vec<f32> {
+        std::mem::take(&mut self.x)
+    }
+
+    /// Puts them back.
+    pub(super) fn put_rows(&mut self, x: Vec<f32>) {
+        self.x = x;
+    }
+
+    /// Writes the rows back to their squares of `x`.
+    pub(super) fn scatter(&self, x: &mut [f32], width: usize) {
+        for (row, at) in self.x.chunks_exact(width).zip(self.places()) {
+            x[at * width..][..width].copy_from_slice(row);
+        }
+    }
+
+    /// Number of positions.
+    pub(super) fn positions(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// `compressed`, `[rows, channels]`, as whole boards, `[64 * positions, channels]`; absent squares are zero.
+    pub(super) fn boards(&self, compressed: &mut Vec<f32>, channels: usize) {
+        let mut boards = vec![0.0; self.ends.len() * TOKENS * channels];
+        for (row, at) in compressed.chunks_exact(channels).zip(self.places()) {
+            boards[at * channels..][..channels].copy_from_slice(row);
+        }
+        *compressed = boards;
+    }
+
+    /// Row among all squares of all positions, of each token.
+    fn places(&self) -> impl Iterator<Item = usize> {
+        let rows = self.rows().enumerate();
+        rows.flat_map(|(p, rows)| {
+            self.squares[rows].iter().map(move |&square| p * TOKENS + usize::from(square))
+        })
+    }
+
+    /// Each position's tokens.
+    fn rows(&self) -> impl Iterator<Item = Range<usize>> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| start..end)
+    }
+
+    /// Attention of all positions from `layer.qkv` and `layer.bias_mix` to `mixed`, `[rows, width]`.
+    pub(super) fn attend(
+        &mut self,
+        layout: &Layout,
+        w: &Weights,
+        places: &Block,
+        relations: &Relations,
+        layer: &LayerActivations,
+        mixed: &mut [f32],
+    ) {
+        let (width, heads) = (layout.config.width, layout.config.heads);
+        let (dim, stride) = (width / heads, 3 * width);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut patterns = &self.patterns[..];
+        let rank = layout.config.dynamic_bias.map_or(0, |sizes| sizes.rank);
+        for (p, rows) in self.rows().enumerate() {
+            let (squares, count) = (&self.squares[rows.clone()], rows.len());
+            let (here, rest) = patterns.split_at(rank * count * count);
+            patterns = rest;
+            let qkv = &layer.qkv[rows.start * stride..rows.end * stride];
+            let Attention { scores, bias, mixture } = &mut scratch;
+            scores.clear();
+            scores.resize(count * TOKENS, 0.0);
+            size(bias, count * TOKENS);
+            if count == 0 {
+                continue;
+            }
+            if rank > 0 {
+                let square = count * count;
+                size(mixture, heads * square);
+                let shares = Mat::new(&layer.bias_mix[p * heads * rank..], heads, rank, rank);
+                let (here, into) = (Mat::new(here, rank, square, square), Accumulate::Replace);
+                matmul(w.arithmetic(), mixture, square, into, 1.0, shares, here);
+            }
+            for h in 0..heads {
+                let table = &w[places.attention_bias.clone()][h * SQUARE..][..SQUARE];
+                for (row, &from) in bias.chunks_exact_mut(TOKENS).zip(squares) {
+                    let table = &table[usize::from(from) * TOKENS..][..TOKENS];
+                    for (place, &to) in row.iter_mut().zip(squares) {
+                        *place = table[usize::from(to)];
+                    }
+                    row[count..].fill(ABSENT);
+                }
+                if rank > 0 {
+                    let mixture = mixture[h * count * count..].chunks_exact(count);
+                    for (row, mixed) in bias.chunks_exact_mut(TOKENS).zip(mixture) {
+                        row.iter_mut().zip(mixed).for_each(|(bias, mixed)| *bias += mixed);
+                    }
+                }
+                if let Some(table) = &places.relations {
+                    relations.add_among(p, squares, h, &w[table.clone()], bias);
+                }
+                let part = |i: usize| Mat::new(&qkv[i * width + h * dim..], count, dim, stride);
+                let scale = (dim as f32).sqrt().recip();
+                let (arithmetic, into) = (w.arithmetic(), Accumulate::Replace);
+                matmul(arithmetic, scores, TOKENS, into, scale, part(0), part(1).t());
+                rows::attention_softmax(scores, bias);
+                let weights = Mat::new(scores, count, count, TOKENS);
+                let mixed = &mut mixed[rows.start * width + h * dim..];
+                matmul(arithmetic, mixed, width, Accumulate::Replace, 1.0, weights, part(2));
+            }
+        }
+        self.scratch = scratch;
+    }
+}
