@@ -78,7 +78,7 @@ fn the_network_keeps_the_contract_by_hand_and_through_burn() {
     let fresh = Network::new(&NetConfig::default(), 3);
     for (name, network) in [("bundled", bundled), ("fresh", fresh)] {
         let (device, _) = pick(Backend::Cpu);
-        let burn = BurnEvaluator::new(&network, device).expect(name);
+        let burn = BurnEvaluator::new(&network, &device).expect(name);
         let by_hand = CpuEvaluator::new(&network, Arithmetic::Single);
         passes(name, &by_hand);
         passes(name, &burn);

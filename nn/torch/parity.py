@@ -1,4 +1,4 @@
-"""Writes the answers that `tests/torch.rs` expects of burn and of the CPU's kernels: `python3 parity.py FOLDER RECORDS`.
+"""Writes the answers that `nn/src/net/module/torch.rs` expects of burn and of the CPU's kernels: `python3 parity.py FOLDER RECORDS`.
 
 `FOLDER` gets a small network with random values in which every part is present (`network.safetensors`), the first
 records of `RECORDS` (`records.bin`), and all logits in single precision (`answers.bin`, little-endian: per record policy

@@ -15,7 +15,9 @@ use nn::evaluator::cached::Cached;
 use nn::evaluator::fallback::Fallback;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Opens networks and keeps the last two: a game may change between those built in.
 pub struct NetworkLoader {
@@ -31,6 +33,8 @@ pub struct NetworkLoader {
     short_cache_mb: usize,
 }
 
+/// Interval of progress reports.
+const PROGRESS: Duration = Duration::from_secs(4);
 /// Most networks that are kept.
 const KEPT: usize = 2;
 
@@ -126,7 +130,14 @@ impl NetworkLoader {
             // Opened for itself, it gets the batches and the timing of a CPU.
             backend = Backend::Cpu;
         }
-        let Opened { mut network, timing, fallback } = self.open(&request.file, backend, debug);
+        let output = self.output.clone();
+        let mut open = || self.open(&request.file, backend, debug);
+        let Opened { mut network, timing, fallback } = match backend {
+            Backend::Auto | Backend::Cuda if cfg!(feature = "cuda") => {
+                with_progress(&output, &mut open)
+            }
+            _ => open(),
+        };
         self.preload = None;
         if let Some(fallback) = &fallback {
             network.evaluator = fallback.clone();
@@ -213,6 +224,25 @@ impl NetworkLoader {
         };
         Arc::new(Fallback::new(network.evaluator.clone(), open))
     }
+}
+
+/// Runs `work`; reports progress if it takes long.
+fn with_progress<T>(output: &Output, work: impl FnOnce() -> T) -> T {
+    let (done, waiting) = channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut seconds = 0;
+            while waiting.recv_timeout(PROGRESS) == Err(RecvTimeoutError::Timeout) {
+                seconds += PROGRESS.as_secs();
+                output.note(format_args!(
+                    "opening the network, {seconds} s so far; a GPU compiles its kernels at the first start"
+                ));
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
 }
 
 /// The file that an option names, if any.

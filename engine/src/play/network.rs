@@ -132,8 +132,8 @@ impl Networks for Installed {
         let c = &network.layout.config;
         let name = format!("{source} ({}x{}, {})", c.width, c.layers, network.hash);
         if !is_cpu(&device) {
-            let evaluator = BurnEvaluator::new(&network, device).map_err(NetworkError::Device)?;
-            let name = format!("{name}, GPU, {}", evaluator.arithmetic());
+            let evaluator = BurnEvaluator::new(&network, &device).map_err(NetworkError::Device)?;
+            let name = format!("{name}, GPU");
             return Ok(Network { evaluator: Arc::new(evaluator), name, on_gpu: true });
         }
         // The CPU replaces the GPU only where the caller knows of it: the caller says so and asks again.

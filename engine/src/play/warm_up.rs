@@ -3,7 +3,8 @@
 
 use crate::play::network::{Network, NetworkError};
 use crate::time::Clock;
-use nn::{EvalError, Query};
+use nn::encode::MoveCode;
+use nn::{EvalError, Query, Step};
 use shakmaty::{Chess, Position};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -47,10 +48,7 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<EvalTiming, Netwo
         // A device driver that panics must not take the process with it.
         let answer = catch_unwind(AssertUnwindSafe(|| network.evaluator.evaluate(&batch)))
             .map_err(|_| NetworkError::Failed(format!("{} failed inside", network.name)))?;
-        answer.map_err(|error| match error {
-            EvalError::Device(_) => NetworkError::Device(error),
-            other => NetworkError::Failed(other.to_string()),
-        })?;
+        answer.map_err(failure)?;
         Ok::<Duration, NetworkError>(clock.now().saturating_sub(before))
     };
     ask(1)?;
@@ -58,8 +56,12 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<EvalTiming, Netwo
     let mut measured: Vec<(usize, Duration)> = Vec::new();
     let (mut spent, mut top, mut stale) = (Duration::ZERO, 0.0, 0);
     for &size in network.evaluator.batches() {
-        // Not counted: a GPU makes its kernels now.
-        ask(size)?;
+        // Not counted: a GPU compiles its kernels now, for every size, lest it do so during a game.
+        let first = ask(size)?;
+        if network.on_gpu {
+            imagine(network, &position, size)?;
+        }
+        log::debug!("{}: {first:?} for the first batch of {size}", network.name);
         let (mut least, mut here) = (Duration::MAX, Duration::ZERO);
         for repeat in 0..MOST_REPEATS {
             if repeat >= LEAST_REPEATS && here > LEAST_TIME {
@@ -74,16 +76,38 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<EvalTiming, Netwo
         let speed = speed(&(size, least));
         stale = if speed * ENOUGH > top { 0 } else { stale + 1 };
         top = speed.max(top);
-        if spent > PATIENCE || least > LONGEST || stale == STALE {
+        let enough = spent > PATIENCE || least > LONGEST || stale == STALE;
+        if enough && !network.on_gpu {
             break;
         }
     }
     // A stall in the first question would make every move of the game seem too late for an evaluation.
-    let again = measured.iter().find(|(size, _)| *size == 1).map(|(_, least)| *least);
+    // A GPU pads one position to its smallest batch.
+    let again = measured.first().map(|(_, least)| *least);
     let single = again.map_or(single, |again| again.min(single));
     let batch = best(&measured).unwrap_or_else(|| network.evaluator.preferred_batch());
     log::info!("{}: {single:?} for one position, batches of {batch}", network.name);
     Ok(EvalTiming { single, batch })
+}
+
+/// Has the world model's kernels compiled for a batch of `size`.
+fn imagine(network: &Network, position: &Chess, size: usize) -> Result<(), NetworkError> {
+    let (Some(model), Some(first)) =
+        (network.evaluator.transition(), position.legal_moves().first().copied())
+    else {
+        return Ok(());
+    };
+    if let Some(action) = MoveCode::new(first, false) {
+        model.imagine(&vec![Step { state: position, action }; size]).map_err(failure)?;
+    }
+    Ok(())
+}
+
+fn failure(error: EvalError) -> NetworkError {
+    match error {
+        EvalError::Device(_) => NetworkError::Device(error),
+        other => NetworkError::Failed(other.to_string()),
+    }
 }
 
 /// Positions per second.
@@ -91,11 +115,14 @@ fn speed(&(size, time): &(usize, Duration)) -> f64 {
     size as f64 / time.as_secs_f64()
 }
 
-/// The smallest batch that is nearly as fast as the fastest; None where no time passed.
+/// The smallest batch that is nearly as fast as the fastest of those that do not keep the search from its clock;
+/// None where no time passed.
 fn best(measured: &[(usize, Duration)]) -> Option<usize> {
-    let top = measured.iter().map(speed).reduce(f64::max).filter(|top| top.is_finite())?;
-    let fit = |one: &&(usize, Duration)| one.1 <= LONGEST && speed(one) >= ENOUGH * top;
-    measured.iter().find(fit).or(measured.first()).map(|(size, _)| *size)
+    measured.iter().map(speed).reduce(f64::max).filter(|top| top.is_finite())?;
+    let short = || measured.iter().filter(|(_, time)| *time <= LONGEST);
+    let top = short().map(speed).fold(0.0, f64::max);
+    let fit = short().find(|one| speed(one) >= ENOUGH * top);
+    fit.or(measured.first()).map(|(size, _)| *size)
 }
 
 #[cfg(test)]

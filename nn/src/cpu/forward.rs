@@ -162,7 +162,8 @@ fn block(
         stages.begin(Stage::Attention);
         let mut scratch = std::mem::take(&mut layer.scratch);
         size(&mut scratch, rows * width);
-        pieces.attend(layout, w, places, relations, layer, &mut scratch);
+        let from = (&layer.qkv[..], &layer.bias_mix[..]);
+        pieces.attend(layout, w, places, relations, from, &mut scratch);
         layer.mixed.put(0, &scratch);
         layer.scratch = scratch;
     } else if !by_tiles(trunk, places, layer, stages) {

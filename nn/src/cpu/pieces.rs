@@ -2,7 +2,6 @@
 //! average. The rows of all positions lie one behind the other; attention goes position by position, with the
 //! entries of every table that belong to the position's squares.
 
-use super::activations::{LayerActivations, size};
 use super::matmul::{Accumulate, Mat, matmul};
 use super::relations::Relations;
 use super::rows;
@@ -117,14 +116,15 @@ impl Pieces {
         starts.zip(&self.ends).map(|(start, &end)| start..end)
     }
 
-    /// Attention of all positions from `layer.qkv` and `layer.bias_mix` to `mixed`, `[rows, width]`.
+    /// Attention of all positions from `qkv`, `[rows, 3 * width]`, and `bias_mix`, the patterns' shares, `[positions *
+    /// heads, rank]`, to `mixed`, `[rows, width]`.
     pub(super) fn attend(
         &mut self,
         layout: &Layout,
         w: &Weights,
         places: &Block,
         relations: &Relations,
-        layer: &LayerActivations,
+        (qkv, bias_mix): (&[f32], &[f32]),
         mixed: &mut [f32],
     ) {
         let (width, heads) = (layout.config.width, layout.config.heads);
@@ -136,18 +136,18 @@ impl Pieces {
             let (squares, count) = (&self.squares[rows.clone()], rows.len());
             let (here, rest) = patterns.split_at(rank * count * count);
             patterns = rest;
-            let qkv = &layer.qkv[rows.start * stride..rows.end * stride];
+            let qkv = &qkv[rows.start * stride..rows.end * stride];
             let Attention { scores, bias, mixture } = &mut scratch;
             scores.clear();
             scores.resize(count * TOKENS, 0.0);
-            size(bias, count * TOKENS);
+            bias.resize(count * TOKENS, 0.0);
             if count == 0 {
                 continue;
             }
             if rank > 0 {
                 let square = count * count;
-                size(mixture, heads * square);
-                let shares = Mat::new(&layer.bias_mix[p * heads * rank..], heads, rank, rank);
+                mixture.resize(heads * square, 0.0);
+                let shares = Mat::new(&bias_mix[p * heads * rank..], heads, rank, rank);
                 let (here, into) = (Mat::new(here, rank, square, square), Accumulate::Replace);
                 matmul(w.arithmetic(), mixture, square, into, 1.0, shares, here);
             }

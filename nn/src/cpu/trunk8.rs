@@ -72,7 +72,8 @@ pub(super) fn block(
         size(&mut scratch, rows * width);
         if let Some(pieces) = &mut pieces {
             stages.begin(Stage::Attention);
-            pieces.attend(layout, w, places, relations, layer, &mut scratch);
+            let from = (&layer.qkv[..], &layer.bias_mix[..]);
+            pieces.attend(layout, w, places, relations, from, &mut scratch);
         } else {
             stages.begin(Stage::Bias);
             position_bias(layout, w, places, relations, rows / TOKENS, layer);

@@ -1,4 +1,4 @@
-//! Finds a GPU that computes, and configures a disk cache of compiled and tuned kernels. Never panics, whatever
+//! Finds a GPU that computes, and configures a disk cache of compiled kernels. Never panics, whatever
 //! is missing of driver, toolkit and card.
 
 use super::guard::{Absent, DeviceError, guarded};
@@ -34,12 +34,12 @@ pub(super) fn find() -> Result<Device, Absent> {
     }
 }
 
-/// Compiled kernels and tuning results go into `cubecl/mavka.db` in the user's cache folder (`$XDG_CACHE_HOME`,
+/// Compiled kernels go into `cubecl/mavka.db` in the user's cache folder (`$XDG_CACHE_HOME`,
 /// else `~/.cache`, on Linux); if that is not writable, they are kept in memory. Set here instead of in a
 /// `cubecl.toml` of the working folder, which might also make cubecl log to stdout. Only the first call has an
-/// effect.
+/// effect. cubecl's environment variables count (`CUBECL_DEBUG_LOG=<file>` logs what is compiled).
 fn keep_kernels() {
-    let mut config = CubeClRuntimeConfig::default();
+    let mut config = CubeClRuntimeConfig::default().override_from_env();
     config.environment.name = "mavka".to_owned();
     config.environment.path = CacheConfig::Global;
     // Compilation records of the last session only.
@@ -57,7 +57,7 @@ mod tests {
         keep_kernels();
         keep_kernels();
         let config = CubeClRuntimeConfig::get();
-        assert!(config.compilation.cache && !config.autotune.disable_cache);
+        assert!(config.compilation.cache);
         assert!(matches!(config.environment.path, CacheConfig::Global));
     }
 }

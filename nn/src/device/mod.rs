@@ -18,15 +18,15 @@
 //! then rewrites `Cargo.lock`: not to be committed.
 //!
 //! **To run it:** the driver, `libnvrtc` on the library path and the CUDA headers under `CUDA_PATH`. If
-//! something is missing, one line reports it and the CPU is used. The first start compiles and tunes kernels
-//! before `readyok`; they are cached.
+//! something is missing, one line reports it and the CPU is used. The first start compiles kernels before
+//! `readyok`; they are cached.
 
 #[cfg(feature = "cuda")]
 mod gpu;
 mod guard;
 
 pub use burn::tensor::Device;
-use burn::tensor::{FloatDType, Tensor};
+use burn::tensor::Tensor;
 #[cfg(feature = "cuda")]
 use gpu::find;
 use guard::Absent;
@@ -109,12 +109,6 @@ pub fn pick(backend: Backend) -> (Device, Option<String>) {
 #[cfg(not(feature = "cuda"))]
 fn find() -> Result<Device, Absent> {
     Err(Absent::Missing("this program was built without it"))
-}
-
-/// Whether the device supports bf16; false if the query fails.
-#[must_use]
-pub fn has_bf16(device: &Device) -> bool {
-    guarded(|| device.supports_dtype(FloatDType::BF16)).unwrap_or(false)
 }
 
 /// True for the CPU, with or without autodiff.

@@ -10,7 +10,6 @@ use super::layout::{HeadColumns, Layout};
 use super::loader::Loader;
 use super::trunk::Trunk;
 use crate::encode::Item;
-use crate::precision::Arithmetic;
 use burn::module::Module;
 use burn::nn::Linear;
 use burn::tensor::{Device, Tensor};
@@ -95,14 +94,6 @@ impl Net {
             action_value: ActionValueHead::load(layout, &from),
             columns: layout.columns.clone(),
         })
-    }
-
-    /// Sets the arithmetic of the trunk's products, which dominate the cost. The heads stay in single
-    /// precision.
-    #[must_use]
-    pub fn multiplying_in(mut self, arithmetic: Arithmetic) -> Net {
-        self.trunk.arithmetic = arithmetic;
-        self
     }
 
     /// Uploads this network's inputs for `items` to `device`, padded to at least `positions` positions with at

@@ -1,18 +1,15 @@
-//! The trunk: squares become tokens, and blocks of attention and FFN refine them.
-//!
-//! Its matrix products are in single precision or in bf16. Parameters and everything between two products stay
-//! in single precision: only a product's operands and its result are bf16. Both casts are differentiable.
+//! The trunk: squares become tokens, and blocks of attention and FFN refine them, in single precision. A GPU may
+//! multiply in tf32. bf16 was slower there: the casts are kernels of their own, and starting kernels is what takes
+//! the time (`docs/src/speed.md`).
 
 use super::config::TOKENS;
 use super::inputs::Inputs;
 use super::layout::{self, Layout};
 use super::loader::Loader;
 use crate::encode::relations::ATTACKS;
-use crate::precision::Arithmetic;
 use burn::module::{Module, Param};
 use burn::nn::{LayerNorm, Linear};
-use burn::tensor::module::linear as product_of_rows;
-use burn::tensor::{FloatDType, Tensor, activation};
+use burn::tensor::{Tensor, activation};
 
 /// From embedding rows to normalised tokens.
 #[derive(Module, Debug)]
@@ -28,9 +25,6 @@ pub struct Trunk {
     /// The first blocks, which only occupied and flagged squares enter.
     #[module(skip)]
     pub(super) piece_blocks: usize,
-    /// Arithmetic of its products.
-    #[module(skip)]
-    pub(super) arithmetic: Arithmetic,
 }
 
 /// One pre-norm block: attention, then FFN, each with a residual.
@@ -88,7 +82,6 @@ impl Trunk {
                 .collect(),
             norm: from.norm(&layout.norm),
             piece_blocks: layout.config.piece_blocks,
-            arithmetic: Arithmetic::Single,
         }
     }
 
@@ -100,14 +93,13 @@ impl Trunk {
     /// Tokens, `[n, 64, width]`.
     #[must_use]
     pub fn forward(&self, inputs: &Inputs) -> Tensor<3> {
-        let how = self.arithmetic;
-        let squares = matmul(how, inputs.squares.clone(), self.embed.val().unsqueeze());
+        let squares = inputs.squares.clone().matmul(self.embed.val().unsqueeze());
         let x = squares + self.position.val().unsqueeze();
         let basis = self.bias_basis.as_ref().map(Param::val);
         let mut board = Board { basis, attacks: inputs.attacks(), present: None };
         let (first, last) = self.blocks.split_at(self.piece_blocks);
         let run = |blocks: &[Block], x: Tensor<3>, board: &Board| {
-            blocks.iter().fold(x, |x, block| block.forward(how, x, board))
+            blocks.iter().fold(x, |x, block| block.forward(x, board))
         };
         let x = match inputs.occupied.clone().filter(|_| !first.is_empty()) {
             None => x,
@@ -144,25 +136,25 @@ impl Block {
     }
 
     /// `[n, 64, width]` to the same.
-    fn forward(&self, how: Arithmetic, x: Tensor<3>, board: &Board) -> Tensor<3> {
-        let attended = self.attention(how, self.norm1.forward(x.clone()), board);
-        let x = x + linear(how, &self.out, attended);
-        let up = activation::relu(linear(how, &self.up, self.norm2.forward(x.clone())));
+    fn forward(&self, x: Tensor<3>, board: &Board) -> Tensor<3> {
+        let attended = self.attention(self.norm1.forward(x.clone()), board);
+        let x = x + self.out.forward(attended);
+        let up = activation::relu(self.up.forward(self.norm2.forward(x.clone())));
         // Squared ReLU (So et al. 2021, "Primer"); its gradient needs no power function.
-        x + linear(how, &self.down, up.clone() * up)
+        x + self.down.forward(up.clone() * up)
     }
 
     /// `[n, 64, width]` to the concatenated head outputs, `[n, 64, width]`.
     ///
     /// Unfused: burn's fused attention is slower on the CPU and its gradient is unfused anyway.
-    fn attention(&self, how: Arithmetic, x: Tensor<3>, board: &Board) -> Tensor<3> {
+    fn attention(&self, x: Tensor<3>, board: &Board) -> Tensor<3> {
         let [n, tokens, width] = x.dims();
         let [heads, _, _] = self.attention_bias.dims();
         let dim = width / heads;
         let bias = self.attention_bias.val().unsqueeze();
         let bias = match (&self.dynamic_bias, &board.basis) {
             (Some(dynamic), Some(basis)) => {
-                bias + dynamic.forward(how, x.clone(), heads, board.present.as_ref(), basis)
+                bias + dynamic.forward(x.clone(), heads, board.present.as_ref(), basis)
             }
             _ => bias,
         };
@@ -178,13 +170,13 @@ impl Block {
             None => bias,
         };
         // [n, 3 * heads, 64, dim]
-        let qkv = linear(how, &self.qkv, x).reshape([n, tokens, 3 * heads, dim]).swap_dims(1, 2);
+        let qkv = self.qkv.forward(x).reshape([n, tokens, 3 * heads, dim]).swap_dims(1, 2);
         let part = |i| qkv.clone().narrow(1, i * heads, heads);
         let scale = (dim as f32).sqrt().recip();
         // [n, heads, 64, 64]
-        let scores = matmul(how, part(0), part(1).swap_dims(2, 3)) * scale;
+        let scores = part(0).matmul(part(1).swap_dims(2, 3)) * scale;
         let weights = activation::softmax(scores + bias, 3);
-        matmul(how, weights, part(2)).swap_dims(1, 2).reshape([n, tokens, width])
+        weights.matmul(part(2)).swap_dims(1, 2).reshape([n, tokens, width])
     }
 }
 
@@ -205,48 +197,21 @@ impl DynamicBias {
     /// `[n, 64, width]` and `[rank, 4096]` to `[n, heads, 64, 64]`.
     fn forward(
         &self,
-        how: Arithmetic,
         x: Tensor<3>,
         heads: usize,
         present: Option<&Tensor<3>>,
         basis: &Tensor<2>,
     ) -> Tensor<4> {
         let [n, tokens, _] = x.dims();
-        let compressed = linear(how, &self.compress, x);
+        let compressed = self.compress.forward(x);
         let compressed = match present {
             Some(present) => compressed * present.clone(),
             None => compressed,
         };
         let flat = compressed.reshape([n as i32, -1]);
-        let hidden = activation::relu(linear(how, &self.hidden, flat));
+        let hidden = activation::relu(self.hidden.forward(flat));
         let rank = basis.dims()[0];
-        let mixed = linear(how, &self.mix, hidden).reshape([n * heads, rank]);
-        matmul(how, mixed, basis.clone()).reshape([n, heads, tokens, tokens])
+        let mixed = self.mix.forward(hidden).reshape([n * heads, rank]);
+        mixed.matmul(basis.clone()).reshape([n, heads, tokens, tokens])
     }
-}
-
-/// `a * b`, `[.., rows, inner]` and `[.., inner, columns]` to `[.., rows, columns]`; inputs and output in
-/// single precision, whatever `arithmetic` multiplies in.
-fn matmul<const D: usize>(arithmetic: Arithmetic, a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
-    match arithmetic {
-        Arithmetic::Single | Arithmetic::Int8 => a.matmul(b),
-        Arithmetic::Bf16 => half(a).matmul(half(b)).cast(FloatDType::F32),
-    }
-}
-
-/// `x * weight + bias`, `[.., inputs]` to `[.., outputs]`; the bias is added in single precision.
-fn linear<const D: usize>(arithmetic: Arithmetic, layer: &Linear, x: Tensor<D>) -> Tensor<D> {
-    if arithmetic != Arithmetic::Bf16 {
-        return layer.forward(x);
-    }
-    let product = product_of_rows(half(x), half(layer.weight.val()), None);
-    let product = product.cast(FloatDType::F32);
-    match &layer.bias {
-        Some(bias) => product + bias.val().unsqueeze(),
-        None => product,
-    }
-}
-
-fn half<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    x.cast(FloatDType::BF16)
 }

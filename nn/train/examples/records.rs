@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Writes the training stream; without a number of examples, until nobody reads it.
+/// Writes the training stream; without a number of examples, until its reader ends.
 fn stream(path: &Path, rest: &[&str]) -> Result<(), Box<dyn Error>> {
     let config: RunConfig = serde_json::from_str(&std::fs::read_to_string(path)?)?;
     let seed = rest.first().map_or(Ok(config.seed), |text| text.parse())?;

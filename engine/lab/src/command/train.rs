@@ -190,6 +190,9 @@ fn stages(args: &Train, config: &RunConfig) -> Result<(), Failure> {
     if args.device != Backend::Cpu {
         return Err("stages are those of the hand-written kernels: --device cpu".into());
     }
+    if config.network.piece_blocks > 0 {
+        return Err("stages are those of networks without piece_blocks".into());
+    }
     let (time, threads) = (Duration::from_secs_f64(args.seconds.clamp(0.1, 600.0)), threads(args));
     let budget = train::network::measure(config, args.arithmetic, threads, time)?;
     let times = TrainingTimes::new(&budget, threads);
@@ -204,7 +207,8 @@ fn stages(args: &Train, config: &RunConfig) -> Result<(), Failure> {
 /// Implementation of the gradient on the device.
 fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
     let (layout, loss) = (Layout::new(&config.network), config.loss.clone());
-    if args.device == Backend::Cpu {
+    // The kernels have no gradient of piece blocks.
+    if args.device == Backend::Cpu && config.network.piece_blocks == 0 {
         return Box::new(CpuStep::new(layout, loss, args.arithmetic, threads(args)));
     }
     let (device, note) = pick(args.device);

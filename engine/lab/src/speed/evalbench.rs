@@ -8,7 +8,7 @@ use crate::plots::{Curve, Picture};
 use engine::workers::cores;
 use nn::checkpoint::{Network, Precision};
 use nn::cpu::Isa;
-use nn::device::{Backend, Device, has_bf16, is_cpu, pick, sgemm_peak};
+use nn::device::{Backend, Device, is_cpu, pick, sgemm_peak};
 use nn::encode::canonical_moves;
 use nn::evaluator::burn::BurnEvaluator;
 use nn::evaluator::cpu::CpuEvaluator;
@@ -186,13 +186,12 @@ impl EvalBench {
 
     fn ways(&self, network: &Network, device: Device) -> Result<Vec<Way>, MeasureError> {
         if self.flex {
-            let evaluator = Box::new(BurnEvaluator::new(network, device)?);
+            let evaluator = Box::new(BurnEvaluator::new(network, &device)?);
             return Ok(vec![Way { name: "flex".to_owned(), evaluator }]);
         }
         let cpu = is_cpu(&device);
         let has = |way: Arithmetic| {
-            let gpu = way == Arithmetic::Single || way == Arithmetic::Bf16 && has_bf16(&device);
-            if cpu { way.available() } else { gpu }
+            if cpu { way.available() } else { way == Arithmetic::Single }
         };
         let way = |arithmetic: Arithmetic| -> Result<Way, MeasureError> {
             let name = match arithmetic {
@@ -202,8 +201,10 @@ impl EvalBench {
             };
             let evaluator: Box<dyn Evaluator> = if cpu {
                 Box::new(CpuEvaluator::new(network, arithmetic))
+            } else if arithmetic == Arithmetic::Single {
+                Box::new(BurnEvaluator::new(network, &device)?)
             } else {
-                Box::new(BurnEvaluator::with(network, &device, arithmetic)?)
+                return Err(refused(format!("{name} on a GPU, expected single")));
             };
             Ok(Way { name: name.to_owned(), evaluator })
         };
@@ -287,7 +288,7 @@ mod tests {
             ["single"]
         );
         assert_eq!(names(&EvalBench { flex: true, ..small() }), ["flex"]);
-        let flex = BurnEvaluator::new(&network, Device::flex()).unwrap();
+        let flex = BurnEvaluator::new(&network, &Device::flex()).unwrap();
         assert_eq!(EvalBench { batch: vec![0, 3], ..small() }.batches(&flex), [1, 3]);
         assert_eq!(small().batches(&flex), flex.batches());
     }

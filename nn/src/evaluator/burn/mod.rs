@@ -2,14 +2,14 @@
 //! tests.
 //!
 //! On a GPU batches are padded to a few sizes (`pass`) and queued to two threads (`lanes`), so that one batch
-//! is computed while the next is prepared; the trunk runs in bf16 where the device has it and the outputs stay
-//! close to single precision.
+//! is computed while the next is prepared. A device whose answers are not close to the CPU's is not used.
 
 mod lanes;
 mod pass;
 mod world;
 
 use super::Evaluator;
+use super::cpu::CpuEvaluator;
 use super::difference::{CLOSE, difference};
 use super::error::EvalError;
 use super::outputs;
@@ -17,7 +17,7 @@ use super::query::{Evaluation, Query};
 use super::transition::Transition;
 use crate::checkpoint::Network;
 use crate::cpu::Heads;
-use crate::device::{has_bf16, is_cpu};
+use crate::device::is_cpu;
 use crate::encode::Encoded;
 use crate::precision::Arithmetic;
 use burn::tensor::Device;
@@ -31,7 +31,6 @@ const IN_FLIGHT: usize = 2;
 pub struct BurnEvaluator {
     way: Placement,
     shapes: Shapes,
-    arithmetic: Arithmetic,
 }
 
 enum Placement {
@@ -45,77 +44,39 @@ enum Placement {
 type PassRequest = (Vec<Encoded>, usize, Heads);
 
 impl BurnEvaluator {
-    /// Puts the network on `device`: on a GPU in bf16 where it has that and the outputs differ only by
-    /// rounding, else in single precision.
+    /// Puts the network on `device`, in single precision, which a GPU multiplies in tf32.
     ///
     /// # Errors
-    /// The device failed, or the network's values do not fit its layout.
-    pub fn new(network: &Network, device: Device) -> Result<BurnEvaluator, EvalError> {
-        let single = BurnEvaluator::with(network, &device, Arithmetic::Single)?;
-        if is_cpu(&device) || !has_bf16(&device) {
-            return Ok(single);
-        }
-        Ok(BurnEvaluator::half_if_close(network, &device, single))
-    }
-
-    /// Puts the network on `device`, with the trunk in `arithmetic`.
-    ///
-    /// # Errors
-    /// The device failed, or the network's values do not fit its layout.
-    pub fn with(
-        network: &Network,
-        device: &Device,
-        arithmetic: Arithmetic,
-    ) -> Result<BurnEvaluator, EvalError> {
+    /// The device failed, its answers are not those of the CPU, or the network's values do not fit its layout.
+    pub fn new(network: &Network, device: &Device) -> Result<BurnEvaluator, EvalError> {
         if is_cpu(device) {
             let shapes = Shapes::ANY;
-            let pass = Pass::new(network, device, arithmetic, shapes)?;
-            return Ok(BurnEvaluator {
-                way: Placement::Inline(Box::new(pass)),
-                shapes,
-                arithmetic,
-            });
+            let way = Placement::Inline(Box::new(Pass::new(network, device, shapes)?));
+            return Ok(BurnEvaluator { way, shapes });
         }
-        BurnEvaluator::in_lanes(network, device, arithmetic)
+        BurnEvaluator::in_lanes(network, device)?.checked(network)
     }
 
-    fn in_lanes(
-        network: &Network,
-        device: &Device,
-        arithmetic: Arithmetic,
-    ) -> Result<BurnEvaluator, EvalError> {
+    fn in_lanes(network: &Network, device: &Device) -> Result<BurnEvaluator, EvalError> {
         let (network, device, shapes) = (network.clone(), device.clone(), Shapes::PADDED);
         let lanes = Lanes::new(IN_FLIGHT, move || {
-            let pass = Pass::new(&network, &device, arithmetic, shapes)?;
+            let pass = Pass::new(&network, &device, shapes)?;
             Ok(move |(rows, size, heads): PassRequest| pass.logits(&rows, size, heads))
         })?;
-        Ok(BurnEvaluator { way: Placement::Lanes(lanes), shapes, arithmetic })
+        Ok(BurnEvaluator { way: Placement::Lanes(lanes), shapes })
     }
 
-    /// The network in bf16 if its outputs are close to `single`'s, else `single`.
-    fn half_if_close(network: &Network, device: &Device, single: BurnEvaluator) -> BurnEvaluator {
-        let compared = BurnEvaluator::with(network, device, Arithmetic::Bf16)
-            .and_then(|half| Ok((difference(&single, &half)?.most, half)));
-        match compared {
-            Ok((far, half)) if far <= CLOSE => {
-                log::debug!("bf16 changes answers by {far:.4} at most");
-                half
-            }
-            Ok((far, _)) => {
-                log::warn!("bf16 changes answers by {far:.4}; computing in single precision");
-                single
-            }
-            Err(why) => {
-                log::warn!("bf16 does not compute ({why}); computing in single precision");
-                single
-            }
+    /// This evaluator if its answers differ from the CPU's only by rounding.
+    fn checked(self, network: &Network) -> Result<BurnEvaluator, EvalError> {
+        let reference = CpuEvaluator::new(network, Arithmetic::Single);
+        let far = difference(&reference, &self)?.most;
+        if far > CLOSE {
+            return Err(EvalError::Device(format!(
+                "its answers differ from the CPU's by {far:.4}"
+            )));
         }
-    }
-
-    /// Arithmetic of the trunk's products.
-    #[must_use]
-    pub fn arithmetic(&self) -> Arithmetic {
-        self.arithmetic
+        log::info!("the GPU's answers differ from the CPU's by {far:.4} at most");
+        Ok(self)
     }
 
     /// The logits of all rows, in order. All passes are queued before the first is awaited.

@@ -1,5 +1,5 @@
-//! One pass of rows through the network on a device, in a few fixed shapes: kernels are compiled and tuned when
-//! a shape first occurs, which must not happen during a game.
+//! One pass of rows through the network on a device, in a few fixed shapes: kernels are compiled when a shape
+//! first occurs, which must not happen during a game.
 
 use crate::checkpoint::Network;
 use crate::cpu::Heads;
@@ -9,7 +9,6 @@ use crate::encode::{Encoded, Item};
 use crate::evaluator::error::EvalError;
 use crate::net::layout::{RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use crate::net::{BUCKETS, Net, TOKENS};
-use crate::precision::Arithmetic;
 use burn::tensor::{Device, Tensor};
 
 /// Padded shapes.
@@ -26,7 +25,8 @@ const LARGEST: usize = 1024;
 
 impl Shapes {
     /// For a GPU, where few shapes matter more than the waste of padding.
-    pub const PADDED: Shapes = Shapes { sizes: &[1, 16, 64, 256, LARGEST], moves: 64 };
+    /// 32 rows take about as long as one there: starting the kernels does.
+    pub const PADDED: Shapes = Shapes { sizes: &[32, 256, LARGEST], moves: 64 };
     /// For a CPU, which compiles no kernels.
     pub const ANY: Shapes = Shapes { sizes: &[], moves: 0 };
 
@@ -35,7 +35,7 @@ impl Shapes {
         let fits = self.sizes.iter().rev().find(|&&size| size <= left);
         let holds = self.sizes.iter().find(|&&size| size >= left);
         match (fits, holds) {
-            // 257 rows are better passed as 256 and 1 than as 1024.
+            // 257 rows are better passed as 256 and 32 than as 1024.
             (Some(&size), Some(_)) if left < 2 * size => (size, size),
             (_, Some(&size)) => (left, size),
             (Some(&size), None) => (size, size),
@@ -89,17 +89,12 @@ impl Pass {
     ///
     /// # Errors
     /// The device failed, or the network's values do not fit its layout.
-    pub fn new(
-        network: &Network,
-        device: &Device,
-        arithmetic: Arithmetic,
-        shapes: Shapes,
-    ) -> Result<Pass, EvalError> {
+    pub fn new(network: &Network, device: &Device, shapes: Shapes) -> Result<Pass, EvalError> {
         let device = device.clone().without_autodiff();
         let net = guarded(|| Net::from_values(&network.layout, &network.values, &device))
             .map_err(|error| EvalError::Device(error.0))?
             .map_err(|error| EvalError::Device(error.to_string()))?;
-        Ok(Pass { net: net.multiplying_in(arithmetic), device, shapes })
+        Ok(Pass { net, device, shapes })
     }
 
     /// The logits of `rows`, in order, computed in one pass padded to `size` rows.
@@ -193,12 +188,11 @@ mod tests {
             }
             passes
         };
-        assert_eq!(cut(1), [1]);
-        assert_eq!(cut(2), [16]);
-        assert_eq!(cut(16), [16]);
-        assert_eq!(cut(17), [16, 1]);
-        assert_eq!(cut(40), [64]);
-        assert_eq!(cut(257), [256, 1]);
+        assert_eq!(cut(1), [32]);
+        assert_eq!(cut(32), [32]);
+        assert_eq!(cut(33), [32, 32]);
+        assert_eq!(cut(64), [256]);
+        assert_eq!(cut(257), [256, 32]);
         assert_eq!(cut(700), [1024]);
         assert_eq!(cut(2500), [1024, 1024, 256, 256]);
         assert_eq!(Shapes::ANY.next(37), (37, 37));

@@ -1,4 +1,4 @@
-//! The evaluator as on a GPU (lanes, few shapes, bf16), on the CPU, against the hand-written kernels.
+//! The evaluator as on a GPU (lanes, few shapes), on the CPU, against the hand-written kernels.
 
 use super::*;
 use crate::encode::{MoveCode, canonical_moves};
@@ -37,8 +37,8 @@ fn queries(positions: &[(Chess, Vec<Move>)]) -> Vec<Query<'_>> {
 #[test]
 fn all_evaluators_answer_alike_in_any_batch() {
     let network = Network::new(&NetConfig::default(), 1);
-    let here = BurnEvaluator::new(&network, Device::flex()).unwrap();
-    let lanes = BurnEvaluator::in_lanes(&network, &Device::flex(), Arithmetic::Single).unwrap();
+    let here = BurnEvaluator::new(&network, &Device::flex()).unwrap();
+    let lanes = BurnEvaluator::in_lanes(&network, &Device::flex()).unwrap();
     assert_eq!((here.in_flight(), lanes.in_flight()), (1, 2));
     let cpu = CpuEvaluator::new(&network, Arithmetic::Single);
     let positions = positions();
@@ -60,8 +60,8 @@ fn all_evaluators_answer_alike_in_any_batch() {
 #[test]
 fn all_evaluators_imagine_alike() {
     let network = bundled();
-    let here = BurnEvaluator::new(&network, Device::flex()).unwrap();
-    let lanes = BurnEvaluator::in_lanes(&network, &Device::flex(), Arithmetic::Single).unwrap();
+    let here = BurnEvaluator::new(&network, &Device::flex()).unwrap();
+    let lanes = BurnEvaluator::in_lanes(&network, &Device::flex()).unwrap();
     let cpu = CpuEvaluator::new(&network, Arithmetic::Single);
     // Every third move of each position, legal or not.
     let positions: Vec<(Chess, Vec<Move>)> = positions();
@@ -120,7 +120,7 @@ fn same(got: &[Result<Imagined, Refusal>], want: &[Result<Imagined, Refusal>]) {
 fn threads_share_the_lanes() {
     let config = NetConfig { layers: 1, ..NetConfig::default() };
     let network = Network::new(&config, 1);
-    let lanes = BurnEvaluator::in_lanes(&network, &Device::flex(), Arithmetic::Single).unwrap();
+    let lanes = BurnEvaluator::in_lanes(&network, &Device::flex()).unwrap();
     let positions = positions();
     let queries = queries(&positions);
     let want = lanes.evaluate(&queries).unwrap();
@@ -136,35 +136,16 @@ fn threads_share_the_lanes() {
 }
 
 #[test]
-fn bf16_answers_nearly_as_single_precision_and_is_taken_then() {
+fn a_device_that_computes_wrongly_is_not_taken() {
     let (network, device) = (bundled(), Device::flex());
-    let [single, half] = [Arithmetic::Single, Arithmetic::Bf16]
-        .map(|arithmetic| BurnEvaluator::with(&network, &device, arithmetic).unwrap());
-    let positions = positions();
-    let queries = queries(&positions);
-    let answers = [&single, &half].map(|burn| burn.evaluate(&queries).unwrap());
-    let far =
-        answers[0].iter().zip(&answers[1]).map(|(a, b)| max_difference(a, b)).fold(0.0, f32::max);
-    let probed = difference(&single, &half).unwrap().most;
-    println!("bf16 differs by {far:.4}, by {probed:.4} where it is probed");
-    assert!(0.0 < far && far < CLOSE / 2.0 && 0.0 < probed && probed < CLOSE / 2.0);
-    let taken = BurnEvaluator::half_if_close(&network, &device, single);
-    assert_eq!(taken.arithmetic(), Arithmetic::Bf16);
-}
-
-#[test]
-fn what_bf16_spoils_stays_in_single_precision() {
-    let (network, device) = (bundled(), Device::flex());
-    // Stands for a device that computes single precision well and bf16 wrongly.
+    let lanes = || BurnEvaluator::in_lanes(&network, &device).unwrap();
+    assert!(lanes().checked(&network).is_ok());
     let mut other = network.clone();
     other.values.iter_mut().for_each(|x| *x *= 1.5);
-    let single = BurnEvaluator::with(&network, &device, Arithmetic::Single).unwrap();
-    let taken = BurnEvaluator::half_if_close(&other, &device, single);
-    assert_eq!(taken.arithmetic(), Arithmetic::Single);
-    let mut broken = network.clone();
-    broken.values.fill(f32::NAN);
-    let taken = BurnEvaluator::half_if_close(&broken, &device, taken);
-    assert_eq!(taken.arithmetic(), Arithmetic::Single);
+    let error = lanes().checked(&other).err().unwrap().to_string();
+    assert!(error.contains("its answers differ from the CPU's by"), "{error}");
+    other.values.fill(f32::NAN);
+    assert!(lanes().checked(&other).is_err());
 }
 
 #[test]
@@ -172,6 +153,6 @@ fn a_network_that_does_not_fit_is_an_error() {
     let mut network = Network::new(&NetConfig::default(), 1);
     network.values.pop();
     let device = Device::flex();
-    assert!(BurnEvaluator::new(&network, device.clone()).is_err());
-    assert!(BurnEvaluator::in_lanes(&network, &device, Arithmetic::Single).is_err());
+    assert!(BurnEvaluator::new(&network, &device).is_err());
+    assert!(BurnEvaluator::in_lanes(&network, &device).is_err());
 }
