@@ -132,12 +132,9 @@ impl NetworkLoader {
         }
         let output = self.output.clone();
         let mut open = || self.open(&request.file, backend, debug);
-        let Opened { mut network, timing, fallback } = match backend {
-            Backend::Auto | Backend::Cuda if cfg!(feature = "cuda") => {
-                with_progress(&output, &mut open)
-            }
-            _ => open(),
-        };
+        let gpu = cfg!(feature = "cuda") && backend != Backend::Cpu;
+        let opened = if gpu { with_progress(&output, open) } else { open() };
+        let Opened { mut network, timing, fallback } = opened;
         self.preload = None;
         if let Some(fallback) = &fallback {
             network.evaluator = fallback.clone();

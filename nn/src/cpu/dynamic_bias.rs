@@ -6,6 +6,7 @@ use super::layers::{
     take_gradient,
 };
 use super::matmul::{Accumulate, Mat, multiply_transposed};
+use super::pieces::Pieces;
 use super::weights::Weights;
 use crate::net::TOKENS;
 use crate::net::layout::{DynamicBias, Layout};
@@ -13,13 +14,18 @@ use crate::net::layout::{DynamicBias, Layout};
 const SQUARE: usize = TOKENS * TOKENS;
 
 /// Computes `layer.bias_mix`, the share of each pattern in each head's bias, from `layer.bias_tokens`, the
-/// compressed tokens.
+/// compressed tokens of all squares, or of `pieces`.
 pub(super) fn shares(
     w: &Weights,
     places: &DynamicBias,
-    positions: usize,
+    pieces: Option<&Pieces>,
     layer: &mut LayerActivations,
 ) {
+    let channels = places.compress.bias.len();
+    if let Some(pieces) = pieces {
+        pieces.boards(&mut layer.bias_tokens, channels);
+    }
+    let positions = layer.bias_tokens.len() / (TOKENS * channels);
     linear(w, &places.hidden, &layer.bias_tokens, positions, &mut layer.bias_hidden);
     relu(&mut layer.bias_hidden);
     linear(w, &places.mix, &layer.bias_hidden, positions, &mut layer.bias_mix);

@@ -57,7 +57,7 @@ pub fn forward(
         if i == piece_blocks && i > 0 {
             pieces.scatter(x, layout.config.width);
         }
-        let mut rows = if i < piece_blocks { pieces.take_rows() } else { std::mem::take(x) };
+        let mut rows = std::mem::take(if i < piece_blocks { &mut pieces.x } else { &mut *x });
         let among = (i < piece_blocks).then_some(&mut *pieces);
         match w.weights8() {
             Some(maps) => {
@@ -69,11 +69,7 @@ pub fn forward(
                 block(trunk, i, &mut rows, among, relations, layer, &mut stages);
             }
         }
-        if i < piece_blocks {
-            pieces.put_rows(rows);
-        } else {
-            *x = rows;
-        }
+        *(if i < piece_blocks { &mut pieces.x } else { x }) = rows;
     }
     activations.columns = heads.columns(layout);
     match w.weights8() {
@@ -148,12 +144,7 @@ fn block(
     if let Some(bias) = &places.dynamic_bias {
         stages.begin(Stage::Bias);
         project(w, &bias.compress, &layer.normed1, &mut layer.bias_tokens);
-        let mut positions = rows / TOKENS;
-        if let Some(pieces) = &pieces {
-            positions = pieces.positions();
-            pieces.boards(&mut layer.bias_tokens, bias.compress.bias.len());
-        }
-        dynamic_bias::shares(w, bias, positions, layer);
+        dynamic_bias::shares(w, bias, pieces.as_deref(), layer);
     }
     layer.mixed.shape(w.arithmetic(), rows, width);
     if let Some(pieces) = &mut pieces {

@@ -25,7 +25,7 @@ pub(super) struct Pieces {
     /// Where each position's tokens end.
     ends: Vec<usize>,
     /// `[rows, width]`; the rows behind the last token are padding.
-    x: Vec<f32>,
+    pub x: Vec<f32>,
     /// Entries of the dynamic bias's patterns, `[rank, tokens, tokens]` of each position.
     patterns: Vec<f32>,
     scratch: Attention,
@@ -71,26 +71,11 @@ impl Pieces {
         self.x.resize(self.squares.len().next_multiple_of(ROWS) * width, 0.0);
     }
 
-    /// The rows, `[rows, width]`, out of here while a block changes them.
-    pub(super) fn take_rows(&mut self) -> Vec<f32> {
-        std::mem::take(&mut self.x)
-    }
-
-    /// Puts them back.
-    pub(super) fn put_rows(&mut self, x: Vec<f32>) {
-        self.x = x;
-    }
-
     /// Writes the rows back to their squares of `x`.
     pub(super) fn scatter(&self, x: &mut [f32], width: usize) {
         for (row, at) in self.x.chunks_exact(width).zip(self.places()) {
             x[at * width..][..width].copy_from_slice(row);
         }
-    }
-
-    /// Number of positions.
-    pub(super) fn positions(&self) -> usize {
-        self.ends.len()
     }
 
     /// `compressed`, `[rows, channels]`, as whole boards, `[64 * positions, channels]`; absent squares are zero.

@@ -57,12 +57,7 @@ pub(super) fn block(
         let channels = bias.compress.bias.len();
         size(&mut layer.bias_tokens, rows * channels);
         compress.apply(&bytes, &mut layer.bias_tokens, channels, channels, Finish::Replace);
-        let mut positions = rows / TOKENS;
-        if let Some(pieces) = &pieces {
-            positions = pieces.positions();
-            pieces.boards(&mut layer.bias_tokens, channels);
-        }
-        dynamic_bias::shares(w, bias, positions, layer);
+        dynamic_bias::shares(w, bias, pieces.as_deref(), layer);
     }
     if pieces.is_some() || !by_tiles(trunk, i, &bytes, rows, layer, stages) {
         stages.begin(Stage::Qkv);

@@ -45,6 +45,10 @@ fn inputs() -> Vec<(Features, Vec<MoveCode>)> {
     records.collect()
 }
 
+fn items(boards: &[(Features, Vec<MoveCode>)]) -> Vec<Item<'_>> {
+    boards.iter().map(|(features, moves)| Item { features, moves }).collect()
+}
+
 /// PyTorch's logits of all records, one behind the other.
 fn answers() -> Vec<f32> {
     let (numbers, _) = include_bytes!("torch/answers.bin").as_chunks::<4>();
@@ -64,8 +68,7 @@ fn compare(name: &str, got: &[f32]) {
 fn the_kernels_answer_as_pytorch() {
     let network = network();
     let boards = inputs();
-    let items: Vec<Item<'_>> =
-        boards.iter().map(|(features, moves)| Item { features, moves }).collect();
+    let items = items(&boards);
     let (layout, mut activations) = (&network.layout, Activations::default());
     let weights = Weights::new(layout, &network.values, Arithmetic::Single);
     forward(layout, &weights, &items, Heads::All, false, &mut activations);
@@ -89,8 +92,7 @@ fn the_kernels_answer_as_pytorch() {
 fn burn_answers_as_pytorch() {
     let network = network();
     let boards = inputs();
-    let items: Vec<Item<'_>> =
-        boards.iter().map(|(features, moves)| Item { features, moves }).collect();
+    let items = items(&boards);
     let device = Device::flex();
     let net = Net::from_values(&network.layout, &network.values, &device).unwrap();
     let inputs = net.inputs(&items, items.len(), 0, &device);
