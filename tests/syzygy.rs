@@ -4,8 +4,8 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod shortest_mates;
+mod won_endings;
 
-use engine::chess::ending::Ending;
 use engine::chess::game::Game;
 use engine::chess::mate::MateSearch;
 use engine::syzygy::Tables;
@@ -13,10 +13,8 @@ use engine::syzygy::root::RootTables;
 use mavka_tests::{Dice, Session, matches, setup};
 use mcts::Wdl;
 use nn::evaluator::fake::{Hashed, Perfect};
-use shakmaty::{Chess, Color, Position, Role};
+use shakmaty::{Chess, Color, Position};
 use shakmaty_syzygy::Tablebase;
-use shortest_mates::ShortestMates;
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -465,178 +463,4 @@ fn tables_hide_no_move_that_the_gui_names() {
     session.expect("info string b1b5 *");
     session.expect("bestmove *");
     session.finish();
-}
-
-#[test]
-fn a_winner_keeps_its_queen() {
-    let mut session = Session::start(setup(Hashed::default()));
-    let start = game("8/8/7R/1k6/4Q3/8/8/4K3 w - - 5 9");
-    session.send(&format!("position fen {}", start.fen()));
-    session.send("go nodes 100");
-    let answer = session.expect("bestmove *");
-    let best = engine::Action::from_uci(answer.split(' ').nth(1).unwrap(), start.position());
-    assert!(!gives_away(&start, best.unwrap()), "{answer}");
-    session.finish();
-}
-
-/// What White has beside its king, and Black. White wins many or all of these.
-const ENDINGS: [(&str, &str); 23] = [
-    ("Q", ""),
-    ("R", ""),
-    ("P", ""),
-    ("QQ", ""),
-    ("QR", ""),
-    ("QB", ""),
-    ("QN", ""),
-    ("RR", ""),
-    ("RB", ""),
-    ("RN", ""),
-    ("BB", ""),
-    ("BN", ""),
-    ("QP", ""),
-    ("RP", ""),
-    ("BP", ""),
-    ("NP", ""),
-    ("PP", ""),
-    ("Q", "R"),
-    ("Q", "N"),
-    ("Q", "P"),
-    ("R", "B"),
-    ("R", "P"),
-    ("P", "P"),
-];
-/// Plies in which an ending without [`ShortestMates`] is won, the longest by far of those met. The fifty-move rule
-/// would allow several times as many.
-const MOST_PLIES: usize = 120;
-
-/// After `action` the opponent can capture a piece, not a pawn, that is not taken back.
-fn gives_away(game: &Game, action: engine::Action) -> bool {
-    let mut after = game.clone();
-    after.play(action).unwrap();
-    after.position().capture_moves().iter().any(|m| {
-        let mut taken = after.position().clone();
-        taken.play_unchecked(*m);
-        m.capture() != Some(Role::Pawn)
-            && !taken.legal_moves().iter().any(|back| back.to() == m.to())
-    })
-}
-
-/// The shortest mates of White's pieces `white`, if they are no pawns.
-fn shortest_mates(white: &str) -> Option<ShortestMates> {
-    let roles: Option<Vec<Role>> =
-        white.chars().map(|man| Role::from_char(man).filter(|role| *role != Role::Pawn)).collect();
-    Some(ShortestMates::new(&roles?))
-}
-
-/// The move of the side that loses, by the most plies to mate or else to the next capture or pawn move.
-fn resist(game: &Game, mates: Option<&ShortestMates>, base: &Tablebase<Chess>) -> engine::Action {
-    let plies = |action: &engine::Action| {
-        let mut after = game.clone();
-        after.play(*action).unwrap();
-        let mate = mates.and_then(|mates| mates.plies(after.position()));
-        let distance = || base.probe_dtz(after.position()).unwrap().ignore_rounding().0;
-        match mate {
-            Some(plies) => plies,
-            // What does not lose is best of all.
-            None => u32::try_from(distance()).ok().filter(|plies| *plies > 0).unwrap_or(u32::MAX),
-        }
-    };
-    game.legal_actions().into_iter().max_by_key(plies).unwrap()
-}
-
-/// Plays `count` won endings out. Every other one is resisted as long as possible, the others by random moves.
-fn win_endings(count: usize, seed: u64, compare: bool) {
-    let mut dice = Dice::new(seed);
-    let known = Tables::with_bundled("");
-    let mut base = Tablebase::new();
-    base.add_directory(Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/syzygy")).unwrap();
-    let mut solved: HashMap<&str, Option<ShortestMates>> = HashMap::new();
-    let mut session = Session::start(setup(Hashed::default()));
-    let (mut total, mut total_shortest, mut worst) = (0, 0, 0.0_f64);
-    for place in 0..count {
-        let (white, black) = ENDINGS[place % ENDINGS.len()];
-        let start = loop {
-            let found = random_ending(&mut dice, &format!("K{white}"), &format!("K{black}"), 'w');
-            let ranks = RootTables::new(&known, &found, &found.legal_actions()).unwrap();
-            if ranks.value() == Some(Wdl::WIN) {
-                break found;
-            }
-        };
-        let mates = match compare && black.is_empty() {
-            true => solved.entry(white).or_insert_with(|| shortest_mates(white)).as_ref(),
-            false => None,
-        };
-        let (mut game, fen, mut moves) = (start.clone(), start.fen(), String::new());
-        while game.ending().is_none() {
-            let action = if game.position().turn() == Color::White {
-                session.send(&format!("position fen {fen} moves{moves}"));
-                session.send("go nodes 100");
-                let answer = session.expect("bestmove *");
-                let text = answer.split(' ').nth(1).unwrap();
-                let action = engine::Action::from_uci(text, game.position()).unwrap();
-                let ranks = RootTables::new(&known, &game, &game.legal_actions()).unwrap();
-                let forced = || ranks.keeping().iter().all(|other| gives_away(&game, *other));
-                assert!(!gives_away(&game, action) || forced(), "{fen} moves{moves} {text}");
-                action
-            } else if place % 2 == 0 {
-                resist(&game, mates, &base)
-            } else {
-                *dice.pick(&game.legal_actions())
-            };
-            moves = format!("{moves} {}", game.uci(action));
-            game.play(action).unwrap();
-        }
-        assert!(game.position().is_checkmate(), "{fen} moves{moves}");
-        let plies = game.actions().len();
-        match mates.and_then(|mates| mates.plies(start.position())) {
-            Some(shortest) => {
-                let shortest = shortest as usize;
-                (total, total_shortest) = (total + plies, total_shortest + shortest);
-                worst = worst.max(plies as f64 / shortest as f64);
-                assert!(plies <= 2 * shortest, "{plies} plies, not {shortest}: {fen} moves{moves}");
-            }
-            None => assert!(plies <= MOST_PLIES, "{plies} plies: {fen} moves{moves}"),
-        }
-    }
-    if compare {
-        println!(
-            "{count} endings; {total} plies, shortest {total_shortest}, at most {worst:.2} times"
-        );
-    }
-    session.finish();
-}
-
-/// The rook guards the bishop from the king, back and forth. The third time would be a draw.
-#[test]
-fn a_won_ending_is_not_drawn_by_repetition() {
-    let mut session = Session::start(setup(Hashed::default()));
-    let fen = "5R1K/8/8/2B5/8/8/3k4/8 w - - 0 1";
-    let moves = "h8h7 d2d3 h7g6 d3c4 c5b6 c4d5 g6f5 d5d6 f8d8 d6c6 b6a7 c6c7 d8b8 c7d6 b8b5 d6c6 b5c5 c6b7 c5a5 b7c7 \
-                 f5e6 c7c6 a5c5 c6b7 c5a5 b7c6 a5f5 c6c7 f5c5 c7b7";
-    let mut game = game(fen);
-    for text in moves.split_whitespace() {
-        game.play_uci(text).unwrap();
-    }
-    session.send(&format!("position fen {fen} moves {moves}"));
-    session.send("go nodes 100");
-    let answer = session.expect("bestmove *");
-    game.play_uci(answer.split(' ').nth(1).unwrap()).unwrap();
-    let third = |reply: &engine::Action| {
-        let mut after = game.clone();
-        after.play(*reply).unwrap();
-        after.ending() == Some(Ending::Threefold)
-    };
-    assert!(!game.legal_actions().iter().any(third), "{answer}");
-    session.finish();
-}
-
-#[test]
-fn won_endings_are_won_without_giving_pieces_away() {
-    win_endings(30, 11, false);
-}
-
-#[test]
-#[ignore = "takes minutes: solves ten endings by retrograde analysis"]
-fn two_hundred_won_endings_take_at_most_twice_the_shortest_mate() {
-    win_endings(200, 12, true);
 }
