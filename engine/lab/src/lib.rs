@@ -7,6 +7,7 @@
 //! | `leaves` | training data: leaves of search trees, labelled by another engine |
 //! | [`measure`] | puzzles, accuracy, imagination, tuning |
 //! | `plots` | pictures of all of these |
+//! | `selfplay` | games of the network against itself, as training data |
 //! | `speed` | speed of the network, the tree and training |
 //! | `networks` | the engine's networks and the regressors |
 //! | [`command`] | the command line; nothing imports it |
@@ -20,4 +21,5 @@ mod leaves;
 pub mod measure;
 mod networks;
 mod plots;
+mod selfplay;
 mod speed;

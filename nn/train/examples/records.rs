@@ -86,6 +86,7 @@ fn puzzles(path: &Path) -> Result<(), Box<dyn Error>> {
                     source: Source::Rules,
                     moves: encoded.moves,
                     best: Some(best as u16),
+                    visits: Vec::new(),
                     action_values: Vec::new(),
                     value: f32::NAN,
                     result: None,

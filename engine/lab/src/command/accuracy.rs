@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Measure the network without search: held-out games, random boards, puzzles.
 #[derive(Args, Debug)]
 pub struct Accuracy {
-    /// Data files (MAVG1 or PVGR1); every 50th game of each is held out
+    /// Data files (MAVG1, PVGR1 or SELF1); every 50th game of each is held out
     files: Vec<PathBuf>,
     /// Network file; the built-in network without it
     #[arg(long, value_name = "FILE")]

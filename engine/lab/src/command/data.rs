@@ -14,7 +14,7 @@ use train::data::{Kinds, MixConfig, MixSource, exclude_from_files};
 /// Arguments of `mavka-lab data`.
 #[derive(Args, Debug)]
 pub struct Data {
-    /// Data files (MAVG1 or PVGR1), each with its share of the examples
+    /// Data files (MAVG1, PVGR1 or SELF1), each with its share of the examples
     #[arg(required = true, value_name = "FILE[=SHARE]", value_parser = read_share)]
     files: Vec<(PathBuf, f64)>,
     /// Duration in seconds

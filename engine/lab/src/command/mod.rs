@@ -13,6 +13,7 @@ mod leaves;
 mod play_match;
 mod puzzles;
 mod regress;
+mod selfplay;
 mod train;
 mod train_nnue;
 mod train_writer;
@@ -70,6 +71,8 @@ enum Command {
     Match(Box<play_match::PlayMatch>),
     /// Play a league of many agents and rate them; run again with the same folder to go on
     League(league::League),
+    /// Play games of the network against itself, to train on
+    Selfplay(selfplay::SelfPlayArgs),
     /// Have a strong engine label held-out positions, for tuning
     Label(Box<label::Label>),
     /// Have a strong engine label leaves of search trees, for training
@@ -110,6 +113,7 @@ impl Cli {
             Command::Regress(regress) => regress.run(),
             Command::Match(play_match) => play_match.run(),
             Command::League(league) => league.run(),
+            Command::Selfplay(selfplay) => selfplay.run(),
             Command::Label(label) => label.run(),
             Command::Leaves(leaves) => leaves.run(),
             Command::Tune(tune) => tune.run(),

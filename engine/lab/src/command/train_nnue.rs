@@ -32,7 +32,7 @@ pub struct TrainNnue {
     /// Begin with this network
     #[arg(long, value_name = "FILE")]
     init: Option<PathBuf>,
-    /// A data file (MAVG1 or PVGR1) and its share of the positions, as FILE or FILE=SHARE; repeat for several
+    /// A data file (MAVG1, PVGR1 or SELF1) and its share of the positions, as FILE or FILE=SHARE; repeat for several
     #[arg(long, required = true, value_parser = read_share)]
     data: Vec<(PathBuf, f64)>,
     /// A data file with action values (MAVG1) whose positions' quiet successors are kept in memory, too, and which share of them, as FILE

@@ -62,7 +62,14 @@ pub(super) fn place(board: &mut Board, piece: Piece, rng: &mut Rng) {
 }
 
 fn label(best: Option<u8>) -> Label<'static> {
-    Label { source: Source::Rules, best, values: Values::None, value: f32::NAN, result: None }
+    Label {
+        source: Source::Rules,
+        best,
+        values: Values::None,
+        visits: &[],
+        value: f32::NAN,
+        result: None,
+    }
 }
 
 /// `MAV(s)` of a position; `best` is its best move, if known.

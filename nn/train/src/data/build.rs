@@ -25,6 +25,8 @@ pub(super) struct Label<'a> {
     /// Index in canonical order.
     pub best: Option<u8>,
     pub values: Values<'a>,
+    /// A search's visits of every legal move in canonical order, in any unit. Empty = no search.
+    pub visits: &'a [u8],
     /// Win probability in [0, 1]; NaN = unknown.
     pub value: f32,
     /// None = unknown.
@@ -65,6 +67,7 @@ fn answer(
         source: label.source,
         moves: Vec::new(),
         best: None,
+        visits: Vec::new(),
         action_values: Vec::new(),
         value: label.value,
         result: label.result,
@@ -76,6 +79,7 @@ fn answer(
         Terminal::Ongoing => {
             example.moves = legal.iter().filter_map(|&m| MoveCode::new(m, flip)).collect();
             example.best = label.best.map(u16::from);
+            example.visits = shares(label.visits);
             example.action_values = known_values(label, legal.len());
         }
         // The rules override a search or the rest of the game.
@@ -83,6 +87,13 @@ fn answer(
         Terminal::Drawn => (example.value, example.result) = (0.5, Some(Outcome::Drawn)),
     }
     example
+}
+
+/// Visits as shares of their sum; empty if that is 0.
+fn shares(visits: &[u8]) -> Vec<f32> {
+    let total: f32 = visits.iter().map(|&visits| f32::from(visits)).sum();
+    let of_total = |&visits: &u8| f32::from(visits) / total;
+    if total > 0.0 { visits.iter().map(of_total).collect() } else { Vec::new() }
 }
 
 /// Win probability of each of `moves` moves, NaN where unknown; empty if none is known.

@@ -7,7 +7,7 @@ use nn::net::BUCKETS;
 /// Origin of an example, for per-source metrics and loss weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A position of MAVG1: every legal move has a value.
+    /// A position of MAVG1 or SELF1: legal moves have values.
     ActionValues,
     /// A game position of PVGR1: the mover's choice and its evaluation.
     GameMove,
@@ -54,6 +54,8 @@ pub struct Example {
     pub moves: Vec<MoveCode>,
     /// Index into `moves` of the labelled best move.
     pub best: Option<u16>,
+    /// Each move's share of a search's visits (AlphaZero's policy target), `[moves]`, sums to 1. Empty = no search.
+    pub visits: Vec<f32>,
     /// Win probability of each move for its mover, in [0, 1]; NaN = unknown. Empty = none known.
     pub action_values: Vec<f32>,
     /// Win probability of the answered state, in [0, 1]; NaN = unknown.

@@ -42,6 +42,16 @@ pub fn stored_value(win: f32) -> u8 {
     (win.clamp(0.0, 1.0) * f32::from(VALUE_ONE)).round() as u8
 }
 
+/// A win probability as a stored score, the inverse of [`win_probability`]: 1 and 0 are mate.
+#[must_use]
+pub fn stored_score(win: f32) -> i16 {
+    match win {
+        1.0.. => MATE,
+        0.0.. if win > 0.0 => ((win / (1.0 - win)).ln() / WIN_PER_CENTIPAWN).round() as i16,
+        _ => -MATE,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +64,14 @@ mod tests {
         assert!((win_probability(-100) + win_probability(100) - 1.0).abs() < 1e-6);
         assert_eq!((win_probability(31_999), win_probability(-31_999)), (1.0, 0.0));
         assert!(win_probability(i16::MAX).is_nan());
+    }
+
+    #[test]
+    fn scores_are_stored_as_they_are_read() {
+        for win in [0.0, 1e-7, 0.01, 0.3, 0.5, 0.77, 0.999_999, 1.0] {
+            assert!((win_probability(stored_score(win)) - win).abs() < 1e-3, "{win}");
+        }
+        assert_eq!((stored_score(0.5), stored_score(1.0), stored_score(0.0)), (0, MATE, -MATE));
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub(super) fn mirror(example: &mut Example) {
     let mut order: Vec<usize> = (0..example.moves.len()).collect();
     order.sort_unstable_by_key(|&old| key(example.moves[old]));
     example.moves = arranged(&example.moves, &order);
+    example.visits = arranged(&example.visits, &order);
     example.action_values = arranged(&example.action_values, &order);
     example.best = example
         .best
@@ -129,18 +130,20 @@ mod tests {
                 Some(m) => of_action(state, m, asked, &legal, label),
             }
         }
-        let label = |best: usize, values| Label {
+        let label = |best: usize, values, visits| Label {
             source: Source::ActionValues,
             best: Some(best as u8),
             values,
+            visits,
             value,
             result,
         };
         let one = if all { Values::All(&values) } else { Values::Best };
         let two = if all { Values::All(&turned) } else { Values::Best };
         [
-            build(state, m, &asked, label(best, one)).expect("a chess move"),
-            build(&image, twin, &asked_image, label(best_image, two)).expect("a chess move"),
+            build(state, m, &asked, label(best, one, values.as_slice())).expect("a chess move"),
+            build(&image, twin, &asked_image, label(best_image, two, turned.as_slice()))
+                .expect("a chess move"),
         ]
     }
 
@@ -180,6 +183,7 @@ mod tests {
                     source: Source::GameMove,
                     best: None,
                     values: Values::None,
+                    visits: &[],
                     value: f32::NAN,
                     result: None,
                 };

@@ -1,4 +1,4 @@
-//! Reads both label formats. A stream is read to its last whole game; a game truncated by the end of the stream
+//! Reads the label formats. A stream is read to its last whole game; a game truncated by the end of the stream
 //! is dropped and reported by [`GameReader::cut`]. Anything else that is malformed is a [`DataError`] with its
 //! offset, never a panic.
 
@@ -68,7 +68,7 @@ pub struct GameReader<R> {
 pub type FileReader = GameReader<BufReader<zstd::Decoder<'static, BufReader<File>>>>;
 
 impl FileReader {
-    /// Opens a zstd-compressed file of either format.
+    /// Opens a zstd-compressed file of any format.
     ///
     /// # Errors
     /// If the file cannot be opened or does not begin with a known magic.
@@ -89,16 +89,14 @@ impl<R: Read> GameReader<R> {
     /// Reads the magic of a decompressed stream; `name` is for messages.
     ///
     /// # Errors
-    /// If the magic is neither format's.
+    /// If the magic is no format's.
     pub fn new(inner: R, name: &str) -> Result<GameReader<R>, DataError> {
         let mut input = Input { inner, offset: 0, file: name.into() };
         let mut magic = [0; 6];
         let length = input.fill(&mut magic)?;
-        let Some(format) =
-            [Format::Mavg, Format::Pvgr].into_iter().find(|format| *format.magic() == magic)
-        else {
+        let Some(format) = Format::ALL.into_iter().find(|format| *format.magic() == magic) else {
             let found = format!("\"{}\"", magic[..length].escape_ascii());
-            return Err(input.fault(0, "the magic MAVG1 or PVGR1", found));
+            return Err(input.fault(0, "the magic MAVG1, PVGR1 or SELF1", found));
         };
         Ok(GameReader { input, format, games: 0, cut: false, done: false })
     }
@@ -136,7 +134,7 @@ impl<R: Read> GameReader<R> {
     /// The next whole game; None at the end of the stream or in a cut game.
     fn read(&mut self) -> Result<Option<Game>, DataError> {
         match self.format {
-            Format::Mavg => Ok(self.read_mavg()?.map(Game::Mavg)),
+            Format::Mavg | Format::SelfPlay => Ok(self.read_mavg()?.map(Game::Mavg)),
             Format::Pvgr => Ok(self.read_pvgr()?.map(Game::Pvgr)),
         }
     }
@@ -155,17 +153,25 @@ impl<R: Read> GameReader<R> {
         let mut game = MavgGame::new(self.header(chess960, start, result, at)?);
         let n = usize::from(u16::from_le_bytes([n0, n1]));
         game.reserve(n);
-        let mut buffer = [0; 255];
+        let searched = self.format == Format::SelfPlay;
+        let mut buffer = [0; 2 * 255];
         for _ in 0..n {
             let offset = self.input.offset;
             let Some([legal, best, played, s0, s1]) = self.input.take()? else {
                 return Ok(None);
             };
-            let values = &mut buffer[..usize::from(legal)];
-            if self.input.fill(values)? < values.len() {
+            let legal = usize::from(legal);
+            let moves = &mut buffer[..if searched { 2 * legal } else { legal }];
+            if self.input.fill(moves)? < moves.len() {
                 return Ok(None);
             }
-            game.push(offset, (best, played), i16::from_le_bytes([s0, s1]), values)?;
+            let (values, visits) = moves.split_at(legal);
+            let (choice, score) = ((best, played), i16::from_le_bytes([s0, s1]));
+            if searched {
+                game.push_searched(offset, choice, score, values, visits)?;
+            } else {
+                game.push(offset, choice, score, values)?;
+            }
         }
         Ok(Some(game))
     }

@@ -1,5 +1,5 @@
-//! The games of the two label formats as typed records: MAVG1 has a value for every legal move, PVGR1
-//! evaluations and principal variations. Moves are indices into the canonical order of the legal moves,
+//! The games of the three label formats as typed records: MAVG1 has a value for every legal move, SELF1 (self-play)
+//! the search's visits as well, PVGR1 evaluations and principal variations. Moves are indices into the canonical order of the legal moves,
 //! verified when a game is replayed. `read` and `write` handle the bytes.
 
 use super::error::DataError;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Score sentinel for "no score".
 pub(super) const NO_SCORE: i16 = i16::MAX;
 /// Score of mate in one.
-pub(super) const MATE_IN_ONE: i16 = 31_999;
+pub const MATE_IN_ONE: i16 = 31_999;
 /// Action value of win probability 1.
 pub const VALUE_ONE: u8 = 127;
 /// Action value of an unsearched move: our extension of the format.
@@ -21,27 +21,33 @@ pub const VALUE_UNKNOWN: u8 = 255;
 const USUAL_MOVES: usize = 32;
 const USUAL_LINE: usize = 20;
 
-/// One of the two formats.
+/// One of the three formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Every legal move has a value.
     Mavg,
     /// Evaluations and principal variations.
     Pvgr,
+    /// Self-play: values of the visited moves, and each move's share of the visits.
+    SelfPlay,
 }
 
 impl Format {
+    /// All formats.
+    pub const ALL: [Format; 3] = [Format::Mavg, Format::Pvgr, Format::SelfPlay];
+
     /// First bytes of a decompressed stream.
     #[must_use]
     pub fn magic(self) -> &'static [u8; 6] {
         match self {
             Format::Mavg => b"MAVG1\n",
             Format::Pvgr => b"PVGR1\n",
+            Format::SelfPlay => b"SELF1\n",
         }
     }
 }
 
-/// Result of a game, as both formats store it.
+/// Result of a game, as all formats store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum GameResult {
@@ -86,7 +92,7 @@ impl GameResult {
     }
 }
 
-/// Fields common to both formats, and the game's origin.
+/// Fields common to all formats, and the game's origin.
 #[derive(Clone, Debug)]
 pub struct Header {
     /// The stream's name, for messages.
@@ -152,7 +158,7 @@ pub struct MavgPosition {
     first: u32,
 }
 
-/// A game whose positions have a value for every legal move.
+/// A game whose positions have a value for every legal move: of MAVG1, or of SELF1 with visits.
 #[derive(Clone, Debug)]
 pub struct MavgGame {
     /// Common fields.
@@ -160,13 +166,15 @@ pub struct MavgGame {
     /// The labelled positions, one per ply.
     pub positions: Vec<MavgPosition>,
     values: Vec<u8>,
+    /// As long as `values` in a game of SELF1, else empty.
+    visits: Vec<u8>,
 }
 
 impl MavgGame {
     /// An empty game.
     #[must_use]
     pub fn new(header: Header) -> MavgGame {
-        MavgGame { header, positions: Vec::new(), values: Vec::new() }
+        MavgGame { header, positions: Vec::new(), values: Vec::new(), visits: Vec::new() }
     }
 
     /// Reserves space for `positions` positions with [`USUAL_MOVES`] moves each.
@@ -180,6 +188,41 @@ impl MavgGame {
     pub fn values(&self, position: &MavgPosition) -> &[u8] {
         let first = position.first as usize;
         self.values.get(first..first + usize::from(position.legal)).unwrap_or(&[])
+    }
+
+    /// Share of the visits × 255 of each legal move of `position` in canonical order. Empty in a game of MAVG1; all 0
+    /// after a quick search, whose visits are no target.
+    #[must_use]
+    pub fn visits(&self, position: &MavgPosition) -> &[u8] {
+        let first = position.first as usize;
+        self.visits.get(first..first + usize::from(position.legal)).unwrap_or(&[])
+    }
+
+    /// Whether every position has visits, as SELF1 stores them.
+    #[must_use]
+    pub fn has_visits(&self) -> bool {
+        self.visits.len() == self.values.len()
+    }
+
+    /// [`MavgGame::push`] for a game of SELF1: `visits` are as [`MavgGame::visits`] returns them.
+    ///
+    /// # Errors
+    /// As [`MavgGame::push`], or if there are not as many visits as values.
+    pub fn push_searched(
+        &mut self,
+        offset: u64,
+        moves: (u8, u8),
+        score: i16,
+        values: &[u8],
+        visits: &[u8],
+    ) -> Result<(), DataError> {
+        if visits.len() != values.len() {
+            let found = format!("{} for {} moves", visits.len(), values.len());
+            return Err(self.header.fault(offset, "the visits of every legal move", found));
+        }
+        self.push(offset, moves, score, values)?;
+        self.visits.extend_from_slice(visits);
+        Ok(())
     }
 
     /// Appends a position whose legal moves have `values`. `offset` is its byte in the stream, 0 for a new
@@ -293,10 +336,10 @@ impl PvgrGame {
     }
 }
 
-/// A game of either format.
+/// A game of any format.
 #[derive(Clone, Debug)]
 pub enum Game {
-    /// MAVG1.
+    /// MAVG1 or SELF1.
     Mavg(MavgGame),
     /// PVGR1.
     Pvgr(PvgrGame),

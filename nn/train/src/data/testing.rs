@@ -52,6 +52,22 @@ pub fn pvgr_game(seed: u64) -> PvgrGame {
     game
 }
 
+/// The same game as if it were self-play: every other position was searched quickly, so that its visits are no target.
+pub fn self_play_game(seed: u64) -> MavgGame {
+    let mut rng = Rng::new(seed);
+    let labelled = mavg_game(seed);
+    let mut game = MavgGame::new(labelled.header.clone());
+    for (ply, record) in labelled.positions.iter().enumerate() {
+        let visits: Vec<u8> = match ply % 2 {
+            0 => (0..record.legal).map(|_| 1 + rng.below(255) as u8).collect(),
+            _ => vec![0; usize::from(record.legal)],
+        };
+        let (choice, values) = ((record.best, record.played), labelled.values(record));
+        game.push_searched(0, choice, record.score, values, &visits).expect("a record");
+    }
+    game
+}
+
 fn bytes(format: Format, games: impl Iterator<Item = Game>) -> Vec<u8> {
     let mut writer = GameWriter::new(Vec::new(), format, "sample").expect("magic");
     for game in games {
@@ -68,6 +84,12 @@ pub fn mavg_bytes(seed: u64, games: u64) -> Vec<u8> {
 /// A decompressed stream of `games` random games.
 pub fn pvgr_bytes(seed: u64, games: u64) -> Vec<u8> {
     bytes(Format::Pvgr, (0..games).map(|game| Game::Pvgr(pvgr_game(seed * 1_000 + game))))
+}
+
+/// A decompressed stream of `games` random games.
+pub fn self_play_bytes(seed: u64, games: u64) -> Vec<u8> {
+    let game = |game| Game::Mavg(self_play_game(seed * 1_000 + game));
+    bytes(Format::SelfPlay, (0..games).map(game))
 }
 
 /// All games of a compressed file.

@@ -1,4 +1,4 @@
-//! Writes both label formats, for data generation and for the tests' samples; reading returns the same records.
+//! Writes the label formats, for data generation and for the tests' samples; reading returns the same records.
 
 use super::error::DataError;
 use super::record::{Format, Game, Header, NO_SCORE};
@@ -84,7 +84,12 @@ impl<W: Write> GameWriter<W> {
         };
         self.buffer.clear();
         match (game, self.format) {
-            (Game::Mavg(game), Format::Mavg) => {
+            (Game::Mavg(game), Format::Mavg | Format::SelfPlay) => {
+                let searched = self.format == Format::SelfPlay;
+                if searched && !game.has_visits() {
+                    let found = "a MAVG1 game".to_owned();
+                    return Err(header.fault(self.offset, "a SELF1 game", found));
+                }
                 self.buffer.push(u8::from(header.chess960));
                 self.fen(header);
                 self.buffer.push(header.result.byte());
@@ -93,6 +98,9 @@ impl<W: Write> GameWriter<W> {
                     self.buffer.extend([record.legal, record.best, record.played]);
                     self.buffer.extend(record.score.to_le_bytes());
                     self.buffer.extend(game.values(record));
+                    if searched {
+                        self.buffer.extend(game.visits(record));
+                    }
                 }
             }
             (Game::Pvgr(game), Format::Pvgr) => {
@@ -109,6 +117,9 @@ impl<W: Write> GameWriter<W> {
             }
             (Game::Pvgr(_), Format::Mavg) => {
                 return Err(header.fault(self.offset, "a MAVG1 game", "a PVGR1 game".into()));
+            }
+            (Game::Pvgr(_), Format::SelfPlay) => {
+                return Err(header.fault(self.offset, "a SELF1 game", "a PVGR1 game".into()));
             }
             (Game::Mavg(_), Format::Pvgr) => {
                 return Err(header.fault(self.offset, "a PVGR1 game", "a MAVG1 game".into()));
@@ -144,11 +155,11 @@ impl<W: Write> GameWriter<W> {
 mod tests {
     use super::*;
     use crate::data::read::GameReader;
-    use crate::data::testing::{mavg_bytes, pvgr_bytes, unpack};
+    use crate::data::testing::{mavg_bytes, pvgr_bytes, self_play_bytes, unpack};
 
     #[test]
     fn what_was_read_is_written_again_byte_by_byte() {
-        for bytes in [mavg_bytes(11, 6), pvgr_bytes(11, 6)] {
+        for bytes in [mavg_bytes(11, 6), pvgr_bytes(11, 6), self_play_bytes(11, 6)] {
             let reader = GameReader::new(bytes.as_slice(), "sample").expect("magic");
             let mut writer = GameWriter::new(Vec::new(), reader.format(), "copy").expect("magic");
             for game in reader {
@@ -171,6 +182,9 @@ mod tests {
             writer.write(&game).expect_err("refused").to_string().contains("expected a PVGR1 game")
         );
         assert_eq!(writer.into_inner(), Format::Pvgr.magic());
+        let mut writer = GameWriter::new(Vec::new(), Format::SelfPlay, "copy").expect("magic");
+        let refused = writer.write(&game).expect_err("no visits").to_string();
+        assert!(refused.contains("expected a SELF1 game, found a MAVG1 game"), "{refused}");
     }
 
     #[test]

@@ -77,6 +77,7 @@ fn example() -> Example {
         source: Source::ActionValues,
         moves: vec![code(20), code(28), code(30)],
         best: Some(1),
+        visits: Vec::new(),
         action_values: vec![0.5, 0.75, 0.25],
         value: 0.75,
         result: Some(Outcome::Won),

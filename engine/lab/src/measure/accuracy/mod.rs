@@ -29,7 +29,7 @@ use train::metrics::Metrics;
 /// Parameters. At least one of files, boards and puzzles is needed.
 #[derive(Clone, Debug)]
 pub struct Accuracy {
-    /// Data files (MAVG1 or PVGR1); every 50th game of each is held out.
+    /// Data files (MAVG1, PVGR1 or SELF1); every 50th game of each is held out.
     pub files: Vec<PathBuf>,
     /// Network file; None = the built-in network.
     pub weights: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! Samples whole, cut at every byte, and damaged at every byte.
 
 use super::*;
-use crate::data::testing::{mavg_bytes, pvgr_bytes, unpack};
+use crate::data::testing::{mavg_bytes, pvgr_bytes, self_play_bytes, unpack};
 
 fn games(bytes: &[u8]) -> (Vec<Game>, Option<DataError>, bool) {
     let mut reader = GameReader::new(bytes, "sample").expect("magic");
@@ -17,7 +17,7 @@ fn games(bytes: &[u8]) -> (Vec<Game>, Option<DataError>, bool) {
 
 #[test]
 fn any_cut_gives_the_whole_games_before_it_and_no_error() {
-    for bytes in [mavg_bytes(1, 3), pvgr_bytes(1, 3)] {
+    for bytes in [mavg_bytes(1, 3), pvgr_bytes(1, 3), self_play_bytes(1, 3)] {
         let (whole, error, cut) = games(&bytes);
         assert_eq!((whole.len(), error.is_none(), cut), (3, true, false));
         let mut ends = 0;
@@ -78,12 +78,12 @@ fn messages_name_the_byte_and_what_was_expected() {
     let result = 8 + usize::from(bytes[7]);
     assert!(damage(result, 4).starts_with(&say(result, "a result of 0..=3")));
     let error = GameReader::new(&b"MAVG2\n"[..], "sample").err().expect("an error").to_string();
-    assert_eq!(error, say(0, "the magic MAVG1 or PVGR1, found \"MAVG2\\n\""));
+    assert_eq!(error, say(0, "the magic MAVG1, PVGR1 or SELF1, found \"MAVG2\\n\""));
 }
 
 #[test]
 fn any_changed_byte_is_read_or_refused_without_panic() {
-    for bytes in [mavg_bytes(5, 2), pvgr_bytes(5, 2)] {
+    for bytes in [mavg_bytes(5, 2), pvgr_bytes(5, 2), self_play_bytes(5, 2)] {
         for at in 6..bytes.len() {
             for change in [1, 0x40, 0xff] {
                 let mut bytes = bytes.clone();

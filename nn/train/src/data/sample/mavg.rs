@@ -80,6 +80,7 @@ impl Sampler<'_> {
             source: Source::ActionValues,
             best: None,
             values: Values::None,
+            visits: &[],
             value: 1.0 - action_value(q),
             result: game.header.result.outcome(after.turn()).filter(|_| followed),
         };
@@ -121,10 +122,14 @@ fn legal_moves(
 }
 
 fn label_of<'a>(game: &'a MavgGame, record: &MavgPosition, turn: Color) -> Label<'a> {
+    let visits = game.visits(record);
+    // A quick search of self-play teaches values; its choice is no target.
+    let chosen = visits.is_empty() || visits.iter().any(|&visits| visits > 0);
     Label {
         source: Source::ActionValues,
-        best: Some(record.best),
+        best: chosen.then_some(record.best),
         values: Values::All(game.values(record)),
+        visits,
         value: win_probability(record.score),
         result: game.header.result.outcome(turn),
     }

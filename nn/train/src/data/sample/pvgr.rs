@@ -37,6 +37,7 @@ impl Sampler<'_> {
             source: Source::GameMove,
             best,
             values: Values::Best,
+            visits: &[],
             value,
             result: game.header.result.outcome(turn),
         };
@@ -89,6 +90,7 @@ impl Sampler<'_> {
             source: Source::Variation,
             best,
             values: Values::Best,
+            visits: &[],
             value: along_line(value, plies),
             result: None,
         };

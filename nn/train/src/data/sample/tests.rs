@@ -5,7 +5,7 @@ use crate::data::example::{Outcome, Source, Terminal};
 use crate::data::filter::{KeySet, Recent, position_key};
 use crate::data::label::{action_value, along_line, win_probability};
 use crate::data::record::{GameResult, Header, MavgGame, PvgrGame};
-use crate::data::testing::{mavg_game, position, pvgr_game};
+use crate::data::testing::{mavg_game, position, pvgr_game, self_play_game};
 use nn::encode::{Features, MoveCode, NextBoard, canonical_moves};
 use nn::rng::Rng;
 use shakmaty::{Chess, Color, Move, Position};
@@ -71,6 +71,32 @@ fn mavg_states_have_all_labels_of_their_record() {
                 records.values(record).iter().map(|&value| action_value(value)).collect();
             assert_eq!(example.action_values, values);
             assert!(example.next.is_none());
+        }
+    }
+}
+
+#[test]
+fn self_play_teaches_visits_of_full_searches_and_values_of_all() {
+    for seed in 0..20 {
+        let records = self_play_game(seed);
+        let game = Game::Mavg(records.clone());
+        let (examples, _) = draw(&game, only(0.0, 0.0, 0.5), &KeySet::default(), seed);
+        for (ply, example) in examples.iter().enumerate() {
+            if example.terminal != Terminal::Ongoing {
+                assert!(example.visits.is_empty());
+                continue;
+            }
+            let record = &records.positions[ply];
+            assert_eq!(example.action_values.len(), example.moves.len());
+            if ply % 2 == 1 {
+                assert!(example.visits.is_empty() && example.best.is_none(), "seed {seed}");
+                continue;
+            }
+            let visits = records.visits(record);
+            let total: f32 = visits.iter().map(|&visits| f32::from(visits)).sum();
+            let shares: Vec<f32> = visits.iter().map(|&visits| f32::from(visits) / total).collect();
+            let expected = (Some(u16::from(record.best)), &shares);
+            assert_eq!((example.best, &example.visits), expected, "seed {seed} ply {ply}");
         }
     }
 }

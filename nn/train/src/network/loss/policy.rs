@@ -27,6 +27,9 @@ pub(super) fn blend(label: f32, teacher: f32, share: f32) -> f32 {
 
 /// Target from the labels only.
 fn labelled(example: &Example, config: &LossConfig) -> Vec<f32> {
+    if !example.visits.is_empty() {
+        return example.visits.clone();
+    }
     let Some(best) = example.best.map(usize::from) else { return Vec::new() };
     let regrets = regrets(example);
     let mut target = vec![0.0; example.moves.len()];
@@ -54,7 +57,8 @@ pub fn regrets(example: &Example) -> Vec<f32> {
 }
 
 /// Policy: cross-entropy of the softmax over the listed moves, `[moves]`, against
-/// `best_share * (best move) + (1 - best_share) * softmax(action values / temperature)`. None without a label.
+/// `best_share * (best move) + (1 - best_share) * softmax(action values / temperature)`, or against the shares of a
+/// search's visits where they are known (paper 004). None without a label.
 ///
 /// The best move alone is paper 001's behavioural cloning (section 3, L_BC). The soft part separates moves that
 /// lose nothing from moves that lose much, which a single label cannot.
@@ -107,6 +111,14 @@ mod tests {
         assert_eq!(target(&example, &config)[3], 1.0);
         example.best = None;
         assert!(target(&example, &config).is_empty());
+    }
+
+    #[test]
+    fn the_visits_of_a_search_are_the_target() {
+        let mut example = examples().swap_remove(0);
+        let n = example.moves.len();
+        example.visits = vec![1.0 / n as f32; n];
+        assert_eq!(target(&example, &LossConfig::default()), example.visits);
     }
 
     #[test]

@@ -1,0 +1,258 @@
+//! Many games of self-play into one file, in the order of their numbers: the same seed gives the same file with any
+//! number of games at once. A kill costs the games in progress; the next run resumes with them.
+
+use super::game::{Recipe, SelfPlayError, SelfPlayer};
+use super::gathered::Gathered;
+use crate::league::{Opening, openings};
+use engine::chess::game::Game;
+use engine::errors::wraps;
+use engine::play::network::Network;
+use engine::progress::progress;
+use engine::syzygy::Tables;
+use engine::workers::{Crew, cores, deal};
+use nn::Evaluator;
+use nn::evaluator::cached::Cached;
+use nn::rng::split_mix;
+use shakmaty::CastlingMode;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use train::data::chunks::ChunkWriter;
+use train::data::record::{Format, GameResult};
+use train::data::{self, DataError};
+
+/// Games at once on a GPU: their minibatches fill its batch.
+const GAMES_OF_GPU: usize = 64;
+/// Positions of a GPU's batch.
+const BATCH_OF_GPU: usize = 1024;
+/// Memory of the evaluations that all games share: openings come again.
+const CACHE_BYTES: usize = 64 << 20;
+
+/// Parameters of a run.
+pub struct SelfPlay {
+    /// Output file (SELF1); games in it count towards `games`.
+    pub out: PathBuf,
+    /// Total number of games.
+    pub games: u64,
+    /// How they are played.
+    pub recipe: Recipe,
+    /// Positions to start from, in turn; empty = the initial position.
+    pub openings: Vec<Opening>,
+    /// The player.
+    pub network: Network,
+    /// Number of games at once; None = one per core, or enough for a GPU's batch.
+    pub concurrency: Option<usize>,
+    /// Seed of all games.
+    pub seed: u64,
+    /// Set to stop: games in progress are lost.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What a file holds, and what this run added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Played {
+    /// Games in the file.
+    pub games: u64,
+    /// White's wins, draws and Black's wins of this run.
+    pub results: [u64; 3],
+    /// Positions of this run.
+    pub positions: u64,
+    /// Positions of this run whose visits are policy targets.
+    pub full: u64,
+}
+
+/// Reason for the end of a run.
+#[derive(Debug)]
+pub enum RunError {
+    /// A game cannot be played.
+    Play(SelfPlayError),
+    /// The file cannot be written.
+    Data(DataError),
+    /// The system gives no thread.
+    Thread(io::Error),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Play(why) => why.fmt(f),
+            RunError::Data(why) => why.fmt(f),
+            RunError::Thread(why) => write!(f, "the system gives no thread: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+wraps! { RunError: Play(SelfPlayError), Data(DataError), Thread(io::Error) }
+
+impl SelfPlay {
+    /// Plays the remaining games. Blocks; shows a progress bar on stderr.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the network fails.
+    pub fn run(&self) -> Result<Played, RunError> {
+        let (mut writer, held) = ChunkWriter::open(&self.out, Format::SelfPlay)?;
+        let network = &self.network;
+        let evaluator: Arc<dyn Evaluator> = match network.on_gpu {
+            true => Arc::new(Gathered::new(&network.evaluator, BATCH_OF_GPU)?),
+            false => network.evaluator.clone(),
+        };
+        let evaluator: Arc<dyn Evaluator> = Arc::new(Cached::new(evaluator, CACHE_BYTES));
+        let usual = if network.on_gpu { GAMES_OF_GPU } else { cores() };
+        let tables = Tables::with_bundled("").up_to(usize::MAX);
+        let numbers: Vec<u64> = (held..self.games).collect();
+        let bar = progress(usize::try_from(self.games).unwrap_or(usize::MAX));
+        bar.set_position(held);
+        let start = || {
+            let tables = tables.clone();
+            let mut player = SelfPlayer::new(&self.recipe, evaluator.clone(), tables, &self.stop);
+            Ok(move |number: &u64| {
+                let seed = split_mix(self.seed ^ split_mix(*number));
+                Ok::<_, RunError>(player.play(&self.start(*number), seed)?)
+            })
+        };
+        let mut played = Played { games: held, ..Played::default() };
+        // Games that were faster than one with a smaller number.
+        let mut early = BTreeMap::new();
+        let crew = Crew { count: self.concurrency.unwrap_or(usual), stop: &self.stop };
+        let result = deal(&numbers, crew, start, |number, game| {
+            let Some(game) = game else { return Ok(()) };
+            early.insert(*number, game);
+            while let Some(game) = early.remove(&played.games) {
+                played.count(&game);
+                writer.write(&[data::Game::Mavg(game)])?;
+                bar.inc(1);
+            }
+            Ok(())
+        });
+        bar.finish_and_clear();
+        result.map(|()| played)
+    }
+
+    /// The position that a game starts from.
+    fn start(&self, number: u64) -> Game {
+        let count = self.openings.len() as u64;
+        match number.checked_rem(count).and_then(|line| self.openings.get(line as usize)) {
+            Some(opening) => {
+                let mode = CastlingMode::from_chess960(opening.chess960());
+                Game::new(opening.position.clone(), mode)
+            }
+            None => Game::default(),
+        }
+    }
+}
+
+impl Played {
+    fn count(&mut self, game: &data::record::MavgGame) {
+        self.games += 1;
+        self.positions += game.positions.len() as u64;
+        let is_full = |position: &&_| game.visits(position).iter().any(|&visits| visits > 0);
+        self.full += game.positions.iter().filter(is_full).count() as u64;
+        match game.header.result {
+            GameResult::WhiteWon => self.results[0] += 1,
+            GameResult::Drawn | GameResult::Unknown => self.results[1] += 1,
+            GameResult::BlackWon => self.results[2] += 1,
+        }
+    }
+}
+
+/// Shuffles openings by `seed`.
+pub fn shuffled(mut lines: Vec<Opening>, seed: u64) -> Vec<Opening> {
+    openings::order(&mut lines, Some(seed));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::play::network::hashed;
+    use engine::workers::NEVER;
+    use std::fs;
+    use std::path::Path;
+    use train::data::record::MavgGame;
+    use train::data::{FileReader, Game as Record};
+
+    fn recipe() -> Recipe {
+        Recipe { full: 24, quick: 6, full_share: 0.5, noise: 0.25, drawn_plies: 8, batch: 2 }
+    }
+
+    fn run(out: &Path, games: u64, concurrency: usize) -> Played {
+        let run = SelfPlay {
+            out: out.to_owned(),
+            games,
+            recipe: recipe(),
+            openings: Vec::new(),
+            network: hashed(),
+            concurrency: Some(concurrency),
+            seed: 7,
+            stop: Arc::default(),
+        };
+        run.run().unwrap()
+    }
+
+    fn games(path: &Path) -> Vec<MavgGame> {
+        let of_file = |game: Result<Record, DataError>| match game.unwrap() {
+            Record::Mavg(game) => game,
+            Record::Pvgr(_) => panic!("not a game of self-play"),
+        };
+        FileReader::open(path).unwrap().map(of_file).collect()
+    }
+
+    #[test]
+    fn a_file_does_not_depend_on_the_number_of_games_at_once_nor_on_interruptions() {
+        let path = |name| {
+            let file = format!("mavka-selfplay-{name}-{}.zst", std::process::id());
+            std::env::temp_dir().join(file)
+        };
+        let (whole, parts) = (path("whole"), path("parts"));
+        let played = run(&whole, 4, 3);
+        assert_eq!((played.games, played.results.iter().sum::<u64>()), (4, 4));
+        assert!(played.full > 0 && played.full < played.positions, "{played:?}");
+        assert_eq!(run(&parts, 2, 1).games, 2);
+        // A kill while the second game is written.
+        let bytes = fs::read(&parts).unwrap();
+        fs::write(&parts, &bytes[..bytes.len() - 10]).unwrap();
+        assert_eq!(run(&parts, 4, 2).games, 4);
+        assert_eq!(run(&parts, 4, 2).positions, 0, "nothing is left to play");
+        assert_eq!(fs::read(&whole).unwrap(), fs::read(&parts).unwrap());
+        [whole, parts].iter().for_each(|path| fs::remove_file(path).unwrap());
+    }
+
+    #[test]
+    fn a_game_is_legal_and_each_search_is_recorded() {
+        let path = std::env::temp_dir().join(format!("mavka-selfplay-{}.zst", std::process::id()));
+        run(&path, 2, 2);
+        for record in games(&path) {
+            let mut game = Game::new(record.header.start.clone(), CastlingMode::Standard);
+            for position in &record.positions {
+                let legal = nn::encode::canonical_moves(game.position());
+                assert_eq!(usize::from(position.legal), legal.len());
+                let visits = record.visits(position);
+                let most = visits.iter().max().copied().unwrap();
+                if most > 0 {
+                    assert!(visits[usize::from(position.best)] > 0, "{visits:?}");
+                    let sum: u32 = visits.iter().map(|&visits| u32::from(visits)).sum();
+                    assert!(sum.abs_diff(255) <= legal.len() as u32, "{visits:?}");
+                }
+                let played = legal[usize::from(position.played)];
+                game.play(engine::Action::new(played)).unwrap();
+            }
+            assert!(game.ending().is_some() || Tables::with_bundled("").covers(game.position()));
+            assert_ne!(record.header.result, GameResult::Unknown);
+        }
+        fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_stopped_game_has_no_record() {
+        let (recipe, stop) = (recipe(), AtomicBool::new(true));
+        let player = |stop| SelfPlayer::new(&recipe, hashed().evaluator, None, stop);
+        assert!(player(&stop).play(&Game::default(), 1).unwrap().is_none());
+        let game = player(&NEVER).play(&Game::default(), 1).unwrap();
+        assert!(game.is_some_and(|game| !game.positions.is_empty()));
+    }
+}
