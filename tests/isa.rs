@@ -1,8 +1,8 @@
 //! A limit on instructions holds for every kernel. It is set for the whole process, so this test has one of
 //! its own.
 
-use nn::cpu::matmul::{Accumulate, Mat, matmul};
-use nn::cpu::{Isa, ops};
+use nn::kernels::gemm::{Accumulate, Mat, matmul};
+use nn::kernels::{Isa, ops};
 use nn::precision::Arithmetic;
 
 const SIDE: usize = 64;

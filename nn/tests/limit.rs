@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 use nn::checkpoint::Network;
-use nn::cpu::Isa;
 use nn::evaluator::cpu::CpuEvaluator;
+use nn::kernels::Isa;
 use nn::net::NetConfig;
 use nn::{Arithmetic, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, Position};

@@ -5,7 +5,7 @@ use crate::options::Shown;
 use crate::play::engine::Setup;
 use crate::streams;
 use clap::Args;
-use nn::cpu::Isa;
+use nn::kernels::Isa;
 
 /// The flag that lists all options.
 pub const SHOW_HIDDEN: &str = "--show-hidden";

@@ -6,13 +6,14 @@ use super::layers::{
     Gradient, InputGradient, input_gradient, linear_backward, norm_backward, project_backward,
     relu_backward, slopes, take_gradient,
 };
-use super::matmul::{Accumulate, Mat, matmul, multiply_transposed};
+use super::profile::Stage;
 use super::relations::Relations;
-use super::stages::Stage;
 use super::weights::Weights;
-use super::{dynamic_bias, multihead, ops};
+use super::{dynamic_bias, multihead};
 use crate::encode::Item;
 use crate::encode::board::MARKS;
+use crate::kernels::gemm::{Accumulate, Mat, matmul, multiply_transposed};
+use crate::kernels::ops;
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout, TRANSITION_OUTPUTS};
 use std::ops::Range;

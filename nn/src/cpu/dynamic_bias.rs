@@ -5,9 +5,9 @@ use super::layers::{
     Gradient, InputGradient, linear, linear_backward, project_backward, relu, relu_backward,
     take_gradient,
 };
-use super::matmul::{Accumulate, Mat, multiply_transposed};
 use super::pieces::Pieces;
 use super::weights::Weights;
+use crate::kernels::gemm::{Accumulate, Mat, multiply_transposed};
 use crate::net::TOKENS;
 use crate::net::layout::{DynamicBias, Layout};
 

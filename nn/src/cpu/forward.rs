@@ -4,24 +4,27 @@
 //! one set for all layers.
 
 use super::activations::{Activations, Heads, LayerActivations, size};
-#[cfg(target_arch = "x86_64")]
-use super::attention::tiles;
 use super::dynamic_bias;
+use super::int8_trunk;
+use super::int8_trunk::Trunk8;
 #[cfg(target_arch = "x86_64")]
-use super::epilogues;
+use super::layers::map;
 use super::layers::{Unit, linear, norm, project, project_onto, project_squared, relu};
-use super::matmul::{Accumulate, Mat, matmul};
 #[cfg(target_arch = "x86_64")]
 use super::multihead::board;
 use super::multihead::{attend, position_bias, weigh};
-use super::ops;
 use super::pieces::Pieces;
+use super::profile::{Stage, Stages};
 use super::relations::Relations;
-use super::stages::{Stage, Stages};
-use super::trunk8::{self, Trunk8};
 use super::weights::Weights;
 use crate::encode::Item;
 use crate::encode::board::MARKS;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::attention::amx;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::gemm::bf16::epilogues;
+use crate::kernels::gemm::{Accumulate, Mat, matmul};
+use crate::kernels::ops;
 use crate::net::layout::{Block, Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use crate::net::{BUCKETS, TOKENS};
 use std::ops::Range;
@@ -62,7 +65,7 @@ pub fn forward(
         match w.weights8() {
             Some(maps) => {
                 let trunk = Trunk8 { layout, w, maps };
-                trunk8::block(trunk, i, &mut rows, among, relations, layer, &mut stages);
+                int8_trunk::block(trunk, i, &mut rows, among, relations, layer, &mut stages);
             }
             None => {
                 let trunk = Trunk { layout, w, keep: keep_layers };
@@ -76,7 +79,7 @@ pub fn forward(
         Some(maps) => {
             let Activations { layers, x, tokens, .. } = activations;
             let (trunk, bytes) = (Trunk8 { layout, w, maps }, &mut layers[0].bytes);
-            trunk8::tokens(trunk, x, bytes, tokens, heads, &mut stages);
+            int8_trunk::tokens(trunk, x, bytes, tokens, heads, &mut stages);
         }
         None => tokens(layout, w, activations, &mut stages),
     }
@@ -214,14 +217,14 @@ fn by_tiles(
             kept.hold(board.heads, board.dim, positions);
             let (scale, parts) = kept.parts(p);
             let rows = p * TOKENS..(p + 1) * TOKENS;
-            if !epilogues::heads(w, &places.qkv, &layer.normed1, rows, scale, parts) {
+            if !epilogues::heads(map(w, &places.qkv), &layer.normed1, rows, scale, parts) {
                 return false;
             }
             layer.board.pack(kept.heads(p));
             let weights = keep.then(|| kept.weights(p));
             stages.begin(Stage::Attention);
             let mixed = &mut layer.mixed;
-            tiles::attend(&board, &mut layer.board, weights, &mut |first, rows| {
+            amx::attend(&board, &mut layer.board, weights, &mut |first, rows| {
                 mixed.put(p * TOKENS + first, rows);
             });
         }

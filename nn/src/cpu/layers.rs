@@ -1,13 +1,13 @@
 //! Layers and their gradients: linear maps, normalisation, ReLU.
 
 use super::activations::size;
-use super::matmul::{Accumulate, Mat, Operand, matmul, multiply_transposed};
-use super::ops;
-use super::rows::{self, Normed};
-use super::stages::{Stage, Stages};
+use super::profile::{Stage, Stages};
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
-use super::{epilogues, fused};
+use crate::kernels::gemm::bf16::epilogues;
+use crate::kernels::gemm::{Accumulate, Mat, Operand, matmul, multiply_transposed};
+use crate::kernels::norm::{self, Normed};
+use crate::kernels::ops;
 use crate::net::params::{Linear, Norm};
 use std::ops::Range;
 
@@ -28,6 +28,12 @@ pub(super) struct InputGradient<'a> {
     pub dx: &'a mut [f32],
     /// What the gradient is added to.
     pub into: Accumulate<'a>,
+}
+
+/// The map at `places`.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn map<'a>(w: &'a Weights, places: &Linear) -> epilogues::Map<'a> {
+    epilogues::Map { weight: w.packed(&places.weight), bias: &w[places.bias.clone()] }
 }
 
 /// `out = x * weight + bias`, `[rows, in] -> [rows, out]`.
@@ -62,7 +68,7 @@ pub(super) fn project_squared(
 ) {
     stages.begin(Stage::Up);
     #[cfg(target_arch = "x86_64")]
-    if epilogues::squares(w, places, x, rows.clone(), out) {
+    if epilogues::squares(map(w, places), x, rows.clone(), out) {
         return;
     }
     let (outputs, first) = (places.bias.len(), rows.start);
@@ -82,7 +88,7 @@ pub(super) fn project_onto(
     x: &mut [f32],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if epilogues::add(w, places, from, rows.clone(), x) {
+    if epilogues::add(map(w, places), from, rows.clone(), x) {
         return;
     }
     ops::add_bias(&w[places.bias.clone()], x);
@@ -100,7 +106,7 @@ pub(super) fn input_gradient(
 ) {
     let inputs = to.cols();
     #[cfg(target_arch = "x86_64")]
-    if epilogues::plain(w, &places.weight, dout, rows.clone(), to) {
+    if epilogues::plain(w.packed(&places.weight), dout, rows.clone(), to) {
         return;
     }
     let first = rows.start;
@@ -160,7 +166,7 @@ pub(super) fn put_gradient(
     let sums = &mut grads[places.bias.clone()];
     #[cfg(target_arch = "x86_64")]
     if let Some(lanes) = whole_rows(to, first, dout.len()) {
-        return fused::sum(dout, lanes, sums);
+        return norm::bf16::sum(dout, lanes, sums);
     }
     for (i, dout) in dout.chunks(ROWS_PER_PASS * sums.len()).enumerate() {
         ops::add_rows(dout, sums);
@@ -184,7 +190,7 @@ pub(super) fn slopes(
     #[cfg(target_arch = "x86_64")]
     {
         let (sums, given) = (&mut g.grads[up.bias.clone()], (dout, squared));
-        if epilogues::slopes(g.w, &down.weight, given, rows.clone(), to, sums) {
+        if epilogues::slopes(g.w.packed(&down.weight), given, rows.clone(), to, sums) {
             return;
         }
     }
@@ -195,19 +201,19 @@ pub(super) fn slopes(
     #[cfg(target_arch = "x86_64")]
     if let (Some(lanes), Some(squares)) = (whole_rows(to, first, dwide.len()), squared.lanes(rows))
     {
-        return fused::sum_slopes(dwide, squares, lanes, &mut g.grads[up.bias.clone()]);
+        return norm::bf16::sum_slopes(dwide, squares, lanes, &mut g.grads[up.bias.clone()]);
     }
     size(scratch, dwide.len());
     squared.get(first, scratch);
-    rows::square_positive_backward(dwide, scratch);
+    norm::square_positive_backward(dwide, scratch);
     put_gradient(g.grads, up, dwide, to, first);
 }
 
-/// The `len` bf16 of rows from `first` on, if [`fused`] can write them.
+/// The `len` bf16 of rows from `first` on, if [`norm::bf16`] can write them.
 #[cfg(target_arch = "x86_64")]
 fn whole_rows(to: &mut Operand, first: usize, len: usize) -> Option<&mut [u32]> {
     let columns = to.cols();
-    fused::supports(columns).then(|| to.lanes_mut(first..first + len / columns))?
+    norm::bf16::supports(columns).then(|| to.lanes_mut(first..first + len / columns))?
 }
 
 /// What a normalisation keeps for its gradient.
@@ -235,14 +241,14 @@ pub(super) fn norm(
     out.shape(w.arithmetic(), x.len() / width, width);
     #[cfg(target_arch = "x86_64")]
     if let (Some(unit), Some(out)) = (whole_rows(unit, 0, x.len()), whole_rows(out, 0, x.len())) {
-        return fused::norm(x, gamma, beta, fused::Kept { unit, scale }, out);
+        return norm::bf16::norm(x, gamma, beta, norm::bf16::Kept { unit, scale }, out);
     }
     size(scratch, 2 * ROWS_PER_PASS * width);
     let (scratch, units) = scratch.split_at_mut(ROWS_PER_PASS * width);
     let rows = x.chunks(ROWS_PER_PASS * width).zip(scale.chunks_mut(ROWS_PER_PASS));
     for (i, (x, scale)) in rows.enumerate() {
         let (scratch, units) = (&mut scratch[..x.len()], &mut units[..x.len()]);
-        rows::layer_norm(x, gamma, beta, units, scale, scratch);
+        norm::layer_norm(x, gamma, beta, units, scale, scratch);
         unit.put(i * ROWS_PER_PASS, units);
         out.put(i * ROWS_PER_PASS, scratch);
     }
@@ -269,14 +275,14 @@ pub(super) fn norm_backward(
             let unit_rows = &mut scratch[..dout.len()];
             unit.get(i * ROWS_PER_PASS, unit_rows);
             let normed = Normed { gamma, unit: unit_rows, scale };
-            rows::layer_norm_backward(dout, normed, dx, dgamma, dbeta);
+            norm::layer_norm_backward(dout, normed, dx, dgamma, dbeta);
         }
     }
     ops::add_rows(dgamma, &mut g.grads[places.gamma.clone()]);
     ops::add_rows(dbeta, &mut g.grads[places.beta.clone()]);
 }
 
-/// [`norm_backward`] by [`fused`], if it applies; adds the parameters' gradients to `dgamma` and `dbeta`.
+/// [`norm_backward`] by [`norm::bf16`], if it applies; adds the parameters' gradients to `dgamma` and `dbeta`.
 fn norm_backward_fused(
     gamma: &[f32],
     (unit, scale): (&Operand, &[f32]),
@@ -285,9 +291,9 @@ fn norm_backward_fused(
     [dgamma, dbeta]: [&mut [f32]; 2],
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if let Some(unit) = unit.lanes(0..unit.rows()).filter(|_| fused::supports(gamma.len())) {
+    if let Some(unit) = unit.lanes(0..unit.rows()).filter(|_| norm::bf16::supports(gamma.len())) {
         let normed = Normed { gamma, unit, scale };
-        fused::norm_backward(dout, normed, dx, dgamma, dbeta);
+        norm::bf16::norm_backward(dout, normed, dx, dgamma, dbeta);
         return true;
     }
     let _ = (gamma, unit, scale, dout, dx, dgamma, dbeta);
@@ -298,7 +304,7 @@ fn norm_backward_fused(
 pub(super) fn squared_relu(x: &mut [f32], out: &mut Operand, first: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(lanes) = whole_rows(out, first, x.len()) {
-        return fused::square(x, lanes);
+        return norm::bf16::square(x, lanes);
     }
     for (i, x) in x.chunks_mut(ROWS_PER_PASS * out.cols()).enumerate() {
         ops::square_positive(x);

@@ -2,11 +2,11 @@
 //! average. The rows of all positions lie one behind the other; attention goes position by position, with the
 //! entries of every table that belong to the position's squares.
 
-use super::matmul::{Accumulate, Mat, matmul};
 use super::relations::Relations;
-use super::rows;
 use super::weights::Weights;
 use crate::encode::Item;
+use crate::kernels::gemm::{Accumulate, Mat, matmul};
+use crate::kernels::norm;
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout};
 use std::ops::Range;
@@ -158,7 +158,7 @@ impl Pieces {
                 let scale = (dim as f32).sqrt().recip();
                 let (arithmetic, into) = (w.arithmetic(), Accumulate::Replace);
                 matmul(arithmetic, scores, TOKENS, into, scale, part(0), part(1).t());
-                rows::attention_softmax(scores, bias);
+                norm::attention_softmax(scores, bias);
                 let weights = Mat::new(scores, count, count, TOKENS);
                 let mixed = &mut mixed[rows.start * width + h * dim..];
                 matmul(arithmetic, mixed, width, Accumulate::Replace, 1.0, weights, part(2));

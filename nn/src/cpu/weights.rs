@@ -1,12 +1,12 @@
 //! The parameters as the kernels use them: the flat vector, and each matrix packed once for all products.
 
+use super::int8_weights::Weights8;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use super::attention;
+use crate::kernels::attention;
 #[cfg(target_arch = "x86_64")]
-use super::fixed_basis::FixedBasis;
-use super::int8::Kernel;
-use super::matmul::{Accumulate, Mat, Operand, Packed, matmul_packed, multiply_rows};
-use super::weights8::Weights8;
+use crate::kernels::attention::bias_mixture::FixedBasis;
+use crate::kernels::gemm::int8::Kernel;
+use crate::kernels::gemm::{Accumulate, Mat, Operand, Packed, matmul_packed, multiply_rows};
 use crate::net::TOKENS;
 use crate::net::layout::Layout;
 use crate::net::params::Param;
@@ -56,7 +56,7 @@ pub(super) fn by_tiles(layout: &Layout) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         let sizes = &layout.config;
-        !sizes.relations && attention::tiles::supports(sizes.width / sizes.heads)
+        !sizes.relations && attention::amx::supports(sizes.width / sizes.heads)
     }
     #[cfg(not(target_arch = "x86_64"))]
     {

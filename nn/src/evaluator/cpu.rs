@@ -11,10 +11,10 @@ use super::world_model::{
     WorldModelLogits, WorldModelPass, imagine, likely_moves, ongoing, refine,
 };
 use crate::checkpoint::Network;
-use crate::cpu::ops::softmax64;
-use crate::cpu::stages::Stages;
+use crate::cpu::profile::Stages;
 use crate::cpu::{Activations, Heads, Weights, forward, move_heads};
 use crate::encode::{Encoded, Features, Item, MoveCode};
+use crate::kernels::ops::softmax64;
 use crate::net::{BUCKETS, Layout, TOKENS};
 use crate::numeric::sigmoid;
 use crate::precision::Arithmetic;
@@ -269,8 +269,8 @@ impl Transition for CpuEvaluator {
 mod tests {
     use super::super::difference::{Difference, max_difference};
     use super::*;
-    use crate::cpu::int8::Kernel;
     use crate::encode::canonical_moves;
+    use crate::kernels::gemm::int8::Kernel;
     use crate::net::NetConfig;
     use shakmaty::{Chess, Position};
 

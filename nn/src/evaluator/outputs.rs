@@ -2,7 +2,7 @@
 
 use super::error::EvalError;
 use super::query::Evaluation;
-use crate::cpu::ops;
+use crate::kernels::ops;
 use crate::net::{BUCKETS, CENTRES};
 use crate::numeric::softmax;
 

@@ -5,7 +5,7 @@ use super::difference::{CLOSE, answers, between};
 use super::error::EvalError;
 use super::query::Evaluation;
 use crate::checkpoint::Network;
-use crate::cpu::Isa;
+use crate::kernels::Isa;
 use crate::precision::Arithmetic;
 
 /// Largest difference of a probability or value that reordered sums may cause.

@@ -8,7 +8,7 @@ use super::features::View;
 use super::layout::{Layout, Parameters};
 use super::{BUCKETS, HIDDEN, INPUTS, bucket};
 use crate::by_isa;
-use crate::cpu::large_pages;
+use crate::kernels::huge_pages;
 use arrayvec::ArrayVec;
 use shakmaty::{Bitboard, Chess, Color, Position, Role, Square};
 
@@ -40,7 +40,7 @@ impl Nnue {
         let mut output_bias = [0.0; BUCKETS];
         output_bias.copy_from_slice(&values[layout.output_bias]);
         debug_assert_eq!(rows.len(), INPUTS);
-        let mut rounded = large_pages::with_capacity(INPUTS);
+        let mut rounded = huge_pages::with_capacity(INPUTS);
         rounded.extend(rows.iter().map(|row| row.each_ref().map(round)));
         Nnue {
             rows: rounded,

@@ -6,9 +6,9 @@
 use super::layout::{HEADS, Layout, POINTER, ROWS, WIDTH, number, rows, seen_until};
 use super::word::{BUCKETS, Kind, NAMES, Step};
 use super::{Allowed, Trace, Writer};
-use crate::cpu::matmul::{Accumulate, Mat, Packed, matmul_packed};
-use crate::cpu::ops::{add_scaled, dot, layer_norm};
 use crate::evaluator::EvalError;
+use crate::kernels::gemm::{Accumulate, Mat, Packed, matmul_packed};
+use crate::kernels::ops::{add_scaled, dot, layer_norm};
 use crate::net::params::{Linear, Norm};
 use crate::numeric::softmax;
 use crate::precision::Arithmetic;

@@ -4,7 +4,7 @@ use crate::measure::accuracy;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;
-use nn::cpu::Isa;
+use nn::kernels::Isa;
 use nn::precision::Arithmetic;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 use crate::speed::evalbench;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
-use nn::cpu::Isa;
 use nn::device::Backend;
+use nn::kernels::Isa;
 use nn::precision::Arithmetic;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! How often something is done in a second, on all threads at once.
 
-use nn::cpu::matmul::{Accumulate, Mat, Packed, matmul_packed};
+use nn::kernels::gemm::{Accumulate, Mat, Packed, matmul_packed};
 use nn::precision::Arithmetic;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};

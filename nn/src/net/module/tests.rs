@@ -1,9 +1,9 @@
 //! The module against the hand-written CPU pass.
 
 use super::*;
-use crate::cpu::int8::Kernel;
 use crate::cpu::{Activations, Heads, Weights, forward};
 use crate::encode::{Features, MoveCode, canonical_moves};
+use crate::kernels::gemm::int8::Kernel;
 use crate::net::NetConfig;
 use crate::precision::Arithmetic;
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};

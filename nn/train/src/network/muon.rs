@@ -4,8 +4,8 @@
 //! fastest arithmetic, as its author runs it.
 
 use nn::by_isa;
-use nn::cpu::matmul::{Accumulate, Mat, matmul};
-use nn::cpu::ops;
+use nn::kernels::gemm::{Accumulate, Mat, matmul};
+use nn::kernels::ops;
 use nn::precision::Arithmetic;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 

@@ -3,7 +3,7 @@
 
 use super::muon::{Muon, MuonStep, Slices};
 use nn::by_isa;
-use nn::cpu::ops;
+use nn::kernels::ops;
 use nn::net::layout::Layout;
 use nn::net::params::Param;
 use nn::precision::Arithmetic;

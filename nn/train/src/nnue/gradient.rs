@@ -8,7 +8,7 @@ use super::panel::{Gradient, Panel, Sums, backward, forward, to_panels};
 use super::sample::Sample;
 use super::steps::{RUN, Run};
 use super::{PANEL, PANELS};
-use nn::cpu::ops::add_rows;
+use nn::kernels::ops::add_rows;
 use nn::nnue::{BUCKETS, INPUTS};
 use nn::nnue::{Layout, Parameters};
 use nn::numeric::sigmoid;

@@ -5,7 +5,7 @@ use super::panel::from_panels;
 use super::sample::Sample;
 use super::{PANEL, PANELS};
 use crate::network::{Optimizer, OptimizerConfig, Schedule};
-use nn::cpu::ops::add_rows;
+use nn::kernels::ops::add_rows;
 use nn::net::params::{Init, Param};
 use nn::nnue::{INPUTS, PLACES};
 use nn::nnue::{Layout, Parameters};

@@ -1,6 +1,6 @@
-//! A layer of a regressor, forward and backward, in single precision. Matrix products by [`nn::cpu::matmul`].
+//! A layer of a regressor, forward and backward, in single precision. Matrix products by [`nn::kernels::gemm`].
 
-use nn::cpu::matmul::{Accumulate, Mat, matmul};
+use nn::kernels::gemm::{Accumulate, Mat, matmul};
 use nn::precision::Arithmetic;
 use nn::rng::Rng;
 use serde::{Deserialize, Serialize};

@@ -8,9 +8,9 @@ use super::step::{Step, StepError};
 use crate::data::Example;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor};
-use nn::cpu::ops::add_scaled;
 use nn::device::{guarded, is_cpu};
 use nn::encode::Item;
+use nn::kernels::ops::add_scaled;
 use nn::net::{Layout, Net};
 use targets::Targets;
 

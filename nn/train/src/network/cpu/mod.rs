@@ -3,10 +3,11 @@
 use crate::data::Example;
 use crate::network::loss::{Buckets, LossConfig, LossSums, Losses};
 use crate::network::step::{Step, StepError};
-use nn::cpu::stages::Stages;
-use nn::cpu::{Activations, HeadGradients, Heads, Isa, Scratch, Weights, backward, forward, ops};
+use nn::cpu::profile::Stages;
+use nn::cpu::{Activations, HeadGradients, Heads, Scratch, Weights, backward, forward};
 use nn::device::guarded;
 use nn::encode::Item;
+use nn::kernels::{Isa, ops};
 use nn::net::Layout;
 use nn::precision::Arithmetic;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -90,7 +91,7 @@ impl CpuStep {
     /// The profile since [`CpuStep::measure`]. Time between stages counts as [`Stage::Outside`] in both
     /// directions.
     ///
-    /// [`Stage::Outside`]: nn::cpu::stages::Stage::Outside
+    /// [`Stage::Outside`]: nn::cpu::profile::Stage::Outside
     #[must_use]
     pub fn times(&self) -> StepTimes {
         let (packing, sums) = (self.packing, self.sums);

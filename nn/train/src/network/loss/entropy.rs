@@ -1,6 +1,6 @@
 //! Cross-entropies and their gradients, the parts of all losses.
 
-use nn::cpu::ops;
+use nn::kernels::ops;
 use nn::net::BUCKETS;
 use nn::numeric::argmax;
 

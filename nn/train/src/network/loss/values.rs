@@ -7,7 +7,7 @@ use super::place::Place;
 use super::policy::{self, blend};
 use super::sums::LossConfig;
 use crate::data::Example;
-use nn::cpu::ops;
+use nn::kernels::ops;
 use nn::net::layout::RESULTS;
 use nn::net::{BUCKETS, CENTRES};
 

@@ -4,7 +4,7 @@
 use super::entropy::{binary, cross_entropy, one_hot};
 use super::place::Place;
 use crate::data::Terminal;
-use nn::cpu::ops;
+use nn::kernels::ops;
 use nn::net::TOKENS;
 use nn::net::layout::{TERMINALS, TRANSITION_OUTPUTS};
 
